@@ -1,0 +1,21 @@
+# What every target of the project is compiled with.
+add_library(scalecalc_options INTERFACE)
+target_compile_features(scalecalc_options INTERFACE cxx_std_20)
+target_include_directories(scalecalc_options INTERFACE
+  "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_compile_options(scalecalc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow=local
+  # False alarms of GCC 12: string concatenation (bug 105329), inlined Boost integers.
+  "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>"
+  $<$<BOOL:${SCALECALC_WERROR}>:-Werror>)
+if(SCALECALC_SANITIZE)
+  target_compile_options(scalecalc_options INTERFACE
+    -fsanitize=${SCALECALC_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(scalecalc_options INTERFACE -fsanitize=${SCALECALC_SANITIZE})
+endif()
+option(SCALECALC_CCACHE "Compile through ccache when it is installed" OFF)
+if(SCALECALC_CCACHE)
+  find_program(CCACHE_PROGRAM ccache)
+  if(CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  endif()
+endif()
