@@ -1,0 +1,81 @@
+#include "network/document.hpp"
+
+// Compiled in here, so that who links the library needs no shared one for it.
+#undef TOML_SHARED_LIB
+#undef TOML_HEADER_ONLY
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 1
+#define TOML_ENABLE_FORMATTERS 0
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+
+#include "scalecalc/error.hpp"
+
+namespace scalecalc {
+namespace {
+
+std::string position(const std::string& name, const toml::source_position& at) {
+  return fmt::format("{}:{}:{}", name, at.line, at.column);
+}
+
+const char* type_name(toml::node_type type) {
+  switch (type) {
+    case toml::node_type::table: return "a table";
+    case toml::node_type::array: return "an array";
+    case toml::node_type::string: return "a string";
+    case toml::node_type::integer: return "an integer";
+    case toml::node_type::floating_point: return "a number with a point";
+    case toml::node_type::boolean: return "a boolean";
+    case toml::node_type::date: return "a date";
+    case toml::node_type::time: return "a time";
+    case toml::node_type::date_time: return "a date and time";
+    case toml::node_type::none: break;
+  }
+  return "nothing";
+}
+
+TomlTable convert(const toml::table& table, const std::string& name);
+
+TomlEntry convert(const toml::key& key, const toml::node& node, const std::string& name) {
+  TomlEntry entry{
+      std::string(key.str()), position(name, key.source().begin), type_name(node.type()), {}};
+  if (const auto* integer = node.as_integer()) entry.value = integer->get();
+  if (const auto* number = node.as_floating_point()) entry.value = number->get();
+  if (const auto* boolean = node.as_boolean()) entry.value = boolean->get();
+  if (const auto* text = node.as_string()) entry.value = text->get();
+  if (const auto* table = node.as_table()) entry.value = convert(*table, name);
+  return entry;
+}
+
+TomlTable convert(const toml::table& table, const std::string& name) {
+  struct Item {
+    toml::source_position at;
+    TomlEntry entry;
+  };
+  std::vector<Item> items;
+  for (const auto& [key, node] : table)
+    items.push_back({key.source().begin, convert(key, node, name)});
+  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    return a.at.line != b.at.line ? a.at.line < b.at.line : a.at.column < b.at.column;
+  });
+  TomlTable entries;
+  for (Item& item : items) entries.push_back(std::move(item.entry));
+  return entries;
+}
+
+}  // namespace
+
+TomlTable parse_toml(std::string_view text, const std::string& name) {
+  const std::string file = shown(name);
+  check_text(text, name);
+  try {
+    return convert(toml::parse(text), file);
+  } catch (const toml::parse_error& error) {
+    throw Error(ErrorKind::input, "not valid TOML: " + shown(error.description()),
+                position(file, error.source().begin), "write lines such as width = 256");
+  }
+}
+
+}  // namespace scalecalc

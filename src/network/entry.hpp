@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "network/document.hpp"
+#include "scalecalc/symbolic.hpp"
+
+/// Typed reading of one TOML value. Each throws Error(input) at the entry's position, saying what
+/// came and what was expected.
+namespace scalecalc {
+
+std::int64_t integer_of(const TomlEntry& entry);
+/// Finite; an integer will do.
+double number_of(const TomlEntry& entry);
+bool boolean_of(const TomlEntry& entry);
+const std::string& text_of(const TomlEntry& entry);
+const TomlTable& table_of(const TomlEntry& entry);
+/// A number, exact as written, or a formula in these symbols.
+Expr formula_of(const TomlEntry& entry, const std::vector<std::string>& symbols);
+
+/// The error for a value that is right, but not computed by this version.
+Error not_computed(const TomlEntry& entry, const std::string& what, const std::string& hint);
+
+}  // namespace scalecalc

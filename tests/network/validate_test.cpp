@@ -1,0 +1,174 @@
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <limits>
+
+#include "scalecalc/network.hpp"
+
+using namespace scalecalc;
+
+namespace {
+
+using Change = std::function<void(ModelSpec&)>;
+
+std::string problem(const Change& change, ModelSpec::Kind kind = ModelSpec::Kind::transformer) {
+  ModelSpec spec = default_spec(kind);
+  change(spec);
+  try {
+    validate(spec);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    CHECK_FALSE(error.hint().empty());
+    return error.message();
+  }
+  return "";
+}
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("the defaults of both kinds are valid") {
+  CHECK_NOTHROW(validate(default_spec(ModelSpec::Kind::transformer)));
+  CHECK_NOTHROW(validate(default_spec(ModelSpec::Kind::mlp)));
+  CHECK_NOTHROW(validate(ModelSpec{}));
+}
+
+TEST_CASE("sizes have bounds") {
+  const auto mlp = ModelSpec::Kind::mlp;
+  CHECK(problem([](ModelSpec& s) { s.layers = 0; }) == "layers must be from 1 to 1000000, got 0");
+  CHECK(problem([](ModelSpec& s) { s.layers = 1000001; }) ==
+        "layers must be from 1 to 1000000, got 1000001");
+  CHECK(problem([](ModelSpec& s) { s.layers = 1000000; }).empty());
+  CHECK(problem([](ModelSpec& s) { s.width = -3; }) == "width must be from 1 to 1000000, got -3");
+  CHECK(problem([](ModelSpec& s) { s.heads = 0; }) == "heads must be from 1 to 1000000, got 0");
+  CHECK(problem([](ModelSpec& s) { s.ffn = 0; }) == "ffn must be from 1 to 1000000, got 0");
+  CHECK(problem([](ModelSpec& s) { s.vocab = 0; }) == "vocab must be from 1 to 1000000, got 0");
+  CHECK(problem([](ModelSpec& s) { s.vocab = 0; }, mlp) ==
+        "classes must be from 1 to 1000000, got 0");
+  CHECK(problem([](ModelSpec& s) { s.features = 0; }, mlp) ==
+        "features must be from 1 to 1000000, got 0");
+  CHECK(problem([](ModelSpec& s) { s.sequence = 0; }) ==
+        "sequence must be from 1 to 1000000, got 0");
+  CHECK(problem([](ModelSpec& s) {
+          s.batch = std::numeric_limits<std::int64_t>::max();
+        }).starts_with("batch must be from 1 to 1000000"));
+  CHECK(problem([](ModelSpec& s) { s.heads = 0; }, mlp).empty());
+}
+
+TEST_CASE("heads divide the width, and the hint does") {
+  ModelSpec spec;
+  spec.width = 65;
+  CHECK_THROWS_WITH_AS(validate(spec),
+                       "[attention] heads must divide width (heads 4, width 65); use width 64 or "
+                       "68, or heads 5",
+                       Error);
+  CHECK_THROWS_WITH_AS(validate(spec, "--width"),
+                       "[attention] heads must divide width (heads 4, width 65) (--width); use "
+                       "width 64 or 68, or heads 5",
+                       Error);
+  spec.width = 3;
+  CHECK_THROWS_WITH_AS(validate(spec),
+                       "[attention] heads must divide width (heads 4, width 3); use width 4, or "
+                       "heads 3",
+                       Error);
+  spec.width = 999983;  // a prime
+  spec.heads = 600000;
+  CHECK_THROWS_WITH_AS(validate(spec),
+                       "[attention] heads must divide width (heads 600000, width 999983); use "
+                       "width 600000 or 1200000, or heads 999983",
+                       Error);
+}
+
+TEST_CASE("placements get the norms and the skip that they need") {
+  CHECK(problem([](ModelSpec& s) { s.norm = NormKind::none; }) ==
+        "placement post needs a norm, and norm is none");
+  CHECK(problem([](ModelSpec& s) {
+          s.norm = NormKind::none;
+          s.placement = Placement::none;
+        }).empty());
+  CHECK(problem([](ModelSpec& s) { s.placement = Placement::pre; }, ModelSpec::Kind::mlp) ==
+        "placement pre needs a norm, and norm is none");
+  CHECK(problem(
+            [](ModelSpec& s) {
+              s.placement = Placement::sub_ln;
+              s.norm = NormKind::rmsnorm;
+            },
+            ModelSpec::Kind::mlp)
+            .starts_with("placement sub-ln norms before an output projection"));
+  CHECK(problem([](ModelSpec& s) {
+          s.placement = Placement::sub_ln;
+          s.alpha = 2;
+        }) == "alpha has nothing to multiply in a transformer of placement sub-ln, got 2");
+  CHECK(problem([](ModelSpec& s) { s.alpha = 2; }, ModelSpec::Kind::mlp) ==
+        "alpha has nothing to multiply in an mlp of placement none, got 2");
+  CHECK(problem([](ModelSpec& s) { s.alpha.reset(); }).empty());
+}
+
+TEST_CASE("numbers are finite and in range") {
+  for (const double bad : {-1.0, inf, nan}) {
+    CAPTURE(bad);
+    CHECK(problem([&](ModelSpec& s) { s.norm_eps = bad; }).starts_with("norm_eps must be finite"));
+    CHECK(problem([&](ModelSpec& s) {
+            s.input.second = bad;
+          }).starts_with("input.second must be finite"));
+    CHECK(problem([&](ModelSpec& s) { s.input.cross = bad; }).starts_with("cross must be from 0"));
+    CHECK(problem([&](ModelSpec& s) {
+            s.init.bias_variance = bad;
+          }).starts_with("init.bias_variance must be finite"));
+    CHECK(problem([&](ModelSpec& s) {
+            s.init.scheme = "std";
+            s.init.std = bad;
+          }).starts_with("init.scheme.std must be finite"));
+    CHECK(problem([&](ModelSpec& s) {
+            s.init.scheme = "weight_variance";
+            s.init.weight_variance = bad;
+          }).starts_with("init.weight_variance must be finite"));
+  }
+  CHECK(problem([](ModelSpec& s) { s.input.cross = 1; }).empty());
+  CHECK(problem([](ModelSpec& s) { s.input.cross = 1.5; }) ==
+        "cross must be from 0 to second = 1, got 1.5");
+  CHECK(problem([](ModelSpec& s) { s.init.bias_variance = 1; }) ==
+        "bias_variance is given but the model has no biases");
+}
+
+TEST_CASE("formulas are checked at this depth") {
+  CHECK(problem([](ModelSpec& s) {
+          s.alpha = parse("12 - N");
+        }).starts_with("alpha must be finite and positive"));
+  CHECK(problem([](ModelSpec& s) {
+          s.lambda = parse("log(N - 12)");
+        }).starts_with("lambda must be finite and positive"));
+  CHECK(problem([](ModelSpec& s) { s.lambda = parse("M"); }).starts_with("lambda: "));
+  CHECK(problem([](ModelSpec& s) {
+          s.attention_scale = parse("-1/width");
+        }).starts_with("attention_scale must be finite and positive"));
+  CHECK(problem([](ModelSpec& s) {
+          s.init.gain["q"] = parse("-1");
+        }).starts_with("init.gain.q must be finite and not negative"));
+  CHECK(problem([](ModelSpec& s) { s.init.gain["ffn"] = 1; }).starts_with("unknown role 'ffn'"));
+  CHECK(problem([](ModelSpec& s) { s.init.gain["q"] = 1; }, ModelSpec::Kind::mlp)
+            .starts_with("unknown role 'q'"));
+}
+
+TEST_CASE("names are checked") {
+  CHECK(problem([](ModelSpec& s) {
+          s.activation = "gelo";
+        }).starts_with("unknown activation 'gelo'"));
+  CHECK(problem([](ModelSpec& s) {
+          s.init.scheme = "lecunn";
+        }).starts_with("unknown scheme 'lecunn'"));
+  CHECK(problem([](ModelSpec& s) { s.init.scheme = "gpt2"; }, ModelSpec::Kind::mlp) ==
+        "scheme gpt2 is defined by the parts of a transformer");
+}
+
+TEST_CASE("token input has the cross moment of its vocabulary") {
+  CHECK(problem([](ModelSpec& s) { s.input.kind = InputKind::tokens; }).empty());
+  CHECK(problem([](ModelSpec& s) {
+          s.input.kind = InputKind::tokens;
+          s.input.cross = 0.5;
+        }).starts_with("cross of tokens follows from the vocabulary"));
+  CHECK(problem([](ModelSpec& s) { s.input.kind = InputKind::tokens; }, ModelSpec::Kind::mlp) ==
+        "an mlp reads gaussian inputs, not tokens");
+}
