@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scalecalc/network.hpp"
+#include "scalecalc/symbolic.hpp"
+
+/// How constants must scale with depth: optimizer families, the exponent equations of alpha and
+/// lambda, their exact solution, and the derivation behind it. Source: theory, section 5 (README).
+namespace scalecalc {
+
+/// One named optimizer: what its first step does to one matrix.
+struct Optimizer {
+  std::string name;
+  Expr update;       ///< dtheta without -eta, in g (gradient) and theta (parameter)
+  std::string note;  ///< the factor, free of depth, by which later steps differ
+};
+
+/// Optimizers whose step has the same powers; named after its first member.
+struct Family {
+  std::string name;                   ///< "sgd", "adam", ...
+  std::string title;                  ///< "sign of the gradient"
+  Expr update;                        ///< of the first member
+  std::vector<std::string> aliases;   ///< the other members
+  std::vector<Optimizer> optimizers;  ///< all members
+};
+
+/// The first-order loss change of one step is, but for a constant, (sum over matrices of
+/// gradient^p parameter^s)^o.
+struct StepLaw {
+  Rational gradient_power;   ///< p
+  Rational parameter_power;  ///< s
+  Rational outer_power = 1;  ///< o: 1/2 for a step divided by the norm of all gradients
+};
+bool operator==(const StepLaw&, const StepLaw&);
+
+const std::vector<Family>& families();
+/// By the name of any member. Throws Error(input) with the nearest names.
+const Family& family(std::string_view name, const std::string& where = "--optimizer");
+const Optimizer& optimizer(std::string_view name, const std::string& where = "--optimizer");
+/// Every member of every family.
+std::vector<std::string> family_names();
+/// Derived from an update rule by its homogeneity. Throws Error(input) when it has none.
+StepLaw step_law(const Expr& update);
+/// The order of magnitude of one entry of the step: sign and orthogonal factors are 1, a norm is
+/// the size of what it measures, the global norm is that of `matrices` equal ones.
+Expr step_size(const Expr& update, const Expr& gradient, const Expr& parameter,
+               const Expr& matrices);
+
+/// How the two unknowns are closed.
+struct Constraint {
+  enum class Kind { symmetric, alpha, lambda };
+  Kind kind = Kind::symmetric;
+  Expr value = 1;  ///< of alpha or lambda, a formula in the depth symbol
+  /// "symmetric", "alpha=1", "lambda=(2*N)^(-1/2)". Throws Error(input) with what would be right.
+  static Constraint parse(std::string_view text, const std::string& depth_symbol = "N");
+  std::string to_string() const;
+};
+/// symmetric; alpha=1 for steps relative to the parameter and where the placement fixes it;
+/// lambda=1 where a norm ends the branch, whose size then does not depend on lambda.
+Constraint default_constraint(const StepLaw& law, Placement placement);
+
+/// A formula with its value at the asked depth.
+struct Scaled {
+  Expr formula;
+  double value = 0;
+};
+
+/// One step of a derivation, as text and LaTeX.
+struct DerivationStep {
+  std::string statement, formula, formula_latex, reason, condition;
+};
+/// A condition under which the result holds, evaluated at this depth.
+struct Condition {
+  std::string name;
+  std::string statement;
+  Scaled quantity;
+  double bound = 1;
+  bool at_most = true;  ///< quantity <= bound, else >=
+  bool holds = true;
+};
+/// Another pair that solves the same equation, and what it does.
+struct Alternative {
+  std::string constraint;
+  Scaled alpha, lambda, relative_step, branch_sum;
+};
+
+struct ScalingProblem {
+  std::int64_t layers = 1;  ///< N, 1..1000000
+  std::string optimizer = "adam";
+  Placement placement = Placement::post;
+  std::optional<Constraint> constraint;  ///< the default when empty
+  std::int64_t sublayers = 2;            ///< per layer: attention and ffn; 3 with cross-attention
+  std::string depth_symbol = "N";        ///< "M" for a decoder's depth
+};
+
+struct ScalingSolution {
+  std::string family;
+  StepLaw law;
+  Constraint constraint;
+  std::string depth_symbol = "N";
+  Scaled alpha, lambda;  ///< when !closed_form only lambda.value is meaningful
+  bool closed_form = true;
+  std::string alpha_formula, lambda_formula;  ///< printed; an equation without a closed form
+  Expr equation;                              ///< in N, alpha, lambda: must be 1
+  double equation_value = 1;                  ///< the solution put back
+  Scaled branch_weight;                       ///< size of one branch against the stream
+  Scaled branch_sum;           ///< second moments of all branches against the stream's
+  Scaled gradient_scale;       ///< size of one matrix' gradient
+  Scaled relative_step_scale;  ///< |dtheta| / (eta |theta|) of one matrix
+  Scaled warmup;               ///< the other way out: start from eta times this
+  std::vector<DerivationStep> derivation;
+  std::vector<Condition> conditions;
+  std::vector<Alternative> alternatives;
+};
+
+/// Sets up the exponent equation and solves it over the rationals. Throws Error(usage) when the
+/// combination is contradictory or leaves something open, saying which equation fails.
+ScalingSolution solve_scaling(const ScalingProblem& problem);
+
+// ---- what the pair means for the parameters -----------------------------------------------------
+
+/// How one kind of parameter starts.
+struct InitEntry {
+  std::string kind;                 ///< q k v o ffn_in ffn_out embedding head
+  Expr gain;                        ///< in N
+  Expr std;                         ///< in N, width, ffn
+  std::string std_formula;          ///< the same, gain and scheme apart
+  double gain_value = 1;            ///< at the asked depth
+  std::optional<double> std_value;  ///< where the widths are known
+};
+/// Sizes that are known; 0 leaves the size a symbol in the formulas.
+struct ModelWidths {
+  std::int64_t width = 0, ffn = 0, vocab = 0;
+};
+/// Schemes: lecun (variance 1/fan_in), xavier (2/(fan_in + fan_out)), he (2/fan_in). Throws
+/// Error(input) for another.
+std::vector<InitEntry> init_table(const ScalingSolution& solution, std::int64_t layers,
+                                  const std::string& scheme, const ModelWidths& widths);
+
+// ---- what was published -------------------------------------------------------------------------
+
+enum class Architecture { encoder, decoder, encoder_decoder };
+Architecture architecture_from(std::string_view name);
+const std::vector<std::string>& architecture_names();
+
+/// One stack's published constants beside those derived here.
+struct PublishedPair {
+  std::string stack;                         ///< encoder or decoder
+  std::string depth_symbol;                  ///< N or M
+  Scaled alpha, lambda;                      ///< as published (Wang et al. 2022, DeepNet, table)
+  Scaled rederived_alpha, rederived_lambda;  ///< the paper's argument solved exactly
+  Scaled ratio;                              ///< lambda/alpha as published
+  std::vector<std::string> why;              ///< why they differ from the derived pair
+};
+/// decoder_layers only for encoder_decoder. Sources: README, "Published constants".
+std::vector<PublishedPair> deepnet_rule(Architecture architecture, std::int64_t layers,
+                                        std::int64_t decoder_layers);
+
+}  // namespace scalecalc

@@ -1,0 +1,207 @@
+#include <cmath>
+
+#include "scaling/block.hpp"
+#include "scaling/derivation.hpp"
+#include "scaling/growing_stream.hpp"
+
+namespace scalecalc {
+namespace {
+
+constexpr std::int64_t max_layers = 1000000;
+
+/// Values of the symbols of a formula at one depth.
+Bindings at(const ScalingSolution& solution, std::int64_t layers) {
+  return {{solution.depth_symbol, static_cast<double>(layers)},
+          {"alpha", solution.alpha.value},
+          {"lambda", solution.lambda.value}};
+}
+
+/// A formula in alpha and lambda, with the solution put in where that has a closed form.
+Scaled scaled(const Expr& formula, const ScalingSolution& solution, std::int64_t layers) {
+  Scaled result;
+  result.formula =
+      substitute(formula, {{"alpha", solution.alpha.formula}, {"lambda", solution.lambda.formula}});
+  result.value = evaluate(result.formula, at(solution, layers));
+  return result;
+}
+
+MonomialSystem equations(const Setup& setup, const Constraint& constraint) {
+  MonomialSystem system;
+  system.unknowns = {"alpha", "lambda"};
+  system.equations.push_back({setup.equation, 1});
+  switch (constraint.kind) {
+    case Constraint::Kind::symmetric:
+      system.equations.push_back({alpha_symbol() * lambda_symbol(), 1});
+      break;
+    case Constraint::Kind::alpha:
+      system.equations.push_back({alpha_symbol(), constraint.value});
+      break;
+    case Constraint::Kind::lambda:
+      system.equations.push_back({lambda_symbol(), constraint.value});
+      break;
+  }
+  if (!setup.block.carries_alpha) system.equations.push_back({alpha_symbol(), 1});
+  return system;
+}
+
+[[noreturn]] void contradiction(const Setup& setup, const Constraint& constraint,
+                                const Expr& must_be_one) {
+  const std::string placement = to_string(setup.block.placement);
+  const std::string hint = "leave --constraint out (" +
+                           default_constraint(setup.law, setup.block.placement).to_string() + ")";
+  if (!setup.block.carries_alpha && constraint.kind == Constraint::Kind::alpha)
+    throw Error(ErrorKind::usage,
+                "placement " + placement + " fixes alpha = 1 (" + setup.block.fixed_reason +
+                    "), which " + constraint.to_string() + " contradicts",
+                "--constraint", hint);
+  throw Error(ErrorKind::usage,
+              "placement " + placement + " with " + constraint.to_string() + " under " +
+                  setup.optimizer.name + " has no solution: " + to_string(setup.equation) +
+                  " = 1 would become " + to_string(must_be_one) + " = 1",
+              "--constraint", hint);
+}
+
+[[noreturn]] void open(const Setup& setup, const Constraint& constraint,
+                       const std::vector<std::string>& free) {
+  throw Error(ErrorKind::usage,
+              "placement " + to_string(setup.block.placement) + " with " + constraint.to_string() +
+                  " under " + setup.optimizer.name + " leaves " + free.front() +
+                  " open: the equation " + to_string(setup.equation) + " = 1 holds for every " +
+                  free.front(),
+              "--constraint",
+              "close it, for example with " +
+                  default_constraint(setup.law, setup.block.placement).to_string());
+}
+
+struct Pair {
+  Expr alpha, lambda;
+};
+
+std::optional<Pair> power_law_pair(const Setup& setup, const Constraint& constraint,
+                                   bool throw_on_failure) {
+  const MonomialSolution found = solve(equations(setup, constraint));
+  if (found.status == MonomialSolution::Status::unique)
+    return Pair{found.values.at("alpha"), found.values.at("lambda")};
+  if (!throw_on_failure) return std::nullopt;
+  if (found.status == MonomialSolution::Status::underdetermined)
+    open(setup, constraint, found.free);
+  contradiction(setup, constraint, found.contradiction);
+}
+
+void solve_growing(const Setup& setup, const Constraint& constraint, std::int64_t layers,
+                   ScalingSolution& solution) {
+  if (constraint.kind != Constraint::Kind::alpha || !(constraint.value == Expr(1))) {
+    throw Error(ErrorKind::usage,
+                "placement sub-ln with " + constraint.to_string() +
+                    " contradicts itself: sub-ln fixes alpha = 1 (" + setup.block.fixed_reason +
+                    ") and lambda follows from " + to_string(setup.equation) + " = 1",
+                "--constraint", "leave --constraint out (alpha=1)");
+  }
+  const double matrices = evaluate(setup.matrices, {{solution.depth_symbol, double(layers)}});
+  solution.alpha = {1, 1.0};
+  solution.alpha = {1, 1.0};
+  solution.lambda.value = growing_stream_root(setup.law, matrices);
+  const auto closed = growing_stream_lambda(setup.law, setup.matrices);
+  solution.closed_form = closed.has_value();
+  solution.lambda.formula = closed.value_or(lambda_symbol());
+  solution.lambda_formula = closed ? to_string(*closed) : to_string(setup.equation) + " == 1";
+}
+
+void put_back(const Setup& setup, std::int64_t layers, ScalingSolution& solution) {
+  solution.equation = setup.equation;
+  solution.equation_value = evaluate(setup.equation, at(solution, layers));
+  solution.branch_weight = scaled(branch_size(setup.block), solution, layers);
+  const Expr weight = branch_size(setup.block);
+  solution.branch_sum = scaled(setup.matrices * weight * weight, solution, layers);
+  solution.gradient_scale = scaled(setup.gradient, solution, layers);
+  solution.relative_step_scale = scaled(setup.relative_step, solution, layers);
+  const Expr depth = Expr::symbol(solution.depth_symbol);
+  solution.warmup = {1 / depth, 1.0 / static_cast<double>(layers)};
+}
+
+/// The other closures of the same equation.
+std::vector<Alternative> other_pairs(const Setup& setup, const ScalingSolution& chosen,
+                                     std::int64_t layers) {
+  std::vector<Alternative> result;
+  if (setup.block.stream_grows || !setup.block.carries_alpha) return result;
+  const std::vector<Constraint> closures = {
+      {}, {Constraint::Kind::alpha, 1}, {Constraint::Kind::lambda, 1}};
+  for (const Constraint& closure : closures) {
+    const auto pair = power_law_pair(setup, closure, false);
+    if (!pair || (pair->alpha == chosen.alpha.formula && pair->lambda == chosen.lambda.formula))
+      continue;
+    ScalingSolution other = chosen;
+    other.alpha = {pair->alpha, 0};
+    other.lambda = {pair->lambda, 0};
+    for (Scaled* side : {&other.alpha, &other.lambda})
+      side->value = evaluate(side->formula, {{chosen.depth_symbol, static_cast<double>(layers)}});
+    put_back(setup, layers, other);
+    result.push_back({closure.to_string(), other.alpha, other.lambda, other.relative_step_scale,
+                      other.branch_sum});
+  }
+  return result;
+}
+
+Setup set_up(const ScalingProblem& problem) {
+  Setup setup;
+  setup.optimizer = optimizer(problem.optimizer);
+  setup.law = step_law(setup.optimizer.update);
+  setup.block = block_of(problem.placement);
+  setup.depth = Expr::symbol(problem.depth_symbol);
+  setup.sublayers = problem.sublayers;
+  setup.matrices = Expr(problem.sublayers) * setup.depth;
+  setup.gradient = gradient_size(setup.block, 1);
+  setup.equation = setup.block.stream_grows
+                       ? growing_stream_equation(setup.law, setup.matrices)
+                       : setup.matrices * pow(setup.gradient, setup.law.gradient_power) *
+                             pow(lambda_symbol(), setup.law.parameter_power);
+  setup.relative_step =
+      step_size(setup.optimizer.update, setup.gradient, lambda_symbol(), setup.matrices) /
+      lambda_symbol();
+  return setup;
+}
+
+}  // namespace
+
+ScalingSolution solve_scaling(const ScalingProblem& problem) {
+  if (problem.layers < 1 || problem.layers > max_layers)
+    throw Error(ErrorKind::input,
+                "layers must be from 1 to " + std::to_string(max_layers) + " (got " +
+                    std::to_string(problem.layers) + ")",
+                "--layers", "for example --layers 12");
+  const Setup setup = set_up(problem);
+
+  ScalingSolution solution;
+  solution.family = family(problem.optimizer).name;
+  solution.law = setup.law;
+  solution.depth_symbol = problem.depth_symbol;
+  solution.constraint =
+      problem.constraint.value_or(default_constraint(setup.law, problem.placement));
+  const double depth = static_cast<double>(problem.layers);
+  if (setup.block.stream_grows) {
+    solve_growing(setup, solution.constraint, problem.layers, solution);
+  } else {
+    const Pair pair = *power_law_pair(setup, solution.constraint, true);
+    solution.alpha.formula = pair.alpha;
+    solution.lambda.formula = pair.lambda;
+    solution.lambda_formula = to_string(pair.lambda);
+    solution.alpha.value = evaluate(pair.alpha, {{problem.depth_symbol, depth}});
+    solution.lambda.value = evaluate(pair.lambda, {{problem.depth_symbol, depth}});
+  }
+  solution.alpha_formula = to_string(solution.alpha.formula);
+  for (const double value : {solution.alpha.value, solution.lambda.value}) {
+    if (!(value > 0) || !std::isfinite(value))
+      throw Error(ErrorKind::input,
+                  "the constraint " + solution.constraint.to_string() +
+                      " does not give positive finite alpha and lambda at " + problem.depth_symbol +
+                      " = " + std::to_string(problem.layers),
+                  "--constraint", "use a formula that is positive there");
+  }
+  put_back(setup, problem.layers, solution);
+  solution.alternatives = other_pairs(setup, solution, problem.layers);
+  solution.conditions = conditions(setup, solution, problem.layers);
+  solution.derivation = derivation(setup, solution);
+  return solution;
+}
+
+}  // namespace scalecalc

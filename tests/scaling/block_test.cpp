@@ -1,0 +1,58 @@
+#include "scaling/block.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace scalecalc;
+
+namespace {
+
+const Placement all[] = {Placement::post,     Placement::pre,    Placement::res_post,
+                         Placement::sandwich, Placement::sub_ln, Placement::none};
+
+Expr formula(const char* text) {
+  return parse(text);
+}
+
+}  // namespace
+
+TEST_CASE("gradient and branch sizes per placement") {
+  struct Expected {
+    Placement placement;
+    const char* gradient;
+    const char* branch;
+  };
+  for (const Expected& expected : {Expected{Placement::post, "lambda/alpha", "lambda^2/alpha"},
+                                   Expected{Placement::pre, "lambda", "lambda^2"},
+                                   Expected{Placement::none, "lambda", "lambda^2"},
+                                   Expected{Placement::res_post, "1/(alpha*lambda)", "1/alpha"},
+                                   Expected{Placement::sandwich, "1/(alpha*lambda)", "1/alpha"},
+                                   Expected{Placement::sub_ln, "1", "lambda"}}) {
+    const Block block = block_of(expected.placement);
+    CAPTURE(block.picture);
+    CHECK(gradient_size(block, 1) == formula(expected.gradient));
+    CHECK(branch_size(block) == formula(expected.branch));
+  }
+}
+
+TEST_CASE("both matrices of a branch have gradients of the same size") {
+  for (const Placement placement : all) {
+    const Block block = block_of(placement);
+    CAPTURE(block.picture);
+    CHECK(gradient_size(block, 1) == gradient_size(block, 2));
+  }
+}
+
+// One feature, F = lambda_1 lambda_2, Norm(z) = direction: the norm's slope across its input is
+// 1/|z|, which a rotation by a small angle shows without any of the code above.
+TEST_CASE("a norm divides a sideways change by the size of its input") {
+  const double size = 3.0, step = 1e-6;
+  const double normal[2] = {size / std::hypot(size, step), step / std::hypot(size, step)};
+  const double sideways = normal[1] / step;
+  const Block block = block_of(Placement::res_post);
+  const double predicted =
+      evaluate(gradient_size(block, 1), {{"alpha", 1.0}, {"lambda", std::sqrt(size)}});
+  // d F / d lambda_1 = lambda_2 = sqrt(3): the change across F of size 3.
+  CHECK(std::sqrt(size) * sideways == doctest::Approx(predicted).epsilon(1e-9));
+}
