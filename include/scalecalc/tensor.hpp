@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scalecalc/network.hpp"
+
+/// Real forward and backward passes of a Network, in float or double. Weights, inputs and targets
+/// come from Philox: same seed, same bits, whatever the number of threads.
+namespace scalecalc {
+
+/// A matrix the caller may read during a callback. Row-major, contiguous.
+template <class Real>
+struct MatrixView {
+  const Real* data = nullptr;
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t size() const { return rows * columns; }
+};
+
+struct PassOptions {
+  std::uint64_t seed = 0;
+  int threads = 1;
+  std::string device = "cpu";  ///< auto, cpu; cuda where it is built in
+};
+
+/// One draw of weights, inputs and targets, and the passes over it. Not thread-safe; different
+/// Passes may run on different threads.
+template <class Real>
+class Passes {
+ public:
+  /// Throws Error(input) for a network it cannot run, Error(fault) for a device that is not there.
+  Passes(const Network& network, const PassOptions& options);
+  ~Passes();
+  Passes(Passes&&) noexcept;
+  Passes& operator=(Passes&&) noexcept;
+
+  const std::vector<ParameterInfo>& parameters() const;
+  MatrixView<Real> parameter(std::size_t index) const;
+
+  /// Forward only.
+  double loss();
+  /// Forward and backward. Each parameter's gradient is handed over once, complete, and its memory
+  /// reused afterwards. Returns the loss.
+  using GradientSink = std::function<void(std::size_t index, MatrixView<Real> gradient)>;
+  double backward(const GradientSink& sink);
+  /// theta += scale * direction, for one parameter.
+  void add(std::size_t index, const Real* direction, double scale);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+extern template class Passes<float>;
+extern template class Passes<double>;
+
+/// One matrix update by a rule in the symbols g (gradient) and theta (parameter), without its
+/// -eta: "g", "sign(g)", "rms(theta)*sign(g)", "norm(theta)*g/norm(g)", "orthogonal(g)",
+/// "g/global_norm(g)". sign acts by entry; norm is Frobenius, rms is norm/sqrt(entries);
+/// orthogonal(g) is U V^T of g = U S V^T; global_norm runs over all parameters, passed in.
+/// Writes rows*columns values to `out`. Throws Error(input) for a rule it cannot read.
+template <class Real>
+void update_direction(const Expr& rule, MatrixView<Real> parameter, MatrixView<Real> gradient,
+                      double global_norm, Real* out);
+extern template void update_direction<float>(const Expr&, MatrixView<float>, MatrixView<float>,
+                                             double, float*);
+extern template void update_direction<double>(const Expr&, MatrixView<double>, MatrixView<double>,
+                                              double, double*);
+/// Whether the rule needs the norm over all parameters before any matrix can be updated.
+bool uses_global_norm(const Expr& rule);
+
+}  // namespace scalecalc

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
+#include "tensor/device.hpp"
+
+namespace scalecalc::tensor {
+
+/// Plain C++ and Eigen. Work is cut into tiles that do not depend on the number of threads, so that
+/// neither do the results. Not thread-safe: one device serves one Passes.
+template <class Real>
+class CpuDevice final : public Device<Real> {
+ public:
+  explicit CpuDevice(int threads) : threads_(threads) {}
+  CpuDevice(const CpuDevice&) = delete;
+  CpuDevice& operator=(const CpuDevice&) = delete;
+  ~CpuDevice() override;
+
+  void* allocate(std::size_t bytes) override;
+  void release(void* data, std::size_t bytes) noexcept override;
+  void upload(const void* host, void* data, std::size_t bytes) override;
+  void zero(void* data, std::size_t bytes) override;
+  const void* host(const void* data, std::size_t) override { return data; }
+  std::size_t bytes_in_use() const override { return bytes_in_use_; }
+  std::size_t bytes_held() const override { return bytes_held_; }
+
+  std::string name() const override { return "cpu"; }
+  void draw(const Draw& draw, std::int64_t count, Real* out) override;
+  void fill(std::int64_t count, Real value, Real* out) override;
+  void add_from_host(std::int64_t count, double scale, const Real* x, Real* y) override;
+  void linear_forward(const LinearShape& shape, const Real* x, const Real* w, Real* y) override;
+  void linear_backward_input(const LinearShape& shape, const Real* dy, const Real* w,
+                             Real* dx) override;
+  void linear_backward_weight(const LinearShape& shape, const Real* x, const Real* dy,
+                              Real* dw) override;
+  void bias_forward(std::int64_t tokens, std::int64_t width, const Real* b, Real* y) override;
+  void bias_backward(std::int64_t tokens, std::int64_t width, const Real* dy, Real* db) override;
+  void activation_forward(ActivationKind kind, std::int64_t count, const Real* x, Real* y) override;
+  void activation_backward(ActivationKind kind, std::int64_t count, const Real* x, const Real* dy,
+                           Real* dx) override;
+  void blend_forward(std::int64_t count, double a, const Real* x, double b, const Real* f,
+                     Real* y) override;
+  void scaled_backward(std::int64_t count, double a, const Real* dy, Real* dx) override;
+  void norm_forward(const NormShape& shape, const Real* x, Real* y, Real* inverse) override;
+  void norm_backward(const NormShape& shape, const Real* y, const Real* inverse, const Real* dy,
+                     Real* dx) override;
+  void affine_forward(std::int64_t tokens, std::int64_t width, const Real* x, const Real* gain,
+                      const Real* shift, Real* y) override;
+  void affine_backward(std::int64_t tokens, std::int64_t width, const Real* x, const Real* gain,
+                       const Real* dy, Real* dx, Real* dgain, Real* dshift) override;
+  void attention_forward(const AttentionShape& shape, const Real* q, const Real* k, const Real* v,
+                         Real* weights, Real* mix) override;
+  void attention_backward(const AttentionShape& shape, const Real* q, const Real* k, const Real* v,
+                          const Real* weights, const Real* dmix, Real* dq, Real* dk,
+                          Real* dv) override;
+  void embedding_forward(std::int64_t tokens, std::int64_t width, const std::int32_t* ids,
+                         const Real* table, Real* y) override;
+  void embedding_backward(std::int64_t tokens, std::int64_t width, const std::int32_t* ids,
+                          const Real* dy, Real* dtable) override;
+  double cross_entropy_forward(std::int64_t tokens, std::int64_t classes, const Real* logits,
+                               const std::int32_t* targets, Real* probabilities) override;
+  void cross_entropy_backward(std::int64_t tokens, std::int64_t classes, const Real* probabilities,
+                              const std::int32_t* targets, double scale, Real* dlogits) override;
+
+ private:
+  int threads_;
+  std::size_t bytes_in_use_ = 0, bytes_held_ = 0;
+  /// Released buffers by size: every layer asks for the same few sizes.
+  std::unordered_map<std::size_t, std::vector<void*>> free_;
+};
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,57 @@
+#include "tensor/cpu/cpu_device.hpp"
+#include "tensor/cpu/functors.hpp"
+#include "tensor/cpu/parallel.hpp"
+
+namespace scalecalc::tensor {
+
+template <class Real>
+void CpuDevice<Real>::activation_forward(ActivationKind kind, std::int64_t count, const Real* x,
+                                         Real* y) {
+  with_functor<Real>(kind, [&](auto phi) {
+    for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) y[i] = phi.value(x[i]);
+    });
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::activation_backward(ActivationKind kind, std::int64_t count, const Real* x,
+                                          const Real* dy, Real* dx) {
+  with_functor<Real>(kind, [&](auto phi) {
+    for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) dx[i] += phi.slope(x[i]) * dy[i];
+    });
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::blend_forward(std::int64_t count, double a, const Real* x, double b,
+                                    const Real* f, Real* y) {
+  const Real skip = static_cast<Real>(a), branch = static_cast<Real>(b);
+  for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) y[i] = skip * x[i] + branch * f[i];
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::scaled_backward(std::int64_t count, double a, const Real* dy, Real* dx) {
+  const Real factor = static_cast<Real>(a);
+  for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) dx[i] += factor * dy[i];
+  });
+}
+
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
+#define SCALECALC_INSTANTIATE(Real)                                                             \
+  template void CpuDevice<Real>::activation_forward(ActivationKind, std::int64_t, const Real*,  \
+                                                    Real*);                                     \
+  template void CpuDevice<Real>::activation_backward(ActivationKind, std::int64_t, const Real*, \
+                                                     const Real*, Real*);                       \
+  template void CpuDevice<Real>::blend_forward(std::int64_t, double, const Real*, double,       \
+                                               const Real*, Real*);                             \
+  template void CpuDevice<Real>::scaled_backward(std::int64_t, double, const Real*, Real*);
+// NOLINTEND(bugprone-macro-parentheses)
+SCALECALC_INSTANTIATE(float)
+SCALECALC_INSTANTIATE(double)
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "scalecalc/network.hpp"
+#include "tensor/tensor.hpp"
+
+/// What a network starts from: its parameters, inputs and targets, all from one seed. The stream of
+/// each is derived from its name, so that the first layers of a deeper network are the same.
+namespace scalecalc::tensor {
+
+/// In the order of parameters(network).
+template <class Real>
+std::vector<Tensor<Real>> draw_parameters(const Network& network, std::uint64_t seed,
+                                          const std::shared_ptr<Device<Real>>& device);
+
+template <class Real>
+struct Data {
+  Tensor<Real> features;         ///< (tokens, features) of gaussian input
+  Tensor<std::int32_t> ids;      ///< (tokens, 1) of token input
+  Tensor<std::int32_t> targets;  ///< (tokens, 1)
+};
+/// Gaussian input is x_t = sqrt(cross) common + sqrt(second - cross) own_t for each feature of a
+/// sequence, so that E[x_t^2] = second and E[x_t x_s] = cross; sequences are independent.
+template <class Real>
+Data<Real> draw_data(const Network& network, std::uint64_t seed,
+                     const std::shared_ptr<Device<Real>>& device);
+
+}  // namespace scalecalc::tensor

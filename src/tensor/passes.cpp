@@ -1,0 +1,58 @@
+#include "scalecalc/tensor.hpp"
+#include "tensor/model.hpp"
+
+namespace scalecalc {
+
+template <class Real>
+struct Passes<Real>::Impl {
+  tensor::Model<Real> model;
+
+  MatrixView<Real> view(const tensor::Tensor<Real>& tensor) const {
+    const void* data = model.device().host(tensor.data(), tensor.bytes());
+    return {static_cast<const Real*>(data), tensor.rows(), tensor.columns()};
+  }
+};
+
+template <class Real>
+Passes<Real>::Passes(const Network& network, const PassOptions& options)
+    : impl_(new Impl{tensor::Model<Real>(
+          network, options.seed, tensor::make_device<Real>(options.device, options.threads))}) {}
+template <class Real>
+Passes<Real>::~Passes() = default;
+template <class Real>
+Passes<Real>::Passes(Passes&&) noexcept = default;
+template <class Real>
+Passes<Real>& Passes<Real>::operator=(Passes&&) noexcept = default;
+
+template <class Real>
+const std::vector<ParameterInfo>& Passes<Real>::parameters() const {
+  return impl_->model.parameters();
+}
+
+template <class Real>
+MatrixView<Real> Passes<Real>::parameter(std::size_t index) const {
+  return impl_->view(impl_->model.parameter(index));
+}
+
+template <class Real>
+double Passes<Real>::loss() {
+  return impl_->model.loss();
+}
+
+template <class Real>
+double Passes<Real>::backward(const GradientSink& sink) {
+  return impl_->model.backward([&](std::size_t index, const tensor::Tensor<Real>& gradient) {
+    sink(index, impl_->view(gradient));
+  });
+}
+
+template <class Real>
+void Passes<Real>::add(std::size_t index, const Real* direction, double scale) {
+  const tensor::Tensor<Real>& theta = impl_->model.parameter(index);
+  impl_->model.device().add_from_host(theta.size(), scale, direction, theta.data());
+}
+
+template class Passes<float>;
+template class Passes<double>;
+
+}  // namespace scalecalc

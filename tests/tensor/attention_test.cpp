@@ -1,0 +1,131 @@
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "support.hpp"
+#include "tensor/ops.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+OperationRun attention_run(const AttentionShape& s, int threads = 1) {
+  const std::int64_t rows = s.sequences * s.tokens;
+  return {[s](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+            return attend(tape, s, in[0], in[1], in[2]);
+          },
+          {random_input(rows, s.width(), 1), random_input(rows, s.width(), 2),
+           random_input(rows, s.width(), 3)},
+          threads};
+}
+
+/// One head of one sequence with loops and the whole softmax Jacobian diag(p) - p p^T.
+class Loops {
+ public:
+  explicit Loops(const AttentionShape& s) : s_(s) {
+    const auto size = static_cast<std::size_t>(s.sequences * s.tokens * s.width());
+    q = normal_values(size, 1);
+    k = normal_values(size, 2);
+    v = normal_values(size, 3);
+    dmix = normal_values(size, 4);
+    mix = dq = dk = dv = Vector(size, 0.0);
+    for (std::int64_t b = 0; b < s.sequences; ++b) {
+      for (std::int64_t h = 0; h < s.heads; ++h) {
+        for (std::int64_t t = 0; t < s.tokens; ++t) query(b, h, t);
+      }
+    }
+  }
+  Vector q, k, v, dmix, mix, dq, dk, dv;
+
+ private:
+  std::size_t at(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t i) const {
+    return static_cast<std::size_t>((b * s_.tokens + t) * s_.width() + h * s_.head_width + i);
+  }
+  void query(std::int64_t b, std::int64_t h, std::int64_t t) {
+    const std::int64_t keys = s_.causal ? t + 1 : s_.tokens;
+    Vector p(static_cast<std::size_t>(keys), 0.0), dp = p;
+    double sum = 0.0;
+    for (std::int64_t u = 0; u < keys; ++u) {
+      double score = 0.0;
+      for (std::int64_t i = 0; i < s_.head_width; ++i) {
+        score += q[at(b, h, t, i)] * k[at(b, h, u, i)];
+      }
+      sum += p[static_cast<std::size_t>(u)] = std::exp(s_.scale * score);
+    }
+    for (double& weight : p) weight /= sum;
+    for (std::int64_t u = 0; u < keys; ++u) {
+      const auto key = static_cast<std::size_t>(u);
+      for (std::int64_t i = 0; i < s_.head_width; ++i) {
+        mix[at(b, h, t, i)] += p[key] * v[at(b, h, u, i)];
+        dv[at(b, h, u, i)] += p[key] * dmix[at(b, h, t, i)];
+        dp[key] += dmix[at(b, h, t, i)] * v[at(b, h, u, i)];
+      }
+    }
+    for (std::int64_t u = 0; u < keys; ++u) {
+      double ds = 0.0;
+      for (std::int64_t w = 0; w < keys; ++w) {
+        const double pu = p[static_cast<std::size_t>(u)], pw = p[static_cast<std::size_t>(w)];
+        ds += ((u == w ? pu : 0.0) - pu * pw) * dp[static_cast<std::size_t>(w)];
+      }
+      for (std::int64_t i = 0; i < s_.head_width; ++i) {
+        dq[at(b, h, t, i)] += s_.scale * ds * k[at(b, h, u, i)];
+        dk[at(b, h, u, i)] += s_.scale * ds * q[at(b, h, t, i)];
+      }
+    }
+  }
+  AttentionShape s_;
+};
+
+const AttentionShape kShapes[] = {
+    {1, 1, 1, 1, false, 1.0}, {1, 1, 2, 3, true, 0.5}, {1, 2, 1, 1, true, 0.7},
+    {2, 5, 3, 3, false, 0.6}, {2, 5, 3, 3, true, 0.6}, {1, 9, 1, 5, false, -0.3},
+    {3, 4, 2, 7, true, 0.38},
+};
+
+}  // namespace
+
+TEST_CASE("attention: backward against central differences") {
+  for (const AttentionShape& shape : kShapes) {
+    CAPTURE(shape.tokens);
+    CAPTURE(shape.causal);
+    CHECK(attention_run(shape).worst_gradient_error() < 1e-8);
+  }
+}
+
+TEST_CASE("attention: against loops and the whole softmax Jacobian") {
+  for (const AttentionShape& shape : kShapes) {
+    const Loops loops(shape);
+    const OperationRun run = attention_run(shape);
+    const std::vector<Vector> gradients = run.gradients(loops.dmix);
+    // Sums of at most 9 keys by 7 features; ds cancels against terms of order |dmix| |v|.
+    const double tolerance =
+        200.0 * std::numeric_limits<double>::epsilon() * (1.0 + norm(loops.dmix) + norm(loops.dv));
+    CHECK(distance(run.value(), loops.mix) < tolerance);
+    CHECK(distance(gradients[0], loops.dq) < tolerance);
+    CHECK(distance(gradients[1], loops.dk) < tolerance);
+    CHECK(distance(gradients[2], loops.dv) < tolerance);
+  }
+}
+
+TEST_CASE("attention: large scores neither overflow nor give NaN") {
+  AttentionShape shape{1, 4, 1, 2, true, 1e4};
+  const OperationRun run = attention_run(shape);
+  for (const double x : run.value()) CHECK(std::isfinite(x));
+  for (const Vector& gradient : run.gradients(normal_values(8, 4))) {
+    for (const double x : gradient) CHECK(std::isfinite(x));
+  }
+}
+
+TEST_CASE("attention: a causal mix ignores later tokens, the first is its own value") {
+  const AttentionShape shape{1, 6, 2, 3, true, 0.5};
+  const Vector mix = attention_run(shape).value(), v = random_input(6, 6, 3).values;
+  for (std::size_t i = 0; i < 6; ++i) CHECK(mix[i] == v[i]);
+}
+
+TEST_CASE("attention: the number of threads does not change a bit") {
+  const AttentionShape shape{3, 17, 5, 6, true, 0.4};
+  const Vector dy = normal_values(3 * 17 * 30, 4);
+  CHECK(attention_run(shape, 1).value() == attention_run(shape, 2).value());
+  CHECK(attention_run(shape, 1).gradients(dy) == attention_run(shape, 2).gradients(dy));
+}
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,114 @@
+#include "tensor/check.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "scalecalc/error.hpp"
+#include "scalecalc/tensor.hpp"
+#include "support.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+NetworkOptions small() {
+  NetworkOptions options;
+  options.bias = options.affine = true;
+  return options;
+}
+
+Residual& residual(Network& network, std::size_t layer) {
+  return std::get<Residual>(network.layers[layer].op);
+}
+Attention& attention(Network& network) {
+  return std::get<Attention>(residual(network, 1).body[0].op);
+}
+Linear& head(Network& network) {
+  return std::get<Linear>(network.layers.back().op);
+}
+
+/// The message of the error that a broken network gives, from the public interface.
+std::string message(const std::function<void(Network&)>& breaking, NetworkOptions options) {
+  Network network = HandBuilt(options).transformer();
+  breaking(network);
+  try {
+    const Passes<float> passes(network, {});
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    CHECK_FALSE(error.hint().empty());
+    return error.what();
+  }
+  return "accepted";
+}
+bool names(const std::function<void(Network&)>& breaking, const std::string& where,
+           NetworkOptions options = small()) {
+  const std::string text = message(breaking, options);
+  CAPTURE(text);
+  const bool found = text.find(where) != std::string::npos;
+  CHECK(found);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a network that fits is counted") {
+  Network network = HandBuilt(small()).transformer();
+  const Footprint footprint = check(network);
+  CHECK(footprint.parameters == static_cast<double>(parameter_count(network)));
+  CHECK(footprint.activations > 0.0);
+}
+
+TEST_CASE("sizes that do not fit are named") {
+  names([](Network& n) { n.sequence = 0; }, "sequence is 0");
+  names([](Network& n) { n.batch = -1; }, "batch is -1");
+  names([](Network& n) { n.classes = std::int64_t{1} << 40; }, "classes");
+  names([](Network& n) { n.classes = 4; }, "head");
+  names([](Network& n) { n.features = 7; }, "input.norm");
+  names([](Network& n) { n.layers.clear(); }, "no head");
+  names([](Network& n) { n.layers.pop_back(); }, "no head");
+  names([](Network& n) { head(n).fan_in = 5; }, "head");
+  names([](Network& n) { attention(n).q.fan_out = 5; }, "block[0].attn.q");
+  names([](Network& n) { attention(n).k.fan_in = 5; }, "block[0].attn.k");
+  names([](Network& n) { attention(n).heads = 0; }, "block[0].attn");
+  names([](Network& n) { attention(n).heads = 4; }, "block[0].attn.q");
+  names([](Network& n) { residual(n, 2).norm->width = 3; }, "block[0].ffn.norm");
+  names([](Network& n) { residual(n, 2).body.pop_back(); }, "block[0].ffn");
+  names([](Network& n) { head(n).fan_out = 0; }, "head");
+}
+
+TEST_CASE("numbers that cannot be used are named") {
+  names([](Network& n) { n.input_second = NAN; }, "input_second");
+  names([](Network& n) { n.input_cross = -0.1; }, "input_cross");
+  names([](Network& n) { n.input_cross = 1.5; }, "input_cross");
+  names([](Network& n) { head(n).std = INFINITY; }, "head");
+  names([](Network& n) { head(n).std = -1.0; }, "head");
+  names([](Network& n) { attention(n).q.bias_std = NAN; }, "block[0].attn.q");
+  names([](Network& n) { attention(n).scale = NAN; }, "block[0].attn");
+  names([](Network& n) { residual(n, 1).skip = INFINITY; }, "block[0].attn");
+  names([](Network& n) { residual(n, 1).branch = NAN; }, "block[0].attn");
+  names([](Network& n) { residual(n, 1).norm->eps = -1e-5; }, "block[0].attn.norm");
+  names([](Network& n) { std::get<ActivationLayer>(residual(n, 2).body[1].op).function = "x^2"; },
+        "block[0].ffn.act");
+}
+
+TEST_CASE("token input needs an embedding, first and once") {
+  NetworkOptions tokens = small();
+  tokens.tokens = true;
+  CHECK(message([](Network&) {}, tokens) == "accepted");
+  names([](Network& n) { n.layers.erase(n.layers.begin()); }, "embedding", tokens);
+  names([](Network& n) { n.layers.insert(n.layers.begin(), n.layers.front()); }, "embedding",
+        tokens);
+  names([](Network& n) { std::get<Embedding>(n.layers.front().op).vocab = 0; }, "embedding",
+        tokens);
+  names([](Network& n) { n.input = InputKind::gaussian; }, "embedding", tokens);
+}
+
+TEST_CASE("a network larger than the machine is refused before anything is allocated") {
+  NetworkOptions huge;
+  huge.width = 6000000;
+  huge.ffn = 4;
+  names([](Network&) {}, "GiB", huge);
+}
+
+}  // namespace scalecalc::tensor
