@@ -1,0 +1,59 @@
+#include "verify/memory.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "tensor/check.hpp"
+#include "verify/measure.hpp"
+
+namespace scalecalc {
+namespace {
+
+constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+/// Allocator overhead, buffers of one gradient and one step.
+constexpr double overhead = 1.1;
+
+double counted_entries(const Network& network, ParameterSet set) {
+  double entries = 0;
+  for (const ParameterInfo& info : parameters(network))
+    if (counts(info, set))
+      entries += static_cast<double>(info.rows) * static_cast<double>(info.columns);
+  return entries;
+}
+
+}  // namespace
+
+double measurement_bytes(const Network& network, const SweepOptions& options) {
+  const tensor::Footprint pass = tensor::check(network);
+  double entries = pass.parameters + pass.activations;
+  if (options.quantity == Quantity::actual_delta_loss)
+    entries += counted_entries(network, options.parameters);
+  const double entry_bytes = in_single_precision(options) ? sizeof(float) : sizeof(double);
+  return overhead * entries * entry_bytes +
+         layout_bytes(static_cast<std::int64_t>(network.layers.size()) / 2);
+}
+
+double layout_bytes(std::int64_t layers) {
+  return 8192.0 * static_cast<double>(layers);
+}
+
+double concurrent_bytes() {
+  return 1.8 * gibibyte;
+}
+
+double single_bytes() {
+  return 0.75 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+void check_bytes(double bytes, std::int64_t layers) {
+  if (bytes <= single_bytes()) return;
+  throw Error(ErrorKind::input,
+              fmt::format("one pass needs {:.4g} GiB, and the limit is {:.4g} GiB, 3/4 of this "
+                          "machine's memory",
+                          bytes / gibibyte, single_bytes() / gibibyte),
+              fmt::format("layers = {}", layers),
+              "use fewer layers, a smaller width or fewer tokens");
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,117 @@
+#include "verify/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace scalecalc {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+/// Above this sample variance of the logarithm over seeds a mean is carried by rare seeds.
+constexpr double large_spread = 0.1;
+/// Standard error of a median over that of a mean, for Gaussian samples: sqrt(pi/2).
+const double median_factor = std::sqrt(std::acos(-1.0) / 2);
+
+template <class Test>
+bool every_sample(const SweepResult& result, Test test) {
+  return std::all_of(result.points.begin(), result.points.end(), [&](const SweepPoint& point) {
+    return std::all_of(point.samples.begin(), point.samples.end(), test);
+  });
+}
+
+std::vector<double> logarithms(const std::vector<double>& values) {
+  std::vector<double> logs;
+  logs.reserve(values.size());
+  for (const double value : values) logs.push_back(std::log(value));
+  return logs;
+}
+
+/// Unknown for one sample.
+double error_of_mean(const std::vector<double>& values) {
+  if (values.size() < 2) return unknown;
+  return sample_deviation(values) / std::sqrt(static_cast<double>(values.size()));
+}
+
+/// The median's error is taken in the logarithm, where samples of a large spread are near Gaussian.
+void summarise_point(SweepPoint& point, bool positive, bool by_median) {
+  point.mean = sample_mean(point.samples);
+  point.median = sample_median(point.samples);
+  point.value = by_median ? point.median : point.mean;
+  point.standard_error = by_median && positive ? point.median * median_factor *
+                                                     error_of_mean(logarithms(point.samples))
+                                               : error_of_mean(point.samples);
+}
+
+bool has_large_spread(const SweepResult& result) {
+  return std::any_of(result.points.begin(), result.points.end(), [](const SweepPoint& point) {
+    const double deviation = sample_deviation(logarithms(point.samples));
+    return deviation * deviation > large_spread;
+  });
+}
+
+LineFit fit_seed(const SweepResult& result, std::size_t seed) {
+  std::vector<double> x, y;
+  for (const SweepPoint& point : result.points) {
+    x.push_back(std::log(static_cast<double>(point.layers)));
+    y.push_back(std::log(point.samples[seed]));
+  }
+  return fit_line(x, y);
+}
+
+/// One slope a seed: differences between seeds that all depths share drop out.
+void fit_exponent(SweepResult& result) {
+  std::vector<double> slopes;
+  for (std::size_t seed = 0; seed < result.points.front().samples.size(); ++seed)
+    slopes.push_back(fit_seed(result, seed).slope);
+  if (slopes.size() == 1) {
+    result.exponent = slopes[0];
+    if (result.points.size() > 2)
+      result.exponent_standard_error = fit_seed(result, 0).slope_standard_error;
+    return;
+  }
+  result.exponent = result.by_median ? sample_median(slopes) : sample_mean(slopes);
+  result.exponent_standard_error = error_of_mean(slopes) * (result.by_median ? median_factor : 1.0);
+}
+
+}  // namespace
+
+double sample_mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double sample_median(std::vector<double> values) {
+  if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
+    return unknown;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double sample_deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double mean = sample_mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+void summarise(SweepResult& result) {
+  const bool positive =
+      every_sample(result, [](double value) { return std::isfinite(value) && value > 0; });
+  result.finite = every_sample(result, [](double value) { return std::isfinite(value); });
+  result.by_median = positive && has_large_spread(result);
+  for (SweepPoint& point : result.points) summarise_point(point, positive, result.by_median);
+  result.exponent = result.exponent_standard_error = unknown;
+  if (!result.finite)
+    result.no_exponent = "a pass gave an infinity or a NaN";
+  else if (!positive)
+    result.no_exponent = "a value is not positive, so it has no logarithm";
+  else if (result.points.size() < 2)
+    result.no_exponent = "an exponent needs two depths at least";
+  else
+    fit_exponent(result);
+}
+
+}  // namespace scalecalc
