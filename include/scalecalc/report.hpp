@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "scalecalc/error.hpp"
+
+/// Results as values, and one printer per format. Printers return text; nothing here writes.
+namespace scalecalc::report {
+
+/// The version of the library, "0.1.0".
+const char* version();
+
+/// A JSON-like value; objects keep the order in which keys were added.
+class Value {
+ public:
+  using Array = std::vector<Value>;
+  using Object = std::vector<std::pair<std::string, Value>>;
+  /// A number as a decimal text, for more digits than a double holds (a string in JSON).
+  struct Digits {
+    std::string text;
+  };
+
+  Value() = default;  ///< null
+  Value(bool value) : data_(value) {}
+  Value(int value) : data_(static_cast<std::int64_t>(value)) {}
+  Value(std::int64_t value) : data_(value) {}
+  Value(double value) : data_(value) {}  ///< not finite becomes null in JSON
+  Value(const char* text) : data_(std::string(text)) {}
+  Value(std::string text) : data_(std::move(text)) {}
+  Value(Digits digits) : data_(std::move(digits)) {}
+  Value(Array array) : data_(std::move(array)) {}
+  Value(Object object) : data_(std::move(object)) {}
+  static Value object() { return Value(Object{}); }
+  static Value array() { return Value(Array{}); }
+
+  /// The member, added as null when missing; a null value becomes an object.
+  Value& operator[](const std::string& key);
+  const Value* find(std::string_view key) const;
+  void push_back(Value value);
+
+  using Data =
+      std::variant<std::monostate, bool, std::int64_t, double, std::string, Digits, Array, Object>;
+  const Data& data() const { return data_; }
+
+ private:
+  Data data_;
+};
+
+/// What a person reads: titled blocks, in order.
+struct Facts {  ///< "name  value" lines
+  std::vector<std::pair<std::string, Value>> rows;
+};
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Value>> rows;
+};
+struct Paragraph {
+  std::string text;
+};
+struct Step {  ///< one step of a derivation; formulas in text and LaTeX
+  std::string statement, formula, formula_latex, reason, condition;
+};
+struct Derivation {
+  std::vector<Step> steps;
+};
+struct Section {
+  std::string title;
+  std::variant<Facts, Table, Paragraph, Derivation> body;
+};
+
+/// Everything one command found.
+struct Document {
+  std::string command;
+  Value inputs = Value::object();
+  Value results = Value::object();  ///< the JSON contract
+  std::vector<Section> sections;    ///< the same for people (table, md, latex)
+  Table rows;                       ///< the same for csv: one row a record; else name,value
+};
+
+enum class Format { table, json, csv, markdown, latex };
+/// Throws Error(input) with the nearest name.
+Format format_from(std::string_view name);
+const std::vector<std::string>& format_names();
+
+struct Style {
+  bool color = false;  ///< ANSI colours in tables
+  int width = 100;     ///< columns of the terminal
+  int digits = 7;      ///< significant digits of numbers, except in JSON and CSV (all of them)
+};
+
+/// One printer per format.
+class Printer {
+ public:
+  virtual ~Printer() = default;
+  virtual std::string print(const Document& document) const = 0;
+};
+std::unique_ptr<Printer> make_printer(Format format, const Style& style = {});
+
+/// What a failed command prints beside its one line: the "error" object in JSON, else nothing.
+std::string print_error(Format format, const Error& error);
+
+/// A number for people: `digits` significant digits, no trailing zeros, scientific only outside
+/// 1e-5..1e7.
+std::string format_number(double value, int digits = 7);
+/// The shortest text that reads back as the same double.
+std::string shortest(double value);
+
+/// One line of a progress bar: "[=====>    ]  52%  12 s left  N = 128, seed 3".
+std::string progress_line(double done, double seconds_so_far, std::string_view what, int width);
+
+}  // namespace scalecalc::report

@@ -1,0 +1,11 @@
+#pragma once
+
+/// The whole public interface.
+#include "scalecalc/activation.hpp"
+#include "scalecalc/error.hpp"
+#include "scalecalc/network.hpp"
+#include "scalecalc/report.hpp"
+#include "scalecalc/scaling.hpp"
+#include "scalecalc/symbolic.hpp"
+#include "scalecalc/tensor.hpp"
+#include "scalecalc/verify.hpp"

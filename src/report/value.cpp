@@ -1,0 +1,38 @@
+#include <variant>
+
+#include "scalecalc/report.hpp"
+
+namespace scalecalc::report {
+
+Value& Value::operator[](const std::string& key) {
+  if (std::holds_alternative<std::monostate>(data_)) data_ = Object{};
+  Object* members = std::get_if<Object>(&data_);
+  if (members == nullptr) {
+    throw Error(ErrorKind::fault, "a value that is not an object has no member '" + key + "'");
+  }
+  for (auto& [name, value] : *members) {
+    if (name == key) return value;
+  }
+  members->emplace_back(key, Value());
+  return members->back().second;
+}
+
+const Value* Value::find(std::string_view key) const {
+  const Object* members = std::get_if<Object>(&data_);
+  if (members == nullptr) return nullptr;
+  for (const auto& [name, value] : *members) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+void Value::push_back(Value value) {
+  if (std::holds_alternative<std::monostate>(data_)) data_ = Array{};
+  Array* elements = std::get_if<Array>(&data_);
+  if (elements == nullptr) {
+    throw Error(ErrorKind::fault, "a value that is not an array has no elements to add to");
+  }
+  elements->push_back(std::move(value));
+}
+
+}  // namespace scalecalc::report
