@@ -1,0 +1,16 @@
+# `cmake --install`: the program, the library, its headers and the package that find_package reads.
+include(CMakePackageConfigHelpers)
+install(TARGETS scalecalc_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS scalecalc EXPORT scalecalcTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY include/scalecalc DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/scalecalc")
+install(EXPORT scalecalcTargets NAMESPACE scalecalc:: DESTINATION "${package_dir}")
+configure_package_config_file(cmake/scalecalcConfig.cmake.in
+  "${CMAKE_CURRENT_BINARY_DIR}/scalecalcConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/scalecalcConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/scalecalcConfig.cmake"
+              "${CMAKE_CURRENT_BINARY_DIR}/scalecalcConfigVersion.cmake"
+  DESTINATION "${package_dir}")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -1,0 +1,92 @@
+#include "cli/app.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "cli/parse_errors.hpp"
+#include "symbolic/text.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "How signals, gradients and steps scale in deep networks: derived, computed, and checked.";
+
+void register_commands(CLI::App& app, Context& context) {
+  register_deepnorm(app, context);
+  register_sweep(app, context);
+  register_list(app, context);
+  register_devices(app, context);
+}
+
+int report_error(const Error& error, report::Format format) {
+  std::fprintf(stderr, "scalecalc: %s\n", symbolic::printable(error.what()).c_str());
+  const std::string text = report::print_error(format, error);
+  try {
+    if (!text.empty()) Output().write(text);
+  } catch (const Error&) {
+    return Error(ErrorKind::fault, "").exit_code();
+  }
+  return error.exit_code();
+}
+
+int run_command(CLI::App& app, Context& context, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    Output().write(app.help());
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    Output().write(std::string("scalecalc ") + report::version() + "\n");
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw describe(error);
+  }
+  check_parsed(app);
+  context.resolve();
+  return context.command();
+}
+
+}  // namespace
+
+CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
+                      const std::string& description, Run run) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->allow_extras();
+  context.add_options_to(command);
+  command->callback([&context, run = std::move(run)] { context.command = run; });
+  return command;
+}
+
+int run(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);
+  install_interrupt_handler();
+  Context context;
+  const auto fault = [&](const std::string& message, const std::string& hint) {
+    context.clear_progress();
+    return report_error(Error(ErrorKind::fault, message, "", hint), requested_format(argc, argv));
+  };
+  try {
+    CLI::App app(kDescription, "scalecalc");
+    app.require_subcommand(0, 1);
+    app.allow_extras();
+    app.set_version_flag("--version", report::version(), "print the version and stop");
+    context.add_options_to(&app);
+    register_commands(app, context);
+    return run_command(app, context, argc, argv);
+  } catch (const Error& error) {
+    context.clear_progress();
+    return report_error(error, requested_format(argc, argv));
+  } catch (const std::bad_alloc&) {
+    return fault("out of memory", "ask for a smaller network or fewer threads");
+  } catch (const std::exception& error) {
+    return fault("unexpected failure: " + symbolic::shortened(error.what(), 160),
+                 "this is a defect: please report the command line");
+  }
+}
+
+}  // namespace scalecalc::cli

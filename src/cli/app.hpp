@@ -1,0 +1,28 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "cli/context.hpp"
+
+/// The program: one register function a command, one file each.
+namespace scalecalc::cli {
+
+/// What a command returns: 0, or 1 when a check failed. Errors are thrown.
+using Run = std::function<int()>;
+
+/// Adds a command with the global options. `run` is called once everything is parsed and the
+/// global options are known to be right.
+CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
+                      const std::string& description, Run run);
+
+void register_deepnorm(CLI::App& app, Context& context);
+void register_sweep(CLI::App& app, Context& context);
+void register_list(CLI::App& app, Context& context);
+void register_devices(CLI::App& app, Context& context);
+
+/// Parses, runs one command, reports its error. Returns the exit code.
+int run(int argc, char** argv);
+
+}  // namespace scalecalc::cli

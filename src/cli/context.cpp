@@ -1,0 +1,103 @@
+#include "cli/context.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <thread>
+
+#include "cli/options.hpp"
+#include "cli/terminal.hpp"
+#include "symbolic/text.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr int kMostThreads = 1024;
+constexpr int kMostDefaultThreads = 16;
+
+int default_threads() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostDefaultThreads);
+}
+
+}  // namespace
+
+std::optional<report::Format> format_of_path(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".json") return report::Format::json;
+  if (extension == ".csv") return report::Format::csv;
+  if (extension == ".md") return report::Format::markdown;
+  if (extension == ".tex") return report::Format::latex;
+  if (extension == ".txt") return report::Format::table;
+  return std::nullopt;
+}
+
+void Context::add_options_to(CLI::App* app) {
+  const char* group = "Global options";
+  const auto add = [&](const char* names, std::string& text, const char* type, const char* help) {
+    app->add_option(names, text, help)->type_name(type)->group(group);
+  };
+  add("--format", format_text_, "F", "table, json, csv, md or latex (else by the extension of -o)");
+  add("-o,--output", output_text_, "FILE", "write the results there instead of stdout");
+  add("--seed", seed_text_, "N", "seed of everything random (default 0)");
+  add("--threads", threads_text_, "N", "threads (default: those of the machine, at most 16)");
+  add("--device", device_, "D", "auto, cpu or cuda");
+  add("--digits", digits_text_, "N", "significant digits of numbers");
+  add("--color", color_, "WHEN", "auto, always or never");
+  app->add_flag("--quiet", quiet_, "no progress bar and no notes")->group(group);
+}
+
+void Context::resolve() {
+  if (!format_text_.empty()) {
+    format_ = report::format_from(format_text_);
+  } else {
+    format_ = format_of_path(output_text_).value_or(report::Format::table);
+  }
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  seed_ = static_cast<std::uint64_t>(parse_integer("--seed", seed_text_, 0, kLargest, "1"));
+  threads_ =
+      threads_text_.empty()
+          ? default_threads()
+          : static_cast<int>(parse_integer("--threads", threads_text_, 1, kMostThreads, "2"));
+  if (!digits_text_.empty()) {
+    digits_ =
+        static_cast<int>(parse_integer("--digits", digits_text_, 1, ExprLimits::digits, "10"));
+  }
+  parse_choice("--device", device_, {"auto", "cpu", "cuda"});
+  parse_choice("--color", color_, {"auto", "always", "never"});
+  output_ = Output(output_text_);
+}
+
+report::Style Context::style() const {
+  report::Style style;
+  style.width = output_.is_stdout() ? terminal_width(STDOUT_FILENO) : style.width;
+  if (digits_ > 0) style.digits = std::min(digits_, 17);
+  style.color =
+      color_ == "always" || (color_ == "auto" && output_.is_stdout() && takes_color(STDOUT_FILENO));
+  return style;
+}
+
+void Context::emit(const report::Document& document) {
+  clear_progress();
+  output_.write(report::make_printer(format_, style())->print(document));
+}
+
+Progress Context::progress() {
+  if (quiet_ || !is_terminal(STDERR_FILENO)) return {};
+  bar_ = std::make_unique<ProgressBar>();
+  return [this](double done, const std::string& what) {
+    if (bar_ != nullptr) bar_->update(done, what);
+    return true;
+  };
+}
+
+void Context::note(const std::string& line) {
+  if (quiet_) return;
+  clear_progress();
+  std::fprintf(stderr, "scalecalc: %s\n", symbolic::printable(line).c_str());
+}
+
+}  // namespace scalecalc::cli

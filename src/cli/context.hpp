@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "scalecalc/report.hpp"
+#include "scalecalc/verify.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace scalecalc::cli {
+
+/// What the options that every command takes say, and where results go.
+class Context {
+ public:
+  void add_options_to(CLI::App* app);
+  /// Checks the global options. Throws Error.
+  void resolve();
+
+  /// The chosen command; set by add_command.
+  std::function<int()> command;
+
+  report::Format format() const { return format_; }
+  std::uint64_t seed() const { return seed_; }
+  int threads() const { return threads_; }
+  const std::string& device() const { return device_; }
+  /// 0 when not asked for.
+  int digits() const { return digits_; }
+
+  /// Prints a document in the chosen format to where results go. Throws Error(fault).
+  void emit(const report::Document& document);
+  /// A bar on stderr when that is a terminal and --quiet is not given; else it does nothing.
+  Progress progress();
+  /// Takes the bar away.
+  void clear_progress() { bar_.reset(); }
+  /// A line on stderr, unless --quiet.
+  void note(const std::string& line);
+
+ private:
+  report::Style style() const;
+
+  std::string format_text_, output_text_ = "-", seed_text_ = "0", threads_text_, device_ = "auto",
+                            digits_text_, color_ = "auto";
+  bool quiet_ = false;
+  report::Format format_ = report::Format::table;
+  std::uint64_t seed_ = 0;
+  int threads_ = 1, digits_ = 0;
+  Output output_;
+  std::unique_ptr<ProgressBar> bar_;
+};
+
+/// The format a path's extension stands for: .json .csv .md .tex .txt.
+std::optional<report::Format> format_of_path(const std::string& path);
+
+}  // namespace scalecalc::cli

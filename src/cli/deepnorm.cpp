@@ -1,0 +1,227 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "cli/app.hpp"
+#include "cli/deepnorm_document.hpp"
+#include "cli/model_options.hpp"
+#include "cli/options.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+struct Arguments {
+  std::string layers, optimizer = "adam", placement, constraint, rule = "derived",
+                      architecture = "encoder", decoder_layers, scheme = "lecun", model,
+                      seeds = "5";
+  bool verify = false, explain = false;
+  ModelOptions block;
+};
+
+/// The asked combination, checked.
+struct Request {
+  std::int64_t layers = 1, decoder_layers = 0;
+  Placement placement = Placement::post;
+  Architecture architecture = Architecture::encoder;
+  bool published = false;
+  ModelSpec spec;
+};
+
+Request read(const Arguments& arguments) {
+  Request request;
+  if (arguments.layers.empty())
+    throw Error(ErrorKind::usage, "deepnorm needs a depth", "--layers", "for example --layers 12");
+  request.layers = parse_layers("--layers", arguments.layers);
+  request.published = parse_choice("--rule", arguments.rule, {"derived", "deepnet"}) == "deepnet";
+  request.architecture = architecture_from(arguments.architecture);
+
+  if (!arguments.model.empty()) request.spec = read_model(arguments.model);
+  if (request.spec.kind != ModelSpec::Kind::transformer)
+    throw Error(ErrorKind::usage, "deepnorm is about transformer blocks, and this model is an mlp",
+                "--model", "use kind = \"transformer\"");
+  arguments.block.apply_to(request.spec);
+  request.placement =
+      arguments.placement.empty() && !arguments.model.empty()
+          ? request.spec.placement
+          : placement_from(arguments.placement.empty() ? "post" : arguments.placement,
+                           "--placement");
+  request.spec.placement = request.placement;
+  if (request.published && request.placement != Placement::post)
+    throw Error(ErrorKind::usage, "the published constants are for post placement",
+                "--rule deepnet", "leave --placement out, or use --rule derived");
+  if (request.published && !arguments.constraint.empty())
+    throw Error(ErrorKind::usage, "the published constants leave nothing to constrain",
+                "--rule deepnet", "leave --constraint out, or use --rule derived");
+
+  const bool two = request.architecture == Architecture::encoder_decoder;
+  if (two && arguments.decoder_layers.empty())
+    throw Error(ErrorKind::usage, "encoder-decoder needs the decoder's depth too",
+                "--arch encoder-decoder", "add --decoder-layers M, for example --decoder-layers 6");
+  if (!two && !arguments.decoder_layers.empty())
+    throw Error(ErrorKind::usage, "--decoder-layers belongs to two stacks", "--decoder-layers",
+                "add --arch encoder-decoder, or leave it out");
+  if (two) request.decoder_layers = parse_layers("--decoder-layers", arguments.decoder_layers);
+  if (two && arguments.verify)
+    throw Error(ErrorKind::usage,
+                "real passes have no cross-attention, so two stacks cannot be "
+                "verified together",
+                "--verify", "verify one stack: --arch encoder");
+  return request;
+}
+
+ScalingProblem problem_of(const Arguments& arguments, const Request& request, bool decoder) {
+  ScalingProblem problem;
+  problem.layers = decoder ? request.decoder_layers : request.layers;
+  problem.optimizer = arguments.optimizer;
+  problem.placement = request.placement;
+  problem.sublayers = decoder ? 3 : 2;
+  problem.depth_symbol = decoder ? "M" : "N";
+  if (!arguments.constraint.empty())
+    problem.constraint = Constraint::parse(arguments.constraint, problem.depth_symbol);
+  return problem;
+}
+
+StackAnswer answer(const Arguments& arguments, const Request& request, bool decoder) {
+  StackAnswer result;
+  const bool two = request.architecture == Architecture::encoder_decoder;
+  result.name = decoder || request.architecture == Architecture::decoder ? "decoder" : "encoder";
+  result.problem = problem_of(arguments, request, decoder);
+  result.solution = solve_scaling(result.problem);
+  ScalingSolution init_from = result.solution;
+  if (request.published) {
+    const auto pairs = deepnet_rule(request.architecture, request.layers, request.decoder_layers);
+    result.published = pairs[two && decoder ? 1 : 0];
+    init_from.lambda = result.published->lambda;
+  }
+  const ModelOptions& block = arguments.block;
+  const bool sized = !arguments.model.empty() || !block.width.empty();
+  ModelWidths widths;
+  if (sized) widths.width = request.spec.width;
+  if (sized || !block.ffn.empty()) widths.ffn = request.spec.ffn;
+  if (sized || !block.vocab.empty()) widths.vocab = request.spec.vocab;
+  result.init = init_table(init_from, result.problem.layers, arguments.scheme, widths);
+  return result;
+}
+
+/// Rising depths to the asked one, a factor of four apart.
+std::vector<std::int64_t> depths_up_to(std::int64_t layers) {
+  if (layers < 2)
+    throw Error(ErrorKind::usage, "an exponent in depth needs two depths", "--verify",
+                "ask for at least --layers 2");
+  std::vector<std::int64_t> depths;
+  for (std::int64_t depth = layers < 8 ? 1 : 2; 2 * depth <= layers; depth *= 4)
+    depths.push_back(depth);
+  depths.push_back(layers);
+  return depths;
+}
+
+Verification verify(const Arguments& arguments, const Request& request, const StackAnswer& stack,
+                    Context& context) {
+  SweepOptions options;
+  options.model = request.spec;
+  options.model.alpha =
+      stack.published ? stack.published->alpha.formula : stack.solution.alpha.formula;
+  options.model.lambda =
+      stack.published ? stack.published->lambda.formula : stack.solution.lambda.formula;
+  if (!stack.published && !stack.solution.closed_form)
+    throw Error(ErrorKind::usage,
+                "lambda has no closed form here, so its value at the other depths is not a formula",
+                "--verify", "use sweep with --lambda for one depth at a time");
+  options.layers = depths_up_to(request.layers);
+  options.update = optimizer(arguments.optimizer).update;
+  options.seeds = static_cast<int>(parse_integer("--seeds", arguments.seeds, 1, 10000, "5"));
+  options.seed = context.seed();
+  options.threads = context.threads();
+  options.device = context.device();
+  const Progress bar = context.progress();
+  const auto half = [&](double from) {
+    return [&bar, from](double done, const std::string& what) {
+      return !bar || bar(from + done / 2, what);
+    };
+  };
+
+  Verification result;
+  options.progress = half(0.0);
+  result.pair = sweep(options);
+  options.model.alpha = options.model.lambda = Expr(1);
+  options.progress = half(0.5);
+  result.plain = sweep(options);
+  context.clear_progress();
+  result.tolerance = std::max(0.1, 3 * result.pair.exponent_standard_error);
+  result.passed = result.pair.finite && std::fabs(result.pair.exponent) <= result.tolerance;
+  return result;
+}
+
+report::Value inputs_of(const Arguments& arguments, const Request& request,
+                        const std::vector<StackAnswer>& stacks) {
+  report::Value inputs = report::Value::object();
+  inputs["layers"] = request.layers;
+  if (request.decoder_layers > 0) inputs["decoder_layers"] = request.decoder_layers;
+  inputs["optimizer"] = arguments.optimizer;
+  inputs["placement"] = to_string(request.placement);
+  inputs["constraint"] = stacks.front().solution.constraint.to_string();
+  inputs["rule"] = arguments.rule;
+  inputs["arch"] = arguments.architecture;
+  inputs["scheme"] = arguments.scheme;
+  return inputs;
+}
+
+int run(const Arguments& arguments, Context& context) {
+  const Request request = read(arguments);
+  std::vector<StackAnswer> stacks = {answer(arguments, request, false)};
+  const bool two = request.architecture == Architecture::encoder_decoder;
+  if (two) stacks.push_back(answer(arguments, request, true));
+
+  report::Document document;
+  document.command = "deepnorm";
+  document.inputs = inputs_of(arguments, request, stacks);
+  document.results = stack_results(stacks.front(), context.digits());
+  for (const StackAnswer& stack : stacks) {
+    if (two) document.results[stack.name] = stack_results(stack, context.digits());
+    for (report::Section& section : stack_sections(stack, two, arguments.explain, context.digits()))
+      document.sections.push_back(std::move(section));
+  }
+
+  bool passed = true;
+  if (arguments.verify) {
+    const Verification checked = verify(arguments, request, stacks.front(), context);
+    document.results["verification"] = verification_results(checked);
+    for (report::Section& section : verification_sections(checked, arguments.optimizer))
+      document.sections.push_back(std::move(section));
+    passed = checked.passed;
+  }
+  context.emit(document);
+  return passed ? 0 : 1;
+}
+
+}  // namespace
+
+void register_deepnorm(CLI::App& app, Context& context) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(app, context, "deepnorm",
+                                  "alpha and lambda for a depth, an optimizer and a placement",
+                                  [arguments, &context] { return run(*arguments, context); });
+  command->add_option("--layers", arguments->layers, "layers N of the (first) stack, 1..1000000");
+  command->add_option("--optimizer", arguments->optimizer,
+                      "what steps: sgd, adam, lamb, muon, ngd, ... (scalecalc list families)");
+  command->add_option("--placement", arguments->placement,
+                      "where the norm stands: post, pre, res-post, sandwich, sub-ln, none");
+  command->add_option("--constraint", arguments->constraint,
+                      "what closes the pair: symmetric, alpha=X, lambda=X (X a formula in N)");
+  command->add_option("--rule", arguments->rule, "derived, or deepnet for the published constants");
+  command->add_option("--arch", arguments->architecture, "encoder, decoder, encoder-decoder");
+  command->add_option("--decoder-layers", arguments->decoder_layers,
+                      "layers M of the decoder (encoder-decoder)");
+  command->add_option("--scheme", arguments->scheme,
+                      "lecun, xavier or he: what the gains multiply");
+  command->add_option("--model", arguments->model, "a model file that describes the block");
+  command->add_flag("--verify", arguments->verify,
+                    "measure the loss change of a real step at depths up to N");
+  command->add_option("--seeds", arguments->seeds, "draws of the weights per depth, for --verify");
+  command->add_flag("--explain", arguments->explain, "show the derivation, step by step");
+  arguments->block.add_to(command);
+}
+
+}  // namespace scalecalc::cli

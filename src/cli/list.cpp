@@ -1,0 +1,123 @@
+#include <functional>
+#include <memory>
+
+#include "cli/app.hpp"
+#include "scalecalc/activation.hpp"
+#include "scalecalc/network.hpp"
+#include "scalecalc/scaling.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+using report::Table;
+using report::Value;
+
+/// Whole powers as integers, others as "1/2".
+Value to_value(const Rational& power) {
+  const std::optional<std::int64_t> whole = power.to_int64();
+  return whole ? Value(*whole) : Value(power.to_string());
+}
+
+Value to_value(const std::vector<std::string>& names) {
+  Value list = Value::array();
+  for (const std::string& name : names) list.push_back(name);
+  return list;
+}
+
+Table families_table() {
+  Table table{{"name", "aliases", "update", "p", "s", "o", "title"}, {}};
+  for (const Family& family : families()) {
+    const StepLaw law = step_law(family.update);
+    table.rows.push_back({family.name, to_value(family.aliases), to_string(family.update),
+                          to_value(law.gradient_power), to_value(law.parameter_power),
+                          to_value(law.outer_power), family.title});
+  }
+  return table;
+}
+
+Table placements_table() {
+  Table table{{"name", "final_norm"}, {}};
+  for (const std::string& name : placement_names()) {
+    table.rows.push_back({name, has_final_norm(placement_from(name))});
+  }
+  return table;
+}
+
+Table activations_table() {
+  Table table{{"name", "expression"}, {}};
+  for (const ActivationInfo& info : activations()) {
+    table.rows.push_back({info.name, to_string(info.expression)});
+  }
+  return table;
+}
+
+Table names_table(const std::vector<std::string>& names) {
+  Table table{{"name"}, {}};
+  for (const std::string& name : names) table.rows.push_back({name});
+  return table;
+}
+
+struct Topic {
+  std::string name, title;
+  std::function<Table()> table;
+};
+
+const std::vector<Topic>& topics() {
+  static const std::vector<Topic> list = {
+      {"families", "Optimizer families", families_table},
+      {"placements", "Where a block has its norms", placements_table},
+      {"activations", "Activations", activations_table},
+      {"quantities", "What sweep measures", [] { return names_table(quantity_names()); }},
+      {"formats", "Formats of the results", [] { return names_table(report::format_names()); }},
+  };
+  return list;
+}
+
+const Topic& topic(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Topic& entry : topics()) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+  }
+  if (name.empty()) {
+    throw Error(ErrorKind::usage, "list what?", "scalecalc list",
+                "for example scalecalc list families");
+  }
+  throw unknown_name("list", name, names, "scalecalc list");
+}
+
+Value records(const Table& table) {
+  Value list = Value::array();
+  for (const std::vector<Value>& row : table.rows) {
+    Value record = Value::object();
+    for (std::size_t i = 0; i < row.size(); ++i) record[table.columns[i]] = row[i];
+    list.push_back(record);
+  }
+  return list;
+}
+
+report::Document make_list(const std::string& name) {
+  const Topic& entry = topic(name);
+  report::Document document;
+  document.command = "list";
+  document.inputs["topic"] = name;
+  document.rows = entry.table();
+  document.results[name] = records(document.rows);
+  document.sections = {{entry.title, document.rows}};
+  return document;
+}
+
+}  // namespace
+
+void register_list(CLI::App& app, Context& context) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* command =
+      add_command(app, context, "list", "the names that options take", [&context, name] {
+        context.emit(make_list(*name));
+        return 0;
+      });
+  command->add_option("topic", *name, "families, placements, activations, quantities or formats")
+      ->type_name("TOPIC");
+}
+
+}  // namespace scalecalc::cli

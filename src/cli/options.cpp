@@ -1,0 +1,122 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "scalecalc/report.hpp"
+#include "symbolic/text.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr std::int64_t kDeepest = 1000000;
+constexpr std::size_t kMostDepths = 64;
+
+std::string got(const std::string& text) {
+  return text.empty() ? "got nothing" : "got '" + symbolic::shortened(text) + "'";
+}
+
+Error bad_value(const std::string& option, const std::string& must_be, const std::string& text,
+                const std::string& example) {
+  return Error(ErrorKind::input, option + " must be " + must_be, got(text),
+               "for example " + option + " " + example);
+}
+
+template <class Number>
+std::optional<Number> read_number(std::string_view text) {
+  Number number{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0;;) {
+    const std::size_t end = text.find(separator, start);
+    parts.push_back(text.substr(start, end - start));
+    if (end == std::string::npos) return parts;
+    start = end + 1;
+  }
+}
+
+std::optional<std::int64_t> read_depth(std::string_view text) {
+  const auto depth = read_number<std::int64_t>(text);
+  return depth && *depth >= 1 && *depth <= kDeepest ? depth : std::nullopt;
+}
+
+/// "FROM:TO:xFACTOR".
+std::optional<std::vector<std::int64_t>> read_geometric(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ':');
+  if (parts.size() != 3 || parts[2].size() < 2 || parts[2][0] != 'x') return std::nullopt;
+  const auto from = read_depth(parts[0]), to = read_depth(parts[1]);
+  const auto factor = read_depth(std::string_view(parts[2]).substr(1));
+  if (!from || !to || !factor || *factor < 2 || *to < *from) return std::nullopt;
+  std::vector<std::int64_t> depths;
+  for (std::int64_t depth = *from; depth <= *to; depth *= *factor) depths.push_back(depth);
+  return depths;
+}
+
+std::optional<std::vector<std::int64_t>> read_list(const std::string& text) {
+  std::vector<std::int64_t> depths;
+  for (const std::string& part : split(text, ',')) {
+    const auto depth = read_depth(part);
+    if (!depth) return std::nullopt;
+    depths.push_back(*depth);
+  }
+  std::sort(depths.begin(), depths.end());
+  const bool repeated = std::adjacent_find(depths.begin(), depths.end()) != depths.end();
+  return repeated ? std::nullopt : std::optional(depths);
+}
+
+}  // namespace
+
+std::int64_t parse_integer(const std::string& option, const std::string& text, std::int64_t min,
+                           std::int64_t max, const std::string& example) {
+  const auto number = read_number<std::int64_t>(text);
+  if (number && *number >= min && *number <= max) return *number;
+  throw bad_value(option, fmt::format("an integer from {} to {}", min, max), text, example);
+}
+
+double parse_number(const std::string& option, const std::string& text, double min, double max,
+                    const std::string& example) {
+  const auto number = read_number<double>(text);
+  if (number && std::isfinite(*number) && *number >= min && *number <= max) return *number;
+  throw bad_value(
+      option,
+      fmt::format("a number from {} to {}", report::format_number(min), report::format_number(max)),
+      text, example);
+}
+
+std::int64_t parse_layers(const std::string& option, const std::string& text) {
+  return parse_integer(option, text, 1, kDeepest, "12");
+}
+
+std::vector<std::int64_t> parse_depths(const std::string& option, const std::string& text) {
+  const bool range = text.find(':') != std::string::npos;
+  const auto depths = range ? read_geometric(text) : read_list(text);
+  if (depths && depths->size() <= kMostDepths) return *depths;
+  throw bad_value(option,
+                  fmt::format("up to {} different integers from 1 to {}, or FROM:TO:xFACTOR",
+                              kMostDepths, kDeepest),
+                  text, "2,8,32,128 or " + option + " 2:128:x4");
+}
+
+Expr parse_depth_formula(const std::string& option, const std::string& text) {
+  ParseOptions options;
+  options.known_symbols = {"N"};
+  options.where = option;
+  return parse(text, options);
+}
+
+std::string parse_choice(const std::string& option, const std::string& text,
+                         const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), text) != names.end()) return text;
+  throw unknown_name("value", text, names, option);
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scalecalc/symbolic.hpp"
+
+/// Values of options from their text. Each throws Error(input) that says what would be right.
+namespace scalecalc::cli {
+
+/// An integer written with digits alone: "--layers must be an integer from 1 to 1000000
+/// (got 'abc'); for example --layers 12".
+std::int64_t parse_integer(const std::string& option, const std::string& text, std::int64_t min,
+                           std::int64_t max, const std::string& example);
+/// A finite number within [min, max].
+double parse_number(const std::string& option, const std::string& text, double min, double max,
+                    const std::string& example);
+/// --layers of one network.
+std::int64_t parse_layers(const std::string& option, const std::string& text);
+/// Different depths in rising order: "2,8,32", or "2:128:x2" for 2, 4, 8, ... 128.
+std::vector<std::int64_t> parse_depths(const std::string& option, const std::string& text);
+/// A formula in N and nothing else.
+Expr parse_depth_formula(const std::string& option, const std::string& text);
+/// One of `names`, as it is written there.
+std::string parse_choice(const std::string& option, const std::string& text,
+                         const std::vector<std::string>& names);
+
+}  // namespace scalecalc::cli

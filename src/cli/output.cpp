@@ -1,0 +1,125 @@
+#include "cli/output.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "scalecalc/error.hpp"
+#include "symbolic/text.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kStdout[] = "-";
+
+[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+  const bool to_stdout = path == kStdout;
+  throw Error(ErrorKind::fault, "cannot write the results",
+              (to_stdout ? "standard output" : "-o " + symbolic::shortened(path)) + ": " + reason,
+              to_stdout ? "check what standard output is connected to"
+                        : "give -o a path in an existing, writable folder");
+}
+[[noreturn]] void fail(const std::string& path) {
+  fail(path, std::strerror(errno));
+}
+
+/// A file descriptor that is closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+  /// Some file systems tell of a failed write only here.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+void write_in_place(const std::string& path, std::string_view text) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (file.number() < 0 || !write_all(file.number(), text) || !file.close()) fail(path);
+}
+
+/// Beside the target, so that the rename stays within one file system.
+void write_and_rename(const std::string& path, mode_t mode, std::string_view text) {
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (file.number() < 0) fail(path);
+  if (!write_all(file.number(), text) || !file.close() ||
+      ::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    fail(path, reason);
+  }
+}
+
+bool folder_is_writable(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  struct stat about = {};
+  if (::stat(folder.c_str(), &about) != 0) return false;
+  if (!S_ISDIR(about.st_mode)) {
+    errno = ENOTDIR;
+    return false;
+  }
+  return ::access(folder.c_str(), W_OK) == 0;
+}
+
+}  // namespace
+
+Output::Output(std::string path) : path_(std::move(path)) {
+  if (is_stdout()) return;
+  if (path_.empty()) fail(path_, "the path is empty");
+  struct stat about = {};
+  if (::stat(path_.c_str(), &about) == 0) {
+    if (S_ISDIR(about.st_mode)) fail(path_, std::strerror(EISDIR));
+    if (::access(path_.c_str(), W_OK) != 0) fail(path_);
+  } else if (!folder_is_writable(path_)) {
+    fail(path_);
+  }
+}
+
+bool Output::is_stdout() const {
+  return path_ == kStdout;
+}
+
+void Output::write(std::string_view text) const {
+  if (is_stdout()) {
+    if (!write_all(STDOUT_FILENO, text)) fail(path_);
+    return;
+  }
+  struct stat about = {};
+  const bool exists = ::stat(path_.c_str(), &about) == 0;
+  if (exists && (!S_ISREG(about.st_mode) || !folder_is_writable(path_))) {
+    write_in_place(path_, text);
+    return;
+  }
+  // A link keeps pointing to what it names: the named file is replaced, not the link.
+  std::error_code ignored;
+  const fs::path target = fs::weakly_canonical(path_, ignored);
+  write_and_rename(target.empty() ? path_ : target.string(), exists ? about.st_mode & 0777 : 0666,
+                   text);
+}
+
+}  // namespace scalecalc::cli

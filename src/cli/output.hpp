@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace scalecalc::cli {
+
+/// Where results go: stdout, or a file that appears complete or not at all.
+class Output {
+ public:
+  Output() = default;
+  /// Throws Error(fault) at once when nothing could be written there; "-" is stdout.
+  explicit Output(std::string path);
+
+  bool is_stdout() const;
+  /// Throws Error(fault) with the system's reason.
+  void write(std::string_view text) const;
+
+ private:
+  std::string path_ = "-";
+};
+
+}  // namespace scalecalc::cli

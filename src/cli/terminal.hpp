@@ -1,0 +1,11 @@
+#pragma once
+
+namespace scalecalc::cli {
+
+bool is_terminal(int descriptor);
+/// Its columns; 100 for what is no terminal.
+int terminal_width(int descriptor);
+/// Whether colours are welcome there (a terminal, not a dumb one, no NO_COLOR).
+bool takes_color(int descriptor);
+
+}  // namespace scalecalc::cli

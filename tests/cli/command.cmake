@@ -1,0 +1,28 @@
+# Runs PROGRAM ARGS; see scalecalc_cli_test.
+cmake_minimum_required(VERSION 3.25)
+
+if(EXIT STREQUAL "")
+  set(EXIT 0)
+endif()
+execute_process(COMMAND "${PROGRAM}" ${ARGS}
+  RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+
+if(NOT code STREQUAL EXIT)
+  message(SEND_ERROR "exit ${code}, expected ${EXIT}")
+endif()
+if(NOT STDOUT STREQUAL "" AND NOT out MATCHES "${STDOUT}")
+  message(SEND_ERROR "stdout does not match: ${STDOUT}")
+endif()
+if(STDERR STREQUAL "" AND NOT err STREQUAL "")
+  message(SEND_ERROR "stderr is not empty")
+elseif(NOT STDERR STREQUAL "" AND NOT err MATCHES "${STDERR}")
+  message(SEND_ERROR "stderr does not match: ${STDERR}")
+endif()
+foreach(path IN LISTS JSON)
+  string(REPLACE "." ";" members "${path}")
+  string(JSON type ERROR_VARIABLE failure TYPE "${out}" ${members})
+  if(failure)
+    message(SEND_ERROR "stdout as JSON: ${failure}")
+  endif()
+endforeach()
+message("stdout:\n${out}\nstderr:\n${err}")

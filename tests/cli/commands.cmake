@@ -1,0 +1,68 @@
+# What each command answers when all is well.
+scalecalc_cli_test("version" ARGS --version STDOUT "^scalecalc ${PROJECT_VERSION}\n$")
+scalecalc_cli_test("help" ARGS --help STDOUT "deepnorm.*sweep.*list.*devices")
+foreach(command deepnorm sweep list devices)
+  scalecalc_cli_test("${command} --help" ARGS ${command} --help STDOUT "--format.*--threads")
+  scalecalc_cli_test("${command} -h with the rest wrong" ARGS ${command} --bogus -h
+    STDOUT "--format")
+endforeach()
+
+scalecalc_cli_test("deepnorm" ARGS deepnorm --layers 1000 --optimizer adam
+  STDOUT "44\\.72136.*0\\.02236068")
+scalecalc_cli_test("deepnorm as JSON" ARGS deepnorm --layers 1000 --optimizer adam --format json
+  STDOUT "\"alpha\": 44\\.72135954999579"
+  JSON scalecalc command inputs.layers results.alpha results.lambda results.alpha_formula
+    results.lambda_formula results.branch_weight results.gradient_scale
+    results.relative_step_scale results.family results.init results.derivation results.conditions)
+
+foreach(topic families placements activations quantities formats)
+  scalecalc_cli_test("list ${topic}" ARGS list ${topic} STDOUT "name")
+  scalecalc_cli_test("list ${topic} as JSON" ARGS list ${topic} --format json
+    JSON scalecalc command inputs.topic results.${topic}.0.name)
+endforeach()
+scalecalc_cli_test("families say what they are" ARGS list families --format json
+  JSON results.families.0.aliases results.families.0.update results.families.0.p
+    results.families.0.s)
+scalecalc_cli_test("list placements as CSV" ARGS list placements --format csv
+  STDOUT "^name,final_norm\npost,false\npre,true\n")
+scalecalc_cli_test("list placements as Markdown" ARGS list placements --format md
+  STDOUT "\\| post \\| no \\|")
+scalecalc_cli_test("list placements as LaTeX" ARGS list placements --format latex
+  STDOUT "begin{tabular}")
+scalecalc_cli_test("markdown is md" ARGS list placements --format markdown STDOUT "\\| post \\|")
+scalecalc_cli_test("global options before the command" ARGS --format json list formats
+  JSON results.formats)
+scalecalc_cli_test("devices" ARGS devices STDOUT "cpu.*cuda")
+scalecalc_cli_test("devices as JSON" ARGS devices --format json
+  JSON results.devices.0.name results.devices.0.available results.devices.1.note)
+
+set(small sweep --width 16 --heads 2 --sequence 4 --vocab 8 --seeds 2)
+set(sweep ${small} --layers 2,4)
+scalecalc_cli_test("sweep" ARGS ${sweep} --optimizer sgd STDOUT "layers.*exponent.*weight matrices")
+scalecalc_cli_test("sweep as JSON" ARGS ${sweep} --optimizer adam --format json
+  JSON results.points.0.layers results.points.0.alpha results.points.0.lambda
+    results.points.0.value results.points.0.standard_error results.points.1.samples.1
+    results.exponent results.exponent_standard_error results.statistic results.quantity
+    results.family inputs.alpha inputs.constraint)
+scalecalc_cli_test("sweep as CSV" ARGS ${sweep} --optimizer adam --format csv
+  STDOUT "^layers,alpha,lambda,value,standard_error,mean,median\n2,2[.0-9]*,0\\.5,")
+scalecalc_cli_test("sweep solves alpha and lambda at each depth" STDOUT "2  +2 +0\\.5 .*4  +2\\.828427"
+  ARGS ${sweep} --optimizer adam)
+scalecalc_cli_test("sweep with alpha given solves lambda" ARGS ${sweep} --optimizer adam --alpha 1
+  STDOUT "alpha, lambda +1, 1/\\(2\\*N\\).*alpha=1")
+scalecalc_cli_test("sweep with formulas" STDOUT "alpha, lambda +N, 1/N"
+  ARGS ${sweep} --optimizer adam --alpha N --lambda 1/N)
+scalecalc_cli_test("sweep with a range" ARGS ${small} --layers=2:9:x2 --optimizer adam --format csv
+  STDOUT "\n2,.*\n4,.*\n8,[^\n]*\n$")
+scalecalc_cli_test("the same seed gives the same answer at any number of threads"
+  ARGS ${sweep} --optimizer sgd --seed 7 --threads 3 --format csv STDOUT "\n4,")
+foreach(quantity delta_loss actual_delta_loss grad_norm update_ratio probe)
+  scalecalc_cli_test("sweep of ${quantity}" ARGS ${sweep} --optimizer sgd --quantity ${quantity}
+    STDOUT "${quantity} by depth")
+endforeach()
+scalecalc_cli_test("sweep of a model file" STDOUT "alpha, lambda +1, 1\n"
+  ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml" --layers 2,4 --seeds 2)
+scalecalc_cli_test("options override the model file" STDOUT "alpha, lambda +2, 1\n"
+  ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml" --layers 2,4 --seeds 2 --alpha 2)
+scalecalc_cli_test("a constraint solves instead of the model file" STDOUT "symmetric"
+  ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml" --layers 2,4 --seeds 2 --constraint symmetric)

@@ -1,0 +1,116 @@
+# What the issue of each command calls wrong input: exit 2 (3 for a fault outside), one line.
+set(deepnorm deepnorm --optimizer adam)
+scalecalc_cli_error("layers 0" EXIT 2 ARGS ${deepnorm} --layers 0
+  SAYS "--layers must be an integer from 1 to 1000000 \\(got '0'\\); for example --layers 12")
+scalecalc_cli_error("layers -3" EXIT 2 ARGS ${deepnorm} --layers -3 SAYS "integer.*got '-3'")
+scalecalc_cli_error("layers 1e9" EXIT 2 ARGS ${deepnorm} --layers 1e9 SAYS "integer.*got '1e9'")
+scalecalc_cli_error("layers abc" EXIT 2 ARGS ${deepnorm} --layers abc SAYS "integer.*got 'abc'")
+scalecalc_cli_error("layers 1000001" EXIT 2 ARGS ${deepnorm} --layers 1000001 SAYS "1000000")
+scalecalc_cli_error("layers beyond 64 bits" EXIT 2 SAYS "1000000"
+  ARGS ${deepnorm} --layers 99999999999999999999)
+scalecalc_cli_error("layers without a value" EXIT 2 ARGS ${deepnorm} --layers
+  SAYS "--layers needs a value")
+scalecalc_cli_error("an option as a value" EXIT 2 ARGS ${deepnorm} --layers --quiet
+  SAYS "--layers needs a value.*'--quiet'")
+scalecalc_cli_error("layers twice" EXIT 2 ARGS ${deepnorm} --layers 2 --layers 3
+  SAYS "--layers is given more than once")
+scalecalc_cli_error("no layers" EXIT 2 ARGS ${deepnorm} SAYS "--layers")
+scalecalc_cli_error("optimizer adm" EXIT 2 ARGS deepnorm --layers 4 --optimizer adm
+  SAYS "did you mean 'adam'")
+scalecalc_cli_error("constraint lambda=0" EXIT 2 ARGS ${deepnorm} --layers 4 --constraint lambda=0
+  SAYS "lambda")
+scalecalc_cli_error("constraint nonsense" EXIT 2 ARGS ${deepnorm} --layers 4 --constraint gamma=1
+  SAYS "symmetric")
+scalecalc_cli_error("width 65 of 4 heads" EXIT 2 SAYS "heads.*65.*--width 65 --heads 4"
+  ARGS ${deepnorm} --layers 4 --width 65 --heads 4)
+scalecalc_cli_error("pre with alpha=2" EXIT 2 SAYS "alpha"
+  ARGS ${deepnorm} --layers 4 --placement pre --constraint alpha=2)
+scalecalc_cli_error("two stacks, one depth" EXIT 2 SAYS "--decoder-layers"
+  ARGS ${deepnorm} --layers 4 --arch encoder-decoder)
+scalecalc_cli_error("unwritable -o" EXIT 3 SAYS "no-such-folder.*-o"
+  ARGS ${deepnorm} --layers 4 -o /no-such-folder/answer.json)
+scalecalc_cli_error("-o is a folder" EXIT 3 ARGS ${deepnorm} --layers 4 -o / SAYS "irectory")
+
+scalecalc_cli_error("no command" EXIT 2 ARGS --quiet SAYS "no command.*deepnorm")
+scalecalc_cli_error("unknown command" EXIT 2 ARGS deepnrom --layers 4
+  SAYS "unknown command 'deepnrom'.*did you mean 'deepnorm'")
+scalecalc_cli_error("unknown option" EXIT 2 ARGS ${deepnorm} --layer 4
+  SAYS "unknown option '--layer'.*did you mean '--layers'")
+scalecalc_cli_error("unknown option far from all" EXIT 2 ARGS ${deepnorm} --zzzzzzzzzz=1
+  SAYS "unknown option '--zzzzzzzzzz'.*--help")
+scalecalc_cli_error("unknown short option" EXIT 2 ARGS ${deepnorm} -z SAYS "unknown option '-z'")
+scalecalc_cli_error("an option before the command" EXIT 2 ARGS --layers 4 ${deepnorm}
+  SAYS "unknown option '--layers'")
+scalecalc_cli_error("a word too many" EXIT 2 ARGS ${deepnorm} --layers 4 five
+  SAYS "unexpected argument 'five'")
+string(REPEAT "x" 5000 long)
+scalecalc_cli_error("a long word" EXIT 2 ARGS ${deepnorm} --layers ${long} SAYS "xxx\\.\\.\\.'")
+scalecalc_cli_error("a long option" EXIT 2 ARGS ${deepnorm} --${long} SAYS "xxx\\.\\.\\.'")
+scalecalc_cli_error("a line break in a word" EXIT 2 ARGS ${deepnorm} "--layers=4\n5" SAYS "got '4")
+scalecalc_cli_error("an accent in a word" EXIT 2 ARGS ${deepnorm} --layers "é\"\\" SAYS "got 'é")
+scalecalc_cli_error("a flag with a value" EXIT 2 ARGS ${deepnorm} --layers 4 --quiet=loud
+  SAYS "\\(--quiet = loud\\)")
+
+# Global options, wrong in each command.
+foreach(command "deepnorm;--layers;4;--optimizer;adam" "sweep;--layers;2,4;--optimizer;adam"
+    "list;families" "devices")
+  list(GET command 0 name)
+  scalecalc_cli_error("${name} --format" EXIT 2 ARGS ${command} --format jsn
+    SAYS "unknown format 'jsn'.*did you mean 'json'")
+  scalecalc_cli_error("${name} --seed" EXIT 2 ARGS ${command} --seed -1
+    SAYS "--seed must be an integer from 0 .*got '-1'")
+  scalecalc_cli_error("${name} --threads" EXIT 2 ARGS ${command} --threads 0
+    SAYS "--threads must be an integer from 1 to 1024")
+  scalecalc_cli_error("${name} --digits" EXIT 2 ARGS ${command} --digits many
+    SAYS "--digits must be an integer from 1")
+  scalecalc_cli_error("${name} --device" EXIT 2 ARGS ${command} --device gpu
+    SAYS "'gpu' \\(--device\\).*cuda")
+  scalecalc_cli_error("${name} --color" EXIT 2 ARGS ${command} --color alway
+    SAYS "did you mean 'always'")
+  scalecalc_cli_error("${name} -o" EXIT 3 ARGS ${command} -o /no-such-folder/x
+    SAYS "no-such-folder")
+  scalecalc_cli_error("${name} --bogus" EXIT 2 ARGS ${command} --bogus
+    SAYS "unknown option '--bogus' \\(scalecalc ${name}\\)")
+endforeach()
+
+set(sweep sweep --optimizer adam --layers 2,4)
+scalecalc_cli_error("sweep without depths" EXIT 2 ARGS sweep --optimizer adam
+  SAYS "--layers is missing.*for example")
+scalecalc_cli_error("sweep without an optimizer" EXIT 2 ARGS sweep --layers 2,4
+  SAYS "--optimizer is missing.*for example")
+foreach(depths "0,4" "-3" "1e9" "abc" "2,,8" "2,2" "2," "8:2:x2" "2:8:x1" "2:8:2" "2:8" "x")
+  scalecalc_cli_error("sweep --layers ${depths}" EXIT 2 SAYS "--layers must be.*got '${depths}'"
+    ARGS sweep --optimizer adam --layers ${depths})
+endforeach()
+scalecalc_cli_error("sweep --quantity" EXIT 2 ARGS ${sweep} --quantity delta_lss
+  SAYS "did you mean 'delta_loss'")
+scalecalc_cli_error("sweep --optimizer" EXIT 2 ARGS sweep --layers 2,4 --optimizer adm
+  SAYS "did you mean 'adam'")
+scalecalc_cli_error("sweep --placement" EXIT 2 ARGS ${sweep} --placement pst SAYS "post")
+scalecalc_cli_error("sweep --alpha" EXIT 2 ARGS ${sweep} --alpha "2*M" SAYS "--alpha.*N")
+scalecalc_cli_error("sweep --alpha 0" EXIT 2 ARGS ${sweep} --alpha 0 --lambda 1
+  SAYS "--alpha must be positive and finite; it is 0 at N = 2.*got '0'")
+scalecalc_cli_error("sweep --lambda" EXIT 2 ARGS ${sweep} --lambda "(" SAYS "--lambda")
+scalecalc_cli_error("sweep --constraint twice closed" EXIT 2 SAYS "--constraint and --alpha"
+  ARGS ${sweep} --constraint symmetric --alpha 2)
+scalecalc_cli_error("sweep --constraint" EXIT 2 ARGS ${sweep} --constraint lambda=0 SAYS "lambda")
+scalecalc_cli_error("sweep --parameters" EXIT 2 ARGS ${sweep} --parameters some SAYS "branch, all")
+scalecalc_cli_error("sweep --seeds" EXIT 2 ARGS ${sweep} --seeds 0 SAYS "--seeds must be")
+scalecalc_cli_error("sweep --eta" EXIT 2 ARGS ${sweep} --eta nan SAYS "--eta must be a number")
+scalecalc_cli_error("sweep --dtype" EXIT 2 ARGS ${sweep} --dtype half SAYS "float, double")
+scalecalc_cli_error("sweep --engine" EXIT 2 ARGS ${sweep} --engine symbolic SAYS "passes")
+scalecalc_cli_error("sweep by quadrature" EXIT 2 ARGS ${sweep} --engine quadrature
+  SAYS "no quadrature engine.*passes")
+scalecalc_cli_error("sweep --width 65" EXIT 2 ARGS ${sweep} --width 65 --heads 4 SAYS "heads.*65")
+scalecalc_cli_error("sweep --width" EXIT 2 ARGS ${sweep} --width 64.5 SAYS "--width must be")
+scalecalc_cli_error("sweep --activation" EXIT 2 ARGS ${sweep} --activation gel
+  SAYS "did you mean 'gelu'")
+scalecalc_cli_error("sweep --norm" EXIT 2 ARGS ${sweep} --norm layer SAYS "layernorm")
+scalecalc_cli_error("sweep --cross" EXIT 2 ARGS ${sweep} --cross 2 SAYS "cross")
+scalecalc_cli_error("sweep --device cuda" EXIT 3 ARGS ${sweep} --device cuda SAYS "cuda|CUDA")
+scalecalc_cli_error("sweep of no file" EXIT 2 ARGS ${sweep} no-such-model.toml
+  SAYS "no-such-model.toml")
+scalecalc_cli_error("sweep of a folder" EXIT 2 ARGS ${sweep} / SAYS "\\(/|'/'|/:")
+scalecalc_cli_error("list of nothing" EXIT 2 ARGS list SAYS "scalecalc list families")
+scalecalc_cli_error("list of what is not there" EXIT 2 ARGS list familys
+  SAYS "did you mean 'families'")

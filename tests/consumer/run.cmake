@@ -1,0 +1,30 @@
+# Builds and runs a small project that uses the library as its users do.
+# -D KIND=find_package|add_subdirectory -D SOURCE= -D BUILD= (the build to install from) -D WORK=
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${ARGV}\n${output}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE "${WORK}")
+set(arguments "")
+if(KIND STREQUAL find_package)
+  run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/prefix")
+  list(APPEND arguments "-DCMAKE_PREFIX_PATH=${WORK}/prefix")
+  run("${WORK}/prefix/bin/scalecalc" --version)
+else()
+  list(APPEND arguments "-DSCALECALC_SOURCE=${SOURCE}" "-DSCALECALC_CCACHE=${CCACHE}")
+endif()
+run(${CMAKE_COMMAND} -G Ninja -S "${SOURCE}/tests/consumer/${KIND}" -B "${WORK}/build"
+    -DCMAKE_BUILD_TYPE=Release ${arguments})
+if(KIND STREQUAL add_subdirectory)
+  # The whole library is compiled by its own tests already: here only that the project configures,
+  # and that it brings neither tests nor installation rules into its parent.
+  if(EXISTS "${WORK}/build/scalecalc/tests" OR EXISTS "${WORK}/build/scalecalc/scalecalcConfig.cmake")
+    message(FATAL_ERROR "as a subdirectory the project adds tests or an installation")
+  endif()
+else()
+  run(${CMAKE_COMMAND} --build "${WORK}/build")
+  run("${WORK}/build/consumer")
+endif()
