@@ -16,6 +16,7 @@ namespace scalecalc {
 
 /// An exact rational number, always in lowest terms with a positive denominator. Small values live
 /// in two machine words; large ones in Boost.Multiprecision integers behind a pointer.
+/// Numbers are bounded at 16384 bits (about 4900 digits); a larger result is an Error(input).
 class Rational {
  public:
   Rational(std::int64_t numerator = 0);
@@ -111,14 +112,17 @@ class Expr {
   std::shared_ptr<const Node> node_;
 };
 
+/// Throws Error(input) where no real value exists (0^0, 1/0, a fractional power of a negative
+/// number) and for exact powers past the bound of Rational. x^0 is 1 and x/x is 1 for any symbol.
 Expr pow(const Expr& base, const Expr& exponent);
 Expr sqrt(const Expr& value);
 Expr exp(const Expr& value);
+/// Throws Error(input) for a number that is not positive.
 Expr log(const Expr& value);
 
 /// The bounds every expression respects; crossing one is an Error(input) that names it.
 struct ExprLimits {
-  static constexpr int depth = 256;            ///< nesting of brackets and calls
+  static constexpr int depth = 256;            ///< nesting of brackets, calls and ^ in a text
   static constexpr std::size_t size = 100000;  ///< nodes of one expression
   static constexpr int digits = 10000;         ///< digits of one evaluation
 };
@@ -137,6 +141,8 @@ struct ParseOptions {
 /// Precedence: unary minus binds looser than ^, ^ is right-associative. Numbers are exact.
 /// Throws Error(input): the message gives the column; the hint names the nearest function or
 /// symbol.
+/// A text has at most 16384 bytes. Functions of matrices (norm, rms, global_norm, orthogonal) parse
+/// and have a degree, but no value.
 Expr parse(std::string_view text, const ParseOptions& options = {});
 
 /// The message of a parse error over three lines: text, caret, reason (for terminals).
@@ -153,6 +159,7 @@ std::optional<ParseFailure> parse_failure(std::string_view text, const ParseOpti
 /// (N^4*M)^(1/16); a lone power keeps its exponent: N^(3/2).
 std::string to_string(const Expr& expr, Notation notation = Notation::text);
 
+/// All at once. Throws Error(input) for a negative value of a positive symbol.
 Expr substitute(const Expr& expr, const std::map<std::string, Expr>& values);
 /// d expr / d symbol. Throws Error(input) for a function without a known derivative.
 Expr differentiate(const Expr& expr, const std::string& symbol);
@@ -160,10 +167,13 @@ Expr differentiate(const Expr& expr, const std::string& symbol);
 Expr expand(const Expr& expr);
 
 using Bindings = std::map<std::string, double>;
-/// Throws Error(input) on an unbound symbol or an opaque function. NaN and infinities are returned
-/// as IEEE gives them.
+/// Throws Error(input) on an unbound symbol, an opaque function, or a negative value of a positive
+/// symbol. NaN and infinities are returned as IEEE gives them.
 double evaluate(const Expr& expr, const Bindings& values = {});
-/// `digits` significant digits in plain positional notation, from exact bindings.
+/// `digits` significant digits in plain positional notation, from exact bindings. Every digit is
+/// right, the last one rounded: a certain enclosure is narrowed until both ends round alike. Throws
+/// Error(input) where there is no real value, where it cannot be told from 0, and past
+/// 10^(+-20000).
 std::string evaluate_digits(const Expr& expr, int digits,
                             const std::map<std::string, Expr>& values = {});
 

@@ -8,13 +8,15 @@ namespace scalecalc::symbolic {
 namespace {
 
 constexpr std::int64_t trial_bound = 1 << 14;
-constexpr unsigned root_bits = 1024;  // perfect powers are sought in cofactors up to this size
+/// Longer numbers are divided by the primes below 100 alone: a text may hold thousands of them.
+constexpr unsigned searched_bits = 256;
+constexpr std::int64_t short_bound = 100;
 
-/// Calls use(divisor) for 2, 3, and the numbers 6k +- 1 up to the bound while it returns true.
+/// Calls use(divisor) for 2, 3, and the numbers 6k +- 1 while it returns true.
 template <class Use>
-void for_trial_divisors(Use use) {
+void for_trial_divisors(std::int64_t bound, Use use) {
   if (!use(2) || !use(3)) return;
-  for (std::int64_t k = 5; k <= trial_bound; k += 6) {
+  for (std::int64_t k = 5; k <= bound; k += 6) {
     if (!use(k) || !use(k + 2)) return;
   }
 }
@@ -38,7 +40,7 @@ BigInteger integer_root(const BigInteger& value, unsigned degree) {
 /// A cofactor without small divisors, as a perfect power when it is one.
 Factor whole_factor(BigInteger value) {
   Factor factor{std::move(value), 1};
-  if (msb(factor.base) >= root_bits) return factor;
+  if (msb(factor.base) >= searched_bits) return factor;
   for (unsigned degree = 2; degree <= msb(factor.base) / 14 + 1;) {
     BigInteger root = integer_root(factor.base, degree);
     if (pow(root, degree) == factor.base) {
@@ -52,7 +54,7 @@ Factor whole_factor(BigInteger value) {
 }
 
 void factor_small(std::int64_t value, std::vector<Factor>& factors) {
-  for_trial_divisors([&](std::int64_t divisor) {
+  for_trial_divisors(trial_bound, [&](std::int64_t divisor) {
     if (divisor * divisor > value) return false;
     unsigned count = 0;
     for (; value % divisor == 0; value /= divisor) ++count;
@@ -63,6 +65,31 @@ void factor_small(std::int64_t value, std::vector<Factor>& factors) {
   factors.push_back(value < trial_bound * trial_bound ? Factor{value, 1} : whole_factor(value));
 }
 
+/// Divides by divisor^k as often as it goes; k shrinks from the largest power in a machine word.
+unsigned divide_out(BigInteger& value, std::uint64_t divisor) {
+  unsigned count = 0;
+  std::uint64_t power = divisor;
+  unsigned weight = 1;
+  while (power <= (std::uint64_t{1} << 62) / divisor) {
+    power *= divisor;
+    ++weight;
+  }
+  if (value % divisor != 0) return 0;
+  for (; weight > 0; --weight, power /= divisor) {
+    for (; value % power == 0; value /= power) count += weight;
+  }
+  return count;
+}
+
+void divide_by_all(BigInteger& value, std::int64_t bound, std::vector<Factor>& factors) {
+  for_trial_divisors(bound, [&](std::int64_t divisor) {
+    if (const unsigned count = divide_out(value, static_cast<std::uint64_t>(divisor))) {
+      factors.push_back({divisor, count});
+    }
+    return value != 1;
+  });
+}
+
 std::vector<Factor> factorize(const Rational& integer) {
   std::vector<Factor> factors;
   if (!integer.big()) {
@@ -70,15 +97,8 @@ std::vector<Factor> factorize(const Rational& integer) {
     return factors;
   }
   BigInteger value = big_numerator(integer);
-  for_trial_divisors([&](std::int64_t divisor) {
-    unsigned count = 0;
-    while (value % static_cast<std::uint64_t>(divisor) == 0) {
-      value /= static_cast<std::uint64_t>(divisor);
-      ++count;
-    }
-    if (count) factors.push_back({divisor, count});
-    return value != 1;
-  });
+  divide_by_all(value, short_bound, factors);
+  if (msb(value) < searched_bits) divide_by_all(value, trial_bound, factors);
   if (value != 1) factors.push_back(whole_factor(std::move(value)));
   return factors;
 }

@@ -9,7 +9,7 @@ namespace scalecalc {
 namespace symbolic {
 namespace {
 
-constexpr std::size_t longest_text = 65536;
+constexpr std::size_t longest_text = 16384;
 
 /// sum    := product (('+' | '-') product)*
 /// product := signed (('*' | '/') signed)*

@@ -125,6 +125,27 @@ Rational floor(const Rational& value) {
 
 }  // namespace symbolic
 
+namespace {
+
+/// Knuth, volume 2, 4.5.1: divisors are taken between small parts where one operand is small.
+Rational add_large(const Rational& a, const Rational& b) {
+  const BigInteger d = symbolic::big_denominator(a), e = symbolic::big_denominator(b);
+  const BigInteger shared = gcd(d, e), rest = d / shared;
+  BigInteger sum = symbolic::big_numerator(a) * (e / shared) + symbolic::big_numerator(b) * rest;
+  const BigInteger common = gcd(sum, shared);
+  return RationalAccess::big(sum / common, rest * (e / common));
+}
+
+Rational multiply_large(BigInteger top, BigInteger bottom, BigInteger other_top,
+                        BigInteger other_bottom) {
+  const BigInteger first = gcd(top, other_bottom), second = gcd(other_top, bottom);
+  top = (top / first) * (other_top / second);
+  bottom = (bottom / second) * (other_bottom / first);
+  return RationalAccess::big(std::move(top), std::move(bottom));
+}
+
+}  // namespace
+
 Rational::Rational(std::int64_t numerator) : numerator_(numerator) {
   // The smallest machine word has no opposite: it lives with the large numbers.
   if (numerator < -RationalAccess::largest) *this = symbolic::make_rational(numerator);
@@ -200,9 +221,7 @@ Rational operator+(const Rational& a, const Rational& b) {
         Wide(a.numerator_) * b.denominator_ + Wide(b.numerator_) * a.denominator_,
         Wide(a.denominator_) * b.denominator_);
   }
-  const BigInteger d = symbolic::big_denominator(a), e = symbolic::big_denominator(b);
-  return symbolic::make_rational(symbolic::big_numerator(a) * e + symbolic::big_numerator(b) * d,
-                                 d * e);
+  return add_large(a, b);
 }
 
 Rational operator-(const Rational& a, const Rational& b) {
@@ -214,8 +233,8 @@ Rational operator*(const Rational& a, const Rational& b) {
     return RationalAccess::reduce(Wide(a.numerator_) * b.numerator_,
                                   Wide(a.denominator_) * b.denominator_);
   }
-  return symbolic::make_rational(symbolic::big_numerator(a) * symbolic::big_numerator(b),
-                                 symbolic::big_denominator(a) * symbolic::big_denominator(b));
+  return multiply_large(symbolic::big_numerator(a), symbolic::big_denominator(a),
+                        symbolic::big_numerator(b), symbolic::big_denominator(b));
 }
 
 Rational operator/(const Rational& a, const Rational& b) {
@@ -225,8 +244,13 @@ Rational operator/(const Rational& a, const Rational& b) {
     return RationalAccess::reduce(sign * a.numerator_ * b.denominator_,
                                   sign * a.denominator_ * b.numerator_);
   }
-  return symbolic::make_rational(symbolic::big_numerator(a) * symbolic::big_denominator(b),
-                                 symbolic::big_denominator(a) * symbolic::big_numerator(b));
+  BigInteger top = symbolic::big_denominator(b), bottom = symbolic::big_numerator(b);
+  if (bottom < 0) {
+    top = -top;
+    bottom = -bottom;
+  }
+  return multiply_large(symbolic::big_numerator(a), symbolic::big_denominator(a), std::move(top),
+                        std::move(bottom));
 }
 
 bool operator==(const Rational& a, const Rational& b) {

@@ -253,6 +253,8 @@ TEST_CASE("texts that are no model") {
   contains(error_of("\xEF\xBB\xBF"), "m.toml | an empty model file");
   contains(error_of("[init]\nscheme = \"he\""), "m.toml | a model file without [model]");
   contains(error_of("[model\nlayers = 3"), "m.toml:1:");
+  contains(error_of("[&odel]"), "m.toml:1:2 | not valid TOML");
+  contains(error_of("[[&odel]]"), "m.toml:1:3 | not valid TOML");
   contains(error_of("[model]\nlayers = = 3"), "m.toml:2:10 | not valid TOML: ");
   contains(error_of("[model]\nlayers = 3\nlayers = 4"), "m.toml:3:");
   contains(error_of("[model]\nactivation = \"\xFF\""), "m.toml:2:15 | a model file must be UTF-8");

@@ -44,6 +44,8 @@ TEST_CASE("a device draws the same values for any number of threads") {
   CHECK(one == direct);
 }
 
+// AddressSanitizer ends the program at such a size instead of letting the allocation fail.
+#ifndef __SANITIZE_ADDRESS__
 TEST_CASE("a device without memory left says so") {
   const auto device = make_device<double>("cpu", 1);
   try {
@@ -54,5 +56,6 @@ TEST_CASE("a device without memory left says so") {
   }
   CHECK(device->bytes_in_use() == 0);
 }
+#endif
 
 }  // namespace scalecalc::tensor
