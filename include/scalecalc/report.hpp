@@ -26,6 +26,11 @@ class Value {
     std::string text;
   };
 
+  /// A formula as text, and as LaTeX for the printer that can show it.
+  struct Formula {
+    std::string text, latex;
+  };
+
   Value() = default;  ///< null
   Value(bool value) : data_(value) {}
   Value(int value) : data_(static_cast<std::int64_t>(value)) {}
@@ -34,6 +39,7 @@ class Value {
   Value(const char* text) : data_(std::string(text)) {}
   Value(std::string text) : data_(std::move(text)) {}
   Value(Digits digits) : data_(std::move(digits)) {}
+  Value(Formula formula) : data_(std::move(formula)) {}
   Value(Array array) : data_(std::move(array)) {}
   Value(Object object) : data_(std::move(object)) {}
   static Value object() { return Value(Object{}); }
@@ -44,8 +50,8 @@ class Value {
   const Value* find(std::string_view key) const;
   void push_back(Value value);
 
-  using Data =
-      std::variant<std::monostate, bool, std::int64_t, double, std::string, Digits, Array, Object>;
+  using Data = std::variant<std::monostate, bool, std::int64_t, double, std::string, Digits,
+                            Formula, Array, Object>;
   const Data& data() const { return data_; }
 
  private:

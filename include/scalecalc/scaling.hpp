@@ -129,7 +129,8 @@ struct InitEntry {
   std::string kind;                 ///< q k v o ffn_in ffn_out embedding head
   Expr gain;                        ///< in N
   Expr std;                         ///< in N, width, ffn
-  std::string std_formula;          ///< the same, gain and scheme apart
+  std::string std_formula;          ///< the same as text, gain and scheme apart
+  std::string std_latex;
   double gain_value = 1;            ///< at the asked depth
   std::optional<double> std_value;  ///< where the widths are known
 };

@@ -4,12 +4,18 @@
 
 #include <algorithm>
 
+#include "cli/sweep_document.hpp"
+
 namespace scalecalc::cli {
 namespace {
 
 using report::Section;
 using report::Table;
 using report::Value;
+
+Value formula(const Expr& expr) {
+  return Value::Formula{to_string(expr), to_string(expr, Notation::latex)};
+}
 
 /// Numbers and formulas of one stack at its depth.
 class Numbers {
@@ -30,7 +36,6 @@ class Numbers {
     if (const auto* digits = std::get_if<Value::Digits>(&number.data())) return digits->text;
     return report::format_number(scaled.value, digits_ > 0 ? digits_ : 7);
   }
-  std::string formula(const Scaled& scaled) const { return to_string(scaled.formula); }
 
  private:
   const StackAnswer& answer_;
@@ -118,42 +123,48 @@ Value published_values(const PublishedPair& pair) {
 void add_quantity(Value& results, const std::string& key, const Numbers& numbers,
                   const Scaled& scaled) {
   results[key] = numbers.value(scaled);
-  results[key + "_formula"] = numbers.formula(scaled);
+  results[key + "_formula"] = formula(scaled.formula);
+}
+
+/// As printed, which is an equation where there is no closed form.
+Value lambda_formula(const ScalingSolution& solution) {
+  return solution.closed_form ? formula(solution.lambda.formula) : Value(solution.lambda_formula);
 }
 
 Section pair_section(const StackAnswer& answer, const std::string& title, const Numbers& numbers) {
   const ScalingSolution& derived = answer.solution;
   Table table;
   table.columns = {"", "value", "formula", "what it is"};
-  const auto add = [&](const char* name, const Scaled& scaled, const std::string& formula,
+  const auto add = [&](const char* name, const Scaled& scaled, const Value& written,
                        const char* meaning) {
-    table.rows.push_back({name, numbers.text(scaled), formula, meaning});
+    table.rows.push_back({name, numbers.text(scaled), written, meaning});
   };
   if (answer.published) {
     const PublishedPair& pair = *answer.published;
-    add("alpha", pair.alpha, numbers.formula(pair.alpha), "published skip multiplier");
-    add("lambda", pair.lambda, numbers.formula(pair.lambda), "published gain (beta there)");
-    add("alpha exactly", pair.rederived_alpha, numbers.formula(pair.rederived_alpha),
+    add("alpha", pair.alpha, formula(pair.alpha.formula), "published skip multiplier");
+    add("lambda", pair.lambda, formula(pair.lambda.formula), "published gain (beta there)");
+    add("alpha exactly", pair.rederived_alpha, formula(pair.rederived_alpha.formula),
         "the published argument, solved");
-    add("lambda exactly", pair.rederived_lambda, numbers.formula(pair.rederived_lambda),
+    add("lambda exactly", pair.rederived_lambda, formula(pair.rederived_lambda.formula),
         "the published argument, solved");
-    add("alpha derived", derived.alpha, derived.alpha_formula, "from the step equation here");
-    add("lambda derived", derived.lambda, derived.lambda_formula, "from the step equation here");
+    add("alpha derived", derived.alpha, formula(derived.alpha.formula),
+        "from the step equation here");
+    add("lambda derived", derived.lambda, lambda_formula(derived), "from the step equation here");
   } else {
-    add("alpha", derived.alpha, derived.alpha_formula,
+    add("alpha", derived.alpha, formula(derived.alpha.formula),
         answer.problem.placement == Placement::res_post ||
                 answer.problem.placement == Placement::sandwich
             ? "the branch is divided by it"
             : "skip multiplier");
-    add("lambda", derived.lambda, derived.lambda_formula, "gain of v, o, ffn_in, ffn_out");
+    add("lambda", derived.lambda, lambda_formula(derived), "gain of v, o, ffn_in, ffn_out");
   }
-  add("branch weight", derived.branch_weight, numbers.formula(derived.branch_weight),
+  add("branch weight", derived.branch_weight, formula(derived.branch_weight.formula),
       "size of a branch against the stream");
-  add("gradient", derived.gradient_scale, numbers.formula(derived.gradient_scale),
+  add("gradient", derived.gradient_scale, formula(derived.gradient_scale.formula),
       "size of one matrix' gradient");
-  add("relative step", derived.relative_step_scale, numbers.formula(derived.relative_step_scale),
+  add("relative step", derived.relative_step_scale, formula(derived.relative_step_scale.formula),
       "|dtheta|/(eta*|theta|) of one matrix");
-  add("or warm-up from", derived.warmup, numbers.formula(derived.warmup),
+  add("or warm-up from", derived.warmup, formula(derived.warmup.formula),
       "times eta, with alpha = lambda = 1");
   return {title, table};
 }
@@ -166,7 +177,8 @@ Section init_section(const std::vector<InitEntry>& entries) {
   table.columns = {"parameter", "gain", "std"};
   if (sized) table.columns.push_back("value");
   for (const InitEntry& entry : entries) {
-    table.rows.push_back({entry.kind, report::format_number(entry.gain_value), entry.std_formula});
+    table.rows.push_back({entry.kind, report::format_number(entry.gain_value),
+                          Value::Formula{entry.std_formula, entry.std_latex}});
     if (sized) table.rows.back().push_back(report::format_number(*entry.std_value));
   }
   return {sized ? "Init" : "Init (std as numbers with --width)", table};
@@ -183,34 +195,21 @@ Section condition_section(const ScalingSolution& solution) {
   return {"Holds when", table};
 }
 
-std::string with_value(const Scaled& scaled) {
-  const std::string formula = to_string(scaled.formula);
-  if (scaled.formula.is_number()) return formula;
-  return formula + " = " + report::format_number(scaled.value, 4);
+Value with_value(const Scaled& scaled) {
+  if (scaled.formula.is_number()) return formula(scaled.formula);
+  const std::string value = " = " + report::format_number(scaled.value, 4);
+  return Value::Formula{to_string(scaled.formula) + value,
+                        to_string(scaled.formula, Notation::latex) + value};
 }
 
 Section alternative_section(const ScalingSolution& solution) {
   Table table;
   table.columns = {"closed by", "alpha", "lambda", "relative step", "sum of branches"};
   for (const Alternative& other : solution.alternatives)
-    table.rows.push_back({other.constraint, to_string(other.alpha.formula),
-                          to_string(other.lambda.formula), with_value(other.relative_step),
+    table.rows.push_back({other.constraint, formula(other.alpha.formula),
+                          formula(other.lambda.formula), with_value(other.relative_step),
                           report::format_number(other.branch_sum.value, 4)});
   return {"Other pairs that solve the same equation", table};
-}
-
-Value points_values(const SweepResult& sweep) {
-  Value list = Value::array();
-  for (const SweepPoint& point : sweep.points) {
-    Value row = Value::object();
-    row["layers"] = point.layers;
-    row["alpha"] = point.alpha;
-    row["lambda"] = point.lambda;
-    row["value"] = point.value;
-    row["standard_error"] = point.standard_error;
-    list.push_back(std::move(row));
-  }
-  return list;
 }
 
 std::string plain_column(const SweepResult& plain) {
@@ -298,14 +297,14 @@ Value verification_results(const Verification& verification) {
   results["exponent_standard_error"] = verification.pair.exponent_standard_error;
   results["tolerance"] = verification.tolerance;
   results["statistic"] = verification.pair.by_median ? "median" : "mean";
-  results["points"] = points_values(verification.pair);
+  results["points"] = sweep_points(verification.pair);
   Value plain = Value::object();
   plain["alpha"] = 1;
   plain["lambda"] = 1;
   plain["exponent"] = verification.plain.exponent;
   plain["exponent_standard_error"] = verification.plain.exponent_standard_error;
   plain["statistic"] = verification.plain.by_median ? "median" : "mean";
-  plain["points"] = points_values(verification.plain);
+  plain["points"] = sweep_points(verification.plain);
   results["plain"] = std::move(plain);
   return results;
 }

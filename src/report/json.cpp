@@ -26,7 +26,8 @@ Json to_json(const Value& value) {
                  [](std::int64_t number) { return Json(number); },
                  [](double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); },
                  [](const std::string& text) { return Json(text); },
-                 [](const Value::Digits& number) { return Json(number.text); }, array, object},
+                 [](const Value::Digits& number) { return Json(number.text); },
+                 [](const Value::Formula& formula) { return Json(formula.text); }, array, object},
       value.data());
 }
 

@@ -52,7 +52,11 @@ class LatexPrinter : public Printer {
   }
 
  private:
-  std::string cell(const Value& value) const { return escape(to_text(value, style_.digits)); }
+  std::string cell(const Value& value) const {
+    if (const auto* formula = std::get_if<Value::Formula>(&value.data()))
+      return "$" + single_line(formula->latex) + "$";
+    return escape(to_text(value, style_.digits));
+  }
 
   void print_body(const Facts& facts, std::string& text) const {
     text += "\\begin{tabular}{ll}\n";

@@ -71,14 +71,16 @@ std::string to_text(const Value& value, int digits) {
     }
     return join(parts);
   };
-  return std::visit(Overloaded{[](std::monostate) { return std::string("-"); },
-                               [](bool truth) { return std::string(truth ? "yes" : "no"); },
-                               [](std::int64_t number) { return std::to_string(number); },
-                               [digits](double number) { return format_number(number, digits); },
-                               [](const std::string& text) { return single_line(text); },
-                               [](const Value::Digits& number) { return single_line(number.text); },
-                               array, object},
-                    value.data());
+  return std::visit(
+      Overloaded{[](std::monostate) { return std::string("-"); },
+                 [](bool truth) { return std::string(truth ? "yes" : "no"); },
+                 [](std::int64_t number) { return std::to_string(number); },
+                 [digits](double number) { return format_number(number, digits); },
+                 [](const std::string& text) { return single_line(text); },
+                 [](const Value::Digits& number) { return single_line(number.text); },
+                 [](const Value::Formula& formula) { return single_line(formula.text); }, array,
+                 object},
+      value.data());
 }
 
 bool is_numeric(const Value& value) {

@@ -24,6 +24,11 @@ Expr scheme_std(const std::string& scheme, const Kind& kind) {
   throw unknown_name("scheme", scheme, {"lecun", "xavier", "he"}, "--scheme");
 }
 
+std::string written(const Kind& kind, const Expr& gain, const Expr& ungained, Notation notation,
+                    const char* times) {
+  return (kind.scaled ? to_string(gain, notation) + times : "") + to_string(ungained, notation);
+}
+
 }  // namespace
 
 std::vector<InitEntry> init_table(const ScalingSolution& solution, std::int64_t layers,
@@ -45,8 +50,8 @@ std::vector<InitEntry> init_table(const ScalingSolution& solution, std::int64_t 
     const Expr ungained =
         std::string_view(kind.name) == "embedding" ? Expr(1) : scheme_std(scheme, kind);
     entry.std = entry.gain * ungained;
-    entry.std_formula =
-        kind.scaled ? to_string(entry.gain) + "*" + to_string(ungained) : to_string(ungained);
+    entry.std_formula = written(kind, entry.gain, ungained, Notation::text, "*");
+    entry.std_latex = written(kind, entry.gain, ungained, Notation::latex, "\\,");
     const Expr here = substitute(entry.std, known);
     if (!here.contains("width") && !here.contains("ffn") && !here.contains("vocab"))
       entry.std_value = evaluate(here, values);
