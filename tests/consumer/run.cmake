@@ -7,6 +7,14 @@ function(run)
   endif()
 endfunction()
 
+# The README's C++ example is this very consumer.
+file(READ "${SOURCE}/README.md" readme)
+file(READ "${SOURCE}/tests/consumer/consumer.cpp" example)
+string(FIND "${readme}" "${example}" found)
+if(found EQUAL -1)
+  message(FATAL_ERROR "README.md does not show tests/consumer/consumer.cpp as it is")
+endif()
+
 file(REMOVE_RECURSE "${WORK}")
 set(arguments "")
 if(KIND STREQUAL find_package)
