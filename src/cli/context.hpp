@@ -46,8 +46,11 @@ class Context {
  private:
   report::Style style() const;
 
-  std::string format_text_, output_text_ = "-", seed_text_ = "0", threads_text_, device_ = "auto",
-                            digits_text_, color_ = "auto";
+  std::string format_text_, threads_text_, digits_text_;  ///< empty: not given
+  std::string output_text_ = "-";
+  std::string seed_text_ = "0";
+  std::string device_ = "auto";
+  std::string color_ = "auto";
   bool quiet_ = false;
   report::Format format_ = report::Format::table;
   std::uint64_t seed_ = 0;

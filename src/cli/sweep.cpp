@@ -14,9 +14,12 @@ namespace scalecalc::cli {
 namespace {
 
 struct SweepFlags {
-  std::string model, layers, quantity = "delta_loss", optimizer, placement, alpha, lambda,
-                             constraint, parameters = "branch", seeds = "8", eta, dtype = "double",
-                             engine = "passes";
+  std::string model, layers, optimizer, placement, alpha, lambda, constraint, eta;
+  std::string quantity = "delta_loss";
+  std::string parameters = "branch";
+  std::string seeds = "8";
+  std::string dtype = "double";
+  std::string engine = "passes";
   ModelOptions block;
 
   void add_to(CLI::App* app);
