@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::int64_t max_layers = 1000000;
 
+/// The value at one depth; the depth goes in exactly, so that (2*N)^(1/2) is 2 at N = 2.
+double value_at(const Expr& formula, const std::string& depth_symbol, std::int64_t layers,
+                const Bindings& others = {}) {
+  return evaluate(substitute(formula, {{depth_symbol, Expr(layers)}}), others);
+}
+
 /// Values of the symbols of a formula at one depth.
 Bindings at(const ScalingSolution& solution, std::int64_t layers) {
   return {{solution.depth_symbol, static_cast<double>(layers)},
@@ -21,7 +27,7 @@ Scaled scaled(const Expr& formula, const ScalingSolution& solution, std::int64_t
   Scaled result;
   result.formula =
       substitute(formula, {{"alpha", solution.alpha.formula}, {"lambda", solution.lambda.formula}});
-  result.value = evaluate(result.formula, at(solution, layers));
+  result.value = value_at(result.formula, solution.depth_symbol, layers, at(solution, layers));
   return result;
 }
 
@@ -97,7 +103,7 @@ void solve_growing(const Setup& setup, const Constraint& constraint, std::int64_
                     ") and lambda follows from " + to_string(setup.equation) + " = 1",
                 "--constraint", "leave --constraint out (alpha=1)");
   }
-  const double matrices = evaluate(setup.matrices, {{solution.depth_symbol, double(layers)}});
+  const double matrices = value_at(setup.matrices, solution.depth_symbol, layers);
   solution.alpha = {1, 1.0};
   solution.alpha = {1, 1.0};
   solution.lambda.value = growing_stream_root(setup.law, matrices);
@@ -134,7 +140,7 @@ std::vector<Alternative> other_pairs(const Setup& setup, const ScalingSolution& 
     other.alpha = {pair->alpha, 0};
     other.lambda = {pair->lambda, 0};
     for (Scaled* side : {&other.alpha, &other.lambda})
-      side->value = evaluate(side->formula, {{chosen.depth_symbol, static_cast<double>(layers)}});
+      side->value = value_at(side->formula, chosen.depth_symbol, layers);
     put_back(setup, layers, other);
     result.push_back({closure.to_string(), other.alpha, other.lambda, other.relative_step_scale,
                       other.branch_sum});
@@ -177,7 +183,6 @@ ScalingSolution solve_scaling(const ScalingProblem& problem) {
   solution.depth_symbol = problem.depth_symbol;
   solution.constraint =
       problem.constraint.value_or(default_constraint(setup.law, problem.placement));
-  const double depth = static_cast<double>(problem.layers);
   if (setup.block.stream_grows) {
     solve_growing(setup, solution.constraint, problem.layers, solution);
   } else {
@@ -185,8 +190,8 @@ ScalingSolution solve_scaling(const ScalingProblem& problem) {
     solution.alpha.formula = pair.alpha;
     solution.lambda.formula = pair.lambda;
     solution.lambda_formula = to_string(pair.lambda);
-    solution.alpha.value = evaluate(pair.alpha, {{problem.depth_symbol, depth}});
-    solution.lambda.value = evaluate(pair.lambda, {{problem.depth_symbol, depth}});
+    solution.alpha.value = value_at(pair.alpha, problem.depth_symbol, problem.layers);
+    solution.lambda.value = value_at(pair.lambda, problem.depth_symbol, problem.layers);
   }
   solution.alpha_formula = to_string(solution.alpha.formula);
   for (const double value : {solution.alpha.value, solution.lambda.value}) {

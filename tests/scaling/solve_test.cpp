@@ -115,6 +115,12 @@ TEST_CASE("contradictions and open systems") {
   CHECK_THROWS_AS(solution("sgd", Placement::post, 1000001), Error);
 }
 
+TEST_CASE("values are exact where the depth makes them so") {
+  CHECK(solution("adam", Placement::post, 2).alpha.value == 2.0);
+  CHECK(solution("adam", Placement::post, 2).lambda.value == 0.5);
+  CHECK(solution("sgd", Placement::post, 8).alpha.value == 2.0);
+}
+
 TEST_CASE("what follows from the pair") {
   const ScalingSolution sgd = solution("sgd"), adam = solution("adam"), lamb = solution("lamb");
   CHECK(sgd.gradient_scale.value == rounded(std::pow(2000.0, -0.5)));
