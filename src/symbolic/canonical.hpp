@@ -8,8 +8,8 @@
 namespace scalecalc::symbolic {
 
 /// The canonical n-ary sum and product.
-Expr add(std::vector<Expr> terms);
-Expr multiply(std::vector<Expr> factors);
+Expr add(const std::vector<Expr>& terms);
+Expr multiply(const std::vector<Expr>& factors);
 
 /// expr = coefficient * rest, the rest without a numeric factor (1 for a number).
 struct Scaled {

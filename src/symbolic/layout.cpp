@@ -43,11 +43,10 @@ Parts split(const Expr& expr) {
       continue;
     }
     const Expr &base = base_of(factor), &exponent = exponent_of(factor);
-    if (!exponent.is_number() || exponent.number().is_integer()) {
-      parts.others.push_back(factor);
-    } else if (base.is_number()) {
+    const bool root = exponent.is_number() && !exponent.number().is_integer();
+    if (root && base.is_number()) {
       parts.primes.push_back({base, exponent.number()});
-    } else if (may_share_radical(base)) {
+    } else if (root && may_share_radical(base)) {
       parts.roots.push_back({base, exponent.number()});
     } else {
       parts.others.push_back(factor);

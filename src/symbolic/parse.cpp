@@ -97,7 +97,7 @@ class Parser {
   }
 
   Expr power() {
-    const Expr base = atom();
+    Expr base = atom();
     if (!tokens_.next().is('^')) return base;
     const Token sign = tokens_.take();
     const Level level(*this, sign.column);

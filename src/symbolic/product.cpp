@@ -139,7 +139,7 @@ class Factors {
 
 }  // namespace
 
-Expr multiply(std::vector<Expr> factors) {
+Expr multiply(const std::vector<Expr>& factors) {
   Factors parts;
   for (const Expr& factor : factors) parts.take(factor);
   return parts.merge();

@@ -42,7 +42,7 @@ Expr scaled(const Rational& coefficient, const Expr& rest) {
   return raw_product(std::move(factors));
 }
 
-Expr add(std::vector<Expr> terms) {
+Expr add(const std::vector<Expr>& terms) {
   Flattened flat;
   for (const Expr& term : terms) flat.take(term);
   std::sort(flat.terms.begin(), flat.terms.end(),
