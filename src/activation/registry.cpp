@@ -1,42 +1,63 @@
-#include "scalecalc/activation.hpp"
+#include <algorithm>
+
+#include "activation/families.hpp"
 
 namespace scalecalc {
-namespace {
+namespace activation_room {
 
-ActivationInfo define(std::string name, std::string_view formula) {
+ActivationInfo define(std::string name, std::string_view formula, std::string source,
+                      std::vector<ActivationParameter> parameters,
+                      std::vector<std::string> aliases) {
   ParseOptions options;
   options.assumptions = {{"x", Assumption::real}};
   options.known_symbols = {"x"};
+  for (const ActivationParameter& parameter : parameters) {
+    options.assumptions[parameter.name] = Assumption::real;
+    options.known_symbols.push_back(parameter.name);
+  }
   options.where = name;
-  return {std::move(name), parse(formula, options)};
+  Expr expression = parse(formula, options);
+  return {std::move(name), std::move(aliases), std::move(expression), std::move(parameters),
+          std::move(source)};
+}
+
+namespace {
+
+Rows all_rows() {
+  Rows rows;
+  add_rectified(rows);
+  add_exponential(rows);
+  add_gated(rows);
+  add_sigmoidal(rows);
+  add_hard(rows);
+  add_shrink(rows);
+  add_smooth(rows);
+  return rows;
 }
 
 }  // namespace
+}  // namespace activation_room
 
 const std::vector<ActivationInfo>& activations() {
-  static const std::vector<ActivationInfo> all = {
-      define("identity", "x"),
-      define("relu", "max(x, 0)"),
-      define("gelu", "x*Phi(x)"),
-      define("tanh", "tanh(x)"),
-      define("sigmoid", "1/(1 + exp(-x))"),
-      // Klambauer et al. 2017: the scale and slope for which N(0,1) is a fixed point.
-      define("selu",
-             "1.0507009873554804934193349852946*(max(x, 0) + "
-             "1.6732632423543772848170429916717*min(exp(x) - 1, 0))"),
-  };
+  static const std::vector<ActivationInfo> all = activation_room::all_rows();
   return all;
 }
 
 std::vector<std::string> activation_names() {
   std::vector<std::string> names;
-  for (const ActivationInfo& info : activations()) names.push_back(info.name);
+  for (const ActivationInfo& info : activations()) {
+    names.push_back(info.name);
+    names.insert(names.end(), info.aliases.begin(), info.aliases.end());
+  }
   return names;
 }
 
 const ActivationInfo& activation(std::string_view name, const std::string& where) {
   for (const ActivationInfo& info : activations()) {
-    if (info.name == name) return info;
+    const auto& aliases = info.aliases;
+    if (info.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
+      return info;
+    }
   }
   throw unknown_name("activation", name, activation_names(), where);
 }
