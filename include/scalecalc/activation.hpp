@@ -45,10 +45,12 @@ struct Break {
 /// One activation with its parameters set. Immutable, cheap to copy.
 class Activation {
  public:
-  /// By name: "leaky_relu", parameters {a: 1/5}. Throws Error(input).
+  /// By name or alias: "leaky_relu", parameters {a: 1/5}; others keep their defaults. Throws
+  /// Error(input).
   static Activation named(std::string_view name, const std::map<std::string, Rational>& parameters = {});
   /// The user's expression in x. Throws Error(input) with the column of a mistake, for other
-  /// symbols than x, and for expressions that have no real value on part of the line (log(x)).
+  /// symbols than x, for expressions that have no real value on part of the line (log(x)) or a pole
+  /// (1/x), and for more than 64 kinks. A place with limits alone (sin(x)/x at 0) is filled.
   static Activation from_expression(std::string_view text);
 
   const std::string& name() const;  ///< the registry's, or the expression
@@ -60,12 +62,16 @@ class Activation {
   /// and the like are resolved.
   const std::vector<Expr>& pieces() const;
   const std::vector<Expr>& slope_pieces() const;
-  /// Positions and widths (in x) that a quadrature should resolve: centres of sigmoids, and so on.
+  /// Positions in x that a quadrature should resolve, rising: the centre of every sigmoid, bell and
+  /// the like, and one width to either side of it. At most 96.
   const std::vector<double>& scales() const;
 
+  /// Within 16 units in the last place of |f(x)| + |x f'(x)| at every x (f the value or the slope),
+  /// for results above 2^-1000; NaN for NaN. At a jump: the mean of both sides.
   double value(double x) const;
   double slope(double x) const;  ///< at a break: the mean of both sides
-  /// y[i] = phi(x[i]); dy[i] = phi'(x[i]) when dy is not null. Vectorised.
+  /// y[i] = phi(x[i]); dy[i] = phi'(x[i]) when dy is not null; y may be x. Vectorised; the same
+  /// bits as value and slope, whatever the count.
   void evaluate(const double* x, double* y, double* dy, std::size_t count) const;
 
   struct Impl;

@@ -8,6 +8,7 @@
 #include "activation/enclosure.hpp"
 #include "activation/impl.hpp"
 #include "activation/vector_math.hpp"
+#include "symbolic/canonical.hpp"
 
 namespace scalecalc::activation_room {
 namespace {
@@ -64,6 +65,20 @@ std::pair<double, double> extremes(const double* x, std::size_t count) {
   return result;
 }
 
+/// c f(x) with the 17 digits of c that code uses: the constants of selu are slow to evaluate again
+/// and again.
+Expr with_plain_factor(const Expr& expr) {
+  if (expr.kind() != Expr::Kind::product) return expr;
+  std::vector<Expr> constants, rest;
+  for (const Expr& factor : expr.operands()) {
+    (factor.contains("x") ? rest : constants).push_back(factor);
+  }
+  if (constants.empty() || rest.empty()) return expr;
+  const double c = constant_value(symbolic::multiply(std::move(constants)));
+  rest.push_back(Expr(Rational::parse(decimal(real(c), 17))));
+  return symbolic::multiply(std::move(rest));
+}
+
 }  // namespace
 
 Compiled::Compiled(const Activation::Impl& activation)
@@ -100,8 +115,10 @@ void Compiled::measure(Piece& piece, Measure how) const {
       return std::isnan(found) ? value_at(expr, x) : found;
     };
   };
-  piece.value_zones = find_zones(*piece.expression, code(0), piece.low, piece.high, how);
-  piece.slope_zones = find_zones(*piece.slope, code(1), piece.low, piece.high, how);
+  piece.value_zones =
+      find_zones(with_plain_factor(*piece.expression), code(0), piece.low, piece.high, how);
+  piece.slope_zones =
+      find_zones(with_plain_factor(*piece.slope), code(1), piece.low, piece.high, how);
 }
 
 void Compiled::run_piece(const Piece& piece, const double* x, double* y, double* dy,

@@ -30,7 +30,6 @@ std::optional<Need> need_of(const Expr& power) {
 
 /// Inner operations first: the outer ones are examined where the inner ones have values.
 void collect(const Expr& expr, std::vector<Condition>& conditions) {
-  if (!expr.contains("x")) return;
   for (const Expr& operand : expr.operands()) collect(operand, conditions);
   if (expr.kind() == Kind::power) {
     if (const auto need = need_of(expr)) conditions.push_back({expr.operands()[0], *need});

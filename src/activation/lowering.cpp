@@ -79,7 +79,6 @@ int Lowering::add_terms(const std::vector<Expr>& terms, int total) {
   return total;
 }
 
-/// exp(u) sigmoid(-u) is sigmoid(u): the product would overflow.
 int Lowering::lower_product(const Expr& product) {
   std::vector<Expr> constants, above, below;
   for (const Expr& factor : product.operands()) {
@@ -120,7 +119,7 @@ int Lowering::lower_quotient(int total, const Expr& base, const Rational& expone
   return total;
 }
 
-/// exp(u) (1 + exp(u))^-n = sigmoid(u) (1 + exp(u))^(1-n).
+/// exp(u) (1 + exp(u))^-n = sigmoid(u) (1 + exp(u))^(1-n): the product would be infinity times 0.
 std::vector<Expr> Lowering::gathered(const std::vector<Expr>& factors) {
   std::vector<Expr> result = factors;
   for (Expr& power : result) {

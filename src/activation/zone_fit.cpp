@@ -11,7 +11,7 @@ namespace scalecalc::activation_room {
 namespace {
 
 constexpr int count = static_cast<int>(Zone::terms);
-constexpr mpfr_prec_t bits = 320;
+constexpr mpfr_prec_t least_bits = 256, most_bits = 2048;
 
 /// f ~ x^order at 0, seen in f(2h)/f(h).
 std::optional<int> leading_power(const Expr& expr, int side) {
@@ -23,14 +23,45 @@ std::optional<int> leading_power(const Expr& expr, int side) {
   return static_cast<int>(whole);
 }
 
-/// f(x)/x^order to the 64 bits of a long double.
-std::optional<long double> ratio_at(const Expr& expr, const Real& x, int order) {
-  const Interval value = enclose_over(expr, point(x));
-  if (value.is_nan() || !value.lower.is_finite()) return std::nullopt;
-  Real power(bits);
-  mpfr_pow_si(power.get(), x.get(), order, MPFR_RNDN);
-  mpfr_div(power.get(), value.lower.get(), power.get(), MPFR_RNDN);
+/// f(x) to 64 bits and more; nothing where that is not to be had.
+std::optional<Real> settled_value(const Expr& expr, const Real& x) {
+  constexpr mpfr_exp_t wanted = 80;
+  for (mpfr_prec_t bits = least_bits; bits <= most_bits; bits *= 2) {
+    Real at(bits), width(bits);
+    mpfr_set(at.get(), x.get(), MPFR_RNDN);
+    const Interval value = enclose_over(expr, point(at));
+    if (value.is_nan() || !value.lower.is_finite() || !value.upper.is_finite()) continue;
+    mpfr_sub(width.get(), value.upper.get(), value.lower.get(), MPFR_RNDU);
+    if (width.sign() == 0) return value.lower;
+    if (value.lower.sign() == 0) continue;
+    if (mpfr_get_exp(width.get()) + wanted < mpfr_get_exp(value.lower.get())) return value.lower;
+  }
+  return std::nullopt;
+}
+
+/// f(x)/x^order, or log |f(x)|, to the 64 bits of a long double.
+std::optional<long double> sample(const Expr& expr, const Real& x, const Zone& zone) {
+  std::optional<Real> value = settled_value(expr, x);
+  if (!value) return std::nullopt;
+  if (zone.exponential != 0) {
+    if (value->sign() != zone.exponential) return std::nullopt;
+    mpfr_abs(value->get(), value->get(), MPFR_RNDN);
+    mpfr_log(value->get(), value->get(), MPFR_RNDN);
+    return mpfr_get_ld(value->get(), MPFR_RNDN);
+  }
+  Real power(least_bits);
+  mpfr_pow_si(power.get(), x.get(), zone.order, MPFR_RNDN);
+  mpfr_div(power.get(), value->get(), power.get(), MPFR_RNDN);
   return mpfr_get_ld(power.get(), MPFR_RNDN);
+}
+
+/// The sign of f where it changes by more than 2^10 over the zone, as exponential tails do.
+int exponential_sign(const Expr& expr, const Zone& zone) {
+  const double left = value_at(expr, zone.low), right = value_at(expr, zone.high);
+  const double ratio = std::fabs(left / right);
+  if ((left < 0 && right > 0) || (left > 0 && right < 0)) return 0;
+  if (!(ratio > 0x1p10 || ratio < 0x1p-10)) return 0;
+  return left + right > 0 ? 1 : -1;
 }
 
 long double node_angle(int j) {
@@ -58,17 +89,19 @@ bool fit(const Expr& expr, Zone& zone) {
     const auto order = leading_power(expr, zone.low == 0 ? 1 : -1);
     if (!order) return false;
     zone.order = *order;
+  } else {
+    zone.exponential = exponential_sign(expr, zone);
   }
   zone.centre = zone.low + (zone.high - zone.low) / 2;
   const double half_width = (zone.high - zone.low) / 2;
   zone.scale = 1 / half_width;
   long double values[count], weights[count] = {};
   for (int j = 0; j < count; ++j) {
-    Real x = real(zone.centre, bits);
-    Real step(bits);
+    Real x = real(zone.centre, least_bits);
+    Real step(least_bits);
     mpfr_set_ld(step.get(), std::cos(node_angle(j)) * half_width, MPFR_RNDN);
     mpfr_add(x.get(), x.get(), step.get(), MPFR_RNDN);
-    const auto ratio = ratio_at(expr, x, zone.order);
+    const auto ratio = sample(expr, x, zone);
     if (!ratio || !std::isfinite(*ratio)) return false;
     values[j] = *ratio;
   }

@@ -14,7 +14,8 @@ namespace {
 
 namespace vm = vector_math;
 
-constexpr double smallest_step = 64 * std::numeric_limits<double>::denorm_min();
+/// Below this, steps of the computation underflow and lose digits.
+constexpr double negligible = 0x1p-1000;
 constexpr double near_zero = 0x1p-30;
 constexpr int deepest_split = 5;
 
@@ -73,7 +74,7 @@ std::vector<double> samples_between(double low, double high, Measure measure, in
 }
 
 bool is_accurate_over(const Expr& expr, const Zone& zone) {
-  constexpr int points = 24;
+  const int points = zone.exponential != 0 ? 8 : 24;
   for (int k = 0; k <= points; ++k) {
     // Halves towards 0 where the zone ends there: the order must hold all the way.
     double x = std::clamp(zone.low + (zone.high - zone.low) * k / points, zone.low, zone.high);
@@ -116,10 +117,10 @@ bool is_accurate(const Expr& expr, double x, double value, double units) {
   if (std::isnan(exact) || exact == value) return true;
   if (!std::isfinite(value) || !std::isfinite(exact)) return false;
   const double error = std::fabs(value - exact);
-  if (error <= tolerance * std::fabs(exact) + smallest_step) return true;
+  if (error <= tolerance * std::fabs(exact) + negligible) return true;
   constexpr double step = 0x1p-30;
   const double change = (value_at(expr, x * (1 + step)) - exact) / step;
-  return error <= tolerance * (std::fabs(exact) + std::fabs(change)) + smallest_step;
+  return error <= tolerance * (std::fabs(exact) + std::fabs(change)) + negligible;
 }
 
 std::vector<Zone> find_zones(const Expr& expr, const Compute& code, double low, double high,
@@ -152,6 +153,7 @@ void Zone::apply(const Expr& expr, const double* x, double* y, std::size_t count
       continue;
     }
     vm::Real value = vm::polynomial((vm::clamp(at, low, high) - centre) * scale, coefficients);
+    if (exponential != 0) value = static_cast<double>(exponential) * vm::exp(value);
     for (int k = 0; k < order; ++k) value = value * at;
     vm::store(inside ? value : vm::load(y + i), y + i);
   }

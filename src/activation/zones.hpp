@@ -8,13 +8,14 @@
 namespace scalecalc::activation_room {
 
 /// A range of x where compiled code loses digits, and what stands in for it there:
-/// x^order P((x - centre) scale), or evaluation with as many bits as it takes.
+/// x^order P((x - centre) scale), sign exp(P), or evaluation with as many bits as it takes.
 struct Zone {
   static constexpr std::size_t terms = 21;
 
   double low = 0, high = 0;  ///< low <= x <= high
   bool by_bits = false;
   int order = 0;
+  int exponential = 0;  ///< the sign of exp(P); 0 for P itself
   double centre = 0, scale = 1;
   double coefficients[terms] = {};
 

@@ -11,6 +11,9 @@ namespace arithmetic {
 double owens_t(double h, double a);
 long double owens_t(long double h, long double a);
 Interval owens_t(const Interval& h, const Interval& a);
+/// Phi(-h)/2 - T(h, a) = 1/(2 pi) int_a^infinity exp(-h^2 (1 + x^2)/2)/(1 + x^2) dx for h > 0,
+/// without cancellation.
+Interval owens_t_complement(const Interval& h, const Interval& a);
 
 /// P(X < h, Y < k) for standard normal X and Y of correlation r, -1 <= r <= 1. The numbers are off
 /// by a few epsilon of 1.

@@ -1,120 +1,8 @@
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <vector>
-
 #include "symbolic/arithmetic.hpp"
 #include "symbolic/bivariate_normal.hpp"
 
 namespace scalecalc::symbolic::arithmetic {
 namespace {
-
-/// Extra bits that swallow the rounding of some hundred thousand operations.
-constexpr mpfr_prec_t guard_bits = 48;
-constexpr double log_2 = 0.6931471805599453;
-
-Interval around(const Real& value, mpfr_prec_t bits) {
-  // The relative error is below 2^-(bits + 4).
-  Interval result(bits);
-  Real margin(bits + guard_bits);
-  mpfr_abs(margin.get(), value.get(), MPFR_RNDU);
-  mpfr_div_2ui(margin.get(), margin.get(), static_cast<unsigned long>(bits + 4), MPFR_RNDU);
-  mpfr_sub(result.lower.get(), value.get(), margin.get(), MPFR_RNDD);
-  mpfr_add(result.upper.get(), value.get(), margin.get(), MPFR_RNDU);
-  return result;
-}
-
-/// M_n = int_0^x t^(2n) exp(-H t^2) dt for n = 0 .. count - 1. The last by its positive series,
-/// x^(2n+1) exp(-H x^2)/(2n+1) sum over m of (2 H x^2)^m/((2n+3) ... (2n+2m+1)), the others
-/// downward by M_n = (2 H M_(n+1) + x^(2n+1) exp(-H x^2))/(2n+1), which adds positive numbers only.
-std::vector<Real> moments(const Real& h, const Real& x, unsigned long count) {
-  const mpfr_prec_t bits = h.bits();
-  std::vector<Real> result(count, Real(bits));
-  Real square(bits), twice(bits), ratio(bits), edge(bits), term(bits), total(bits);
-  mpfr_sqr(square.get(), x.get(), MPFR_RNDN);
-  mpfr_sqr(twice.get(), h.get(), MPFR_RNDN);  // 2 H
-  mpfr_mul(ratio.get(), twice.get(), square.get(), MPFR_RNDN);
-  mpfr_div_si(edge.get(), ratio.get(), -2, MPFR_RNDN);
-  mpfr_exp(edge.get(), edge.get(), MPFR_RNDN);
-  mpfr_pow_ui(term.get(), x.get(), 2 * count - 1, MPFR_RNDN);
-  mpfr_mul(edge.get(), edge.get(), term.get(), MPFR_RNDN);
-  mpfr_set_ui(term.get(), 1, MPFR_RNDN);
-  mpfr_set_ui(total.get(), 1, MPFR_RNDN);
-  for (unsigned long m = 1;; ++m) {
-    mpfr_mul(term.get(), term.get(), ratio.get(), MPFR_RNDN);
-    mpfr_div_ui(term.get(), term.get(), 2 * (count + m) - 1, MPFR_RNDN);
-    mpfr_add(total.get(), total.get(), term.get(), MPFR_RNDN);
-    const bool halving = mpfr_cmp_ui(ratio.get(), count + m) < 0;
-    const bool small = term.sign() == 0 || mpfr_get_exp(term.get()) + bits < 0;
-    if (halving && small) break;
-  }
-  mpfr_mul(total.get(), total.get(), edge.get(), MPFR_RNDN);
-  mpfr_div_ui(result.back().get(), total.get(), 2 * count - 1, MPFR_RNDN);
-  for (unsigned long n = count - 1; n-- > 0;) {
-    mpfr_div(edge.get(), edge.get(), square.get(), MPFR_RNDN);
-    mpfr_mul(term.get(), result[n + 1].get(), twice.get(), MPFR_RNDN);
-    mpfr_add(term.get(), term.get(), edge.get(), MPFR_RNDN);
-    mpfr_div_ui(result[n].get(), term.get(), 2 * n + 1, MPFR_RNDN);
-  }
-  return result;
-}
-
-/// The sum of (-1)^n M_n for moments M_n of a positive measure on [0, 1], to a relative error of
-/// 4 (3 + 8^(1/2))^-count (Cohen, Rodriguez Villegas and Zagier 2000, algorithm 1).
-Real alternating_sum(const std::vector<Real>& terms) {
-  const mpfr_prec_t bits = terms[0].bits();
-  const auto count = static_cast<long>(terms.size());
-  Real d(bits), b(bits), c(bits), total(bits), term(bits);
-  mpfr_sqrt_ui(d.get(), 8, MPFR_RNDN);
-  mpfr_add_ui(d.get(), d.get(), 3, MPFR_RNDN);
-  mpfr_pow_ui(d.get(), d.get(), terms.size(), MPFR_RNDN);
-  mpfr_ui_div(b.get(), 1, d.get(), MPFR_RNDN);
-  mpfr_add(d.get(), d.get(), b.get(), MPFR_RNDN);
-  mpfr_div_2ui(d.get(), d.get(), 1, MPFR_RNDN);
-  mpfr_set_si(b.get(), -1, MPFR_RNDN);
-  mpfr_neg(c.get(), d.get(), MPFR_RNDN);
-  mpfr_set_zero(total.get(), 1);
-  for (long k = 0; k < count; ++k) {
-    mpfr_sub(c.get(), b.get(), c.get(), MPFR_RNDN);
-    mpfr_mul(term.get(), c.get(), terms[static_cast<std::size_t>(k)].get(), MPFR_RNDN);
-    mpfr_add(total.get(), total.get(), term.get(), MPFR_RNDN);
-    mpfr_mul_si(b.get(), b.get(), 2 * (k + count) * (k - count), MPFR_RNDN);
-    mpfr_div_si(b.get(), b.get(), (2 * k + 1) * (k + 1), MPFR_RNDN);
-  }
-  mpfr_div(total.get(), total.get(), d.get(), MPFR_RNDN);
-  return total;
-}
-
-Interval halved(Interval value) {
-  mpfr_div_2ui(value.lower.get(), value.lower.get(), 1, MPFR_RNDD);
-  mpfr_div_2ui(value.upper.get(), value.upper.get(), 1, MPFR_RNDU);
-  return value;
-}
-
-/// T(h, a) for finite h > 0 and 0 < a <= 1: exp(-H)/(2 pi) int_0^a exp(-H x^2)/(1 + x^2) dx with
-/// H = h^2/2, the fraction as a geometric series. Past an edge where exp(-H x^2) is below 2^-bits
-/// the integral has no more to give.
-Interval within_one(const Real& height, const Real& a) {
-  const mpfr_prec_t bits = a.bits();
-  const mpfr_prec_t for_exponential = std::max<mpfr_prec_t>(2 * mpfr_get_exp(height.get()), 0);
-  const mpfr_prec_t working = bits + guard_bits + for_exponential;
-  const double reach = std::sqrt(2 * static_cast<double>(working + guard_bits) * log_2);
-  Real h(working), edge(working), scale(working);
-  mpfr_set(h.get(), height.get(), MPFR_RNDN);
-  mpfr_set_d(edge.get(), reach, MPFR_RNDN);
-  mpfr_div(edge.get(), edge.get(), h.get(), MPFR_RNDN);
-  mpfr_min(edge.get(), edge.get(), a.get(), MPFR_RNDN);
-  const auto count = static_cast<unsigned long>(static_cast<double>(working) / 2.54) + 3;
-  Real total = alternating_sum(moments(h, edge, count));
-  mpfr_sqr(scale.get(), h.get(), MPFR_RNDN);
-  mpfr_div_si(scale.get(), scale.get(), -2, MPFR_RNDN);
-  mpfr_exp(scale.get(), scale.get(), MPFR_RNDN);
-  mpfr_mul(total.get(), total.get(), scale.get(), MPFR_RNDN);
-  mpfr_const_pi(scale.get(), MPFR_RNDN);
-  mpfr_div(total.get(), total.get(), scale.get(), MPFR_RNDN);
-  mpfr_div_2ui(total.get(), total.get(), 1, MPFR_RNDN);
-  return around(total, bits);
-}
 
 Interval point(const Real& x) {
   Interval result(x.bits());
@@ -123,97 +11,50 @@ Interval point(const Real& x) {
   return result;
 }
 
-Interval upper_tail(const Interval& x) {
-  return phi(-x);
+Interval halved(const Interval& value) {
+  return value * Interval(Rational(1, 2), value.bits());
 }
 
-Interval owens_t_at(const Real& h, const Real& a);
-
-/// T(h, a) + T(a h, 1/a) = (Q(h) + Q(a h))/2 - Q(h) Q(a h), Q the upper tail, for a > 1.
-Interval beyond_one(const Real& h, const Real& a) {
-  const Interval height = point(h), slope = point(a), far = height * slope;
-  const Interval near_tail = upper_tail(height), far_tail = upper_tail(far);
-  const Interval inverse = Interval(1, a.bits()) / slope;
-  const Interval rest = owens_t(far, inverse);
-  return halved(near_tail + far_tail) - near_tail * far_tail - rest;
+/// (y/x - r)/s, the a of the corner (x, y) seen from x.
+Interval slope(const Interval& x, const Interval& y, const Interval& r, const Interval& s) {
+  return (y / x - r) / s;
 }
 
-Interval owens_t_at(const Real& h, const Real& a) {
-  const mpfr_prec_t bits = a.bits();
-  if (h.is_nan() || a.is_nan()) return Interval::nowhere(bits);
-  if (a.sign() < 0) {
-    Real turned = a;
-    mpfr_neg(turned.get(), a.get(), MPFR_RNDN);
-    return -owens_t_at(h, turned);
+/// Owen's formula with its tails joined: C(h, a) = Phi(-h)/2 - T(h, a) for h > 0 is an integral of
+/// positive numbers, and the value C(-h, a) + C(-k, a') for h, k < 0; C(-h, a) - C(k, -a') for
+/// h < 0 < k. So nothing is lost where the probability is small.
+Interval apart(const Real& h, const Real& k, const Interval& r) {
+  const mpfr_prec_t bits = h.bits();
+  const Interval x = point(h), y = point(k), one(1, bits);
+  const Interval s = pow((one - r) * (one + r), Rational(1, 2));
+  if (h.sign() >= 0 && k.sign() >= 0) {
+    Interval value = halved(phi(x) + phi(y));
+    if (h.sign() > 0) value = value - owens_t(x, slope(x, y, r, s));
+    if (k.sign() > 0) value = value - owens_t(y, slope(y, x, r, s));
+    const bool on_axis = h.sign() == 0 || k.sign() == 0;
+    return on_axis ? value - Interval(Rational(1, 4), bits) : value;
   }
-  if (a.sign() == 0 || !h.is_finite()) return Interval(0, bits);
-  if (!a.is_finite()) return halved(upper_tail(abs(point(h))));
-  if (h.sign() == 0) return halved(atan(point(a)) / Interval::pi(bits));
-  const Interval height = abs(point(h));
-  if (mpfr_cmp_ui(a.get(), 1) <= 0) return within_one(height.lower, a);
-  return beyond_one(height.lower, a);
+  if (h.sign() > 0) return apart(k, h, r);
+  Interval value(0, bits);
+  if (h.sign() < 0) value = owens_t_complement(-x, slope(x, y, r, s));
+  if (k.sign() < 0) return value + owens_t_complement(-y, slope(y, x, r, s));
+  if (k.sign() > 0) return value - owens_t_complement(y, -slope(y, x, r, s));
+  return value;
 }
 
-double width_of(const Interval& x) {
-  Real result(x.bits());
-  mpfr_sub(result.get(), x.upper.get(), x.lower.get(), MPFR_RNDU);
-  return mpfr_get_d(result.get(), MPFR_RNDU);
-}
-
-/// For narrow intervals of positive numbers, from one value: the logarithm of T changes by less
-/// than h (1 + a^2) dh + da/a.
-std::optional<Interval> of_narrow(const Interval& h, const Interval& a) {
-  constexpr mpfr_prec_t most_bits = 900;  // the change still is a normal double
-  const mpfr_prec_t bits = a.bits();
-  if (bits > most_bits || h.lower.sign() <= 0 || a.lower.sign() <= 0) return std::nullopt;
-  const double top_h = mpfr_get_d(h.upper.get(), MPFR_RNDU);
-  const double top_a = mpfr_get_d(a.upper.get(), MPFR_RNDU);
-  const double by_h = width_of(h) * top_h * (1 + top_a * top_a);
-  const double by_a = width_of(a) / mpfr_get_d(a.lower.get(), MPFR_RNDD);
-  const double change = 2 * (by_h + by_a);
-  if (!(change < 0x1p-8)) return std::nullopt;
-  Interval factor(bits);
-  mpfr_set_d(factor.upper.get(), change, MPFR_RNDU);
-  mpfr_ui_sub(factor.lower.get(), 1, factor.upper.get(), MPFR_RNDD);
-  mpfr_add_ui(factor.upper.get(), factor.upper.get(), 1, MPFR_RNDU);
-  return owens_t_at(h.lower, a.lower) * factor;
-}
-
-/// P(X < h, Y < k) at a point, see the formula for numbers.
 Interval phi2_at(const Real& h, const Real& k, const Real& r) {
   const mpfr_prec_t bits = h.bits();
-  const Interval x = point(h), y = point(k), one(1, bits), correlation = point(r);
+  const Interval zero(0, bits), one(1, bits), correlation = point(r);
   if (h.is_nan() || k.is_nan() || r.is_nan()) return Interval::nowhere(bits);
-  if (mpfr_cmp_si(r.get(), 1) >= 0) return min(phi(x), phi(y));
-  if (mpfr_cmp_si(r.get(), -1) <= 0) return max(phi(x) + phi(y) - one, Interval(0, bits));
-  if (!h.is_finite()) return h.sign() < 0 ? Interval(0, bits) : phi(y);
-  if (!k.is_finite()) return k.sign() < 0 ? Interval(0, bits) : phi(x);
+  if (mpfr_cmp_si(r.get(), 1) >= 0) return min(phi(point(h)), phi(point(k)));
+  if (mpfr_cmp_si(r.get(), -1) <= 0) return max(phi(point(h)) + phi(point(k)) - one, zero);
+  if (!h.is_finite()) return h.sign() < 0 ? zero : phi(point(k));
+  if (!k.is_finite()) return k.sign() < 0 ? zero : phi(point(h));
   if (h.sign() == 0 && k.sign() == 0) return halved(acos(-correlation) / Interval::pi(bits));
-  const Interval s = pow((one - correlation) * (one + correlation), Rational(1, 2));
-  const Interval quarter(Rational(1, 4), bits);
-  const auto corner = [&](const Real& from, const Interval& near, const Interval& far) {
-    if (from.sign() == 0) return far.lower.sign() < 0 ? -quarter : quarter;
-    return owens_t(near, (far / near - correlation) / s);
-  };
-  const bool opposite =
-      h.sign() * k.sign() < 0 || (h.sign() * k.sign() == 0 && h.sign() + k.sign() < 0);
-  const Interval shift(opposite ? Rational(1, 2) : Rational(0), bits);
-  const Interval value = halved(phi(x) + phi(y)) - corner(h, x, y) - corner(k, y, x) - shift;
-  return max(value, Interval(0, bits));
+  return max(apart(h, k, correlation), zero);
 }
 
 }  // namespace
-
-/// Odd and increasing in a, even and toward 0 in |h|.
-Interval owens_t(const Interval& h, const Interval& a) {
-  if (h.is_nan() || a.is_nan()) return Interval::nowhere(a.bits());
-  const Interval height = abs(h);
-  if (std::optional<Interval> value = of_narrow(height, a)) return *std::move(value);
-  Interval result(a.bits());
-  result.lower = owens_t_at(a.lower.sign() >= 0 ? height.upper : height.lower, a.lower).lower;
-  result.upper = owens_t_at(a.upper.sign() >= 0 ? height.lower : height.upper, a.upper).upper;
-  return result;
-}
 
 /// Increasing in each argument (in r by Plackett's identity).
 Interval phi2(const Interval& h, const Interval& k, const Interval& r) {

@@ -68,11 +68,13 @@ TEST_CASE("activation: every named one keeps its digits from 1e-300 to 1e300") {
 
 TEST_CASE("activation: expressions that cancel keep their digits") {
   for (const std::string text :
-       {"x - sin(x)", "sqrt(1 + x^2) - 1", "sqrt(1 + x^2) - x", "x^2*exp(-x^2)",
-        "exp(x)/(1 + exp(x))", "exp(-x)/(1 + exp(-x))^2", "log(1 + exp(x))", "log(1 + x^2)",
-        "(exp(x) - 1)/(exp(x) + 1)", "1 - cos(x)", "x*sigmoid(1.7*x)", "asin(tanh(x))",
-        "x/(1 + x^2)^(1/2)", "exp(exp(-x^2)) - 1", "erf(x) - x", "tanh(x) - erf(x)", "Phi(x) - 1/2",
-        "softplus(x) - log(2)", "1/(1 + x^2)^3"}) {
+       {"x - sin(x)",        "sqrt(1 + x^2) - 1",   "sqrt(1 + x^2) - x",
+        "x^2*exp(-x^2)",     "exp(x)/(1 + exp(x))", "exp(-x)/(1 + exp(-x))^2",
+        "log(1 + exp(x))",   "log(1 + x^2)",        "(exp(x) - 1)/(exp(x) + 1)",
+        "1 - cos(x)",        "x*sigmoid(1.7*x)",    "asin(tanh(x))",
+        "x/(1 + x^2)^(1/2)", "exp(exp(-x^2)) - 1",  "erf(x) - x",
+        "tanh(x) - erf(x)",  "Phi(x) - 1/2",        "softplus(x) - log(2)",
+        "log(Phi(x))",       "1/(1 + x^2)^3"}) {
     CAPTURE(text);
     CHECK(inaccurate_ranges(Activation::from_expression(text)) == 0);
   }
@@ -213,6 +215,10 @@ TEST_CASE("activation: mistakes are found within 100 ms and named") {
       {"sqrt(x)", "no real value at x = -1"},
       {"x^(1/3)", "no real value at x = -1"},
       {"asin(x)", "no real value"},
+      {"max(asin(x), x*x)", "no real value"},
+      {"exp(max(log(x), sin(x)))", "no real value"},
+      {"min(asin(2), x)", "no real value"},
+      {"max(0.6, 0.5/x)", "has a pole at x = 0"},
       {"tan(x)", "cos(x)"},
       {"abs(sin(x))", "at most 64"},
       {"y", "unknown symbol 'y' at column 1"},
@@ -247,6 +253,10 @@ TEST_CASE("activation: odd but good expressions") {
   CHECK(root.value(4) == 2);
   CHECK(root.value(-4) == 0);
   CHECK(root.slope(0) == infinity);
+  const Activation capped = Activation::from_expression("min(1, 1/abs(x))");
+  CHECK(capped.value(0) == 1);
+  CHECK(capped.value(-4) == 0.25);
+  CHECK(Activation::from_expression("min(0.6*x, softplus(x))").value(1e10) == 6e9);
   CHECK(Activation::from_expression("x*sin(1/x)").value(0) == 0);
   CHECK(Activation::from_expression("sqrt(abs(x))").slope(0) == 0);
 }
