@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scalecalc/activation.hpp"
+
+/// Expectations of activations over Gaussian inputs: closed form and Monte Carlo, each on its
+/// own. u ~ N(mean, variance); a pair (u, v) has equal means and variances and correlation c.
+namespace scalecalc {
+
+/// What is averaged. Names as in JSON; all are raw moments.
+enum class Moment {
+  mean,          ///< E phi(u)
+  second,        ///< E phi(u)^2
+  slope_mean,    ///< E phi'(u)
+  slope_second,  ///< E phi'(u)^2; infinite where phi jumps
+  fourth,        ///< E phi(u)^4
+  cross,         ///< E phi(u) phi(v)
+  slope_cross,   ///< E phi'(u) phi'(v)
+};
+std::string to_string(Moment);
+const std::vector<Moment>& all_moments();
+bool is_pair(Moment);  ///< needs a correlation
+
+struct GaussianInput {
+  double mean = 0;
+  double variance = 1;                ///< >= 0; 0 is the point mass
+  std::optional<double> correlation;  ///< within [-1, 1], of a pair
+};
+
+enum class Method { closed_form, quadrature, monte_carlo };
+std::string to_string(Method);
+
+/// A number with how it was found and how far it may be off (an absolute bound, or a standard error
+/// for Monte Carlo).
+struct Estimate {
+  double value = 0;
+  double error = 0;
+  Method method = Method::quadrature;
+};
+
+// ---- closed form --------------------------------------------------------------------------------
+
+/// What is assumed of the input when a formula is sought; fewer symbols give shorter formulas.
+enum class InputMean { zero, symbol };
+
+/// The formula of a moment in q (variance), mu (mean; InputMean::symbol) and c (correlation), found
+/// by the rules of the Gaussian calculus (README, "Closed forms"); nothing when there is none, and
+/// `why_not` then says what stands in the way ("it needs the joint probability of 4 half-lines").
+/// Slopes are those almost everywhere: at a jump, slope_mean leaves out the jump itself.
+struct ClosedForm {
+  std::optional<Expr> formula;
+  std::string why_not;
+};
+ClosedForm closed_form(const Activation& activation, Moment moment,
+                       InputMean mean = InputMean::zero);
+/// The formula at an input, in double; cancellation is found and answered with more digits, so the
+/// relative error is below 4 units in the last place. Limits (q = 0, c = 0 and +-1) are included.
+/// Infinite past the range of double; nothing without a formula. Throws Error(input) for a variance
+/// or correlation out of range, or a pair without one.
+std::optional<Estimate> closed_form_value(const Activation& activation, Moment moment,
+                                          const GaussianInput& input);
+/// The same to any number of digits, from exact inputs.
+std::optional<std::string> closed_form_digits(const Activation& activation, Moment moment,
+                                              const Expr& mean, const Expr& variance,
+                                              const std::optional<Expr>& correlation, int digits);
+
+/// One moment of one activation for repeated evaluation: the formulas are found at first use and
+/// kept; then well under a microsecond where they do not cancel. Cheap to copy, safe to share.
+class ClosedFormFunction {
+ public:
+  ClosedFormFunction(const Activation& activation, Moment moment);
+  const ClosedForm& formula(InputMean mean) const;
+  /// As closed_form_value.
+  std::optional<Estimate> operator()(const GaussianInput& input) const;
+
+  struct Impl;
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// ---- Monte Carlo --------------------------------------------------------------------------------
+
+struct MonteCarloOptions {
+  std::int64_t samples = 1 << 22;  ///< rounded up to whole blocks
+  std::uint64_t seed = 0;
+  int threads = 1;              ///< the result does not depend on it
+  std::vector<Moment> moments;  ///< those wanted; empty: all that apply
+};
+/// Every moment that applies (pairs when a correlation is given; slope_second not where phi jumps),
+/// each with its standard error; those whose samples overflow are left out, and when all do it is
+/// an Error(input). Antithetic pairs, Philox counters. Whether the expectation exists is not seen
+/// here: of a divergent one, the samples still have a mean.
+std::map<Moment, Estimate> monte_carlo(const Activation& activation, const GaussianInput& input,
+                                       const MonteCarloOptions& options = {});
+
+}  // namespace scalecalc
