@@ -1,4 +1,4 @@
-#include "tensor/philox.hpp"
+#include "gaussian/philox.hpp"
 
 #include <doctest/doctest.h>
 

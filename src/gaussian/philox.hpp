@@ -14,7 +14,7 @@
 #define SCALECALC_HD
 #endif
 
-namespace scalecalc::tensor {
+namespace scalecalc {
 
 /// Names one sequence of draws; `id` says of what (see stream_id).
 struct Stream {
@@ -86,4 +86,4 @@ SCALECALC_HD static inline double log_ieee(double x) {
   return e * 0x1.62e42feep-1 + (e * 0x1.a39ef35793c76p-33 + log_m);
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc

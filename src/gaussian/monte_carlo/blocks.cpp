@@ -1,0 +1,85 @@
+#include "gaussian/monte_carlo/blocks.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "scalecalc/error.hpp"
+
+namespace scalecalc::sampling {
+namespace {
+
+constexpr std::int64_t kMostSamples = 1000000000000;
+constexpr int kMostThreads = 1024;
+/// Blocks joined at a time, so that memory does not grow with the samples.
+constexpr std::int64_t kGroup = 4096;
+
+/// An exception must not leave the loop of a thread: the first one is kept for the caller.
+class Failure {
+ public:
+  template <class Work>
+  void guard(Work work) {
+    try {
+      if (!seen_) work();
+    } catch (...) {
+#pragma omp critical(scalecalc_sampling_failure)
+      if (!seen_.exchange(true)) first_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::atomic<bool> seen_ = false;
+  std::exception_ptr first_;
+};
+
+void run_group(std::int64_t first, std::int64_t count, int threads,
+               const std::function<Worker()>& make_worker, std::vector<std::vector<Tally>>& out) {
+  Failure failure;
+#pragma omp parallel num_threads(threads)
+  {
+    Worker worker;
+    failure.guard([&] { worker = make_worker(); });
+#pragma omp for schedule(dynamic)
+    for (std::int64_t k = 0; k < count; ++k) {
+      failure.guard([&] { out[static_cast<std::size_t>(k)] = worker(first + k); });
+    }
+  }
+  failure.rethrow();
+}
+
+}  // namespace
+
+void check_options(const MonteCarloOptions& options) {
+  if (options.samples < 1 || options.samples > kMostSamples) {
+    throw Error(ErrorKind::input, fmt::format("{} samples", options.samples), "samples",
+                fmt::format("from 1 to {}", kMostSamples));
+  }
+  if (options.threads < 1 || options.threads > kMostThreads) {
+    throw Error(ErrorKind::input, fmt::format("{} threads", options.threads), "threads",
+                fmt::format("from 1 to {}", kMostThreads));
+  }
+}
+
+std::vector<Tally> run_blocks(std::int64_t blocks, int threads, std::size_t quantities,
+                              const std::function<Worker()>& make_worker) {
+  std::vector<Tally> total(quantities);
+  for (std::int64_t first = 0; first < blocks; first += kGroup) {
+    const std::int64_t count = std::min(kGroup, blocks - first);
+    std::vector<std::vector<Tally>> results(static_cast<std::size_t>(count));
+    run_group(first, count, static_cast<int>(std::min<std::int64_t>(threads, count)), make_worker,
+              results);
+    std::vector<Tally> column(results.size());
+    for (std::size_t q = 0; q < quantities; ++q) {
+      for (std::size_t k = 0; k < results.size(); ++k) column[k] = results[k][q];
+      total[q] = join(total[q], join(column));
+    }
+  }
+  return total;
+}
+
+}  // namespace scalecalc::sampling
