@@ -1,0 +1,10 @@
+#pragma once
+
+#include "scalecalc/softmax.hpp"
+
+namespace scalecalc::softmax {
+
+/// softmax_one with every lattice `finer` times finer; keys may be any real number >= 2.
+SoftmaxOne integrate_one(double keys, double tau2, double finer = 1.0);
+
+}  // namespace scalecalc::softmax
