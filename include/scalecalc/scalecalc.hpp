@@ -3,9 +3,11 @@
 /// The whole public interface.
 #include "scalecalc/activation.hpp"
 #include "scalecalc/error.hpp"
+#include "scalecalc/gaussian.hpp"
 #include "scalecalc/network.hpp"
 #include "scalecalc/report.hpp"
 #include "scalecalc/scaling.hpp"
+#include "scalecalc/softmax.hpp"
 #include "scalecalc/symbolic.hpp"
 #include "scalecalc/tensor.hpp"
 #include "scalecalc/verify.hpp"
