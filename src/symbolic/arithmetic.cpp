@@ -94,6 +94,44 @@ Interval root(const Interval& x, unsigned long degree) {
   return result;
 }
 
+/// MPFR 4.2 aborts in erf where more than 1000 bits of the first two terms of its series, x - x^3/3,
+/// cancel.
+bool is_beside_root_3(mpfr_srcptr x) {
+  if (mpfr_number_p(x) == 0) return false;
+  Real distance(2 * mpfr_get_prec(x));
+  mpfr_sqr(distance.get(), x, MPFR_RNDN);
+  mpfr_sub_ui(distance.get(), distance.get(), 3, MPFR_RNDN);
+  return distance.sign() == 0 || mpfr_get_exp(distance.get()) < -900;
+}
+
+/// erf(x) = 1 - Gamma(1/2, x^2)/pi^(1/2) for x > 0.
+Interval erf_by_gamma(mpfr_srcptr x) {
+  const mpfr_prec_t bits = mpfr_get_prec(x) + 32;
+  Interval square(bits), tail(bits);
+  mpfr_sqr(square.lower.get(), x, MPFR_RNDD);
+  mpfr_sqr(square.upper.get(), x, MPFR_RNDU);
+  const Interval half(Rational(1, 2), bits);
+  mpfr_gamma_inc(tail.lower.get(), half.lower.get(), square.upper.get(), MPFR_RNDD);
+  mpfr_gamma_inc(tail.upper.get(), half.lower.get(), square.lower.get(), MPFR_RNDU);
+  const Interval size = Interval(1, bits) - tail / root(Interval::pi(bits), 2);
+  return mpfr_sgn(x) < 0 ? -size : size;
+}
+
+int end_of(mpfr_ptr target, const Interval& value, mpfr_rnd_t rounding) {
+  return mpfr_set(target, (rounding == MPFR_RNDD ? value.lower : value.upper).get(), rounding);
+}
+
+int erf_of(mpfr_ptr target, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  if (!is_beside_root_3(x)) return mpfr_erf(target, x, rounding);
+  return end_of(target, erf_by_gamma(x), rounding);
+}
+
+int erfc_of(mpfr_ptr target, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  if (!is_beside_root_3(x)) return mpfr_erfc(target, x, rounding);
+  const Interval value = erf_by_gamma(x);
+  return end_of(target, Interval(1, value.bits()) - value, rounding);
+}
+
 }  // namespace
 
 Interval exp(const Interval& x) {
@@ -109,10 +147,10 @@ Interval tanh(const Interval& x) {
   return increasing(mpfr_tanh, x);
 }
 Interval erf(const Interval& x) {
-  return increasing(mpfr_erf, x);
+  return increasing(erf_of, x);
 }
 Interval erfc(const Interval& x) {
-  return decreasing(mpfr_erfc, x);
+  return decreasing(erfc_of, x);
 }
 Interval sign(const Interval& x) {
   return increasing(sign_of, x);
@@ -177,6 +215,7 @@ Interval sigmoid(const Interval& x) {
 }
 
 Interval softplus(const Interval& x) {
+  if (x.lower.sign() > 0) return x + increasing(mpfr_log1p, exp(-x));
   return increasing(mpfr_log1p, exp(x));
 }
 

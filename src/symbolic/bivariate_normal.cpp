@@ -28,7 +28,10 @@ template <class Float>
 Float phi2_of(Float h, Float k, Float r) {
   if (std::isnan(h) || std::isnan(k) || !(r >= -1 && r <= 1)) return std::nan("");
   if (r == 1) return upper_tail(-std::fmin(h, k));
-  if (r == -1) return h + k <= 0 ? Float(0) : upper_tail(-h) - upper_tail(k);
+  if (r == -1) {
+    const Float strip = h < 0 ? upper_tail(-h) - upper_tail(k) : upper_tail(-k) - upper_tail(h);
+    return std::fmax(strip, Float(0));
+  }
   if (h == 0 && k == 0) return std::acos(-r) / (2 * std::acos(Float(-1)));
   if (std::isinf(h)) return h < 0 ? Float(0) : upper_tail(-k);
   if (std::isinf(k)) return k < 0 ? Float(0) : upper_tail(-h);
@@ -91,6 +94,7 @@ std::optional<Expr> fold_phi2(const Arguments& arguments) {
   const Expr &h = arguments[0], &k = arguments[1], &r = arguments[2];
   if (r.is_zero()) return call("Phi", h) * call("Phi", k);
   if (h.is_zero() && k.is_zero()) return call("acos", -r) / (2 * Expr::pi());
+  if (r.is_one()) return call("Phi", Expr::function("min", {h, k}));
   if (k < h) return Expr::function("Phi2", {k, h, r});
   return std::nullopt;
 }

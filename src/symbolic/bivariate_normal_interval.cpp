@@ -42,12 +42,17 @@ Interval apart(const Real& h, const Real& k, const Interval& r) {
   return value;
 }
 
+/// P(-k < X < h), as the difference of the smaller tails.
+Interval strip(const Interval& h, const Interval& k) {
+  return h.lower.sign() < 0 ? phi(h) - phi(-k) : phi(k) - phi(-h);
+}
+
 Interval phi2_at(const Real& h, const Real& k, const Real& r) {
   const mpfr_prec_t bits = h.bits();
-  const Interval zero(0, bits), one(1, bits), correlation = point(r);
+  const Interval zero(0, bits), correlation = point(r);
   if (h.is_nan() || k.is_nan() || r.is_nan()) return Interval::nowhere(bits);
   if (mpfr_cmp_si(r.get(), 1) >= 0) return min(phi(point(h)), phi(point(k)));
-  if (mpfr_cmp_si(r.get(), -1) <= 0) return max(phi(point(h)) + phi(point(k)) - one, zero);
+  if (mpfr_cmp_si(r.get(), -1) <= 0) return max(strip(point(h), point(k)), zero);
   if (!h.is_finite()) return h.sign() < 0 ? zero : phi(point(k));
   if (!k.is_finite()) return k.sign() < 0 ? zero : phi(point(h));
   if (h.sign() == 0 && k.sign() == 0) return halved(acos(-correlation) / Interval::pi(bits));

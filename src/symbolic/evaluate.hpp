@@ -55,5 +55,9 @@ std::optional<Decimal> agreed_digits(const Interval& value, int digits);
 /// Rounded half to even; the value is not 0.
 Decimal rounded(const Rational& value, int digits);
 std::string positional(const Decimal& decimal);
+/// 0 with as many digits.
+std::string positional_zero(int digits);
+/// Whether a value that stays below 2^-2048 is all that is left of a cancellation.
+bool is_cancelled(const Expr& expr);
 
 }  // namespace scalecalc::symbolic

@@ -119,6 +119,16 @@ std::string positional(const Decimal& decimal) {
   return decimal.minus ? "-" + text : text;
 }
 
+std::string positional_zero(int digits) {
+  return digits == 1 ? "0" : "0." + std::string(static_cast<std::size_t>(digits - 1), '0');
+}
+
+bool is_cancelled(const Expr& expr) {
+  const WideExponents wide;
+  const Interval value = enclose(expr, {}, 4096);
+  return !value.is_nan() && value.contains_zero() && is_narrow(value);
+}
+
 }  // namespace symbolic
 
 std::string evaluate_digits(const Expr& expr, int digits,
@@ -129,9 +139,9 @@ std::string evaluate_digits(const Expr& expr, int digits,
                 "from 1 to " + std::to_string(ExprLimits::digits));
   }
   const Expr exact = substitute(expr, values);
-  if (exact.is_zero())
-    return digits == 1 ? "0" : "0." + std::string(static_cast<std::size_t>(digits - 1), '0');
+  if (exact.is_zero()) return positional_zero(digits);
   if (exact.is_number()) return positional(rounded(exact.number(), digits));
+  const WideExponents wide;
   const auto first = static_cast<mpfr_prec_t>(std::ceil(digits * 3.3219281) + 64);
   const mpfr_prec_t last = 4 * first + 16384;
   for (mpfr_prec_t bits = first;; bits = std::min(2 * bits, last)) {

@@ -48,6 +48,25 @@ struct Interval {
   bool contains_zero() const { return lower.sign() <= 0 && upper.sign() >= 0; }
 };
 
+/// The widest range of exponents MPFR has, for as long as it lives: exp(x^2) far out is a number.
+/// Numbers made meanwhile do not outlive it.
+class WideExponents {
+ public:
+  WideExponents() : least_(mpfr_get_emin()), most_(mpfr_get_emax()) {
+    mpfr_set_emin(mpfr_get_emin_min());
+    mpfr_set_emax(mpfr_get_emax_max());
+  }
+  ~WideExponents() {
+    mpfr_set_emin(least_);
+    mpfr_set_emax(most_);
+  }
+  WideExponents(const WideExponents&) = delete;
+  WideExponents& operator=(const WideExponents&) = delete;
+
+ private:
+  mpfr_exp_t least_, most_;
+};
+
 Interval operator+(const Interval& a, const Interval& b);
 Interval operator-(const Interval& a, const Interval& b);
 Interval operator*(const Interval& a, const Interval& b);

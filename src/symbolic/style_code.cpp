@@ -126,7 +126,8 @@ class CStyle : public LineStyle {
   Piece call(const Expr& function, const std::vector<Piece>& arguments) const override {
     const Function* row = function.node().function;
     const std::string_view name = row ? row->c : std::string_view(function.name());
-    if (arguments.size() <= 2) return fill(name, arguments, *this);
+    const bool nests = !row || row->least_arguments < row->most_arguments;
+    if (arguments.size() <= 2 || !nests) return fill(name, arguments, *this);
     Piece nested = arguments.back();
     for (std::size_t k = arguments.size() - 1; k-- > 0;) {
       nested = fill(name, {arguments[k], nested}, *this);

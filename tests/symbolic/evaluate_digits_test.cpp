@@ -76,6 +76,12 @@ TEST_CASE("exact values hidden in functions come out exact") {
   CHECK(digits_of("(sin(1)^2 + cos(1)^2)/4", 1) == "0.2");  // a tie, to even
 }
 
+TEST_CASE("erf beside the place where MPFR gives up") {
+  CHECK(digits_of("erf(3^(1/2))", 20) == "0.98569412156457036047");
+  CHECK(digits_of("erf(-(3^(1/2)))", 10) == "-0.9856941216");
+  CHECK(digits_of("erfc(3^(1/2)) + erf(3^(1/2))", 1500).substr(0, 8) == "1.000000");
+}
+
 TEST_CASE("bindings are exact") {
   const std::map<std::string, Expr> at{{"N", Expr(1000)}};
   CHECK(evaluate_digits(formula("(2*N)^(1/4)"), 10, at) == "6.687403050");

@@ -40,6 +40,7 @@ TEST_CASE("no overflow and no loss on the far sides") {
   }
   check_close("softplus(x)", {{"x", -50}}, 1.9287498479639178e-22);
   check_close("softplus(x)", {{"x", 1e3}}, 1e3);
+  CHECK(evaluate_digits(formula("softplus(10000000000)"), 11) == "10000000000");
   check_close("sigmoid(x)", {{"x", -700}}, 9.859676543759770e-305);
   check_close("sigmoid(x)", {{"x", -40}}, 4.248354255291589e-18);
   check_close("gelu(x)", {{"x", -20}}, -5.507248237212467e-88, 1000);  // x^2 roundings in erfc
