@@ -12,9 +12,9 @@ namespace scalecalc {
 
 /// Each value with an estimate of its (absolute) error. T from 1 to 1e6, tau2 from 0 to 1e3.
 struct SoftmaxOne {
-  Estimate p2;  ///< E sum_s p_s^2
+  Estimate p2;           ///< E sum_s p_s^2
   Estimate p3, p4, p22;  ///< E sum p^3, E sum p^4, E (sum p^2)^2
-  Estimate a;   ///< E sum_s p_s^2 (1 - 2 p_s + sum_r p_r^2) = p2 - 2 p3 + p22
+  Estimate a;            ///< E sum_s p_s^2 (1 - 2 p_s + sum_r p_r^2) = p2 - 2 p3 + p22
 };
 /// Throws Error(input) outside the ranges.
 SoftmaxOne softmax_one(std::int64_t keys, double tau2);
@@ -50,8 +50,8 @@ class SoftmaxTable {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Causal averages over row lengths 1..T: means of P2 and A over the rows, of O and A' over pairs of
-/// different rows (1 and 0 when there are none), on a geometric grid of lengths, with an error
+/// Causal averages over row lengths 1..T: means of P2 and A over the rows, of O and A' over pairs
+/// of different rows (1 and 0 when there are none), on a geometric grid of lengths, with an error
 /// measured between its points.
 struct CausalSoftmax {
   Estimate p2, overlap, a, a_prime;

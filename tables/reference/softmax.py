@@ -70,7 +70,7 @@ def two_keys(tau2, c, refine):
     a, c = sqrt(mpf(tau2) / 2), mpf(c)
     s = sqrt((1 - c) * (1 + c))
     # tanh(a x) has poles at distance pi/(2a).
-    h = min(mpf("0.35"), mpf("0.24") / a) / refine
+    h = min(mpf("0.35"), mpf("0.18") / a) / refine
     count = int(9 / h) + 1
     grid = [i * h for i in range(-count, count + 1)]
     weight = [h * exp(-x * x / 2) / sqrt(2 * pi) for x in grid]
@@ -86,7 +86,7 @@ def two_keys(tau2, c, refine):
         row_o, row_p = [], []
         for j, x in enumerate(grid):
             q = (grid[count + i] ** 2 - 2 * c * grid[count + i] * x + x * x) / (2 * s * s)
-            if q > 45:
+            if q > 40:
                 continue
             d = factor * exp(-q)
             row_o.append(d * t[j])

@@ -1,6 +1,7 @@
 #include "gaussian/softmax/pair.hpp"
 
 #include <limits>
+#include <tuple>
 
 #include "softmax_support.hpp"
 
@@ -161,6 +162,18 @@ TEST_CASE("opposite scores of many keys overlap next to nothing, and are still f
   CHECK(pair.overlap.value < 1e-60);
   const SoftmaxPair finer = softmax::integrate_pair(1000, 1000, 1000.0, -1.0, 1.5);
   CHECK(std::abs(pair.overlap.value - finer.overlap.value) <= pair.overlap.error);
+}
+
+TEST_CASE("corners that ask for finer lattices") {
+  for (const auto& [fewer, more, tau2, c] : {std::tuple{2, 40077, 281.0, 0.999994},
+                                             {4, 168111, 184.0, 0.997},
+                                             {6, 2633, 900.0, -0.999993},
+                                             {23278, 23278, 883.0, -0.9999},
+                                             {363946, 363946, 5.62, -0.055}}) {
+    const SoftmaxPair pair = softmax_pair(fewer, more, tau2, c);
+    CHECK(relative_error(pair.overlap) < 1e-6);
+    CHECK(relative_error(pair.a_prime) < 1e-6);
+  }
 }
 
 TEST_CASE("what two rows cannot be is named") {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "activation/vector_math.hpp"
+#include "gaussian/lane_sum.hpp"
 #include "gaussian/monte_carlo/blocks.hpp"
 #include "gaussian/monte_carlo/normals.hpp"
 #include "scalecalc/error.hpp"
@@ -78,27 +79,22 @@ void Chunk::draw(std::uint64_t index) {
                              x_.size());
 }
 
-double total(const Real& lanes) {
-  double sum = 0;
-  for (std::size_t k = 0; k < vm::lanes; ++k) sum += lanes[k];
-  return sum;
-}
-
 /// f(i) for the draws from i on.
 template <class Function>
 Tally Chunk::over_draws(Function f) {
-  Real sum{}, deviations{};
+  Real sum{}, rest{}, deviations{};
   for (std::size_t i = 0; i < kDraws; i += vm::lanes) {
     const Real value = f(i);
     vm::store(value, &values_[i]);
     sum += value;
   }
-  const double mean = total(sum) / kDraws;
+  const double mean = lane_sum(sum) / kDraws;
   for (std::size_t i = 0; i < kDraws; i += vm::lanes) {
     const Real deviation = vm::load(&values_[i]) - mean;
+    rest += deviation;
     deviations += deviation * deviation;
   }
-  return {kDraws, mean, total(deviations)};
+  return {kDraws, mean + lane_sum(rest) / kDraws, lane_sum(deviations)};
 }
 
 /// f(row, i), averaged over the rows.

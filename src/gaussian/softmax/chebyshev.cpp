@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "activation/vector_math.hpp"
+#include "gaussian/lane_sum.hpp"
 
 namespace scalecalc::softmax {
 namespace {
@@ -76,9 +77,7 @@ double ChebyshevSurface::operator()(double x, double y) const {
     }
     sums += column * vm::load(&in_y[j]);
   }
-  double sum = 0;
-  for (std::size_t k = 0; k < vm::lanes; ++k) sum += sums[k];
-  return sum;
+  return lane_sum(sums);
 }
 
 }  // namespace scalecalc::softmax

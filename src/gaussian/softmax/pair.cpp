@@ -170,12 +170,17 @@ Estimate exact(double value) {
   return {value, 0.0, Method::closed_form};
 }
 
+/// Few keys in one row and many in the other, or opposed scores, may ask for finer lattices.
+bool accurate(const Estimate& estimate) {
+  return estimate.error <= 1e-6 * estimate.value;
+}
+
 }  // namespace
 
 SoftmaxPair integrate_pair(double fewer, double more, double tau2, double correlation,
                            double finer) {
-  // Independent keys: O = n E p_s E p'_s. With equal weights, A' = n/(N N') (1 - 1/N - 1/N' + n/(N
-  // N')).
+  // Equal or independent weights: O = n/(N N') with n = N shared keys; equal ones of N and N' keys
+  // have A' = n/(N N') (1 - 1/N - 1/N' + n/(N N')).
   if (fewer == 1.0) return {exact(1.0 / more), exact(0.0)};
   if (tau2 == 0.0) return {exact(1.0 / more), exact((1.0 - 1.0 / fewer) / more)};
   SoftmaxPair pair = TwoRows(fewer, more, tau2, correlation, finer).integrate();
@@ -197,8 +202,13 @@ SoftmaxPair softmax_pair(std::int64_t fewer, std::int64_t more, double tau2, dou
     const SoftmaxOne one = softmax::integrate_one(static_cast<double>(more), tau2);
     return {one.p2, one.a};
   }
-  return softmax::integrate_pair(static_cast<double>(fewer), static_cast<double>(more), tau2,
-                                 correlation);
+  const double keys = static_cast<double>(fewer), most = static_cast<double>(more);
+  SoftmaxPair pair = softmax::integrate_pair(keys, most, tau2, correlation);
+  for (const double finer : {1.3, 1.7, 2.2}) {
+    if (softmax::accurate(pair.overlap) && softmax::accurate(pair.a_prime)) break;
+    pair = softmax::integrate_pair(keys, most, tau2, correlation, finer);
+  }
+  return pair;
 }
 
 }  // namespace scalecalc

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "gaussian/lane_sum.hpp"
+
 namespace scalecalc::softmax {
 namespace {
 
@@ -21,12 +23,6 @@ double product_step(double sigma) {
 double integration_step(double sigma, double keys) {
   const double extreme = sigma / (1.0 + std::sqrt(2.0 * std::log(keys)));
   return 0.3 * std::sqrt(1.0 + extreme * extreme);
-}
-
-double horizontal_sum(const vm::Real& x) {
-  double sum = 0;
-  for (std::size_t k = 0; k < vm::lanes; ++k) sum += x[k];
-  return sum;
 }
 
 }  // namespace
@@ -104,9 +100,8 @@ PairAverage::Sums PairAverage::sums(std::int64_t u, std::int64_t v) const {
     sum.g_v += g_v;
   }
   const double rest = mirrored_ ? 0.0 : weights_.above(to + 1);
-  return {horizontal_sum(sum.fall) + rest,   horizontal_sum(sum.g11),
-          horizontal_sum(sum.g10),           horizontal_sum(sum.g01),
-          horizontal_sum(sum.fall_v) + rest, horizontal_sum(sum.g_v)};
+  return {lane_sum(sum.fall) + rest, lane_sum(sum.g11),           lane_sum(sum.g10),
+          lane_sum(sum.g01),         lane_sum(sum.fall_v) + rest, lane_sum(sum.g_v)};
 }
 
 PairAverages PairAverage::at(std::int64_t fixed, std::int64_t along) const {

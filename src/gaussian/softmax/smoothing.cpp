@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "activation/vector_math.hpp"
+#include "gaussian/lane_sum.hpp"
 
 namespace scalecalc::softmax {
 namespace {
@@ -64,10 +65,9 @@ double dot(const double* a, const double* b, std::size_t count) {
   vm::Real sums{};
   std::size_t i = 0;
   for (; i + vm::lanes <= count; i += vm::lanes) sums += vm::load(a + i) * vm::load(b + i);
-  double sum = 0;
-  for (; i < count; ++i) sum += a[i] * b[i];
-  for (std::size_t k = 0; k < vm::lanes; ++k) sum += sums[k];
-  return sum;
+  double rest = 0;
+  for (; i < count; ++i) rest += a[i] * b[i];
+  return rest + lane_sum(sums);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 /// in the logarithm of 1 + kappa (1 - c): near c = 1 they vary on the scale 1/tau2.
 constexpr std::array<double, 10> kEdges = {0.0,  0.5,  1.5,   4.0,   10.0,
                                            25.0, 60.0, 150.0, 400.0, 1000.0};
-/// Numbers of nodes in c that reach the target in each panel, and in tau2 (README, "Softmax").
+/// Numbers of nodes in c that reach the target in each panel.
 constexpr std::array<std::size_t, 9> kColumns = {6, 9, 11, 14, 17, 21, 24, 28, 32};
 constexpr double kTarget = 1e-6;
 /// The integrals are this much coarser than softmax_pair's: their error stays below 1e-8.
