@@ -9,8 +9,8 @@
 
 #include "scalecalc/activation.hpp"
 
-/// Expectations of activations over Gaussian inputs: closed form and Monte Carlo, each on its
-/// own. u ~ N(mean, variance); a pair (u, v) has equal means and variances and correlation c.
+/// Expectations of activations over Gaussian inputs: closed form, quadrature, Monte Carlo, each on
+/// its own. u ~ N(mean, variance); a pair (u, v) has equal means and variances and correlation c.
 namespace scalecalc {
 
 /// What is averaged. Names as in JSON; all are raw moments.
@@ -65,7 +65,8 @@ ClosedForm closed_form(const Activation& activation, Moment moment,
 /// or correlation out of range, or a pair without one.
 std::optional<Estimate> closed_form_value(const Activation& activation, Moment moment,
                                           const GaussianInput& input);
-/// The same to any number of digits, from exact inputs.
+/// The same to any number of digits, from exact inputs; 0 where hundreds of digits cancel (the mean
+/// of selu).
 std::optional<std::string> closed_form_digits(const Activation& activation, Moment moment,
                                               const Expr& mean, const Expr& variance,
                                               const std::optional<Expr>& correlation, int digits);
@@ -82,6 +83,40 @@ class ClosedFormFunction {
   struct Impl;
 
  private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// ---- quadrature ---------------------------------------------------------------------------------
+
+/// Throws Error(input) "this expectation does not exist" where the integral diverges (a pole at a
+/// point of positive density, growth faster than the density falls) or the moment is the slope's
+/// second at a jump.
+Estimate quadrature(const Activation& activation, Moment moment, const GaussianInput& input);
+/// All five 1-D moments from one set of nodes; slope_second is empty where phi jumps.
+struct Moments1D {
+  Estimate mean, second, slope_mean, fourth;
+  std::optional<Estimate> slope_second;
+};
+Moments1D quadrature_1d(const Activation& activation, const GaussianInput& input);
+/// `digits` correct digits (1..100) in positional notation.
+std::string quadrature_digits(const Activation& activation, Moment moment, const Expr& mean,
+                              const Expr& variance, const std::optional<Expr>& correlation,
+                              int digits);
+
+/// Pair expectations at one (mean, variance) as a function of the correlation: the Hermite series
+/// sum a_n^2 c^n, built once, microseconds an evaluation; near |c| = 1, where the series is slow,
+/// the closed form or quadrature.
+class PairFunction {
+ public:
+  PairFunction(const Activation& activation, Moment pair_moment, double mean, double variance);
+  Estimate operator()(double correlation) const;
+  /// d/dc, by Price's theorem.
+  double derivative(double correlation) const;
+  /// Mean over the row lengths of a causal average, see theory, section 2.
+  const std::vector<double>& coefficients() const;  ///< a_n^2
+
+ private:
+  struct Impl;
   std::shared_ptr<const Impl> impl_;
 };
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "gaussian/quadrature/profile.hpp"
+#include "scalecalc/gaussian.hpp"
+
+namespace scalecalc::integration {
+
+/// E f(u) f(v) = sum a_n^2 c^n with a_n = E[f(u) He_n(z)]/sqrt(n!) (Mehler). The terms that are not
+/// there are bounded by Parseval: their a_n^2 add up to E f^2 minus the others.
+class HermiteSeries {
+ public:
+  /// f is phi or phi'. Nothing when doubles cannot hold the integrand.
+  static std::optional<HermiteSeries> make(const Profile& profile, bool slope, double mean,
+                                           double variance, std::size_t terms);
+
+  /// One term.
+  static HermiteSeries constant(const Estimate& value);
+
+  Estimate operator()(double correlation) const;
+  double derivative(double correlation) const;
+  /// A bound of the error at this correlation and at smaller ones.
+  double error(double correlation) const;
+  double second() const { return second_; }
+  const std::vector<double>& squares() const { return squares_; }
+
+ private:
+  std::vector<double> squares_, errors_;
+  double second_ = 0, rest_ = 0;
+};
+
+}  // namespace scalecalc::integration

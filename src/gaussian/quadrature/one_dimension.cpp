@@ -1,0 +1,102 @@
+#include "gaussian/quadrature/one_dimension.hpp"
+
+#include <cmath>
+
+#include "gaussian/quadrature/digits.hpp"
+#include "gaussian/quadrature/existence.hpp"
+#include "gaussian/quadrature/moment_kind.hpp"
+#include "gaussian/quadrature/window.hpp"
+
+namespace scalecalc {
+namespace integration {
+namespace {
+
+using Channels = std::array<Integral, MomentIntegrand::channels>;
+
+constexpr std::array<Moment, MomentIntegrand::channels> moments_1d = {
+    Moment::mean, Moment::second, Moment::slope_mean, Moment::slope_second, Moment::fourth};
+
+/// Factors of the integrand, each of them rounded a few times.
+constexpr std::array<double, MomentIntegrand::channels> factors = {1, 2, 1, 2, 4};
+
+/// Rounding of phi (two units), of the density (its root is taken to the fourth power) and of z in
+/// it. Below 1e-280 products of small numbers lose digits.
+Estimate estimate(const Integral& integral, double factor) {
+  const double rounding = epsilon * ((3 + 2 * factor) * integral.absolute + integral.moved);
+  const auto value = static_cast<double>(integral.value);
+  const double lost = std::fabs(value) < 1e-280 ? std::numeric_limits<double>::min() : 0;
+  return {value, integral.error + rounding + lost, Method::quadrature};
+}
+
+/// phi or phi' from the left and from the right of x.
+std::array<double, 2> sides(const Activation& activation, double x, bool slope) {
+  std::array<double, 2> result;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const double beside = std::nextafter(x, k == 0 ? -infinite : infinite);
+    result[k] = slope ? activation.slope(beside) : activation.value(beside);
+  }
+  return result;
+}
+
+/// Where phi breaks at the mean, half of a vanishing variance lies on either side.
+double limit_of_product(const Activation& activation, double mean, bool slope, int power) {
+  for (const Break& at : activation.breaks()) {
+    if (at.at != mean) continue;
+    const auto [left, right] = sides(activation, mean, slope);
+    return 0.5 * (std::pow(left, power) + std::pow(right, power));
+  }
+  return std::pow(slope ? activation.slope(mean) : activation.value(mean), power);
+}
+
+}  // namespace
+
+Estimate point_moment(const Activation& activation, Moment moment, double mean) {
+  const int power = power_of(moment);
+  const double value = limit_of_product(activation, mean, is_of_slope(moment), power);
+  if (!std::isfinite(value)) too_large(profile_of(activation), moment);
+  return {value, 4 * power * epsilon * std::fabs(value), Method::quadrature};
+}
+
+std::optional<std::array<Estimate, MomentIntegrand::channels>> moments_in_double(
+    const Profile& profile, const GaussianInput& input) {
+  Line line;
+  line.tracks[0] = {input.mean, std::sqrt(input.variance)};
+  const Window window = moment_window(profile, line);
+  std::array<Estimate, MomentIntegrand::channels> result;
+  if (!window.is_resolved) return std::nullopt;
+  if (window.is_empty) {
+    result.fill({0, std::numeric_limits<double>::min(), Method::quadrature});
+    return result;
+  }
+  std::vector<Panel> panels;
+  fill(line, anchors(line, profile, window.low, window.high), panels);
+  MomentIntegrand integrand(profile.activation, line);
+  const Channels sums = integrate(integrand, panels);
+  if (!integrand.is_finite()) return std::nullopt;
+  for (std::size_t c = 0; c < result.size(); ++c) {
+    result[c] = estimate(sums[c], factors[c]);
+  }
+  return result;
+}
+
+}  // namespace integration
+
+Moments1D quadrature_1d(const Activation& activation, const GaussianInput& input) {
+  using namespace integration;
+  check_input(input, Moment::mean);
+  const Profile& profile = profile_of(activation);
+  std::optional<std::array<Estimate, MomentIntegrand::channels>> in_double;
+  for (const Moment moment : moments_1d) {
+    if (moment != Moment::slope_second) check_existence(profile, moment, input);
+  }
+  if (input.variance > 0) in_double = moments_in_double(profile, input);
+  const auto one = [&](std::size_t channel) {
+    if (input.variance == 0) return point_moment(activation, moments_1d[channel], input.mean);
+    return in_double ? (*in_double)[channel] : exact_estimate(profile, moments_1d[channel], input);
+  };
+  Moments1D result{one(0), one(1), one(2), one(4), {}};
+  if (!obstacle(profile, Moment::slope_second, input)) result.slope_second = one(3);
+  return result;
+}
+
+}  // namespace scalecalc

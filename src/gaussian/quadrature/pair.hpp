@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+
+#include "gaussian/quadrature/profile.hpp"
+#include "scalecalc/gaussian.hpp"
+
+namespace scalecalc::integration {
+
+/// A pair expectation, |correlation| <= 1. Nothing when doubles cannot hold the integrand.
+std::optional<Estimate> pair_in_double(const Profile& profile, Moment moment,
+                                       const GaussianInput& input);
+
+/// The same at correlation cos(angle), 0 <= angle <= pi, by integration over the plane.
+std::optional<Estimate> pair_at_angle(const Profile& profile, bool slope, double mean,
+                                      double variance, double angle);
+
+}  // namespace scalecalc::integration

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "activation/vector_math.hpp"
+#include "gaussian/quadrature/adaptive.hpp"
+#include "gaussian/quadrature/rule.hpp"
+
+namespace scalecalc::integration {
+
+inline constexpr double density_factor = 0.3989422804014327;  // 1/sqrt(2 pi)
+
+/// Both rules' sums over one panel, in whole vectors.
+struct PanelSums {
+  vector_math::Real kronrod{}, gauss{}, absolute{}, turned{};
+
+  /// The integrand at nodes j, j + 1, ..., and |x| times its change to the next node by f alone.
+  void add(const vector_math::Real& value, const vector_math::Real& change, std::size_t j) {
+    const Rule& r = rule();
+    const vector_math::Real weight = vector_math::load(r.kronrod + j);
+    kronrod += weight * value;
+    gauss += vector_math::load(r.gauss + j) * value;
+    absolute += weight * vector_math::abs(value);
+    turned += vector_math::load(r.step + j) > 0.0 ? change : vector_math::Real{};
+  }
+
+  /// `slope` is dx/dz.
+  Integral integral(const Panel& panel, double slope) const {
+    const double factor = density_factor * panel.half;
+    const double value = total(kronrod), size = factor * total(absolute);
+    return {factor * value, kronrod_error(factor * (value - total(gauss)), size), size,
+            size * panel.centre * panel.centre + density_factor * total(turned) / std::fabs(slope)};
+  }
+
+ private:
+  static double total(const vector_math::Real& v) {
+    double sum = 0;
+    for (std::size_t k = 0; k < vector_math::lanes; ++k) sum += v[k];
+    return sum;
+  }
+};
+
+}  // namespace scalecalc::integration
