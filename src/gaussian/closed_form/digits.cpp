@@ -1,4 +1,5 @@
 #include "gaussian/closed_form/function.hpp"
+#include "symbolic/evaluate.hpp"
 
 namespace scalecalc {
 namespace calculus {
@@ -91,6 +92,7 @@ std::optional<std::string> closed_form_digits(const Activation& activation, Mome
   calculus::check(moment, input);
   const std::optional<Expr> value = calculus::exact_value(activation, moment, input);
   if (!value) return std::nullopt;
+  if (symbolic::is_cancelled(*value)) return symbolic::positional_zero(digits);
   return evaluate_digits(*value, digits);
 }
 

@@ -29,6 +29,15 @@ Polynomial pseudo_remainder(Polynomial a, const Polynomial& b, std::size_t varia
   return a;
 }
 
+/// Whether the polynomial has degree 1 in a variable; being without content there, it has no factor
+/// but itself.
+bool is_linear(const Polynomial& value) {
+  for (std::size_t k = 0; k < Polynomial::most_variables; ++k) {
+    if (value.degree(k) == 1 && content_in(value, k).is_one()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 PrimitivePart primitive_part(const Polynomial& value) {
@@ -59,6 +68,21 @@ Polynomial common_factor(const Polynomial& a, const Polynomial& b) {
   }
   const Polynomial common = y.is_zero() ? x : Polynomial(1);
   return primitive_part(common_factor(content_a, content_b) * common).part;
+}
+
+Polynomial common_factor(Polynomial a, const std::vector<Factor>& factors) {
+  Polynomial common = 1;
+  for (const auto& [base, power] : factors) {
+    Polynomial next = base;
+    for (int n = 0; n < power && !next.is_constant(); ++n) {
+      if (!is_linear(next)) next = common_factor(a, next);
+      const std::optional<Polynomial> quotient = divide(a, next);
+      if (!quotient) break;
+      a = *quotient;
+      common = common * next;
+    }
+  }
+  return common;
 }
 
 /// Yun's algorithm in the last variable, and again on the content.

@@ -121,8 +121,7 @@ class Orthant {
     const bool same_scale = s[0][0] == s[1][1];
     if (covariance * covariance == product) {
       const bool opposite = same_scale ? covariance == -s[0][0] : evaluate(correlation(0, 1)) < 0;
-      const Expr x = call("Phi", {h}), y = call("Phi", {k});
-      return Sum::of(1, 1, 0, opposite ? call("max", {x + y - 1, 0}) : call("min", {x, y}));
+      return Sum::of(1, 1, 0, call("Phi2", {h, k, opposite ? -1 : 1}));
     }
     const Ratio below = s[0][0] - covariance, above = s[0][0] + covariance;
     const bool by_owen = same_scale && pairs_ == Pairs::owens_t;

@@ -56,6 +56,14 @@ std::optional<Polynomial> divide(const Polynomial& a, const Polynomial& b);
 /// Primitive; 1 when the two have no common factor.
 Polynomial common_factor(const Polynomial& a, const Polynomial& b);
 
+struct Factor {
+  Polynomial base;
+  int power = 1;
+};
+/// The same with a product of square-free factors that share none among themselves; much faster for
+/// high powers.
+Polynomial common_factor(Polynomial a, const std::vector<Factor>& factors);
+
 /// value = content * part: the part has integer coefficients without a common divisor, and its last
 /// term, mostly the constant one, is positive: 1 - c^2 and not c^2 - 1.
 struct PrimitivePart {
@@ -64,10 +72,6 @@ struct PrimitivePart {
 };
 PrimitivePart primitive_part(const Polynomial& value);
 
-struct Factor {
-  Polynomial base;
-  int power = 1;
-};
 /// The square-free factors of a primitive polynomial, pairwise without common factors.
 std::vector<Factor> square_free(const Polynomial& value);
 

@@ -208,6 +208,7 @@ symbolic::Interval Program::enclose(const double* inputs, mpfr_prec_t bits) cons
 Bounded accurate(const Program& program, const double* inputs) {
   Bounded value = program.evaluate(inputs);
   if (is_good(value)) return value;
+  const symbolic::WideExponents wide;
   for (mpfr_prec_t bits = first_bits; bits <= last_bits; bits *= 2) {
     const symbolic::Interval range = program.enclose(inputs, bits);
     value = number_of(range);

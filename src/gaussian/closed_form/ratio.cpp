@@ -34,9 +34,13 @@ Expr product_of(const Ring& ring, const CoprimeBase::Factored& factored) {
 Ratio::Ratio(Polynomial numerator, Polynomial denominator)
     : numerator_(std::move(numerator)), denominator_(std::move(denominator)) {
   if (denominator_.is_zero()) throw Error(ErrorKind::input, "division by zero");
-  if (numerator_.is_zero()) denominator_ = 1;
+  if (std::optional<Polynomial> quotient = divide(numerator_, denominator_)) {
+    numerator_ = *std::move(quotient);
+    denominator_ = 1;
+    return;
+  }
   if (!denominator_.is_constant()) {
-    const Polynomial common = common_factor(numerator_, denominator_);
+    const Polynomial common = common_factor(numerator_, square_free(denominator_));
     numerator_ = *divide(numerator_, common);
     denominator_ = *divide(denominator_, common);
   }
@@ -53,7 +57,7 @@ Ratio Ratio::operator-() const {
 
 Ratio operator+(const Ratio& a, const Ratio& b) {
   if (a.denominator_ == b.denominator_) return {a.numerator_ + b.numerator_, a.denominator_};
-  const Polynomial common = common_factor(a.denominator_, b.denominator_);
+  const Polynomial common = common_factor(a.denominator_, square_free(b.denominator_));
   const Polynomial left = *divide(b.denominator_, common), right = *divide(a.denominator_, common);
   return {a.numerator_ * left + b.numerator_ * right, a.denominator_ * left};
 }

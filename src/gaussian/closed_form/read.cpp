@@ -6,8 +6,6 @@
 namespace scalecalc::calculus {
 namespace {
 
-constexpr std::int64_t highest_power = 64;
-
 [[noreturn]] void outside(const Expr& factor) {
   throw NoForm{symbolic::shortened(to_string(factor)) +
                " is not made of polynomials, exponentials, sin, cos, erf and Phi"};
@@ -70,10 +68,14 @@ class Reader {
     if (!base.contains("x"))
       return base.is_positive() ? exponential(expr, log(base) * exponent) : outside_terms(expr);
     const auto count = exponent.is_number() ? exponent.number().to_int64() : std::nullopt;
-    if (!count || *count < 0 || *count > highest_power) outside(expr);
+    if (!count || *count < 0) outside(expr);
+    if (*count > highest_degree) too_high();
     return power(ring_, read(base), static_cast<int>(*count));
   }
 
+  [[noreturn]] static void too_high() {
+    throw NoForm{"its polynomials exceed degree " + std::to_string(highest_degree)};
+  }
   [[noreturn]] static Terms outside_terms(const Expr& expr) { outside(expr); }
 
   Terms read_function(const Expr& expr) {

@@ -11,13 +11,30 @@ namespace {
 /// A longer number is better left where it is.
 const Rational largest_common = 1000000;
 
+/// Long polynomials are asked for powers of the variables alone.
+Polynomial short_common_factor(const Polynomial& a, const Polynomial& b) {
+  constexpr std::size_t most_terms_compared = 30;
+  const Polynomial& longer = a.terms().size() < b.terms().size() ? b : a;
+  if (longer.terms().size() <= most_terms_compared) return common_factor(a, b);
+  Polynomial::Exponents least = longer.terms().begin()->first;
+  for (const Polynomial* polynomial : {&a, &b}) {
+    for (const auto& [exponents, coefficient] : polynomial->terms()) {
+      for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], exponents[k]);
+    }
+  }
+  return Polynomial::term(least, 1);
+}
+
+/// Formulas past this many monomials are refused.
+constexpr std::size_t longest_formula = 1000;
+
 /// The greatest common divisor of the numerators over the least common multiple of the
 /// denominators.
 Ratio common_ratio(const Sum& sum) {
   Polynomial above, below = 1;
   Rational content;
   for (const auto& [kernel, coefficient] : sum.parts()) {
-    above = common_factor(above, coefficient.numerator());
+    above = short_common_factor(above, coefficient.numerator());
     const Polynomial shared = common_factor(below, coefficient.denominator());
     below = below * *divide(coefficient.denominator(), shared);
     content = symbolic::common_divisor(content, primitive_part(coefficient.numerator()).content);
@@ -32,7 +49,7 @@ Expr sum_of(const Ring& ring, const Sum& sum, const Ratio& divisor, const Expr& 
   std::vector<Expr> terms;
   for (const auto& [kernel, coefficient] : sum.parts()) {
     terms.push_back(symbolic::multiply(
-        {ring.expression(coefficient / divisor, base), sqrt(ring.expression(kernel.root)),
+        {ring.expression(coefficient / divisor, base), ring.root(Ratio(kernel.root)),
          exp(ring.expression(kernel.exponent)), kernel.kernel, factor}));
   }
   return symbolic::add(std::move(terms));
@@ -106,6 +123,13 @@ Sum operator*(const Sum& a, const Sum& b) {
 Expr formula(const Ring& ring, const Sum& written) {
   const Sum sum = with_erf(written);
   if (sum.parts().empty()) return 0;
+  std::size_t length = 0;
+  for (const auto& [kernel, coefficient] : sum.parts()) {
+    length += coefficient.numerator().terms().size();
+  }
+  if (length > longest_formula) {
+    throw NoForm{"its formula has more than " + std::to_string(longest_formula) + " terms"};
+  }
   CoprimeBase base;
   for (std::size_t k = 0; k < Polynomial::most_variables; ++k) base.add(Polynomial::variable(k));
   for (const auto& [kernel, coefficient] : sum.parts()) {

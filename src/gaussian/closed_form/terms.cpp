@@ -8,8 +8,6 @@
 namespace scalecalc::calculus {
 namespace {
 
-constexpr int highest_degree = 128;
-
 std::vector<HalfLine> merged(const std::vector<HalfLine>& a, const std::vector<HalfLine>& b) {
   std::vector<HalfLine> all;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
@@ -23,9 +21,9 @@ Shape combined(const Shape& a, const Shape& b) {
     result.powers[k] = a.powers[k] + b.powers[k];
     result.linear[k] = a.linear[k] + b.linear[k];
     result.quadratic[k] = a.quadratic[k] + b.quadratic[k];
-    if (result.powers[k] > highest_degree) {
-      throw NoForm{"its polynomials exceed degree " + std::to_string(highest_degree)};
-    }
+  }
+  if (result.powers[0] + result.powers[1] > highest_degree) {
+    throw NoForm{"its polynomials exceed degree " + std::to_string(highest_degree)};
   }
   result.exponent = a.exponent + b.exponent;
   result.half_lines = merged(a.half_lines, b.half_lines);

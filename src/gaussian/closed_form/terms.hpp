@@ -44,8 +44,9 @@ struct Shape {
 /// A sum of shapes with constant coefficients.
 using Terms = std::map<Shape, Expr>;
 
-/// Terms past this many are refused.
-inline constexpr std::size_t most_terms = 4000;
+/// More terms than these and a higher degree in u and v are refused.
+inline constexpr std::size_t most_terms = 2000;
+inline constexpr int highest_degree = 32;
 
 /// 0 by its canonical form, or multiplied out when it is short.
 bool is_known_zero(const Expr& value);
