@@ -1,0 +1,95 @@
+#include "scaling/gains/expectation.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace scalecalc::gains_room {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Expr x() {
+  return Expr::symbol("x", Assumption::real);
+}
+
+/// The moment, or infinity where the integral diverges.
+double or_infinite(const Activation& activation, Moment moment, double q) {
+  try {
+    return expectation(activation, moment, {0, q, {}}).value;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input || q == 0) throw;
+    return infinity;
+  }
+}
+
+}  // namespace
+
+Estimate expectation(const Activation& activation, Moment moment, const GaussianInput& input) {
+  const auto value = closed_form_value(activation, moment, input);
+  if (value && !std::isnan(value->value)) return *value;
+  return quadrature(activation, moment, input);
+}
+
+Rational decimal(double value) {
+  return Rational::parse(fmt::format("{}", value));
+}
+
+Activation times(const Activation& activation, const Expr& factor) {
+  return Activation::from_expression(to_string(factor * activation.expression()));
+}
+Activation minus(const Activation& activation, const Expr& offset) {
+  return Activation::from_expression(to_string(activation.expression() - offset));
+}
+
+Estimate variance_of(const Activation& activation, const GaussianInput& input) {
+  const Estimate mean = expectation(activation, Moment::mean, input);
+  if (mean.value == 0) return expectation(activation, Moment::second, input);
+  const Activation centred = minus(activation, decimal(mean.value));
+  // E(phi - m')^2 = Var + (m - m')^2 with m' the mean rounded to double.
+  Estimate variance = expectation(centred, Moment::second, input);
+  variance.error += mean.error * mean.error;
+  return variance;
+}
+
+Estimate mapped(const Estimate& from, double value, double slope) {
+  const double rounding = std::numeric_limits<double>::epsilon() * std::fabs(value);
+  return {value, std::fabs(slope) * from.error + rounding, from.method};
+}
+
+Estimate inverse_root(const Estimate& from) {
+  const double value = 1 / std::sqrt(from.value);
+  return mapped(from, value, value / (2 * from.value));
+}
+
+std::optional<std::string> infinite_slope(const Activation& activation) {
+  for (const Break& place : activation.breaks()) {
+    if (place.jump) return "E phi'^2 is infinite: phi jumps at x = " + to_string(place.where);
+  }
+  return std::nullopt;
+}
+
+SecondMap::SecondMap(const Activation& activation)
+    : activation_(activation), times_x_(times(activation, x())) {}
+
+double SecondMap::second(double q) const {
+  return or_infinite(activation_, Moment::second, q);
+}
+
+Estimate SecondMap::log_slope(double q) const {
+  const GaussianInput input{0, q, {}};
+  const Estimate second = expectation(activation_, Moment::second, input);
+  const Estimate tilted = expectation(times_x_, Moment::second, input);
+  const double ratio = tilted.value / (q * second.value);
+  const double relative = tilted.error / tilted.value + second.error / second.value;
+  return {(ratio - 1) / 2, ratio * (relative + 2 * std::numeric_limits<double>::epsilon()) / 2,
+          second.method};
+}
+
+double SecondMap::slope_second(double q) const {
+  if (activation_.has_jump()) return infinity;
+  return or_infinite(activation_, Moment::slope_second, q);
+}
+
+}  // namespace scalecalc::gains_room
