@@ -18,6 +18,8 @@ CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
                       const std::string& description, Run run);
 
 void register_deepnorm(CLI::App& app, Context& context);
+void register_activation(CLI::App& app, Context& context);
+void register_solve(CLI::App& app, Context& context);
 void register_sweep(CLI::App& app, Context& context);
 void register_list(CLI::App& app, Context& context);
 void register_devices(CLI::App& app, Context& context);

@@ -43,10 +43,20 @@ Table placements_table() {
   return table;
 }
 
+std::string parameters_text(const ActivationInfo& info) {
+  std::string text;
+  for (const ActivationParameter& parameter : info.parameters) {
+    text += (text.empty() ? "" : ", ") + parameter.name + " = " +
+            parameter.default_value.to_string() + " (" + parameter.meaning + ")";
+  }
+  return text;
+}
+
 Table activations_table() {
-  Table table{{"name", "expression"}, {}};
+  Table table{{"name", "aliases", "expression", "parameters", "source"}, {}};
   for (const ActivationInfo& info : activations()) {
-    table.rows.push_back({info.name, to_string(info.expression)});
+    table.rows.push_back({info.name, to_value(info.aliases), to_string(info.expression),
+                          parameters_text(info), info.source});
   }
   return table;
 }

@@ -1,0 +1,78 @@
+# The commands activation and solve: values, keys, and what is wrong with a question.
+foreach(command activation solve)
+  scalecalc_cli_test("${command} --help" ARGS ${command} --help STDOUT "--expr")
+endforeach()
+
+scalecalc_cli_test("activation" ARGS activation gelu
+  STDOUT "0\\.4252215.*1\\.53353.*1\\.46801.*1\\.14[34]")
+scalecalc_cli_test("activation as JSON" ARGS activation gelu --correlation 0.5 --format json
+  JSON results.mean results.second results.variance results.slope_mean results.slope_second
+    results.fourth results.cross results.slope_cross results.gain_second results.gain_activation
+    results.gain_variance results.gain_backward results.q_slope results.closed_form.second
+    results.methods.closed_form.second.value results.methods.quadrature.fourth.error results.kinks
+    results.frameworks.0.why results.tuned.scale results.unavailable)
+scalecalc_cli_test("activation as CSV" ARGS activation relu --format csv
+  STDOUT "^moment,value,error,method\nmean,0\\.3989")
+scalecalc_cli_test("activation: what is missing says why" ARGS activation hardshrink --format json
+  STDOUT "\"slope_second\": null.*\"gain_backward\": null.*jumps at x = -1/2"
+  JSON results.unavailable.gain_backward results.unavailable.cross results.kinks.1.jump_size)
+scalecalc_cli_test("activation: the second moment is raw" ARGS activation relu --second 1.25
+  --mean 0.5 --format json STDOUT "\"variance\": 1(\\.0)?,")
+scalecalc_cli_test("activation with a parameter" ARGS activation leaky_relu --param a=0.2
+  --format json STDOUT "\"second\": 0\\.52")
+scalecalc_cli_test("activation from an expression" ARGS activation --expr "x*sigmoid(x)"
+  STDOUT "1\\.676532")
+scalecalc_cli_test("activation to fifty digits" ARGS activation sigmoid --digits 50 --format json
+  STDOUT "\"second\": \"0\\.2933790[0-9]+\"")
+scalecalc_cli_test("activation with Monte Carlo" ARGS activation tanh --samples 65536 --format json
+  JSON results.methods.monte_carlo.second.error)
+scalecalc_cli_test("why 5/3" ARGS activation tanh --format json STDOUT "5/3.*0\\.4243 with chi = 1\\.21")
+
+scalecalc_cli_test("solve self-normalizing" ARGS solve self-normalizing --digits 50 --format json
+  STDOUT "1\\.0507009873554804934193349852946063519589812043764.*1\\.6732632423543772848170429916716520384611553482812"
+  JSON results.lambda results.alpha results.residual results.solutions.0.stable)
+scalecalc_cli_test("solve truncated-normal" ARGS solve truncated-normal --bounds=-2,2 --format json
+  STDOUT "0\\.7737413.*1\\.136847" JSON results.variance results.correction results.residual)
+scalecalc_cli_test("solve critical" ARGS solve critical tanh --bias-variance 0.05
+  STDOUT "1\\.7[56][0-9]+" )
+scalecalc_cli_test("solve critical for both" ARGS solve critical gelu --format json
+  STDOUT "1\\.983058257.*0\\.1729223907"
+  JSON results.weight_variance results.bias_variance results.q_star results.residual)
+scalecalc_cli_test("solve fixed-point" ARGS solve fixed-point selu --weight-variance 0.5625
+  --format json JSON results.q_star results.c_star results.chi results.phase results.q_depth_scale
+    results.c_depth_scale results.residual results.points.0.q_stable)
+scalecalc_cli_test("solve tuned" ARGS solve tuned sigmoid --format json
+  STDOUT "0\\.152827.*1\\.03359" JSON results.scale results.shift results.centred_scale)
+
+scalecalc_cli_error("solve without a solution" EXIT 1 SAYS "no weight variance gives chi = 1"
+  ARGS solve critical relu --bias-variance 0.1)
+scalecalc_cli_error("solve self-normalizing without a solution" EXIT 1 SAYS "E phi = 0"
+  ARGS solve self-normalizing --family softplus)
+scalecalc_cli_error("solve an exploding stack" EXIT 1 SAYS "explodes"
+  ARGS solve fixed-point relu --weight-variance 3 --bias-variance 0.1)
+scalecalc_cli_error("solve of nothing" EXIT 2 SAYS "solve what" ARGS solve)
+scalecalc_cli_error("solve of what is not there" EXIT 2 SAYS "did you mean 'critical'"
+  ARGS solve critcal)
+scalecalc_cli_error("solve truncated-normal the wrong way round" EXIT 2 SAYS "below the upper"
+  ARGS solve truncated-normal --bounds=2,-2)
+scalecalc_cli_error("solve truncated-normal with one bound" EXIT 2 SAYS "two numbers"
+  ARGS solve truncated-normal --bounds=2)
+scalecalc_cli_error("solve fixed-point without a variance" EXIT 2 SAYS "--weight-variance is missing"
+  ARGS solve fixed-point tanh)
+scalecalc_cli_error("activation of nothing" EXIT 2 SAYS "which activation" ARGS activation)
+scalecalc_cli_error("activation that is not there" EXIT 2 SAYS "did you mean 'gelu'"
+  ARGS activation gel)
+scalecalc_cli_error("activation given twice" EXIT 2 SAYS "both given" ARGS activation gelu --expr x)
+scalecalc_cli_error("activation --param without a value" EXIT 2 SAYS "NAME=NUMBER"
+  ARGS activation elu --param a)
+scalecalc_cli_error("activation --param unknown" EXIT 2 SAYS "elu" ARGS activation elu --param b=1)
+scalecalc_cli_error("activation --second below the squared mean" EXIT 2 SAYS "negative"
+  ARGS activation relu --second 0.1 --mean 1)
+scalecalc_cli_error("activation --second and --variance" EXIT 2 SAYS "give one of them"
+  ARGS activation relu --second 1 --variance 1)
+scalecalc_cli_error("activation --correlation" EXIT 2 SAYS "from -1 to 1"
+  ARGS activation relu --correlation 1.5)
+scalecalc_cli_error("activation --digits" EXIT 2 SAYS "at most 100" ARGS activation relu --digits 101)
+scalecalc_cli_error("a misspelt function" EXIT 2 SAYS "sigmoid" ARGS activation --expr "x*sigmod(x)")
+scalecalc_cli_error("a broken expression" EXIT 2 SAYS "column" ARGS activation --expr "1/(")
+scalecalc_cli_error("a pole at 0" EXIT 2 SAYS "expectation does not exist" ARGS activation --expr "1/x")
