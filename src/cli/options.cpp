@@ -34,6 +34,16 @@ std::optional<Number> read_number(std::string_view text) {
   return number;
 }
 
+/// "2.5", or a fraction "9/16".
+std::optional<double> read_fraction(std::string_view text) {
+  const std::size_t bar = text.find('/');
+  if (bar == std::string_view::npos) return read_number<double>(text);
+  const auto top = read_number<double>(text.substr(0, bar));
+  const auto bottom = read_number<double>(text.substr(bar + 1));
+  if (!top || !bottom || *bottom == 0) return std::nullopt;
+  return *top / *bottom;
+}
+
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   for (std::size_t start = 0;;) {
@@ -84,7 +94,7 @@ std::int64_t parse_integer(const std::string& option, const std::string& text, s
 
 double parse_number(const std::string& option, const std::string& text, double min, double max,
                     const std::string& example) {
-  const auto number = read_number<double>(text);
+  const auto number = read_fraction(text);
   if (number && std::isfinite(*number) && *number >= min && *number <= max) return *number;
   throw bad_value(
       option,

@@ -41,6 +41,12 @@ scalecalc_cli_test("solve critical for both" ARGS solve critical gelu --format j
 scalecalc_cli_test("solve fixed-point" ARGS solve fixed-point selu --weight-variance 0.5625
   --format json JSON results.q_star results.c_star results.chi results.phase results.q_depth_scale
     results.c_depth_scale results.residual results.points.0.q_stable)
+scalecalc_cli_test("solve fixed-point at a fraction: selu with gain 3/4" ARGS solve fixed-point selu
+  --weight-variance 9/16 --format json STDOUT "\"activation_second\": 0\\.0409")
+scalecalc_cli_error("a fraction over 0" EXIT 2 ARGS solve fixed-point selu --weight-variance 9/0
+  SAYS "--weight-variance must be a number")
+scalecalc_cli_test("a mean that vanishes, to fifty digits" ARGS activation selu --digits 50
+  --format json STDOUT "\"mean\": \"0\\.0+\"")
 scalecalc_cli_test("solve tuned" ARGS solve tuned sigmoid --format json
   STDOUT "0\\.152827.*1\\.03359" JSON results.scale results.shift results.centred_scale)
 
