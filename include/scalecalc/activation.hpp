@@ -48,7 +48,8 @@ class Activation {
   /// By name or alias: "leaky_relu", parameters {a: 1/5}; others keep their defaults. Throws
   /// Error(input).
   static Activation named(std::string_view name, const std::map<std::string, Rational>& parameters = {});
-  /// The user's expression in x. Throws Error(input) with the column of a mistake, for other
+  /// The user's expression in x, in the functions of the formula language and the registered
+  /// activations (x + mish(x), with default parameters). Throws Error(input) with the column of a mistake, for other
   /// symbols than x, for expressions that have no real value on part of the line (log(x)) or a pole
   /// (1/x), and for more than 64 kinks. A place with limits alone (sin(x)/x at 0) is filled.
   static Activation from_expression(std::string_view text);

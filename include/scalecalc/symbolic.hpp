@@ -133,6 +133,8 @@ struct ParseOptions {
   Assumption otherwise = Assumption::positive;
   /// When not empty, any other symbol is an error that names the nearest of these.
   std::vector<std::string> known_symbols;
+  /// Functions of one argument besides those of the formula language, each an expression in x.
+  std::map<std::string, Expr> functions;
   /// What is being parsed, for messages: "--constraint alpha", "model.toml:12:9".
   std::string where = "formula";
 };

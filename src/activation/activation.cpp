@@ -1,6 +1,7 @@
 #include "scalecalc/activation.hpp"
 
 #include "activation/analysis.hpp"
+#include "symbolic/functions.hpp"
 #include "symbolic/text.hpp"
 
 namespace scalecalc {
@@ -45,6 +46,22 @@ std::string name_with(const ActivationInfo& info, const std::map<std::string, Ra
   return settings.empty() ? info.name : info.name + "(" + settings + ")";
 }
 
+/// Every registered activation that is no function of the formula language, as one.
+const std::map<std::string, Expr>& registered_functions() {
+  static const std::map<std::string, Expr> functions = [] {
+    std::map<std::string, Expr> result;
+    for (const ActivationInfo& info : activations()) {
+      const Expr expression = with_parameters(info, {});
+      if (!symbolic::find_function(info.name)) result.insert({info.name, expression});
+      for (const std::string& alias : info.aliases) {
+        if (!symbolic::find_function(alias)) result.insert({alias, expression});
+      }
+    }
+    return result;
+  }();
+  return functions;
+}
+
 }  // namespace
 
 Activation Activation::named(std::string_view name,
@@ -60,6 +77,7 @@ Activation Activation::from_expression(std::string_view text) {
   ParseOptions options;
   options.assumptions = {{"x", Assumption::real}};
   options.known_symbols = {"x"};
+  options.functions = registered_functions();
   options.where = "activation";
   const Expr expression = parse(text, options);
   return Activation(activation_room::analysed(to_string(expression), expression));

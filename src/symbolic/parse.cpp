@@ -140,13 +140,19 @@ class Parser {
   Expr call(const Token& name) {
     const Token bracket = tokens_.take();
     const Level level(*this, bracket.column);
-    const bool known = find_function(name.text) || name.text == "sqrt";
+    const auto own = options_.functions.find(std::string(name.text));
+    const bool is_own = own != options_.functions.end();
+    const bool known = find_function(name.text) || name.text == "sqrt" || is_own;
     const auto& symbols = options_.known_symbols;
     if (!known && (name.text == "pi" ||
                    std::find(symbols.begin(), symbols.end(), name.text) != symbols.end())) {
       throw Failure{bracket.column, "unexpected '('", "write " + shortened(name.text) + "*(...)"};
     }
-    if (!known) reject_name("function", name, function_names());
+    if (!known) {
+      std::vector<std::string> names = function_names();
+      for (const auto& [own_name, expression] : options_.functions) names.push_back(own_name);
+      reject_name("function", name, names);
+    }
     std::vector<Expr> arguments;
     if (!tokens_.next().is(')')) {
       arguments.push_back(sum());
@@ -156,8 +162,19 @@ class Parser {
       }
     }
     close(bracket);
+    if (is_own) return after_atom(own_call(name, own->second, arguments));
     return after_atom(at(
         name.column, [&] { return Expr::function(std::string(name.text), std::move(arguments)); }));
+  }
+
+  Expr own_call(const Token& name, const Expr& function, const std::vector<Expr>& arguments) const {
+    if (arguments.size() != 1) {
+      throw Failure{
+          name.column,
+          shortened(name.text) + " takes 1 argument, not " + std::to_string(arguments.size()),
+          "write " + shortened(name.text) + "(x)"};
+    }
+    return at(name.column, [&] { return substitute(function, {{"x", arguments[0]}}); });
   }
 
   void close(const Token& open) {

@@ -59,6 +59,19 @@ int inaccurate_ranges(const Activation& activation) {
 
 }  // namespace
 
+TEST_CASE("registered activations are functions of an expression") {
+  const Activation mixed = Activation::from_expression("x + mish(2*x) - leaky_relu(x)");
+  for (const double x : {-2.0, -0.5, 0.25, 3.0}) {
+    const double expected =
+        x + Activation::named("mish").value(2 * x) - Activation::named("leaky_relu").value(x);
+    CHECK(mixed.value(x) == doctest::Approx(expected).epsilon(1e-14));
+  }
+  CHECK(mixed.breaks().size() == 1);
+  CHECK_THROWS_WITH_AS(Activation::from_expression("mish(x, 2)"),
+                       doctest::Contains("mish takes 1 argument, not 2"), Error);
+  CHECK_THROWS_WITH_AS(Activation::from_expression("mihs(x)"), doctest::Contains("'mish'"), Error);
+}
+
 TEST_CASE("activation: every named one keeps its digits from 1e-300 to 1e300") {
   for (const ActivationInfo& info : activations()) {
     CAPTURE(info.name);
