@@ -105,15 +105,17 @@ std::string quadrature_digits(const Activation& activation, Moment moment, const
 
 /// Pair expectations at one (mean, variance) as a function of the correlation: the Hermite series
 /// sum a_n^2 c^n, built once, microseconds an evaluation; near |c| = 1, where the series is slow,
-/// the closed form or quadrature.
+/// polynomials in acos(c) through values of the quadrature. Safe to share.
 class PairFunction {
  public:
+  /// Throws Error(input) as quadrature does, also for what exists at every c but 1 (slope_cross
+  /// where phi jumps).
   PairFunction(const Activation& activation, Moment pair_moment, double mean, double variance);
   Estimate operator()(double correlation) const;
   /// d/dc, by Price's theorem.
   double derivative(double correlation) const;
-  /// Mean over the row lengths of a causal average, see theory, section 2.
-  const std::vector<double>& coefficients() const;  ///< a_n^2
+  /// a_n^2, a_n = E[f(u) He_n(z)]/sqrt(n!) with f = phi or phi', as many as the series has.
+  const std::vector<double>& coefficients() const;
 
  private:
   struct Impl;
@@ -130,8 +132,9 @@ struct MonteCarloOptions {
 };
 /// Every moment that applies (pairs when a correlation is given; slope_second not where phi jumps),
 /// each with its standard error; those whose samples overflow are left out, and when all do it is
-/// an Error(input). Antithetic pairs, Philox counters. Whether the expectation exists is not seen
-/// here: of a divergent one, the samples still have a mean.
+/// an Error(input). Slopes are those of the samples, which never see a jump. Antithetic pairs,
+/// Philox counters. Whether the expectation exists is not seen here: of a divergent one, the
+/// samples still have a mean.
 std::map<Moment, Estimate> monte_carlo(const Activation& activation, const GaussianInput& input,
                                        const MonteCarloOptions& options = {});
 

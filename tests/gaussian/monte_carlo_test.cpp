@@ -139,18 +139,20 @@ TEST_CASE("only the moments wanted, with the same numbers") {
   CHECK(some.at(Moment::second).value == all.at(Moment::second).value);
 }
 
-// hardshrink jumps by l at +-l: E phi' = 2 Q(l/s) + 2 l phi(l/s)/s; E phi'(u) phi'(v) at c = 0 is
-// its square.
-TEST_CASE("jumps: their part of the slope, and what does not exist") {
+// hardshrink's slope almost everywhere is 1 beyond +-l: E phi' = 2 Q(l/s), and E phi'(u) phi'(v) at
+// c = 0 is its square.
+TEST_CASE("slopes leave out the jumps, and squares of them do not exist") {
   const Activation shrink = Activation::named("hardshrink");
-  const double l = 0.5, s = 1.3, a = l / s;
-  const double slope = 2 * upper_tail(a) + 2 * a * std::exp(-a * a / 2) / std::sqrt(2 * pi);
+  const double l = 0.5, s = 1.3, slope = 2 * upper_tail(l / s);
   const auto found = monte_carlo(shrink, {0.0, s * s, 0.0}, options(1 << 21));
   CHECK(found.count(Moment::slope_second) == 0);
   CHECK(std::abs(z(found.at(Moment::slope_mean), slope)) < 5.0);
   CHECK(std::abs(z(found.at(Moment::slope_cross), slope * slope)) < 5.0);
+  // At c = -1 both are beyond or neither.
+  const auto mirrored = monte_carlo(shrink, {0.0, s * s, -1.0}, options(1 << 16));
+  CHECK(std::abs(z(mirrored.at(Moment::slope_cross), slope)) < 5.0);
   CHECK(monte_carlo(shrink, {0.0, 1.0, 1.0}, options(1)).count(Moment::slope_cross) == 0);
-  CHECK(monte_carlo(shrink, {0.0, 0.0, 0.5}, options(1)).count(Moment::slope_cross) == 0);
+  CHECK(monte_carlo(shrink, {2.0, 0.0, 0.5}, options(1)).at(Moment::slope_cross).value == 1.0);
 }
 
 TEST_CASE("no variance: the point itself") {

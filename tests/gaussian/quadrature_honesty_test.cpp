@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "quadrature_support.hpp"
+#include "scalecalc/error.hpp"
 
 // The stated error against the true one, from 22 digits by Gauss-Legendre in another arithmetic.
 
@@ -63,6 +64,48 @@ TEST_CASE("pairs") {
       check_honest(phi, Moment::cross, {1, -2}, {1, 0}, c);
       check_honest(phi, Moment::slope_cross, {0, 0}, {3, -1}, c);
     }
+  }
+}
+
+void check_against_closed_form(const Activation& phi, Moment moment, const GaussianInput& input) {
+  INFO(phi.name(), " ", to_string(moment), " mean=", input.mean, " q=", input.variance,
+       " c=", input.correlation.value_or(0));
+  const Estimate found = quadrature(phi, moment, input);
+  const auto exact = closed_form_value(phi, moment, input);
+  REQUIRE(exact);
+  CHECK(exact->value != 0);
+  CHECK(std::fabs(found.value - exact->value) <= found.error + exact->error);
+  CHECK(found.error <= 1e-11 * std::fabs(exact->value));
+}
+
+TEST_CASE("a band between two breaks is found, however wide the input") {
+  const Activation hat = Activation::from_expression("max(0, 1 - abs(x))");
+  for (const double mean : {0.0, 5000.0, 12345.0}) {
+    check_against_closed_form(hat, Moment::mean, {mean, 1e8, {}});
+  }
+  for (const double c : {-0.9, 0.5, 0.999, 0.999999}) {
+    check_against_closed_form(Activation::named("relu6"), Moment::slope_cross, {0, 1e4, c});
+    // Here breaks of both inputs lie where their coordinates cancel.
+    check_against_closed_form(Activation::named("hard_tanh"), Moment::slope_cross, {5000, 1e8, c});
+  }
+}
+
+TEST_CASE("a jump leaves the slopes of a pair that is not one variable twice") {
+  for (const double c : {-1.0, -0.999999, 0.0, 0.999999}) {
+    check_against_closed_form(Activation::named("hardshrink"), Moment::slope_cross, {0.5, 1, c});
+  }
+  CHECK_THROWS_AS(quadrature(Activation::named("hardshrink"), Moment::slope_cross, {0.5, 1, 1.0}),
+                  Error);
+}
+
+TEST_CASE("a pair of variance 0 on a break is the limit, in double and in digits") {
+  const Activation relu = Activation::named("leaky_relu");
+  for (const double c : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
+    check_against_closed_form(relu, Moment::slope_cross, {0, 0, c});
+    const double digits = exact_moment(relu, Moment::slope_cross, {0, 0}, {0, 0},
+                                       Dyadic{static_cast<int>(2 * c), -1});
+    const Estimate found = quadrature(relu, Moment::slope_cross, {0, 0, c});
+    CHECK(std::fabs(found.value - digits) <= found.error);
   }
 }
 

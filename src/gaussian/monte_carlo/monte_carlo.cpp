@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include <fmt/format.h>
 
@@ -55,7 +54,6 @@ class Chunk {
   Tally over_rows(Function f);
   template <class Function>
   Tally over_draws(Function f);
-  Tally slope_cross();
 
   const Plan& plan_;
   std::size_t rows_;
@@ -105,23 +103,6 @@ Tally Chunk::over_rows(Function f) {
       [&](std::size_t i) { return 0.25 * ((f(0, i) + f(1, i)) + (f(2, i) + f(3, i))); });
 }
 
-/// At a jump, by Price: q E phi' phi' = d/dc E phi(u) phi(v), and d/dc ln p(v | u) is
-/// z1 z2/s + c (1 - z2^2)/s^2 where v = c z1 + s z2, s^2 = 1 - c^2.
-Tally Chunk::slope_cross() {
-  if (!plan_.activation->has_jump()) {
-    return over_draws([&](std::size_t i) {
-      return 0.5 * (slope(0, i) * slope(2, i) + slope(1, i) * slope(3, i));
-    });
-  }
-  const double c = *plan_.input.correlation, square = (1.0 - c) * (1.0 + c),
-               q = plan_.input.variance;
-  return over_draws([&](std::size_t i) {
-    const Real z1 = vm::load(&z_[i]), z2 = vm::load(&z_[kDraws + i]);
-    const Real score = z1 * z2 / std::sqrt(square) + c * (1.0 - z2 * z2) / square;
-    return 0.5 * score * (y(0, i) * y(2, i) + y(1, i) * y(3, i)) / q;
-  });
-}
-
 Tally Chunk::tally(Moment moment) {
   switch (moment) {
     case Moment::mean: return over_rows([&](std::size_t r, std::size_t i) { return y(r, i); });
@@ -141,7 +122,8 @@ Tally Chunk::tally(Moment moment) {
           [&](std::size_t i) { return 0.5 * (y(0, i) * y(2, i) + y(1, i) * y(3, i)); });
     case Moment::slope_cross: break;
   }
-  return slope_cross();
+  return over_draws(
+      [&](std::size_t i) { return 0.5 * (slope(0, i) * slope(2, i) + slope(1, i) * slope(3, i)); });
 }
 
 Worker make_worker(const Plan& plan) {
@@ -179,22 +161,8 @@ void check_input(const GaussianInput& input) {
 bool applies(Moment moment, const Activation& activation, const GaussianInput& input) {
   if (is_pair(moment) && !input.correlation) return false;
   if (!activation.has_jump()) return true;
-  if (moment == Moment::slope_cross) {
-    return input.variance > 0.0 && std::abs(*input.correlation) < 1.0;
-  }
+  if (moment == Moment::slope_cross) return *input.correlation < 1.0;
   return moment != Moment::slope_second;
-}
-
-/// What the slope between the jumps does not see: sum of jump x density.
-double jumps_in_slope_mean(const Activation& activation, const GaussianInput& input) {
-  double sum = 0;
-  for (const Break& at : activation.breaks()) {
-    if (!at.jump || input.variance == 0.0) continue;
-    const double z = (at.at - input.mean) / std::sqrt(input.variance);
-    sum +=
-        at.jump_size * std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi * input.variance);
-  }
-  return sum;
 }
 
 }  // namespace
@@ -219,9 +187,6 @@ std::map<Moment, Estimate> monte_carlo(const Activation& activation, const Gauss
   for (std::size_t m = 0; m < tallies.size(); ++m) {
     Estimate estimate{tallies[m].mean, tallies[m].standard_error(), Method::monte_carlo};
     if (!std::isfinite(estimate.value) || !std::isfinite(estimate.error)) continue;
-    if (plan.moments[m] == Moment::slope_mean) {
-      estimate.value += mc::jumps_in_slope_mean(activation, input);
-    }
     out[plan.moments[m]] = estimate;
   }
   if (!tallies.empty() && out.empty()) {

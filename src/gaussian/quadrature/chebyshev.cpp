@@ -8,8 +8,9 @@
 namespace scalecalc::integration {
 namespace {
 
-constexpr int count = 20;
-constexpr int most_depth = 24;
+constexpr std::size_t count = 20;
+constexpr int most_depth = 32;
+constexpr std::size_t most_pieces = 128;
 
 /// sum c_k T_k(t), by Clenshaw's recurrence.
 double sum_of(const std::vector<double>& c, double t) {
@@ -33,43 +34,70 @@ std::vector<double> differentiated(const std::vector<double>& c) {
   return d;
 }
 
-}  // namespace
+struct Samples {
+  std::vector<double> values;
+  double noise = 0;
+};
 
-PiecewiseChebyshev::PiecewiseChebyshev(const std::function<Sample(double)>& f, double low,
-                                       double high, double tolerance) {
-  build(f, low, high, tolerance, 0);
+/// At the roots of T_20.
+Samples sampled(const std::function<Sample(double)>& f, double low, double high) {
+  const double middle = 0.5 * (low + high), half = 0.5 * (high - low);
+  Samples samples;
+  for (std::size_t j = 0; j < count; ++j) {
+    const double t = std::cos(std::numbers::pi * (static_cast<double>(j) + 0.5) / count);
+    const auto [value, error] = f(middle + half * t);
+    samples.values.push_back(value);
+    samples.noise = std::max(samples.noise, error);
+  }
+  return samples;
 }
 
-void PiecewiseChebyshev::build(const std::function<Sample(double)>& f, double low, double high,
-                               double tolerance, int depth) {
-  const double middle = 0.5 * (low + high), half = 0.5 * (high - low);
-  std::vector<double> values(count), c(count);
-  double error = 0, size = 0;
-  for (int j = 0; j < count; ++j) {
-    const auto [value, bound] = f(middle + half * std::cos(std::numbers::pi * (j + 0.5) / count));
-    values[static_cast<std::size_t>(j)] = value;
-    error = std::max(error, bound);
-    size = std::max(size, std::fabs(value));
-  }
-  for (int k = 0; k < count; ++k) {
-    double sum = 0;
-    for (int j = 0; j < count; ++j) {
-      sum +=
-          values[static_cast<std::size_t>(j)] * std::cos(std::numbers::pi * k * (j + 0.5) / count);
+std::vector<double> coefficients_of(const std::vector<double>& values) {
+  std::vector<double> c(count, 0.0);
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t j = 0; j < count; ++j) {
+      const double turn = static_cast<double>(k) * (static_cast<double>(j) + 0.5) / count;
+      c[k] += (k == 0 ? 1.0 : 2.0) / count * values[j] * std::cos(std::numbers::pi * turn);
     }
-    c[static_cast<std::size_t>(k)] = (k == 0 ? 1.0 : 2.0) / count * sum;
   }
-  double tail = 0;
-  for (int k = count - 3; k < count; ++k) tail += std::fabs(c[static_cast<std::size_t>(k)]);
+  return c;
+}
+
+}  // namespace
+
+double PiecewiseChebyshev::Piece::value(double at) const {
+  return sum_of(coefficients, (2 * at - low - high) / (high - low));
+}
+
+PiecewiseChebyshev::PiecewiseChebyshev(const std::function<Sample(double)>& f, double low,
+                                       double high, double tolerance,
+                                       const std::vector<double>& checks) {
+  build({f, tolerance, checks}, low, high, 0);
+}
+
+void PiecewiseChebyshev::build(const Task& task, double low, double high, int depth) {
+  const auto [values, noise] = sampled(task.f, low, high);
+  Piece made{low, high, 0, coefficients_of(values)};
+  double tail = 0, off = 0, size = 0;
+  for (std::size_t k = count - 3; k < count; ++k) tail += std::fabs(made.coefficients[k]);
+  for (const double value : values) size = std::max(size, std::fabs(value));
   // Below the noise of the samples halving does not help.
-  if (tail > std::max(tolerance, 4 * error) && depth < most_depth) {
-    build(f, low, middle, tolerance, depth + 1);
-    build(f, middle, high, tolerance, depth + 1);
+  const double enough = std::max(task.tolerance, 4 * noise);
+  for (const double at : task.checks) {
+    if (tail > enough || off > enough || at < low || at > high) continue;
+    off = std::max(off, std::fabs(made.value(at) - task.f(at).value));
+  }
+  const bool can_halve = depth < most_depth && pieces_.size() < most_pieces;
+  if ((tail > enough || off > enough) && can_halve) {
+    const double middle = 0.5 * (low + high);
+    build(task, low, middle, depth + 1);
+    build(task, middle, high, depth + 1);
     return;
   }
-  const double rounding = 8 * std::numeric_limits<double>::epsilon() * size;
-  // Lebesgue's constant of 20 points is below 3.
-  pieces_.push_back({low, high, 2 * tail + 3 * error + rounding, std::move(c)});
+  // Lebesgue's constant of 20 points is below 3. Checks are an octave apart, which may miss the
+  // worst by some.
+  made.error = 2 * tail + 4 * off + 3 * noise + 8 * std::numeric_limits<double>::epsilon() * size;
+  pieces_.push_back(std::move(made));
 }
 
 const PiecewiseChebyshev::Piece& PiecewiseChebyshev::piece(double at) const {
@@ -79,8 +107,7 @@ const PiecewiseChebyshev::Piece& PiecewiseChebyshev::piece(double at) const {
 }
 
 double PiecewiseChebyshev::value(double at) const {
-  const Piece& p = piece(at);
-  return sum_of(p.coefficients, (2 * at - p.low - p.high) / (p.high - p.low));
+  return piece(at).value(at);
 }
 
 double PiecewiseChebyshev::error(double at) const {

@@ -12,9 +12,10 @@ struct Sample {
 
 class PiecewiseChebyshev {
  public:
-  /// Halves [low, high] until the last coefficients are below `tolerance`, or as small as they get.
+  /// Halves [low, high] until the last coefficients are below `tolerance`, or as small as they get,
+  /// and f is met at the places of `checks`: what happens between two nodes shows there alone.
   PiecewiseChebyshev(const std::function<Sample(double)>& f, double low, double high,
-                     double tolerance);
+                     double tolerance, const std::vector<double>& checks = {});
 
   struct Value {
     double value = 0, slope = 0, curvature = 0, error = 0;
@@ -28,9 +29,14 @@ class PiecewiseChebyshev {
   struct Piece {
     double low, high, error;
     std::vector<double> coefficients;
+    double value(double at) const;
   };
-  void build(const std::function<Sample(double)>& f, double low, double high, double tolerance,
-             int depth);
+  struct Task {
+    const std::function<Sample(double)>& f;
+    double tolerance;
+    const std::vector<double>& checks;
+  };
+  void build(const Task& task, double low, double high, int depth);
   const Piece& piece(double at) const;
 
   std::vector<Piece> pieces_;

@@ -62,7 +62,7 @@ std::optional<ExactIntegral<P>> settled(const Profile& profile, Moment moment,
   }
 }
 
-/// f^power at the mean; at a break, half of a vanishing variance lies on either side.
+/// As point_moment.
 template <class P>
 Number<P> exact_point(const Profile& profile, Moment moment, const ExactInput<P>& input) {
   const ExactPhi<P> f(profile.activation, is_of_slope(moment));
@@ -71,7 +71,9 @@ Number<P> exact_point(const Profile& profile, Moment moment, const ExactInput<P>
     const Number<P> close = pow(Number<P>(10), -P::digits - 16);
     if (abs(at - input.mean) > close) continue;
     const Number<P> below = f(at - close), above = f(at + close);
-    return (pow(below, power) + pow(above, power)) / 2;
+    const Number<P> c = is_pair(moment) ? input.correlation : Number<P>(1);
+    const Number<P> same = asin(c) / boost::math::constants::pi<Number<P>>() + Number<P>(0.5);
+    return same * (pow(below, power) + pow(above, power)) / 2 + (1 - same) * below * above;
   }
   return pow(f(input.mean), power);
 }

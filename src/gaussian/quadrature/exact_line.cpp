@@ -129,7 +129,7 @@ ExactIntegral<P> settle(const Integrand<P>& f, const Number<P>& low, const Numbe
 /// On both sides of every feature, within the reach of the density there.
 std::vector<double> feature_places(const Profile& profile, const Line& line) {
   std::vector<double> places;
-  const auto [offset, slope] = line.tracks[0];
+  const auto [offset, slope, parts] = line.tracks[0];
   for (const Feature& feature : profile.features) {
     const double z = (feature.at - offset) / slope;
     const double away = std::min(feature.width / slope / 3, 0.25 / (1 + std::fabs(z)));

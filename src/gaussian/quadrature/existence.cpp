@@ -87,7 +87,7 @@ std::optional<Obstacle> pole_obstacle(const Profile& profile, Moment moment,
 std::optional<Obstacle> jump_obstacle(const Profile& profile, Moment moment,
                                       const GaussianInput& input) {
   const bool is_point = input.variance == 0;
-  const bool is_same = !is_pair(moment) || std::fabs(*input.correlation) == 1 || is_point;
+  const bool is_same = !is_pair(moment) || *input.correlation == 1;
   if (!is_of_slope(moment) || power_of(moment) == 1 || !is_same) return std::nullopt;
   for (const Break& at : profile.activation.breaks()) {
     if (!at.jump || (is_point && at.at != input.mean)) continue;

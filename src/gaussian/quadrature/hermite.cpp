@@ -1,6 +1,7 @@
 #include "gaussian/quadrature/hermite.hpp"
 
 #include <cmath>
+#include <numbers>
 
 #include "activation/vector_math.hpp"
 #include "gaussian/quadrature/adaptive.hpp"
@@ -150,11 +151,25 @@ std::optional<HermiteSeries> HermiteSeries::make(const Profile& profile, bool sl
   return series;
 }
 
-HermiteSeries HermiteSeries::constant(const Estimate& value) {
+/// E f f = (l + r)^2/4 + (l - r)^2/(2 pi) asin(c), asin(c) = sum (2k)!/(4^k k!^2 (2k+1)) c^(2k+1).
+HermiteSeries HermiteSeries::step(const std::array<double, 2>& sides, std::size_t terms) {
+  const auto [left, right] = sides;
+  const double mean = 0.5 * (left + right), difference = left - right;
   HermiteSeries series;
-  series.squares_ = {value.value};
-  series.errors_ = {value.error};
-  series.second_ = value.value;
+  series.second_ = 0.5 * (left * left + right * right);
+  series.squares_ = {mean * mean};
+  double term = difference * difference / (2 * std::numbers::pi), sum = mean * mean;
+  for (std::size_t k = 1; difference != 0 && series.squares_.size() + 2 <= terms; ++k) {
+    const auto n = static_cast<double>(k);
+    series.squares_.push_back(term / (2 * n - 1));
+    series.squares_.push_back(0);
+    sum += series.squares_[2 * k - 1];
+    term *= (2 * n - 1) / (2 * n);
+  }
+  for (std::size_t n = 0; n < series.squares_.size(); ++n) {
+    series.errors_.push_back((4 + static_cast<double>(n)) * epsilon * series.squares_[n]);
+  }
+  if (difference != 0) series.rest_ = std::max(0.0, series.second_ - sum);
   return series;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -16,8 +17,8 @@ class HermiteSeries {
   static std::optional<HermiteSeries> make(const Profile& profile, bool slope, double mean,
                                            double variance, std::size_t terms);
 
-  /// One term.
-  static HermiteSeries constant(const Estimate& value);
+  /// A step at 0 between two values.
+  static HermiteSeries step(const std::array<double, 2>& sides, std::size_t terms);
 
   Estimate operator()(double correlation) const;
   double derivative(double correlation) const;

@@ -114,7 +114,7 @@ std::vector<Anchor> anchors(const Line& line, const Profile& profile, double low
   add(high, infinite, false);
   if (low < 0 && high > 0) add(0, infinite, false);
   for (std::size_t k = 0; k < line.count; ++k) {
-    const auto [offset, slope] = line.tracks[k];
+    const auto [offset, slope, parts] = line.tracks[k];
     if (slope == 0) continue;
     for (const Feature& feature : profile.features) {
       const double z = (feature.at - offset) / slope, width = feature.width / std::fabs(slope);

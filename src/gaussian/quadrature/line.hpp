@@ -12,6 +12,7 @@ namespace scalecalc::integration {
 /// x = offset + slope z.
 struct Track {
   double offset = 0, slope = 1;
+  double parts = 0;  ///< the size of what the offset was added from: its rounding goes by that
 };
 
 /// One activation's input along the line, or two.

@@ -48,13 +48,17 @@ void LineProduct::evaluate_some(const Panel* panels, std::size_t count,
     activation_.evaluate(x[track], y[track], slope_ ? dy[track] : nullptr, count * Rule::padded);
   }
   const auto& f = slope_ ? dy : y;
+  // Of the parts of x: it is rounded like them where they cancel.
+  const auto parts = [&](std::size_t track, const double* at) {
+    return lanes::abs(lanes::load(at)) + line_.tracks[track].parts;
+  };
   for (std::size_t k = 0, at = 0; k < count; ++k) {
     PanelSums sums;
     for (std::size_t j = 0; j < Rule::padded; j += lanes::lanes, at += lanes::lanes) {
       const Real g = lanes::load(root + at);
       const Real p = lanes::load(f[0] + at) * g, q = lanes::load(f[1] + at) * g;
-      const Real dp = lanes::abs(lanes::load(x[0] + at) * (lanes::load(f[0] + at + 1) * g - p));
-      const Real dq = lanes::abs(lanes::load(x[1] + at) * (lanes::load(f[1] + at + 1) * g - q));
+      const Real dp = parts(0, x[0] + at) * lanes::abs(lanes::load(f[0] + at + 1) * g - p);
+      const Real dq = parts(1, x[1] + at) * lanes::abs(lanes::load(f[1] + at + 1) * g - q);
       sums.add(p * q, dp * lanes::abs(q) + dq * lanes::abs(p), j);
     }
     results[k][0] = sums.integral(panels[k], line_.tracks[0].slope);

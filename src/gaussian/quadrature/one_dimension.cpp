@@ -1,6 +1,8 @@
 #include "gaussian/quadrature/one_dimension.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "gaussian/quadrature/digits.hpp"
 #include "gaussian/quadrature/existence.hpp"
@@ -28,33 +30,27 @@ Estimate estimate(const Integral& integral, double factor) {
   return {value, integral.error + rounding + lost, Method::quadrature};
 }
 
-/// phi or phi' from the left and from the right of x.
-std::array<double, 2> sides(const Activation& activation, double x, bool slope) {
-  std::array<double, 2> result;
-  for (std::size_t k = 0; k < 2; ++k) {
-    const double beside = std::nextafter(x, k == 0 ? -infinite : infinite);
-    result[k] = slope ? activation.slope(beside) : activation.value(beside);
-  }
-  return result;
-}
-
-/// Where phi breaks at the mean, half of a vanishing variance lies on either side.
-double limit_of_product(const Activation& activation, double mean, bool slope, int power) {
-  for (const Break& at : activation.breaks()) {
-    if (at.at != mean) continue;
-    const auto [left, right] = sides(activation, mean, slope);
-    return 0.5 * (std::pow(left, power) + std::pow(right, power));
-  }
-  return std::pow(slope ? activation.slope(mean) : activation.value(mean), power);
-}
-
 }  // namespace
 
-Estimate point_moment(const Activation& activation, Moment moment, double mean) {
+std::array<double, 2> sides(const Activation& activation, double x, bool slope) {
+  const auto f = [&](double at) { return slope ? activation.slope(at) : activation.value(at); };
+  for (const Break& at : activation.breaks()) {
+    if (at.at == x) return {f(std::nextafter(x, -infinite)), f(std::nextafter(x, infinite))};
+  }
+  return {f(x), f(x)};
+}
+
+Estimate point_moment(const Activation& activation, Moment moment, const GaussianInput& input) {
   const int power = power_of(moment);
-  const double value = limit_of_product(activation, mean, is_of_slope(moment), power);
+  const auto [left, right] = sides(activation, input.mean, is_of_slope(moment));
+  // u and v are on the same side of a break with probability 1/2 + asin(c)/pi.
+  const double c = is_pair(moment) ? *input.correlation : 1.0;
+  const double same = 0.5 + std::asin(c) / std::numbers::pi;
+  double value = same * 0.5 * (std::pow(left, power) + std::pow(right, power));
+  if (same < 1) value += (1 - same) * left * right;
   if (!std::isfinite(value)) too_large(profile_of(activation), moment);
-  return {value, 4 * power * epsilon * std::fabs(value), Method::quadrature};
+  const double size = std::pow(std::max(std::fabs(left), std::fabs(right)), power);
+  return {value, 4 * power * epsilon * size, Method::quadrature};
 }
 
 std::optional<std::array<Estimate, MomentIntegrand::channels>> moments_in_double(
@@ -91,7 +87,7 @@ Moments1D quadrature_1d(const Activation& activation, const GaussianInput& input
   }
   if (input.variance > 0) in_double = moments_in_double(profile, input);
   const auto one = [&](std::size_t channel) {
-    if (input.variance == 0) return point_moment(activation, moments_1d[channel], input.mean);
+    if (input.variance == 0) return point_moment(activation, moments_1d[channel], input);
     return in_double ? (*in_double)[channel] : exact_estimate(profile, moments_1d[channel], input);
   };
   Moments1D result{one(0), one(1), one(2), one(4), {}};

@@ -9,7 +9,10 @@ namespace scalecalc::integration {
 std::optional<std::array<Estimate, MomentIntegrand::channels>> moments_in_double(
     const Profile& profile, const GaussianInput& input);
 
-/// The point mass: variance 0, or a pair with it.
-Estimate point_moment(const Activation& activation, Moment moment, double mean);
+/// phi or phi' on the left and on the right of x; the same twice where there is no break.
+std::array<double, 2> sides(const Activation& activation, double x, bool slope);
+
+/// The limit of a vanishing variance, of a pair too.
+Estimate point_moment(const Activation& activation, Moment moment, const GaussianInput& input);
 
 }  // namespace scalecalc::integration

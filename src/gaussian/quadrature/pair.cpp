@@ -1,6 +1,7 @@
 #include "gaussian/quadrature/pair.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "gaussian/quadrature/hermite.hpp"
 #include "gaussian/quadrature/line_product.hpp"
@@ -15,7 +16,12 @@ class AcrossLines {
  public:
   static constexpr std::size_t channels = 1;
   AcrossLines(const Profile& profile, bool slope, const PairFrame& frame, const PlaneMap& map)
-      : profile_(profile), slope_(slope), frame_(frame), map_(map) {}
+      : profile_(profile), slope_(slope), frame_(frame), map_(map) {
+    for (const Break& at : profile.activation.breaks()) {
+      const double jump = f(std::nextafter(at.at, infinite)) - f(std::nextafter(at.at, -infinite));
+      if (jump != 0 && std::isfinite(jump)) jumps_.push_back({at.at, jump});
+    }
+  }
   const Line& line() const { return coordinate_; }
   bool is_finite() const { return finite_; }
 
@@ -53,8 +59,28 @@ class AcrossLines {
     LineProduct product(profile_.activation, slope_, line);
     Integral sum = integrate(product, panels_, limits)[0];
     finite_ = finite_ && product.is_finite();
-    sum.moved += sum.absolute * y * y;
+    sum.moved += sum.absolute * y * y + moved_breaks(line, low, window.high);
     return scaled(sum, is_even ? 2 * density : density);
+  }
+
+  /// What a rounding of x does at the breaks on the line: f of one track jumps, times f of the
+  /// other.
+  double moved_breaks(const Line& line, double low, double high) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const auto [offset, slope, parts] = line.tracks[k];
+      for (const auto& [at, jump] : jumps_) {
+        const double z = (at - offset) / slope;
+        if (!(z > low && z < high)) continue;
+        const double size = std::exp(-0.5 * z * z) * std::fabs(jump * f(line.at(z)[1 - k]));
+        sum += density_factor * size * (parts + std::fabs(at)) / std::fabs(slope);
+      }
+    }
+    return sum;
+  }
+
+  double f(double x) const {
+    return slope_ ? profile_.activation.slope(x) : profile_.activation.value(x);
   }
 
   static Integral scaled(const Integral& part, double factor) {
@@ -67,6 +93,7 @@ class AcrossLines {
   const PlaneMap& map_;
   Line coordinate_;
   std::vector<Panel> panels_;
+  std::vector<std::pair<double, double>> jumps_;  ///< of f: where, and by how much
   bool finite_ = true;
 };
 
@@ -86,7 +113,7 @@ std::optional<Estimate> in_the_plane(const Profile& profile, bool slope, const P
   if (!across.is_finite()) return std::nullopt;
   // Half of a plane that is even.
   const double factor = frame.is_even_across() ? 2 : 1;
-  const double rounding = epsilon * (8 * sum.absolute + sum.moved);
+  const double rounding = epsilon * (12 * sum.absolute + sum.moved);
   return Estimate{factor * static_cast<double>(sum.value), factor * (sum.error + rounding),
                   Method::quadrature};
 }
@@ -109,8 +136,8 @@ std::optional<Estimate> pair_in_double(const Profile& profile, Moment moment,
 }
 
 std::optional<Estimate> pair_at_angle(const Profile& profile, bool slope, double mean,
-                                      double variance, double angle) {
-  return in_the_plane(profile, slope, PairFrame(mean, variance, angle));
+                                      double variance, double angle, bool mirrored) {
+  return in_the_plane(profile, slope, PairFrame(mean, variance, angle, mirrored));
 }
 
 }  // namespace scalecalc::integration

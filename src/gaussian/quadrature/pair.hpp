@@ -11,8 +11,9 @@ namespace scalecalc::integration {
 std::optional<Estimate> pair_in_double(const Profile& profile, Moment moment,
                                        const GaussianInput& input);
 
-/// The same at correlation cos(angle), 0 <= angle <= pi, by integration over the plane.
+/// The same at correlation cos(angle), or -cos(angle) when mirrored, 0 <= angle <= pi/2, by
+/// integration over the plane.
 std::optional<Estimate> pair_at_angle(const Profile& profile, bool slope, double mean,
-                                      double variance, double angle);
+                                      double variance, double angle, bool mirrored);
 
 }  // namespace scalecalc::integration

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <utility>
 
 namespace scalecalc::integration {
 namespace {
@@ -16,12 +14,11 @@ double joint_width(double a, double b) {
 
 }  // namespace
 
-PairFrame::PairFrame(double mean, double variance, double angle)
-    : mean_(mean), even_across_(angle <= std::numbers::pi / 2) {
+PairFrame::PairFrame(double mean, double variance, double angle, bool mirrored)
+    : mean_(mean), even_across_(!mirrored) {
   const double std = std::sqrt(variance);
   wide_ = std * std::cos(angle / 2);
   narrow_ = std * std::sin(angle / 2);
-  if (!even_across_) std::swap(wide_, narrow_);
 }
 
 PairFrame::PairFrame(const GaussianInput& input)
@@ -34,9 +31,10 @@ PairFrame::PairFrame(const GaussianInput& input)
 Line PairFrame::line(double y) const {
   Line line;
   line.count = 2;
-  line.tracks[0] = {mean_ + narrow_ * y, wide_};
-  line.tracks[1] =
-      even_across_ ? Track{mean_ - narrow_ * y, wide_} : Track{mean_ + narrow_ * y, -wide_};
+  const double parts = std::fabs(mean_) + std::fabs(narrow_ * y);
+  line.tracks[0] = {mean_ + narrow_ * y, wide_, parts};
+  line.tracks[1] = even_across_ ? Track{mean_ - narrow_ * y, wide_, parts}
+                                : Track{mean_ + narrow_ * y, -wide_, parts};
   return line;
 }
 

@@ -11,8 +11,8 @@ namespace scalecalc::integration {
 
 class PairFrame {
  public:
-  /// correlation = cos(angle)
-  PairFrame(double mean, double variance, double angle);
+  /// correlation = cos(angle), or -cos(angle) when mirrored; angle <= pi/2
+  PairFrame(double mean, double variance, double angle, bool mirrored);
   explicit PairFrame(const GaussianInput& input);
   /// The line at one value of the narrow coordinate.
   Line line(double y) const;

@@ -25,7 +25,7 @@ Estimate quadrature(const Activation& activation, Moment moment, const GaussianI
   check_input(input, moment);
   const Profile& profile = profile_of(activation);
   check_existence(profile, moment, input);
-  if (input.variance == 0) return point_moment(activation, moment, input.mean);
+  if (input.variance == 0) return point_moment(activation, moment, input);
   if (is_pair(moment)) {
     if (*input.correlation == 1) return quadrature(activation, square_of(moment), input);
     if (const auto value = pair_in_double(profile, moment, input)) return *value;

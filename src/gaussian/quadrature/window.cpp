@@ -45,7 +45,7 @@ std::vector<double> probes(const Line& line, const Profile& profile, double step
   for (int k = -count; k <= count; ++k) result.push_back(k * step);
   std::vector<double> features;
   for (std::size_t k = 0; k < line.count; ++k) {
-    const auto [offset, slope] = line.tracks[k];
+    const auto [offset, slope, parts] = line.tracks[k];
     if (slope == 0) continue;
     for (const Feature& feature : profile.features) {
       const double z = (feature.at - offset) / slope;
