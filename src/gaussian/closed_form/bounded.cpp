@@ -15,11 +15,6 @@ constexpr long double infinity = std::numeric_limits<long double>::infinity();
 /// Roundings that a function of the C library may be off by.
 constexpr long double library = 8;
 
-/// value with a relative error of so many roundings beside the absolute one.
-Bounded rounded(long double value, long double error, long double roundings = 1) {
-  return {value, error * (1 + 4 * unit) + std::fabs(value) * roundings * unit};
-}
-
 Bounded exponential(const Bounded* x) {
   const long double value = std::exp(x->value);
   if (!(x->error < 0.5L)) return {value, infinity};
@@ -122,15 +117,6 @@ Bounded step(const Bounded* x) {
 }
 
 }  // namespace
-
-Bounded sum(const Bounded& a, const Bounded& b) {
-  return rounded(a.value + b.value, a.error + b.error);
-}
-
-Bounded product(const Bounded& a, const Bounded& b) {
-  return rounded(a.value * b.value,
-                 std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error);
-}
 
 Bounded inverse(const Bounded& x) {
   const long double value = 1 / x.value, relative = x.error / std::fabs(x.value);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -12,8 +13,18 @@ namespace scalecalc::calculus {
 /// Half of the spacing of long double at 1.
 inline constexpr long double unit = std::numeric_limits<long double>::epsilon() / 2;
 
-Bounded sum(const Bounded& a, const Bounded& b);
-Bounded product(const Bounded& a, const Bounded& b);
+/// value with a relative error of so many roundings beside the absolute one.
+inline Bounded rounded(long double value, long double error, long double roundings = 1) {
+  return {value, error * (1 + 4 * unit) + std::fabs(value) * roundings * unit};
+}
+
+inline Bounded sum(const Bounded& a, const Bounded& b) {
+  return rounded(a.value + b.value, a.error + b.error);
+}
+inline Bounded product(const Bounded& a, const Bounded& b) {
+  return rounded(a.value * b.value,
+                 std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error);
+}
 Bounded inverse(const Bounded& x);
 Bounded root(const Bounded& x);
 Bounded power(const Bounded& x, int exponent);

@@ -37,6 +37,10 @@ namespace calculus {
 /// One Impl per activation and moment, as long as the process runs.
 std::shared_ptr<const ClosedFormFunction::Impl> shared_function(const Activation& activation,
                                                                 Moment moment);
+/// A 1-D moment's formula in extended precision alone, at a positive variance: what cancels stands
+/// in the error, which may be infinite or NaN. Nothing without a formula.
+std::optional<Estimate> unrefined_value(const Activation& activation, Moment moment,
+                                        const GaussianInput& input);
 /// Why the moment is infinite, or nothing.
 std::optional<std::string> infinite_because(const Activation& activation, Moment moment);
 

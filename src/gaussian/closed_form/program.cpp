@@ -71,7 +71,9 @@ struct Program::Builder {
                                       [&](const char* name) { return expr.contains(name); });
     if (!variable) {
       step.expr = expr;
-      step.constant = number_of(symbolic::enclose(expr, {}, constant_bits));
+      step.enclosure =
+          std::make_shared<const symbolic::Interval>(symbolic::enclose(expr, {}, constant_bits));
+      step.constant = number_of(*step.enclosure);
       return place(std::move(step));
     }
     switch (expr.kind()) {
@@ -162,10 +164,9 @@ Bounded Program::run(const Step& step, const Bounded* values, const double* inpu
 }
 
 Bounded Program::evaluate(const double* inputs) const {
-  constexpr std::size_t on_stack = 128;
-  std::array<Bounded, on_stack> few;
-  std::vector<Bounded> many(steps_.size() > on_stack ? steps_.size() : 0);
-  Bounded* values = many.empty() ? few.data() : many.data();
+  thread_local std::vector<Bounded> kept;
+  if (kept.size() < steps_.size()) kept.resize(steps_.size());
+  Bounded* values = kept.data();
   for (std::size_t k = 0; k < steps_.size(); ++k) values[k] = run(steps_[k], values, inputs);
   return values[steps_.size() - 1];
 }
@@ -178,7 +179,10 @@ symbolic::Interval Program::enclose(const double* inputs, mpfr_prec_t bits) cons
   for (const Step& step : steps_) {
     const std::vector<std::uint32_t>& from = step.arguments;
     switch (step.kind) {
-      case Kind::constant: values.push_back(symbolic::enclose(step.expr, {}, bits)); break;
+      case Kind::constant:
+        values.push_back(bits <= constant_bits ? *step.enclosure
+                                               : symbolic::enclose(step.expr, {}, bits));
+        break;
       case Kind::input: values.emplace_back(exact(inputs[step.count]), bits); break;
       case Kind::root: values.push_back(math::pow(values[from[0]], Rational(1, 2))); break;
       case Kind::whole_power:

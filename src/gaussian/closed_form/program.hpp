@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "scalecalc/symbolic.hpp"
@@ -34,9 +35,10 @@ class Program {
   struct Step {
     Kind kind = Kind::constant;
     std::vector<std::uint32_t> arguments;
-    Expr expr;         ///< of a constant
-    Bounded constant;  ///< its value
-    int count = 0;     ///< an integer exponent, or the index of an input
+    Expr expr;                                            ///< of a constant
+    Bounded constant;                                     ///< its value
+    std::shared_ptr<const symbolic::Interval> enclosure;  ///< of it, to constant_bits
+    int count = 0;  ///< an integer exponent, or the index of an input
     const symbolic::Function* function = nullptr;
     Bounded (*bounded)(const Bounded*) = nullptr;
   };

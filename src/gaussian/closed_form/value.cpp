@@ -81,18 +81,34 @@ std::optional<Bounded> bounded_value(const Impl& impl, const GaussianInput& inpu
   return accurate(*entry.program, inputs);
 }
 
-/// Rounded to double, which adds half a unit in the last place.
+/// To double, which adds half a unit in the last place.
+Estimate to_double(const Bounded& value) {
+  const auto nearest = static_cast<double>(value.value);
+  const long double error =
+      std::isinf(nearest) ? 0 : value.error + std::fabs(value.value - nearest);
+  return {nearest, static_cast<double>(error * (1 + 0x1p-40L)), Method::closed_form};
+}
+
 std::optional<Estimate> estimate(const Impl& impl, const GaussianInput& input) {
   check(impl.moment, input);
   const std::optional<Bounded> value = bounded_value(impl, input);
   if (!value) return std::nullopt;
-  const auto nearest = static_cast<double>(value->value);
-  const long double error =
-      std::isinf(nearest) ? 0 : value->error + std::fabs(value->value - nearest);
-  return Estimate{nearest, static_cast<double>(error * (1 + 0x1p-40L)), Method::closed_form};
+  return to_double(*value);
 }
 
 }  // namespace
+
+std::optional<Estimate> unrefined_value(const Activation& activation, Moment moment,
+                                        const GaussianInput& input) {
+  if (infinite_because(activation, moment)) return std::nullopt;
+  const auto impl = shared_function(activation, moment);
+  const InputMean mean = input.mean == 0 ? InputMean::zero : InputMean::symbol;
+  const Impl::Entry& entry = impl->entry(mean, Correlation::symbol);
+  if (!entry.program) return std::nullopt;
+  const double inputs[] = {input.variance, input.mean, 0};
+  return to_double(entry.program->evaluate(inputs));
+}
+
 }  // namespace calculus
 
 ClosedFormFunction::ClosedFormFunction(const Activation& activation, Moment moment)

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "gaussian/closed_form/function.hpp"
+#include "scaling/gains/root.hpp"
+
 namespace scalecalc::gains_room {
 namespace {
 
@@ -14,12 +17,13 @@ Expr x() {
   return Expr::symbol("x", Assumption::real);
 }
 
-/// The moment, or infinity where the integral diverges.
-double or_infinite(const Activation& activation, Moment moment, double q) {
+/// Infinity where the integral diverges, at a positive variance.
+template <class Value>
+double or_infinite(Value value, double variance) {
   try {
-    return expectation(activation, moment, {0, q, {}}).value;
+    return value();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::input || q == 0) throw;
+    if (error.kind() != ErrorKind::input || variance == 0) throw;
     return infinity;
   }
 }
@@ -30,6 +34,34 @@ Estimate expectation(const Activation& activation, Moment moment, const Gaussian
   const auto value = closed_form_value(activation, moment, input);
   if (value && !std::isnan(value->value)) return *value;
   return quadrature(activation, moment, input);
+}
+
+double quick_expectation(const Activation& activation, Moment moment, const GaussianInput& input) {
+  constexpr double good = 1e-13;
+  if (input.variance == 0) return expectation(activation, moment, input).value;
+  const auto value = calculus::unrefined_value(activation, moment, input);
+  if (!value) return quadrature(activation, moment, input).value;
+  // What overflows is for the formula, too: it says infinite at once.
+  if (!std::isfinite(value->value)) return expectation(activation, moment, input).value;
+  if (value->error <= good * std::fabs(value->value)) return value->value;
+  return quadrature(activation, moment, input).value;
+}
+
+GaussianInput scaled(const GaussianInput& input, double log_square) {
+  return {input.mean * std::exp(log_square / 2), input.variance * std::exp(log_square), {}};
+}
+
+std::vector<double> scanned_second(const Activation& activation, const GaussianInput& input) {
+  std::vector<double> values;
+  // E phi(s u)^2 falls no faster than 1/s, so that past the range of double it stays out of reach.
+  bool beyond = false;
+  for (const double t : scan()) {
+    const GaussianInput at = scaled(input, t);
+    const auto value = [&] { return quick_expectation(activation, Moment::second, at); };
+    values.push_back(beyond ? infinity : or_infinite(value, at.variance));
+    beyond = beyond || std::isinf(values.back());
+  }
+  return values;
 }
 
 Rational decimal(double value) {
@@ -74,7 +106,12 @@ SecondMap::SecondMap(const Activation& activation)
     : activation_(activation), times_x_(times(activation, x())) {}
 
 double SecondMap::second(double q) const {
-  return or_infinite(activation_, Moment::second, q);
+  return or_infinite([&] { return expectation(activation_, Moment::second, {0, q, {}}).value; }, q);
+}
+
+const std::vector<double>& SecondMap::scanned() const {
+  if (scanned_.empty()) scanned_ = scanned_second(activation_, {});
+  return scanned_;
 }
 
 Estimate SecondMap::log_slope(double q) const {
@@ -89,7 +126,11 @@ Estimate SecondMap::log_slope(double q) const {
 
 double SecondMap::slope_second(double q) const {
   if (activation_.has_jump()) return infinity;
-  return or_infinite(activation_, Moment::slope_second, q);
+  return or_infinite(
+      [&] {
+        return expectation(activation_, Moment::slope_second, {0, q, {}}).value;
+      },
+      q);
 }
 
 }  // namespace scalecalc::gains_room

@@ -9,6 +9,16 @@ namespace scalecalc::gains_room {
 /// Closed form where there is one, else quadrature. Infinite past the range of double.
 Estimate expectation(const Activation& activation, Moment moment, const GaussianInput& input);
 
+/// The same to 1e-13 of the value, without the digits that a cancelling formula costs: for looking
+/// where a root lies.
+double quick_expectation(const Activation& activation, Moment moment, const GaussianInput& input);
+
+/// s u, from ln s^2.
+GaussianInput scaled(const GaussianInput& input, double log_square);
+/// E phi(s u)^2 by quick_expectation for every ln s^2 of scan(); infinite from where it does not
+/// exist or passes the range of double.
+std::vector<double> scanned_second(const Activation& activation, const GaussianInput& input);
+
 /// The shortest decimal that reads back as the same double.
 Rational decimal(double value);
 
@@ -33,6 +43,8 @@ class SecondMap {
   explicit SecondMap(const Activation& activation);
   /// E phi^2; infinite where it does not exist or passes the range of double.
   double second(double q) const;
+  /// scanned_second at N(0, 1), found once.
+  const std::vector<double>& scanned() const;
   /// d ln E phi^2 / d ln q = (E[(u^2/q) phi^2]/E[phi^2] - 1)/2, right at kinks and jumps too: the
   /// derivative is taken of the density.
   Estimate log_slope(double q) const;
@@ -42,6 +54,7 @@ class SecondMap {
 
  private:
   Activation activation_, times_x_;
+  mutable std::vector<double> scanned_;
 };
 
 }  // namespace scalecalc::gains_room

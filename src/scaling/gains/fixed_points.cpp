@@ -4,8 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scalecalc/gains.hpp"
-#include "scaling/gains/expectation.hpp"
+#include "scaling/gains/fixed_points.hpp"
 #include "scaling/gains/root.hpp"
 
 namespace scalecalc {
@@ -37,14 +36,14 @@ void check(double weight_variance, double bias_variance) {
 /// q -> sw2 E phi(z sqrt(q))^2 + sb2, in logarithms, and the map of correlations at a fixed q.
 class FixedPoints {
  public:
-  FixedPoints(const Activation& activation, double weight_variance, double bias_variance)
-      : map_(activation), sw2_(weight_variance), sb2_(bias_variance) {}
+  FixedPoints(const SecondMap& map, double weight_variance, double bias_variance)
+      : map_(map), sw2_(weight_variance), sb2_(bias_variance) {}
 
   std::vector<FixedPoint> run() {
-    const std::vector<double> points = scan();
-    if (is_identity(points)) return {every_q()};
+    const std::vector<double> points = scan(), excesses = scanned_excess(points);
+    if (is_zero(excesses)) return {every_q()};
     if (sb2_ == 0 && map_.second(0) == 0) found_.push_back(describe({0, 0}));
-    for (const Bracket& bracket : sign_changes([this](double t) { return excess(t); }, points)) {
+    for (const Bracket& bracket : sign_changes(excesses, points)) {
       const Root root = newton_root([this](double t) { return with_slope(t); }, bracket);
       found_.push_back(describe({std::exp(root.value), std::exp(root.value) * root.residual}));
     }
@@ -62,9 +61,16 @@ class FixedPoints {
     return {excess(t), log_slope(std::exp(t)) - 1};
   }
 
-  bool is_identity(const std::vector<double>& points) const {
-    return std::all_of(points.begin(), points.end(),
-                       [this](double t) { return std::fabs(excess(t)) < equal_enough; });
+  std::vector<double> scanned_excess(const std::vector<double>& points) const {
+    std::vector<double> values;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      values.push_back(std::log(sw2_ * map_.scanned()[k] + sb2_) - points[k]);
+    }
+    return values;
+  }
+  static bool is_zero(const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(),
+                       [](double value) { return std::fabs(value) < equal_enough; });
   }
   FixedPoint every_q() const {
     FixedPoint point = describe({1, excess(0)});
@@ -155,17 +161,22 @@ class FixedPoints {
                              gain * gain));
   }
 
-  SecondMap map_;
+  const SecondMap& map_;
   double sw2_, sb2_;
   std::vector<FixedPoint> found_;
 };
 
 }  // namespace
 
+std::vector<FixedPoint> gains_room::fixed_points(const SecondMap& map, double weight_variance,
+                                                 double bias_variance) {
+  return FixedPoints(map, weight_variance, bias_variance).run();
+}
+
 std::vector<FixedPoint> solve_fixed_points(const Activation& activation, double weight_variance,
                                            double bias_variance) {
   check(weight_variance, bias_variance);
-  return FixedPoints(activation, weight_variance, bias_variance).run();
+  return gains_room::fixed_points(SecondMap(activation), weight_variance, bias_variance);
 }
 
 }  // namespace scalecalc

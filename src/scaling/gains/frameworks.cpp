@@ -4,8 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scalecalc/gains.hpp"
-#include "scaling/gains/expectation.hpp"
+#include "scaling/gains/fixed_points.hpp"
 
 namespace scalecalc {
 namespace {
@@ -45,9 +44,9 @@ constexpr Row rows[] = {
 };
 
 /// Where a deep plain stack with this gain and no bias ends.
-void settle(const Activation& activation, FrameworkGain& gain, std::string& fate) {
+void settle(const SecondMap& map, FrameworkGain& gain, std::string& fate) {
   try {
-    const FixedPoint point = solve_fixed_points(activation, gain.value * gain.value, 0).front();
+    const FixedPoint point = fixed_points(map, gain.value * gain.value, 0).front();
     gain.settles_second = point.activation_second;
     gain.chi = point.chi;
     if (!point.reached) {
@@ -76,8 +75,8 @@ std::vector<FrameworkGain> framework_gains(const std::string& activation_name) {
   const std::vector<std::string> names = activation_names();
   if (std::find(names.begin(), names.end(), activation_name) == names.end()) return {};
   const std::string name = activation(activation_name).name;
-  const Activation phi = Activation::named(name);
-  const auto derived = gains(phi, {}).second;
+  const SecondMap map(Activation::named(name));
+  const double second = map.second(1);
   std::vector<FrameworkGain> list;
   for (const Row& row : rows) {
     if (row.activation[0] != '\0' && row.activation != name) continue;
@@ -86,9 +85,9 @@ std::vector<FrameworkGain> framework_gains(const std::string& activation_name) {
     gain.function = row.function;
     gain.formula = row.formula;
     gain.value = evaluate(parse(row.formula));
-    gain.derived = derived ? derived->value : std::numeric_limits<double>::infinity();
+    gain.derived = 1 / std::sqrt(second);
     std::string fate;
-    settle(phi, gain, fate);
+    settle(map, gain, fate);
     gain.why = std::string(row.origin) + "; " + fate;
     list.push_back(std::move(gain));
   }

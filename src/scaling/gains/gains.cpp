@@ -16,7 +16,7 @@ using namespace gains_room;
 class Solver {
  public:
   Solver(const Activation& activation, const GaussianInput& input)
-      : activation_(activation), input_{input.mean, input.variance, {}} {}
+      : map_(activation), input_{input.mean, input.variance, {}} {}
 
   Gains run() {
     second_ = expectation(activation_, Moment::second, input_);
@@ -69,7 +69,7 @@ class Solver {
 
   /// d ln E phi^2/d ln q at a fixed mean: E[((u - mean)^2/q - 1) phi^2]/(2 E phi^2).
   std::optional<Estimate> slope_at(const GaussianInput& input) const {
-    if (input.mean == 0) return SecondMap(activation_).log_slope(input.variance);
+    if (input.mean == 0) return map_.log_slope(input.variance);
     const Estimate second = expectation(activation_, Moment::second, input);
     const Expr centred = Expr::symbol("x", Assumption::real) - decimal(input.mean);
     const Estimate tilted = expectation(times(activation_, centred), Moment::second, input);
@@ -90,13 +90,10 @@ class Solver {
     }
   }
 
-  GaussianInput scaled(double log_square) const {
-    return {input_.mean * std::exp(log_square / 2), input_.variance * std::exp(log_square), {}};
-  }
   /// ln E phi(s u)^2 at ln s^2; NaN where that does not exist.
   double log_second(double log_square) const {
     try {
-      return std::log(expectation(activation_, Moment::second, scaled(log_square)).value);
+      return std::log(expectation(activation_, Moment::second, scaled(input_, log_square)).value);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
       return std::numeric_limits<double>::quiet_NaN();
@@ -105,17 +102,21 @@ class Solver {
 
   void scale() {
     if (!result_.second) return missing("gain_activation", result_.unavailable.at("gain_second"));
+    if (input_.variance == 0) return missing("gain_activation", "the input has no variance");
+    const std::vector<double> scanned = scanned_second(activation_, input_);
+    std::vector<double> logarithms;
+    for (const double value : scanned) logarithms.push_back(std::log(value));
+    const std::vector<Bracket> brackets = sign_changes(logarithms, scan());
+    if (brackets.empty()) return out_of_reach(scanned);
     const Function f = [this](double t) { return log_second(t); };
-    const std::vector<Bracket> brackets = sign_changes(f, scan());
-    if (brackets.empty()) return out_of_reach();
     const Bracket& nearest =
         *std::min_element(brackets.begin(), brackets.end(), [](const auto& a, const auto& b) {
           return std::fabs(a.low + a.high) < std::fabs(b.low + b.high);
         });
     const Root root = bracketed_root(f, nearest);
-    const auto slope = slope_at(scaled(root.value));
+    const auto slope = slope_at(scaled(input_, root.value));
     const double s = std::exp(root.value / 2);
-    const Estimate at_root = expectation(activation_, Moment::second, scaled(root.value));
+    const Estimate at_root = expectation(activation_, Moment::second, scaled(input_, root.value));
     const double off = (std::fabs(root.residual) + at_root.error + 1e-16) /
                        (2 * std::max(std::fabs(slope->value), 1e-300));
     result_.activation = Estimate{s, s * (off + 3e-16), at_root.method};
@@ -123,13 +124,12 @@ class Solver {
   }
 
   /// No scale of the input gives E phi^2 = 1: say what can be had.
-  void out_of_reach() {
+  void out_of_reach(const std::vector<double>& scanned) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (double t : scan()) {
-      const double value = log_second(t);
-      if (!std::isfinite(value)) continue;
-      low = std::min(low, std::exp(value));
-      high = std::max(high, std::exp(value));
+    for (const double value : scanned) {
+      if (!(value > 0) || std::isinf(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
     }
     missing("gain_activation",
             fmt::format("no scale of the input gives E phi^2 = 1: with its variance from 1e-12 to "
@@ -145,7 +145,8 @@ class Solver {
     result_.unavailable[name] = reason;
   }
 
-  const Activation& activation_;
+  SecondMap map_;
+  const Activation& activation_ = map_.activation();
   GaussianInput input_;
   Estimate second_;
   Gains result_;

@@ -26,17 +26,22 @@ std::vector<double> scan() {
   return grid(-12 * std::log(10.0), 8 * std::log(10.0), 161);
 }
 
-std::vector<Bracket> sign_changes(const Function& f, const std::vector<double>& points) {
+std::vector<Bracket> sign_changes(const std::vector<double>& values,
+                                  const std::vector<double>& points) {
   std::vector<Bracket> brackets;
   double before = 0, at = 0;
-  for (double point : points) {
-    const double value = f(point);
-    if (!std::isfinite(value) || std::fabs(value) < noise) continue;
-    if (before * value < 0) brackets.push_back({at, point});
-    before = value;
-    at = point;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    if (!std::isfinite(values[k]) || std::fabs(values[k]) < noise) continue;
+    if (before * values[k] < 0) brackets.push_back({at, points[k]});
+    before = values[k];
+    at = points[k];
   }
   return brackets;
+}
+std::vector<Bracket> sign_changes(const Function& f, const std::vector<double>& points) {
+  std::vector<double> values;
+  for (const double point : points) values.push_back(f(point));
+  return sign_changes(values, points);
 }
 
 Root bracketed_root(const Function& f, const Bracket& bracket) {

@@ -23,6 +23,8 @@ struct Bracket {
 };
 /// Neighbouring points between which f changes sign; those where f is not finite, or too near 0 to
 /// tell its sign from rounding, are passed over.
+std::vector<Bracket> sign_changes(const std::vector<double>& values,
+                                  const std::vector<double>& points);
 std::vector<Bracket> sign_changes(const Function& f, const std::vector<double>& points);
 
 /// The root in a bracket: TOMS 748, to the last bits of a double.
