@@ -14,11 +14,29 @@
 /// passes read the same Network.
 namespace scalecalc {
 
-enum class Placement { post, pre, res_post, sandwich, sub_ln, none };
-enum class NormKind { layernorm, rmsnorm, none };
+enum class Placement {
+  post,
+  pre,
+  res_post,
+  sandwich,
+  sub_ln,
+  resi_dual,
+  rezero,
+  skipinit,
+  fixup,
+  branchnorm,
+  none
+};
+/// layernorm, rmsnorm and scalenorm (x/|x|, an rmsnorm but for its gain) act on one token's
+/// features; batchnorm and instancenorm on one feature over all tokens, or over one sequence's.
+enum class NormKind { layernorm, rmsnorm, scalenorm, batchnorm, instancenorm, none };
 enum class Distribution { normal, uniform, truncated_normal, orthogonal };
 enum class InputKind { gaussian, tokens };
 enum class Reduction { sum, mean };
+enum class Loss { cross_entropy, mse };  ///< mse: (1/2)|y - t|^2, targets N(0, target_second)
+/// What is done to weights before they are used: divided by their largest singular value, or by
+/// the root of each output's summed squares.
+enum class WeightNorm { none, spectral, demodulated };
 
 /// "post", "res-post", ... as on the command line and in model files.
 std::string to_string(Placement);
@@ -32,15 +50,57 @@ const std::vector<std::string>& placement_names();
 /// post normalises its input and has no final norm; all others but none have a final norm.
 bool has_final_norm(Placement);
 
+/// One [[layer]] of a model of kind "layers", before it is laid out. What is empty or 0 takes the
+/// model's own value, or follows from the layers before it.
+struct LayerSpec {
+  enum class Type {
+    linear,
+    activation,
+    norm,
+    attention,
+    gated,
+    dropout,
+    conv2d,
+    residual,
+    repeat,
+    embedding,
+    pool
+  };
+  Type type = Type::linear;
+  std::string name;        ///< its path is the name, else type[index among the same type]
+  std::int64_t width = 0;  ///< features that leave linear, gated, embedding; channels of conv2d
+  std::string activation;
+  std::optional<NormKind> norm;  ///< of a norm; after a residual's sum; on an attention's mix
+  std::optional<double> eps;
+  std::optional<bool> affine, bias;
+  std::int64_t heads = 1, kv_heads = 0;
+  bool causal = false, qk_norm = false;
+  bool memory = false;        ///< attends to the network's memory
+  double dropout = 0.0;       ///< the rate; of an attention: of its weights
+  std::optional<Expr> scale;  ///< of the scores, in head_width, width, N
+  std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;
+  std::optional<Expr> gain;   ///< in N, lambda; left out: lambda in a branch, else 1
+  std::optional<double> std;  ///< of the weights (of an embedding: of its rows), gain apart
+  std::optional<Distribution> distribution;
+  WeightNorm weight_norm = WeightNorm::none;
+  Expr skip = 1, branch = 1;  ///< of a residual, in N, alpha, lambda
+  bool trainable = false;     ///< the branch scalar is a parameter
+  Expr times = 1;             ///< of a repeat, in N
+  std::int64_t vocab = 0;     ///< of an embedding
+  std::vector<LayerSpec> layers, shortcut;
+  std::string where;  ///< "file:line:column", for messages
+};
+
 /// A model as its file describes it ("Model files" in the README), before it is laid out at a
 /// depth. Scales are formulas in N (layers); an empty alpha or lambda is "auto", to be solved by
 /// the caller.
 struct ModelSpec {
-  enum class Kind { transformer, mlp };
+  enum class Kind { transformer, mlp, layers };
   Kind kind = Kind::transformer;
-  std::int64_t layers = 12;  ///< blocks, 1..1000000
-  std::int64_t width = 64;   ///< features d
-  std::int64_t heads = 4;    ///< divides width
+  std::int64_t layers = 12;   ///< blocks, 1..1000000
+  std::int64_t width = 64;    ///< features d
+  std::int64_t heads = 4;     ///< divides width
+  std::int64_t kv_heads = 0;  ///< divides heads; 0: as many
   std::int64_t ffn = 256;
   std::int64_t vocab = 64;     ///< classes of the head ("classes" of an mlp)
   std::int64_t features = 64;  ///< input features of an mlp
@@ -48,6 +108,12 @@ struct ModelSpec {
   std::int64_t batch = 1;
   bool causal = false;
   std::string activation = "gelu";
+  bool gated = false;              ///< ffn.out(phi(ffn.gate(x)) * ffn.in(x))
+  bool qk_norm = false;            ///< rmsnorm of q and of k in each head
+  bool cross_attention = false;    ///< a third sublayer that attends to `memory`
+  double dropout = 0.0;            ///< of each branch's output
+  double attention_dropout = 0.0;  ///< of the attention weights
+  bool ntk = false;                ///< weights of variance 1, outputs scaled instead
   bool bias = false;
   bool norm_affine = false;
   NormKind norm = NormKind::layernorm;
@@ -61,15 +127,17 @@ struct ModelSpec {
 
   struct Init {
     /// lecun: variance 1/fan_in; xavier: 2/(fan_in + fan_out); he: 2/fan_in; gpt2: std 0.02, and
-    /// 0.02/sqrt(2N) for o and ffn_out; bert: std 0.02; t5: lecun, but q 1/sqrt(width head_width),
-    /// for attention_scale = 1; std; weight_variance. Model files with bert and no distribution get
-    /// a normal truncated at 2 std, whose own std is 0.02 (BERT's code leaves 0.0176 of its 0.02).
+    /// 0.02/sqrt(2N) for o and ffn_out (2N: the number of branches); bert: std 0.02; t5: lecun, but
+    /// q 1/sqrt(width head_width), for attention_scale = 1; std; weight_variance. Model files with
+    /// bert and no distribution get a normal truncated at 2 std, whose own std is 0.02 (BERT's code
+    /// leaves 0.0176 of its 0.02).
     std::string scheme = "lecun";
     double std = 0.0;              ///< of scheme "std"
     double weight_variance = 1.0;  ///< of scheme "weight_variance", divided by fan-in
     double bias_variance = 0.0;    ///< needs biases
     Distribution distribution = Distribution::normal;
-    /// Gains by role (q k v o ffn_in ffn_out head; an mlp: linear head), formulas in N and lambda.
+    std::string names;  ///< how weights are called elsewhere ("hf-gpt2"); empty: by their paths
+    /// Gains by role (q k v o ffn_gate ffn_in ffn_out head; others: linear head), in N and lambda.
     /// Left out: lambda for v, o, ffn_in, ffn_out and the linear layers of an mlp's branches,
     /// else 1.
     std::map<std::string, Expr> gain;
@@ -78,23 +146,52 @@ struct ModelSpec {
   struct Input {
     InputKind kind = InputKind::gaussian;
     double second = 1.0;
-    double cross = 0.0;  ///< E[x_t x_s] of two tokens, within [0, second]
+    double cross = 0.0;      ///< E[x_t x_s] of two tokens, within [0, second]
+    double zipf = 0.0;       ///< of tokens: word k has frequency ~ k^-zipf; 0: all alike
+    double positions = 0.0;  ///< of tokens: variance of learned positions that are added
   } input;
 
+  /// What cross-attention attends to: tokens of an encoder, at these moments.
+  struct Memory {
+    std::int64_t sequence = 24;
+    double second = 1.0, cross = 0.0;
+  } memory;
+
+  Loss loss = Loss::cross_entropy;
+  double target_second = 1.0;  ///< of mse
   Reduction reduction = Reduction::sum;
+  /// BranchNorm's ramp, 0..1: the weight of the branches at this moment of training.
+  double ramp = 1.0;
+
+  /// Of kind layers, whose depth N is `layers`. The head is `classes` wide; without classes (0) the
+  /// last of the list is the head, a linear.
+  std::vector<LayerSpec> layer_list;
+  std::int64_t height = 0;  ///< of an image of `sequence` pixels; 0: it is square
 };
 
-/// The spec of a transformer or an mlp with that kind's own defaults (an mlp: placement none, no
-/// norm, which is a plain stack; with a placement the first layer maps the features to the width
-/// and each further one is a branch phi(x W)).
+/// The spec with that kind's own defaults (an mlp: placement none, no norm, which is a plain stack;
+/// with a placement the first layer maps the features to the width and each further one is a branch
+/// phi(x W); a list of layers: depth 1, no norm, no classes of its own).
 ModelSpec default_spec(ModelSpec::Kind kind);
 
 /// Reads a model file. Throws Error(input): unreadable, not UTF-8, too large (1 MiB), or a wrong
-/// key or value at "file:line:column" with the nearest key. Keys of what no rule here computes
-/// (dropout, gated, grouped heads) are taken at their neutral value and refused at any other.
+/// key or value at "file:line:column" with the nearest key.
 ModelSpec read_model(const std::string& path);
 /// The same from text; `name` stands for the file in messages.
 ModelSpec parse_model(std::string_view toml, const std::string& name);
+/// What was understood, as a complete model file that reads back to the same spec.
+std::string model_text(const ModelSpec& spec);
+
+/// Named models, built into the program from tables/presets.
+struct Preset {
+  std::string name, title, toml;
+};
+const std::vector<Preset>& presets();
+/// Throws Error(input) with the nearest name.
+const Preset& preset(std::string_view name, const std::string& where = "preset");
+/// A preset's name, or the path of a model file.
+ModelSpec find_model(const std::string& name_or_path);
+
 /// Checks every field and what they must satisfy together (heads divide width, cross <= second,
 /// ...). Throws Error(input) naming the field; `where` as the caller knows it.
 void validate(const ModelSpec& spec, const std::string& where = {});
@@ -104,14 +201,18 @@ void validate(const ModelSpec& spec, const std::string& where = {});
 /// y = x W (+ b), W of shape (fan_in, fan_out), entries with standard deviation `std`.
 struct Linear {
   std::string path;  ///< site; the parameter is path + ".weight"
-  std::string role;  ///< q k v o ffn_in ffn_out linear head
+  std::string role;  ///< q k v o ffn_gate ffn_in ffn_out linear head
   std::int64_t fan_in = 0, fan_out = 0;
   double gain = 1.0;
   double std = 0.0;  ///< gain included
   Distribution distribution = Distribution::normal;
   bool bias = false;
   double bias_std = 0.0;
-  bool in_branch = false;  ///< a weight matrix inside a residual branch
+  bool in_branch = false;   ///< a weight matrix inside a residual branch
+  double multiplier = 1.0;  ///< y = multiplier x W: 1/sqrt(fan_in) of the NTK parametrisation
+  WeightNorm weight_norm = WeightNorm::none;
+  /// The variance of an entry, multiplier included, in N, alpha, lambda, width, ffn, ...
+  std::optional<Expr> variance_formula;
 };
 struct ActivationLayer {
   std::string path;
@@ -124,14 +225,39 @@ struct Norm {
   double eps = 0.0;
   bool affine = false;
 };
-/// Softmax attention over the tokens of one sequence; `norm` acts on the mix (sub-ln).
+/// Softmax attention over the tokens of one sequence, or over the network's memory; `norm` acts on
+/// the mix (sub-ln). k and v have kv_heads * head_width columns.
 struct Attention {
   std::string path;
-  std::int64_t heads = 1, head_width = 0;
+  std::int64_t heads = 1, kv_heads = 1, head_width = 0;
   bool causal = false;
+  bool over_memory = false;  ///< cross-attention
+  bool qk_norm = false;
   double scale = 1.0;
+  double dropout = 0.0;  ///< of the attention weights
   Linear q, k, v, o;
   std::optional<Norm> norm;
+  std::optional<Expr> scale_formula;
+};
+/// y = phi(gate(x)) * in(x).
+struct Gated {
+  std::string path;
+  std::string function;
+  Linear gate, in;
+};
+/// Inverted: kept entries are divided by 1 - rate.
+struct Dropout {
+  std::string path;
+  double rate = 0.0;
+};
+/// Tokens are the positions of one image, row by row. Fan-in is kernel^2 in_channels/groups.
+struct Conv2d {
+  std::string path;
+  std::int64_t in_channels = 0, out_channels = 0, kernel = 1, stride = 1, padding = 0, groups = 1;
+  std::int64_t height = 0, width = 0;  ///< of the input
+  Linear weight;                       ///< fan_in x out_channels; its std, distribution, bias
+  std::int64_t out_height() const { return (height + 2 * padding - kernel) / stride + 1; }
+  std::int64_t out_width() const { return (width + 2 * padding - kernel) / stride + 1; }
 };
 struct Layer;
 /// x' = [norm]( skip * x + branch * body(x) ).
@@ -140,31 +266,56 @@ struct Residual {
   double skip = 1.0, branch = 1.0;
   std::vector<Layer> body;
   std::optional<Norm> norm;
+  bool trainable_branch = false;  ///< `branch` is a parameter (rezero, skipinit): path + ".scale"
+  std::vector<Layer> shortcut;    ///< applied to x on the skip; empty: identity
+  std::optional<Expr> skip_formula, branch_formula;
 };
-/// A trainable table of `vocab` rows.
+/// ResiDual: x' = Norm(x + F(x)), z' = z + F(x) through all sublayers from z = x; the result is
+/// x + Norm(z).
+struct DualStream {
+  std::string path;
+  std::vector<Residual> sublayers;
+  Norm norm;  ///< of z
+};
+/// A trainable table of `vocab` rows, and one of positions when their std is not 0.
 struct Embedding {
   std::string path;
   std::int64_t vocab = 0, width = 0;
   double std = 1.0;
+  double position_std = 0.0;  ///< parameter path + ".position"
+};
+/// The mean over the tokens of a sequence.
+struct Pool {
+  std::string path;
 };
 struct Layer {
-  std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding> op;
+  std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
+               Conv2d, DualStream, Pool>
+      op;
 };
 
-/// A laid-out network: input -> layers -> logits -> cross-entropy against uniformly random targets.
+/// A laid-out network: input -> layers -> logits -> cross-entropy against uniformly random targets,
+/// or mse.
 struct Network {
   InputKind input = InputKind::gaussian;
   std::int64_t sequence = 0, batch = 1, features = 0, classes = 0;
   double input_second = 1.0, input_cross = 0.0;
+  double zipf = 0.0;  ///< of tokens
+  std::int64_t memory_sequence = 0;
+  double memory_second = 1.0, memory_cross = 0.0;
+  Loss loss = Loss::cross_entropy;
+  double target_second = 1.0;
   Reduction reduction = Reduction::sum;
   std::vector<Layer> layers;  ///< the last is the head, a Linear
 };
 
 /// Lays the spec out at its depth: formulas evaluated at N = spec.layers. Placements: post norms
 /// its input and alpha x + F(x); pre alpha x + F(Norm(x)); res-post x + Norm(F(x))/alpha; sandwich
-/// x + Norm(F(Norm(x)))/alpha; sub-ln x + F(Norm(x)) with a norm before the output projection; none
-/// alpha x + F(x). Throws Error(input) for what validate() refuses, when alpha or lambda is still
-/// "auto", or for more than 2e9 parameters.
+/// x + Norm(F(Norm(x)))/alpha; sub-ln x + F(Norm(x)) with a norm before the output projection;
+/// resi-dual a DualStream "dual" whose norm is final_norm; rezero and skipinit x + a F(x), a
+/// trained from 0; fixup x + F(x), F ending in zeros; branchnorm norms its input and x +
+/// (ramp/alpha) F(x); none alpha x + F(x). Throws Error(input) for what validate() refuses, when
+/// alpha or lambda is still "auto", for more than 2e9 parameters or 3e6 layers laid out.
 Network build_network(const ModelSpec& spec);
 
 struct ParameterInfo {
@@ -175,7 +326,7 @@ struct ParameterInfo {
   bool in_branch = false;  ///< counted by sweeps over "branch" parameters
   bool is_matrix = true;   ///< false for biases and norm gains
 };
-/// Every parameter in the order of the forward pass.
+/// Every parameter in the order of the forward pass; of a residual: body, scale, shortcut, norm.
 std::vector<ParameterInfo> parameters(const Network& network);
 std::int64_t parameter_count(const Network& network);
 

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "scalecalc/network.hpp"
+#include "scalecalc/trace.hpp"
 
-/// Real forward and backward passes of a Network, in float or double. Weights, inputs and targets
-/// come from Philox: same seed, same bits, whatever the number of threads.
+/// Real forward and backward passes of a Network, in float or double. Weights, inputs, targets and
+/// dropout masks come from Philox: same seed, same bits, whatever the number of threads.
 namespace scalecalc {
 
 /// A matrix the caller may read during a callback. Row-major, contiguous.
@@ -26,8 +27,8 @@ struct PassOptions {
   std::string device = "cpu";  ///< auto, cpu; cuda where it is built in
 };
 
-/// One draw of weights, inputs and targets, and the passes over it. Not thread-safe; different
-/// Passes may run on different threads.
+/// One draw of weights, inputs, targets and masks, and the passes over it. Not thread-safe;
+/// different Passes may run on different threads.
 template <class Real>
 class Passes {
  public:
@@ -55,6 +56,31 @@ class Passes {
 };
 extern template class Passes<float>;
 extern template class Passes<double>;
+
+/// What passes measure at one site: for each seed the average over features, tokens and sequences.
+struct SiteSamples {
+  std::string path, kind;
+  std::int64_t width = 0, tokens = 0;
+  std::vector<double> mean, second, cross, grad_second, grad_cross;
+};
+struct ParameterSamples {
+  std::string path;
+  std::int64_t rows = 0, columns = 0;
+  std::vector<double> second, grad_second;
+};
+struct PassSamples {
+  std::vector<SiteSamples> sites;
+  std::vector<ParameterSamples> parameters;
+  std::vector<double> loss;
+};
+/// Runs a forward and a backward pass for each of `seeds` seeds, seed, seed + 1, ..., in double or
+/// float, and measures every site and parameter. Paths are those of propagate(). `progress` may
+/// stop it (Error(fault)). Throws as Passes does.
+PassSamples sample_passes(const Network& network, const PassOptions& options, int seeds,
+                          bool single_precision = false,
+                          const std::function<bool(double done)>& progress = {});
+/// Their means and standard errors as a Trace, engine "passes". The error of one seed is infinite.
+Trace trace_of(const PassSamples& samples);
 
 /// One matrix update by a rule in the symbols g (gradient) and theta (parameter), without its
 /// -eta: "g", "sign(g)", "rms(theta)*sign(g)", "norm(theta)*g/norm(g)", "orthogonal(g)",

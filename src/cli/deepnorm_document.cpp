@@ -153,7 +153,8 @@ Section pair_section(const StackAnswer& answer, const std::string& title, const 
   } else {
     add("alpha", derived.alpha, formula(derived.alpha.formula),
         answer.problem.placement == Placement::res_post ||
-                answer.problem.placement == Placement::sandwich
+                answer.problem.placement == Placement::sandwich ||
+                answer.problem.placement == Placement::branchnorm
             ? "the branch is divided by it"
             : "skip multiplier");
     add("lambda", derived.lambda, lambda_formula(derived), "gain of v, o, ffn_in, ffn_out");

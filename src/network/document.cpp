@@ -44,6 +44,13 @@ const char* type_name(toml::node_type type) {
 
 TomlTable convert(const toml::table& table, const std::string& name);
 
+std::vector<TomlElement> convert(const toml::array& array, const std::string& name) {
+  std::vector<TomlElement> elements;
+  for (const toml::node& node : array)
+    elements.push_back({position(name, node.source().begin), convert(*node.as_table(), name)});
+  return elements;
+}
+
 TomlEntry convert(const toml::key& key, const toml::node& node, const std::string& name) {
   TomlEntry entry{
       std::string(key.str()), position(name, key.source().begin), type_name(node.type()), {}};
@@ -52,6 +59,10 @@ TomlEntry convert(const toml::key& key, const toml::node& node, const std::strin
   if (const auto* boolean = node.as_boolean()) entry.value = boolean->get();
   if (const auto* text = node.as_string()) entry.value = text->get();
   if (const auto* table = node.as_table()) entry.value = convert(*table, name);
+  if (node.is_array_of_tables()) {
+    entry.type = "an array of tables";
+    entry.value = convert(*node.as_array(), name);
+  }
   return entry;
 }
 

@@ -9,15 +9,24 @@
 /// A TOML text as plain values that know where they stand.
 namespace scalecalc {
 
+struct TomlEntry;
+using TomlTable = std::vector<TomlEntry>;
+/// One table of an array of tables.
+struct TomlElement;
+
 struct TomlEntry {
   std::string key;
   std::string where;  ///< "file:line:column"
   std::string type;   ///< for messages: "an integer", "a string", "an array", ...
-  /// Empty for what no key of a model file takes (arrays, dates).
-  std::variant<std::monostate, std::int64_t, double, bool, std::string, std::vector<TomlEntry>>
+  /// Empty for what no key of a model file takes (other arrays, dates).
+  std::variant<std::monostate, std::int64_t, double, bool, std::string, TomlTable,
+               std::vector<TomlElement>>
       value;
 };
-using TomlTable = std::vector<TomlEntry>;
+struct TomlElement {
+  std::string where;
+  TomlTable entries;
+};
 
 /// The root table, in the order of the text. Throws Error(input) at the line and column.
 TomlTable parse_toml(std::string_view text, const std::string& name);

@@ -48,6 +48,13 @@ const TomlTable& table_of(const TomlEntry& entry) {
               fmt::format("write [{}], and its keys below", shown(entry.key)));
 }
 
+const std::vector<TomlElement>& tables_of(const TomlEntry& entry) {
+  if (const auto* value = std::get_if<std::vector<TomlElement>>(&entry.value)) return *value;
+  throw Error(ErrorKind::input,
+              fmt::format("{} must be a list of tables, got {}", shown(entry.key), entry.type),
+              entry.where, fmt::format("write [[{}]] before each of them", shown(entry.key)));
+}
+
 Expr formula_of(const TomlEntry& entry, const std::vector<std::string>& symbols) {
   if (const auto* value = std::get_if<std::int64_t>(&entry.value)) return Expr(*value);
   if (std::holds_alternative<double>(entry.value))
@@ -64,10 +71,6 @@ Expr formula_of(const TomlEntry& entry, const std::vector<std::string>& symbols)
     throw Error(error.kind(), error.message(), error.where(),
                 fmt::format("write a number or a formula in {}", fmt::join(symbols, ", ")));
   }
-}
-
-Error not_computed(const TomlEntry& entry, const std::string& what, const std::string& hint) {
-  return {ErrorKind::input, what + " is not computed by this version", entry.where, hint};
 }
 
 }  // namespace scalecalc

@@ -16,10 +16,9 @@ double number_of(const TomlEntry& entry);
 bool boolean_of(const TomlEntry& entry);
 const std::string& text_of(const TomlEntry& entry);
 const TomlTable& table_of(const TomlEntry& entry);
+/// Of [[key]].
+const std::vector<TomlElement>& tables_of(const TomlEntry& entry);
 /// A number, exact as written, or a formula in these symbols.
 Expr formula_of(const TomlEntry& entry, const std::vector<std::string>& symbols);
-
-/// The error for a value that is right, but not computed by this version.
-Error not_computed(const TomlEntry& entry, const std::string& what, const std::string& hint);
 
 }  // namespace scalecalc

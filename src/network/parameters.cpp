@@ -1,6 +1,6 @@
 #include <variant>
 
-#include "scalecalc/network.hpp"
+#include "network/parts.hpp"
 
 namespace scalecalc {
 namespace {
@@ -10,6 +10,7 @@ namespace {
 template <class Found>
 struct Walk {
   Found found;
+  std::int64_t positions;
 
   void operator()(const Linear& layer) const {
     ParameterInfo info;
@@ -43,9 +44,28 @@ struct Walk {
     if (layer.norm) (*this)(*layer.norm);
     (*this)(layer.o);
   }
+  void operator()(const Gated& layer) const {
+    (*this)(layer.gate);
+    (*this)(layer.in);
+  }
+  void operator()(const Dropout&) const {}
+  void operator()(const Pool&) const {}
+  void operator()(const Conv2d& layer) const { (*this)(layer.weight); }
   void operator()(const Residual& layer) const {
-    for (const Layer& inner : layer.body) std::visit(*this, inner.op);
+    all(layer.body);
+    if (layer.trainable_branch) {
+      ParameterInfo info;
+      info.role = "scale";
+      info.rows = info.columns = 1;
+      info.is_matrix = false;
+      found(layer.path, ".scale", info);
+    }
+    all(layer.shortcut);
     if (layer.norm) (*this)(*layer.norm);
+  }
+  void operator()(const DualStream& layer) const {
+    for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);
+    (*this)(layer.norm);
   }
   void operator()(const Embedding& layer) const {
     ParameterInfo info;
@@ -54,16 +74,52 @@ struct Walk {
     info.columns = layer.width;
     info.std = layer.std;
     found(layer.path, ".weight", info);
+    if (layer.position_std == 0) return;
+    info.rows = positions;
+    info.std = layer.position_std;
+    found(layer.path, ".position", info);
+  }
+  void all(const std::vector<Layer>& layers) const {
+    for (const Layer& layer : layers) std::visit(*this, layer.op);
   }
 };
 
 template <class Found>
 void walk(const Network& network, Found found) {
-  const Walk<Found> visitor{std::move(found)};
-  for (const Layer& layer : network.layers) std::visit(visitor, layer.op);
+  Walk<Found>{std::move(found), network.sequence}.all(network.layers);
 }
 
+struct CountLayers {
+  double& count;
+  template <class Op>
+  void operator()(const Op&) const {
+    count += 1;
+  }
+  void operator()(const Residual& layer) const {
+    count += 1;
+    all(layer.body);
+    all(layer.shortcut);
+  }
+  void operator()(const DualStream& layer) const {
+    count += 1;
+    for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);
+  }
+  void all(const std::vector<Layer>& layers) const {
+    for (const Layer& layer : layers) std::visit(*this, layer.op);
+  }
+};
+
 }  // namespace
+
+Extent extent_of(const std::vector<Layer>& layers, std::int64_t positions) {
+  Extent extent;
+  CountLayers{extent.layers}.all(layers);
+  const auto add = [&](const std::string&, const char*, const ParameterInfo& info) {
+    extent.parameters += static_cast<double>(info.rows) * static_cast<double>(info.columns);
+  };
+  Walk<decltype(add)>{add, positions}.all(layers);
+  return extent;
+}
 
 std::vector<ParameterInfo> parameters(const Network& network) {
   std::vector<ParameterInfo> all;

@@ -1,13 +1,10 @@
 #include "network/validate.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-
-#include "network/schemes.hpp"
-#include "scalecalc/activation.hpp"
+#include "network/weights.hpp"
 
 namespace scalecalc {
 namespace {
@@ -15,96 +12,142 @@ namespace {
 using Problem = std::optional<SpecProblem>;
 using Kind = ModelSpec::Kind;
 
-constexpr std::int64_t max_size = 1000000;
-
-Problem from_error(const std::string& field, const Error& error) {
-  return SpecProblem{{field}, error.message(), error.hint()};
-}
-
-struct Size {
-  const char* field;
-  std::int64_t value;
-  std::int64_t example;
-};
-
-Problem size_problem(const ModelSpec& spec) {
-  std::vector<Size> sizes = {{"layers", spec.layers, 12},
-                             {"width", spec.width, 64},
-                             {"sequence", spec.sequence, 24},
-                             {"batch", spec.batch, 1}};
-  if (spec.kind == Kind::transformer) {
-    sizes.push_back({"heads", spec.heads, 4});
-    sizes.push_back({"ffn", spec.ffn, 256});
-    sizes.push_back({"vocab", spec.vocab, 64});
-  } else {
-    sizes.push_back({"features", spec.features, 64});
-    sizes.push_back({"classes", spec.vocab, 10});
+bool needs_norm(Placement placement) {
+  switch (placement) {
+    case Placement::post:
+    case Placement::pre:
+    case Placement::res_post:
+    case Placement::sandwich:
+    case Placement::sub_ln:
+    case Placement::resi_dual:
+    case Placement::branchnorm: return true;
+    case Placement::rezero:
+    case Placement::skipinit:
+    case Placement::fixup:
+    case Placement::none: break;
   }
-  for (const Size& size : sizes) {
-    if (size.value < 1 || size.value > max_size)
-      return SpecProblem{
-          {size.field},
-          fmt::format("{} must be from 1 to {}, got {}", size.field, max_size, size.value),
-          fmt::format("for example {} = {}", size.field, size.example)};
+  return false;
+}
+
+/// Whether the placement has a use for alpha.
+bool has_alpha(const ModelSpec& spec) {
+  switch (spec.placement) {
+    case Placement::sub_ln:
+    case Placement::resi_dual:
+    case Placement::rezero:
+    case Placement::skipinit:
+    case Placement::fixup: return false;
+    case Placement::none: return spec.kind != Kind::mlp;
+    case Placement::post:
+    case Placement::pre:
+    case Placement::res_post:
+    case Placement::sandwich:
+    case Placement::branchnorm: break;
   }
-  return {};
+  return true;
 }
 
-/// The divisor of `width` nearest to `heads`.
-std::int64_t nearest_divisor(std::int64_t width, std::int64_t heads) {
-  std::int64_t nearest = 1;
-  const auto consider = [&](std::int64_t divisor) {
-    if (std::abs(divisor - heads) < std::abs(nearest - heads)) nearest = divisor;
-  };
-  for (std::int64_t divisor = 1; divisor * divisor <= width; ++divisor) {
-    if (width % divisor != 0) continue;
-    consider(divisor);
-    consider(width / divisor);
-  }
-  return nearest;
-}
-
-Problem heads_problem(const ModelSpec& spec) {
-  if (spec.kind != Kind::transformer || spec.width % spec.heads == 0) return {};
-  const std::int64_t below = spec.width - spec.width % spec.heads, above = below + spec.heads;
-  const std::string widths =
-      below > 0 ? fmt::format("{} or {}", below, above) : fmt::format("{}", above);
-  return SpecProblem{
-      {"heads", "width"},
-      fmt::format("[attention] heads must divide width (heads {}, width {})", spec.heads,
-                  spec.width),
-      fmt::format("use width {}, or heads {}", widths, nearest_divisor(spec.width, spec.heads))};
-}
-
-Problem placement_problem(const ModelSpec& spec) {
-  const bool residual = spec.placement != Placement::none;
-  const std::string name = to_string(spec.placement);
-  if (residual && spec.norm == NormKind::none)
-    return SpecProblem{{"norm", "placement"},
-                       "placement " + name + " needs a norm, and norm is none",
-                       "use norm = \"layernorm\" or \"rmsnorm\", or placement = \"none\""};
-  if (spec.placement == Placement::sub_ln && spec.kind == Kind::mlp)
+Problem mlp_placement_problem(const ModelSpec& spec) {
+  if (spec.kind != Kind::mlp) return {};
+  if (spec.placement == Placement::sub_ln)
     return SpecProblem{{"placement"},
                        "placement sub-ln norms before an output projection, which a layer of an "
                        "mlp has not",
                        "use post, pre, res-post, sandwich or none"};
-  const bool has_skip =
-      spec.placement != Placement::sub_ln && (residual || spec.kind == Kind::transformer);
-  if (!has_skip && spec.alpha && !spec.alpha->is_one())
+  if (spec.placement == Placement::fixup)
+    return SpecProblem{{"placement"},
+                       "placement fixup needs two matrices in a branch, and a layer of an mlp has "
+                       "one",
+                       "use rezero, skipinit, pre or none"};
+  if (spec.placement == Placement::resi_dual && spec.layers < 2)
+    return SpecProblem{{"layers", "placement"},
+                       "placement resi-dual needs a residual layer, and the first layer of an mlp "
+                       "is none",
+                       "use layers = 2"};
+  return {};
+}
+
+Problem placement_problem(const ModelSpec& spec) {
+  const std::string name = to_string(spec.placement);
+  if (spec.kind == Kind::layers) return {};
+  if (needs_norm(spec.placement) && spec.norm == NormKind::none)
+    return SpecProblem{{"norm", "placement"},
+                       "placement " + name + " needs a norm, and norm is none",
+                       "use norm = \"layernorm\" or \"rmsnorm\", or placement = \"none\""};
+  if (Problem problem = mlp_placement_problem(spec)) return problem;
+  if (!has_alpha(spec) && spec.alpha && !spec.alpha->is_one())
     return SpecProblem{{"alpha", "placement"},
                        fmt::format("alpha has nothing to multiply in {} of placement {}, got {}",
                                    spec.kind == Kind::mlp ? "an mlp" : "a transformer", name,
                                    to_string(*spec.alpha)),
                        "use alpha = 1"};
+  if (!(spec.ramp >= 0 && spec.ramp <= 1))
+    return SpecProblem{
+        {"ramp"}, fmt::format("ramp must be from 0 to 1, got {}", spec.ramp), "for example 0.5"};
+  if (spec.ramp != 1 && spec.placement != Placement::branchnorm)
+    return SpecProblem{{"ramp", "placement"},
+                       "ramp belongs to placement branchnorm, and this is " + name,
+                       "leave ramp out, or use placement = \"branchnorm\""};
   return {};
 }
 
-Problem finite_problem(const std::string& field, double value, bool may_be_zero) {
-  if (std::isfinite(value) && (may_be_zero ? value >= 0 : value > 0)) return {};
+/// What a norm divides by must not be 0 whatever the input.
+Problem norm_problem(const ModelSpec& spec) {
+  const std::int64_t narrowest =
+      spec.placement == Placement::sub_ln ? std::min(spec.width, spec.ffn) : spec.width;
+  if (spec.norm == NormKind::layernorm && spec.kind != Kind::layers && narrowest < 2)
+    return SpecProblem{{"width", "ffn", "norm"},
+                       "layernorm of a single feature is always 0",
+                       "use width = 2 or more, or norm = \"rmsnorm\""};
+  const bool over_batch = spec.norm == NormKind::batchnorm;
+  const std::int64_t samples = over_batch
+                                   ? spec.sequence * spec.batch
+                                   : (spec.norm == NormKind::instancenorm ? spec.sequence : 2);
+  if (samples < 2)
+    return SpecProblem{{"sequence", "batch", "norm"},
+                       to_string(spec.norm) + " of a single sample is always 0",
+                       over_batch ? "use a larger batch" : "use a longer sequence"};
+  return finite_problem("norm_eps", spec.norm_eps, true);
+}
+
+Problem rate_problem(const char* field, double rate) {
+  if (rate >= 0 && rate < 1) return {};
   return SpecProblem{{field},
-                     fmt::format("{} must be finite and {}, got {}", field,
-                                 may_be_zero ? "not negative" : "positive", value),
-                     fmt::format("for example {}", may_be_zero ? "0" : "1")};
+                     fmt::format("{} must be at least 0 and below 1, got {}", field, rate),
+                     fmt::format("for example {} = 0.1", field)};
+}
+
+Problem cross_problem(const std::string& section, double second, double cross) {
+  if (Problem problem = finite_problem(section + ".second", second, false)) return problem;
+  if (cross >= 0 && cross <= second) return {};
+  return SpecProblem{{section + ".cross", section + ".second"},
+                     fmt::format("cross must be from 0 to second = {}, got {}", second, cross),
+                     "cross = 0 makes tokens independent, cross = second makes them equal"};
+}
+
+Problem input_problem(const ModelSpec& spec) {
+  const ModelSpec::Input& input = spec.input;
+  if (Problem problem = cross_problem("input", input.second, input.cross)) return problem;
+  if (Problem problem = finite_problem("input.zipf", input.zipf, true)) return problem;
+  if (Problem problem = finite_problem("input.positions", input.positions, true)) return problem;
+  if (input.kind == InputKind::gaussian) {
+    for (const auto& [field, value] :
+         {std::pair{"zipf", input.zipf}, {"positions", input.positions}})
+      if (value != 0)
+        return SpecProblem{{std::string("input.") + field, "input.kind"},
+                           std::string(field) + " belongs to tokens, and the input is gaussian",
+                           "use kind = \"tokens\", or leave it out"};
+    return {};
+  }
+  if (spec.kind == Kind::mlp)
+    return SpecProblem{
+        {"input.kind"}, "an mlp reads gaussian inputs, not tokens", "use kind = \"gaussian\""};
+  if (input.cross != 0)
+    return SpecProblem{
+        {"input.cross"},
+        "cross of tokens follows from the vocabulary (second/vocab), it cannot be set",
+        "leave cross out, or use kind = \"gaussian\""};
+  return {};
 }
 
 Problem init_problem(const ModelSpec& spec) {
@@ -116,8 +159,8 @@ Problem init_problem(const ModelSpec& spec) {
     if (Problem problem = finite_problem("init.weight_variance", init.weight_variance, false))
       return problem;
   } else if (std::find(names.begin(), names.end(), init.scheme) == names.end()) {
-    return from_error("init.scheme", unknown_name("scheme", init.scheme, names, {}));
-  } else if (spec.kind == Kind::mlp && is_transformer_scheme(init.scheme)) {
+    return problem_from("init.scheme", unknown_name("scheme", init.scheme, names, {}));
+  } else if (spec.kind != Kind::transformer && is_transformer_scheme(init.scheme)) {
     return SpecProblem{{"init.scheme"},
                        "scheme " + init.scheme + " is defined by the parts of a transformer",
                        "use lecun, xavier, he or { std = 0.02 } for an mlp"};
@@ -131,97 +174,37 @@ Problem init_problem(const ModelSpec& spec) {
   return {};
 }
 
-Problem input_problem(const ModelSpec& spec) {
-  const ModelSpec::Input& input = spec.input;
-  if (Problem problem = finite_problem("input.second", input.second, false)) return problem;
-  if (!(input.cross >= 0 && input.cross <= input.second))
-    return SpecProblem{
-        {"input.cross", "input.second"},
-        fmt::format("cross must be from 0 to second = {}, got {}", input.second, input.cross),
-        "cross = 0 makes tokens independent, cross = second makes them equal"};
-  if (input.kind != InputKind::tokens) return {};
-  if (spec.kind == Kind::mlp)
-    return SpecProblem{
-        {"input.kind"}, "an mlp reads gaussian inputs, not tokens", "use kind = \"gaussian\""};
-  if (input.cross != 0)
-    return SpecProblem{
-        {"input.cross"},
-        "cross of tokens follows from the vocabulary (second/vocab), it cannot be set",
-        "leave cross out, or use kind = \"gaussian\""};
-  return {};
-}
-
-Problem formula_problem(const std::string& field, const Expr& formula, const Bindings& values,
-                        bool may_be_zero) {
-  try {
-    return finite_problem(field, formula_value(formula, values, field), may_be_zero);
-  } catch (const Error& error) {
-    return from_error(field, error);
-  }
-}
-
-Problem scale_problem(const ModelSpec& spec) {
-  Bindings depth = {{"N", static_cast<double>(spec.layers)}};
-  if (spec.alpha)
-    if (Problem problem = formula_problem("alpha", *spec.alpha, depth, false)) return problem;
-  if (spec.lambda)
-    if (Problem problem = formula_problem("lambda", *spec.lambda, depth, false)) return problem;
-  if (spec.kind == Kind::transformer) {
-    if (Problem problem = formula_problem("attention_scale", spec.attention_scale,
-                                          attention_bindings(spec), false))
-      return problem;
-  }
-  depth["lambda"] = spec.lambda ? formula_value(*spec.lambda, depth, "lambda") : 1;
-  const std::vector<std::string>& roles = gain_roles(spec.kind);
-  for (const auto& [role, gain] : spec.init.gain) {
-    if (std::find(roles.begin(), roles.end(), role) == roles.end())
-      return from_error("init.gain." + role, unknown_name("role", role, roles, {}));
-    if (Problem problem = formula_problem("init.gain." + role, gain, depth, true)) return problem;
-  }
-  return {};
-}
-
 Problem activation_problem(const ModelSpec& spec) {
   try {
-    activation(spec.activation, {});
+    check_activation(spec.activation);
     return {};
   } catch (const Error& error) {
-    return from_error("activation", error);
+    return problem_from("activation", error);
   }
+}
+
+Problem rest_problem(const ModelSpec& spec) {
+  if (Problem problem = rate_problem("dropout", spec.dropout)) return problem;
+  if (Problem problem = rate_problem("attention_dropout", spec.attention_dropout)) return problem;
+  if (Problem problem = cross_problem("memory", spec.memory.second, spec.memory.cross))
+    return problem;
+  return finite_problem("loss.target_second", spec.target_second, true);
 }
 
 }  // namespace
 
-double formula_value(const Expr& formula, const Bindings& values, const std::string& name) {
-  try {
-    return evaluate(formula, values);
-  } catch (const Error& error) {
-    throw Error(error.kind(), name + ": " + error.message(), error.where(),
-                error.hint().empty() ? "use a number or another formula" : error.hint());
-  }
-}
-
-Bindings attention_bindings(const ModelSpec& spec) {
-  const std::int64_t head_width = spec.width / spec.heads;
-  return {{"N", static_cast<double>(spec.layers)},
-          {"width", static_cast<double>(spec.width)},
-          {"head_width", static_cast<double>(head_width)}};
-}
-
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
-  if (Problem problem = size_problem(spec)) return problem;
-  if (Problem problem = heads_problem(spec)) return problem;
-  if (Problem problem = finite_problem("norm_eps", spec.norm_eps, true)) return problem;
-  if (Problem problem = activation_problem(spec)) return problem;
-  if (Problem problem = placement_problem(spec)) return problem;
-  if (Problem problem = init_problem(spec)) return problem;
-  if (Problem problem = input_problem(spec)) return problem;
-  return scale_problem(spec);
+  for (const auto find :
+       {find_size_problem, activation_problem, placement_problem, norm_problem, init_problem,
+        input_problem, rest_problem, find_scale_problem, find_layer_problem})
+    if (Problem problem = find(spec)) return problem;
+  return {};
 }
 
 void validate(const ModelSpec& spec, const std::string& where) {
   if (const std::optional<SpecProblem> problem = find_problem(spec))
-    throw Error(ErrorKind::input, problem->message, where, problem->hint);
+    throw Error(ErrorKind::input, problem->message, problem->where.empty() ? where : problem->where,
+                problem->hint);
 }
 
 }  // namespace scalecalc

@@ -13,12 +13,31 @@ namespace scalecalc {
 struct SpecProblem {
   std::vector<std::string> fields;
   std::string message, hint;
+  std::string where = {};  ///< "file:line:column" where a layer of a list knows it
 };
 std::optional<SpecProblem> find_problem(const ModelSpec& spec);
 
+/// The parts of it, each in a file of its own.
+std::optional<SpecProblem> find_size_problem(const ModelSpec& spec);
+std::optional<SpecProblem> find_scale_problem(const ModelSpec& spec);
+std::optional<SpecProblem> find_layer_problem(const ModelSpec& spec);
+
+SpecProblem problem_from(const std::string& field, const Error& error);
+/// A value that must be finite and at least 0, or above it.
+std::optional<SpecProblem> finite_problem(const std::string& field, double value, bool may_be_zero);
+
+/// Why this many heads do not fit a width, with what would.
+std::optional<SpecProblem> heads_problem(std::int64_t heads, std::int64_t kv_heads,
+                                         std::int64_t width);
+
+/// A name, or an expression in x. Throws Error(input) for neither.
+void check_activation(const std::string& text);
+
 /// A formula's value; `name` is the field in messages.
 double formula_value(const Expr& formula, const Bindings& values, const std::string& name);
-/// The symbols of attention_scale.
-Bindings attention_bindings(const ModelSpec& spec);
+/// The decimal number that a double was written as.
+Expr exact(double value);
+/// The sizes that formulas may name, with N.
+Bindings size_bindings(const ModelSpec& spec);
 
 }  // namespace scalecalc

@@ -38,6 +38,30 @@ Expr slope(const Expr& expr, const std::string& symbol) {
   return total;
 }
 
+/// Schemes whose size does not follow from one pair (alpha, lambda); notes to theory, section 7.
+Error no_equation(Placement placement) {
+  const auto because = [&](const std::string& why, const std::string& hint) {
+    return Error(
+        ErrorKind::usage,
+        "placement " + to_string(placement) + " leaves no alpha and lambda to solve: " + why,
+        "--placement", hint);
+  };
+  if (placement == Placement::resi_dual)
+    return because(
+        "each branch also reaches the output by a second stream that no norm divides, so its "
+        "gradient is about 1/(l + 1) at sublayer l whatever the pair",
+        "use alpha = 1 and lambda = 1, or the placement post or pre");
+  if (placement == Placement::fixup)
+    return because(
+        "it sets its own gains, L^(-1/(2m - 2)) for L branches of m matrices and 0 for the last, "
+        "which is what sgd asks for; sign steps (adam) ask for L^(-1/(m - 1))",
+        "set lambda = \"(2*N)^(-1/2)\" in the model for adam, or use the placement pre");
+  return because(
+      "branches start at 0, so their weights have no gradient, and the branch scalars' own step "
+      "must scale as 1/(2*N)",
+      "divide the learning rate of the scalars by 2*N, or use the placement pre");
+}
+
 Expr equal_gains(const Expr& expr) {
   return substitute(expr, {{"lambda_1", lambda_symbol()}, {"lambda_2", lambda_symbol()}});
 }
@@ -89,6 +113,16 @@ Block block_of(Placement placement) {
       block.stream_grows = true;
       block.fixed_reason = "the norms stand on the branch, so the stream carries x itself";
       break;
+    case Placement::branchnorm:
+      block.picture = "x' = Norm(x + F(x)/alpha)";
+      block.picture_latex = "x' = \\mathrm{Norm}(x + F(x)/\\alpha)";
+      block.branch = first * second / alpha;
+      block.normalised = true;
+      break;
+    case Placement::resi_dual:
+    case Placement::rezero:
+    case Placement::skipinit:
+    case Placement::fixup: throw no_equation(placement);
     case Placement::none:
       block.picture = "x' = x + F(x)";
       block.picture_latex = "x' = x + F(x)";

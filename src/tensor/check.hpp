@@ -3,19 +3,32 @@
 #include <cstdint>
 
 #include "scalecalc/network.hpp"
+#include "tensor/functions.hpp"
 
 namespace scalecalc::tensor {
 
 /// Entries held at once, roughly: all weights, and what one pass keeps for its backward.
 struct Footprint {
   double parameters = 0.0, activations = 0.0;
+  double entries() const { return parameters + activations; }
+};
+
+/// What is known of a network once it has been followed from its input to its head.
+struct Checked {
+  Footprint footprint;
+  std::int64_t output_tokens = 0;  ///< of one sequence, at the head
+  std::int64_t memory_width = 0;   ///< features of the memory; 0 when nothing attends to it
+  Functions functions;
 };
 
 /// Checks that the layers fit together and that every number in them can be used. Throws
 /// Error(input) naming the layer.
-Footprint check(const Network& network);
+Checked check(const Network& network);
 
 /// Throws Error(input) when the network would need more memory than this machine has.
 void check_memory(const Footprint& footprint, std::size_t entry_bytes);
+
+/// What all passes that run at once may take, in bytes.
+inline constexpr double kConcurrentBytes = 1.8 * 1024.0 * 1024.0 * 1024.0;
 
 }  // namespace scalecalc::tensor

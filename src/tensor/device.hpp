@@ -10,6 +10,10 @@
 /// The seam between the passes and the machine they run on. Plain pointers into the device's memory
 /// and sizes, no library types, so that a CUDA file can include it. Matrices are row-major and
 /// contiguous; activations are (tokens, features), a token being one position of one sequence.
+namespace scalecalc {
+class Activation;
+}
+
 namespace scalecalc::tensor {
 
 enum class ActivationKind { identity, relu, gelu, tanh, sigmoid, selu };
@@ -22,14 +26,48 @@ struct NormShape {
   bool centred;  ///< layer norm subtracts the mean, rms norm does not
   double eps;
 };
-/// Column h * head_width + i of q, k, v and the mix is feature i of head h. The weights are
-/// (sequences * heads * tokens, tokens); `tokens` is the length of one sequence.
+/// A norm of each feature over the rows of one group: a whole batch, or one sequence.
+struct ColumnNormShape {
+  std::int64_t groups, rows, width;
+  bool centred;
+  double eps;
+};
+/// Column h * head_width + i of q and the mix is feature i of head h; in k and v, head h reads the
+/// columns of head h / (heads / kv_heads). The weights are (sequences * heads * tokens, keys);
+/// `tokens` and `keys` are those of one sequence. A mask has no meaning where they differ.
 struct AttentionShape {
   std::int64_t sequences, tokens, heads, head_width;
   bool causal;
   double scale;
+  std::int64_t kv_heads = 0;  ///< 0: as many as heads
+  std::int64_t keys = 0;      ///< 0: as many as tokens
+  double dropout = 0.0;       ///< of the weights, its mask drawn from `mask`
+  Stream mask = {};
   std::int64_t width() const { return heads * head_width; }
+  std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
+  std::int64_t key_width() const { return key_heads() * head_width; }
+  std::int64_t key_tokens() const { return keys == 0 ? tokens : keys; }
   std::int64_t weight_rows() const { return sequences * heads * tokens; }
+};
+/// Rows of x are the positions of one image after the other, row by row. The weight is (kernel^2
+/// in_channels/groups, out_channels): row (tap_y * kernel + tap_x) * in_channels/groups + channel.
+struct ConvShape {
+  std::int64_t images, height, width, in_channels, out_channels, kernel, stride, padding, groups;
+  std::int64_t out_height() const { return (height + 2 * padding - kernel) / stride + 1; }
+  std::int64_t out_width() const { return (width + 2 * padding - kernel) / stride + 1; }
+  std::int64_t positions() const { return height * width; }
+  std::int64_t out_positions() const { return out_height() * out_width(); }
+  std::int64_t group_in() const { return in_channels / groups; }
+  std::int64_t group_out() const { return out_channels / groups; }
+};
+/// Rows are the tokens of one sequence after the other.
+struct SequenceShape {
+  std::int64_t sequences, tokens, width;
+};
+/// Averages over everything: x, x^2, and x_t x_s of two tokens t != s of one sequence (NaN for one
+/// token).
+struct Moments {
+  double mean, second, cross;
 };
 
 class Memory {
@@ -75,6 +113,20 @@ class Device : public Memory {
                                   Real* y) = 0;
   virtual void activation_backward(ActivationKind kind, std::int64_t count, const Real* x,
                                    const Real* dy, Real* dx) = 0;
+  /// The same for a function without a kernel of its own, in double.
+  virtual void function_forward(const Activation& phi, std::int64_t count, const Real* x,
+                                Real* y) = 0;
+  virtual void function_backward(const Activation& phi, std::int64_t count, const Real* x,
+                                 const Real* dy, Real* dx) = 0;
+  /// y = a b, by entry; da or db may be null.
+  virtual void multiply_forward(std::int64_t count, const Real* a, const Real* b, Real* y) = 0;
+  virtual void multiply_backward(std::int64_t count, const Real* a, const Real* b, const Real* dy,
+                                 Real* da, Real* db) = 0;
+  /// y = x/(1 - rate) where value i of the stream is at least `rate`, else 0.
+  virtual void dropout_forward(const Stream& mask, double rate, std::int64_t count, const Real* x,
+                               Real* y) = 0;
+  virtual void dropout_backward(const Stream& mask, double rate, std::int64_t count, const Real* dy,
+                                Real* dx) = 0;
 
   /// y = a x + b f.
   virtual void blend_forward(std::int64_t count, double a, const Real* x, double b, const Real* f,
@@ -87,6 +139,11 @@ class Device : public Memory {
   virtual void norm_forward(const NormShape& shape, const Real* x, Real* y, Real* inverse) = 0;
   virtual void norm_backward(const NormShape& shape, const Real* y, const Real* inverse,
                              const Real* dy, Real* dx) = 0;
+  /// The same by column and group; `inverse` is (groups, width).
+  virtual void column_norm_forward(const ColumnNormShape& shape, const Real* x, Real* y,
+                                   Real* inverse) = 0;
+  virtual void column_norm_backward(const ColumnNormShape& shape, const Real* y,
+                                    const Real* inverse, const Real* dy, Real* dx) = 0;
   /// y = gain x + shift, by column.
   virtual void affine_forward(std::int64_t tokens, std::int64_t width, const Real* x,
                               const Real* gain, const Real* shift, Real* y) = 0;
@@ -95,12 +152,23 @@ class Device : public Memory {
                                const Real* gain, const Real* dy, Real* dx, Real* dgain,
                                Real* dshift) = 0;
 
-  /// weights = softmax(scale q k^T) by row, mix = weights v, for each head of each sequence.
+  /// weights = softmax(scale q k^T) by row, mix = weights v, for each head of each sequence; with
+  /// dropout the mix has weights that are masked after the softmax. Any gradient may be null.
   virtual void attention_forward(const AttentionShape& shape, const Real* q, const Real* k,
                                  const Real* v, Real* weights, Real* mix) = 0;
   virtual void attention_backward(const AttentionShape& shape, const Real* q, const Real* k,
                                   const Real* v, const Real* weights, const Real* dmix, Real* dq,
                                   Real* dk, Real* dv) = 0;
+
+  virtual void conv_forward(const ConvShape& shape, const Real* x, const Real* w, Real* y) = 0;
+  virtual void conv_backward_input(const ConvShape& shape, const Real* dy, const Real* w,
+                                   Real* dx) = 0;
+  virtual void conv_backward_weight(const ConvShape& shape, const Real* x, const Real* dy,
+                                    Real* dw) = 0;
+
+  /// y = the mean over each sequence's tokens.
+  virtual void pool_forward(const SequenceShape& shape, const Real* x, Real* y) = 0;
+  virtual void pool_backward(const SequenceShape& shape, const Real* dy, Real* dx) = 0;
 
   /// y[t] = table[ids[t]].
   virtual void embedding_forward(std::int64_t tokens, std::int64_t width, const std::int32_t* ids,
@@ -116,6 +184,16 @@ class Device : public Memory {
   virtual void cross_entropy_backward(std::int64_t tokens, std::int64_t classes,
                                       const Real* probabilities, const std::int32_t* targets,
                                       double scale, Real* dlogits) = 0;
+
+  /// Sum of (y - target)^2 / 2.
+  virtual double squared_error_forward(std::int64_t count, const Real* y, const Real* target) = 0;
+  /// dy += scale (y - target).
+  virtual void squared_error_backward(std::int64_t count, const Real* y, const Real* target,
+                                      double scale, Real* dy) = 0;
+
+  /// Sum of a b over all entries, in double.
+  virtual double dot(std::int64_t count, const Real* a, const Real* b) = 0;
+  virtual Moments moments(const SequenceShape& shape, const Real* x) = 0;
 };
 
 /// "cpu", "cuda", or "auto" for the best one there is. Throws Error(input) for another name or a

@@ -1,6 +1,8 @@
 #include "tensor/initial.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <variant>
 
 #include "tensor/orthogonal.hpp"
@@ -12,9 +14,9 @@ namespace {
 template <class Real>
 class ParameterDrawer {
  public:
-  ParameterDrawer(std::uint64_t seed, const std::shared_ptr<Device<Real>>& device,
-                  std::vector<Tensor<Real>>& out)
-      : seed_(seed), device_(device), out_(out) {}
+  ParameterDrawer(std::uint64_t seed, std::int64_t positions,
+                  const std::shared_ptr<Device<Real>>& device, std::vector<Tensor<Real>>& out)
+      : seed_(seed), positions_(positions), device_(device), out_(out) {}
 
   void operator()(const Linear& layer) {
     draw(layer.path + ".weight", layer.fan_in, layer.fan_out, layer.std, layer.distribution);
@@ -23,10 +25,12 @@ class ParameterDrawer {
     }
   }
   void operator()(const ActivationLayer&) {}
+  void operator()(const Dropout&) {}
+  void operator()(const Pool&) {}
   void operator()(const Norm& layer) {
     if (!layer.affine) return;
-    constant(layer.width, Real(1));
-    constant(layer.width, Real(0));
+    constant(layer.width, 1.0);
+    constant(layer.width, 0.0);
   }
   void operator()(const Attention& layer) {
     (*this)(layer.q);
@@ -35,20 +39,37 @@ class ParameterDrawer {
     if (layer.norm) (*this)(*layer.norm);
     (*this)(layer.o);
   }
+  void operator()(const Gated& layer) {
+    (*this)(layer.gate);
+    (*this)(layer.in);
+  }
+  void operator()(const Conv2d& layer) { (*this)(layer.weight); }
   void operator()(const Residual& layer) {
-    for (const Layer& inner : layer.body) std::visit(*this, inner.op);
+    run(layer.body);
+    if (layer.trainable_branch) constant(1, layer.branch);
+    run(layer.shortcut);
     if (layer.norm) (*this)(*layer.norm);
+  }
+  void operator()(const DualStream& layer) {
+    for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);
+    (*this)(layer.norm);
   }
   void operator()(const Embedding& layer) {
     draw(layer.path + ".weight", layer.vocab, layer.width, layer.std, Distribution::normal);
+    if (layer.position_std == 0.0) return;
+    draw(layer.path + ".position", positions_, layer.width, layer.position_std,
+         Distribution::normal);
+  }
+  void run(const std::vector<Layer>& layers) {
+    for (const Layer& layer : layers) std::visit(*this, layer.op);
   }
 
  private:
   Tensor<Real>& add(std::int64_t rows, std::int64_t columns) {
     return out_.emplace_back(device_, rows, columns);
   }
-  void constant(std::int64_t width, Real value) {
-    device_->fill(width, value, add(1, width).data());
+  void constant(std::int64_t width, double value) {
+    device_->fill(width, static_cast<Real>(value), add(1, width).data());
   }
   void draw(const std::string& path, std::int64_t rows, std::int64_t columns, double std,
             Distribution distribution) {
@@ -72,6 +93,7 @@ class ParameterDrawer {
   }
 
   std::uint64_t seed_;
+  std::int64_t positions_;
   const std::shared_ptr<Device<Real>>& device_;
   std::vector<Tensor<Real>>& out_;
 };
@@ -82,32 +104,83 @@ std::vector<double> normal(std::uint64_t seed, std::string_view name, std::int64
   return values;
 }
 
+/// Rows of Gaussian features with these moments; `name` tells two such draws apart.
+struct TokenMoments {
+  std::string name;
+  std::int64_t sequences, length, width;
+  double second, cross;
+};
+
 template <class Real>
-std::vector<Real> gaussian_features(const Network& network, std::uint64_t seed) {
-  const std::int64_t width = network.features, length = network.sequence;
-  const std::vector<double> common = normal(seed, "input.common", network.batch * width);
-  const std::vector<double> own = normal(seed, "input.own", network.batch * length * width);
-  const double shared = std::sqrt(network.input_cross);
-  const double apart = std::sqrt(network.input_second - network.input_cross);
+Tensor<Real> gaussian_tokens(const TokenMoments& want, std::uint64_t seed,
+                             const std::shared_ptr<Device<Real>>& device) {
+  const std::int64_t rows = want.sequences * want.length, width = want.width;
+  const std::vector<double> common = normal(seed, want.name + ".common", want.sequences * width);
+  const std::vector<double> own = normal(seed, want.name + ".own", rows * width);
+  const double shared = std::sqrt(want.cross), apart = std::sqrt(want.second - want.cross);
   std::vector<Real> features(own.size());
-  for (std::int64_t token = 0; token < network.batch * length; ++token) {
+  for (std::int64_t token = 0; token < rows; ++token) {
     for (std::int64_t i = 0; i < width; ++i) {
       const auto at = static_cast<std::size_t>(token * width + i);
-      const auto of_sequence = static_cast<std::size_t>(token / length * width + i);
+      const auto of_sequence = static_cast<std::size_t>(token / want.length * width + i);
       features[at] = static_cast<Real>(shared * common[of_sequence] + apart * own[at]);
     }
   }
-  return features;
+  Tensor<Real> tensor(device, rows, width);
+  device->upload(features.data(), tensor.data(), tensor.bytes());
+  return tensor;
 }
 
 template <class Real>
-Tensor<std::int32_t> indices(const Stream& stream, std::int64_t bound, std::int64_t count,
-                             const std::shared_ptr<Device<Real>>& device) {
-  std::vector<std::int32_t> values(static_cast<std::size_t>(count));
-  fill_indices(stream, bound, count, values.data());
-  Tensor<std::int32_t> tensor(device, count, 1);
+Tensor<Real> gaussian_targets(const Plan& plan, std::uint64_t seed,
+                              const std::shared_ptr<Device<Real>>& device) {
+  Tensor<Real> targets(device, plan.outputs(), plan.network.classes);
+  device->draw(
+      {Draw::Kind::normal, std::sqrt(plan.network.target_second), {seed, stream_id("targets")}},
+      targets.size(), targets.data());
+  return targets;
+}
+
+Tensor<std::int32_t> upload(const std::vector<std::int32_t>& values,
+                            const std::shared_ptr<Memory>& device) {
+  Tensor<std::int32_t> tensor(device, static_cast<std::int64_t>(values.size()), 1);
   device->upload(values.data(), tensor.data(), tensor.bytes());
   return tensor;
+}
+
+std::vector<std::int32_t> uniform_indices(const Stream& stream, std::int64_t bound,
+                                          std::int64_t count) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(count));
+  fill_indices(stream, bound, count, values.data());
+  return values;
+}
+
+/// Word k = 0, 1, ... with a probability in proportion to (k + 1)^-zipf.
+std::vector<std::int32_t> zipf_indices(const Stream& stream, double zipf, std::int64_t bound,
+                                       std::int64_t count) {
+  std::vector<double> cumulative(static_cast<std::size_t>(bound));
+  double sum = 0.0;
+  for (std::size_t k = 0; k < cumulative.size(); ++k) {
+    sum += std::pow(static_cast<double>(k + 1), -zipf);
+    cumulative[k] = sum;
+  }
+  std::vector<double> uniform(static_cast<std::size_t>(count));
+  fill_uniform(stream, 0, count, uniform.data());
+  std::vector<std::int32_t> values;
+  values.reserve(uniform.size());
+  for (const double u : uniform) {
+    const auto found = std::upper_bound(cumulative.begin(), cumulative.end() - 1, u * sum);
+    values.push_back(static_cast<std::int32_t>(found - cumulative.begin()));
+  }
+  return values;
+}
+
+std::vector<std::int32_t> token_ids(const Network& network, std::uint64_t seed) {
+  const Stream stream{seed, stream_id("input.ids")};
+  const std::int64_t vocab = std::get<Embedding>(network.layers.front().op).vocab;
+  const std::int64_t count = network.batch * network.sequence;
+  return network.zipf > 0.0 ? zipf_indices(stream, network.zipf, vocab, count)
+                            : uniform_indices(stream, vocab, count);
 }
 
 }  // namespace
@@ -116,24 +189,34 @@ template <class Real>
 std::vector<Tensor<Real>> draw_parameters(const Network& network, std::uint64_t seed,
                                           const std::shared_ptr<Device<Real>>& device) {
   std::vector<Tensor<Real>> tensors;
-  ParameterDrawer<Real> drawer(seed, device, tensors);
-  for (const Layer& layer : network.layers) std::visit(drawer, layer.op);
+  ParameterDrawer<Real>(seed, network.sequence, device, tensors).run(network.layers);
   return tensors;
 }
 
 template <class Real>
-Data<Real> draw_data(const Network& network, std::uint64_t seed,
+Data<Real> draw_data(const Plan& plan, std::uint64_t seed,
                      const std::shared_ptr<Device<Real>>& device) {
-  const std::int64_t tokens = network.batch * network.sequence;
+  const Network& network = plan.network;
   Data<Real> data;
-  data.targets = indices({seed, stream_id("targets")}, network.classes, tokens, device);
-  if (network.input == InputKind::tokens) {
-    const std::int64_t vocab = std::get<Embedding>(network.layers.front().op).vocab;
-    data.ids = indices({seed, stream_id("input.ids")}, vocab, tokens, device);
+  if (network.loss == Loss::mse) {
+    data.values = gaussian_targets<Real>(plan, seed, device);
   } else {
-    const std::vector<Real> features = gaussian_features<Real>(network, seed);
-    data.features = Tensor<Real>(device, tokens, network.features);
-    device->upload(features.data(), data.features.data(), data.features.bytes());
+    data.targets = upload(
+        uniform_indices({seed, stream_id("targets")}, network.classes, plan.outputs()), device);
+  }
+  if (network.input == InputKind::tokens) {
+    data.ids = upload(token_ids(network, seed), device);
+  } else {
+    data.features =
+        gaussian_tokens<Real>({"input", network.batch, network.sequence, network.features,
+                               network.input_second, network.input_cross},
+                              seed, device);
+  }
+  if (plan.checked.memory_width > 0) {
+    data.memory = gaussian_tokens<Real>(
+        {"memory", network.batch, network.memory_sequence, plan.checked.memory_width,
+         network.memory_second, network.memory_cross},
+        seed, device);
   }
   return data;
 }
@@ -142,9 +225,7 @@ template std::vector<Tensor<float>> draw_parameters(const Network&, std::uint64_
                                                     const std::shared_ptr<Device<float>>&);
 template std::vector<Tensor<double>> draw_parameters(const Network&, std::uint64_t,
                                                      const std::shared_ptr<Device<double>>&);
-template Data<float> draw_data(const Network&, std::uint64_t,
-                               const std::shared_ptr<Device<float>>&);
-template Data<double> draw_data(const Network&, std::uint64_t,
-                                const std::shared_ptr<Device<double>>&);
+template Data<float> draw_data(const Plan&, std::uint64_t, const std::shared_ptr<Device<float>>&);
+template Data<double> draw_data(const Plan&, std::uint64_t, const std::shared_ptr<Device<double>>&);
 
 }  // namespace scalecalc::tensor

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "scalecalc/network.hpp"
+#include "tensor/plan.hpp"
 #include "tensor/tensor.hpp"
 
 /// What a network starts from: its parameters, inputs and targets, all from one seed. The stream of
@@ -18,12 +18,14 @@ template <class Real>
 struct Data {
   Tensor<Real> features;         ///< (tokens, features) of gaussian input
   Tensor<std::int32_t> ids;      ///< (tokens, 1) of token input
-  Tensor<std::int32_t> targets;  ///< (tokens, 1)
+  Tensor<Real> memory;           ///< (memory tokens, features), where something attends to it
+  Tensor<std::int32_t> targets;  ///< (rows of the logits, 1) of cross-entropy
+  Tensor<Real> values;           ///< (rows of the logits, classes) of mse
 };
-/// Gaussian input is x_t = sqrt(cross) common + sqrt(second - cross) own_t for each feature of a
+/// Gaussian tokens are x_t = sqrt(cross) common + sqrt(second - cross) own_t for each feature of a
 /// sequence, so that E[x_t^2] = second and E[x_t x_s] = cross; sequences are independent.
 template <class Real>
-Data<Real> draw_data(const Network& network, std::uint64_t seed,
+Data<Real> draw_data(const Plan& plan, std::uint64_t seed,
                      const std::shared_ptr<Device<Real>>& device);
 
 }  // namespace scalecalc::tensor

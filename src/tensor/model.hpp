@@ -1,10 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "scalecalc/network.hpp"
-#include "tensor/initial.hpp"
-#include "tensor/tape.hpp"
+#include "tensor/forward.hpp"
 
 namespace scalecalc::tensor {
 
@@ -12,24 +11,21 @@ namespace scalecalc::tensor {
 template <class Real>
 class Model {
  public:
-  /// Throws Error(input) for a network whose sizes do not fit together.
-  Model(const Network& network, std::uint64_t seed, std::shared_ptr<Device<Real>> device);
+  /// Throws Error(input) for a network larger than the machine.
+  Model(std::shared_ptr<const Plan> plan, std::uint64_t seed, std::shared_ptr<Device<Real>> device);
 
-  const std::vector<ParameterInfo>& parameters() const { return infos_; }
+  const std::vector<ParameterInfo>& parameters() const { return plan_->parameters; }
   const Tensor<Real>& parameter(std::size_t index) const;
   Device<Real>& device() const { return *device_; }
 
   double loss();
-  double backward(const typename Tape<Real>::Sink& sink);
+  /// `observer` may be null.
+  double backward(const typename Tape<Real>::Sink& sink, Observer<Real>* observer = nullptr);
 
  private:
-  double forward(Tape<Real>& tape);
-
   std::shared_ptr<Device<Real>> device_;
-  Network network_;
-  std::vector<ParameterInfo> infos_;
-  std::vector<Tensor<Real>> parameters_;
-  Data<Real> data_;
+  std::shared_ptr<const Plan> plan_;
+  Drawn<Real> drawn_;
 };
 extern template class Model<float>;
 extern template class Model<double>;

@@ -1,8 +1,5 @@
 #include "tensor/ops.hpp"
 
-#include "scalecalc/error.hpp"
-#include "scalecalc/symbolic.hpp"
-
 namespace scalecalc::tensor {
 
 template <class Real>
@@ -31,11 +28,78 @@ Variable<Real> linear(Tape<Real>& tape, const Variable<Real>& x, const Variable<
 }
 
 template <class Real>
+Variable<Real> convolve(Tape<Real>& tape, const ConvShape& shape, const Variable<Real>& x,
+                        const Variable<Real>& weight, const Variable<Real>* bias) {
+  const std::int64_t rows = shape.images * shape.out_positions();
+  Tensor<Real> y = tape.make(rows, shape.out_channels);
+  tape.device().conv_forward(shape, x.value.data(), weight.value.data(), y.data());
+  const Variable<Real> b = bias != nullptr ? *bias : Variable<Real>{};
+  if (bias != nullptr) {
+    tape.device().bias_forward(rows, shape.out_channels, b.value.data(), y.data());
+  }
+  return tape.result(std::move(y), {&x, &weight, &b},
+                     [shape, x, weight, db = b.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+                       Device<Real>& device = t.device();
+                       if (Real* dx = t.gradient(x.slot)) {
+                         device.conv_backward_input(shape, dy.data(), weight.value.data(), dx);
+                       }
+                       if (Real* dw = t.gradient(weight.slot)) {
+                         device.conv_backward_weight(shape, x.value.data(), dy.data(), dw);
+                       }
+                       if (Real* dbias = t.gradient(db)) {
+                         device.bias_backward(dy.rows(), dy.columns(), dy.data(), dbias);
+                       }
+                     });
+}
+
+template <class Real>
 Variable<Real> activate(Tape<Real>& tape, ActivationKind kind, const Variable<Real>& x) {
   Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
   tape.device().activation_forward(kind, y.size(), x.value.data(), y.data());
   return tape.result(std::move(y), {&x}, [kind, x](Tape<Real>& t, const Tensor<Real>& dy) {
     t.device().activation_backward(kind, dy.size(), x.value.data(), dy.data(), t.gradient(x.slot));
+  });
+}
+
+template <class Real>
+Variable<Real> activate(Tape<Real>& tape, const PointFunction& phi, const Variable<Real>& x) {
+  if (!phi.expression) return activate(tape, phi.kind, x);
+  const Activation function = *phi.expression;
+  Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
+  tape.device().function_forward(function, y.size(), x.value.data(), y.data());
+  return tape.result(std::move(y), {&x}, [function, x](Tape<Real>& t, const Tensor<Real>& dy) {
+    t.device().function_backward(function, dy.size(), x.value.data(), dy.data(),
+                                 t.gradient(x.slot));
+  });
+}
+
+template <class Real>
+Variable<Real> multiply(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b) {
+  Tensor<Real> y = tape.make(a.value.rows(), a.value.columns());
+  tape.device().multiply_forward(y.size(), a.value.data(), b.value.data(), y.data());
+  return tape.result(std::move(y), {&a, &b}, [a, b](Tape<Real>& t, const Tensor<Real>& dy) {
+    t.device().multiply_backward(dy.size(), a.value.data(), b.value.data(), dy.data(),
+                                 t.gradient(a.slot), t.gradient(b.slot));
+  });
+}
+
+template <class Real>
+Variable<Real> drop(Tape<Real>& tape, const Stream& mask, double rate, const Variable<Real>& x) {
+  Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
+  tape.device().dropout_forward(mask, rate, y.size(), x.value.data(), y.data());
+  return tape.result(
+      std::move(y), {&x}, [mask, rate, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+        t.device().dropout_backward(mask, rate, dy.size(), dy.data(), t.gradient(slot));
+      });
+}
+
+template <class Real>
+Variable<Real> scale(Tape<Real>& tape, double a, const Variable<Real>& x) {
+  Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
+  tape.device().zero(y.data(), y.bytes());
+  tape.device().scaled_backward(y.size(), a, x.value.data(), y.data());
+  return tape.result(std::move(y), {&x}, [a, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+    t.device().scaled_backward(dy.size(), a, dy.data(), t.gradient(slot));
   });
 }
 
@@ -53,96 +117,41 @@ Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, double
 }
 
 template <class Real>
-Variable<Real> normalise(Tape<Real>& tape, bool centred, double eps, const Variable<Real>& x) {
-  const NormShape shape{x.value.rows(), x.value.columns(), centred, eps};
-  Tensor<Real> y = tape.make(shape.tokens, shape.width), inverse = tape.make(shape.tokens, 1);
-  tape.device().norm_forward(shape, x.value.data(), y.data(), inverse.data());
+Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, const Variable<Real>& b,
+                     const Variable<Real>& f) {
+  const void* host = tape.device().host(b.value.data(), b.value.bytes());
+  const double weight = static_cast<double>(*static_cast<const Real*>(host));
+  Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
+  tape.device().blend_forward(y.size(), a, x.value.data(), weight, f.value.data(), y.data());
   return tape.result(
-      y, {&x}, [shape, y, inverse, dx_slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-        t.device().norm_backward(shape, y.data(), inverse.data(), dy.data(), t.gradient(dx_slot));
+      std::move(y), {&x, &b, &f},
+      [a, weight, dx_slot = x.slot, db_slot = b.slot, f](Tape<Real>& t, const Tensor<Real>& dy) {
+        Device<Real>& device = t.device();
+        if (Real* dx = t.gradient(dx_slot)) device.scaled_backward(dy.size(), a, dy.data(), dx);
+        if (Real* df = t.gradient(f.slot)) device.scaled_backward(dy.size(), weight, dy.data(), df);
+        if (Real* db = t.gradient(db_slot)) {
+          const Real slope = static_cast<Real>(device.dot(dy.size(), dy.data(), f.value.data()));
+          device.add_from_host(1, 1.0, &slope, db);
+        }
       });
 }
 
-template <class Real>
-Variable<Real> affine(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& gain,
-                      const Variable<Real>& shift) {
-  const std::int64_t tokens = x.value.rows(), width = x.value.columns();
-  Tensor<Real> y = tape.make(tokens, width);
-  tape.device().affine_forward(tokens, width, x.value.data(), gain.value.data(), shift.value.data(),
-                               y.data());
-  return tape.result(std::move(y), {&x, &gain, &shift},
-                     [x, gain, shift](Tape<Real>& t, const Tensor<Real>& dy) {
-                       t.device().affine_backward(dy.rows(), dy.columns(), x.value.data(),
-                                                  gain.value.data(), dy.data(), t.gradient(x.slot),
-                                                  t.gradient(gain.slot), t.gradient(shift.slot));
-                     });
-}
-
-template <class Real>
-Variable<Real> attend(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,
-                      const Variable<Real>& k, const Variable<Real>& v) {
-  Tensor<Real> weights = tape.make(shape.weight_rows(), shape.tokens);
-  Tensor<Real> mix = tape.make(q.value.rows(), q.value.columns());
-  tape.device().attention_forward(shape, q.value.data(), k.value.data(), v.value.data(),
-                                  weights.data(), mix.data());
-  return tape.result(std::move(mix), {&q, &k, &v},
-                     [shape, q, k, v, weights](Tape<Real>& t, const Tensor<Real>& dmix) {
-                       t.device().attention_backward(
-                           shape, q.value.data(), k.value.data(), v.value.data(), weights.data(),
-                           dmix.data(), t.gradient(q.slot), t.gradient(k.slot), t.gradient(v.slot));
-                     });
-}
-
-template <class Real>
-Variable<Real> embed(Tape<Real>& tape, const Variable<Real>& table,
-                     const Tensor<std::int32_t>& ids) {
-  Tensor<Real> y = tape.make(ids.rows(), table.value.columns());
-  tape.device().embedding_forward(y.rows(), y.columns(), ids.data(), table.value.data(), y.data());
-  return tape.result(std::move(y), {&table},
-                     [ids, slot = table.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-                       t.device().embedding_backward(dy.rows(), dy.columns(), ids.data(), dy.data(),
-                                                     t.gradient(slot));
-                     });
-}
-
-template <class Real>
-double cross_entropy(Tape<Real>& tape, const Variable<Real>& logits,
-                     const Tensor<std::int32_t>& targets, Reduction reduction) {
-  const std::int64_t tokens = logits.value.rows(), classes = logits.value.columns();
-  const double scale = reduction == Reduction::mean ? 1.0 / static_cast<double>(tokens) : 1.0;
-  Tensor<Real> probabilities = tape.make(tokens, classes);
-  const double sum = tape.device().cross_entropy_forward(tokens, classes, logits.value.data(),
-                                                         targets.data(), probabilities.data());
-  tape.loss(logits, [=, slot = logits.slot](Tape<Real>& t, const Tensor<Real>&) {
-    t.device().cross_entropy_backward(tokens, classes, probabilities.data(), targets.data(), scale,
-                                      t.gradient(slot));
-  });
-  return scale * sum;
-}
-
-ActivationKind activation_kind(const std::string& function, const std::string& where) {
-  static const std::vector<std::string> names = {"identity", "relu",    "gelu",
-                                                 "tanh",     "sigmoid", "selu"};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == function) return static_cast<ActivationKind>(i);
-  }
-  throw unknown_name("activation of the real passes", function, names, where);
-}
-
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template Variable<Real> linear(Tape<Real>&, const Variable<Real>&, const Variable<Real>&,       \
-                                 const Variable<Real>*);                                          \
-  template Variable<Real> activate(Tape<Real>&, ActivationKind, const Variable<Real>&);           \
-  template Variable<Real> blend(Tape<Real>&, double, const Variable<Real>&, double,               \
-                                const Variable<Real>&);                                           \
-  template Variable<Real> normalise(Tape<Real>&, bool, double, const Variable<Real>&);            \
-  template Variable<Real> affine(Tape<Real>&, const Variable<Real>&, const Variable<Real>&,       \
-                                 const Variable<Real>&);                                          \
-  template Variable<Real> attend(Tape<Real>&, const AttentionShape&, const Variable<Real>&,       \
-                                 const Variable<Real>&, const Variable<Real>&);                   \
-  template Variable<Real> embed(Tape<Real>&, const Variable<Real>&, const Tensor<std::int32_t>&); \
-  template double cross_entropy(Tape<Real>&, const Variable<Real>&, const Tensor<std::int32_t>&,  \
-                                Reduction);
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
+#define SCALECALC_INSTANTIATE(Real)                                                                \
+  template Variable<Real> linear(Tape<Real>&, const Variable<Real>&, const Variable<Real>&,        \
+                                 const Variable<Real>*);                                           \
+  template Variable<Real> convolve(Tape<Real>&, const ConvShape&, const Variable<Real>&,           \
+                                   const Variable<Real>&, const Variable<Real>*);                  \
+  template Variable<Real> activate(Tape<Real>&, ActivationKind, const Variable<Real>&);            \
+  template Variable<Real> activate(Tape<Real>&, const PointFunction&, const Variable<Real>&);      \
+  template Variable<Real> multiply(Tape<Real>&, const Variable<Real>&, const Variable<Real>&);     \
+  template Variable<Real> drop(Tape<Real>&, const Stream&, double, const Variable<Real>&);         \
+  template Variable<Real> scale(Tape<Real>&, double, const Variable<Real>&);                       \
+  template Variable<Real> blend(Tape<Real>&, double, const Variable<Real>&, double,                \
+                                const Variable<Real>&);                                            \
+  template Variable<Real> blend(Tape<Real>&, double, const Variable<Real>&, const Variable<Real>&, \
+                                const Variable<Real>&);
+// NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "scalecalc/network.hpp"
+#include "tensor/functions.hpp"
 #include "tensor/tape.hpp"
 
 /// Differentiable operations: each computes its value on the tape's device and appends its
@@ -13,14 +14,37 @@ template <class Real>
 Variable<Real> linear(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& weight,
                       const Variable<Real>* bias);
 template <class Real>
+Variable<Real> convolve(Tape<Real>& tape, const ConvShape& shape, const Variable<Real>& x,
+                        const Variable<Real>& weight, const Variable<Real>* bias);
+template <class Real>
 Variable<Real> activate(Tape<Real>& tape, ActivationKind kind, const Variable<Real>& x);
+template <class Real>
+Variable<Real> activate(Tape<Real>& tape, const PointFunction& phi, const Variable<Real>& x);
+/// a b, by entry.
+template <class Real>
+Variable<Real> multiply(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b);
+/// x where the mask's uniform value is at least `rate`, divided by 1 - rate, else 0.
+template <class Real>
+Variable<Real> drop(Tape<Real>& tape, const Stream& mask, double rate, const Variable<Real>& x);
+/// a x.
+template <class Real>
+Variable<Real> scale(Tape<Real>& tape, double a, const Variable<Real>& x);
 /// a x + b f.
 template <class Real>
 Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, double b,
                      const Variable<Real>& f);
-/// Layer norm when centred, else rms norm, by row.
+/// The same with a `b` of one entry that wants a gradient.
 template <class Real>
-Variable<Real> normalise(Tape<Real>& tape, bool centred, double eps, const Variable<Real>& x);
+Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, const Variable<Real>& b,
+                     const Variable<Real>& f);
+/// Layer norm when centred, else rms norm, of each `width` consecutive entries (0: by row).
+template <class Real>
+Variable<Real> normalise(Tape<Real>& tape, bool centred, double eps, const Variable<Real>& x,
+                         std::int64_t width = 0);
+/// The same of each column, over `rows` consecutive rows.
+template <class Real>
+Variable<Real> normalise_columns(Tape<Real>& tape, bool centred, double eps,
+                                 const Variable<Real>& x, std::int64_t rows);
 /// gain x + shift, by column.
 template <class Real>
 Variable<Real> affine(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& gain,
@@ -29,16 +53,31 @@ Variable<Real> affine(Tape<Real>& tape, const Variable<Real>& x, const Variable<
 template <class Real>
 Variable<Real> attend(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,
                       const Variable<Real>& k, const Variable<Real>& v);
+/// The mean of each `tokens` consecutive rows.
+template <class Real>
+Variable<Real> pool(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>& x);
 /// Rows of the table; ids is a column of row numbers.
 template <class Real>
 Variable<Real> embed(Tape<Real>& tape, const Variable<Real>& table,
                      const Tensor<std::int32_t>& ids);
-/// -ln softmax(logits)[target], summed over tokens or their mean.
+/// x plus the table, which has as many rows as a sequence has tokens.
+template <class Real>
+Variable<Real> add_positions(Tape<Real>& tape, const Variable<Real>& x,
+                             const Variable<Real>& table);
+/// w divided by its largest singular value; zero stays zero.
+template <class Real>
+Variable<Real> spectral(Tape<Real>& tape, const Variable<Real>& w);
+/// Each column of w divided by its length; zero stays zero.
+template <class Real>
+Variable<Real> demodulate(Tape<Real>& tape, const Variable<Real>& w);
+
+/// -ln softmax(logits)[target], summed over rows or their mean.
 template <class Real>
 double cross_entropy(Tape<Real>& tape, const Variable<Real>& logits,
                      const Tensor<std::int32_t>& targets, Reduction reduction);
-
-/// The kernel of an activation. Throws Error(input) for one that the passes do not have.
-ActivationKind activation_kind(const std::string& function, const std::string& where);
+/// |y - target|^2 / 2, summed over rows or their mean.
+template <class Real>
+double squared_error(Tape<Real>& tape, const Variable<Real>& y, const Tensor<Real>& targets,
+                     Reduction reduction);
 
 }  // namespace scalecalc::tensor

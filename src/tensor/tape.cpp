@@ -1,12 +1,16 @@
 #include "tensor/tape.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace scalecalc::tensor {
 
 template <class Real>
 std::int64_t Tape<Real>::add_slot(const Tensor<Real>& value, std::size_t parameter) {
-  slots_.push_back({value.rows(), value.columns(), parameter, 0, {}});
+  Slot& slot = slots_.emplace_back();
+  slot.rows = value.rows();
+  slot.columns = value.columns();
+  slot.parameter = parameter;
   return static_cast<std::int64_t>(slots_.size()) - 1;
 }
 
@@ -16,6 +20,20 @@ Variable<Real> Tape<Real>::parameter(std::size_t index, const Tensor<Real>& valu
   if (index >= parameter_slots_.size()) parameter_slots_.resize(index + 1, -1);
   if (parameter_slots_[index] < 0) parameter_slots_[index] = add_slot(value, index);
   return {value, parameter_slots_[index]};
+}
+
+template <class Real>
+Variable<Real> Tape<Real>::leaf(Tensor<Real> value) {
+  if (!recording_) return {std::move(value), -1};
+  const std::int64_t slot = add_slot(value, kNoParameter);
+  slots_.back().is_leaf = true;
+  return {std::move(value), slot};
+}
+
+template <class Real>
+void Tape<Real>::probe(const Variable<Real>& variable, Probe probe) {
+  if (variable.slot < 0) return;
+  slots_[static_cast<std::size_t>(variable.slot)].probes.push_back(std::move(probe));
 }
 
 template <class Real>
@@ -62,14 +80,20 @@ template <class Real>
 Tensor<Real> Tape<Real>::take(std::int64_t slot) {
   if (slot < 0) return {};
   gradient(slot);
-  return std::exchange(slots_[static_cast<std::size_t>(slot)].gradient, {});
+  Slot& entry = slots_[static_cast<std::size_t>(slot)];
+  for (const Probe& probe : entry.probes) probe(entry.gradient);
+  return std::exchange(entry.gradient, {});
 }
 
 template <class Real>
 void Tape<Real>::release_input(std::int64_t slot, const Sink& sink) {
   Slot& entry = slots_[static_cast<std::size_t>(slot)];
-  if (--entry.uses > 0 || entry.parameter == kNoParameter) return;
-  sink(entry.parameter, take(slot));
+  if (--entry.uses > 0) return;
+  if (entry.parameter != kNoParameter) {
+    sink(entry.parameter, take(slot));
+  } else if (entry.is_leaf) {
+    take(slot);
+  }
 }
 
 template <class Real>

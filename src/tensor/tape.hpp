@@ -26,6 +26,7 @@ class Tape {
   /// Adds to the gradients of the operation's inputs, given that of its output.
   using Backward = std::function<void(Tape&, const Tensor<Real>& output_gradient)>;
   using Sink = std::function<void(std::size_t parameter, const Tensor<Real>& gradient)>;
+  using Probe = std::function<void(const Tensor<Real>& gradient)>;
 
   /// A tape that does not record computes values only.
   Tape(std::shared_ptr<Device<Real>> device, bool recording)
@@ -40,6 +41,11 @@ class Tape {
   Variable<Real> constant(Tensor<Real> value) const { return {std::move(value), -1}; }
   /// Parameter `index`; asking twice for the same index gives the same variable (a tied weight).
   Variable<Real> parameter(std::size_t index, const Tensor<Real>& value);
+  /// An input that is no parameter but whose gradient a probe wants.
+  Variable<Real> leaf(Tensor<Real> value);
+  /// Shows the gradient of `variable` to `probe` once backward() has it whole. A variable without
+  /// a slot has none.
+  void probe(const Variable<Real>& variable, Probe probe);
   /// The result of an operation on `inputs`. `backward` is dropped when no input wants a gradient.
   Variable<Real> result(Tensor<Real> value, std::initializer_list<const Variable<Real>*> inputs,
                         Backward backward);
@@ -54,10 +60,12 @@ class Tape {
  private:
   static constexpr std::size_t kNoParameter = static_cast<std::size_t>(-1);
   struct Slot {
-    std::int64_t rows, columns;
+    std::int64_t rows = 0, columns = 0;
     std::size_t parameter = kNoParameter;
     int uses = 0;
+    bool is_leaf = false;
     Tensor<Real> gradient;
+    std::vector<Probe> probes;
   };
   struct Operation {
     std::vector<std::int64_t> inputs;
@@ -68,7 +76,7 @@ class Tape {
   std::int64_t add_slot(const Tensor<Real>& value, std::size_t parameter);
   void record(std::initializer_list<const Variable<Real>*> inputs, std::int64_t output,
               Backward backward);
-  /// Takes the gradient out of its slot, zero if nothing was added to it.
+  /// Takes the gradient out of its slot, zero if nothing was added to it, past the probes.
   Tensor<Real> take(std::int64_t slot);
   void release_input(std::int64_t slot, const Sink& sink);
 

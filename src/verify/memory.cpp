@@ -24,8 +24,8 @@ double counted_entries(const Network& network, ParameterSet set) {
 }  // namespace
 
 double measurement_bytes(const Network& network, const SweepOptions& options) {
-  const tensor::Footprint pass = tensor::check(network);
-  double entries = pass.parameters + pass.activations;
+  const tensor::Footprint pass = tensor::check(network).footprint;
+  double entries = pass.entries();
   if (options.quantity == Quantity::actual_delta_loss)
     entries += counted_entries(network, options.parameters);
   const double entry_bytes = in_single_precision(options) ? sizeof(float) : sizeof(double);
@@ -38,7 +38,7 @@ double layout_bytes(std::int64_t layers) {
 }
 
 double concurrent_bytes() {
-  return 1.8 * gibibyte;
+  return tensor::kConcurrentBytes;
 }
 
 double single_bytes() {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "describe.hpp"
 #include "scalecalc/network.hpp"
 
 using namespace scalecalc;
@@ -21,41 +22,6 @@ ModelSpec small(Placement placement, ModelSpec::Kind kind = ModelSpec::Kind::tra
   spec.placement = placement;
   if (placement != Placement::none) spec.norm = NormKind::layernorm;
   return spec;
-}
-
-/// One line a layer: "q", "norm", with the residuals' contents in brackets.
-void describe(const std::vector<Layer>& layers, std::vector<std::string>& out);
-
-struct Describe {
-  std::vector<std::string>& out;
-  void operator()(const Linear& layer) const { out.push_back("linear " + layer.path); }
-  void operator()(const ActivationLayer& layer) const { out.push_back("act " + layer.path); }
-  void operator()(const Norm& layer) const { out.push_back("norm " + layer.path); }
-  void operator()(const Attention& layer) const {
-    for (const Linear* part : {&layer.q, &layer.k, &layer.v}) out.push_back("linear " + part->path);
-    out.push_back("mix " + layer.path);
-    if (layer.norm) out.push_back("norm " + layer.norm->path);
-    out.push_back("linear " + layer.o.path);
-  }
-  void operator()(const Residual& layer) const {
-    out.push_back("( " + layer.path);
-    describe(layer.body, out);
-    out.push_back(")");
-    if (layer.norm) out.push_back("norm " + layer.norm->path);
-  }
-  void operator()(const Embedding& layer) const { out.push_back("embedding " + layer.path); }
-};
-
-void describe(const std::vector<Layer>& layers, std::vector<std::string>& out) {
-  for (const Layer& layer : layers) std::visit(Describe{out}, layer.op);
-}
-
-std::string description(const Network& network) {
-  std::vector<std::string> lines;
-  describe(network.layers, lines);
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
 }
 
 const Residual& residual(const Network& network, const std::string& path) {

@@ -133,6 +133,69 @@ TEST_CASE("numbers are finite and in range") {
         "bias_variance is given but the model has no biases");
 }
 
+TEST_CASE("fields belong to the models that use them") {
+  CHECK(problem([](ModelSpec& s) { s.kv_heads = 3; }) ==
+        "[attention] kv_heads must divide heads (kv_heads 3, heads 4)");
+  CHECK(problem([](ModelSpec& s) { s.kv_heads = -1; }) ==
+        "kv_heads must be from 1 to 1000000, got -1");
+  CHECK(problem([](ModelSpec& s) { s.ramp = 0.5; }) ==
+        "ramp belongs to placement branchnorm, and this is post");
+  CHECK(problem([](ModelSpec& s) {
+          s.placement = Placement::branchnorm;
+          s.ramp = 0.5;
+        }).empty());
+  for (const double bad : {-0.5, 1.5, nan})
+    CHECK(problem([&](ModelSpec& s) { s.ramp = bad; }).starts_with("ramp must be from 0 to 1"));
+  for (const double bad : {-0.5, 1.0, nan}) {
+    CHECK(
+        problem([&](ModelSpec& s) { s.dropout = bad; }).starts_with("dropout must be at least 0"));
+    CHECK(problem([&](ModelSpec& s) {
+            s.attention_dropout = bad;
+          }).starts_with("attention_dropout must be"));
+  }
+  CHECK(problem([](ModelSpec& s) { s.input.zipf = 1; }) ==
+        "zipf belongs to tokens, and the input is gaussian");
+  CHECK(problem([](ModelSpec& s) { s.input.positions = 1; }) ==
+        "positions belongs to tokens, and the input is gaussian");
+  CHECK(problem([](ModelSpec& s) { s.memory.cross = 2; }) ==
+        "cross must be from 0 to second = 1, got 2");
+  CHECK(problem([](ModelSpec& s) { s.memory.sequence = 0; }) ==
+        "memory.sequence must be from 1 to 1000000, got 0");
+  CHECK(problem([](ModelSpec& s) {
+          s.target_second = -1;
+        }).starts_with("loss.target_second must be finite"));
+}
+
+TEST_CASE("a norm has something to divide by") {
+  CHECK(problem([](ModelSpec& s) { s.width = s.heads = 1; }) ==
+        "layernorm of a single feature is always 0");
+  CHECK(problem([](ModelSpec& s) {
+          s.width = s.heads = 1;
+          s.norm = NormKind::rmsnorm;
+        }).empty());
+  const auto over_samples = [](NormKind norm, std::int64_t sequence, std::int64_t batch) {
+    return problem([=](ModelSpec& s) {
+      s.norm = norm;
+      s.sequence = sequence;
+      s.batch = batch;
+    });
+  };
+  CHECK(over_samples(NormKind::batchnorm, 1, 1) == "batchnorm of a single sample is always 0");
+  CHECK(over_samples(NormKind::batchnorm, 1, 2).empty());
+  CHECK(over_samples(NormKind::instancenorm, 1, 2) ==
+        "instancenorm of a single sample is always 0");
+  CHECK(over_samples(NormKind::instancenorm, 2, 1).empty());
+}
+
+TEST_CASE("alpha has no place where the scheme sets the scalars") {
+  for (const Placement placement :
+       {Placement::resi_dual, Placement::rezero, Placement::skipinit, Placement::fixup})
+    CHECK(problem([=](ModelSpec& s) {
+            s.placement = placement;
+            s.alpha = 2;
+          }).starts_with("alpha has nothing to multiply"));
+}
+
 TEST_CASE("formulas are checked at this depth") {
   CHECK(problem([](ModelSpec& s) {
           s.alpha = parse("12 - N");
@@ -156,6 +219,10 @@ TEST_CASE("names are checked") {
   CHECK(problem([](ModelSpec& s) {
           s.activation = "gelo";
         }).starts_with("unknown activation 'gelo'"));
+  CHECK(problem([](ModelSpec& s) { s.activation = "x*sigmoid(1.7*x)"; }).empty());
+  CHECK(problem([](ModelSpec& s) { s.activation = "x"; }).empty());
+  for (const char* bad : {"x*sigmod(x)", "1/(", "1/x", "x*y", "log(x)", " ", ""})
+    CHECK_FALSE(problem([&](ModelSpec& s) { s.activation = bad; }).empty());
   CHECK(problem([](ModelSpec& s) {
           s.init.scheme = "lecunn";
         }).starts_with("unknown scheme 'lecunn'"));

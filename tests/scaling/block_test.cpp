@@ -9,7 +9,8 @@ using namespace scalecalc;
 namespace {
 
 const Placement all[] = {Placement::post,     Placement::pre,    Placement::res_post,
-                         Placement::sandwich, Placement::sub_ln, Placement::none};
+                         Placement::sandwich, Placement::sub_ln, Placement::branchnorm,
+                         Placement::none};
 
 Expr formula(const char* text) {
   return parse(text);
@@ -23,12 +24,14 @@ TEST_CASE("gradient and branch sizes per placement") {
     const char* gradient;
     const char* branch;
   };
-  for (const Expected& expected : {Expected{Placement::post, "lambda/alpha", "lambda^2/alpha"},
-                                   Expected{Placement::pre, "lambda", "lambda^2"},
-                                   Expected{Placement::none, "lambda", "lambda^2"},
-                                   Expected{Placement::res_post, "1/(alpha*lambda)", "1/alpha"},
-                                   Expected{Placement::sandwich, "1/(alpha*lambda)", "1/alpha"},
-                                   Expected{Placement::sub_ln, "1", "lambda"}}) {
+  for (const Expected& expected :
+       {Expected{Placement::post, "lambda/alpha", "lambda^2/alpha"},
+        Expected{Placement::pre, "lambda", "lambda^2"},
+        Expected{Placement::none, "lambda", "lambda^2"},
+        Expected{Placement::branchnorm, "lambda/alpha", "lambda^2/alpha"},
+        Expected{Placement::res_post, "1/(alpha*lambda)", "1/alpha"},
+        Expected{Placement::sandwich, "1/(alpha*lambda)", "1/alpha"},
+        Expected{Placement::sub_ln, "1", "lambda"}}) {
     const Block block = block_of(expected.placement);
     CAPTURE(block.picture);
     CHECK(gradient_size(block, 1) == formula(expected.gradient));
@@ -55,4 +58,21 @@ TEST_CASE("a norm divides a sideways change by the size of its input") {
       evaluate(gradient_size(block, 1), {{"alpha", 1.0}, {"lambda", std::sqrt(size)}});
   // d F / d lambda_1 = lambda_2 = sqrt(3): the change across F of size 3.
   CHECK(std::sqrt(size) * sideways == doctest::Approx(predicted).epsilon(1e-9));
+}
+
+TEST_CASE("schemes without a pair to solve say why") {
+  const auto message = [](Placement placement) {
+    try {
+      block_of(placement);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::usage);
+      CHECK_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return std::string();
+  };
+  CHECK(message(Placement::rezero).find("branches start at 0") != std::string::npos);
+  CHECK(message(Placement::skipinit).find("1/(2*N)") != std::string::npos);
+  CHECK(message(Placement::fixup).find("L^(-1/(2m - 2))") != std::string::npos);
+  CHECK(message(Placement::resi_dual).find("second stream") != std::string::npos);
 }

@@ -10,7 +10,8 @@ using namespace scalecalc;
 namespace {
 
 const Placement placements[] = {Placement::post,     Placement::pre,    Placement::res_post,
-                                Placement::sandwich, Placement::sub_ln, Placement::none};
+                                Placement::sandwich, Placement::sub_ln, Placement::branchnorm,
+                                Placement::none};
 
 ScalingSolution solution(const std::string& optimizer, Placement placement = Placement::post,
                          std::int64_t layers = 1000, const char* constraint = nullptr) {
@@ -61,6 +62,17 @@ TEST_CASE("placements: alpha fixed, or read as 1/gamma") {
     CHECK(solution("lamb", placement).alpha_formula == "2*N");
     CHECK(solution("lamb", placement, 7, "lambda=3").alpha_formula == "2*N");
   }
+}
+
+TEST_CASE("branchnorm at ramp 1/alpha is post placement at alpha") {
+  for (const std::string& name : family_names()) {
+    const ScalingSolution branch = solution(name, Placement::branchnorm),
+                          post = solution(name, Placement::post);
+    CHECK(branch.alpha_formula == post.alpha_formula);
+    CHECK(branch.lambda_formula == post.lambda_formula);
+    CHECK(branch.branch_sum.value == doctest::Approx(post.branch_sum.value).epsilon(1e-14));
+  }
+  CHECK_THROWS_AS(solution("adam", Placement::rezero), Error);
 }
 
 // The equation rebuilt here from the powers, and evaluated in plain doubles.

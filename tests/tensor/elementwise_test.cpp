@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "scalecalc/error.hpp"
 #include "support.hpp"
 #include "tensor/ops.hpp"
 
@@ -33,17 +32,6 @@ TEST_CASE("activations: backward against central differences") {
   }
 }
 
-TEST_CASE("activations: unknown names are explained") {
-  try {
-    activation_kind("gelo", "block[0].ffn.act");
-    FAIL("accepted");
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    CHECK(std::string(error.what()).find("block[0].ffn.act") != std::string::npos);
-    CHECK(std::string(error.what()).find("gelu") != std::string::npos);
-  }
-}
-
 TEST_CASE("blend: both branches, and a stream used twice") {
   const OperationRun run(
       [](Tape<double>& tape, const std::vector<Variable<double>>& in) {
@@ -56,6 +44,30 @@ TEST_CASE("blend: both branches, and a stream used twice") {
   for (std::size_t i = 0; i < x.size(); ++i) {
     CHECK(y[i] ==
           doctest::Approx(1.7 * x[i] - 0.4 * (std::tanh(x[i]) + 2.0 * z[i])).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("blend: a weight that is a variable, used in two places") {
+  const OperationRun run(
+      [](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+        const Variable<double> once = blend(tape, 1.7, in[0], in[2], in[1]);
+        return blend(tape, 1.0, once, in[2], activate(tape, ActivationKind::tanh, once));
+      },
+      {random_input(3, 5, 1), random_input(3, 5, 2), {1, 1, {0.6}}});
+  CHECK(run.worst_gradient_error() < 1e-9);
+}
+
+TEST_CASE("multiply and scale: backward, and a square") {
+  const OperationRun run(
+      [](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+        const Variable<double> square = multiply(tape, in[0], in[0]);
+        return multiply(tape, scale(tape, -2.5, in[1]), square);
+      },
+      {random_input(3, 5, 1), random_input(3, 5, 2)});
+  CHECK(run.worst_gradient_error() < 1e-9);
+  const Vector a = random_input(3, 5, 1).values, b = random_input(3, 5, 2).values, y = run.value();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CHECK(y[i] == doctest::Approx(-2.5 * a[i] * a[i] * b[i]).epsilon(1e-14));
   }
 }
 

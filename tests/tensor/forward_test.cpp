@@ -1,135 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <limits>
-#include <numbers>
 
-#include "scalecalc/tensor.hpp"
-#include "support.hpp"
-#include "tensor/initial.hpp"
+#include "interpreter.hpp"
+#include "networks.hpp"
 
 namespace scalecalc::tensor {
 namespace {
-
-/// The whole forward pass once more, with rows as vectors and loops, straight from the Network.
-class Interpreter {
- public:
-  using Rows = std::vector<Vector>;
-  Interpreter(const Network& network, const Passes<double>& passes)
-      : network_(network), passes_(passes) {}
-
-  double loss(std::uint64_t seed) {
-    const auto data = draw_data(network_, seed, make_device<double>("cpu", 1));
-    const std::int64_t tokens = network_.sequence * network_.batch;
-    Rows x;
-    for (std::int64_t t = 0; t < tokens; ++t) {
-      if (network_.input == InputKind::tokens) {
-        x.push_back({static_cast<double>(data.ids.data()[t])});
-      } else {
-        const double* row = data.features.data() + t * network_.features;
-        x.emplace_back(row, row + network_.features);
-      }
-    }
-    for (const Layer& layer : network_.layers) x = apply(layer, x);
-    double total = 0.0;
-    for (std::size_t t = 0; t < x.size(); ++t) {
-      double sum = 0.0;
-      for (const double logit : x[t]) sum += std::exp(logit);
-      total += std::log(sum) - x[t][static_cast<std::size_t>(data.targets.data()[t])];
-    }
-    return network_.reduction == Reduction::mean ? total / static_cast<double>(tokens) : total;
-  }
-
- private:
-  Rows next() {
-    const MatrixView<double> view = passes_.parameter(used_++);
-    Rows rows;
-    for (std::int64_t i = 0; i < view.rows; ++i) {
-      rows.emplace_back(view.data + i * view.columns, view.data + (i + 1) * view.columns);
-    }
-    return rows;
-  }
-  Rows apply(const Layer& layer, const Rows& x) {
-    return std::visit([&](const auto& op) { return run(op, x); }, layer.op);
-  }
-  Rows run(const Linear& layer, const Rows& x) {
-    const Rows w = next();
-    const Vector b = layer.bias ? next()[0] : Vector(w[0].size(), 0.0);
-    Rows y(x.size(), b);
-    for (std::size_t t = 0; t < x.size(); ++t) {
-      for (std::size_t i = 0; i < w.size(); ++i) {
-        for (std::size_t o = 0; o < b.size(); ++o) y[t][o] += x[t][i] * w[i][o];
-      }
-    }
-    return y;
-  }
-  static Rows run(const ActivationLayer& layer, Rows x) {
-    for (Vector& row : x) {
-      for (double& v : row) {
-        v = layer.function == "relu" ? std::max(v, 0.0)
-                                     : v * 0.5 * (1.0 + std::erf(v / std::numbers::sqrt2));
-      }
-    }
-    return x;
-  }
-  Rows run(const Norm& layer, Rows x) {
-    for (Vector& row : x) {
-      if (layer.kind == NormKind::none) break;
-      const auto n = static_cast<double>(row.size());
-      double mean = 0.0, square = 0.0;
-      for (const double v : row) mean += layer.kind == NormKind::layernorm ? v / n : 0.0;
-      for (const double v : row) square += (v - mean) * (v - mean) / n;
-      for (double& v : row) v = (v - mean) / std::sqrt(square + layer.eps);
-    }
-    if (!layer.affine) return x;
-    const Vector gain = next()[0], shift = next()[0];
-    for (Vector& row : x) {
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = gain[i] * row[i] + shift[i];
-    }
-    return x;
-  }
-  Rows run(const Attention& layer, const Rows& x) {
-    const Rows q = run(layer.q, x), k = run(layer.k, x), v = run(layer.v, x);
-    Rows mix(q.size(), Vector(q[0].size(), 0.0));
-    const auto length = static_cast<std::size_t>(network_.sequence);
-    for (std::size_t t = 0; t < q.size(); ++t) {
-      const std::size_t first = t / length * length, end = layer.causal ? t + 1 : first + length;
-      for (std::int64_t h = 0; h < layer.heads; ++h) {
-        const auto from = static_cast<std::size_t>(h * layer.head_width);
-        const auto to = from + static_cast<std::size_t>(layer.head_width);
-        double sum = 0.0;
-        Vector p(end, 0.0);
-        for (std::size_t s = first; s < end; ++s) {
-          for (std::size_t i = from; i < to; ++i) p[s] += layer.scale * q[t][i] * k[s][i];
-          sum += p[s] = std::exp(p[s]);
-        }
-        for (std::size_t s = first; s < end; ++s) {
-          for (std::size_t i = from; i < to; ++i) mix[t][i] += p[s] / sum * v[s][i];
-        }
-      }
-    }
-    return run(layer.o, layer.norm ? run(*layer.norm, mix) : mix);
-  }
-  Rows run(const Residual& layer, const Rows& x) {
-    Rows branch = x;
-    for (const Layer& inner : layer.body) branch = apply(inner, branch);
-    for (std::size_t t = 0; t < x.size(); ++t) {
-      for (std::size_t i = 0; i < x[t].size(); ++i) {
-        branch[t][i] = layer.skip * x[t][i] + layer.branch * branch[t][i];
-      }
-    }
-    return layer.norm ? run(*layer.norm, branch) : branch;
-  }
-  Rows run(const Embedding&, const Rows& ids) {
-    const Rows table = next();
-    Rows y;
-    for (const Vector& id : ids) y.push_back(table[static_cast<std::size_t>(id[0])]);
-    return y;
-  }
-
-  const Network& network_;
-  const Passes<double>& passes_;
-  std::size_t used_ = 0;
-};
 
 void check_forward(const Network& network) {
   Passes<double> passes(network, {5, 1, "cpu"});
@@ -183,6 +60,45 @@ TEST_CASE("forward: mlps and networks of build_network against the interpreter")
     spec.placement = placement;
     check_forward(build_network(spec));
   }
+}
+
+TEST_CASE("forward: the newer layers against the interpreter") {
+  Attention grouped = attention("attn", 6, 6, 2);
+  grouped.qk_norm = grouped.causal = true;
+  Attention cross = attention("cross", 6, 2, 1);
+  cross.over_memory = cross.causal = true;
+  Residual trained = residual("block", {{grouped}});
+  trained.trainable_branch = true;
+  trained.shortcut = {{dense("block.shortcut", 6, 6)}};
+  trained.norm = Norm{"block.norm", NormKind::instancenorm, 6, 0.1, true};
+  const Gated gated{"act", "silu", dense("gate", 6, 9), dense("in", 6, 9)};
+  Linear scaled = dense("scaled", 9, 6);
+  scaled.multiplier = 0.4;
+  scaled.weight_norm = WeightNorm::demodulated;
+  DualStream dual{"dual", {}, {"dual.norm", NormKind::scalenorm, 6, 0.0, true}};
+  for (const char* path : {"one", "two"}) {
+    Residual sublayer = residual(path, {{dense(std::string(path) + ".in", 6, 6)}}, 0.9, 1.2);
+    sublayer.norm = Norm{std::string(path) + ".norm", NormKind::layernorm, 6, 0.0, false};
+    sublayer.trainable_branch = dual.sublayers.empty();
+    dual.sublayers.push_back(std::move(sublayer));
+  }
+  Network network = network_of({{Embedding{"embedding", 5, 6, 1.0, 0.5}},
+                                {trained},
+                                {residual("cross", {{cross}})},
+                                {gated},
+                                {scaled},
+                                {Norm{"batch", NormKind::batchnorm, 6, 0.1, false}},
+                                {dual}},
+                               6, 5, 3);
+  network.input = InputKind::tokens;
+  network.memory_sequence = 4;
+  network.memory_cross = 0.5;
+  check_forward(network);
+  network.reduction = Reduction::mean;
+  network.layers.insert(network.layers.end() - 1, {Pool{"pool"}});
+  check_forward(network);
+  network.loss = Loss::mse;
+  check_forward(network);
 }
 
 }  // namespace scalecalc::tensor

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "networks.hpp"
 #include "scalecalc/tensor.hpp"
 #include "support.hpp"
 
@@ -97,7 +98,7 @@ TEST_CASE("gaussian input has the asked moments within and between sequences") {
   network.input_second = 2.0;
   network.input_cross = 0.7;
   network.features = options.width;
-  const Vector x = download(draw_data(network, 5, make_device<double>("cpu", 1)).features);
+  const Vector x = download(draw_data(Plan(network), 5, make_device<double>("cpu", 1)).features);
   const auto product = [&](std::size_t a, std::size_t b) {
     double sum = 0.0;
     for (std::size_t i = 0; i < 20000; ++i) sum += x[a * 20000 + i] * x[b * 20000 + i];
@@ -117,10 +118,10 @@ TEST_CASE("identical tokens and silent input are possible") {
   Network network = HandBuilt(NetworkOptions{}).mlp();
   network.input_cross = network.input_second = 1.0;
   const auto device = make_device<double>("cpu", 1);
-  const Vector x = download(draw_data(network, 5, device).features);
+  const Vector x = download(draw_data(Plan(network), 5, device).features);
   for (std::size_t i = 0; i < 6; ++i) CHECK(x[i] == x[6 + i]);
   network.input_cross = network.input_second = 0.0;
-  const Vector zero = download(draw_data(network, 5, device).features);
+  const Vector zero = download(draw_data(Plan(network), 5, device).features);
   CHECK(zero == Vector(zero.size(), 0.0));
 }
 
@@ -129,14 +130,92 @@ TEST_CASE("targets and ids are in range and follow the seed") {
   options.sequence = 500;
   const Network network = HandBuilt(options).transformer();
   const auto device = make_device<float>("cpu", 1);
-  const auto a = draw_data(network, 1, device), b = draw_data(network, 1, device),
-             c = draw_data(network, 2, device);
+  const auto a = draw_data(Plan(network), 1, device), b = draw_data(Plan(network), 1, device),
+             c = draw_data(Plan(network), 2, device);
   CHECK(download(a.ids) == download(b.ids));
   CHECK(download(a.targets) == download(b.targets));
   CHECK(download(a.targets) != download(c.targets));
   CHECK(std::ranges::max(download(a.ids)) == 6.0);
   CHECK(std::ranges::max(download(a.targets)) == 4.0);
   CHECK(std::ranges::min(download(a.targets)) == 0.0);
+}
+
+TEST_CASE("words come at Zipf's frequencies") {
+  Network network = network_of({{Embedding{"embedding", 6, 4, 1.0, 0.0}}}, 4, 30000);
+  network.input = InputKind::tokens;
+  for (const double zipf : {0.0, 1.0, 2.5}) {
+    network.zipf = zipf;
+    const Vector ids = download(draw_data(Plan(network), 3, make_device<double>("cpu", 1)).ids);
+    double sum = 0.0;
+    for (int k = 1; k <= 6; ++k) sum += std::pow(k, -zipf);
+    for (int k = 0; k < 6; ++k) {
+      const double p = std::pow(k + 1, -zipf) / sum;
+      const double share = static_cast<double>(std::ranges::count(ids, k)) / 60000.0;
+      CHECK(std::fabs(share - p) < 4.5 * std::sqrt(p * (1.0 - p) / 60000.0));
+    }
+  }
+}
+
+TEST_CASE("the memory has its own moments and width, and is there only where it is used") {
+  Attention cross = attention("cross", 4, 2, 2);
+  Network network = network_of({{cross}}, 4);
+  const auto device = make_device<double>("cpu", 1);
+  CHECK(draw_data(Plan(network), 1, device).memory.empty());
+  cross.over_memory = true;
+  cross.k = dense("cross.k", 30000, 4);
+  cross.v = dense("cross.v", 30000, 4);
+  network.layers.front() = {cross};
+  network.memory_sequence = 2;
+  network.memory_second = 3.0;
+  network.memory_cross = 1.0;
+  const auto memory = draw_data(Plan(network), 1, device).memory;
+  CHECK(memory.rows() == 4);
+  const Moments moments = device->moments({2, 2, 30000}, memory.data());
+  // Var(x^2) = 2 second^2 and Var(x y) = second^2 + cross^2 for one pair; pairs share no entry.
+  CHECK(std::fabs(moments.second - 3.0) < 4.5 * std::sqrt(2.0 * (9.0 + 1.0) / 120000.0));
+  CHECK(std::fabs(moments.cross - 1.0) < 4.5 * std::sqrt(10.0 / 60000.0));
+}
+
+TEST_CASE("targets of squared errors are Gaussian, one row for each row of the head") {
+  Network network = network_of({{Pool{"pool"}}}, 4, 5, 2000, 3);
+  network.loss = Loss::mse;
+  network.target_second = 2.0;
+  const auto data = draw_data(Plan(network), 1, make_device<double>("cpu", 1));
+  CHECK(data.targets.empty());
+  CHECK(data.values.rows() == 2000);
+  const Vector values = download(data.values);
+  const double second = dot(values, values) / 6000.0;
+  CHECK(std::fabs(second - 2.0) < 4.5 * std::sqrt(2.0 * 4.0 / 6000.0));
+}
+
+TEST_CASE("every layer's parameters are those that the network lists, in its order") {
+  Residual trained =
+      residual("block", {{Gated{"act", "silu", dense("gate", 4, 4), dense("in", 4, 4)}}});
+  trained.trainable_branch = true;
+  trained.branch = 0.25;
+  trained.shortcut = {{dense("block.shortcut", 4, 4)}};
+  trained.norm = Norm{"block.norm", NormKind::layernorm, 4, 0.0, true};
+  Conv2d convolution = conv("conv", 4, 4, 3, 3, 2);
+  convolution.padding = 1;
+  convolution.weight.bias = true;
+  Residual inner = residual("dual.one", {{dense("dual.one.in", 4, 4)}});
+  inner.trainable_branch = true;
+  const DualStream dual{"dual", {inner}, {"dual.norm", NormKind::rmsnorm, 4, 0.0, true}};
+  Network network = network_of({{Embedding{"embedding", 7, 4, 1.0, 0.5}},
+                                {trained},
+                                {convolution},
+                                {dual},
+                                {Dropout{"dropout", 0.1}},
+                                {Pool{"pool"}}},
+                               4, 6);
+  network.input = InputKind::tokens;
+  const auto all = weights<double>(network, 1);
+  CHECK(all.at("block.scale") == Vector{0.25});
+  CHECK(all.at("dual.one.scale") == Vector{0.6});
+  CHECK(all.at("embedding.position").size() == 24);
+  CHECK(all.at("block.norm.gain") == Vector(4, 1.0));
+  CHECK(all.at("dual.norm.shift") == Vector(4, 0.0));
+  CHECK(all.at("conv.weight").size() == 144);
 }
 
 }  // namespace scalecalc::tensor

@@ -218,7 +218,7 @@ class HandBuilt {
   Layer attention(const std::string& path) const {
     Attention layer;
     layer.path = path;
-    layer.heads = o_.heads;
+    layer.heads = layer.kv_heads = o_.heads;
     layer.head_width = o_.width / o_.heads;
     layer.causal = o_.causal;
     layer.scale = 1.0 / std::sqrt(static_cast<double>(layer.head_width));

@@ -56,6 +56,32 @@ TEST_CASE("a tied weight is handed over once, with both gradients added") {
   CHECK(calls == 1);
 }
 
+TEST_CASE("probes see the whole gradient of a value, once, before its memory goes") {
+  const auto device = make_device<double>("cpu", 1);
+  Tape<double> tape(device, true);
+  const auto x = tape.leaf(upload(device, 1, 2, {2.0, 3.0}));
+  const auto y = blend(tape, 5.0, x, 0.0, x);
+  const auto z = blend(tape, 1.0, blend(tape, 7.0, y, 1.0, x), 1.0, y);
+  std::vector<Vector> seen;
+  const auto keep = [&](const Tensor<double>& gradient) { seen.push_back(download(gradient)); };
+  tape.probe(x, keep);
+  tape.probe(y, keep);
+  tape.probe(y, keep);
+  tape.probe(tape.constant(x.value), keep);
+  tape.loss(z, [&](Tape<double>& t, const Tensor<double>&) {
+    t.gradient(z.slot)[0] += 1.0;
+    t.gradient(z.slot)[1] += 10.0;
+  });
+  tape.backward([](std::size_t, const Tensor<double>&) { FAIL("there are no parameters"); });
+  CHECK(seen == std::vector<Vector>{{8.0, 80.0}, {8.0, 80.0}, {41.0, 410.0}});
+}
+
+TEST_CASE("a leaf without recording is a constant") {
+  const auto device = make_device<double>("cpu", 1);
+  Tape<double> tape(device, false);
+  CHECK(tape.leaf(upload(device, 1, 1, {2.0})).slot < 0);
+}
+
 TEST_CASE("a tape that does not record keeps nothing") {
   const auto device = make_device<double>("cpu", 1);
   const Tensor<double> w = upload(device, 1, 4, normal_values(4, 1));

@@ -40,12 +40,26 @@ class CpuDevice final : public Device<Real> {
   void activation_forward(ActivationKind kind, std::int64_t count, const Real* x, Real* y) override;
   void activation_backward(ActivationKind kind, std::int64_t count, const Real* x, const Real* dy,
                            Real* dx) override;
+  void function_forward(const Activation& phi, std::int64_t count, const Real* x, Real* y) override;
+  void function_backward(const Activation& phi, std::int64_t count, const Real* x, const Real* dy,
+                         Real* dx) override;
+  void multiply_forward(std::int64_t count, const Real* a, const Real* b, Real* y) override;
+  void multiply_backward(std::int64_t count, const Real* a, const Real* b, const Real* dy, Real* da,
+                         Real* db) override;
+  void dropout_forward(const Stream& mask, double rate, std::int64_t count, const Real* x,
+                       Real* y) override;
+  void dropout_backward(const Stream& mask, double rate, std::int64_t count, const Real* dy,
+                        Real* dx) override;
   void blend_forward(std::int64_t count, double a, const Real* x, double b, const Real* f,
                      Real* y) override;
   void scaled_backward(std::int64_t count, double a, const Real* dy, Real* dx) override;
   void norm_forward(const NormShape& shape, const Real* x, Real* y, Real* inverse) override;
   void norm_backward(const NormShape& shape, const Real* y, const Real* inverse, const Real* dy,
                      Real* dx) override;
+  void column_norm_forward(const ColumnNormShape& shape, const Real* x, Real* y,
+                           Real* inverse) override;
+  void column_norm_backward(const ColumnNormShape& shape, const Real* y, const Real* inverse,
+                            const Real* dy, Real* dx) override;
   void affine_forward(std::int64_t tokens, std::int64_t width, const Real* x, const Real* gain,
                       const Real* shift, Real* y) override;
   void affine_backward(std::int64_t tokens, std::int64_t width, const Real* x, const Real* gain,
@@ -55,6 +69,13 @@ class CpuDevice final : public Device<Real> {
   void attention_backward(const AttentionShape& shape, const Real* q, const Real* k, const Real* v,
                           const Real* weights, const Real* dmix, Real* dq, Real* dk,
                           Real* dv) override;
+  void conv_forward(const ConvShape& shape, const Real* x, const Real* w, Real* y) override;
+  void conv_backward_input(const ConvShape& shape, const Real* dy, const Real* w,
+                           Real* dx) override;
+  void conv_backward_weight(const ConvShape& shape, const Real* x, const Real* dy,
+                            Real* dw) override;
+  void pool_forward(const SequenceShape& shape, const Real* x, Real* y) override;
+  void pool_backward(const SequenceShape& shape, const Real* dy, Real* dx) override;
   void embedding_forward(std::int64_t tokens, std::int64_t width, const std::int32_t* ids,
                          const Real* table, Real* y) override;
   void embedding_backward(std::int64_t tokens, std::int64_t width, const std::int32_t* ids,
@@ -63,6 +84,11 @@ class CpuDevice final : public Device<Real> {
                                const std::int32_t* targets, Real* probabilities) override;
   void cross_entropy_backward(std::int64_t tokens, std::int64_t classes, const Real* probabilities,
                               const std::int32_t* targets, double scale, Real* dlogits) override;
+  double squared_error_forward(std::int64_t count, const Real* y, const Real* target) override;
+  void squared_error_backward(std::int64_t count, const Real* y, const Real* target, double scale,
+                              Real* dy) override;
+  double dot(std::int64_t count, const Real* a, const Real* b) override;
+  Moments moments(const SequenceShape& shape, const Real* x) override;
 
  private:
   int threads_;

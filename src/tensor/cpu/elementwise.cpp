@@ -25,6 +25,25 @@ void CpuDevice<Real>::activation_backward(ActivationKind kind, std::int64_t coun
 }
 
 template <class Real>
+void CpuDevice<Real>::multiply_forward(std::int64_t count, const Real* a, const Real* b, Real* y) {
+  for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) y[i] = a[i] * b[i];
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::multiply_backward(std::int64_t count, const Real* a, const Real* b,
+                                        const Real* dy, Real* da, Real* db) {
+  const auto add = [&](const Real* other, Real* gradient) {
+    for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) gradient[i] += other[i] * dy[i];
+    });
+  };
+  if (da != nullptr) add(b, da);
+  if (db != nullptr) add(a, db);
+}
+
+template <class Real>
 void CpuDevice<Real>::blend_forward(std::int64_t count, double a, const Real* x, double b,
                                     const Real* f, Real* y) {
   const Real skip = static_cast<Real>(a), branch = static_cast<Real>(b);
@@ -42,13 +61,16 @@ void CpuDevice<Real>::scaled_backward(std::int64_t count, double a, const Real* 
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                             \
-  template void CpuDevice<Real>::activation_forward(ActivationKind, std::int64_t, const Real*,  \
-                                                    Real*);                                     \
-  template void CpuDevice<Real>::activation_backward(ActivationKind, std::int64_t, const Real*, \
-                                                     const Real*, Real*);                       \
-  template void CpuDevice<Real>::blend_forward(std::int64_t, double, const Real*, double,       \
-                                               const Real*, Real*);                             \
+#define SCALECALC_INSTANTIATE(Real)                                                               \
+  template void CpuDevice<Real>::activation_forward(ActivationKind, std::int64_t, const Real*,    \
+                                                    Real*);                                       \
+  template void CpuDevice<Real>::activation_backward(ActivationKind, std::int64_t, const Real*,   \
+                                                     const Real*, Real*);                         \
+  template void CpuDevice<Real>::multiply_forward(std::int64_t, const Real*, const Real*, Real*); \
+  template void CpuDevice<Real>::multiply_backward(std::int64_t, const Real*, const Real*,        \
+                                                   const Real*, Real*, Real*);                    \
+  template void CpuDevice<Real>::blend_forward(std::int64_t, double, const Real*, double,         \
+                                               const Real*, Real*);                               \
   template void CpuDevice<Real>::scaled_backward(std::int64_t, double, const Real*, Real*);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)

@@ -1,0 +1,228 @@
+#include "network/layer_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "network/document.hpp"
+#include "network/validate.hpp"
+
+namespace scalecalc {
+namespace {
+
+using Type = LayerSpec::Type;
+
+constexpr std::int64_t max_size = 1000000;
+constexpr std::size_t max_name = 64;
+
+const std::vector<std::pair<Type, std::string>>& types() {
+  static const std::vector<std::pair<Type, std::string>> all = {
+      {Type::linear, "linear"}, {Type::activation, "activation"},
+      {Type::norm, "norm"},     {Type::attention, "attention"},
+      {Type::gated, "gated"},   {Type::dropout, "dropout"},
+      {Type::conv2d, "conv2d"}, {Type::residual, "residual"},
+      {Type::repeat, "repeat"}, {Type::embedding, "embedding"},
+      {Type::pool, "pool"}};
+  return all;
+}
+
+/// Parts of paths that the layers themselves give.
+bool is_reserved(const std::string& name) {
+  static const std::set<std::string> words = {
+      "input", "final_norm", "q",        "k",      "v",    "o",
+      "mix",   "mix_norm",   "in",       "gate",   "act",  "scale",
+      "gain",  "shift",      "shortcut", "weight", "bias", "position"};
+  const std::vector<std::string>& names = layer_type_names();
+  return words.count(name) > 0 || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_name(const std::string& name) {
+  if (name.size() > max_name || (std::isdigit(static_cast<unsigned char>(name[0])) != 0))
+    return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  });
+}
+
+void check_names(const std::vector<LayerSpec>& layers, const std::string& prefix) {
+  std::set<std::string> seen;
+  for (const LayerSpec& layer : layers) {
+    if (layer.name.empty()) continue;
+    const std::string path = prefix + shown(layer.name);
+    if (!is_name(layer.name))
+      throw layer_error(layer, path,
+                        fmt::format("a name is letters, digits and _, at most {}", max_name),
+                        "for example name = \"conv1\"");
+    if (is_reserved(layer.name))
+      throw layer_error(layer, path, "this name belongs to a part of other layers",
+                        "use another, for example " + layer.name + "_1");
+    if (!seen.insert(layer.name).second)
+      throw layer_error(layer, path, "two layers of one list have this name", "rename one");
+  }
+}
+
+struct Range {
+  const char* field;
+  std::int64_t value, least;
+};
+
+void check_sizes(const LayerSpec& layer, const std::string& path) {
+  for (const Range& range : {Range{"width", layer.width, 0}, Range{"heads", layer.heads, 1},
+                             Range{"kv_heads", layer.kv_heads, 0}, Range{"kernel", layer.kernel, 1},
+                             Range{"stride", layer.stride, 1}, Range{"padding", layer.padding, 0},
+                             Range{"groups", layer.groups, 1}, Range{"vocab", layer.vocab, 0}})
+    if (range.value < range.least || range.value > max_size)
+      throw layer_error(
+          layer, path,
+          fmt::format("{} must be from {} to {}, got {}", range.field, range.least, max_size,
+                      range.value),
+          fmt::format("for example {} = {}", range.field, std::max<std::int64_t>(range.least, 1)));
+}
+
+void check_required(const LayerSpec& layer, const std::string& path, const ModelSpec& model) {
+  const auto missing = [&](const char* key, const char* example) {
+    return layer_error(layer, path, fmt::format("{} is missing", key),
+                       fmt::format("for example {} = {}", key, example));
+  };
+  switch (layer.type) {
+    case Type::linear:
+    case Type::gated:
+    case Type::embedding:
+      if (layer.width == 0) throw missing("width", "256");
+      break;
+    case Type::conv2d:
+      if (layer.width == 0) throw missing("channels", "64");
+      break;
+    case Type::norm:
+      if (layer.norm.value_or(model.norm) == NormKind::none) throw missing("norm", "\"layernorm\"");
+      break;
+    case Type::residual:
+    case Type::repeat:
+      if (layer.layers.empty())
+        throw layer_error(layer, path, "it has no layers of its own",
+                          "write them below as [[layer.layers]]");
+      break;
+    case Type::activation:
+    case Type::attention:
+    case Type::dropout:
+    case Type::pool: break;
+  }
+  if (layer.type == Type::embedding && layer.vocab == 0) throw missing("vocab", "1000");
+}
+
+void check_values(const LayerSpec& layer, const std::string& path) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (!(layer.dropout >= 0 && layer.dropout < 1))
+    throw layer_error(
+        layer, path,
+        fmt::format("a dropout rate must be at least 0 and below 1, got {}", layer.dropout),
+        "for example 0.1");
+  for (const auto& [field, value] :
+       {std::pair{"std", layer.std.value_or(0)}, {"eps", layer.eps.value_or(0)}})
+    if (!(value >= 0 && value < inf))
+      throw layer_error(layer, path,
+                        fmt::format("{} must be finite and not negative, got {}", field, value),
+                        fmt::format("for example {} = 0.02", field));
+  if (layer.activation.empty()) return;
+  try {
+    check_activation(layer.activation);
+  } catch (const Error& error) {
+    throw layer_error(layer, path, error.message(), error.hint());
+  }
+}
+
+void check_formula(const LayerSpec& layer, const std::string& path, const char* field,
+                   const Expr& formula, const Bindings& values, bool is_scale) {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  try {
+    value = formula_value(formula, values, field);
+  } catch (const Error& error) {
+    throw layer_error(layer, path, error.message(), error.hint());
+  }
+  if (std::isfinite(value) && (!is_scale || value >= 0)) return;
+  throw layer_error(
+      layer, path,
+      fmt::format("{} must be finite{}, got {}", field, is_scale ? " and not negative" : "", value),
+      fmt::format("for example {} = 1", field));
+}
+
+void check_list(const std::vector<LayerSpec>& layers, const std::string& prefix,
+                const ModelSpec& model, const Bindings& values, int nesting);
+
+void check_layer(const LayerSpec& layer, const std::string& path, const ModelSpec& model,
+                 const Bindings& values, int nesting) {
+  check_sizes(layer, path);
+  check_required(layer, path, model);
+  check_values(layer, path);
+  check_formula(layer, path, "skip", layer.skip, values, false);
+  check_formula(layer, path, "branch", layer.branch, values, false);
+  if (layer.gain) check_formula(layer, path, "gain", *layer.gain, values, true);
+  check_list(layer.layers, path + ".", model, values, nesting + 1);
+  check_list(layer.shortcut, path + ".shortcut.", model, values, nesting + 1);
+}
+
+void check_list(const std::vector<LayerSpec>& layers, const std::string& prefix,
+                const ModelSpec& model, const Bindings& values, int nesting) {
+  if (layers.empty()) return;
+  if (nesting > max_nesting)
+    throw layer_error(layers.front(), prefix + to_string(layers.front().type),
+                      fmt::format("layers nest at most {} deep", max_nesting),
+                      "use repeat for what repeats");
+  check_names(layers, prefix);
+  const std::vector<std::string> names = path_names(layers);
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    check_layer(layers[i], prefix + names[i], model, values, nesting);
+}
+
+}  // namespace
+
+std::string to_string(Type type) {
+  for (const auto& [known, name] : types())
+    if (known == type) return name;
+  return {};
+}
+
+const std::vector<std::string>& layer_type_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const auto& [type, name] : types()) list.push_back(name);
+    return list;
+  }();
+  return names;
+}
+
+Type layer_type_from(const std::string& name, const std::string& where) {
+  for (const auto& [type, known] : types())
+    if (known == name) return type;
+  throw unknown_name("layer type", name, layer_type_names(), where);
+}
+
+std::vector<std::string> path_names(const std::vector<LayerSpec>& layers) {
+  std::map<Type, int> counts;
+  std::vector<std::string> names;
+  for (const LayerSpec& layer : layers) {
+    const int index = counts[layer.type]++;
+    names.push_back(layer.name.empty() ? fmt::format("{}[{}]", to_string(layer.type), index)
+                                       : layer.name);
+  }
+  return names;
+}
+
+Error layer_error(const LayerSpec& layer, const std::string& path, const std::string& what,
+                  const std::string& hint) {
+  return {ErrorKind::input, fmt::format("[{}] {}: {}", to_string(layer.type), path, what),
+          layer.where, hint};
+}
+
+void check_layer_specs(const ModelSpec& spec) {
+  Bindings values = size_bindings(spec);
+  values["alpha"] = spec.alpha ? formula_value(*spec.alpha, values, "alpha") : 1;
+  values["lambda"] = spec.lambda ? formula_value(*spec.lambda, values, "lambda") : 1;
+  check_list(spec.layer_list, "", spec, values, 1);
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,65 @@
+#include "network/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "network/validate.hpp"
+
+namespace scalecalc {
+namespace {
+
+double scale(const std::optional<Expr>& formula, const std::string& name, const Bindings& values) {
+  if (!formula)
+    throw Error(ErrorKind::input, name + " is \"auto\", which has to be solved for an optimizer",
+                {}, "give a number or a formula in N, such as (2*N)^(1/2)");
+  const double value = formula_value(*formula, values, name);
+  if (!std::isfinite(value) || value <= 0)
+    throw Error(ErrorKind::input,
+                fmt::format("{} must be positive and finite, got {} = {}", name,
+                            to_string(*formula), value),
+                {}, "give a number or a formula in N, such as (2*N)^(1/2)");
+  return value;
+}
+
+}  // namespace
+
+Parts::Parts(const ModelSpec& spec) : spec_(spec), values_(size_bindings(spec)) {
+  const double alpha = scale(spec.alpha, "alpha", values_);
+  values_["lambda"] = scale(spec.lambda, "lambda", values_);
+  values_["alpha"] = alpha;
+  residual_ = plain_residual(spec, values_);
+}
+
+Linear Parts::linear(const std::string& role, const Fan& in, const Fan& out, bool in_branch) const {
+  WeightRequest request;
+  request.role = role;
+  request.in = in;
+  request.out = out;
+  request.gain = role_gain(spec_, role, in_branch);
+  request.variance = scheme_variance(spec_, role, in.symbol, out.symbol);
+  request.distribution = spec_.init.distribution;
+  request.bias = spec_.bias;
+  request.in_branch = in_branch;
+  return make_linear(spec_, request, values_);
+}
+
+Linear Parts::head(const Fan& in, const Fan& out) const {
+  Linear layer = linear("head", in, out, false);
+  layer.path = "head";
+  layer.bias = false;
+  layer.bias_std = 0;
+  return layer;
+}
+
+Norm Parts::norm(std::string path, std::int64_t width) const {
+  return {std::move(path), spec_.norm, width, spec_.norm_eps, spec_.norm_affine};
+}
+
+Linear at(const Linear& prototype, std::string path) {
+  Linear layer = prototype;
+  layer.path = std::move(path);
+  return layer;
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "network/weights.hpp"
+
+/// What the layouts of all kinds of model are made of. Formulas are evaluated once, at
+/// N = spec.layers.
+namespace scalecalc {
+
+class Parts {
+ public:
+  /// Throws Error(input) for an alpha or lambda that is "auto". Keeps a reference to the spec.
+  explicit Parts(const ModelSpec& spec);
+
+  const ModelSpec& spec() const { return spec_; }
+  /// N, alpha, lambda and the sizes.
+  const Bindings& values() const { return values_; }
+  /// Of the model's scheme, gain and distribution; without a path.
+  Linear linear(const std::string& role, const Fan& in, const Fan& out, bool in_branch) const;
+  Linear head(const Fan& in, const Fan& out) const;
+  Norm norm(std::string path, std::int64_t width) const;
+  /// One branch around the stream, with the norms where the placement wants them.
+  Residual residual(const std::string& path, std::vector<Layer> body) const;
+
+ private:
+  const ModelSpec& spec_;
+  Bindings values_;
+  Residual residual_;
+};
+
+/// The scalars of one branch by the spec's placement; no path, body or norm.
+Residual plain_residual(const ModelSpec& spec, const Bindings& values);
+
+/// Whether anything attends to the memory.
+bool uses_memory(const ModelSpec& spec);
+
+/// The same weight at its place.
+Linear at(const Linear& prototype, std::string path);
+
+/// What is laid out, without laying it out: Layer objects, nested ones included, and parameters.
+/// Doubles, which no size overflows.
+struct Extent {
+  double layers = 0, parameters = 0;
+};
+Extent extent_of(const std::vector<Layer>& layers, std::int64_t positions);
+/// Throws Error(input) for what is too large, naming the limit; `hint` says what would make it
+/// less.
+void check_extent(const Extent& extent, const std::string& hint);
+
+/// The first `blocks` blocks of a transformer, or layers of an mlp.
+void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers);
+void add_mlp(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers);
+/// The whole of a model of kind layers, head included.
+void add_layer_list(const Parts& parts, std::vector<Layer>& layers);
+/// The same, sized and checked without storing it. Throws Error(input) at the layer's position.
+Extent measure_layer_list(const Parts& parts);
+
+}  // namespace scalecalc

@@ -1,0 +1,71 @@
+#include "network/parts.hpp"
+#include "network/validate.hpp"
+
+namespace scalecalc {
+namespace {
+
+/// The scalars in front of the skip and of the branch.
+struct Scalars {
+  Expr skip = 1, branch = 1;
+};
+
+Scalars scalars_of(const ModelSpec& spec) {
+  const Expr alpha = Expr::symbol("alpha");
+  switch (spec.placement) {
+    case Placement::post:
+    case Placement::pre:
+    case Placement::none: return {alpha, 1};
+    case Placement::res_post:
+    case Placement::sandwich: return {1, 1 / alpha};
+    // Liu et al. 2023: the branch grows from 0 to 1 as training goes on; at ramp a this is post
+    // placement with alpha = 1/a.
+    case Placement::branchnorm: return {1, exact(spec.ramp) / alpha};
+    // Bachlechner et al. 2020; De and Smith 2020: the scalar starts at 0 and is trained.
+    case Placement::rezero:
+    case Placement::skipinit: return {1, 0};
+    case Placement::sub_ln:
+    case Placement::resi_dual:
+    case Placement::fixup: break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Residual plain_residual(const ModelSpec& spec, const Bindings& values) {
+  const Scalars scalars = scalars_of(spec);
+  Residual residual;
+  residual.skip = evaluate(scalars.skip, values);
+  residual.branch = evaluate(scalars.branch, values);
+  residual.skip_formula = scalars.skip;
+  residual.branch_formula = scalars.branch;
+  residual.trainable_branch =
+      spec.placement == Placement::rezero || spec.placement == Placement::skipinit;
+  return residual;
+}
+
+Residual Parts::residual(const std::string& path, std::vector<Layer> body) const {
+  Residual sublayer = residual_;
+  sublayer.path = path;
+  const auto norm_first = [&] { body.insert(body.begin(), {norm(path + ".norm", spec_.width)}); };
+  switch (spec_.placement) {
+    case Placement::post:
+    case Placement::branchnorm:
+    case Placement::resi_dual: sublayer.norm = norm(path + ".norm", spec_.width); break;
+    case Placement::pre:
+    case Placement::sub_ln: norm_first(); break;
+    case Placement::res_post: body.push_back({norm(path + ".norm", spec_.width)}); break;
+    case Placement::sandwich:
+      norm_first();
+      body.push_back({norm(path + ".out_norm", spec_.width)});
+      break;
+    case Placement::rezero:
+    case Placement::skipinit:
+    case Placement::fixup:
+    case Placement::none: break;
+  }
+  sublayer.body = std::move(body);
+  return sublayer;
+}
+
+}  // namespace scalecalc

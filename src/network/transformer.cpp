@@ -1,0 +1,129 @@
+#include <cmath>
+
+#include "network/parts.hpp"
+#include "network/validate.hpp"
+
+namespace scalecalc {
+namespace {
+
+/// Each weight of a block once; blocks are copies of them under other paths.
+class Transformer {
+ public:
+  explicit Transformer(const Parts& parts) : parts_(parts), spec_(parts.spec()) {
+    const Expr head_width = Expr::symbol("head_width");
+    const std::int64_t kv_heads = spec_.kv_heads == 0 ? spec_.heads : spec_.kv_heads;
+    const Fan width{spec_.width, Expr::symbol("width")}, ffn{spec_.ffn, Expr::symbol("ffn")};
+    const Fan values = kv_heads == spec_.heads ? width
+                                               : Fan{kv_heads * (spec_.width / spec_.heads),
+                                                     Expr::symbol("kv_heads") * head_width};
+    attention_.heads = spec_.heads;
+    attention_.kv_heads = kv_heads;
+    attention_.head_width = spec_.width / spec_.heads;
+    attention_.qk_norm = spec_.qk_norm;
+    attention_.scale = formula_value(spec_.attention_scale, parts.values(), "attention_scale");
+    attention_.scale_formula = spec_.attention_scale;
+    attention_.dropout = spec_.attention_dropout;
+    attention_.q = parts.linear("q", width, width, true);
+    attention_.k = parts.linear("k", width, values, true);
+    attention_.v = parts.linear("v", width, values, true);
+    attention_.o = parts.linear("o", width, width, true);
+    gate_ = parts.linear("ffn_gate", width, ffn, true);
+    in_ = parts.linear("ffn_in", width, ffn, true);
+    out_ = parts.linear("ffn_out", ffn, width, true);
+  }
+
+  Residual attention(const std::string& path, bool over_memory) const {
+    Attention layer = attention_;
+    layer.path = path;
+    layer.over_memory = over_memory;
+    layer.causal = spec_.causal && !over_memory;
+    layer.q.path = path + ".q";
+    layer.k.path = path + ".k";
+    layer.v.path = path + ".v";
+    layer.o.path = path + ".o";
+    if (spec_.placement == Placement::sub_ln)
+      layer.norm = parts_.norm(path + ".mix_norm", spec_.width);
+    std::vector<Layer> body = branch(1);
+    body.push_back({std::move(layer)});
+    return sublayer(path, std::move(body));
+  }
+
+  Residual feed_forward(const std::string& path) const {
+    std::vector<Layer> body = branch(spec_.gated ? 2 : 3);
+    if (spec_.gated) {
+      body.push_back({Gated{path + ".act", spec_.activation, at(gate_, path + ".gate"),
+                            at(in_, path + ".in")}});
+    } else {
+      body.push_back({at(in_, path + ".in")});
+      body.push_back({ActivationLayer{path + ".act", spec_.activation}});
+    }
+    if (spec_.placement == Placement::sub_ln)
+      body.push_back({parts_.norm(path + ".act_norm", spec_.ffn)});
+    body.push_back({at(out_, path + ".out")});
+    return sublayer(path, std::move(body));
+  }
+
+ private:
+  /// An empty body with room for these layers, the dropout and the norms around them.
+  std::vector<Layer> branch(std::size_t layers) const {
+    const Placement placement = spec_.placement;
+    const bool norm_before = placement == Placement::pre || placement == Placement::sub_ln;
+    if (placement == Placement::sandwich) layers += 2;
+    if (norm_before || placement == Placement::res_post) layers += 1;
+    if (placement == Placement::sub_ln) layers += 1;
+    if (spec_.dropout > 0) layers += 1;
+    std::vector<Layer> body;
+    body.reserve(layers);
+    return body;
+  }
+
+  Residual sublayer(const std::string& path, std::vector<Layer> body) const {
+    if (spec_.dropout > 0) body.push_back({Dropout{path + ".dropout", spec_.dropout}});
+    return parts_.residual(path, std::move(body));
+  }
+
+  const Parts& parts_;
+  const ModelSpec& spec_;
+  Attention attention_;
+  Linear gate_, in_, out_;
+};
+
+void add_embedding(const ModelSpec& spec, std::vector<Layer>& layers) {
+  if (spec.input.kind != InputKind::tokens) return;
+  layers.push_back({Embedding{"embedding", spec.vocab, spec.width, std::sqrt(spec.input.second),
+                              std::sqrt(spec.input.positions)}});
+}
+
+}  // namespace
+
+void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers) {
+  const ModelSpec& spec = parts.spec();
+  const Transformer transformer(parts);
+  add_embedding(spec, layers);
+  if (spec.placement == Placement::post || spec.placement == Placement::branchnorm)
+    layers.push_back({parts.norm("input.norm", spec.width)});
+  const auto each_sublayer = [&](const auto& use) {
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const std::string block = "block[" + std::to_string(i) + "]";
+      use(transformer.attention(block + ".attn", false));
+      if (spec.cross_attention) use(transformer.attention(block + ".cross", true));
+      use(transformer.feed_forward(block + ".ffn"));
+    }
+  };
+  const auto count = static_cast<std::size_t>(blocks * sublayers(spec));
+  if (spec.placement == Placement::resi_dual) {
+    DualStream dual{"dual", {}, parts.norm("final_norm", spec.width)};
+    dual.sublayers.reserve(count);
+    each_sublayer([&](Residual sublayer) { dual.sublayers.push_back(std::move(sublayer)); });
+    layers.push_back({std::move(dual)});
+  } else {
+    layers.reserve(layers.size() + count + 2);
+    each_sublayer([&](Residual sublayer) { layers.push_back({std::move(sublayer)}); });
+    if (has_final_norm(spec.placement) && spec.norm != NormKind::none)
+      layers.push_back({parts.norm("final_norm", spec.width)});
+  }
+  layers.push_back(
+      {parts.head({spec.width, Expr::symbol("width")}, {spec.vocab, Expr::symbol("vocab")})});
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,139 @@
+#include "network/values.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace scalecalc {
+namespace {
+
+template <class Value>
+using Choices = std::vector<std::pair<std::string, Value>>;
+
+const Choices<InputKind>& inputs() {
+  static const Choices<InputKind> all = {{"gaussian", InputKind::gaussian},
+                                         {"tokens", InputKind::tokens}};
+  return all;
+}
+const Choices<Loss>& losses() {
+  static const Choices<Loss> all = {{"cross-entropy", Loss::cross_entropy}, {"mse", Loss::mse}};
+  return all;
+}
+const Choices<Reduction>& reductions() {
+  static const Choices<Reduction> all = {{"sum", Reduction::sum}, {"mean", Reduction::mean}};
+  return all;
+}
+const Choices<WeightNorm>& weight_norms() {
+  static const Choices<WeightNorm> all = {{"none", WeightNorm::none},
+                                          {"spectral", WeightNorm::spectral},
+                                          {"demodulated", WeightNorm::demodulated}};
+  return all;
+}
+
+template <class Value>
+Value choose(const Choices<Value>& choices, const char* what, const TomlEntry& entry) {
+  const std::string& name = text_of(entry);
+  std::vector<std::string> known;
+  for (const auto& [choice, value] : choices) {
+    if (choice == name) return value;
+    known.push_back(choice);
+  }
+  throw unknown_name(what, name, known, entry.where);
+}
+
+template <class Value>
+std::string chosen(const Choices<Value>& choices, Value wanted) {
+  for (const auto& [choice, value] : choices)
+    if (value == wanted) return quoted(choice);
+  return {};
+}
+
+}  // namespace
+
+void read_value(const TomlEntry& entry, std::int64_t& value) {
+  value = integer_of(entry);
+}
+void read_value(const TomlEntry& entry, double& value) {
+  value = number_of(entry);
+}
+void read_value(const TomlEntry& entry, bool& value) {
+  value = boolean_of(entry);
+}
+void read_value(const TomlEntry& entry, std::string& value) {
+  value = text_of(entry);
+}
+void read_value(const TomlEntry& entry, Placement& value) {
+  value = placement_from(text_of(entry), entry.where);
+}
+void read_value(const TomlEntry& entry, NormKind& value) {
+  value = norm_from(text_of(entry), entry.where);
+}
+void read_value(const TomlEntry& entry, Distribution& value) {
+  value = distribution_from(text_of(entry), entry.where);
+}
+void read_value(const TomlEntry& entry, InputKind& value) {
+  value = choose(inputs(), "input kind", entry);
+}
+void read_value(const TomlEntry& entry, Loss& value) {
+  value = choose(losses(), "loss", entry);
+}
+void read_value(const TomlEntry& entry, Reduction& value) {
+  value = choose(reductions(), "reduction", entry);
+}
+void read_value(const TomlEntry& entry, WeightNorm& value) {
+  value = choose(weight_norms(), "weight norm", entry);
+}
+
+std::string write_value(std::int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string write_value(double value) {
+  return fmt::format("{}", value);
+}
+std::string write_value(bool value) {
+  return value ? "true" : "false";
+}
+std::string write_value(const std::string& value) {
+  return value.empty() ? std::string() : quoted(value);
+}
+std::string write_value(Placement value) {
+  return quoted(to_string(value));
+}
+std::string write_value(NormKind value) {
+  return quoted(to_string(value));
+}
+std::string write_value(Distribution value) {
+  return quoted(to_string(value));
+}
+std::string write_value(InputKind value) {
+  return chosen(inputs(), value);
+}
+std::string write_value(Loss value) {
+  return chosen(losses(), value);
+}
+std::string write_value(Reduction value) {
+  return chosen(reductions(), value);
+}
+std::string write_value(WeightNorm value) {
+  return chosen(weight_norms(), value);
+}
+/// Integers bare, what is not an integer as a formula, so that it stays exact.
+std::string write_value(const Expr& value) {
+  const bool integer = value.is_number() && value.number().to_int64().has_value();
+  return integer ? to_string(value) : quoted(to_string(value));
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    else
+      out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace scalecalc

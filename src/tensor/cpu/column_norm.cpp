@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tensor/cpu/cpu_device.hpp"
+#include "tensor/cpu/parallel.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+constexpr std::int64_t kColumns = 64;
+using Columns = std::array<double, kColumns>;
+
+/// body(first entry, columns, index of the first column in `inverse`) for each piece of a group.
+template <class Body>
+void for_columns(int threads, const ColumnNormShape& s, const Body& body) {
+  const std::int64_t across = (s.width + kColumns - 1) / kColumns;
+  for_tiles(threads, s.groups * across, [&](std::int64_t tile) {
+    const std::int64_t group = tile / across, column = tile % across * kColumns;
+    body(group * s.rows * s.width + column, std::min(kColumns, s.width - column),
+         group * s.width + column);
+  });
+}
+
+/// The mean over the rows of term(entry), for each column.
+template <class Term>
+Columns means(const ColumnNormShape& s, std::int64_t first, std::int64_t columns,
+              const Term& term) {
+  Columns mean{};
+  for (std::int64_t row = 0; row < s.rows; ++row) {
+    for (std::int64_t i = 0; i < columns; ++i) mean[i] += term(first + row * s.width + i, i);
+  }
+  for (double& entry : mean) entry /= static_cast<double>(s.rows);
+  return mean;
+}
+
+}  // namespace
+
+template <class Real>
+void CpuDevice<Real>::column_norm_forward(const ColumnNormShape& s, const Real* x, Real* y,
+                                          Real* inverse) {
+  for_columns(threads_, s, [&](std::int64_t first, std::int64_t columns, std::int64_t out) {
+    Columns mean{};
+    if (s.centred) {
+      mean = means(s, first, columns,
+                   [=](std::int64_t at, std::int64_t) { return static_cast<double>(x[at]); });
+    }
+    const Columns power = means(s, first, columns, [&](std::int64_t at, std::int64_t i) {
+      const double apart = static_cast<double>(x[at]) - mean[i];
+      return apart * apart;
+    });
+    Columns factor;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const double sum = power[i] + s.eps;
+      factor[i] = sum > 0.0 ? 1.0 / std::sqrt(sum) : sum;
+      inverse[out + i] = static_cast<Real>(factor[i]);
+    }
+    for (std::int64_t row = 0; row < s.rows; ++row) {
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const std::int64_t at = first + row * s.width + i;
+        y[at] = static_cast<Real>((static_cast<double>(x[at]) - mean[i]) * factor[i]);
+      }
+    }
+  });
+}
+
+// dx = c (dy - mean(dy) - y mean(dy y)) along the rows, as in norm.cpp along the features.
+template <class Real>
+void CpuDevice<Real>::column_norm_backward(const ColumnNormShape& s, const Real* y,
+                                           const Real* inverse, const Real* dy, Real* dx) {
+  for_columns(threads_, s, [&](std::int64_t first, std::int64_t columns, std::int64_t out) {
+    Columns mean{};
+    if (s.centred) {
+      mean = means(s, first, columns,
+                   [=](std::int64_t at, std::int64_t) { return static_cast<double>(dy[at]); });
+    }
+    const Columns along = means(s, first, columns, [=](std::int64_t at, std::int64_t) {
+      return static_cast<double>(dy[at]) * static_cast<double>(y[at]);
+    });
+    for (std::int64_t row = 0; row < s.rows; ++row) {
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const std::int64_t at = first + row * s.width + i;
+        dx[at] += static_cast<Real>(
+            static_cast<double>(inverse[out + i]) *
+            (static_cast<double>(dy[at]) - mean[i] - static_cast<double>(y[at]) * along[i]));
+      }
+    }
+  });
+}
+
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
+#define SCALECALC_INSTANTIATE(Real)                                                              \
+  template void CpuDevice<Real>::column_norm_forward(const ColumnNormShape&, const Real*, Real*, \
+                                                     Real*);                                     \
+  template void CpuDevice<Real>::column_norm_backward(const ColumnNormShape&, const Real*,       \
+                                                      const Real*, const Real*, Real*);
+// NOLINTEND(bugprone-macro-parentheses)
+SCALECALC_INSTANTIATE(float)
+SCALECALC_INSTANTIATE(double)
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "tensor/cpu/cpu_device.hpp"
+#include "tensor/cpu/matrix.hpp"
+#include "tensor/cpu/parallel.hpp"
+
+// A convolution is a sum over the taps of its kernel: for tap j, y += x_j w_j with x_j the input
+// seen through the tap (out_positions, group_in) and w_j the tap's rows of the weight.
+namespace scalecalc::tensor {
+namespace {
+
+/// body(output position, input position) wherever tap `tap` meets the image, not its padding.
+template <class Body>
+void for_positions(const ConvShape& s, std::int64_t tap, const Body& body) {
+  const std::int64_t dy = tap / s.kernel - s.padding, dx = tap % s.kernel - s.padding;
+  for (std::int64_t row = 0; row < s.out_height(); ++row) {
+    const std::int64_t y = row * s.stride + dy;
+    if (y < 0 || y >= s.height) continue;
+    for (std::int64_t column = 0; column < s.out_width(); ++column) {
+      const std::int64_t x = column * s.stride + dx;
+      if (x >= 0 && x < s.width) body(row * s.out_width() + column, y * s.width + x);
+    }
+  }
+}
+
+/// The input of one image and group as the tap sees it, zero where it meets the padding.
+template <class Real>
+Matrix<Real> gather(const ConvShape& s, const Real* x, std::int64_t image, std::int64_t group,
+                    std::int64_t tap) {
+  Matrix<Real> seen = Matrix<Real>::Zero(s.out_positions(), s.group_in());
+  const Real* from = x + image * s.positions() * s.in_channels + group * s.group_in();
+  for_positions(s, tap, [&](std::int64_t out, std::int64_t in) {
+    const Real* channels = from + in * s.in_channels;
+    std::copy(channels, channels + s.group_in(), seen.data() + out * s.group_in());
+  });
+  return seen;
+}
+
+/// One group's columns of y, for one image.
+template <class Real>
+auto output(const ConvShape& s, Real* y, std::int64_t image, std::int64_t group) {
+  return view(y + image * s.out_positions() * s.out_channels + group * s.group_out(),
+              s.out_positions(), s.group_out(), s.out_channels);
+}
+
+/// The rows of one tap and the columns of one group of the weight.
+template <class Real>
+auto tap_weight(const ConvShape& s, Real* w, std::int64_t group, std::int64_t tap) {
+  return view(w + tap * s.group_in() * s.out_channels + group * s.group_out(), s.group_in(),
+              s.group_out(), s.out_channels);
+}
+
+template <class Body>
+void for_images(int threads, const ConvShape& s, const Body& body) {
+  for_tiles(threads, s.images * s.groups,
+            [&](std::int64_t tile) { body(tile / s.groups, tile % s.groups); });
+}
+
+}  // namespace
+
+template <class Real>
+void CpuDevice<Real>::conv_forward(const ConvShape& s, const Real* x, const Real* w, Real* y) {
+  for_images(threads_, s, [&](std::int64_t image, std::int64_t group) {
+    auto Y = output(s, y, image, group);
+    Y.setZero();
+    for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
+      Y.noalias() += gather(s, x, image, group, tap) * tap_weight(s, w, group, tap);
+    }
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::conv_backward_input(const ConvShape& s, const Real* dy, const Real* w,
+                                          Real* dx) {
+  for_images(threads_, s, [&](std::int64_t image, std::int64_t group) {
+    const auto DY = output(s, dy, image, group);
+    Real* to = dx + image * s.positions() * s.in_channels + group * s.group_in();
+    Matrix<Real> seen(s.out_positions(), s.group_in());
+    for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
+      seen.noalias() = DY * tap_weight(s, w, group, tap).transpose();
+      for_positions(s, tap, [&](std::int64_t out, std::int64_t in) {
+        const Real* from = seen.data() + out * s.group_in();
+        for (std::int64_t i = 0; i < s.group_in(); ++i) to[in * s.in_channels + i] += from[i];
+      });
+    }
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::conv_backward_weight(const ConvShape& s, const Real* x, const Real* dy,
+                                           Real* dw) {
+  const std::int64_t taps = s.kernel * s.kernel;
+  for_tiles(threads_, s.groups * taps, [&](std::int64_t tile) {
+    const std::int64_t group = tile / taps, tap = tile % taps;
+    auto DW = tap_weight(s, dw, group, tap);
+    for (std::int64_t image = 0; image < s.images; ++image) {
+      DW.noalias() += gather(s, x, image, group, tap).transpose() * output(s, dy, image, group);
+    }
+  });
+}
+
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
+#define SCALECALC_INSTANTIATE(Real)                                                               \
+  template void CpuDevice<Real>::conv_forward(const ConvShape&, const Real*, const Real*, Real*); \
+  template void CpuDevice<Real>::conv_backward_input(const ConvShape&, const Real*, const Real*,  \
+                                                     Real*);                                      \
+  template void CpuDevice<Real>::conv_backward_weight(const ConvShape&, const Real*, const Real*, \
+                                                      Real*);
+// NOLINTEND(bugprone-macro-parentheses)
+SCALECALC_INSTANTIATE(float)
+SCALECALC_INSTANTIATE(double)
+
+}  // namespace scalecalc::tensor

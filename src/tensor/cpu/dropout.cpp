@@ -1,0 +1,52 @@
+#include <algorithm>
+#include <array>
+
+#include "tensor/cpu/cpu_device.hpp"
+#include "tensor/cpu/parallel.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+/// body(i, factor) for every entry; the mask is drawn again wherever it is needed, never kept.
+template <class Real, class Body>
+void for_masked(int threads, const Stream& mask, double rate, std::int64_t count,
+                const Body& body) {
+  constexpr std::int64_t kChunk = 512;
+  const Real kept = static_cast<Real>(1.0 / (1.0 - rate));
+  for_ranges(threads, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
+    std::array<double, kChunk> uniform;
+    for (std::int64_t i = begin; i < end; i += kChunk) {
+      const std::int64_t n = std::min(kChunk, end - i);
+      fill_uniform(mask, static_cast<std::uint64_t>(i), n, uniform.data());
+      for (std::int64_t j = 0; j < n; ++j) body(i + j, uniform[j] < rate ? Real(0) : kept);
+    }
+  });
+}
+
+}  // namespace
+
+template <class Real>
+void CpuDevice<Real>::dropout_forward(const Stream& mask, double rate, std::int64_t count,
+                                      const Real* x, Real* y) {
+  for_masked<Real>(threads_, mask, rate, count,
+                   [=](std::int64_t i, Real factor) { y[i] = factor * x[i]; });
+}
+
+template <class Real>
+void CpuDevice<Real>::dropout_backward(const Stream& mask, double rate, std::int64_t count,
+                                       const Real* dy, Real* dx) {
+  for_masked<Real>(threads_, mask, rate, count,
+                   [=](std::int64_t i, Real factor) { dx[i] += factor * dy[i]; });
+}
+
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
+#define SCALECALC_INSTANTIATE(Real)                                                                \
+  template void CpuDevice<Real>::dropout_forward(const Stream&, double, std::int64_t, const Real*, \
+                                                 Real*);                                           \
+  template void CpuDevice<Real>::dropout_backward(const Stream&, double, std::int64_t,             \
+                                                  const Real*, Real*);
+// NOLINTEND(bugprone-macro-parentheses)
+SCALECALC_INSTANTIATE(float)
+SCALECALC_INSTANTIATE(double)
+
+}  // namespace scalecalc::tensor

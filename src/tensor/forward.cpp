@@ -1,0 +1,197 @@
+#include "tensor/forward.hpp"
+
+#include <optional>
+#include <variant>
+
+#include "tensor/ops.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+/// Applies the layers to the stream, taking the parameters in the order of the forward pass.
+template <class Real>
+class Forward {
+ public:
+  using Value = Variable<Real>;
+  Forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape, Observer<Real>* observer)
+      : network_(plan.network),
+        functions_(plan.checked.functions),
+        drawn_(drawn),
+        tape_(tape),
+        observer_(observer),
+        head_(std::get_if<Linear>(&plan.network.layers.back().op)) {}
+
+  Value input() {
+    if (network_.input == InputKind::tokens) return {};
+    if (observer_ == nullptr) return tape_.constant(drawn_.data.features);
+    return seen("input", "input", tape_.leaf(drawn_.data.features));
+  }
+
+  Value run(const std::vector<Layer>& layers, Value x) {
+    for (const Layer& layer : layers) {
+      x = std::visit([&](const auto& op) { return apply(op, x); }, layer.op);
+    }
+    return x;
+  }
+
+ private:
+  Value next() {
+    const std::size_t index = used_++;
+    return tape_.parameter(index, drawn_.parameters[index]);
+  }
+
+  Value seen(const std::string& path, const char* kind, Value x) {
+    if (observer_ == nullptr) return x;
+    const std::size_t site = observer_->value(path, kind, x.value);
+    tape_.probe(x, [observer = observer_, site](const Tensor<Real>& gradient) {
+      observer->gradient(site, gradient);
+    });
+    return x;
+  }
+
+  std::int64_t tokens(const Value& x) const { return x.value.rows() / network_.batch; }
+  Stream mask(const std::string& path) const { return {drawn_.seed, stream_id(path + ".mask")}; }
+
+  /// The weight as it is used: normalised, then times the multiplier.
+  Value weight(const Linear& layer) {
+    Value w = next();
+    if (layer.weight_norm == WeightNorm::spectral) w = spectral(tape_, w);
+    if (layer.weight_norm == WeightNorm::demodulated) w = demodulate(tape_, w);
+    return layer.multiplier == 1.0 ? w : scale(tape_, layer.multiplier, w);
+  }
+
+  Value apply(const Linear& layer, const Value& x) {
+    const Value w = weight(layer);
+    const std::optional<Value> bias = layer.bias ? std::optional(next()) : std::nullopt;
+    return seen(layer.path, &layer == head_ ? "head" : "linear",
+                linear(tape_, x, w, bias ? &*bias : nullptr));
+  }
+  Value apply(const ActivationLayer& layer, const Value& x) {
+    return seen(layer.path, "activation", activate(tape_, functions_.at(layer.function), x));
+  }
+  Value apply(const Norm& layer, const Value& x) {
+    return seen(layer.path, "norm", normalised(layer, x));
+  }
+  Value normalised(const Norm& layer, Value x) {
+    switch (layer.kind) {
+      case NormKind::layernorm: x = normalise(tape_, true, layer.eps, x); break;
+      // Scale norm multiplies x/|x| by one gain, sqrt(width) at the start.
+      case NormKind::rmsnorm:
+      case NormKind::scalenorm: x = normalise(tape_, false, layer.eps, x); break;
+      case NormKind::batchnorm:
+        x = normalise_columns(tape_, true, layer.eps, x, x.value.rows());
+        break;
+      case NormKind::instancenorm:
+        x = normalise_columns(tape_, true, layer.eps, x, tokens(x));
+        break;
+      case NormKind::none: break;
+    }
+    if (!layer.affine) return x;
+    const Value gain = next(), shift = next();
+    return affine(tape_, x, gain, shift);
+  }
+
+  AttentionShape shape_of(const Attention& layer, std::int64_t queries) const {
+    AttentionShape shape{network_.batch,   queries,      layer.heads,
+                         layer.head_width, layer.causal, layer.scale};
+    shape.kv_heads = layer.kv_heads;
+    shape.dropout = layer.dropout;
+    shape.mask = mask(layer.path);
+    if (layer.over_memory) {
+      shape.keys = network_.memory_sequence;
+      shape.causal = false;
+    }
+    return shape;
+  }
+  Value apply(const Attention& layer, const Value& x) {
+    const Value from = layer.over_memory ? tape_.constant(drawn_.data.memory) : x;
+    Value q = apply(layer.q, x), k = apply(layer.k, from);
+    const Value v = apply(layer.v, from);
+    if (layer.qk_norm) {
+      q = normalise(tape_, false, 0.0, q, layer.head_width);
+      k = normalise(tape_, false, 0.0, k, layer.head_width);
+    }
+    Value mix = attend(tape_, shape_of(layer, tokens(x)), q, k, v);
+    mix = seen(layer.path + ".mix", "attention", mix);
+    if (layer.norm) mix = apply(*layer.norm, mix);
+    return apply(layer.o, mix);
+  }
+
+  /// skip * `onto` + branch * f.
+  Value sum(const Residual& layer, const std::optional<Value>& scalar, double skip,
+            const Value& onto, const Value& f) {
+    return scalar ? blend(tape_, skip, onto, *scalar, f)
+                  : blend(tape_, skip, onto, layer.branch, f);
+  }
+  std::optional<Value> scalar_of(const Residual& layer) {
+    return layer.trainable_branch ? std::optional(next()) : std::nullopt;
+  }
+  Value apply(const Residual& layer, const Value& x) {
+    const Value f = run(layer.body, x);
+    const std::optional<Value> scalar = scalar_of(layer);
+    const Value y = sum(layer, scalar, layer.skip, run(layer.shortcut, x), f);
+    return seen(layer.path, "residual", layer.norm ? normalised(*layer.norm, y) : y);
+  }
+  Value apply(const DualStream& layer, Value x) {
+    Value z = x;
+    for (const Residual& sublayer : layer.sublayers) {
+      const Value f = run(sublayer.body, x);
+      const std::optional<Value> scalar = scalar_of(sublayer);
+      z = sum(sublayer, scalar, 1.0, z, f);
+      x = sum(sublayer, scalar, sublayer.skip, x, f);
+      x = seen(sublayer.path, "residual", sublayer.norm ? normalised(*sublayer.norm, x) : x);
+    }
+    const Value dual = apply(layer.norm, z);
+    return seen(layer.path, "dual", blend(tape_, 1.0, x, 1.0, dual));
+  }
+
+  Value apply(const Gated& layer, const Value& x) {
+    const Value gate = activate(tape_, functions_.at(layer.function), apply(layer.gate, x));
+    return seen(layer.path, "gated", multiply(tape_, gate, apply(layer.in, x)));
+  }
+  Value apply(const Dropout& layer, const Value& x) {
+    const Value y = layer.rate > 0.0 ? drop(tape_, mask(layer.path), layer.rate, x) : x;
+    return seen(layer.path, "dropout", y);
+  }
+  Value apply(const Conv2d& layer, const Value& x) {
+    const ConvShape shape{network_.batch,    layer.height,       layer.width,
+                          layer.in_channels, layer.out_channels, layer.kernel,
+                          layer.stride,      layer.padding,      layer.groups};
+    const Value w = weight(layer.weight);
+    const std::optional<Value> bias = layer.weight.bias ? std::optional(next()) : std::nullopt;
+    return seen(layer.path, "conv2d", convolve(tape_, shape, x, w, bias ? &*bias : nullptr));
+  }
+  Value apply(const Pool& layer, const Value& x) {
+    return seen(layer.path, "pool", pool(tape_, tokens(x), x));
+  }
+  Value apply(const Embedding& layer, const Value&) {
+    Value x = embed(tape_, next(), drawn_.data.ids);
+    if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
+    return seen(layer.path, "embedding", x);
+  }
+
+  const Network& network_;
+  const Functions& functions_;
+  const Drawn<Real>& drawn_;
+  Tape<Real>& tape_;
+  Observer<Real>* observer_;
+  const Linear* head_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+template <class Real>
+double forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
+               Observer<Real>* observer) {
+  Forward<Real> pass(plan, drawn, tape, observer);
+  const Variable<Real> logits = pass.run(plan.network.layers, pass.input());
+  const Reduction reduction = plan.network.reduction;
+  return plan.network.loss == Loss::mse
+             ? squared_error(tape, logits, drawn.data.values, reduction)
+             : cross_entropy(tape, logits, drawn.data.targets, reduction);
+}
+template double forward(const Plan&, const Drawn<float>&, Tape<float>&, Observer<float>*);
+template double forward(const Plan&, const Drawn<double>&, Tape<double>&, Observer<double>*);
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "tensor/initial.hpp"
+#include "tensor/tape.hpp"
+
+namespace scalecalc::tensor {
+
+/// Sees every site of a pass: its value on the way forward, and on the way back its whole gradient,
+/// over all paths to the loss.
+template <class Real>
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// Sites come in the order of the forward pass; returns the number of this one.
+  virtual std::size_t value(const std::string& path, const char* kind,
+                            const Tensor<Real>& value) = 0;
+  virtual void gradient(std::size_t site, const Tensor<Real>& gradient) = 0;
+};
+
+/// One draw of everything random in a network.
+template <class Real>
+struct Drawn {
+  std::uint64_t seed = 0;  ///< of dropout's masks
+  std::vector<Tensor<Real>> parameters;
+  Data<Real> data;
+};
+
+/// Appends the forward pass of the whole network to the tape and returns the loss. `observer` may
+/// be null; with one, the input counts as a variable.
+template <class Real>
+double forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
+               Observer<Real>* observer);
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,275 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "describe.hpp"
+#include "scalecalc/network.hpp"
+
+using namespace scalecalc;
+
+namespace {
+
+const std::string head = "[[layer]]\ntype = \"linear\"\nwidth = 10\n";
+
+ModelSpec read(const std::string& layers, const std::string& model = "") {
+  return parse_model("[model]\nkind = \"layers\"\nfeatures = 8\n" + model + layers, "m.toml");
+}
+Network built(const std::string& layers, const std::string& model = "") {
+  return build_network(read(layers, model));
+}
+
+/// "WHERE | MESSAGE | HINT".
+std::string error_of(const std::string& layers, const std::string& model = "") {
+  try {
+    read(layers, model);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    CHECK_FALSE(error.hint().empty());
+    return error.where() + " | " + error.message() + " | " + error.hint();
+  }
+  return "no error";
+}
+
+void contains(const std::string& text, const std::string& part) {
+  CAPTURE(text);
+  CAPTURE(part);
+  CHECK(text.find(part) != std::string::npos);
+}
+
+std::string layer(const std::string& keys) {
+  return "[[layer]]\n" + keys + "\n";
+}
+
+std::string nested(int depth) {
+  std::string text, heading = "layer";
+  for (int i = 0; i < depth; ++i, heading += ".layers")
+    text += "[[" + heading + "]]\ntype = \"repeat\"\n";
+  return text + "[[" + heading + "]]\ntype = \"activation\"\n" + head;
+}
+
+}  // namespace
+
+TEST_CASE("paths are the names, else the type and its index") {
+  CHECK(
+      description(built(layer("type = \"linear\"\nwidth = 4") +
+                        layer("type = \"activation\"\nactivation = \"relu\"") +
+                        layer("type = \"linear\"\nwidth = 4\nname = \"middle\"") +
+                        layer("type = \"linear\"\nwidth = 6") + layer("type = \"pool\"") + head)) ==
+      "linear linear[0]\nact activation[0]\nlinear middle\nlinear linear[2]\npool pool[0]\n"
+      "linear head\n");
+}
+
+TEST_CASE("repeats are indexed, nested ones too, and N is the depth") {
+  const std::string twice =
+      "[[layer]]\ntype = \"repeat\"\nname = \"outer\"\ntimes = \"N\"\n"
+      "[[layer.layers]]\ntype = \"repeat\"\ntimes = 2\n"
+      "[[layer.layers.layers]]\ntype = \"activation\"\n" +
+      head;
+  CHECK(description(built(twice, "layers = 2\n")) ==
+        "act outer[0].repeat[0][0].activation[0]\nact outer[0].repeat[0][1].activation[0]\n"
+        "act outer[1].repeat[0][0].activation[0]\nact outer[1].repeat[0][1].activation[0]\n"
+        "linear head\n");
+  ModelSpec spec = read(twice);
+  spec.layers = 5;
+  CHECK(build_network(spec).layers.size() == 11);
+}
+
+TEST_CASE("sizes are inferred along the way") {
+  const Network network = built(
+      layer("type = \"conv2d\"\nchannels = 12\nkernel = 3\nstride = 2\npadding = 1\ngroups = 4") +
+          layer("type = \"norm\"\nnorm = \"layernorm\"") +
+          layer("type = \"attention\"\nheads = 3\nkv_heads = 1") +
+          layer("type = \"gated\"\nwidth = 5\nactivation = \"silu\"") + layer("type = \"pool\"") +
+          head,
+      "sequence = 36\nheight = 4\n");
+  const auto& conv = std::get<Conv2d>(network.layers[0].op);
+  CHECK(conv.in_channels == 8);
+  CHECK(conv.height == 4);
+  CHECK(conv.width == 9);
+  CHECK(conv.out_height() == 2);
+  CHECK(conv.out_width() == 5);
+  CHECK(conv.weight.fan_in == 9 * 8 / 4);
+  CHECK(conv.weight.fan_out == 12);
+  CHECK(std::get<Norm>(network.layers[1].op).width == 12);
+  const auto& attention = std::get<Attention>(network.layers[2].op);
+  CHECK(attention.head_width == 4);
+  CHECK(attention.k.fan_out == 4);
+  CHECK(attention.scale == doctest::Approx(0.5).epsilon(1e-15));
+  CHECK(std::get<Gated>(network.layers[3].op).gate.fan_in == 12);
+  CHECK(std::get<Linear>(network.layers[5].op).fan_in == 5);
+  CHECK(network.classes == 10);
+  CHECK(parameter_paths(network).find("gated[0].gate.weight\ngated[0].in.weight\n") !=
+        std::string::npos);
+}
+
+// True fan-out k^2 C_out/(groups stride^2): 9 * 12/(4 * 4) = 6.75, fan-in 18.
+TEST_CASE("a convolution's fans count the kernel, the groups and the stride") {
+  const auto std_of = [](const std::string& scheme) {
+    const Network network =
+        built(layer("type = \"conv2d\"\nchannels = 12\nkernel = 3\nstride = 2\npadding = 1\n"
+                    "groups = 4") +
+                  head,
+              "sequence = 36\n[init]\nscheme = \"" + scheme + "\"\n");
+    return std::get<Conv2d>(network.layers[0].op).weight.std;
+  };
+  CHECK(std_of("he") == doctest::Approx(std::sqrt(2.0 / 18)).epsilon(1e-14));
+  CHECK(std_of("xavier") == doctest::Approx(std::sqrt(2.0 / (18 + 6.75))).epsilon(1e-14));
+}
+
+TEST_CASE("residuals have their own layers, a shortcut, a norm and scalars") {
+  const std::string block =
+      "[[layer]]\ntype = \"residual\"\nname = \"res\"\nskip = \"alpha\"\nbranch = \"1/alpha\"\n"
+      "norm = \"rmsnorm\"\ntrainable = true\n"
+      "[[layer.layers]]\ntype = \"linear\"\nwidth = 4\n"
+      "[[layer.shortcut]]\ntype = \"linear\"\nwidth = 4\n" +
+      head;
+  const Network network = built(block, "alpha = 4\nlambda = 0.5\n");
+  CHECK(description(network) ==
+        "( res\nlinear res.linear[0]\n)\nshortcut\nlinear res.shortcut.linear[0]\nnorm res.norm\n"
+        "linear head\n");
+  const auto& residual = std::get<Residual>(network.layers[0].op);
+  CHECK(residual.skip == 4);
+  CHECK(residual.branch == 0.25);
+  CHECK(residual.skip_formula.value() == parse("alpha"));
+  CHECK(parameter_paths(network) ==
+        "res.linear[0].weight\nres.scale\nres.shortcut.linear[0].weight\nhead.weight\n");
+  const auto& inside = std::get<Linear>(residual.body[0].op);
+  const auto& around = std::get<Linear>(residual.shortcut[0].op);
+  CHECK(inside.in_branch);
+  CHECK(inside.gain == 0.5);
+  CHECK_FALSE(around.in_branch);
+  CHECK(around.gain == 1);
+}
+
+TEST_CASE("without residuals the stack is one branch, as in a plain mlp") {
+  const Network network = built(layer("type = \"linear\"\nwidth = 4") + head, "lambda = 0.5\n");
+  CHECK(std::get<Linear>(network.layers[0].op).in_branch);
+  CHECK(std::get<Linear>(network.layers[0].op).gain == 0.5);
+  CHECK_FALSE(std::get<Linear>(network.layers[1].op).in_branch);
+  CHECK(std::get<Linear>(network.layers[1].op).role == "head");
+}
+
+TEST_CASE("a layer's own keys go before the model's") {
+  const Network network =
+      built(layer("type = \"linear\"\nwidth = 4\nstd = 0.5\ngain = \"2*N\"\nbias = false\n"
+                  "distribution = \"uniform\"\nweight_norm = \"spectral\"") +
+                layer("type = \"norm\"\nnorm = \"batchnorm\"\neps = 0.25\naffine = true") +
+                layer("type = \"linear\"\nwidth = 4") + head,
+            "layers = 3\nbias = true\nbatch = 2\n[init]\ndistribution = \"orthogonal\"\n");
+  const auto& own = std::get<Linear>(network.layers[0].op);
+  CHECK(own.std == 3);
+  CHECK_FALSE(own.bias);
+  CHECK(own.distribution == Distribution::uniform);
+  CHECK(own.weight_norm == WeightNorm::spectral);
+  CHECK(own.variance_formula.value() == parse("N^2"));
+  const auto& norm = std::get<Norm>(network.layers[1].op);
+  CHECK(norm.kind == NormKind::batchnorm);
+  CHECK(norm.eps == 0.25);
+  CHECK(norm.affine);
+  CHECK(std::get<Linear>(network.layers[2].op).bias);
+  CHECK(std::get<Linear>(network.layers[2].op).distribution == Distribution::orthogonal);
+  CHECK_FALSE(std::get<Linear>(network.layers[3].op).bias);
+}
+
+TEST_CASE("classes add the head, tokens an embedding in front") {
+  const Network network =
+      built(layer("type = \"embedding\"\nvocab = 30\nwidth = 6") + layer("type = \"activation\""),
+            "classes = 7\n[input]\nkind = \"tokens\"\nsecond = 4\npositions = 0.25\n");
+  CHECK(description(network) == "embedding embedding[0]\nact activation[0]\nlinear head\n");
+  const auto& embedding = std::get<Embedding>(network.layers[0].op);
+  CHECK(embedding.vocab == 30);
+  CHECK(embedding.std == 2);
+  CHECK(embedding.position_std == 0.5);
+  CHECK(network.classes == 7);
+  contains(error_of(layer("type = \"activation\"") + head, "[input]\nkind = \"tokens\"\n"),
+           "tokens need an embedding as the first layer");
+  contains(error_of(layer("type = \"embedding\"\nvocab = 30\nwidth = 6") + head),
+           "an embedding can only be the first layer, of tokens");
+}
+
+TEST_CASE("shapes that do not fit are said where they are") {
+  const std::string residual =
+      "[[layer]]\ntype = \"residual\"\n[[layer.layers]]\ntype = \"linear\"\nwidth = 4\n" + head;
+  contains(error_of(residual),
+           "m.toml:4:1 | [residual] residual[0]: the branch gives 4 features at 24 tokens, the "
+           "skip 8 features at 24 tokens");
+  contains(error_of(layer("type = \"conv2d\"\nchannels = 4") + head),
+           "m.toml:4:1 | [conv2d] conv2d[0]: its input is no image: 8 features at 24 tokens");
+  contains(error_of(layer("type = \"conv2d\"\nchannels = 4\nkernel = 7") + head, "sequence = 36\n"),
+           "the kernel of 7 is larger than the image of 8 features at 6 x 6 with padding 0 | use "
+           "padding = 3");
+  contains(error_of(layer("type = \"conv2d\"\nchannels = 4\ngroups = 3") + head, "sequence = 36\n"),
+           "groups must divide the channels (groups 3, channels 8 to 4)");
+  contains(error_of(layer("type = \"attention\"\nheads = 3") + head),
+           "[attention] heads must divide width (heads 3, width 8) at attention[0]");
+  contains(error_of(layer("type = \"attention\"\nheads = 4\nkv_heads = 3") + head),
+           "kv_heads must divide heads (kv_heads 3, heads 4)");
+  contains(error_of(head, "height = 5\n"), "m.toml:4:1 | height must divide the pixels");
+  contains(
+      error_of(layer("type = \"pool\"") + layer("type = \"norm\"\nnorm = \"instancenorm\"") + head),
+      "instancenorm of a single number is always 0");
+  contains(error_of(layer("type = \"attention\"\nmemory = true") +
+                    layer("type = \"linear\"\nwidth = 4") +
+                    layer("type = \"attention\"\nmemory = true") + head),
+           "the memory cannot have 4 features here and 8 before");
+}
+
+TEST_CASE("what a layer lacks or cannot have") {
+  contains(error_of(layer("width = 4")), "m.toml:4:1 | a layer without its type");
+  contains(error_of(layer("type = \"linnear\"")), "m.toml:5:1 | unknown layer type 'linnear'");
+  contains(error_of(layer("type = \"linear\"\nwidht = 3")), "m.toml:6:1 | unknown key 'widht'");
+  contains(error_of(layer("type = \"linear\"\nheads = 3")),
+           "m.toml:6:1 | key 'heads' does not belong to type = \"linear\"");
+  contains(error_of(layer("type = \"linear\"") + head), "[linear] linear[0]: width is missing");
+  contains(error_of(layer("type = \"conv2d\"") + head), "channels is missing");
+  contains(error_of(layer("type = \"norm\"") + head), "norm is missing");
+  contains(error_of(layer("type = \"residual\"") + head), "it has no layers of its own");
+  contains(error_of(layer("type = \"repeat\"\nlayers = 3")),
+           "m.toml:6:1 | layers must be a list of tables, got an integer");
+  contains(error_of(layer("type = \"dropout\"\nrate = 1") + head), "a dropout rate must be");
+  contains(error_of(layer("type = \"linear\"\nwidth = 4\nstd = -1") + head),
+           "std must be finite and not negative, got -1");
+  contains(error_of(layer("type = \"linear\"\nwidth = 4\nstd = nan") + head),
+           "m.toml:7:1 | std must be a finite number");
+  contains(error_of(layer("type = \"linear\"\nwidth = 1000001") + head),
+           "width must be from 0 to 1000000, got 1000001");
+  contains(error_of(layer("type = \"linear\"\nwidth = 4\ngain = \"0 - N\"") + head),
+           "gain must be finite and not negative");
+  contains(error_of(layer("type = \"activation\"\nactivation = \"rellu\"") + head),
+           "m.toml:4:1 | [activation] activation[0]: unknown activation 'rellu'");
+  contains(error_of(layer("type = \"activation\"")), "the last layer must be the head, a linear");
+  contains(error_of(""), "kind = \"layers\" without a [[layer]]");
+  contains(error_of("[layer]\ntype = \"linear\""), "layer must be a list of tables, got a table");
+  for (const char* name : {"a.b", "1a", "q", "linear", "a\\nb"})
+    contains(error_of(layer("type = \"activation\"\nname = \"" + std::string(name) + "\"") + head),
+             "m.toml:4:1 | [activation] ");
+  const std::string same = layer("type = \"activation\"\nname = \"a\"");
+  contains(error_of(same + same + head), "two layers of one list have this name");
+  CHECK_THROWS_AS(parse_model("[model]\n[[layer]]\ntype = \"pool\"", "m"), Error);
+}
+
+TEST_CASE("depth and size are bounded before anything is laid out") {
+  CHECK_NOTHROW(read(nested(31)));
+  contains(error_of(nested(32)), "layers nest at most 32 deep");
+  contains(error_of(nested(200)), "layers nest at most 32 deep");
+  const auto repeated = [](const std::string& times, const std::string& inner) {
+    return "[[layer]]\ntype = \"repeat\"\ntimes = " + times +
+           "\n[[layer.layers]]\ntype = \"repeat\"\ntimes = 1000000\n[[layer.layers.layers]]\n" +
+           inner + head;
+  };
+  contains(error_of(repeated("1000", "type = \"activation\"\n")),
+           "a network of 1000000000 laid-out layers is too large: the limit is 3000000");
+  contains(error_of(repeated("1000000", "type = \"linear\"\nwidth = 8\n")),
+           "parameters is too large: the limit is 2000000000");
+  contains(error_of(repeated("1000000000", "type = \"activation\"\n")),
+           "times must be an integer from 0 to 1000000, got 1000000000");
+  contains(error_of(repeated("0.5", "type = \"activation\"\n")), "times must be an integer");
+  // Every step changes the shape, and none is stored.
+  const std::string growing =
+      "[[layer]]\ntype = \"repeat\"\ntimes = 1000000\n[[layer.layers]]\ntype = \"conv2d\"\n"
+      "channels = 8\npadding = 1\n" +
+      head;
+  contains(error_of(growing, "sequence = 36\n"), "an image may have at most 1000000 pixels");
+  CHECK(built("[[layer]]\ntype = \"repeat\"\ntimes = 0\n[[layer.layers]]\ntype = \"pool\"\n" + head)
+            .layers.size() == 1);
+}

@@ -1,0 +1,161 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "describe.hpp"
+#include "scalecalc/network.hpp"
+
+using namespace scalecalc;
+
+namespace {
+
+ModelSpec small(Placement placement, std::int64_t layers = 1) {
+  ModelSpec spec;
+  spec.layers = layers;
+  spec.width = 8;
+  spec.heads = 2;
+  spec.ffn = 12;
+  spec.vocab = 5;
+  spec.placement = placement;
+  return spec;
+}
+
+const Residual& residual(const Layer& layer) {
+  return std::get<Residual>(layer.op);
+}
+
+double std_of(const Network& network, const std::string& path) {
+  for (const ParameterInfo& info : parameters(network))
+    if (info.path == path) return info.std;
+  return std::nan("");
+}
+
+const std::string attn =
+    "( block[0].attn\nlinear block[0].attn.q\nlinear block[0].attn.k\nlinear block[0].attn.v\n"
+    "mix block[0].attn\nlinear block[0].attn.o\n)\n";
+const std::string ffn =
+    "( block[0].ffn\nlinear block[0].ffn.in\nact block[0].ffn.act\nlinear block[0].ffn.out\n)\n";
+const std::string attn_norm = "norm block[0].attn.norm\n", ffn_norm = "norm block[0].ffn.norm\n";
+const std::string end = "norm final_norm\nlinear head\n";
+
+}  // namespace
+
+TEST_CASE("branches without norms keep the norm before the head") {
+  for (const Placement placement : {Placement::rezero, Placement::skipinit, Placement::fixup}) {
+    ModelSpec spec = small(placement);
+    CHECK(description(build_network(spec)) == attn + ffn + end);
+    spec.norm = NormKind::none;
+    CHECK(description(build_network(spec)) == attn + ffn + "linear head\n");
+  }
+}
+
+TEST_CASE("rezero and skipinit train a scalar that starts at 0") {
+  for (const Placement placement : {Placement::rezero, Placement::skipinit}) {
+    const Network network = build_network(small(placement));
+    CHECK(residual(network.layers[0]).branch == 0);
+    CHECK(residual(network.layers[0]).skip == 1);
+    CHECK(residual(network.layers[0]).trainable_branch);
+    std::vector<ParameterInfo> scales;
+    for (const ParameterInfo& info : parameters(network))
+      if (info.role == "scale") scales.push_back(info);
+    REQUIRE(scales.size() == 2);
+    CHECK(scales[0].path == "block[0].attn.scale");
+    CHECK(scales[1].path == "block[0].ffn.scale");
+    CHECK(scales[1].rows * scales[1].columns == 1);
+    CHECK(scales[1].std == 0);
+    CHECK_FALSE(scales[1].is_matrix);
+  }
+  CHECK_FALSE(residual(build_network(small(Placement::fixup)).layers[0]).trainable_branch);
+}
+
+// L = 2N = 8 branches of m = 2 matrices: L^(-1/(2m - 2)) = 8^(-1/2); gated, m = 3: 8^(-1/4).
+TEST_CASE("fixup: the last matrix starts at 0, the others are divided by the depth") {
+  ModelSpec spec = small(Placement::fixup, 4);
+  const double lecun = 1 / std::sqrt(8.0);
+  Network network = build_network(spec);
+  CHECK(std_of(network, "block[3].attn.q.weight") == doctest::Approx(lecun).epsilon(1e-14));
+  CHECK(std_of(network, "block[3].attn.v.weight") ==
+        doctest::Approx(lecun * std::pow(8, -0.5)).epsilon(1e-14));
+  CHECK(std_of(network, "block[3].attn.o.weight") == 0);
+  CHECK(std_of(network, "block[3].ffn.in.weight") ==
+        doctest::Approx(lecun * std::pow(8, -0.5)).epsilon(1e-14));
+  CHECK(std_of(network, "block[3].ffn.out.weight") == 0);
+  CHECK(std_of(network, "head.weight") == doctest::Approx(lecun).epsilon(1e-14));
+  spec.gated = true;
+  network = build_network(spec);
+  for (const char* path : {"block[3].ffn.in.weight", "block[3].ffn.gate.weight"})
+    CHECK(std_of(network, path) == doctest::Approx(lecun * std::pow(8, -0.25)).epsilon(1e-14));
+}
+
+TEST_CASE("branchnorm multiplies the branch by its ramp, over alpha") {
+  ModelSpec spec = small(Placement::branchnorm);
+  spec.ramp = 0.25;
+  Network network = build_network(spec);
+  CHECK(description(network) == "norm input.norm\n" + attn + attn_norm + ffn + ffn_norm + end);
+  CHECK(residual(network.layers[1]).branch == 0.25);
+  CHECK(residual(network.layers[1]).skip == 1);
+  spec.alpha = parse("2*N");
+  network = build_network(spec);
+  CHECK(residual(network.layers[1]).branch == 0.125);
+  spec.ramp = 0;
+  CHECK(residual(build_network(spec).layers[1]).branch == 0);
+}
+
+TEST_CASE("resi-dual sums the branches beside a post-norm stream") {
+  const Network network = build_network(small(Placement::resi_dual));
+  CHECK(description(network) ==
+        "dual( dual\n" + attn + attn_norm + ffn + ffn_norm + ") norm final_norm\nlinear head\n");
+  REQUIRE(network.layers.size() == 2);
+  const auto& dual = std::get<DualStream>(network.layers[0].op);
+  CHECK(dual.sublayers.size() == 2);
+  CHECK(dual.norm.width == 8);
+  ModelSpec affine = small(Placement::resi_dual);
+  affine.norm_affine = true;
+  const std::string paths = parameter_paths(build_network(affine));
+  CHECK(paths.find("block[0].ffn.norm.shift\nfinal_norm.gain\nfinal_norm.shift\nhead.weight\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("an mlp takes the placements that fit its branches") {
+  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
+  spec.layers = 2;
+  spec.placement = Placement::rezero;
+  CHECK(description(build_network(spec)) ==
+        "linear layer[0].linear\nact layer[0].act\n"
+        "( layer[1]\nlinear layer[1].linear\nact layer[1].act\n)\nlinear head\n");
+  spec.norm = NormKind::rmsnorm;
+  spec.placement = Placement::resi_dual;
+  CHECK(description(build_network(spec)) ==
+        "linear layer[0].linear\nact layer[0].act\n"
+        "dual( dual\n( layer[1]\nlinear layer[1].linear\nact layer[1].act\n)\n"
+        "norm layer[1].norm\n) norm final_norm\nlinear head\n");
+  spec.layers = 1;
+  CHECK_THROWS_AS(build_network(spec), Error);
+  spec.placement = Placement::fixup;
+  CHECK_THROWS_AS(build_network(spec), Error);
+}
+
+TEST_CASE("the scalars carry the formulas that they are the values of") {
+  for (const std::string& name : placement_names()) {
+    ModelSpec spec = small(placement_from(name), 3);
+    if (spec.placement == Placement::branchnorm) spec.ramp = 0.3;
+    const bool has_alpha = name == "post" || name == "pre" || name == "res-post" ||
+                           name == "sandwich" || name == "branchnorm" || name == "none";
+    if (has_alpha) spec.alpha = parse("(2*N)^(1/3)");
+    const Bindings values = {{"alpha", has_alpha ? std::cbrt(6.0) : 1.0}};
+    const Network network = build_network(spec);
+    int seen = 0;
+    const auto check = [&](const Residual& layer) {
+      CAPTURE(layer.path);
+      CHECK(layer.skip == doctest::Approx(evaluate(layer.skip_formula.value(), values)));
+      CHECK(layer.branch == doctest::Approx(evaluate(layer.branch_formula.value(), values)));
+      ++seen;
+    };
+    for (const Layer& layer : network.layers) {
+      if (const auto* one = std::get_if<Residual>(&layer.op)) check(*one);
+      if (const auto* dual = std::get_if<DualStream>(&layer.op))
+        for (const Residual& one : dual->sublayers) check(one);
+    }
+    CHECK(seen == 6);
+  }
+}

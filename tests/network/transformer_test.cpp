@@ -1,0 +1,132 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "describe.hpp"
+#include "scalecalc/network.hpp"
+
+using namespace scalecalc;
+
+namespace {
+
+ModelSpec small() {
+  ModelSpec spec;
+  spec.layers = 1;
+  spec.width = 8;
+  spec.heads = 4;
+  spec.ffn = 12;
+  spec.vocab = 5;
+  spec.placement = Placement::pre;
+  return spec;
+}
+
+const Residual& residual(const Network& network, std::size_t index) {
+  return std::get<Residual>(network.layers[index].op);
+}
+const Attention& attention(const Network& network, std::size_t index) {
+  return std::get<Attention>(residual(network, index).body[1].op);
+}
+
+}  // namespace
+
+TEST_CASE("a gated ffn has a gate beside its input, and the product as its activation") {
+  ModelSpec spec = small();
+  spec.gated = true;
+  spec.activation = "silu";
+  spec.lambda = parse("1/2");
+  const Network network = build_network(spec);
+  const std::string text = description(network);
+  CHECK(text.find("linear block[0].ffn.gate\nlinear block[0].ffn.in\ngated block[0].ffn.act\n"
+                  "linear block[0].ffn.out\n") != std::string::npos);
+  CHECK(parameter_paths(network).find("block[0].ffn.gate.weight\nblock[0].ffn.in.weight\n"
+                                      "block[0].ffn.out.weight\n") != std::string::npos);
+  const auto& gated = std::get<Gated>(residual(network, 1).body[1].op);
+  CHECK(gated.function == "silu");
+  CHECK(gated.gate.role == "ffn_gate");
+  CHECK(gated.gate.fan_out == 12);
+  // Two factors of lambda a branch, whatever the gate.
+  CHECK(gated.gate.gain == 1);
+  CHECK(gated.in.gain == 0.5);
+  spec.init.gain["ffn_gate"] = parse("lambda^2");
+  CHECK(std::get<Gated>(residual(build_network(spec), 1).body[1].op).gate.gain == 0.25);
+}
+
+TEST_CASE("grouped heads share their keys and values") {
+  ModelSpec spec = small();
+  CHECK(attention(build_network(spec), 0).kv_heads == 4);
+  spec.kv_heads = 2;
+  spec.qk_norm = true;
+  spec.attention_dropout = 0.25;
+  const Network network = build_network(spec);
+  const Attention& layer = attention(network, 0);
+  CHECK(layer.kv_heads == 2);
+  CHECK(layer.head_width == 2);
+  CHECK(layer.q.fan_out == 8);
+  CHECK(layer.k.fan_out == 4);
+  CHECK(layer.v.fan_out == 4);
+  CHECK(layer.o.fan_in == 8);
+  CHECK(layer.qk_norm);
+  CHECK(layer.dropout == 0.25);
+}
+
+TEST_CASE("cross-attention is a third branch that reads the memory") {
+  ModelSpec spec = small();
+  spec.causal = true;
+  spec.cross_attention = true;
+  spec.memory = {7, 2.0, 0.5};
+  spec.init.scheme = "gpt2";
+  const Network network = build_network(spec);
+  REQUIRE(network.layers.size() == 5);
+  CHECK(residual(network, 1).path == "block[0].cross");
+  CHECK(attention(network, 1).over_memory);
+  CHECK_FALSE(attention(network, 1).causal);
+  CHECK_FALSE(attention(network, 0).over_memory);
+  CHECK(attention(network, 0).causal);
+  CHECK(network.memory_sequence == 7);
+  CHECK(network.memory_second == 2.0);
+  CHECK(network.memory_cross == 0.5);
+  // Three branches a layer, so 0.02/sqrt(3).
+  CHECK(attention(network, 1).o.std == doctest::Approx(0.02 / std::sqrt(3.0)).epsilon(1e-14));
+  spec.cross_attention = false;
+  CHECK(build_network(spec).memory_sequence == 0);
+}
+
+TEST_CASE("dropout ends each branch, before a norm that ends it too") {
+  ModelSpec spec = small();
+  spec.dropout = 0.1;
+  CHECK(description(build_network(spec))
+            .find("linear block[0].ffn.out\n"
+                  "dropout block[0].ffn.dropout\n)\n") != std::string::npos);
+  spec.placement = Placement::res_post;
+  CHECK(description(build_network(spec))
+            .find("dropout block[0].ffn.dropout\n"
+                  "norm block[0].ffn.norm\n)\n") != std::string::npos);
+}
+
+TEST_CASE("tokens have positions and frequencies when the model asks") {
+  ModelSpec spec = small();
+  spec.sequence = 6;
+  spec.input.kind = InputKind::tokens;
+  CHECK(parameter_paths(build_network(spec)).starts_with("embedding.weight\nblock[0]"));
+  spec.input.positions = 0.25;
+  spec.input.zipf = 1.5;
+  const Network network = build_network(spec);
+  CHECK(network.zipf == 1.5);
+  const std::vector<ParameterInfo> infos = parameters(network);
+  CHECK(infos[1].path == "embedding.position");
+  CHECK(infos[1].rows == 6);
+  CHECK(infos[1].columns == 8);
+  CHECK(infos[1].std == 0.5);
+  CHECK(infos[1].is_matrix);
+}
+
+TEST_CASE("loss and batch reach the network") {
+  ModelSpec spec = small();
+  spec.loss = Loss::mse;
+  spec.target_second = 0.5;
+  spec.reduction = Reduction::mean;
+  const Network network = build_network(spec);
+  CHECK(network.loss == Loss::mse);
+  CHECK(network.target_second == 0.5);
+  CHECK(network.reduction == Reduction::mean);
+}

@@ -1,0 +1,116 @@
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "support.hpp"
+#include "tensor/ops.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+template <class Real>
+Moments measured(const SequenceShape& s, const Vector& x, int threads = 1) {
+  const auto device = make_device<Real>("cpu", threads);
+  return device->moments(s, upload(device, s.sequences * s.tokens, s.width, x).data());
+}
+
+/// All pairs, one by one.
+Moments by_loops(const SequenceShape& s, const Vector& x) {
+  const auto at = [&](std::int64_t sequence, std::int64_t token, std::int64_t i) {
+    return x[static_cast<std::size_t>((sequence * s.tokens + token) * s.width + i)];
+  };
+  Moments sums{0.0, 0.0, 0.0};
+  for (std::int64_t b = 0; b < s.sequences; ++b) {
+    for (std::int64_t i = 0; i < s.width; ++i) {
+      for (std::int64_t t = 0; t < s.tokens; ++t) {
+        sums.mean += at(b, t, i);
+        sums.second += at(b, t, i) * at(b, t, i);
+        for (std::int64_t u = 0; u < s.tokens; ++u) {
+          if (u != t) sums.cross += at(b, t, i) * at(b, u, i);
+        }
+      }
+    }
+  }
+  const auto entries = static_cast<double>(s.sequences * s.tokens * s.width);
+  const double pairs = entries * static_cast<double>(s.tokens - 1);
+  return {sums.mean / entries, sums.second / entries, sums.cross / pairs};
+}
+
+OperationRun pool_run(std::int64_t tokens, Input x, int threads = 1) {
+  return {[tokens](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+            return pool(tape, tokens, in[0]);
+          },
+          {std::move(x)},
+          threads};
+}
+
+}  // namespace
+
+TEST_CASE("moments: means, squares and crosses against all pairs") {
+  for (const SequenceShape& s : {SequenceShape{1, 2, 1}, SequenceShape{3, 5, 7},
+                                 SequenceShape{2, 9, 600}, SequenceShape{1, 40, 256}}) {
+    Vector x = normal_values(static_cast<std::size_t>(s.sequences * s.tokens * s.width), 1);
+    for (double& entry : x) entry += 0.5;
+    const Moments expected = by_loops(s, x), got = measured<double>(s, x);
+    // Up to 10800 terms of order 1 are added; the cross is a difference of two sums of T terms.
+    const double rounding = 1e4 * std::numeric_limits<double>::epsilon();
+    CHECK(std::fabs(got.mean - expected.mean) < rounding);
+    CHECK(std::fabs(got.second - expected.second) < rounding);
+    CHECK(std::fabs(got.cross - expected.cross) < rounding);
+  }
+}
+
+TEST_CASE("moments: float values are added in double") {
+  const SequenceShape s{2, 50, 300};
+  const Vector x = normal_values(30000, 2);
+  Vector rounded;
+  for (const double entry : x) rounded.push_back(static_cast<float>(entry));
+  const Moments a = measured<float>(s, x), b = measured<double>(s, rounded);
+  CHECK(a.mean == b.mean);
+  CHECK(a.second == b.second);
+  CHECK(a.cross == b.cross);
+}
+
+TEST_CASE("moments: one token has no cross, equal tokens have the second moment as cross") {
+  CHECK(std::isnan(measured<double>({2, 1, 3}, normal_values(6, 1)).cross));
+  Vector x = normal_values(40, 3);
+  for (std::size_t i = 0; i < 40; ++i) x[i] = x[i % 10];
+  const Moments same = measured<double>({1, 4, 10}, x);
+  CHECK(same.cross == doctest::Approx(same.second).epsilon(1e-14));
+}
+
+TEST_CASE("pool: means of each sequence, and their gradients") {
+  const Input x = random_input(6, 5, 1);
+  const Vector y = pool_run(3, x).value();
+  for (std::size_t i = 0; i < 10; ++i) {
+    const std::size_t first = i / 5 * 15 + i % 5;
+    const double sum = x.values[first] + x.values[first + 5] + x.values[first + 10];
+    CHECK(y[i] == doctest::Approx(sum / 3.0).epsilon(1e-14));
+  }
+  CHECK(pool_run(3, x).worst_gradient_error() < 1e-9);
+  CHECK(pool_run(1, x).value() == x.values);
+}
+
+TEST_CASE("positions: one table for all sequences") {
+  const OperationRun run(
+      [](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+        return add_positions(tape, in[0], in[1]);
+      },
+      {random_input(6, 5, 1), random_input(3, 5, 2)});
+  CHECK(run.worst_gradient_error() < 1e-9);
+  const Vector x = random_input(6, 5, 1).values, table = random_input(3, 5, 2).values;
+  const Vector y = run.value();
+  for (std::size_t i = 0; i < 30; ++i) CHECK(y[i] == x[i] + table[i % 15]);
+}
+
+TEST_CASE("sequences: the number of threads does not change a bit") {
+  const SequenceShape s{3, 20, 700};
+  const Vector x = normal_values(42000, 2);
+  const Moments a = measured<double>(s, x, 1), b = measured<double>(s, x, 2);
+  CHECK(a.mean == b.mean);
+  CHECK(a.second == b.second);
+  CHECK(a.cross == b.cross);
+  CHECK(pool_run(20, {60, 700, x}, 1).value() == pool_run(20, {60, 700, x}, 2).value());
+}
+
+}  // namespace scalecalc::tensor
