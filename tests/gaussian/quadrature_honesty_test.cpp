@@ -90,6 +90,27 @@ TEST_CASE("a band between two breaks is found, however wide the input") {
   }
 }
 
+// E e^(u + v) = e^(q (1 + c)), from places far from the mean.
+TEST_CASE("digits of a pair that grows") {
+  const double found =
+      exact_moment(Activation::named("exp"), Moment::cross, {0, 0}, {25, 0}, Dyadic{1, -1}, 12);
+  CHECK(std::fabs(found - std::exp(37.5)) <= 1e-11 * found);
+}
+
+// The slope of hard_swish has a zero halfway between its breaks.
+TEST_CASE("a zero in the middle of a band") {
+  for (const double c : {-0.9999, -0.999999, 0.999999}) {
+    check_against_closed_form(Activation::named("hard_swish"), Moment::slope_cross, {0.75, 1e8, c});
+  }
+}
+
+TEST_CASE("waves too fast for the plane are refused") {
+  const Activation wave = Activation::named("sin");
+  CHECK(message_of([&] {
+          quadrature(wave, Moment::cross, {0, 1e8, 0.5});
+        }).find("oscillates too fast") != std::string::npos);
+}
+
 TEST_CASE("a jump leaves the slopes of a pair that is not one variable twice") {
   for (const double c : {-1.0, -0.999999, 0.0, 0.999999}) {
     check_against_closed_form(Activation::named("hardshrink"), Moment::slope_cross, {0.5, 1, c});
@@ -106,6 +127,18 @@ TEST_CASE("a pair of variance 0 on a break is the limit, in double and in digits
                                        Dyadic{static_cast<int>(2 * c), -1});
     const Estimate found = quadrature(relu, Moment::slope_cross, {0, 0, c});
     CHECK(std::fabs(found.value - digits) <= found.error);
+  }
+}
+
+// A pair of independent inputs has the product of the means.
+TEST_CASE("a narrow peak with wide tails") {
+  const Activation softsign = Activation::named("softsign");
+  for (const double q : {1e4, 1e8}) {
+    const Estimate mean = quadrature(softsign, Moment::slope_mean, {0, q, {}});
+    const Estimate pair = quadrature(softsign, Moment::slope_cross, {0, q, 0.0});
+    const double allowed = pair.error + 2 * mean.error * mean.value;
+    CHECK(std::fabs(pair.value - mean.value * mean.value) <= allowed);
+    CHECK(pair.error <= 1e-13 * pair.value);
   }
 }
 

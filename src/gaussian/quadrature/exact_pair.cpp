@@ -1,5 +1,6 @@
 #include "gaussian/quadrature/exact_pair.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gaussian/quadrature/pair_frame.hpp"
@@ -11,6 +12,27 @@ namespace {
 /// Half the width of the standard normal at so many digits.
 double reach_of(int digits) {
   return std::sqrt(4.61 * digits) + 2;
+}
+
+/// How far out |f| exp(-z^2/4) counts beside its largest value: what grows like exp(x) has its
+/// centre far from 0.
+template <class P>
+double growth_reach(const Profile& profile, const ExactPhi<P>& f, const ExactInput<P>& input,
+                    int digits) {
+  if (std::max(profile.growth[0], profile.growth[1]) == Growth::polynomial) return 0;
+  double result = 0;
+  for (const int side : {-1, 1}) {
+    double largest = -infinite, last = 0;
+    for (double z = 0; z < 800 && z < last + 20; z += 0.5) {
+      const Number<P> size = abs(f(input.mean + side * z * input.std));
+      if (size == 0) continue;
+      const double exponent = static_cast<double>(log(size)) - 0.25 * z * z;
+      largest = std::max(largest, exponent);
+      if (exponent > largest - 2.31 * digits) last = z;
+    }
+    result = std::max(result, last + 1);
+  }
+  return result;
 }
 
 std::vector<Panel> thinner(const Line& line, const std::vector<Panel>& panels, double width) {
@@ -37,7 +59,8 @@ class Series {
     Line line;
     line.tracks[0] = {input.rounded.mean, std::sqrt(input.rounded.variance)};
     // He_n/sqrt(n!) is below exp(z^2/4): half of the density is left for the tails.
-    const double reach = std::sqrt(2.0) * reach_of(digits);
+    const double reach =
+        std::max(std::sqrt(2.0) * reach_of(digits), growth_reach<P>(profile, phi, input, digits));
     std::vector<Panel> panels;
     fill(line, anchors(line, profile, -reach, reach), panels);
     // Between two nodes a polynomial of so many roots turns by less than a radian.
@@ -124,7 +147,7 @@ class Plane {
         frame_(input.rounded),
         phi_(profile.activation, slope),
         input_(input),
-        reach_(reach_of(digits)) {
+        reach_(std::max(reach_of(digits), growth_reach<P>(profile, phi_, input, digits))) {
     const Big c = abs(input.correlation);
     wide_ = input.std * sqrt((1 + c) / 2);
     narrow_ = input.std * sqrt((1 - c) / 2);

@@ -25,6 +25,7 @@ void place(const Panel& panel, const Line& line, double* u, double* v, double* r
 
 void LineProduct::evaluate(const std::vector<Panel>& panels,
                            std::array<Integral, channels>* results) {
+  evaluated_ += panels.size();
   for (std::size_t begin = 0; begin < panels.size(); begin += most) {
     const std::size_t count = std::min(most, panels.size() - begin);
     evaluate_some(panels.data() + begin, count, results + begin);

@@ -12,6 +12,7 @@ class LineProduct {
       : activation_(activation), slope_(slope), line_(line) {}
   const Line& line() const { return line_; }
   bool is_finite() const { return finite_; }
+  std::size_t evaluated() const { return evaluated_; }  ///< panels
   void evaluate(const std::vector<Panel>& panels, std::array<Integral, channels>* results);
 
  private:
@@ -23,6 +24,7 @@ class LineProduct {
   bool slope_;
   Line line_;
   bool finite_ = true;
+  std::size_t evaluated_ = 0;
 };
 
 }  // namespace scalecalc::integration

@@ -7,9 +7,14 @@
 #include "gaussian/quadrature/line_product.hpp"
 #include "gaussian/quadrature/panel_sums.hpp"
 #include "gaussian/quadrature/plane_map.hpp"
+#include "scalecalc/error.hpp"
+#include "symbolic/text.hpp"
 
 namespace scalecalc::integration {
 namespace {
+
+/// About a second; what is smooth takes a thousandth of it.
+constexpr std::size_t most_panels = std::size_t{1} << 22;
 
 /// The integral along the line at y, as a function of y.
 class AcrossLines {
@@ -54,13 +59,22 @@ class AcrossLines {
     panels_.clear();
     fill(line, anchors(line, profile_, low, std::max(window.high, low + PlaneMap::step)), panels_);
     Limits limits;
-    limits.floor = 0.1 * map_.largest() / density;
+    limits.floor = 0.1 * map_.scale() / density;
     limits.depth = 40;
     LineProduct product(profile_.activation, slope_, line);
     Integral sum = integrate(product, panels_, limits)[0];
     finite_ = finite_ && product.is_finite();
+    evaluated_ += product.evaluated();
+    if (evaluated_ > most_panels) refuse();
     sum.moved += sum.absolute * y * y + moved_breaks(line, low, window.high);
     return scaled(sum, is_even ? 2 * density : density);
+  }
+
+  /// Waves by the thousand in both directions.
+  [[noreturn]] void refuse() const {
+    throw Error(ErrorKind::unsolvable, "this pair expectation oscillates too fast for quadrature",
+                symbolic::shortened(profile_.activation.name()),
+                "take a smaller variance, the closed form or samples");
   }
 
   /// What a rounding of x does at the breaks on the line: f of one track jumps, times f of the
@@ -95,6 +109,7 @@ class AcrossLines {
   std::vector<Panel> panels_;
   std::vector<std::pair<double, double>> jumps_;  ///< of f: where, and by how much
   bool finite_ = true;
+  std::size_t evaluated_ = 0;
 };
 
 std::optional<Estimate> in_the_plane(const Profile& profile, bool slope, const PairFrame& frame) {

@@ -14,7 +14,7 @@ std::vector<double> rows_of(const PairFrame& frame, const Profile& profile) {
   for (double at = lowest; at <= farthest; at += PlaneMap::step) y.push_back(at);
   double last = lowest;
   for (const Anchor& anchor : frame.crossings(profile, lowest, farthest)) {
-    y.push_back(0.5 * (last + anchor.z));
+    for (const double part : {0.38, 0.62}) y.push_back(std::lerp(last, anchor.z, part));
     last = anchor.z;
     const double width = std::min(anchor.width, PlaneMap::step);
     for (const double away : {-1.0, 0.0, 1.0}) {
@@ -52,17 +52,25 @@ PlaneMap::PlaneMap(const Profile& profile, bool slope, const PairFrame& frame)
     : y_(rows_of(frame, profile)) {
   std::vector<std::vector<double>> places;
   std::vector<Extent> extents;
+  double largest = 0;
   for (const double y : y_) {
     const Line line = frame.line(y);
     places.push_back(probes(line, profile, step));
     extents.push_back(sizes(profile.activation, slope, line, y, places.back()));
-    largest_ = std::max(largest_, extents.back().largest());
+    largest = std::max(largest, extents.back().largest());
   }
+  double mass = 0, last = 0;
   for (std::size_t k = 0; k < y_.size(); ++k) {
-    rows_.push_back(largest_ > 0 ? extents[k].window(places[k], step, largest_) : Window{});
+    const double next = extents[k].mass(places[k]);
+    if (k > 0) mass += 0.5 * (y_[k] - y_[k - 1]) * (next + last);
+    last = next;
+  }
+  scale_ = std::min(largest, mass);
+  for (std::size_t k = 0; k < y_.size(); ++k) {
+    rows_.push_back(scale_ > 0 ? extents[k].window(places[k], step, scale_) : Window{});
     is_resolved_ = is_resolved_ && rows_.back().is_resolved;
   }
-  is_resolved_ = is_resolved_ && std::isfinite(largest_);
+  is_resolved_ = is_resolved_ && std::isfinite(largest);
 }
 
 Window PlaneMap::along(double y) const {

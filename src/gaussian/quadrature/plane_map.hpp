@@ -11,7 +11,8 @@ class PlaneMap {
   PlaneMap(const Profile& profile, bool slope, const PairFrame& frame);
 
   static constexpr double step = 1.0;
-  double largest() const { return largest_; }
+  /// The largest value, or the integral where that is smaller.
+  double scale() const { return scale_; }
   bool is_resolved() const { return is_resolved_; }
   /// Along the line at y, from the rows next to it.
   Window along(double y) const;
@@ -21,7 +22,7 @@ class PlaneMap {
  private:
   std::vector<double> y_;
   std::vector<Window> rows_;
-  double largest_ = 0;
+  double scale_ = 0;
   bool is_resolved_ = true;
 };
 

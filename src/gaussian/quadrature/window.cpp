@@ -10,12 +10,12 @@ constexpr double farthest = 39, negligible = 1e-19, grid = 0.75;
 
 }  // namespace
 
-Window Extent::window(const std::vector<double>& z, double margin, double largest) const {
+Window Extent::window(const std::vector<double>& z, double margin, double scale) const {
   Window result;
   std::size_t first = size_, last = 0;
   for (std::size_t c = 0; c * size_ < values_.size(); ++c) {
     const double* row = values_.data() + c * size_;
-    const double top = largest > 0 ? largest : *std::max_element(row, row + size_);
+    const double top = scale > 0 ? scale : std::min(largest(c), mass(z, c));
     for (std::size_t k = 0; k < size_; ++k) {
       if (!(row[k] < infinite)) result.is_resolved = false;
       if (row[k] <= negligible * top) continue;
@@ -32,8 +32,16 @@ Window Extent::window(const std::vector<double>& z, double margin, double larges
   return result;
 }
 
-double Extent::largest() const {
-  return *std::max_element(values_.begin(), values_.end());
+double Extent::largest(std::size_t channel) const {
+  const double* row = values_.data() + channel * size_;
+  return *std::max_element(row, row + size_);
+}
+
+double Extent::mass(const std::vector<double>& z, std::size_t channel) const {
+  const double* row = values_.data() + channel * size_;
+  double sum = 0;
+  for (std::size_t k = 1; k < size_; ++k) sum += 0.5 * (z[k] - z[k - 1]) * (row[k] + row[k - 1]);
+  return sum;
 }
 
 std::vector<double> probes(const Line& line, const Profile& profile, double step) {
@@ -56,9 +64,11 @@ std::vector<double> probes(const Line& line, const Profile& profile, double step
       features.push_back(z);
     }
   }
-  // Between two breaks there may be all that counts.
+  // Between two breaks there may be all that counts, and one place may be a zero.
   std::sort(features.begin(), features.end());
-  for (std::size_t k = 1; k < features.size(); ++k) add(0.5 * (features[k - 1] + features[k]));
+  for (std::size_t k = 1; k < features.size(); ++k) {
+    for (const double part : {0.38, 0.62}) add(std::lerp(features[k - 1], features[k], part));
+  }
   std::sort(result.begin(), result.end());
   return result;
 }

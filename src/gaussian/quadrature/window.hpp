@@ -2,7 +2,8 @@
 
 #include "gaussian/quadrature/line.hpp"
 
-/// Where along a line an integrand counts: outside it is below 1e-19 of its largest value.
+/// Where along a line an integrand counts: outside it is below 1e-19 of its largest value, and of
+/// its integral, which is much smaller for a narrow peak with wide tails.
 namespace scalecalc::integration {
 
 struct Window {
@@ -18,10 +19,12 @@ class Extent {
   double& operator()(std::size_t channel, std::size_t place) {
     return values_[channel * size_ + place];
   }
-  /// Where any of them is above 1e-19 of its largest value, or of `largest` if that is given,
-  /// and `margin` more.
-  Window window(const std::vector<double>& z, double margin, double largest = 0) const;
-  double largest() const;
+  /// Where any of them is above 1e-19 of its own scale, or of `scale` if that is given, and
+  /// `margin` more.
+  Window window(const std::vector<double>& z, double margin, double scale = 0) const;
+  double largest(std::size_t channel = 0) const;
+  /// The integral, roughly.
+  double mass(const std::vector<double>& z, std::size_t channel = 0) const;
 
  private:
   std::size_t size_;
