@@ -27,6 +27,79 @@ SoftmaxPair softmax_pair(std::int64_t keys, double tau2, double correlation);
 /// Rows with different numbers of keys, fewer <= more, the shared keys being the first `fewer`.
 SoftmaxPair softmax_pair(std::int64_t fewer, std::int64_t more, double tau2, double correlation);
 
+/// What the next orders of attention ask of one row (theory notes, sections 2 and 3), J being the
+/// slope of softmax, diag(p) - p p^T, z the scores over tau, and h_k, zz_k of the notes the
+/// averages with z^4 - 6 z^2 + 3 and z^2 - 1 put in.
+struct SoftmaxOrders {
+  double p2 = 0, p2_slope = 0, p2_curvature = 0;  ///< P2 and its derivatives in tau2
+  double a = 0, a_slope = 0, a_curvature = 0;     ///< A = E tr J^2, likewise
+  double t2 = 0;                                  ///< E (tr J)^2
+  double m2 = 0;                                  ///< E (sum p z)^2
+  double b = 0;                                   ///< E sum p^2 (z - sum p z)^2
+  double hp2 = 0, ha = 0;                         ///< P2 and A with h_k
+  double q1 = 0, q2 = 0;                          ///< P2 and A with zz_k, each of its own key
+  double s = 0;                                   ///< E sum p^2 (1 - p)^2
+  double error = 0;  ///< absolute, of each of them (of derivatives: times powers of tau2)
+};
+/// A few microseconds; limits at tau2 = 0 and at one key included.
+SoftmaxOrders softmax_orders(std::int64_t keys, double tau2);
+
+/// What they ask of two rows: O with its derivatives in c at fixed variances.
+struct SoftmaxOverlaps {
+  double overlap = 0;
+  double a_prime = 0, a_second = 0, a_third = 0;  ///< A', dA'/dc, d^2A'/dc^2
+  double square = 0;                              ///< E (sum p p')^2
+  double error = 0;  ///< of overlap and a_prime, relative to the overlap
+};
+/// As softmax_pair, but to 1e-7 in ten microseconds or so: by a series in c (Mehler's), for which
+/// tau2 must be moderate or c away from 1; else by softmax_pair, where a_second and a_third are
+/// differences (to about 1%) and square is P22 O/P2, which is right at c = 1.
+SoftmaxOverlaps softmax_overlaps(std::int64_t keys, double tau2, double correlation);
+
+/// Several rows, each with its own keys (the first ones of all) and variance: for attention whose
+/// rows differ, as under a causal mask. Rows are prepared once and then compared.
+class SoftmaxRows {
+ public:
+  struct Row {
+    std::int64_t keys;
+    double tau2;
+    double largest_correlation;  ///< |c| with another row, at most
+  };
+  explicit SoftmaxRows(const std::vector<Row>& rows, int threads = 1);
+  const SoftmaxOrders& orders(std::size_t row) const;
+  /// A' = dO/dc/(tau tau'); twice the same row stands for two rows like it.
+  SoftmaxOverlaps overlaps(std::size_t row, std::size_t other, double correlation) const;
+  /// Of all pairs t >= u at entry t (t + 1)/2 + u of `correlations`.
+  std::vector<SoftmaxOverlaps> overlaps(const std::vector<double>& correlations, int threads) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Both at one number of keys.
+struct SoftmaxAverages {
+  SoftmaxOrders one;
+  SoftmaxOverlaps two;
+};
+SoftmaxAverages softmax_averages(std::int64_t keys, double tau2, double correlation);
+
+/// softmax_averages along a line tau2 = base + ratio (1 - c), by interpolation in c, built at once
+/// in a fraction of a millisecond. Tokens that keep their size through a network move on such a
+/// line: base is 0 for attention to themselves, ratio for keys that do not move with them.
+class SoftmaxCurve {
+ public:
+  SoftmaxCurve(std::int64_t keys, double base, double ratio, double c_min = 0.0);
+  bool covers(double correlation) const;
+  SoftmaxAverages operator()(double correlation) const;
+  /// The largest error found between the nodes, relative as in SoftmaxAverages.
+  double measured_error() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
 /// The lognormal form e^(tau2)/T and e^(c tau2)/T: a large-T, small-tau2 limit, for --approx only.
 double softmax_p2_lognormal(std::int64_t keys, double tau2);
 double softmax_overlap_lognormal(std::int64_t keys, double tau2, double correlation);

@@ -1,0 +1,153 @@
+#include "gaussian/softmax/averages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "gaussian/softmax/check.hpp"
+#include "gaussian/softmax/one.hpp"
+#include "gaussian/softmax/orders.hpp"
+#include "gaussian/softmax/overlaps.hpp"
+#include "gaussian/softmax/pair.hpp"
+#include "scalecalc/error.hpp"
+
+namespace scalecalc {
+namespace softmax {
+namespace {
+
+/// Longer series cost more than softmax_pair.
+constexpr int kMostTerms = 200;
+/// Below, A' as a quotient by tau2 would lose its digits; its limit is off by no more than this.
+constexpr double kSmallVariance = 1e-12;
+/// Opposed scores of many keys overlap in the tails, which the series leaves out.
+constexpr double kMostOpposed = 10.0;
+
+bool series_is_short(double keys, double tau2, double correlation) {
+  if (-correlation * tau2 * std::log(keys + 1.0) > kMostOpposed) return false;
+  return series_terms(std::sqrt(tau2), correlation) <= kMostTerms;
+}
+
+/// E (sum p p')^2 of rows that are one at c = 1, from P22.
+double square_of(double overlap, double keys, double tau2) {
+  const SoftmaxOne one = integrate_one(keys, tau2);
+  return overlap * one.p22.value / one.p2.value;
+}
+
+/// Derivatives of A' from the parabola through three points, away from c = 1 where need be; A'
+/// varies on the scale 1/tau2 there.
+SoftmaxOverlaps by_differences(double fewer, double more, double tau2, double correlation) {
+  const double h = 0.1 / (1.0 + tau2);
+  const double centre = std::clamp(correlation, h - 1.0, 1.0 - h);
+  std::array<double, 3> a{};
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const double at = centre + (static_cast<double>(k) - 1.0) * h;
+    a[k] = integrate_pair(fewer, more, tau2, at).a_prime.value;
+  }
+  const SoftmaxPair pair = integrate_pair(fewer, more, tau2, correlation);
+  SoftmaxOverlaps out;
+  out.overlap = pair.overlap.value;
+  out.a_prime = pair.a_prime.value;
+  out.a_third = (a[2] - 2.0 * a[1] + a[0]) / (h * h);
+  out.a_second = (a[2] - a[0]) / (2.0 * h) + out.a_third * (correlation - centre);
+  out.square = square_of(out.overlap, more, tau2);
+  out.error = std::max(pair.overlap.error / pair.overlap.value, 1e-8);
+  return out;
+}
+
+}  // namespace
+
+SoftmaxAverages averages(double keys, double tau2, double correlation) {
+  const double variance = std::max(tau2, kSmallVariance);
+  const bool series = series_is_short(keys, variance, correlation);
+  const int terms = series ? series_terms(std::sqrt(variance), correlation) : 0;
+  const Row row(keys, variance, terms);
+  return {integrate_orders(row), series ? integrate_overlaps(row, row, correlation)
+                                        : by_differences(keys, keys, variance, correlation)};
+}
+
+}  // namespace softmax
+
+SoftmaxAverages softmax_averages(std::int64_t keys, double tau2, double correlation) {
+  softmax::check_keys(keys);
+  softmax::check_variance(tau2);
+  softmax::check_correlation(correlation);
+  return softmax::averages(static_cast<double>(keys), tau2, correlation);
+}
+
+SoftmaxOrders softmax_orders(std::int64_t keys, double tau2) {
+  softmax::check_keys(keys);
+  softmax::check_variance(tau2);
+  return softmax::integrate_orders(softmax::Row(static_cast<double>(keys), tau2, 0));
+}
+
+SoftmaxOverlaps softmax_overlaps(std::int64_t keys, double tau2, double correlation) {
+  return softmax_averages(keys, tau2, correlation).two;
+}
+
+/// Rows whose series would be too long have none, and are compared by softmax_pair.
+struct SoftmaxRows::Impl {
+  std::vector<std::optional<softmax::Row>> rows;
+  std::vector<SoftmaxOrders> orders;
+};
+
+SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
+  auto impl = std::make_shared<Impl>();
+  for (const Row& row : rows) {
+    softmax::check_keys(row.keys);
+    softmax::check_variance(row.tau2);
+    softmax::check_correlation(row.largest_correlation);
+  }
+  impl->rows.resize(rows.size());
+  impl->orders.resize(rows.size());
+  const std::int64_t count = static_cast<std::int64_t>(rows.size());
+#pragma omp parallel for num_threads(std::max(threads, 1)) schedule(dynamic)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::size_t at = static_cast<std::size_t>(i);
+    const double variance = std::max(rows[at].tau2, softmax::kSmallVariance);
+    const int terms = softmax::series_terms(std::sqrt(variance), rows[at].largest_correlation);
+    impl->rows[at].emplace(static_cast<double>(rows[at].keys), variance,
+                           std::min(terms, softmax::kMostTerms));
+    impl->orders[at] = softmax::integrate_orders(*impl->rows[at]);
+  }
+  impl_ = impl;
+}
+
+const SoftmaxOrders& SoftmaxRows::orders(std::size_t row) const {
+  return impl_->orders.at(row);
+}
+
+SoftmaxOverlaps SoftmaxRows::overlaps(std::size_t row, std::size_t other,
+                                      double correlation) const {
+  softmax::check_correlation(correlation);
+  const softmax::Row* fewer = &*impl_->rows.at(row);
+  const softmax::Row* more = &*impl_->rows.at(other);
+  if (fewer->keys() > more->keys()) std::swap(fewer, more);
+  const double tau2 = fewer->tau() * more->tau();
+  if (softmax::series_is_short(more->keys(), tau2, correlation)) {
+    return softmax::integrate_overlaps(*fewer, *more, correlation);
+  }
+  return softmax::by_differences(fewer->keys(), more->keys(), tau2, correlation);
+}
+
+std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& correlations,
+                                                   int threads) const {
+  const std::size_t rows = impl_->rows.size();
+  if (correlations.size() != rows * (rows + 1) / 2) {
+    throw Error(ErrorKind::input, "one correlation for each pair of rows is needed",
+                "correlations");
+  }
+  for (const double correlation : correlations) softmax::check_correlation(correlation);
+  std::vector<SoftmaxOverlaps> out(correlations.size());
+#pragma omp parallel for num_threads(std::max(threads, 1)) schedule(dynamic)
+  for (std::int64_t t = 0; t < static_cast<std::int64_t>(rows); ++t) {
+    for (std::int64_t u = 0; u <= t; ++u) {
+      const std::size_t at = static_cast<std::size_t>(t * (t + 1) / 2 + u);
+      out[at] =
+          overlaps(static_cast<std::size_t>(t), static_cast<std::size_t>(u), correlations[at]);
+    }
+  }
+  return out;
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "scalecalc/softmax.hpp"
+
+namespace scalecalc::softmax {
+
+/// softmax_averages without its checks; keys may be any real number >= 1.
+SoftmaxAverages averages(double keys, double tau2, double correlation);
+
+}  // namespace scalecalc::softmax

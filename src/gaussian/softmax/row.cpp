@@ -1,0 +1,181 @@
+#include "gaussian/softmax/row.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace scalecalc::softmax {
+namespace {
+
+namespace vm = vector_math;
+using vm::Real;
+
+/// Of w, and of where the lattice bends: see Row.
+constexpr double kStep = 0.38, kBend = 0.5;
+/// Integrands this far below the largest are left out.
+constexpr double kNegligible = 1e-9;
+/// Beyond, e^{-t} is 0 while t^8 is still a number.
+constexpr double kLargest = 1000.0;
+
+/// Where the Gaussian is cut: E sum p^4 over 1e6 keys still feels 9 sigma.
+double reach_of(double keys) {
+  return std::min(12.0, 8.5 + 0.25 * std::log(keys));
+}
+
+/// Where sum_s e^s over T keys is about e^{-y}: its mean, or its largest term when that rules.
+double centre(double keys, double tau) {
+  const double width = std::sqrt(2.0 * std::log(keys));
+  return tau < width ? -0.5 * (width * width + tau * tau) : -tau * width;
+}
+
+/// Below this tau, E[He_n(z) f(y + tau z)] = tau^n D^n E f is below the rounding of the sum that it
+/// is found by, and D^n is applied to the bumps instead.
+constexpr double kSmallTau = 0.25;
+constexpr std::size_t kExact = 4;  ///< such n
+
+}  // namespace
+
+int series_terms(double tau, double correlation) {
+  const double digits = 7.0 * std::numbers::ln10;
+  const double a = -std::log(std::clamp(std::abs(correlation), 1e-12, 1.0));
+  const double b = std::numbers::pi / std::max(tau, 1e-6);
+  const double root = 2.0 * digits / (b + std::sqrt(b * b + 4.0 * a * digits));
+  return static_cast<int>(std::min(root * root, 1e6)) + static_cast<int>(kExact);
+}
+
+/// z = m step with the weights of N(0, 1) and, for n >= 1, of the normalised Hermite polynomials.
+/// The step resolves the bumps, of width 1/tau, and the waves of the highest polynomial, of
+/// frequency sqrt(n).
+struct Row::Scores {
+  std::vector<double> weight, factor;  ///< factor = e^{tau z}
+  std::vector<double> hermite;         ///< by z, then by n; weight included
+  struct Moments {
+    double z, second, fourth;  ///< the weight times He_1, He_2 and He_4
+  };
+  std::vector<Moments> moments;
+
+  Scores(double keys, double tau, int terms, double finer) {
+    const double frequency = std::sqrt(static_cast<double>(terms)) + 6.5 + 10.0 * tau;
+    const double step = std::min(0.5, 2.0 * std::numbers::pi / frequency) / finer;
+    const int reach = tau == 0.0 ? 0 : static_cast<int>(std::ceil(reach_of(keys) / step));
+    const double density = reach == 0 ? 1.0 : step / std::sqrt(2.0 * std::numbers::pi);
+    for (int m = -reach; m <= reach; ++m) {
+      const double z = m * step;
+      weight.push_back(density * std::exp(-0.5 * z * z));
+      factor.push_back(std::exp(tau * z));
+      const double w = weight.back(), zz = z * z;
+      moments.push_back({w * z, w * (zz - 1.0), w * (zz * (zz - 6.0) + 3.0)});
+      double last = 0.0, value = weight.back();
+      hermite.push_back(value);
+      for (int n = 0; n < terms; ++n) {
+        const double next = (z * value - std::sqrt(1.0 * n) * last) / std::sqrt(n + 1.0);
+        last = value;
+        value = next;
+        hermite.push_back(value);
+      }
+    }
+  }
+};
+
+Row::Row(double keys, double tau2, int terms, double finer)
+    : keys_(keys), tau_(std::sqrt(tau2)), terms_(terms) {
+  const Scores scores(keys, tau_, terms, finer);
+  const double step = kStep / finer, bend = kBend + std::min(tau2, 6.0 * tau_);
+  const double y0 = centre(keys, tau_);
+  std::array<double, 2> largest{};
+  for (int j = static_cast<int>(std::floor((-3.2 - bend) / step));; j += kLanes) {
+    Real w;
+    for (std::size_t k = 0; k < kLanes; ++k) w[k] = step * (j + static_cast<int>(k));
+    const Real stretch = vm::exp(-(w + bend));
+    Block block{};
+    block.weight = step * (1.0 + stretch);
+    average(scores, y0 + w - stretch, block);
+    blocks_.push_back(block);
+    if (w[kLanes - 1] > 0.0 && vanished(block, largest)) return;
+  }
+}
+
+/// Integrands of all correlations, and of their derivatives, lie between these two.
+bool Row::vanished(const Block& block, std::array<double, 2>& largest) const {
+  const Real others = block.weight * vm::exp((keys_ - 1.0) * block.log_f);
+  bool all = true;
+  for (std::size_t k = 0; k < largest.size(); ++k) {
+    const Real value = others * block.g[k == 0 ? 1 : kAverages - 1];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      largest[k] = std::max(largest[k], value[lane]);
+    all &= value[kLanes - 1] <= kNegligible * largest[k];
+  }
+  return all;
+}
+
+void Row::average(const Scores& scores, const Real& y, Block& block) {
+  const std::size_t count = static_cast<std::size_t>(terms_) + 1;
+  const std::size_t from = at(blocks_.size(), 0);
+  if (terms_ > 0) {
+    for (std::vector<double>& h : h_) h.resize(from + count * kLanes, 0.0);
+  }
+  const Real base = vm::exp(y);
+  for (std::size_t m = 0; m < scores.weight.size(); ++m) {
+    const double weight = scores.weight[m];
+    const Scores::Moments& z = scores.moments[m];
+    const Real t = vm::clamp(base * scores.factor[m], 0.0, kLargest);
+    const Real below = vm::expm1(-t);
+    block.fall -= weight * below;
+    std::array<Real, kAverages> bumps = {below, t * (below + 1.0)};
+    for (std::size_t k = 2; k < kAverages; ++k) bumps[k] = t * bumps[k - 1];
+    for (std::size_t k = 0; k < kAverages; ++k) {
+      block.g[k] += weight * bumps[k];
+      block.d1[k] += z.z * bumps[k];
+      block.d2[k] += z.second * bumps[k];
+      block.d4[k] += z.fourth * bumps[k];
+    }
+    if (terms_ == 0) continue;
+    const double* const hermite = &scores.hermite[m * count];
+    for (std::size_t k = 0; k < kBumps; ++k) {
+      double* h = &h_[k][from];
+      for (std::size_t n = 0; n < count; ++n, h += kLanes) {
+        vm::store(vm::load(h) + hermite[n] * bumps[k], h);
+      }
+    }
+  }
+  if (terms_ > 0) vm::store(Real{}, &h_[0][from]);
+  block.fall = vm::clamp(block.fall, 0.0, 1.0);
+  block.g[0] = vm::clamp(1.0 - block.fall, 1e-300, 1.0);
+  block.log_f = vm::log1p(-vm::clamp(block.fall, 0.0, 1.0 - 0x1p-53));
+  if (tau_ < kSmallTau) return small_variance(scores, base, block);
+  for (std::size_t k = 0; k < kAverages; ++k) {
+    block.d1[k] /= tau_;
+    block.d2[k] /= tau_ * tau_;
+    block.d4[k] /= tau_ * tau_ * tau_ * tau_;
+  }
+}
+
+/// By D g_k = k g_k - g_{k+1}.
+void Row::small_variance(const Scores& scores, const Real& base, Block& block) {
+  std::array<Real, kAverages + kExact> g{};
+  for (std::size_t m = 0; m < scores.weight.size(); ++m) {
+    const Real t = vm::clamp(base * scores.factor[m], 0.0, kLargest);
+    Real power = scores.weight[m] * vm::exp(-t);
+    for (Real& average : g) {
+      average += power;
+      power *= t;
+    }
+  }
+  double power = 1.0;
+  for (std::size_t n = 0; n <= kExact; ++n) {
+    for (std::size_t k = 0; k < kAverages; ++k) {
+      if (n == 1) block.d1[k] = g[k];
+      if (n == 2) block.d2[k] = g[k];
+      if (n == 4) block.d4[k] = g[k];
+    }
+    for (std::size_t k = 0; k < kBumps && static_cast<int>(n) <= terms_; ++k) {
+      if (terms_ > 0 && n + k > 0)
+        vm::store(power * g[k], &h_[k][at(blocks_.size(), static_cast<int>(n))]);
+    }
+    for (std::size_t k = 0; k + 1 < g.size(); ++k) g[k] = static_cast<double>(k) * g[k] - g[k + 1];
+    power *= tau_ / std::sqrt(static_cast<double>(n + 1));
+  }
+}
+
+}  // namespace scalecalc::softmax

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "activation/vector_math.hpp"
+
+namespace scalecalc::softmax {
+
+/// The averages that every integral over rows of softmax scores is made of, on a lattice in
+/// y = ln t of the row's own (notation of smoothing.hpp). The lattice is
+///   y = y_0 + w - e^{-(w + b)},  w = j step,
+/// a double exponential rule: integrands fall as e^y to the left, where the points thin out, and as
+/// e^{-e^y} to the right. Thirty points give eight digits.
+///
+/// Over scores s, s' of correlation c, with h_jn = E[He_n(z) g_j(y + tau z)]/sqrt(n!) (Mehler),
+///   E g_j(u + s) g_k(v + s') = sum_n c^n h_jn(u) h_kn(v).
+class Row {
+ public:
+  static constexpr std::size_t kLanes = vector_math::lanes;
+  static constexpr std::size_t kAverages = 5;
+
+  /// `terms` of the series (0: none); steps `finer` than usual.
+  Row(double keys, double tau2, int terms, double finer = 1.0);
+
+  /// Lattice points come in blocks of kLanes.
+  struct Block {
+    vector_math::Real weight;  ///< dy
+    vector_math::Real fall, log_f;
+    /// G_k = E g_k(y + tau z), k < kAverages (g[0] = F), and their derivatives in y.
+    std::array<vector_math::Real, kAverages> g, d1, d2, d4;
+  };
+
+  double keys() const { return keys_; }
+  double tau() const { return tau_; }
+  int terms() const { return terms_; }
+  const std::vector<Block>& blocks() const { return blocks_; }
+  /// kLanes values of h_0n (n >= 1; 0 at n = 0), h_1n and h_2n, n <= terms.
+  const double* h(int k, std::size_t block, int n) const {
+    return &h_[static_cast<std::size_t>(k)][at(block, n)];
+  }
+
+ private:
+  struct Scores;
+  std::size_t at(std::size_t block, int n) const {
+    return (block * static_cast<std::size_t>(terms_ + 1) + static_cast<std::size_t>(n)) * kLanes;
+  }
+  static constexpr int kBumps = 3;
+  void average(const Scores& scores, const vector_math::Real& y, Block& block);
+  bool vanished(const Block& block, std::array<double, 2>& largest) const;
+  void small_variance(const Scores& scores, const vector_math::Real& base, Block& block);
+
+  double keys_, tau_;
+  int terms_;
+  std::vector<Block> blocks_;
+  std::array<std::vector<double>, kBumps> h_;
+};
+
+/// How many terms of the series leave out less than about 1e-9 at correlations up to |c|: those of
+/// bumps fall as |c|^n e^{-pi sqrt(n)/tau}.
+int series_terms(double tau, double correlation);
+
+}  // namespace scalecalc::softmax
