@@ -1,0 +1,141 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "moments/calculus.hpp"
+#include "moments/spread.hpp"
+
+/// y = phi(x), x Gaussian (theory, section 2): m' = E phi^2, r' = E phi(u)phi(v); back g = g' E
+/// phi'^2, k = k' E phi'(u)phi'(v).
+namespace scalecalc::moments {
+
+template <class X>
+struct ActivationRecord {
+  X slopes;  ///< E phi'^2 and E phi'(u)phi'(v)
+  Spread spread;
+  std::int64_t width = 0;
+  double slope_exponent = 0, slope_kurtosis = 1;  ///< of WidthMoments
+  /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
+  X own;
+  double alignment = 0;
+};
+
+/// E phi and E phi^2 of tokens, E phi(u)phi(v) of pairs.
+template <class C, class X>
+X expectations(C& calculus, const typename C::Function& phi, const X& x) {
+  using T = Token<typename C::Number>;
+  return map(
+      x,
+      [&](const T& u) {
+        return T{calculus.expectation(phi, Moment::mean, u),
+                 calculus.expectation(phi, Moment::second, u)};
+      },
+      [&](const T& u, const T& v, const auto& cross) {
+        return calculus.pair(phi, Moment::cross, u, v, cross);
+      });
+}
+
+template <class C, class X>
+X slope_expectations(C& calculus, const typename C::Function& phi, const X& x) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  return map(
+      x,
+      [&](const T& u) {
+        return T{N(0), calculus.expectation(phi, Moment::slope_second, u)};
+      },
+      [&](const T& u, const T& v, const auto& cross) {
+        return calculus.pair(phi, Moment::slope_cross, u, v, cross);
+      });
+}
+
+/// The centred overlap passes with the slope E phi'(u)phi'(v); n features have their own noise,
+/// 2 D^2/n with that of the linear map before (notes 3).
+template <class C, class X>
+Overlap<typename C::Number> overlap_through_activation(const C& calculus,
+                                                       const Overlap<typename C::Number>& in,
+                                                       const X& slopes, const X& y,
+                                                       std::int64_t width) {
+  using N = typename C::Number;
+  const auto slope = average(slopes).cross;
+  const auto moments = average(y);
+  const N apart = moments.second - moments.cross;
+  return {in.coherent * slope,
+          in.noise * slope * slope + 2 * apart * apart / calculus.size(width, "width")};
+}
+
+/// A gradient phi(u) becomes phi'(u) phi(u): E phi'^2 phi^2 in place of the product, of which
+/// E u phi phi'/q goes along u.
+template <class C, class X>
+void note_own_gradient(C& calculus, const WidthMoments& moments, const X& x, const X& y,
+                       ActivationRecord<X>& record) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  const Alike<double> from = values_of(calculus, x), to = values_of(calculus, y);
+  const double q = from.second - from.mean * from.mean;
+  record.alignment = q > 0 ? moments.exponent * to.second / q : 0;
+  const X whole = map(
+      x,
+      [&](const T&) {
+        return T{N(0), calculus.real(moments.own_pair(1))};
+      },
+      [&](const T& t, const T& u, const N& cross) {
+        const double s = calculus.value(t.second), v = calculus.value(u.second);
+        const double c = s * v > 0 ? calculus.value(cross) / std::sqrt(s * v) : 0;
+        return calculus.real(moments.own_pair(std::clamp(c, -1.0, 1.0)));
+      });
+  const X apart = product(y, record.slopes);
+  record.own = without_mean(combine(whole, apart, [](const N& a, const N& b) { return N(a - b); }));
+}
+
+template <class C, class X>
+Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
+                             const Counts& counts, bool backward, ActivationRecord<X>& record) {
+  Signal<X> out = in;
+  out.normalised = false;
+  out.x = expectations(calculus, phi, in.x);
+  if (backward) {
+    record.slopes = slope_expectations(calculus, phi, in.x);
+    out.overlap = overlap_through_activation(calculus, in.overlap, record.slopes, out.x, in.width);
+  }
+  if constexpr (C::next_orders) {
+    const Alike<double> x = values_of(calculus, in.x);
+    const double variance = x.second - x.mean * x.mean;
+    const WidthMoments& moments = calculus.width(phi, x.mean, variance);
+    record.spread = in.spread;
+    record.width = in.width;
+    record.slope_exponent = moments.slope_exponent;
+    record.slope_kurtosis = moments.slope_kurtosis;
+    if (backward) note_own_gradient(calculus, moments, in.x, out.x, record);
+    out.spread = through_activation(in.spread, moments, x, static_cast<double>(in.width), counts);
+    for (Doubt* doubt : {&out.error, &out.truncation}) {
+      doubt->second *= moments.exponent;
+      doubt->cross *= moments.exponent;
+    }
+    calculus.omit(
+        0, variance > 0 ? calculus.value(in.overlap.variance()) / (2 * variance * variance) : 0);
+    calculus.assume("activation", "inputs are Gaussian given the layer before", "1/width",
+                    1 / static_cast<double>(in.width), 0.1);
+  }
+  return out;
+}
+
+template <class C, class X>
+Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
+                                const Gradient<X>& gradient, const Counts& counts) {
+  Gradient<X> out = gradient;
+  out.x = product(gradient.x, record.slopes);
+  out.levels = {};
+  out.aligned = typename C::Number(0);
+  if constexpr (C::next_orders) {
+    out.aligned = gradient.aligned * record.alignment;
+    out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
+    out.spread = back_through_activation(
+        gradient.spread, record.spread, {record.slope_exponent, record.slope_kurtosis},
+        values_of(calculus, gradient.x), static_cast<double>(record.width), counts);
+  }
+  return out;
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,292 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "moments/attention_keys.hpp"
+#include "moments/attention_scores.hpp"
+#include "moments/linear.hpp"
+#include "moments/norm.hpp"
+
+/// Softmax attention (theory, section 2; notes 3 and 5). With p the softmax of scores of variance
+/// tau2 = scale^2 d_h m_q Dk and D = E x_s^2 - E x_s x_s' over the keys,
+///   m_o = r_v + P2 Dv,  r_o = r_v + O Dv;
+///   g_q = scale^2 d_h A Dv Dk g_o,  k_q the same with A' and k_o;
+///   g_v, g_k sum over the queries P2 g_o, O k_o; scale^2 d_h Dv m_q (A g_o, c A' k_o).
+/// All of it entry by entry, for tokens that are alike and for rows of a mask; these differ in how
+/// keys are averaged over and gradients go back to them (attention_keys.hpp).
+namespace scalecalc::moments {
+
+template <class C, class X>
+struct AttentionRecord {
+  using N = typename C::Number;
+  X input, source;  ///< what queries and keys are made of
+  Factors<X> factors;
+  X apart_v, apart_k, apart_source;  ///< Dv, Dk, and D of the source
+  X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
+  /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk.
+  X query_norm, key_norm, query_weight_norm, key_weight_norm;
+  N score_scale{};  ///< scale^2 d_h
+  KeyCounts<N> counts;
+  N batch{};
+  double truncation = 0;  ///< of q, and of Wq and Wk
+  double value_truncation = 0;
+};
+
+/// Dv, clamped at 0: rounding makes it negative where tokens have become one.
+template <class C, class X>
+X apart(const C& calculus, const KeyMeans<X>& means) {
+  using N = typename C::Number;
+  X out = combine(means.same, means.other, [&](const N& same, const N& other) {
+    return calculus.positive(N(same - other));
+  });
+  return without_between(std::move(out));
+}
+
+/// Seconds alone are multiplied.
+template <class X, class N>
+X scale_second(X x, const N& factor) {
+  x.second = x.second * factor;
+  return x;
+}
+
+/// Attention dropout: what is kept of p_s^2 is 1/(1 - rate) of it, while products of different p
+/// stay (notes 3): m_v/(1 - rate) - r_v in the place of Dv, rows only.
+template <class C, class X>
+X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> means) {
+  if (layer.dropout > 0)
+    means.same = scale_second(std::move(means.same),
+                              typename C::Number(1 / (1 - calculus.real(layer.dropout))));
+  return apart(calculus, means);
+}
+
+/// The RMS norm of q or k in each head: its rules over d_h features.
+template <class C, class X>
+X normalised(const X& x, const NormOrders& orders) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  using std::sqrt;
+  return map(
+      x,
+      [](const T&) {
+        return T{N(0), N(1)};
+      },
+      [&](const T& t, const T& u, const N& cross) {
+        if constexpr (C::next_orders) {
+          if (t.second * u.second <= 0) return N(1);
+          const N c = cross / sqrt(t.second * u.second);
+          return N(c * orders.forward(c));
+        } else {
+          return N(cross / sqrt(t.second * u.second));
+        }
+      });
+}
+template <class C, class X>
+X norm_factors(const X& x, const NormOrders& orders) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  using std::sqrt;
+  return map(
+      x,
+      [&](const T& u) {
+        if constexpr (C::next_orders)
+          return T{N(0), u.second > 0 ? orders.second() / u.second : 0};
+        else
+          return T{N(0), 1 / u.second};
+      },
+      [&](const T& t, const T& u, const N& cross) {
+        if constexpr (C::next_orders) {
+          if (t.second * u.second <= 0) return N(0);
+          const N scale = 1 / sqrt(t.second * u.second);
+          return N(scale * orders.cross(N(cross * scale)));
+        } else {
+          return N(1 / sqrt(t.second * u.second));
+        }
+      });
+}
+
+/// Lengths of q and k stray by 2/d_h, and by 2/d where the tokens' do. These are shared: a gradient
+/// at q is larger where the token is short, but x g, the weights' gradient, is smaller by as much
+/// as |x|^2 makes up for it; at k the values' lengths do. Below 4 features the expansion is of no
+/// use.
+struct HeadNorms {
+  NormOrders query, key, weights;
+  HeadNorms(const Attention& layer, double width, bool tokens_normalised) {
+    const double d_h = std::max(static_cast<double>(layer.head_width), 4.0), own = 2 / d_h;
+    const double of_token = tokens_normalised ? 0 : 2 / width;
+    query = {d_h, own + of_token, 1, false};
+    key = {d_h, own, 1, false};
+    weights = {d_h, own - of_token, 1, false};
+  }
+};
+
+template <class X>
+X geometric_seconds(const X& x) {
+  using N = typename X::Number;
+  using T = Token<N>;
+  using std::sqrt;
+  return map(
+      x,
+      [](const T& u) {
+        return T{N(0), u.second};
+      },
+      [](const T& t, const T& u, const N&) { return N(sqrt(t.second * u.second)); });
+}
+
+/// The mix as a linear map of its tokens' averages; the heads' own P2 stray besides. Its size grows
+/// with the input's as v does and as P2 does with tau2.
+template <class C, class X>
+void finish_mix(const Attention& layer, const Signal<X>& source,
+                const AttentionRecord<C, X>& record, const Scores& scores, const Counts& counts,
+                Signal<X>& mix) {
+  const Alike<double> o = average(mix.x), dv = average(record.apart_v);
+  const double heads = static_cast<double>(layer.heads);
+  const double share = o.second > 0 ? dv.second / o.second : 0;
+  mix.spread = through_linear(source.spread, 1, weight_noise(layer.v), o,
+                              static_cast<double>(mix.width), counts);
+  const double strays = share * share * scores.p2_variance / heads;
+  mix.spread.one += strays;
+  mix.spread.all += strays / counts.tokens;
+  mix.spread.pull *= 1 + 2 * share * scores.p2_growth;
+  const Overlap<double>& in = source.overlap;
+  const double slope = dv.cross * scores.overlap_slope;
+  mix.overlap = {slope * in.coherent,
+                 slope * slope * in.noise + dv.cross * dv.cross *
+                                                (scores.overlap_variance / heads +
+                                                 scores.centred_slope * scores.centred_slope /
+                                                     static_cast<double>(source.width))};
+  const Alike<double> part = average(product(record.apart_v, record.factors.mix));
+  const double of_second = o.second > 0 ? part.second / o.second : 0;
+  const double of_cross = o.second > 0 ? part.cross / o.second : 0;
+  const auto doubt = [&](const Doubt& of_source, double own) {
+    return Doubt{of_source.second + own * of_second, of_source.cross + own * of_cross};
+  };
+  mix.error = doubt(source.error, scores.error);
+  mix.truncation = doubt(source.truncation, scores.mix_truncation);
+}
+
+template <class C, class X>
+AttentionForward<AttentionRecord<C, X>, X> attention_forward(C& calculus, const Attention& layer,
+                                                             const Signal<X>& input,
+                                                             const Signal<X>* memory,
+                                                             const Counts& counts) {
+  using N = typename C::Number;
+  const Signal<X>& source = memory ? *memory : input;
+  const Counts source_counts{static_cast<double>(source.tokens), counts.batch};
+  AttentionForward<AttentionRecord<C, X>, X> out;
+  out.q = linear_forward(calculus, layer.q, input, counts);
+  out.k = linear_forward(calculus, layer.k, source, source_counts);
+  out.v = linear_forward(calculus, layer.v, source, source_counts);
+
+  AttentionRecord<C, X>& record = out.record;
+  record.input = input.x;
+  record.source = source.x;
+  record.counts = {
+      calculus.size(input.tokens, "tokens"),
+      memory ? calculus.size(source.tokens, "memory") : calculus.size(source.tokens, "tokens"),
+      layer.causal && !memory, source.tokens == 1};
+  record.batch = calculus.size(static_cast<std::int64_t>(counts.batch), "batch");
+  const N scale = calculus.scale(layer);
+  record.score_scale = scale * scale * calculus.size(layer.head_width, "head_width");
+
+  X q = out.q.x, k = out.k.x;
+  if (layer.qk_norm) {
+    const HeadNorms norms(layer, static_cast<double>(input.width), input.normalised);
+    record.query_norm = norm_factors<C>(q, norms.query);
+    record.query_weight_norm = norm_factors<C>(q, norms.weights);
+    record.key_norm = norm_factors<C>(k, norms.key);
+    record.key_weight_norm = norm_factors<C>(k, norms.weights);
+    q = normalised<C>(q, norms.key);
+    k = normalised<C>(k, norms.key);
+  }
+  const KeyMeans<X> means_v = key_means(q, out.v.x, record.counts);
+  const KeyMeans<X> means_source = key_means(q, source.x, record.counts);
+  record.apart_k = apart(calculus, key_means(q, k, record.counts));
+  record.apart_source = apart(calculus, means_source);
+  const X plain_apart = apart(calculus, means_v);
+  record.apart_v = apart_with_dropout(calculus, layer, means_v);
+  record.queries = geometric_seconds(q);
+  const ScoreInputs<N, X> inputs{layer,
+                                 input,
+                                 source,
+                                 q,
+                                 record.apart_k,
+                                 plain_apart,
+                                 record.apart_v,
+                                 means_source,
+                                 record.score_scale,
+                                 record.counts};
+  Scores scores;
+  record.factors = softmax_factors(calculus, inputs, scores);
+  record.truncation = scores.truncation;
+  record.value_truncation = scores.mix_truncation;
+
+  Signal<X>& mix = out.mix;
+  mix = out.v;
+  mix.tokens = input.tokens;
+  mix.width = layer.heads * layer.head_width;
+  mix.x = sum(means_v.other, product(record.apart_v, record.factors.mix));
+  mix.x.between = between_means(input.x, out.v.x, record.counts);
+  if constexpr (C::next_orders) finish_mix(layer, source, record, scores, counts, mix);
+  calculus.assume("attention", "scores are Gaussian, independent between keys given the query");
+  return out;
+}
+
+/// Gradients at q, k and v from that at the mix.
+template <class C, class X>
+AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
+                                        const AttentionRecord<C, X>& record, const X& gradient) {
+  using N = typename C::Number;
+  const Factors<X>& factors = record.factors;
+  AttentionBackward<X> out;
+  // Of the scores' gradient: scale^2 d_h Dv g_o.
+  const X scores = scaled(product(record.apart_v, without_between(gradient)), record.score_scale);
+  out.q = product(scores, product(record.apart_k, factors.query));
+  const X at_keys = product(scores, record.queries);
+  const X same = product(at_keys, factors.key);
+  out.k = to_keys(same, scaled(same, N(-1)), record.source, record.counts);
+  const X kept = layer.dropout > 0
+                     ? scale_second(gradient, N(1 / (1 - calculus.real(layer.dropout))))
+                     : gradient;
+  const X others = combine(gradient, factors.value,
+                           [](const N& g, const N& share) { return N(g * (1 - share)); });
+  out.v = to_keys(product(kept, factors.value), others, record.source, record.counts);
+  out.v.between = between_to_keys(gradient, record.source, record.counts);
+
+  const N group = calculus.size(layer.heads, "heads") / calculus.size(layer.kv_heads, "kv_heads");
+  out.v = scaled(out.v, group);
+  const X ones = each(gradient, [](const N&) { return N(1); });
+  N of_key_weight =
+      token_sum(ones, product(product(at_keys, factors.key_weight), record.apart_source),
+                record.counts.queries, record.batch);
+  X own = product(product(scores, record.apart_k), factors.query_weight);
+  X of_weight = out.q;
+  if (layer.qk_norm) {
+    of_weight = product(out.q, record.query_weight_norm);
+    own = product(own, record.query_weight_norm);
+    out.q = product(out.q, record.query_norm);
+    out.k = product(out.k, record.key_norm);
+    of_key_weight = of_key_weight * average(record.key_weight_norm).second;
+  }
+  out.k = scaled(out.k, group);
+  const N& queries = record.counts.queries;
+  const N of_query_weight = token_sum(record.input, of_weight, queries, record.batch) +
+                            token_sum(geometric_seconds(record.input), own, queries, record.batch);
+  out.q_weight = weight_scale(calculus, layer.q) * calculus.positive(of_query_weight);
+  out.k_weight = weight_scale(calculus, layer.k) * calculus.positive(of_key_weight) * group;
+  const X own_values = product(product(gradient, factors.value_weight), record.apart_source);
+  const N of_value_weight = token_sum(record.source, out.v, record.counts.keys, record.batch) +
+                            group * token_sum(ones, own_values, queries, record.batch);
+  out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
+
+  out.input = linear_backward(calculus, layer.q, out.q);
+  if (!layer.over_memory)
+    out.input = sum(out.input, sum(linear_backward(calculus, layer.k, out.k),
+                                   linear_backward(calculus, layer.v, out.v)));
+  out.truncation = {record.value_truncation, record.value_truncation};
+  out.q_truncation = out.k_truncation = record.truncation;
+  out.v_truncation = record.value_truncation;
+  return out;
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,75 @@
+#include "moments/attention_factors.hpp"
+
+#include <algorithm>
+
+namespace scalecalc::moments {
+namespace {
+
+/// f + change, for a positive f; its expansion in the other sense where it would become negative,
+/// as for heads of one or two features.
+double corrected(double f, double change) {
+  if (change >= 0) return f + change;
+  return f > 0 ? f * f / (f - change) : 0;
+}
+
+/// E sum_{s != s'} d^2 (p_s p_s')/ds_s ds_s' = 1 - 5 P2 + 4 P3 + 6 P22 - 6 P4.
+double bend_of_products(const SoftmaxOrders& row) {
+  const double p22 = row.t2 - 1 + 2 * row.p2, p3 = (row.p2 + p22 - row.a) / 2;
+  const double p4 = row.s - row.p2 + 2 * p3;
+  return 1 - 5 * row.p2 + 4 * p3 + 6 * (p22 - p4);
+}
+
+}  // namespace
+
+RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cosine, double plain,
+                               const Smallness& small) {
+  const double d = small.width, d_h = small.head_width;
+  const double rel = (small.qk_norm ? 0 : 2 / d_h) + 2 / d, bend = rel / 2 * tau2 * tau2;
+  const double f = small.normalised ? (1 - 2 * cosine) / d : 0;
+  const double p2 = bend * row.p2_curvature - f * row.hp2 / 4;
+  const double a = bend * row.a_curvature - f * row.ha / 4;
+  const double gram =
+      plain * (row.t2 - row.a) * small.overlap + 2 * row.b / d - 2 * f * (row.s + row.q2);
+  const double tilt = small.qk_norm ? 0 : 2 / d_h * tau2 * row.a_slope;
+  const double along = small.qk_norm ? 0 : (row.b - row.a) / d_h;
+  RowFactors<double> out;
+  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) / d - f * row.q1);
+  out.value = corrected(row.p2, p2);
+  out.query = corrected(row.a, a + gram + along);
+  out.key = corrected(row.a, a + (row.b - row.a) / d + tilt - f * row.q2);
+  out.key_weight = corrected(row.a, a + gram + tilt);
+  // Tokens that overlap by chance have scores that correlate by as much, and weights p_s p_s' that
+  // grow with it: by Price tau2 V/D times their second derivatives.
+  out.value_weight = tau2 * small.overlap * bend_of_products(row);
+  return out;
+}
+
+PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double m2,
+                                 double rest, const Smallness& small) {
+  const double sine = 1 - c * c, turn = sine * sine;
+  const double v_c = turn * (1 / small.head_width + small.query_overlap);
+  PairFactors<double> out;
+  out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
+  out.mix = out.value + c * m2 / small.width;
+  out.query = rows.a_prime + rest * small.overlap + v_c / 2 * rows.a_third;
+  out.key = c * rows.a_prime + v_c * (rows.a_second + c * rows.a_third / 2);
+  out.key_weight = out.key + c * rest * small.overlap;
+  out.value_weight = c * tau2 * small.overlap * rest;
+  out.query_weight = turn * small.query_overlap * rows.a_second;
+  return out;
+}
+
+double omitted_mix(const Smallness& small) {
+  const double rel = 2 / small.head_width + 2 / small.width;
+  return rel * rel + (small.normalised ? 1 / small.width : 0);
+}
+
+double omitted_orders(const SoftmaxOrders& row, const Smallness& small) {
+  if (row.a <= 0) return 0;
+  const double rest = 1 - row.p2, x = rest * rest * small.overlap / row.a;
+  const double rel = 2 / small.head_width + 2 / small.width;
+  const double growth = std::max(1 - 1 / (small.overlap * small.width), 0.0);
+  return omitted_mix(small) + x / (1 + x) * (rel + 0.06 * growth);
+}
+
+}  // namespace scalecalc::moments

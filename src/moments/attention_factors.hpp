@@ -1,0 +1,57 @@
+#pragma once
+
+#include "scalecalc/softmax.hpp"
+
+/// What multiplies the moments of v, k and q in attention: softmax averages, with the orders 1/d,
+/// 1/d_h and T/d of notes 3. One row of scores at a time, and one pair of rows: the same for tokens
+/// that are alike and for rows of a causal mask.
+namespace scalecalc::moments {
+
+/// Of one row. At leading order P2 in the first two and A in the others.
+template <class N>
+struct RowFactors {
+  N mix{};           ///< of Dv in m_o
+  N value{};         ///< of g_o in g_v
+  N query{};         ///< of Dv Dk g_o in g_q
+  N key{};           ///< of Dv m_q g_o in g_k
+  N key_weight{};    ///< of Dv m_q g_o in the gradient of Wk
+  N value_weight{};  ///< of D g_o in the gradient of Wv, beside m g_v
+};
+
+/// Of two different rows. At leading order O in the first two, A' or c A' in the others.
+template <class N>
+struct PairFactors {
+  N mix{}, value{}, query{}, key{}, key_weight{}, value_weight{};
+  N query_weight{};  ///< of m Dv Dk k_o in the gradient of Wq, beside r k_q
+};
+
+/// What is small. `overlap` is V/D^2 of the keys' tokens, 1/d at first and more in deep stacks.
+struct Smallness {
+  double width = 1, head_width = 1;  ///< d, d_h
+  double overlap = 0, query_overlap = 0;
+  bool normalised = false;  ///< the tokens' lengths do not fluctuate
+  bool qk_norm = false;     ///< nor do those of q and k
+};
+
+/// h(f) = f + (rel/2) tau2^2 f'' averages over the variance of tau2 between heads; f_n takes out
+/// what the lengths of normalised tokens do not do. `cosine` of the tokens that the keys come from;
+/// `plain` is Dv over what attention dropout makes of it: overlaps of different keys are not
+/// dropped.
+RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cosine, double plain,
+                               const Smallness& small);
+
+/// Two rows of variances tau2 and tau2' (here their geometric mean), whose queries have cosine c:
+/// `m2` and `rest` are M2 and (1 - P2)^2, geometric means too where the rows differ.
+PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double m2,
+                                 double rest, const Smallness& small);
+
+/// Relative size of the orders that these leave out, in g_q and in the gradients of Wq and Wk. The
+/// part of order T/d, x = (1 - P2)^2 V/(A D^2), is exact in T/d, since the scores' gradient is
+/// quadratic in the tokens' overlaps; it lacks factors 1 + O(1/d_h), and the 6% that V itself may
+/// be off by where it has grown in deep stacks. With it normalised tokens are within 8% at T/d =
+/// .5, d = 48 (notes 3).
+double omitted_orders(const SoftmaxOrders& row, const Smallness& small);
+/// Of P2 and O: the square of what 2/d_h + 2/d is taken for, and 1/d for normalised tokens.
+double omitted_mix(const Smallness& small);
+
+}  // namespace scalecalc::moments

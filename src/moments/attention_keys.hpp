@@ -1,0 +1,79 @@
+#pragma once
+
+#include "moments/state.hpp"
+
+/// Sums over the keys that queries see, and back from queries to keys (theory, section 2,
+/// "Positions are not alike"). In a state, `second` is of one row t, `cross` of two rows t != u.
+namespace scalecalc::moments {
+
+/// The same tokens with all moments 0.
+template <class N>
+Alike<N> without_means(const Alike<N>& /*x*/) {
+  return {N(0), N(0), N(0), N(0)};
+}
+inline PerPosition without_means(PerPosition x) {
+  x.mean.setZero();
+  x.second.setZero();
+  x.cross.setZero();
+  x.between.setZero();
+  return x;
+}
+
+/// Means over the keys: of R_ss over the keys that both rows see, and of R_ss' over the other pairs
+/// of a key of the one and a key of the other.
+template <class X>
+struct KeyMeans {
+  X same, other;
+};
+
+/// How many there are.
+template <class N>
+struct KeyCounts {
+  N queries{}, keys{};
+  bool causal = false;
+  bool one_key = false;
+};
+
+template <class N>
+KeyMeans<Alike<N>> key_means(const Alike<N>& /*queries*/, const Alike<N>& keys,
+                             const KeyCounts<N>& /*counts*/) {
+  return {{N(0), keys.second, keys.second, N(0)}, {N(0), keys.cross, keys.cross, N(0)}};
+}
+
+/// Scores of two sequences know nothing of each other: every pair of keys weighs the same.
+template <class N>
+N between_means(const Alike<N>& /*queries*/, const Alike<N>& keys, const KeyCounts<N>& /*counts*/) {
+  return keys.between;
+}
+
+/// To each key from all queries: `same` is summed over the keys that rows share, evenly, `other`
+/// over the pairs of different keys.
+template <class N>
+Alike<N> to_keys(const Alike<N>& same, const Alike<N>& other, const Alike<N>& /*keys*/,
+                 const KeyCounts<N>& counts) {
+  const N each = counts.queries / counts.keys;
+  const N second = each * (same.second + (counts.queries - 1) * same.cross);
+  if (counts.one_key) return {N(0), second, N(0), N(0)};
+  const N cross = each * (other.second + (counts.queries - 1) * other.cross) / (counts.keys - 1);
+  return {N(0), second, cross, N(0)};
+}
+
+template <class N>
+N between_to_keys(const Alike<N>& gradient, const Alike<N>& /*keys*/, const KeyCounts<N>& counts) {
+  const N each = counts.queries / counts.keys;
+  return each * each * gradient.between;
+}
+
+/// Under a mask by prefix and suffix sums over the positions, interpolated like the state; without
+/// one, over the averages.
+KeyMeans<PerPosition> key_means(const PerPosition& queries, const PerPosition& keys,
+                                const KeyCounts<double>& counts);
+Eigen::ArrayXXd between_means(const PerPosition& queries, const PerPosition& keys,
+                              const KeyCounts<double>& counts);
+PerPosition to_keys(const PerPosition& same, const PerPosition& other, const PerPosition& keys,
+                    const KeyCounts<double>& counts);
+
+Eigen::ArrayXXd between_to_keys(const PerPosition& gradient, const PerPosition& keys,
+                                const KeyCounts<double>& counts);
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,156 @@
+#include "moments/attention_scores.hpp"
+
+#include <cmath>
+
+namespace scalecalc::moments {
+namespace {
+
+constexpr double kMostVariance = 1000;
+
+/// Linear interpolation between positions an eighth apart leaves up to an eighth of that squared of
+/// what falls as 1/t, on the way forward and again on the way back.
+constexpr double kInterpolation = 0.125 * 0.125 / 4;
+
+/// Dv without dropout, relative to what it is with it.
+double plain_share(double plain, double kept) {
+  return kept > 0 ? plain / kept : 1;
+}
+
+double square_excess(double square, double mean) {
+  return std::max(square - mean * mean, 0.0);
+}
+
+/// Of one row: P22 = t2 - 1 + 2 P2.
+double p2_variance(const SoftmaxOrders& row) {
+  return square_excess(row.t2 - 1 + 2 * row.p2, row.p2);
+}
+
+}  // namespace
+
+void check_scores(const Attention& layer, double tau2) {
+  if (tau2 <= kMostVariance) return;
+  throw Error(
+      ErrorKind::input, fmt::format("attention scores of variance {:.3g}", tau2), layer.path,
+      fmt::format("at most {}: smaller q and k weights, or a smaller scale", kMostVariance));
+}
+
+/// 1 - c_q = gain_q D/m_q and Dk = gain_k D, for keys and queries of the same tokens.
+ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double gain_q,
+                     double gain_k) {
+  ScoreLine line;
+  line.keys = inputs.source.tokens;
+  const double q = inputs.q.second;
+  const bool moves = !inputs.layer.over_memory && !inputs.layer.qk_norm && gain_q > 0 && q > 0;
+  if (moves) {
+    line.scale = inputs.score_scale * q * q * gain_k / gain_q;
+    line.ratio = 1;
+  } else {
+    line.scale = inputs.score_scale * q * inputs.apart_k.second;
+    line.base = 1;
+  }
+  return line;
+}
+
+Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
+                                    const SoftmaxAverages& averages, double tau2, double c,
+                                    Scores& scores) {
+  const Smallness small = smallness(inputs);
+  const Alike<double>& x = inputs.source.x;
+  const double cosine = x.second > 0 ? x.cross / x.second : 1, rest = 1 - averages.one.p2;
+  const RowFactors<double> row =
+      row_factors(averages.one, tau2, cosine,
+                  plain_share(inputs.plain_apart_v.second, inputs.apart_v.second), small);
+  const PairFactors<double> pair =
+      pair_factors(averages.two, tau2, c, averages.one.m2, rest * rest, small);
+  const double m = inputs.input.x.second;
+  scores.p2_variance = p2_variance(averages.one);
+  scores.p2_growth = averages.one.p2 > 0 ? tau2 * averages.one.p2_slope : 0;
+  scores.overlap_slope = m > 0 ? tau2 * averages.two.a_prime / m : 0;
+  scores.centred_slope = scores.overlap_slope * (m - inputs.input.x.cross);
+  scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
+  scores.error = averages.two.error;
+  scores.truncation = omitted_orders(averages.one, small);
+  scores.mix_truncation = omitted_mix(small);
+  const auto both = [](double second, double cross) { return Alike<double>{0, second, cross, 0}; };
+  return {both(row.mix, pair.mix),
+          both(row.value, pair.value),
+          both(row.query, pair.query),
+          both(row.key, pair.key),
+          both(0, pair.query_weight),
+          both(row.key_weight, pair.key_weight),
+          both(row.value_weight, pair.value_weight)};
+}
+
+RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
+  const PerPosition& q = inputs.q;
+  const Eigen::Index size = q.second.size();
+  RowScores rows;
+  rows.tau2 = inputs.score_scale * q.second * inputs.apart_k.second;
+  rows.c = Eigen::ArrayXXd::Ones(size, size);
+  for (Eigen::Index t = 0; t < size; ++t) {
+    rows.keys.push_back(inputs.counts.causal ? q.positions->at[t] + 1 : inputs.source.tokens);
+    for (Eigen::Index u = 0; u < size; ++u) {
+      const double norm = std::sqrt(q.second[t] * q.second[u]);
+      if (norm > 0) rows.c(t, u) = std::clamp(q.cross(t, u) / norm, -1.0, 1.0);
+    }
+  }
+  return rows;
+}
+
+Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs,
+                                  const RowScores& rows, const RowAverages& averages,
+                                  Scores& scores) {
+  const Smallness small = smallness(inputs);
+  const PerPosition blank = without_means(inputs.q);
+  Factors<PerPosition> out{blank, blank, blank, blank, blank, blank, blank};
+  PerPosition row_strays = blank, pair_strays = blank;
+  const Eigen::Index size = inputs.q.second.size();
+  const double m = average(inputs.input.x).second;
+  for (Eigen::Index t = 0; t < size; ++t) {
+    const SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
+    const KeyMeans<PerPosition>& source = inputs.source_means;
+    const double same = source.same.second[t];
+    const double cosine = same > 0 ? source.other.second[t] / same : 1;
+    const RowFactors<double> row =
+        row_factors(one, rows.tau2[t], cosine,
+                    plain_share(inputs.plain_apart_v.second[t], inputs.apart_v.second[t]), small);
+    out.mix.second[t] = row.mix;
+    out.value.second[t] = row.value;
+    out.query.second[t] = row.query;
+    out.key.second[t] = row.key;
+    out.key_weight.second[t] = row.key_weight;
+    out.value_weight.second[t] = row.value_weight;
+    row_strays.second[t] = p2_variance(one);
+    row_strays.mean[t] = rows.tau2[t] * one.p2_slope;
+    for (Eigen::Index u = 0; u < size; ++u) {
+      const SoftmaxOrders& other = averages.one[static_cast<std::size_t>(u)];
+      const SoftmaxOverlaps& two = averages.pair(t, u);
+      const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
+      const PairFactors<double> pair =
+          pair_factors(two, tau2, rows.c(t, u), std::sqrt(one.m2 * other.m2),
+                       (1 - one.p2) * (1 - other.p2), small);
+      out.mix.cross(t, u) = pair.mix;
+      out.value.cross(t, u) = pair.value;
+      out.query.cross(t, u) = pair.query;
+      out.key.cross(t, u) = pair.key;
+      out.query_weight.cross(t, u) = pair.query_weight;
+      out.key_weight.cross(t, u) = pair.key_weight;
+      out.value_weight.cross(t, u) = pair.value_weight;
+      row_strays.cross(t, u) = tau2 * two.a_prime / m;
+      pair_strays.cross(t, u) = square_excess(two.square, two.overlap);
+      scores.error = std::max(scores.error, two.error);
+    }
+  }
+  const Alike<double> strays = average(row_strays);
+  scores.p2_variance = strays.second;
+  scores.p2_growth = strays.mean;
+  scores.overlap_slope = m > 0 ? strays.cross : 0;
+  scores.centred_slope = scores.overlap_slope * (m - average(inputs.input.x).cross);
+  scores.overlap_variance = average(pair_strays).cross;
+  const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
+  scores.truncation = omitted_orders(averages.one.back(), small) + grid;
+  scores.mix_truncation = omitted_mix(small) + grid;
+  return out;
+}
+
+}  // namespace scalecalc::moments

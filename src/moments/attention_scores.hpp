@@ -1,0 +1,123 @@
+#pragma once
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "moments/attention_keys.hpp"
+#include "moments/attention_softmax.hpp"
+#include "moments/linear.hpp"
+#include "scalecalc/error.hpp"
+
+/// From the moments of q and k to the factors of attention, entry by entry.
+namespace scalecalc::moments {
+
+/// As states: `second` of RowFactors, `cross` of PairFactors.
+template <class X>
+struct Factors {
+  X mix, value, query, key, query_weight, key_weight, value_weight;
+};
+
+/// What else the mix is told: averages over rows and pairs, of double calculi.
+struct Scores {
+  double p2_variance = 0;       ///< of one head's sum p^2
+  double p2_growth = 0;         ///< tau2 dP2/dtau2
+  double overlap_slope = 0;     ///< dO/dr of the input
+  double centred_slope = 0;     ///< that times D
+  double overlap_variance = 0;  ///< of one head's p.p'
+  double error = 0, truncation = 0, mix_truncation = 0;
+};
+
+template <class N, class X>
+struct ScoreInputs {
+  const Attention& layer;
+  const Signal<X>& input;
+  const Signal<X>& source;
+  const X& q;  ///< as the scores see it: after a qk-norm
+  const X& apart_k;
+  const X& plain_apart_v;  ///< Dv
+  const X& apart_v;        ///< with attention dropout
+  const KeyMeans<X>& source_means;
+  const N& score_scale;  ///< scale^2 d_h
+  const KeyCounts<N>& counts;
+};
+
+/// V/D^2: one over the dimensions that the centred tokens fill, so at most 1, which bounds the
+/// growth that notes 3 carry along once tokens have all but become one; 1/d where they have.
+template <class X>
+double relative_overlap(const Signal<X>& x) {
+  const Alike<double> mean = average(x.x);
+  const double apart = mean.second - mean.cross, variance = x.overlap.variance();
+  const double fresh = 1 / static_cast<double>(x.width);
+  const double found = variance / (apart * apart);
+  return apart > 0 && variance > 0 && std::isfinite(found) ? std::min(found, 1.0) : fresh;
+}
+
+template <class N, class X>
+Smallness smallness(const ScoreInputs<N, X>& inputs) {
+  Smallness small;
+  small.width = static_cast<double>(inputs.source.width);
+  small.head_width = static_cast<double>(inputs.layer.head_width);
+  small.overlap = relative_overlap(inputs.source);
+  small.query_overlap = relative_overlap(inputs.input);
+  small.normalised = inputs.source.normalised;
+  small.qk_norm = inputs.layer.qk_norm;
+  return small;
+}
+
+/// Throws Error(input) for scores whose variance the integrals do not cover.
+void check_scores(const Attention& layer, double tau2);
+
+/// In double, with the next orders.
+Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
+                                    const SoftmaxAverages& averages, double tau2, double c,
+                                    Scores& scores);
+ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double gain_q,
+                     double gain_k);
+RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs);
+Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs,
+                                  const RowScores& rows, const RowAverages& averages,
+                                  Scores& scores);
+
+template <class C>
+Factors<AlikeOf<C>> softmax_factors(C& calculus,
+                                    const ScoreInputs<typename C::Number, AlikeOf<C>>& inputs,
+                                    Scores& scores) {
+  using N = typename C::Number;
+  const N c = inputs.q.cross / inputs.q.second;
+  const N tau2 = inputs.score_scale * inputs.q.second * inputs.apart_k.second;
+  if constexpr (C::next_orders) {
+    const auto gain = [&](const Linear& layer) {
+      return calculus.size(layer.fan_in, "fan_in") * calculus.variance(layer);
+    };
+    check_scores(inputs.layer, tau2);
+    const double cosine = inputs.q.second > 0 ? std::clamp(c, -1.0, 1.0) : 1.0;
+    const ScoreLine line = score_line(inputs, gain(inputs.layer.q), gain(inputs.layer.k));
+    return next_factors(inputs, softmax_values(calculus, line, cosine), line.tau2(cosine), cosine,
+                        scores);
+  } else {
+    RowFactors<N> row;
+    PairFactors<N> pair;
+    leading_factors(calculus, inputs.source.tokens, tau2, c, row, pair);
+    const auto both = [](const N& second, const N& cross) {
+      return Alike<N>{N(0), second, cross, N(0)};
+    };
+    return {both(row.mix, pair.mix),
+            both(row.value, pair.value),
+            both(row.query, pair.query),
+            both(row.key, pair.key),
+            both(N(0), N(0)),
+            both(row.key_weight, pair.key_weight),
+            both(row.value_weight, pair.value_weight)};
+  }
+}
+
+template <class C>
+Factors<PerPosition> softmax_factors(C& calculus, const ScoreInputs<double, PerPosition>& inputs,
+                                     Scores& scores) {
+  const RowScores rows = row_scores(inputs);
+  for (const double tau2 : rows.tau2) check_scores(inputs.layer, tau2);
+  return next_factors(inputs, rows, softmax_values(calculus, rows), scores);
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,306 @@
+#pragma once
+
+#include <cmath>
+
+#include "moments/forward_pass.hpp"
+
+namespace scalecalc::moments {
+
+/// Reads the tape from its end: the gradient at every site, and of every parameter.
+template <class C, class X>
+class BackwardPass {
+ public:
+  using N = typename C::Number;
+  BackwardPass(C& calculus, const Network& network, Ledger<C, X>& ledger)
+      : calculus_(calculus),
+        network_(network),
+        batch_(calculus.size(network.batch, "batch")),
+        ledger_(ledger) {}
+
+  /// From the gradient of the loss in the logits; `hessian` as in LossGradient: H y is along y.
+  Gradient<X> run(Gradient<X> g, const N& hessian) {
+    g.aligned = hessian;
+    return run(network_.layers, std::move(g));
+  }
+
+  void note(std::size_t site, const Gradient<X>& g) {
+    if (site == no_site) return;
+    SiteRecord<N>& record = ledger_.sites[site];
+    record.gradient = average(g.x);
+    record.grad_spread = g.spread;
+    record.grad_error = g.error;
+    record.grad_truncation = g.truncation;
+    calculus_.check(*record.path, record.gradient);
+  }
+
+ private:
+  Gradient<X> run(const std::vector<Layer>& layers, Gradient<X> g) {
+    for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
+      g = std::visit([&](const auto& op) { return back(op, std::move(g)); }, layer->op);
+    return g;
+  }
+
+  template <class Entry>
+  Entry take() {
+    return ledger_.tape.template pop<Entry>();
+  }
+  Counts counts(std::int64_t tokens) const {
+    return {static_cast<double>(tokens), static_cast<double>(network_.batch)};
+  }
+  N tokens(std::int64_t count) const { return calculus_.size(count, "tokens"); }
+
+  void fill(std::size_t parameter, const N& gradient, double spread, const Doubt& error,
+            const Doubt& truncation) {
+    ParameterRecord<N>& record = ledger_.parameters[parameter];
+    record.gradient = gradient;
+    record.spread = spread;
+    record.error = error.second;
+    record.truncation = truncation.second;
+  }
+  void fill(std::size_t parameter, const N& gradient, const Gradient<X>& g, const Spread& input) {
+    fill(parameter, gradient, g.spread.all + input.all, g.error, g.truncation);
+  }
+
+  void weights(const Linear& layer, std::size_t parameter, const X& input, const Gradient<X>& g,
+               const Spread& spread, std::int64_t of) {
+    fill(parameter, weight_gradient(calculus_, layer, input, g.x, tokens(of), batch_), g, spread);
+    if (layer.bias) fill(parameter + 1, bias_gradient(g.x, tokens(of), batch_), g, {});
+  }
+
+  /// W^T g: Gaussian in n_in features again.
+  Gradient<X> through(const Linear& layer, const X& input, const Gradient<X>& g, std::int64_t of) {
+    Gradient<X> out = linear_backward(calculus_, layer, input, g);
+    if constexpr (C::next_orders) {
+      Linear transposed;
+      transposed.distribution = layer.distribution;
+      transposed.fan_in = layer.fan_out;
+      transposed.fan_out = layer.fan_in;
+      out.spread =
+          through_linear(g.spread, 1, weight_noise(transposed), values_of(calculus_, out.x),
+                         static_cast<double>(layer.fan_in), counts(of));
+    }
+    return out;
+  }
+
+  Gradient<X> back(const Linear& layer, Gradient<X> g) {
+    const auto tape = take<WeightTape<X>>();
+    note(tape.at.site, g);
+    weights(layer, tape.at.parameter, tape.input, g, tape.spread, tape.at.tokens);
+    return through(layer, tape.input, g, tape.at.tokens);
+  }
+
+  Gradient<X> back(const ActivationLayer&, Gradient<X> g) {
+    const auto tape = take<ActivationTape<X>>();
+    note(tape.at.site, g);
+    Gradient<X> out = activation_backward(calculus_, tape.record, g, counts(tape.at.tokens));
+    add_slope_error(out, g, tape.error);
+    return out;
+  }
+
+  /// An absolute error of E phi'^2 and its like, relative to what comes out.
+  void add_slope_error(Gradient<X>& out, const Gradient<X>& g, double error) {
+    if constexpr (C::next_orders) {
+      const double before = values_of(calculus_, g.x).second;
+      const double after = values_of(calculus_, out.x).second;
+      if (!(after > 0)) return;
+      out.error.second += error * before / after;
+      out.error.cross += error * before / after;
+    }
+  }
+
+  Gradient<X> back(const Norm& layer, Gradient<X> g) {
+    const auto tape = take<NormTape<X>>();
+    note(tape.at.site, g);
+    const N of = tokens(tape.at.tokens);
+    if (layer.affine) {
+      fill(tape.at.parameter, token_sum(tape.record.output, g.x, of, batch_), g, {});
+      fill(tape.at.parameter + 1, bias_gradient(g.x, of, batch_), g, {});
+    }
+    g = norm_backward(calculus_, tape.record, g, of, batch_);
+    g.spread.one += tape.spread.one;
+    g.spread.all += tape.spread.all;
+    return g;
+  }
+
+  /// Gradients into scores are of D^2, and E D^2 = e^(Var ln D) (E D)^2.
+  void stray(const Attention& layer, const Spread& spread, AttentionBackward<X>& made) {
+    if constexpr (C::next_orders) {
+      if (layer.over_memory) return;
+      const N more = N(std::exp(spread.apart));
+      made.q = scaled(made.q, more);
+      made.k = scaled(made.k, more);
+      made.q_weight = made.q_weight * more;
+      made.k_weight = made.k_weight * more;
+      calculus_.assume("attention", "tokens differ by as much in every draw", "Var ln D",
+                       spread.apart, 0.1);
+    }
+  }
+
+  Gradient<X> back(const Attention& layer, Gradient<X> g) {
+    g = back(layer.o, std::move(g));
+    if (layer.norm) g = back(*layer.norm, std::move(g));
+    const auto tape = take<AttentionTape<C, X>>();
+    note(tape.mix.site, g);
+    auto made = attention_backward(calculus_, layer, tape.record, g.x);
+    const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
+                          double truncation) {
+      Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
+      own.truncation.second += truncation;
+      note(at.site, own);
+      fill(at.parameter, gradient, own, tape.spread);
+      if (!linear.bias) return;
+      // A bias of all keys alike drops out of softmax.
+      const bool drops = &linear == &layer.k && !layer.qk_norm;
+      const N bias = drops ? N(0) : bias_gradient(own.x, tokens(at.tokens), batch_);
+      fill(at.parameter + 1, bias, own, {});
+    };
+    stray(layer, tape.spread, made);
+    const double before = g.spread.all;
+    g.spread.all += layer.over_memory ? 0 : 4 * tape.spread.apart;
+    part(layer.q, tape.q, std::move(made.q), made.q_weight, made.q_truncation);
+    part(layer.k, tape.k, std::move(made.k), made.k_weight, made.k_truncation);
+    g.spread.all = before;
+    part(layer.v, tape.v, std::move(made.v), made.v_weight, made.v_truncation);
+    g.x = std::move(made.input);
+    g.levels = {};
+    g.aligned = N(0);
+    g.truncation.second += made.truncation.second;
+    g.truncation.cross += made.truncation.cross;
+    return g;
+  }
+
+  Gradient<X> back(const Gated& layer, Gradient<X> g) {
+    const auto tape = take<GatedTape<X>>();
+    note(tape.at.site, g);
+    auto parts = gated_backward(tape.record, g.x);
+    Gradient<X> gate = g, in = g;
+    gate.aligned = in.aligned = N(0);
+    gate.x = std::move(parts.gate);
+    in.x = std::move(parts.in);
+    add_slope_error(gate, g, tape.error);
+    note(tape.gate.site, gate);
+    note(tape.in.site, in);
+    weights(layer.gate, tape.gate.parameter, tape.input, gate, tape.spread, tape.at.tokens);
+    weights(layer.in, tape.in.parameter, tape.input, in, tape.spread, tape.at.tokens);
+    Gradient<X> out = through(layer.in, tape.input, in, tape.at.tokens);
+    out.x = sum(out.x, through(layer.gate, tape.input, gate, tape.at.tokens).x);
+    return out;
+  }
+
+  Gradient<X> plain(Gradient<X> g) {
+    note(take<PlainTape>().at.site, g);
+    return g;
+  }
+  Gradient<X> back(const Dropout& layer, Gradient<X> g) {
+    g = plain(std::move(g));
+    g.x = dropped(calculus_, layer, g.x);
+    return g;
+  }
+  Gradient<X> back(const Pool&, Gradient<X> g) {
+    const auto tape = take<PlainTape>();
+    note(tape.at.site, g);
+    g.x = pool_backward(g.x, tokens(tape.at.tokens));
+    g.aligned = N(0);
+    return g;
+  }
+
+  Gradient<X> back(const Conv2d& layer, Gradient<X> g) {
+    const auto tape = take<WeightTape<X>>();
+    note(tape.at.site, g);
+    fill(tape.at.parameter, conv_weight_gradient(calculus_, layer, tape.input, g.x, batch_), g,
+         tape.spread);
+    const std::int64_t outputs = layer.out_height() * layer.out_width();
+    if (layer.weight.bias)
+      fill(tape.at.parameter + 1, bias_gradient(g.x, tokens(outputs), batch_), g, {});
+    g.x = conv_backward(calculus_, layer, g.x);
+    g.aligned = N(0);
+    return g;
+  }
+
+  /// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F (notes 7).
+  void branch_scale(const Residual& layer, const SumTape<X>& tape, const Gradient<X>& g) {
+    if (!layer.trainable_branch) return;
+    const N features = calculus_.size(ledger_.sites.front().width, "width");
+    fill(tape.at.parameter, features * token_sum(tape.branch, g.x, tokens(tape.at.tokens), batch_),
+         g, {});
+  }
+
+  Gradient<X> back(const Residual& layer, Gradient<X> g) {
+    if (layer.norm) g = back(*layer.norm, std::move(g));
+    const auto tape = take<SumTape<X>>();
+    note(tape.at.site, g);
+    branch_scale(layer, tape, g);
+    const N a = calculus_.skip(layer), b = calculus_.branch(layer);
+    Gradient<X> skip = g;
+    skip.x = scaled(g.x, N(a * a));
+    skip.aligned = g.aligned * a * a;
+    skip.levels.radial = across(g.levels.radial, tape.stream_share);
+    g.levels.radial = across(g.levels.radial, tape.branch_share);
+    if (!layer.shortcut.empty()) skip = run(layer.shortcut, std::move(skip));
+    g.x = scaled(g.x, N(b * b));
+    g.aligned = g.aligned * b * b;
+    g.spread.pull = 1;
+    return joined(std::move(skip), run(layer.body, std::move(g)), tape.at.tokens);
+  }
+
+  /// The part along x of a gradient with `level` along a sum whose share x is.
+  static double across(double level, double share) { return share * level + 1 - share; }
+
+  /// The gradient that comes through a branch is independent of that on the skip.
+  Gradient<X> joined(Gradient<X> skip, const Gradient<X>& branch, std::int64_t of) {
+    if constexpr (C::next_orders) {
+      const Alike<double> left = values_of(calculus_, skip.x),
+                          right = values_of(calculus_, branch.x);
+      const double total = left.second + right.second, p = total > 0 ? left.second / total : 1;
+      skip.spread = through_sum(skip.spread, branch.spread, left, right,
+                                static_cast<double>(ledger_.sites.front().width), counts(of));
+      const auto mixed = [&](const Doubt& s, const Doubt& t) {
+        return Doubt{p * s.second + (1 - p) * t.second, p * s.cross + (1 - p) * t.cross};
+      };
+      skip.levels = {p * skip.levels.mean + (1 - p) * branch.levels.mean,
+                     p * skip.levels.radial + (1 - p) * branch.levels.radial};
+      skip.error = mixed(skip.error, branch.error);
+      skip.truncation = mixed(skip.truncation, branch.truncation);
+    }
+    skip.x = sum(skip.x, branch.x);
+    skip.aligned = skip.aligned + branch.aligned;
+    return skip;
+  }
+
+  /// u: gradient of x + F on its way to x'; gz: that of z; `both` = E[u gz]. F gets all of it.
+  Gradient<X> back(const DualStream& layer, Gradient<X> g) {
+    note(take<PlainTape>().at.site, g);
+    Gradient<X> gz = back(layer.norm, g);
+    X both = product(g.x, take<DualTape<X>>().scale);
+    for (auto sublayer = layer.sublayers.rbegin(); sublayer != layer.sublayers.rend(); ++sublayer) {
+      g = back(*sublayer->norm, std::move(g));
+      const auto tape = take<DualTape<X>>();
+      both = product(both, tape.scale);
+      const N a = calculus_.skip(*sublayer), b = calculus_.branch(*sublayer);
+      Gradient<X> whole = g;
+      whole.x = scaled(sum(sum(g.x, gz.x), scaled(both, N(2))), N(b * b));
+      g.x = scaled(g.x, N(a * a));
+      both = scaled(both, a);
+      g = joined(std::move(g), run(sublayer->body, std::move(whole)), tape.at.tokens);
+    }
+    g.x = sum(sum(g.x, gz.x), scaled(both, N(2)));
+    return g;
+  }
+
+  Gradient<X> back(const Embedding& layer, Gradient<X> g) {
+    const auto tape = take<PlainTape>();
+    note(tape.at.site, g);
+    const N kappa = calculus_.real(same_word(layer.vocab, network_.zipf));
+    const N vocab = calculus_.size(layer.vocab, "vocab");
+    fill(tape.at.parameter, row_gradient(g.x, kappa, vocab, tokens(tape.at.tokens), batch_), g, {});
+    if (layer.position_std > 0) fill(tape.at.parameter + 1, position_gradient(g.x, batch_), g, {});
+    return g;
+  }
+
+  C& calculus_;
+  const Network& network_;
+  N batch_;
+  Ledger<C, X>& ledger_;
+};
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <vector>
+
+#include "moments/linear.hpp"
+#include "scalecalc/error.hpp"
+
+/// Conv2d: the positions of an image are its tokens (theory, section 2; notes 5). Taps have weights
+/// of their own, so products of different taps vanish; tap j is inside the image at n_j of P
+/// outputs.
+namespace scalecalc::moments {
+
+/// Sums over taps that all rules are made of.
+struct Taps {
+  double count = 0;                ///< kernel^2
+  double inputs = 0, outputs = 0;  ///< positions
+  double once = 0;                 ///< sum n_j
+  double pairs = 0;                ///< sum n_j (n_j - 1)
+  double squares = 0;              ///< sum n_j^2
+};
+Taps count_taps(const Conv2d& layer);
+
+/// Means over outputs (m, tap by tap), over pairs of them, and over positions of two images.
+template <class C, class X>
+Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
+                       const Counts& counts) {
+  using N = typename C::Number;
+  const Taps taps = count_taps(layer);
+  const double outputs = taps.outputs, pairs = outputs * (outputs - 1);
+  const N gain = calculus.size(layer.weight.fan_in, "fan_in") * calculus.variance(layer.weight);
+  const N bias = calculus.bias_variance(layer.weight);
+  const auto share = [&](double sum, double of) {
+    return N(gain * calculus.real(of > 0 ? sum / (taps.count * of) : 1));
+  };
+  const auto x = average(in.x);
+  Signal<X> out = in;
+  out.normalised = false;
+  out.width = layer.out_channels;
+  out.tokens = layer.out_height() * layer.out_width();
+  out.x = uniform(in.x, Alike<N>{N(0), share(taps.once, outputs) * x.second + bias,
+                                 share(taps.pairs, pairs) * x.cross + bias,
+                                 share(taps.squares, outputs * outputs) * x.between + bias});
+  out.overlap = overlap_through_linear(in.overlap, gain, N(0));
+  if constexpr (C::next_orders) {
+    const Counts after{outputs, counts.batch};
+    const double second = values_of(calculus, out.x).second;
+    const double part = second > 0 ? (second - calculus.value(bias)) / second : 0;
+    out.spread =
+        through_linear(in.spread, part, weight_noise(layer.weight), values_of(calculus, out.x),
+                       static_cast<double>(layer.out_channels), after);
+    calculus.assume("conv2d", "two positions of an image have one correlation, near or far");
+  }
+  return out;
+}
+
+/// Each input is seen by sum n_j/P_in taps, of C_out/groups channels each.
+template <class C, class X>
+X conv_backward(C& calculus, const Conv2d& layer, const X& gradient) {
+  using N = typename C::Number;
+  const Taps taps = count_taps(layer);
+  const N channel = calculus.size(layer.out_channels / layer.groups, "out_channels") *
+                    calculus.variance(layer.weight);
+  const auto g = average(gradient);
+  const auto share = [&](double sum, double of) {
+    return N(channel * calculus.real(of > 0 ? sum / of : 0));
+  };
+  return uniform(gradient, Alike<N>{N(0), share(taps.once, taps.inputs) * g.second,
+                                    share(taps.pairs, taps.inputs * (taps.inputs - 1)) * g.cross,
+                                    share(taps.squares, taps.inputs * taps.inputs) * g.between});
+}
+
+/// Mean over taps of B [n m g + n (n-1) r k] + B (B-1) n^2 r_b k_b.
+template <class C, class X>
+typename C::Number conv_weight_gradient(C& calculus, const Conv2d& layer, const X& input,
+                                        const X& gradient, const typename C::Number& batch) {
+  using N = typename C::Number;
+  const Taps taps = count_taps(layer);
+  const auto x = average(input), g = average(gradient);
+  const auto mean = [&](double sum) { return N(calculus.real(sum / taps.count)); };
+  return weight_scale(calculus, layer.weight) *
+         (batch * (mean(taps.once) * x.second * g.second + mean(taps.pairs) * x.cross * g.cross) +
+          batch * (batch - 1) * mean(taps.squares) * x.between * g.between);
+}
+
+}  // namespace scalecalc::moments

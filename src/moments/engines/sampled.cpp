@@ -1,0 +1,129 @@
+#include "moments/engines/sampled.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gaussian/monte_carlo/normals.hpp"
+#include "scalecalc/softmax.hpp"
+
+namespace scalecalc::moments {
+namespace {
+
+constexpr std::uint64_t kStreamId = 0x70726F7061670001u;
+/// Rows of many scores average by themselves, so that fewer of them do; the standard error tells.
+constexpr std::int64_t kScores = 1 << 20, kFewest = 32;
+constexpr std::size_t kUnit = 16;  ///< normals come in multiples of it
+
+bool is_slope(Moment moment) {
+  return moment == Moment::slope_mean || moment == Moment::slope_second ||
+         moment == Moment::slope_cross;
+}
+
+double average_power(const std::vector<double>& values, Moment moment) {
+  double sum = 0;
+  const int power = moment == Moment::fourth                                     ? 4
+                    : moment == Moment::second || moment == Moment::slope_second ? 2
+                                                                                 : 1;
+  for (const double value : values) {
+    const double square = value * value;
+    sum += power == 4 ? square * square : power == 2 ? square : value;
+  }
+  return sum / static_cast<double>(values.size());
+}
+
+double average_product(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum / static_cast<double>(a.size());
+}
+
+}  // namespace
+
+Sampled::Sampled(const PropagateOptions& options, std::int64_t samples, std::uint64_t seed,
+                 std::uint64_t replicate)
+    : Numbers(options), seed_(seed), replicate_(replicate) {
+  const auto half = static_cast<std::size_t>((samples + 1) / 2);
+  half_ = (half + kUnit - 1) / kUnit * kUnit;
+  for (std::vector<double>* draws : {&z_, &w_}) draws->resize(half_);
+  for (std::vector<double>* values : {&u_, &v_, &value_u_, &value_v_, &slope_u_, &slope_v_})
+    values->resize(2 * half_);
+}
+
+std::uint64_t Sampled::next_seed() {
+  return seed_ ^ (replicate_ << 32) ^ (0x9E3779B97F4A7C15u * ++draws_);
+}
+
+void Sampled::draw() {
+  if (draws_ > 0 && drawn_for_ == site()) return;
+  drawn_for_ = site();
+  std::vector<double> both(2 * half_);
+  const Stream stream{seed_, kStreamId + replicate_};
+  sampling::fill_normals(stream, draws_++ * half_, both.size(), both.data());
+  std::copy_n(both.begin(), half_, z_.begin());
+  std::copy_n(both.begin() + static_cast<std::ptrdiff_t>(half_), half_, w_.begin());
+}
+
+double Sampled::expectation(Function f, Moment moment, const Token<double>& u) {
+  // Samples never see a jump, whose E phi'^2 is infinite: that error is the quadrature's.
+  if (moment == Moment::slope_second && f->activation().has_jump())
+    return Numbers::expectation(f, moment, u);
+  draw();
+  const double width = std::sqrt(positive(variance_of(u)));
+  for (std::size_t i = 0; i < half_; ++i) {
+    u_[i] = u.mean + width * z_[i];
+    u_[half_ + i] = u.mean - width * z_[i];
+  }
+  f->activation().evaluate(u_.data(), value_u_.data(), is_slope(moment) ? slope_u_.data() : nullptr,
+                           u_.size());
+  return average_power(is_slope(moment) ? slope_u_ : value_u_, moment);
+}
+
+double Sampled::pair(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
+                     double cross) {
+  draw();
+  const double at_u = positive(variance_of(u)), at_v = positive(variance_of(v));
+  const double width_u = std::sqrt(at_u), width_v = std::sqrt(at_v), scale = width_u * width_v;
+  const double c = scale > 0 ? std::clamp((cross - u.mean * v.mean) / scale, -1.0, 1.0) : 0;
+  const double rest = std::sqrt((1 - c) * (1 + c));
+  for (std::size_t i = 0; i < half_; ++i) {
+    const double first = width_u * z_[i], second = width_v * (c * z_[i] + rest * w_[i]);
+    u_[i] = u.mean + first;
+    u_[half_ + i] = u.mean - first;
+    v_[i] = v.mean + second;
+    v_[half_ + i] = v.mean - second;
+  }
+  const bool slopes = is_slope(moment);
+  const Activation& phi = f->activation();
+  phi.evaluate(u_.data(), value_u_.data(), slopes ? slope_u_.data() : nullptr, u_.size());
+  phi.evaluate(v_.data(), value_v_.data(), slopes ? slope_v_.data() : nullptr, v_.size());
+  return slopes ? average_product(slope_u_, slope_v_) : average_product(value_u_, value_v_);
+}
+
+SoftmaxSamples Sampled::softmax(std::int64_t keys, double tau2, double correlation) {
+  MonteCarloOptions options;
+  options.samples = std::clamp(kScores / keys, kFewest, samples());
+  options.seed = next_seed();
+  return softmax_monte_carlo(keys, keys, tau2, correlation, options);
+}
+
+double Sampled::softmax_second(const HeadSoftmax& head, double tau2) {
+  return softmax(head.classes, tau2, 0).p2.value;
+}
+
+double Sampled::softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u, double cross) {
+  const double tau2 = std::sqrt(tau2_t * tau2_u);
+  const double c = tau2 > 0 ? std::clamp(cross / tau2, -1.0, 1.0) : 0;
+  return softmax(head.classes, tau2, c).overlap.value;
+}
+
+SoftmaxAverages softmax_values(Sampled& calculus, const ScoreLine& line, double c) {
+  SoftmaxAverages found = softmax_values(static_cast<Numbers&>(calculus), line, c);
+  const SoftmaxSamples drawn = calculus.softmax(line.keys, line.tau2(c), c);
+  found.one.p2 = drawn.p2.value;
+  found.one.a = drawn.a.value;
+  found.two.overlap = drawn.overlap.value;
+  found.two.a_prime = drawn.a_prime.value;
+  return found;
+}
+
+}  // namespace scalecalc::moments

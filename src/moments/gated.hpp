@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cmath>
+
+#include "moments/activation.hpp"
+
+/// y = phi(u) w with u, w linear maps of one x (theory, section 2; notes 5): m' = E phi^2 m_w, r' =
+/// K(c) r_w + V_R dK/dr_u, the last because both see the same realised overlap of x.
+namespace scalecalc::moments {
+
+template <class X>
+struct GatedRecord {
+  X kernel;  ///< E phi^2 and E phi(u)phi(v)
+  X slopes;  ///< E phi'^2, E phi'(u)phi'(v), each times the moments of w
+  Spread spread;
+};
+
+template <class C, class X>
+Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Signal<X>& gate,
+                        const Signal<X>& in, const Counts& counts, GatedRecord<X>& record) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  using std::sqrt;
+  const X slopes = slope_expectations(calculus, phi, gate.x);
+  record.kernel = expectations(calculus, phi, gate.x);
+  record.slopes = product(slopes, in.x);
+  Signal<X> out = gate;
+  out.normalised = false;
+  out.x = zip(
+      record.kernel, in.x,
+      [](const T& k, const T& w) {
+        return T{N(0), k.second * w.second};
+      },
+      [](const T&, const T&, const N& k, const N& w) { return N(k * w); });
+  const auto slope = average(slopes), kernel = average(record.kernel), w = average(in.x);
+  const N apart = kernel.second * w.second - kernel.cross * w.cross;
+  out.overlap = {gate.overlap.coherent * slope.cross * w.cross + in.overlap.coherent * kernel.cross,
+                 2 * apart * apart / calculus.size(gate.width, "width")};
+  if constexpr (C::next_orders) {
+    const N realised = sqrt(gate.overlap.variance() * in.overlap.variance());
+    out.x = sum_cross(out.x, scaled(slopes, realised));
+    const Alike<double> u = values_of(calculus, gate.x);
+    const WidthMoments& moments = calculus.width(phi, u.mean, u.second - u.mean * u.mean);
+    record.spread = gate.spread;
+    out.spread = through_gate(gate.spread, moments, u, static_cast<double>(gate.width), counts);
+    for (Doubt* doubt : {&out.error, &out.truncation}) {
+      doubt->second *= 1 + moments.exponent;
+      doubt->cross *= 1 + moments.exponent;
+    }
+    calculus.assume("gated unit", "the two factors are independent given the input");
+    calculus.omit(0, calculus.value(gate.overlap.variance()) / (2 * u.second * u.second));
+  }
+  return out;
+}
+
+template <class X>
+struct GatedGradient {
+  X gate, in;
+};
+template <class X>
+GatedGradient<X> gated_backward(const GatedRecord<X>& record, const X& gradient) {
+  return {product(gradient, record.slopes), product(gradient, record.kernel)};
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "moments/interpolation.hpp"
+#include "moments/width_moments.hpp"
+#include "scalecalc/activation.hpp"
+#include "scalecalc/gaussian.hpp"
+
+namespace scalecalc::moments {
+
+/// One activation's moments along a network: what belongs to one (mean, variance) is made once and
+/// kept for a while; where the variance never repeats, pairs are interpolated in its logarithm.
+class GaussianFunction {
+ public:
+  explicit GaussianFunction(const std::string& function);
+
+  const Activation& activation() const { return activation_; }
+  Estimate expectation(Moment moment, double mean, double variance);
+  Estimate pair(Moment moment, double mean, double variance, double correlation);
+  const WidthMoments& width(double mean, double variance);
+
+ private:
+  struct AtInput {
+    double mean = 0, variance = 0;
+    std::optional<Moments1D> line;
+    std::map<Moment, Estimate> single;
+    std::optional<PairFunction> cross, slope_cross;
+    std::optional<WidthMoments> width;
+    const std::optional<PairFunction>& pair(Moment moment) const {
+      return moment == Moment::cross ? cross : slope_cross;
+    }
+  };
+  /// Pair functions at points of ln(variance).
+  struct Panel {
+    ChebyshevPoints places;
+    std::vector<PairFunction> functions;
+  };
+
+  AtInput* find(double mean, double variance);
+  AtInput& at(double mean, double variance);
+  const PairFunction& pair_at(AtInput& input, Moment moment) const;
+  const ClosedFormFunction* formula(Moment moment);
+  Estimate by_panel(Moment moment, double variance, double correlation);
+  const Panel& panel(Moment moment, long index);
+
+  Activation activation_;
+  std::deque<AtInput> kept_;
+  AtInput* last_ = nullptr;
+  std::size_t misses_ = 0;
+  std::map<Moment, std::optional<ClosedFormFunction>> formulas_;
+  std::map<std::pair<Moment, long>, Panel> panels_;
+};
+
+/// A name of the registry, or an expression in x.
+Activation activation_of(const std::string& function);
+
+}  // namespace scalecalc::moments

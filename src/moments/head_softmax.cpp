@@ -1,0 +1,91 @@
+#include "moments/head_softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "moments/head.hpp"
+#include "scalecalc/softmax.hpp"
+
+namespace scalecalc::moments {
+namespace {
+
+constexpr int few = 4;
+constexpr int points = 14;
+/// Centred tokens are at -1/(n - 1) of each other.
+constexpr double lowest = -0.35;
+/// Past this the softmax has condensed on its largest logit, up to 1/tau.
+constexpr double condensed = 1e3;
+
+}  // namespace
+
+Estimate Numbers::HeadSoftmax::overlap(double correlation) {
+  if (correlation < lowest || ++asked <= few)
+    return softmax_pair(classes, tau2, correlation).overlap;
+  if (overlaps.empty()) {
+    places = {lowest, 1, points};
+    for (const double c : places.at())
+      overlaps.push_back(softmax_pair(classes, tau2, c).overlap.value);
+    const double check = 0.9;
+    error = std::fabs(places(check, [&](std::size_t k) { return overlaps[k]; }) -
+                      softmax_pair(classes, tau2, check).overlap.value);
+  }
+  return {places(correlation, [&](std::size_t k) { return overlaps[k]; }), error,
+          Method::quadrature};
+}
+
+const Numbers::HeadSoftmax& Numbers::softmax_head(std::int64_t classes, double tau2) {
+  auto& head = cache<HeadSoftmax>();
+  head = {};
+  head.classes = classes;
+  head.tau2 = std::min(tau2, condensed);
+  assume("cross-entropy", "a head's softmax is taken as condensed past logits of variance 1000",
+         "tau2 of the logits", tau2, condensed);
+  const Estimate p2 = softmax_one(classes, head.tau2).p2;
+  head.p2 = p2.value;
+  note_error(p2.error);
+  return head;
+}
+
+double Numbers::softmax_second(const HeadSoftmax& head, double tau2) {
+  const double at = std::min(tau2, condensed);
+  return at == head.tau2 ? head.p2 : softmax_one(head.classes, at).p2.value;
+}
+
+/// Of rows of different sizes, O is taken at the average one: they differ where no norm is last.
+double Numbers::softmax_cross(const HeadSoftmax& /*head*/, double tau2_t, double tau2_u,
+                              double cross) {
+  const double product = std::sqrt(tau2_t * tau2_u);
+  const double c = product > 0 ? std::clamp(cross / product, -1.0, 1.0) : 0;
+  const Estimate found = cache<HeadSoftmax>().overlap(c);
+  note_error(found.error);
+  return found.value;
+}
+
+double Numbers::log_sum(std::int64_t classes, double tau2) const {
+  const double scale = tau2 > condensed ? std::sqrt(tau2 / condensed) : 1;
+  return scale * expected_log_sum(static_cast<double>(classes), std::min(tau2, condensed));
+}
+
+/// On a uniform grid of ln t; within 40 of the sizes that matter both terms are the same to 1e-17.
+double expected_log_sum(double classes, double tau2) {
+  constexpr double step = 0.2, z_step = 0.25, z_reach = 9;
+  const double tau = std::sqrt(tau2);
+  std::vector<double> sizes, weights;
+  double total = 0;
+  for (double z = -z_reach; z <= z_reach; z += z_step) {
+    sizes.push_back(std::exp(tau * z));
+    weights.push_back(std::exp(-z * z / 2));
+    total += weights.back();
+  }
+  const double low = -40 - std::log(classes) - tau * z_reach, high = 5 + tau * z_reach;
+  double sum = 0;
+  for (double at = low; at < high; at += step) {
+    const double t = std::exp(at);
+    double below = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) below -= weights[i] * std::expm1(-t * sizes[i]);
+    sum += std::exp(-t) - std::exp(classes * std::log1p(-std::min(below / total, 1.0)));
+  }
+  return sum * step;
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "moments/interpolation.hpp"
+#include "moments/numbers.hpp"
+
+namespace scalecalc::moments {
+
+/// Softmax over the classes of a head: integrals for a few correlations, an interpolation of them
+/// for the many of a state by positions.
+struct Numbers::HeadSoftmax {
+  std::int64_t classes = 0;
+  double tau2 = 0;
+  double p2 = 0, error = 0;
+  int asked = 0;
+  ChebyshevPoints places;
+  std::vector<double> overlaps;
+
+  Estimate overlap(double correlation);
+};
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cmath>
+
+#include "moments/calculus.hpp"
+#include "moments/spread.hpp"
+
+/// y = x W + b (theory, section 2): m' = n_in sw2 m + sb2, crosses alike.
+namespace scalecalc::moments {
+
+/// Noise of |xW|^2 in units of 1/n_out. Orthogonal weights keep every overlap when they do not
+/// project (notes 5); a projection onto n_out of n_in directions keeps 1 - n_out/n_in of the noise.
+inline double weight_noise(const Linear& layer) {
+  if (layer.distribution != Distribution::orthogonal) return 2;
+  const double kept = static_cast<double>(layer.fan_out) / static_cast<double>(layer.fan_in);
+  return kept < 1 ? 2 * (1 - kept) : 0;
+}
+
+/// `gain` = n_in sw2. The overlap of two outputs strays by D^2/n_out beside what the input's does.
+template <class N>
+Overlap<N> overlap_through_linear(const Overlap<N>& x, const N& gain, const N& noise) {
+  return {x.coherent * gain, x.noise * gain * gain + noise};
+}
+
+/// Where a stream starts: Gaussian features, D/sqrt(d) the deviation of an overlap.
+template <class C, class X>
+Signal<X> input_signal(C& calculus, X x, std::int64_t width, std::int64_t tokens,
+                       const Counts& counts) {
+  using N = typename C::Number;
+  using std::sqrt;
+  Signal<X> made;
+  const auto mean = average(x);
+  made.overlap.coherent = (mean.second - mean.cross) / sqrt(N(calculus.size(width, "width")));
+  made.x = std::move(x);
+  if constexpr (C::next_orders)
+    made.spread = gaussian_spread(values_of(calculus, made.x), static_cast<double>(width), counts);
+  made.width = width;
+  made.tokens = tokens;
+  return made;
+}
+
+template <class C, class X>
+Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
+                         const Counts& counts) {
+  using N = typename C::Number;
+  const N gain = calculus.size(layer.fan_in, "fan_in") * calculus.variance(layer);
+  const N bias = calculus.bias_variance(layer);
+  Signal<X> out = in;
+  out.width = layer.fan_out;
+  out.normalised = false;
+  const auto pair = [&](const auto&, const auto&, const N& cross) { return gain * cross + bias; };
+  out.x = map(
+      in.x,
+      [&](const Token<N>& x) {
+        return Token<N>{N(0), gain * x.second + bias};
+      },
+      pair);
+  out.overlap = overlap_through_linear(in.overlap, gain, N(0));
+  if constexpr (C::next_orders) {
+    const Alike<double> x = values_of(calculus, in.x), y = values_of(calculus, out.x);
+    const double share = y.second > 0 ? calculus.value(gain) * x.second / y.second : 0;
+    const double noise = weight_noise(layer);
+    out.spread =
+        through_linear(in.spread, share, noise, y, static_cast<double>(layer.fan_out), counts);
+    for (Doubt* doubt : {&out.error, &out.truncation}) {
+      doubt->second *= share;
+      doubt->cross *= share;
+    }
+  }
+  return out;
+}
+
+/// g = n_out sw2 g', k alike.
+template <class C, class X>
+X linear_backward(C& calculus, const Linear& layer, const X& gradient) {
+  return scaled(gradient, typename C::Number(calculus.size(layer.fan_out, "fan_out") *
+                                             calculus.variance(layer)));
+}
+
+/// Of a gradient along y = xW, W^T W x brings n_out sw2 back along x.
+template <class C, class X>
+Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
+                            const Gradient<X>& gradient) {
+  using N = typename C::Number;
+  Gradient<X> out = gradient;
+  out.x = linear_backward(calculus, layer, gradient.x);
+  out.levels = {};
+  out.aligned =
+      gradient.aligned * calculus.size(layer.fan_out, "fan_out") * calculus.variance(layer);
+  out.x = sum(out.x, scaled(without_mean(input), N(out.aligned * out.aligned)));
+  return out;
+}
+
+/// What the weights are multiplied by before they are used; their gradient is too.
+template <class C>
+typename C::Number weight_scale(const C& calculus, const Linear& layer) {
+  using N = typename C::Number;
+  if (layer.weight_norm == WeightNorm::none)
+    return calculus.real(layer.multiplier * layer.multiplier);
+  return layer.std > 0 ? N(calculus.variance(layer) / calculus.real(layer.std * layer.std)) : N(0);
+}
+
+/// E (dL/dW)^2 of one entry: the sum over tokens of x g, times what W is multiplied by.
+template <class C, class X>
+typename C::Number weight_gradient(C& calculus, const Linear& layer, const X& input,
+                                   const X& gradient, const typename C::Number& tokens,
+                                   const typename C::Number& batch) {
+  return weight_scale(calculus, layer) * token_sum(input, gradient, tokens, batch);
+}
+
+/// Of one bias: the same with x = 1 (notes 4).
+template <class X, class N>
+N bias_gradient(const X& gradient, const N& tokens, const N& batch) {
+  const X ones = each(gradient, [](const auto& entry) { return entry * 0 + 1; });
+  return token_sum(ones, gradient, tokens, batch);
+}
+
+}  // namespace scalecalc::moments

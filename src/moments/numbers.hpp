@@ -1,0 +1,101 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <typeindex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "moments/calculus.hpp"
+#include "moments/gaussian_function.hpp"
+#include "scalecalc/moments.hpp"
+
+namespace scalecalc::moments {
+
+/// The calculus of double: closed forms of kinked pairs, quadrature and Hermite series elsewhere.
+/// One propagation's own; not for several threads at once.
+class Numbers {
+ public:
+  using Number = double;
+  using Function = GaussianFunction*;
+  static constexpr bool next_orders = true;
+
+  explicit Numbers(const PropagateOptions& options) : options_(options) {}
+  const PropagateOptions& options() const { return options_; }
+
+  double size(std::int64_t n, std::string_view /*name*/) const { return static_cast<double>(n); }
+  double real(double value) const { return value; }
+  double variance(const Linear& layer) const;
+  double bias_variance(const Linear& layer) const {
+    return layer.bias ? layer.bias_std * layer.bias_std : 0;
+  }
+  double skip(const Residual& layer) const { return layer.skip; }
+  double branch(const Residual& layer) const { return layer.branch; }
+  double scale(const Attention& layer) const { return layer.scale; }
+
+  Function function(const std::string& name);
+  double expectation(Function f, Moment moment, const Token<double>& u);
+  double pair(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
+              double cross);
+  double value(double number) const { return number; }
+  const WidthMoments& width(Function f, double mean, double variance) {
+    return f->width(mean, variance);
+  }
+  struct HeadSoftmax;
+  const HeadSoftmax& softmax_head(std::int64_t classes, double tau2);
+  double softmax_second(const HeadSoftmax& head, double tau2);
+  double softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u, double cross);
+  double log_sum(std::int64_t classes, double tau2) const;
+  double positive(double value) const { return value > 0 ? value : 0; }
+
+  void assume(std::string_view rule, std::string_view text);
+  void assume(std::string_view rule, std::string_view text, std::string_view name, double value,
+              double limit);
+  void omit(double second, double cross) {
+    omitted_.second += second;
+    omitted_.cross += cross;
+  }
+
+  /// Where the rules are: for assumptions and errors.
+  void enter(const std::string& site) { site_ = &site; }
+  const std::string& site() const { return *site_; }
+  const std::vector<Premise>& assumptions() const { return assumptions_; }
+  /// A primitive's absolute error, in the units of the value under way.
+  void note_error(double error) { value_error_ = std::max(value_error_, error); }
+  double take_slope_error() { return std::exchange(slope_error_, 0.0); }
+  template <class X>
+  void settle(const std::string& path, Signal<X>& x) {
+    settle(path, average(x.x), x.error, x.truncation);
+  }
+  void check(const std::string& path, const Alike<double>& gradient) const;
+
+  /// One T for the whole propagation.
+  template <class T>
+  T& cache() {
+    std::shared_ptr<void>& kept = caches_[std::type_index(typeid(T))];
+    if (!kept) kept = std::make_shared<T>();
+    return *static_cast<T*>(kept.get());
+  }
+
+ private:
+  Premise& assumption(std::string_view rule, std::string_view text);
+  void note(const Estimate& estimate, bool is_slope);
+  void settle(const std::string& path, const Alike<double>& x, Doubt& error, Doubt& truncation);
+
+  PropagateOptions options_;
+  std::unordered_map<std::string, std::unique_ptr<GaussianFunction>> functions_;
+  const std::string* last_name_ = nullptr;
+  Function last_function_ = nullptr;
+  std::unordered_map<std::type_index, std::shared_ptr<void>> caches_;
+  std::vector<Premise> assumptions_;
+  std::vector<double> worst_;
+  Doubt omitted_;
+  double value_error_ = 0, slope_error_ = 0;
+  double ratio_ = 0;
+  const std::string* site_ = nullptr;
+};
+
+}  // namespace scalecalc::moments

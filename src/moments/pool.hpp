@@ -1,0 +1,38 @@
+#pragma once
+
+#include "moments/calculus.hpp"
+#include "moments/spread.hpp"
+
+/// The mean over T tokens: m' = (m + (T-1) r)/T; back g = k = g'/T^2 (notes 4).
+namespace scalecalc::moments {
+
+template <class C, class X>
+Signal<X> pool_forward(C& calculus, const Signal<X>& in) {
+  using N = typename C::Number;
+  const N tokens = calculus.size(in.tokens, "tokens");
+  const auto x = average(in.x);
+  const N second = (x.second + (tokens - 1) * x.cross) / tokens;
+  Signal<X> out = in;
+  out.normalised = false;
+  out.tokens = 1;
+  out.x = uniform(in.x, Alike<N>{x.mean, second, second, x.between});
+  out.overlap = {in.overlap.coherent, in.overlap.noise};
+  if constexpr (C::next_orders) {
+    out.spread.one = in.spread.all;
+    const double after = calculus.value(second);
+    const double kept = after > 0 ? calculus.value(x.second) / after : 0;
+    for (Doubt* doubt : {&out.error, &out.truncation})
+      doubt->second = doubt->cross = kept * std::max(doubt->second, doubt->cross);
+  }
+  return out;
+}
+
+template <class X, class N>
+X pool_backward(const X& gradient, const N& tokens) {
+  const auto g = average(gradient);
+  const N square = tokens * tokens;
+  return uniform(gradient,
+                 Alike<N>{N(0), g.second / square, g.second / square, g.between / square});
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,14 @@
+#include "moments/head_softmax.hpp"
+#include "moments/trace_of.hpp"
+#include "scalecalc/moments.hpp"
+
+namespace scalecalc {
+
+Trace propagate(const Network& network, const PropagateOptions& options) {
+  moments::Numbers numbers(options);
+  Trace trace = moments::trace_by(numbers, network);
+  trace.engine = "quadrature";
+  return trace;
+}
+
+}  // namespace scalecalc

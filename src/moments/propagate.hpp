@@ -1,0 +1,66 @@
+#pragma once
+
+#include "moments/backward_pass.hpp"
+
+/// Network -> the records of every site and parameter, for any calculus and state.
+namespace scalecalc::moments {
+
+template <class C, class X>
+struct Propagation {
+  Ledger<C, X> ledger;
+  typename C::Number loss{};
+};
+
+inline std::size_t count_layers(const std::vector<Layer>& layers) {
+  std::size_t count = 0;
+  for (const Layer& layer : layers) {
+    ++count;
+    if (const auto* residual = std::get_if<Residual>(&layer.op))
+      count += count_layers(residual->body) + count_layers(residual->shortcut);
+  }
+  return count;
+}
+
+/// `state` makes tokens that are alike into X, at so many tokens.
+template <class X, class C, class State>
+Propagation<C, X> propagate_through(C& calculus, const Network& network, bool backward,
+                                    const State& state) {
+  using N = typename C::Number;
+  const Counts counts{static_cast<double>(network.sequence), static_cast<double>(network.batch)};
+  const auto alike = [&](double second, double cross) {
+    return Alike<N>{N(0), calculus.real(second), calculus.real(cross), N(0)};
+  };
+  std::optional<Signal<X>> memory;
+  if (network.memory_sequence > 0)
+    memory = input_signal(
+        calculus,
+        state(alike(network.memory_second, network.memory_cross), network.memory_sequence),
+        network.features, network.memory_sequence, counts);
+  Signal<X> x = input_signal(
+      calculus, state(alike(network.input_second, network.input_cross), network.sequence),
+      network.features, network.sequence, counts);
+
+  Propagation<C, X> made;
+  const std::size_t layers = count_layers(network.layers);
+  made.ledger.sites.reserve(2 * layers + 8);
+  made.ledger.parameters.reserve(2 * layers + 8);
+  ForwardPass<C, X> forward(calculus, network, backward, memory, made.ledger);
+  static const std::string input = "input";
+  calculus.enter(input);
+  std::size_t input_site = no_site;
+  if (network.input == InputKind::gaussian) input_site = forward.site(input, "input", x);
+  const Signal<X> logits = forward.run(network.layers, std::move(x));
+
+  const N samples = calculus.size(logits.tokens, "tokens") * calculus.size(network.batch, "batch");
+  calculus.enter(*made.ledger.sites.back().path);
+  auto loss = loss_gradient(calculus, network, logits.x, samples);
+  made.loss = loss.loss;
+  if (!backward) return made;
+  BackwardPass<C, X> back(calculus, network, made.ledger);
+  const Gradient<X> first =
+      back.run(Gradient<X>{std::move(loss.logits), {}, {}, {}, {}}, loss.hessian);
+  back.note(input_site, first);
+  return made;
+}
+
+}  // namespace scalecalc::moments

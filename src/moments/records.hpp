@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "moments/activation.hpp"
+#include "moments/attention.hpp"
+#include "moments/gated.hpp"
+#include "moments/norm.hpp"
+
+/// What a propagation notes down: sites and parameters in the numbers of its calculus, and the tape
+/// that the way back reads from its end.
+namespace scalecalc::moments {
+
+template <class N>
+struct SiteRecord {
+  const std::string* path = nullptr;
+  const char* suffix = "";
+  const char* kind = "";
+  std::int64_t width = 0, tokens = 0;
+  Alike<N> x, gradient;
+  Spread spread, grad_spread;
+  Doubt error, truncation, grad_error, grad_truncation;
+};
+
+template <class N>
+struct ParameterRecord {
+  const std::string* path = nullptr;
+  const char* suffix = "";
+  std::int64_t rows = 0, columns = 0;
+  N second{}, gradient{};
+  double spread = 0, error = 0, truncation = 0;
+};
+
+/// Indices of what is filled in on the way back.
+struct Places {
+  std::size_t site = 0, parameter = 0;
+  std::int64_t tokens = 0;  ///< of the input
+};
+/// The input of a weight matrix.
+template <class X>
+struct WeightTape {
+  Places at;
+  X input;
+  Spread spread;
+};
+template <class X>
+struct ActivationTape {
+  Places at;
+  ActivationRecord<X> record;
+  double error = 0;  ///< of the slopes, absolute
+};
+template <class X>
+struct NormTape {
+  Places at;
+  NormRecord<X> record;
+  Spread spread;
+};
+template <class X>
+struct GatedTape {
+  Places at, gate, in;
+  GatedRecord<X> record;
+  X input;
+  Spread spread;
+  double error = 0;
+};
+template <class C, class X>
+struct AttentionTape {
+  Places q, k, v, mix;
+  AttentionRecord<C, X> record;
+  Spread spread;
+};
+/// Where a value has no site of its own.
+inline constexpr std::size_t no_site = static_cast<std::size_t>(-1);
+/// A place without parameters: dropout, pool.
+struct PlainTape {
+  Places at;
+};
+template <class X>
+struct SumTape {
+  Places at;
+  X branch;
+  double stream_share = 1, branch_share = 0;  ///< of the sum's second
+};
+/// The branch and the factors of the two streams' covariance (DualStream).
+template <class X>
+struct DualTape {
+  Places at;
+  X scale;
+};
+
+/// Read from its end: last in, first out, which holds for the entries of each kind by themselves.
+template <class C, class X>
+class Tape {
+ public:
+  template <class Entry>
+  void push(Entry entry) {
+    of<Entry>().push_back(std::move(entry));
+  }
+  template <class Entry>
+  Entry pop() {
+    Entry entry = std::move(of<Entry>().back());
+    of<Entry>().pop_back();
+    return entry;
+  }
+
+ private:
+  template <class Entry>
+  std::vector<Entry>& of() {
+    return std::get<std::vector<Entry>>(entries_);
+  }
+  std::tuple<std::vector<WeightTape<X>>, std::vector<ActivationTape<X>>, std::vector<NormTape<X>>,
+             std::vector<GatedTape<X>>, std::vector<AttentionTape<C, X>>, std::vector<PlainTape>,
+             std::vector<SumTape<X>>, std::vector<DualTape<X>>>
+      entries_;
+};
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,270 @@
+#pragma once
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// What is known of the tokens at one place of a network. Rules work on either of two states:
+/// `Alike` (exchangeable tokens, any number type) and `PerPosition` (a matrix over positions,
+/// double). A gradient is kept in the same types: second = g, cross = k, between = k_b, mean = 0.
+namespace scalecalc::moments {
+
+/// One token, per feature.
+template <class N>
+struct Token {
+  N mean{}, second{};
+};
+
+/// Tokens that are all alike.
+template <class N>
+struct Alike {
+  using Number = N;
+  N mean{};     ///< E x
+  N second{};   ///< E x^2
+  N cross{};    ///< E x_t x_s, t != s of one sequence
+  N between{};  ///< E x_t y_s, tokens of two sequences of a batch
+};
+
+/// The positions that a PerPosition state is kept at; what lies between is interpolated linearly.
+struct Positions {
+  std::int64_t tokens = 0;
+  Eigen::ArrayXi at;              ///< rising; row t of a causal mask sees the keys 0..t
+  Eigen::ArrayXd weight;          ///< of each in a sum over the tokens; adds up to `tokens`
+  Eigen::ArrayXXd pairs;          ///< of each in a sum over t != s; adds up to tokens (tokens - 1)
+  Eigen::MatrixXd interpolation;  ///< tokens x positions; empty when every position is there
+  bool all() const { return static_cast<std::int64_t>(at.size()) == tokens; }
+};
+
+/// Each position for itself. `cross(t, t)` stands for two different tokens that are both near t
+/// (interpolation needs it); where every position is there it has weight 0, but is to be finite.
+struct PerPosition {
+  using Number = double;
+  std::shared_ptr<const Positions> positions;
+  Eigen::ArrayXd mean, second;
+  Eigen::ArrayXXd cross;
+  Eigen::ArrayXXd between;  ///< of two sequences; empty for a batch of one
+};
+
+// ---- pointwise rules ----------------------------------------------------------------------------
+
+/// one(Token) -> Token for each token, two(Token t, Token u, cross) -> cross for each pair.
+template <class N, class One, class Two>
+Alike<N> map(const Alike<N>& x, const One& one, const Two& two) {
+  const Token<N> token{x.mean, x.second};
+  const Token<N> mapped = one(token);
+  return {mapped.mean, mapped.second, two(token, token, x.cross), two(token, token, x.between)};
+}
+
+template <class One, class Two>
+PerPosition map(const PerPosition& x, const One& one, const Two& two) {
+  PerPosition y = x;
+  const Eigen::Index size = x.second.size();
+  const auto token = [&](Eigen::Index t) { return Token<double>{x.mean[t], x.second[t]}; };
+  for (Eigen::Index t = 0; t < size; ++t) {
+    const Token<double> mapped = one(token(t));
+    y.mean[t] = mapped.mean;
+    y.second[t] = mapped.second;
+  }
+  const auto pairs = [&](const Eigen::ArrayXXd& from, Eigen::ArrayXXd& to) {
+    for (Eigen::Index t = 0; t < from.rows(); ++t)
+      for (Eigen::Index u = 0; u <= t; ++u)
+        to(t, u) = to(u, t) = two(token(t), token(u), from(t, u));
+  };
+  pairs(x.cross, y.cross);
+  pairs(x.between, y.between);
+  return y;
+}
+
+/// The same of two states: one(Token, Token) -> Token, two(t, u, cross of x, cross of y)
+/// with the tokens of x.
+template <class N, class One, class Two>
+Alike<N> zip(const Alike<N>& x, const Alike<N>& y, const One& one, const Two& two) {
+  const Token<N> s{x.mean, x.second}, t{y.mean, y.second};
+  const Token<N> made = one(s, t);
+  return {made.mean, made.second, two(s, s, x.cross, y.cross), two(s, s, x.between, y.between)};
+}
+
+template <class One, class Two>
+PerPosition zip(const PerPosition& x, const PerPosition& y, const One& one, const Two& two) {
+  PerPosition z = x;
+  const auto token = [](const PerPosition& of, Eigen::Index t) {
+    return Token<double>{of.mean[t], of.second[t]};
+  };
+  for (Eigen::Index t = 0; t < x.second.size(); ++t) {
+    const Token<double> made = one(token(x, t), token(y, t));
+    z.mean[t] = made.mean;
+    z.second[t] = made.second;
+  }
+  const auto pairs = [&](const Eigen::ArrayXXd& a, const Eigen::ArrayXXd& b, Eigen::ArrayXXd& to) {
+    for (Eigen::Index t = 0; t < a.rows(); ++t)
+      for (Eigen::Index u = 0; u <= t; ++u)
+        to(t, u) = to(u, t) = two(token(x, t), token(x, u), a(t, u), b(t, u));
+  };
+  pairs(x.cross, y.cross, z.cross);
+  pairs(x.between, y.between, z.between);
+  return z;
+}
+
+/// f(a, b) entry by entry: of the means, the seconds, the crosses.
+template <class N, class F>
+Alike<N> combine(const Alike<N>& a, const Alike<N>& b, const F& f) {
+  return {f(a.mean, b.mean), f(a.second, b.second), f(a.cross, b.cross), f(a.between, b.between)};
+}
+
+template <class F>
+PerPosition combine(const PerPosition& a, const PerPosition& b, const F& f) {
+  return {a.positions, a.mean.binaryExpr(b.mean, f), a.second.binaryExpr(b.second, f),
+          a.cross.binaryExpr(b.cross, f), a.between.binaryExpr(b.between, f)};
+}
+
+/// f(a) entry by entry.
+template <class N, class F>
+Alike<N> each(const Alike<N>& a, const F& f) {
+  return {f(a.mean), f(a.second), f(a.cross), f(a.between)};
+}
+template <class F>
+PerPosition each(const PerPosition& a, const F& f) {
+  return {a.positions, a.mean.unaryExpr(f), a.second.unaryExpr(f), a.cross.unaryExpr(f),
+          a.between.unaryExpr(f)};
+}
+
+/// f(cross) of the crosses alone.
+template <class N, class F>
+Alike<N> each_cross(const Alike<N>& a, const F& f) {
+  return {a.mean, a.second, f(a.cross), f(a.between)};
+}
+template <class F>
+PerPosition each_cross(const PerPosition& a, const F& f) {
+  return {a.positions, a.mean, a.second, a.cross.unaryExpr(f), a.between.unaryExpr(f)};
+}
+
+/// Entry by entry: the backward pass of a pointwise rule is the gradient times its kernel.
+template <class X>
+X product(const X& a, const X& b) {
+  return combine(a, b, [](const auto& s, const auto& t) { return s * t; });
+}
+template <class X>
+X sum(const X& a, const X& b) {
+  return combine(a, b, [](const auto& s, const auto& t) { return s + t; });
+}
+/// The crosses alone: y's are added to x's.
+template <class N>
+Alike<N> sum_cross(const Alike<N>& x, const Alike<N>& y) {
+  return {x.mean, x.second, x.cross + y.cross, x.between + y.between};
+}
+inline PerPosition sum_cross(PerPosition x, const PerPosition& y) {
+  x.cross += y.cross;
+  x.between += y.between;
+  return x;
+}
+/// Gradients have no mean.
+template <class N>
+Alike<N> without_mean(Alike<N> x) {
+  x.mean = N(0);
+  return x;
+}
+inline PerPosition without_mean(PerPosition x) {
+  x.mean.setZero();
+  return x;
+}
+template <class X>
+X scaled(const X& a, const typename X::Number& factor) {
+  return each(a, [&](const auto& s) { return s * factor; });
+}
+
+/// Tokens that are all as `value` says, in the place of x.
+template <class N>
+Alike<N> uniform(const Alike<N>& /*x*/, const Alike<N>& value) {
+  return value;
+}
+inline PerPosition uniform(PerPosition x, const Alike<double>& value) {
+  x.mean.setConstant(value.mean);
+  x.second.setConstant(value.second);
+  x.cross.setConstant(value.cross);
+  x.between.setConstant(value.between);
+  return x;
+}
+
+// ---- averages -----------------------------------------------------------------------------------
+
+/// Means over tokens and over pairs of different tokens: what a Site shows.
+template <class N>
+const Alike<N>& average(const Alike<N>& x) {
+  return x;
+}
+Alike<double> average(const PerPosition& x);
+
+/// The gradient's second moment of one weight entry, loss summed over all tokens, between an input
+/// x and an output gradient g: B [T m g + T (T-1) r k] + B (B-1) T^2 r_b k_b (theory, sections 2,
+/// 4).
+template <class N>
+N token_sum(const Alike<N>& x, const Alike<N>& g, const N& tokens, const N& batch) {
+  return batch * (tokens * x.second * g.second + tokens * (tokens - 1) * x.cross * g.cross) +
+         batch * (batch - 1) * tokens * tokens * x.between * g.between;
+}
+double token_sum(const PerPosition& x, const PerPosition& g, double tokens, double batch);
+
+// ---- what goes with the moments -----------------------------------------------------------------
+
+/// The centred overlap x_t.x_u/n of two tokens: how far a draw of the weights moves it (theory
+/// notes, section 3, "Deeper layers"). On the stream `noise` is 0 and `coherent` the standard
+/// deviation s; inside a branch, `coherent` is its slope K times the s at the branch's start (it
+/// moves with the stream), `noise` the variance that the branch added by itself.
+template <class N>
+struct Overlap {
+  N coherent{}, noise{};
+  N variance() const { return coherent * coherent + noise; }  ///< V of the notes
+};
+
+/// Finite width: relative variances, over weight draws, of the realised average of x^2; they are
+/// kept as variances of its logarithm, which differ once they are not small.
+struct Spread {
+  double one = 0;    ///< of one token's average over features (2/n of it is a Gaussian draw's own)
+  double all = 0;    ///< of the average over features and tokens
+  double shift = 0;  ///< relative change of the mean of x^2
+  double pull = 1;   ///< d ln E x^2 / d ln of that at the start of the branch
+  /// `one` less the covariance of x_t.x_t and x_t.x_u, both relative; 0 where they stray as one.
+  double slack = 0;
+  /// Variance of ln D, D = E x^2 - E x_t x_s averaged over a pass's tokens.
+  double apart = 0;
+};
+
+/// Of a gradient's second, the part along two directions that a norm takes out, in units of 1/n: of
+/// the ones, and of x itself. A random direction has 1 of each; below a norm they are 0.
+struct Levels {
+  double mean = 1, radial = 1;
+};
+
+/// How far a rule may be off, relative to `second` and to `second` again for the cross.
+struct Doubt {
+  double second = 0, cross = 0;
+};
+
+/// Everything that travels backward. Its spread is that of (dL/dx)^2. The loss sees x through the
+/// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
+/// what is random (notes 4, "the head's own W", followed further down).
+template <class X>
+struct Gradient {
+  X x;
+  Spread spread{};
+  Doubt error{}, truncation{};
+  typename X::Number aligned{};
+  Levels levels{};
+};
+
+/// Everything that travels forward. X is Alike<N> or PerPosition.
+template <class X>
+struct Signal {
+  using Number = typename X::Number;
+  X x;
+  std::int64_t width = 0;   ///< features
+  std::int64_t tokens = 0;  ///< of one sequence
+  Overlap<Number> overlap;
+  Spread spread;
+  bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
+  Doubt error, truncation;  ///< from how primitives are computed; from orders left out
+};
+
+}  // namespace scalecalc::moments

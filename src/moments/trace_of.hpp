@@ -1,0 +1,58 @@
+#pragma once
+
+#include "moments/positions.hpp"
+#include "moments/propagate.hpp"
+
+/// From the records of a propagation in double to a Trace, for any calculus that has
+/// `options()`, `site()` and `assumptions()`.
+namespace scalecalc::moments {
+
+/// Whether some attention has a causal mask: its tokens are not alike.
+bool is_causal(const std::vector<Layer>& layers);
+
+Site site_of(const SiteRecord<double>& from, bool backward);
+ParameterMoments parameter_of(const ParameterRecord<double>& from, bool backward);
+
+template <class C, class X>
+Trace trace_of(const Propagation<C, X>& made, const C& calculus) {
+  const bool backward = calculus.options().backward;
+  Trace trace;
+  trace.sites.reserve(made.ledger.sites.size());
+  for (const auto& site : made.ledger.sites) trace.sites.push_back(site_of(site, backward));
+  trace.parameters.reserve(made.ledger.parameters.size());
+  for (const auto& parameter : made.ledger.parameters)
+    trace.parameters.push_back(parameter_of(parameter, backward));
+  trace.loss = {made.loss, 0, 0};
+  trace.assumptions = calculus.assumptions();
+  return trace;
+}
+
+template <class X, class C, class State>
+Trace trace_in(C& calculus, const Network& network, const State& state) {
+  try {
+    return trace_of(propagate_through<X>(calculus, network, calculus.options().backward, state),
+                    calculus);
+  } catch (const Error& error) {
+    if (error.where() == calculus.site()) throw;
+    throw Error(error.kind(), error.message(), calculus.site(), error.hint());
+  }
+}
+
+/// By positions under a causal mask, else for tokens that are alike.
+template <class C>
+Trace trace_by(C& calculus, const Network& network) {
+  if (network.layers.empty())
+    throw Error(ErrorKind::input, "a network without layers has nothing to propagate", "layers",
+                "give it at least a head");
+  if (network.sequence > 1 && is_causal(network.layers)) {
+    return trace_in<PerPosition>(
+        calculus, network, [&](const Alike<double>& x, std::int64_t tokens) {
+          return spread_over(x, make_positions(tokens, calculus.options().all_positions),
+                             network.batch);
+        });
+  }
+  return trace_in<Alike<double>>(calculus, network,
+                                 [](const Alike<double>& x, std::int64_t) { return x; });
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+
+#include "scalecalc/activation.hpp"
+
+namespace scalecalc::moments {
+
+/// What a finite number of features needs to know of phi at N(mean, q), from one trapezoid sum (to
+/// four digits and more: these only ever multiply 1/n). f = E phi^2, h = E phi'^2.
+struct WidthMoments {
+  double exponent = 0;        ///< d ln f / d ln q
+  double curvature = 0;       ///< q^2 f'' / f
+  double kurtosis = 1;        ///< E phi^4 / f^2
+  double third = 0;           ///< third cumulant of phi^2/f
+  double slope_exponent = 0;  ///< d ln h / d ln q
+  double slope_kurtosis = 1;  ///< E phi'^4 / h^2
+  /// Cov(phi^2(u), phi^2(v))/f^2 = sum over n >= 1 of series[n] c^n; the last stands for the rest.
+  std::array<double, 14> series{};
+  double covariance(double correlation) const;
+  /// E F(u)F(v) = sum own[n] c^n of F = phi phi', the last for the rest.
+  std::array<double, 14> own{};
+  double own_pair(double correlation) const;
+};
+
+WidthMoments width_moments(const Activation& activation, double mean, double variance);
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,85 @@
+#include "moments/activation.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "support.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+using namespace scalecalc::testing;
+
+namespace {
+
+const Counts one_sequence{8, 1};
+constexpr double pi = std::numbers::pi;
+
+/// Arc-cosine kernels of relu at q = 1.
+double relu_pair(double c) {
+  return (std::sqrt(1 - c * c) + (pi - std::acos(c)) * c) / (2 * pi);
+}
+double relu_slopes(double c) {
+  return (pi - std::acos(c)) / (2 * pi);
+}
+
+}  // namespace
+
+TEST_CASE("relu halves the second moment; pairs follow the arc-cosine kernels") {
+  Numbers numbers = calculus();
+  for (const double c : {-0.5, 0.0, 0.3, 0.9, 0.9999}) {
+    ActivationRecord<Pairs> record;
+    const auto y = activation_forward(numbers, numbers.function("relu"), signal(1, c, 64),
+                                      one_sequence, true, record);
+    CHECK(y.x.mean == near(1 / std::sqrt(2 * pi), 1e-12));
+    CHECK(y.x.second == near(0.5, 1e-12));
+    CHECK(y.x.cross == near(relu_pair(c), 1e-11));
+    CHECK(record.slopes.second == near(0.5, 1e-12));
+    CHECK(record.slopes.cross == near(relu_slopes(c), 1e-11));
+  }
+}
+
+TEST_CASE(
+    "a gradient that is random passes by the slopes, one along the output by E phi^2 phi'^2") {
+  Numbers numbers = calculus();
+  ActivationRecord<Pairs> record;
+  const auto y = activation_forward(numbers, numbers.function("relu"), signal(1, 0.3, 64),
+                                    one_sequence, true, record);
+  Gradient<Pairs> g;
+  g.x = {0, 1, 0.1, 0};
+  const auto random = activation_backward(numbers, record, g, one_sequence);
+  CHECK(random.x.second == near(0.5, 1e-12));
+  CHECK(random.x.cross == near(0.1 * relu_slopes(0.3), 1e-11));
+  // All of it along y: relu lets all of relu pass, of which u relu'(u) relu(u) -> q/2 along u. The
+  // sums behind it have steps of 0.04, second order at the kink.
+  g.x = y.x;
+  g.aligned = 1;
+  const auto along = activation_backward(numbers, record, g, one_sequence);
+  CHECK(along.x.second == near(0.5, 2e-3));
+  CHECK(along.x.cross == near(relu_pair(0.3), 2e-3));
+  CHECK(along.aligned == near(0.5, 2e-3));
+}
+
+TEST_CASE("where the variance never repeats, pairs are interpolated") {
+  GaussianFunction tanh("tanh");
+  for (int k = 0; k < 200; ++k) {
+    const double q = std::exp(-3 + 0.02 * k), c = 0.7;
+    const Estimate found = tanh.pair(Moment::cross, 0, q, c);
+    if (k % 37 != 0) continue;
+    const Estimate exact = PairFunction(tanh.activation(), Moment::cross, 0, q)(c);
+    CHECK(std::fabs(found.value - exact.value) <= found.error + exact.error);
+    tanh.expectation(Moment::second, 0, q);
+  }
+  for (int k = 0; k < 60; ++k) tanh.expectation(Moment::second, 0, 0.5 + 0.01 * k);
+  for (const double q : {0.0312, 0.777, 5.4321}) {
+    for (const double c : {-0.9, 0.0, 0.4, 0.999}) {
+      const Estimate found = tanh.pair(Moment::slope_cross, 0, q, c);
+      const Estimate exact = PairFunction(tanh.activation(), Moment::slope_cross, 0, q)(c);
+      CHECK(std::fabs(found.value - exact.value) <= found.error + exact.error);
+    }
+  }
+}
+
+TEST_CASE("an activation that jumps has no gradient, and says so") {
+  CHECK_THROWS_AS(trace_of_model("model = {kind=\"mlp\", layers=2, activation=\"hardshrink\"}"),
+                  Error);
+}

@@ -1,0 +1,106 @@
+#include "moments/attention_keys.hpp"
+
+#include <doctest/doctest.h>
+
+#include "moments/positions.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+
+namespace {
+
+constexpr KeyCounts<double> masked(double tokens) {
+  return {tokens, tokens, true, false};
+}
+
+/// A smooth state over the positions: second 1 + t/T, cross e^{-|t - u|/T}/2.
+PerPosition smooth(std::int64_t tokens, bool all) {
+  PerPosition x = spread_over({0, 1, 0.5, 0.25}, make_positions(tokens, all), 2);
+  const double length = static_cast<double>(tokens);
+  for (Eigen::Index t = 0; t < x.second.size(); ++t) {
+    const double at = x.positions->at[t] / length;
+    x.second[t] = 1 + at;
+    for (Eigen::Index u = 0; u < x.second.size(); ++u)
+      x.cross(t, u) = 0.5 * std::exp(-std::abs(at - x.positions->at[u] / length));
+  }
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("means over the keys of a mask, by counting") {
+  const PerPosition x = smooth(6, true);
+  const KeyMeans<PerPosition> means = key_means(x, x, masked(6));
+  for (int t = 0; t < 6; ++t) {
+    for (int u = 0; u < 6; ++u) {
+      double same = 0, other = 0;
+      for (int s = 0; s <= t; ++s)
+        for (int r = 0; r <= u; ++r)
+          (s == r ? same : other) += s == r ? x.second[s] : x.cross(s, r);
+      const int common = std::min(t, u) + 1, pairs = (t + 1) * (u + 1) - common;
+      CHECK(means.same.cross(t, u) == doctest::Approx(same / common));
+      if (pairs > 0) CHECK(means.other.cross(t, u) == doctest::Approx(other / pairs));
+    }
+    CHECK(means.same.second[t] == means.same.cross(t, t));
+    CHECK(means.other.second[t] == means.other.cross(t, t));
+  }
+  CHECK(means.other.second[0] == means.same.second[0]);
+}
+
+TEST_CASE("from queries back to the keys of a mask, by counting") {
+  const PerPosition same = smooth(5, true), other = scaled(same, -0.5);
+  const PerPosition keys = to_keys(same, other, same, masked(5));
+  for (int s = 0; s < 5; ++s) {
+    for (int r = 0; r < 5; ++r) {
+      double sum = 0;
+      for (int t = s; t < 5; ++t) {
+        for (int u = r; u < 5; ++u) {
+          const double common = std::min(t, u) + 1, pairs = (t + 1) * (u + 1) - common;
+          const PerPosition& from = s == r ? same : other;
+          const double weight = s == r ? common : pairs;
+          if (weight > 0) sum += (t == u ? from.second[t] : from.cross(t, u)) / weight;
+        }
+      }
+      if (s == r) CHECK(keys.second[s] == doctest::Approx(sum));
+      if (s != r) CHECK(keys.cross(s, r) == doctest::Approx(sum));
+    }
+  }
+}
+
+// What is interpolated between positions an eighth apart bends on the scale of T: 1/8 of the square
+// of an eighth, times derivatives of about 1.
+TEST_CASE("a grid of positions gives what all of them do") {
+  const double allowed = 0.125 * 0.125 / 4;
+  for (const std::int64_t tokens : {65, 300}) {
+    const PerPosition grid = smooth(tokens, false), all = smooth(tokens, true);
+    const auto counts = masked(static_cast<double>(tokens));
+    const Alike<double> means = average(key_means(grid, grid, counts).other);
+    const Alike<double> exact = average(key_means(all, all, counts).other);
+    CHECK(means.second == doctest::Approx(exact.second).epsilon(allowed));
+    CHECK(means.cross == doctest::Approx(exact.cross).epsilon(allowed));
+    const Alike<double> back = average(to_keys(grid, scaled(grid, -1.0), grid, counts));
+    const Alike<double> all_back = average(to_keys(all, scaled(all, -1.0), all, counts));
+    CHECK(back.second == doctest::Approx(all_back.second).epsilon(allowed));
+    CHECK(back.cross == doctest::Approx(all_back.cross).epsilon(2 * allowed));
+  }
+}
+
+TEST_CASE("between sequences all pairs of keys weigh the same") {
+  const PerPosition x = smooth(4, true);
+  const Eigen::ArrayXXd mean = between_means(x, x, masked(4));
+  CHECK(mean.isApproxToConstant(0.25));
+  // All of it comes back: the sum over pairs of tokens stays.
+  const Eigen::ArrayXXd back = between_to_keys(x, x, masked(4));
+  CHECK(back.sum() == doctest::Approx(x.between.sum()));
+}
+
+TEST_CASE("without a mask every key is like another") {
+  const Alike<double> x{0, 2, 0.5, 0.1};
+  const KeyCounts<double> counts{6, 3, false, false};
+  const Alike<double> keys = to_keys(x, Alike<double>{0, 3, 0.7, 0}, x, counts);
+  CHECK(keys.second == doctest::Approx(2 * (2 + 5 * 0.5)));
+  CHECK(keys.cross == doctest::Approx(2 * (3 + 5 * 0.7) / 2));
+  CHECK(between_to_keys(x, x, counts) == doctest::Approx(0.4));
+  const PerPosition rows = spread_over(x, make_positions(6, true), 1);
+  CHECK(to_keys(rows, rows, rows, counts).second[3] == doctest::Approx(keys.second));
+}

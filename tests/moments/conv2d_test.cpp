@@ -1,0 +1,86 @@
+#include "moments/conv2d.hpp"
+
+#include "support.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+using namespace scalecalc::testing;
+
+namespace {
+
+Conv2d conv(std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t groups) {
+  Conv2d layer;
+  layer.path = "conv";
+  layer.in_channels = 8;
+  layer.out_channels = 16;
+  layer.kernel = kernel;
+  layer.stride = stride;
+  layer.padding = padding;
+  layer.groups = groups;
+  layer.height = 6;
+  layer.width = 5;
+  layer.weight = linear(kernel * kernel * 8 / groups, 16, 0.02);
+  return layer;
+}
+
+struct Direct {
+  double outputs = 0, valid = 0, pairs = 0, squares = 0;
+};
+/// Every output, every tap, by hand.
+Direct direct(const Conv2d& layer) {
+  Direct sums;
+  sums.outputs = static_cast<double>(layer.out_height() * layer.out_width());
+  for (int i = 0; i < layer.kernel; ++i) {
+    for (int j = 0; j < layer.kernel; ++j) {
+      double n = 0;
+      for (int y = 0; y < layer.out_height(); ++y) {
+        for (int x = 0; x < layer.out_width(); ++x) {
+          const auto row = y * layer.stride + i - layer.padding;
+          const auto column = x * layer.stride + j - layer.padding;
+          n += row >= 0 && row < layer.height && column >= 0 && column < layer.width;
+        }
+      }
+      sums.valid += n;
+      sums.pairs += n * (n - 1);
+      sums.squares += n * n;
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+TEST_CASE("a convolution averages over the taps that fall inside") {
+  for (const auto& layer :
+       {conv(3, 1, 1, 1), conv(3, 2, 1, 2), conv(1, 1, 0, 1), conv(5, 2, 2, 4)}) {
+    Numbers numbers = calculus();
+    const Direct sums = direct(layer);
+    const double taps = static_cast<double>(layer.kernel * layer.kernel), P = sums.outputs;
+    const double gain = static_cast<double>(layer.weight.fan_in) * 0.02;
+    const auto y = conv_forward(numbers, layer, signal(1, 0.4, 8, 30, 0.2), {30, 2});
+    CHECK(y.tokens == static_cast<std::int64_t>(P));
+    CHECK(y.width == 16);
+    CHECK(y.x.second == near(gain * sums.valid / (taps * P), 1e-13));
+    CHECK(y.x.cross == near(0.4 * gain * sums.pairs / (taps * P * (P - 1)), 1e-13));
+    CHECK(y.x.between == near(0.2 * gain * sums.squares / (taps * P * P), 1e-13));
+    const Pairs x{0, 1, 0.4, 0.2}, g{0, 3, 1, 0.5};
+    const double weight = conv_weight_gradient(numbers, layer, x, g, 2.0);
+    const double expected =
+        (2 * (sums.valid * 3 + sums.pairs * 0.4) + 2 * sums.squares * 0.1) / taps;
+    CHECK(weight == near(expected, 1e-13));
+    // All that goes back: each of sum n_j pairs of an output and an input carries C_out/groups.
+    const Pairs back = conv_backward(numbers, layer, g);
+    CHECK(back.second * 30 ==
+          near(16.0 / static_cast<double>(layer.groups) * 0.02 * 3 * sums.valid, 1e-13));
+  }
+}
+
+TEST_CASE("a kernel of 1 is a linear layer for each position") {
+  Numbers numbers = calculus();
+  const Conv2d layer = conv(1, 1, 0, 1);
+  const auto x = signal(1, 0.4, 8, 30);
+  const auto y = conv_forward(numbers, layer, x, {30, 1});
+  const auto z = linear_forward(numbers, layer.weight, x, {30, 1});
+  CHECK(y.x.second == near(z.x.second, 1e-14));
+  CHECK(y.x.cross == near(z.x.cross, 1e-14));
+}

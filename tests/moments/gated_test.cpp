@@ -1,0 +1,55 @@
+#include "moments/gated.hpp"
+
+#include "moments/dropout.hpp"
+#include "moments/linear.hpp"
+#include "support.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+using namespace scalecalc::testing;
+
+namespace {
+const Counts one_sequence{8, 1};
+}
+
+TEST_CASE("a gated unit multiplies moments and passes each factor's back") {
+  Numbers numbers = calculus();
+  auto gate = signal(1, 0.4, 512), in = signal(2, 0.6, 512);
+  gate.overlap = in.overlap = {};
+  GatedRecord<Pairs> record;
+  const auto phi = numbers.function("relu");
+  const auto y = gated_forward(numbers, phi, gate, in, one_sequence, record);
+  const double pair = PairFunction(Activation::named("relu"), Moment::cross, 0, 1)(0.4).value;
+  const double slopes =
+      PairFunction(Activation::named("relu"), Moment::slope_cross, 0, 1)(0.4).value;
+  CHECK(y.x.mean == 0);
+  CHECK(y.x.second == near(0.5 * 2, 1e-12));
+  CHECK(y.x.cross == near(pair * 0.6, 1e-11));
+  const auto back = gated_backward(record, Pairs{0, 3, 1, 0});
+  CHECK(back.in.second == near(3 * 0.5, 1e-12));
+  CHECK(back.in.cross == near(pair, 1e-11));
+  CHECK(back.gate.second == near(3 * 0.5 * 2, 1e-12));
+  CHECK(back.gate.cross == near(slopes * 0.6, 1e-11));
+}
+
+// Notes 5: r += V_R dK/dr, V_R the variance of the overlap that both factors see.
+TEST_CASE("both factors see the same realised overlap") {
+  Numbers numbers = calculus();
+  auto gate = signal(1, 0.4, 512), in = signal(1, 0.4, 512);
+  gate.overlap = in.overlap = {0, 0.01};
+  GatedRecord<Pairs> record;
+  const auto phi = numbers.function("identity");
+  const auto y = gated_forward(numbers, phi, gate, in, one_sequence, record);
+  CHECK(y.x.cross == near(0.16 + 0.01, 1e-12));
+}
+
+TEST_CASE("dropout raises seconds and leaves crosses") {
+  Numbers numbers = calculus();
+  const Dropout layer{"drop", 0.2};
+  const auto y = dropout_forward(numbers, layer, signal(1, 0.4, 64), one_sequence);
+  CHECK(y.x.second == near(1.25, 1e-14));
+  CHECK(y.x.cross == 0.4);
+  const Pairs back = dropped(numbers, layer, Pairs{0, 2, 1, 0.5});
+  CHECK(back.second == near(2.5, 1e-14));
+  CHECK(back.between == 0.5);
+}

@@ -1,0 +1,137 @@
+#include "moments/norm.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "moments/positions.hpp"
+#include "support.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+using namespace scalecalc::testing;
+
+namespace {
+
+Norm norm(NormKind kind, double eps = 0) {
+  Norm layer;
+  layer.path = "norm";
+  layer.kind = kind;
+  layer.eps = eps;
+  return layer;
+}
+
+Gradient<Pairs> random_gradient(double second, double cross) {
+  Gradient<Pairs> g;
+  g.x = {0, second, cross, 0};
+  return g;
+}
+
+}  // namespace
+
+// Exact expectations over Gaussian features (notes 1.1) against rules of order 1/d: (1 - 2/d)(1 +
+// 3/d) differs from (d-2)/(d-3) by 9/d^2, the others by less.
+TEST_CASE("norms of Gaussian tokens have the corrections of order 1/d") {
+  for (const double d : {32.0, 256.0}) {
+    for (const double c : {0.0, 0.5, 0.9}) {
+      for (const NormKind kind : {NormKind::layernorm, NormKind::rmsnorm}) {
+        Numbers numbers = calculus();
+        NormRecord<Pairs> record;
+        const bool layer = kind == NormKind::layernorm;
+        const auto in = signal(4, 4 * c, static_cast<std::int64_t>(d));
+        const auto y = norm_forward(numbers, norm(kind), in, {8, 1}, record);
+        const double second_order = 10 / (d * d);
+        CHECK(y.x.second == 1);
+        CHECK(y.normalised);
+        CHECK(std::fabs(y.x.cross - c * (1 - (1 - c * c) / (2 * d))) < second_order);
+        const auto g = norm_backward(numbers, record, random_gradient(4, 4), 8.0, 1.0);
+        const double exact = layer ? (d - 2) / (d - 3) : (d - 1) / (d - 2);
+        CHECK(std::fabs(g.x.second - exact) < second_order);
+        CHECK(std::fabs(g.x.cross - (1 + (3 * c * c - 1) / (2 * d))) < second_order);
+      }
+    }
+  }
+}
+
+TEST_CASE("what a norm took out of a gradient is not taken twice, nor what is along its output") {
+  Numbers numbers = calculus();
+  NormRecord<Pairs> record;
+  auto in = signal(1, 0.5, 64);
+  in.spread = {};
+  const auto y = norm_forward(numbers, norm(NormKind::layernorm), in, {8, 1}, record);
+  CHECK(y.x.second == 1);
+  Gradient<Pairs> g = random_gradient(2, 1);
+  const auto once = norm_backward(numbers, record, g, 8.0, 1.0);
+  CHECK(once.x.second == near(2 * (1 - 2.0 / 64), 1e-14));
+  const auto twice = norm_backward(numbers, record, once, 8.0, 1.0);
+  CHECK(twice.x.second == near(once.x.second, 1e-14));
+  g.x = y.x;
+  g.aligned = 1;
+  CHECK(std::fabs(norm_backward(numbers, record, g, 8.0, 1.0).x.second) < 1e-14);
+}
+
+TEST_CASE("eps keeps a part of the size, and lets a signal of 0 through") {
+  Numbers numbers = calculus();
+  NormRecord<Pairs> record;
+  const auto y =
+      norm_forward(numbers, norm(NormKind::rmsnorm, 1), signal(3, 0, 64), {8, 1}, record);
+  CHECK(y.x.second == near(0.75, 1e-14));
+  CHECK(y.spread.pull == near(0.25, 1e-14));
+  const auto none =
+      norm_forward(numbers, norm(NormKind::rmsnorm, 1), signal(0, 0, 64), {8, 1}, record);
+  CHECK(none.x.second == 0);
+}
+
+// Exact for Gaussian features: notes 5.
+TEST_CASE("norms over samples centre crosses and gradients") {
+  Numbers numbers = calculus();
+  NormRecord<Pairs> record;
+  const double n = 32, m = 2, r = 0.8;
+  const auto in = signal(m, r, 64, 8, r);
+  const auto y = norm_forward(numbers, norm(NormKind::batchnorm), in, {8, 4}, record);
+  CHECK(y.x.second == near(1, 1e-14));
+  CHECK(y.x.cross == near(-1 / (n - 1), 1e-12));
+  CHECK(y.x.between == near(-1 / (n - 1), 1e-12));
+  Gradient<Pairs> g;
+  g.x = {0, 3, 1, 1};
+  const auto back = norm_backward(numbers, record, g, 8.0, 4.0);
+  CHECK(back.x.second == near((3 - 1) * (n - 2) / ((n - 3) * (m - r)), 1e-12));
+  CHECK(back.x.cross == near(-back.x.second / (n - 1), 1e-12));
+  CHECK_THROWS_AS(
+      norm_forward(numbers, norm(NormKind::instancenorm), signal(1, 0, 64, 3), {3, 1}, record),
+      Error);
+}
+
+TEST_CASE("a state by positions whose tokens are alike gives what alike tokens give") {
+  Numbers numbers = calculus();
+  const Pairs x{0, 2, 0.8, 0.3};
+  const auto positions = make_positions(200, false);
+  const PerPosition at = spread_over(x, positions, 3);
+  const PerPosition inside = centred(at, 200, 3);
+  const Pairs expected = centred(x, 200.0, 3.0);
+  CHECK(average(inside).second == near(expected.second, 1e-12));
+  CHECK(average(inside).cross == near(expected.cross, 1e-12));
+  CHECK(average(inside).between == near(expected.between, 1e-12));
+}
+
+// Linear, BatchNorm, relu, by hand from notes 5: with c = -1/(n-1) and the arc-cosine kernels, a
+// gradient g with k = c g grows by 2 (1/2 - c K'(c)) (n-2)/(n-3) over D = 2 (1/2 - K(c)). Real
+// passes have 1.493 at 64 samples and 1.59 at 16.
+TEST_CASE("gradients of plain BatchNorm stacks grow by pi/(pi-1) a layer") {
+  constexpr double pi = std::numbers::pi;
+  const auto by_hand = [](double n) {
+    const double c = -1 / (n - 1), angle = pi - std::acos(c);
+    const double kernel = (std::sqrt(1 - c * c) + angle * c) / (2 * pi);
+    return (0.5 - c * angle / (2 * pi)) * (n - 2) / ((n - 3) * (0.5 - kernel));
+  };
+  const auto growth = [](int samples) {
+    const Trace trace = trace_of_model(
+        "model = {kind=\"mlp\", layers=40, width=1024, features=1024, activation=\"relu\", "
+        "norm=\"batchnorm\", sequence=" +
+        std::to_string(samples) + "}\ninit = {scheme=\"he\"}");
+    return site(trace, "layer[20].act").grad_second.value /
+           site(trace, "layer[21].act").grad_second.value;
+  };
+  CHECK(growth(100000) == near(pi / (pi - 1), 1e-4));
+  for (const int n : {16, 64, 100000}) CHECK(growth(n) == near(by_hand(n), 1e-8));
+  CHECK(std::fabs(growth(64) - 1.493) < 0.01);
+}

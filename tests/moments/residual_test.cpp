@@ -1,0 +1,94 @@
+#include "moments/residual.hpp"
+
+#include <cmath>
+
+#include "support.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+using namespace scalecalc::testing;
+
+namespace {
+
+/// Blocks of one linear branch each, which keep the second moment at 1; gradients through branches
+/// are as large as on the skip, so weights of the identity path are read from the norms' shares.
+std::string transformer(const std::string& placement, int layers, const std::string& more = "") {
+  return "model = {kind=\"transformer\", layers=" + std::to_string(layers) +
+         ", width=4096, heads=32, ffn=8192, sequence=8, activation=\"relu\", placement=\"" +
+         placement + "\"" + more + "}\n[init]\ngain = { ffn_in = 1.4142135623730951 }\n";
+}
+
+}  // namespace
+
+TEST_CASE("skip and branch add with their squares; two means add their product") {
+  Numbers numbers = calculus();
+  Residual layer;
+  layer.skip = 2;
+  layer.branch = 3;
+  auto x = signal(1, 0.5, 64), f = signal(0.5, 0.2, 64);
+  x.x.mean = 0.1;
+  f.x.mean = 0.2;
+  const auto y = residual_forward(numbers, layer, x, f, {8, 1});
+  CHECK(y.x.mean == near(0.8, 1e-14));
+  CHECK(y.x.second == near(4 + 4.5 + 12 * 0.02, 1e-14));
+  CHECK(y.x.cross == near(2 + 1.8 + 12 * 0.02, 1e-14));
+}
+
+// Notes 3: s^2 -> (s + K s_in)^2 + (D_F^2 + 2 D D_F)/d + noise.
+TEST_CASE("the overlap of a sum moves with the stream's own") {
+  const double s = 0.1, own = 0.03, noise = 0.002, D = 0.7, DF = 0.4, d = 50;
+  const Overlap<double> sum =
+      overlap_of_sum(Overlap<double>{s, 0}, Overlap<double>{own, noise}, 1.0, 1.0, D, DF, d);
+  CHECK(sum.noise == 0);
+  CHECK(sum.variance() == near((s + own) * (s + own) + (DF * DF + 2 * D * DF) / d + noise, 1e-14));
+}
+
+TEST_CASE(
+    "a Pre-Norm stream grows by its branches: layer by layer by the ffn's 1 and attention's") {
+  const Trace trace = trace_of_model(transformer("pre", 10));
+  double stream = site(trace, "input").second.value;
+  for (int l = 0; l < 10; ++l) {
+    const std::string block = "block[" + std::to_string(l) + "]";
+    stream += site(trace, block + ".attn.o").second.value;
+    CHECK(site(trace, block + ".attn").second.value == near(stream, 1e-12));
+    stream += site(trace, block + ".ffn.out").second.value;
+    CHECK(site(trace, block + ".ffn").second.value == near(stream, 1e-12));
+    CHECK(site(trace, block + ".ffn.out").second.value == near(1, 1e-9));
+  }
+}
+
+// A branch without gain passes neither signal nor gradient: what is left is the identity path.
+TEST_CASE("the identity path of Post-Norm keeps 1/(1 + b) of the gradient a sublayer") {
+  const Trace trace = trace_of_model(transformer("post", 6));
+  for (int l = 1; l < 6; ++l) {
+    const std::string block = "block[" + std::to_string(l) + "]";
+    const double branch = site(trace, block + ".ffn.out").second.value;
+    const Site& after = site(trace, block + ".ffn");
+    const Site& out = site(trace, block + ".ffn.out");
+    // d >> 1: the norm leaves 1/(1 + b) of what comes; half where the branch is a unit one.
+    CHECK(branch == near(1, 1e-9));
+    CHECK(out.grad_second.value / after.grad_second.value == near(0.5, 5.0 / 4096));
+  }
+}
+
+TEST_CASE("DeepNorm's skip enters squared") {
+  const Trace trace = trace_of_model(transformer("post", 4, ", alpha=3"));
+  const Site& after = site(trace, "block[2].ffn");
+  const Site& out = site(trace, "block[2].ffn.out");
+  CHECK(out.grad_second.value / after.grad_second.value == near(1.0 / 10, 5.0 / 4096));
+}
+
+// m = 2 + 2 cov, cov = [2^(-l/2) + sum_{j=1..l} 2^(-j/2)]/sqrt(l+1) for unit branches (notes 7).
+TEST_CASE("ResiDual's two streams are correlated through their branches") {
+  const int layers = 8;
+  const Trace trace = trace_of_model(
+      "model = {kind=\"transformer\", layers=8, width=4096, heads=32, ffn=8192, sequence=1, "
+      "activation=\"relu\", placement=\"resi-dual\"}\n[init]\ngain = { ffn_in = "
+      "1.4142135623730951 }\n");
+  const int l = 2 * layers;
+  double cov = std::pow(2.0, -l / 2.0);
+  for (int j = 1; j <= l; ++j) cov += std::pow(2.0, -j / 2.0);
+  cov /= std::sqrt(l + 1.0);
+  const Site& dual = site(trace, "dual");
+  CHECK(dual.second.value == near(2 + 2 * cov, 1e-6));
+}
