@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "scalecalc/network.hpp"
+#include "scalecalc/tensor.hpp"
+#include "scalecalc/trace.hpp"
 
-/// What real passes give, by depth, and the exponents fitted to it.
+/// What real passes give: by depth, with the exponents fitted to it, and beside what is predicted.
 namespace scalecalc {
 
 enum class Quantity {
@@ -74,5 +76,68 @@ struct LineFit {
   double slope = 0, intercept = 0, slope_standard_error = 0;
 };
 LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y);
+
+// ---- predicted beside measured ------------------------------------------------------------------
+
+/// One quantity of one place. Where the variance over seeds of its logarithm, predicted or
+/// measured, exceeds 0.1 the logarithms are compared (`in_log_space`), and predicted and measured
+/// are typical values: mean x exp(-variance/2), and the geometric mean over seeds.
+struct Comparison {
+  std::string path, kind;  ///< kind of a parameter: "parameter"
+  std::string quantity;    ///< mean second cross grad_second grad_cross
+  double predicted = 0, measured = 0;
+  double standard_error = 0;  ///< of measured, from the scatter of the seeds
+  double band = 0;            ///< ok: |measured - predicted| <= band
+  double z = 0;     ///< (measured - predicted)/sqrt(standard error^2 + predicted spread/seeds)
+  bool ok = false;  ///< false too when a pass gave an infinity or a NaN
+  bool in_log_space = false;
+};
+
+/// What a failure points at: the first failing place in the direction of the computation, the rule
+/// that gives it, and what that rule took for granted (empty: nothing).
+struct Cause {
+  std::string path, quantity;
+  std::string rule, assumption, condition;
+  bool condition_holds = true;
+};
+
+struct Verification {
+  std::vector<Comparison> sites, parameters;  ///< in the order of the forward pass
+  /// Paths that only one side has; they fail.
+  std::vector<std::string> unmatched;
+  bool passed = false;
+  std::optional<Comparison> worst;  ///< the largest |z|; failures first
+  int seeds = 0;
+  double confidence = 0;  ///< that a right prediction passes as a whole
+  double quantile = 0;    ///< of Student's t for that many comparisons at once
+  std::vector<Cause> causes;
+  std::vector<Premise> assumptions;  ///< of the prediction
+  std::size_t comparisons() const { return sites.size() + parameters.size(); }
+  std::size_t failures() const;
+};
+
+struct CompareOptions {
+  double confidence = 0.99;  ///< 0.5 .. 1 - 1e-9
+  bool single_precision = false;
+};
+/// Joins a prediction with samples of passes by path. Compared are second, cross, grad_second and
+/// grad_cross of sites and second and grad_second of parameters, wherever they are predicted, and
+/// means predicted not to vanish. The band is quantile x sqrt(standard error^2 + predicted
+/// spread/seeds) + Figure.error + Figure.truncation: no fixed tolerance. Throws Error(input) for
+/// fewer than 2 seeds, or samples of different numbers of seeds.
+Verification compare(const Trace& predicted, const PassSamples& measured,
+                     const CompareOptions& options = {});
+
+struct VerifyOptions {
+  int seeds = 16;  ///< 2..10000: seed, seed + 1, ...
+  std::uint64_t seed = 0;
+  int threads = 1;
+  std::string device = "cpu";
+  bool single_precision = false;
+  double confidence = 0.99;
+  Progress progress;
+};
+/// propagate() beside sample_passes(). Throws as they do.
+Verification verify_network(const Network& network, const VerifyOptions& options = {});
 
 }  // namespace scalecalc

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "verify/agreement/band.hpp"
+#include "verify/agreement/cause.hpp"
+#include "verify/agreement/expected.hpp"
+
+namespace scalecalc {
+namespace {
+
+constexpr int fewest_seeds = 2;
+constexpr double lowest_confidence = 0.5, highest_confidence = 1 - 1e-9;
+
+void check(const CompareOptions& options) {
+  if (options.confidence >= lowest_confidence && options.confidence <= highest_confidence) return;
+  throw Error(ErrorKind::input,
+              fmt::format("the confidence must be from {} to 1 - 1e-9, got {}", lowest_confidence,
+                          options.confidence),
+              "compare", "for example 0.99");
+}
+
+/// Pairs what is predicted with what is measured by path, in the order of the prediction.
+template <class Predicted, class Measured, class Pair>
+void join(const std::vector<Predicted>& predicted, const std::vector<Measured>& measured,
+          std::vector<std::string>& unmatched, Pair pair) {
+  std::unordered_map<std::string, const Measured*> by_path;
+  for (const Measured& place : measured) by_path.emplace(place.path, &place);
+  for (const Predicted& place : predicted) {
+    const auto found = by_path.find(place.path);
+    if (found == by_path.end()) {
+      unmatched.push_back(place.path);
+      continue;
+    }
+    pair(place, *found->second);
+    by_path.erase(found);
+  }
+  for (const Measured& place : measured)
+    if (by_path.contains(place.path)) unmatched.push_back(place.path);
+}
+
+/// All comparisons, made before the first is judged: the band depends on their number.
+class Agreement {
+ public:
+  Agreement(const Trace& predicted, const PassSamples& measured, const CompareOptions& options)
+      : predicted_(predicted) {
+    const double epsilon = options.single_precision
+                               ? static_cast<double>(std::numeric_limits<float>::epsilon())
+                               : std::numeric_limits<double>::epsilon();
+    result_.confidence = options.confidence;
+    result_.assumptions = predicted.assumptions;
+    join(predicted.sites, measured.sites, result_.unmatched,
+         [&](const Site& site, const SiteSamples& samples) {
+           take(site_cases(site, samples, epsilon), site_cases_);
+         });
+    std::unordered_map<std::string, const Site*> sites;
+    for (const Site& site : predicted.sites) sites.emplace(site.path, &site);
+    join(predicted.parameters, measured.parameters, result_.unmatched,
+         [&](const ParameterMoments& parameter, const ParameterSamples& samples) {
+           const auto at = sites.find(parameter.path.substr(0, parameter.path.rfind('.')));
+           take(parameter_cases(parameter, at == sites.end() ? nullptr : at->second, samples,
+                                epsilon),
+                parameter_cases_);
+         });
+  }
+
+  Verification run() {
+    result_.seeds = count_seeds();
+    const std::size_t count = site_cases_.size() + parameter_cases_.size();
+    quantiles_ = simultaneous_quantiles(count, result_.seeds, result_.confidence);
+    result_.quantile = quantiles_.deviations;
+    result_.sites = judge_all(site_cases_);
+    result_.parameters = judge_all(parameter_cases_);
+    result_.passed = result_.failures() == 0 && count > 0;
+    find_worst(result_.sites);
+    find_worst(result_.parameters);
+    result_.causes = likely_causes(predicted_, result_);
+    return std::move(result_);
+  }
+
+ private:
+  void take(std::vector<Case> found, std::vector<Case>& cases) {
+    for (Case& one : found) {
+      if (one.samples->empty())
+        result_.unmatched.push_back(one.path + " " + one.quantity);
+      else
+        cases.push_back(std::move(one));
+    }
+  }
+
+  int count_seeds() const {
+    std::size_t seeds = 0;
+    for (const auto* cases : {&site_cases_, &parameter_cases_})
+      for (const Case& one : *cases) {
+        if (seeds == 0) seeds = one.samples->size();
+        if (one.samples->size() == seeds) continue;
+        throw Error(ErrorKind::input, "samples of different numbers of seeds", one.path,
+                    fmt::format("expected {} as before, got {}", seeds, one.samples->size()));
+      }
+    if (seeds >= fewest_seeds) return static_cast<int>(seeds);
+    throw Error(ErrorKind::input, "a comparison needs the scatter of two seeds at least", "compare",
+                fmt::format("got {}", seeds));
+  }
+
+  std::vector<Comparison> judge_all(const std::vector<Case>& cases) const {
+    std::vector<Comparison> comparisons;
+    comparisons.reserve(cases.size());
+    bool scale_is_logarithmic = false;
+    for (const Case& one : cases) {
+      const bool logarithms = wants_logarithms(one, scale_is_logarithmic);
+      if (one.expected.is_square) scale_is_logarithmic = logarithms;
+      comparisons.push_back(judge(one, logarithms, quantiles_));
+    }
+    return comparisons;
+  }
+
+  /// Failures come first, of them those without a number.
+  static bool is_worse(const Comparison& one, const Comparison& other) {
+    if (one.ok != other.ok) return !one.ok;
+    if (std::isnan(one.z) || std::isnan(other.z)) return std::isnan(one.z) && !std::isnan(other.z);
+    return std::abs(one.z) > std::abs(other.z);
+  }
+
+  void find_worst(const std::vector<Comparison>& comparisons) {
+    for (const Comparison& comparison : comparisons)
+      if (!result_.worst || is_worse(comparison, *result_.worst)) result_.worst = comparison;
+  }
+
+  const Trace& predicted_;
+  std::vector<Case> site_cases_, parameter_cases_;
+  Quantiles quantiles_;
+  Verification result_;
+};
+
+}  // namespace
+
+std::size_t Verification::failures() const {
+  const auto failing = [](const std::vector<Comparison>& comparisons) {
+    return static_cast<std::size_t>(std::count_if(comparisons.begin(), comparisons.end(),
+                                                  [](const Comparison& c) { return !c.ok; }));
+  };
+  return failing(sites) + failing(parameters) + unmatched.size();
+}
+
+Verification compare(const Trace& predicted, const PassSamples& measured,
+                     const CompareOptions& options) {
+  check(options);
+  return Agreement(predicted, measured, options).run();
+}
+
+}  // namespace scalecalc

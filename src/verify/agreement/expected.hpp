@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scalecalc/tensor.hpp"
+#include "scalecalc/trace.hpp"
+
+namespace scalecalc {
+
+/// What passes of this width are to show of one quantity.
+struct Expected {
+  double mean = 0;          ///< over draws
+  double typical = 0;       ///< of a draw: mean x exp(-log_variance/2)
+  double log_variance = 0;  ///< of the quantity over draws; 0: not predicted
+  double error = 0;         ///< of mean and typical: computation, orders left out, rounding of sums
+  double rounding = 0;      ///< standard deviation of the passes' own rounding
+  /// Every draw has this sign as its own: a second moment. Others are compared in logarithms only
+  /// where the second moment of their place is.
+  bool is_square = false;
+};
+
+/// One comparison to make.
+struct Case {
+  std::string path, kind, quantity;
+  Expected expected;
+  const std::vector<double>* samples = nullptr;
+};
+
+/// The comparisons of one site, a square before what follows its scale. `epsilon` is that of the
+/// passes' numbers.
+std::vector<Case> site_cases(const Site& site, const SiteSamples& samples, double epsilon);
+/// `at` is the parameter's own site; null when it has none.
+std::vector<Case> parameter_cases(const ParameterMoments& parameter, const Site* at,
+                                  const ParameterSamples& samples, double epsilon);
+
+}  // namespace scalecalc

@@ -1,0 +1,73 @@
+#include "scalecalc/activation.hpp"
+#include "scalecalc/gains.hpp"
+#include "scalecalc/gaussian.hpp"
+#include "support.hpp"
+
+namespace scalecalc {
+namespace {
+
+constexpr int seeds = 48;
+
+/// In a plain stack the spread grows by the squared slope of the map of the second moment a layer.
+/// Past this much of that every draw is another network, and a typical one is not predicted.
+constexpr double most_growth = 25;
+constexpr std::int64_t deep = 12;
+
+std::int64_t depth_of(double slope) {
+  if (slope <= 1) return deep;
+  const double layers = std::log(most_growth) / (2 * std::log(slope));
+  return std::clamp(static_cast<std::int64_t>(layers), std::int64_t{2}, deep);
+}
+
+/// A plain stack whose weights keep the second moment of the pre-activation at 1.
+ModelSpec stack(const std::string& activation) {
+  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
+  spec.width = 96;
+  spec.features = 64;
+  spec.vocab = 10;
+  spec.sequence = 4;
+  spec.activation = activation;
+  const Gains gain = gains(Activation::named(activation), GaussianInput{});
+  REQUIRE(gain.second.has_value());
+  REQUIRE(gain.q_slope.has_value());
+  spec.layers = depth_of(gain.q_slope->value);
+  spec.init.scheme = "weight_variance";
+  spec.init.weight_variance = gain.second->value * gain.second->value;
+  spec.input.second = 1 / spec.init.weight_variance;
+  spec.input.cross = 0.3 * spec.input.second;
+  return spec;
+}
+
+TEST_CASE("every activation") {
+  for (const ActivationInfo& info : activations())
+    if (!Activation::named(info.name).has_jump()) agree(info.name, stack(info.name), seeds);
+}
+
+TEST_CASE("an activation that jumps has no gradient to predict") {
+  const Network network = build_network(stack("hardshrink"));
+  CHECK_THROWS_WITH_AS(verify_network(network, {}), doctest::Contains("jumps"), Error);
+}
+
+TEST_CASE("distributions of the weights") {
+  for (const Distribution distribution :
+       {Distribution::uniform, Distribution::truncated_normal, Distribution::orthogonal}) {
+    ModelSpec spec = stack("relu");
+    spec.features = spec.width;
+    spec.init.distribution = distribution;
+    agree(to_string(distribution), spec, seeds);
+  }
+}
+
+TEST_CASE("norms") {
+  for (const NormKind norm : {NormKind::layernorm, NormKind::rmsnorm, NormKind::scalenorm,
+                              NormKind::batchnorm, NormKind::instancenorm}) {
+    ModelSpec spec = stack("gelu");
+    spec.layers = 6;
+    spec.norm = norm;
+    spec.sequence = 48;
+    agree(to_string(norm), spec, seeds);
+  }
+}
+
+}  // namespace
+}  // namespace scalecalc

@@ -1,0 +1,208 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "scalecalc/verify.hpp"
+
+namespace scalecalc {
+namespace {
+
+/// Predictions and samples of `sites` places, each of mean 3 over draws. The errors of all places
+/// share a part.
+struct World {
+  int sites = 200, seeds = 16;
+  double log_variance = 0;  ///< of the samples; 0: normal ones of relative deviation 0.1
+  double shared = 0;        ///< share of the variance that all sites have in common
+  bool spread_is_known = false;
+};
+
+class Simulation {
+ public:
+  explicit Simulation(const World& world) : world_(world) {}
+
+  /// The same seed gives the same samples.
+  PassSamples samples(unsigned seed) const {
+    std::mt19937_64 generator(seed);
+    std::normal_distribution<double> normal;
+    std::vector<double> shared(static_cast<std::size_t>(world_.seeds));
+    for (double& value : shared) value = normal(generator);
+    PassSamples samples;
+    for (int i = 0; i < world_.sites; ++i) {
+      SiteSamples site;
+      site.path = "site[" + std::to_string(i) + "]";
+      site.kind = "linear";
+      for (const double common : shared)
+        site.second.push_back(value(std::sqrt(world_.shared) * common +
+                                    std::sqrt(1 - world_.shared) * normal(generator)));
+      samples.sites.push_back(std::move(site));
+    }
+    return samples;
+  }
+
+  Trace prediction() const {
+    Trace trace;
+    for (int i = 0; i < world_.sites; ++i) {
+      Site site;
+      site.path = "site[" + std::to_string(i) + "]";
+      site.kind = "linear";
+      site.width = 64;
+      site.second.value = 3;
+      if (world_.spread_is_known) {
+        site.spread = world_.log_variance;
+        site.second_finite = 3;
+        site.second_typical = 3 * std::exp(-world_.log_variance / 2);
+      }
+      trace.sites.push_back(std::move(site));
+    }
+    return trace;
+  }
+
+  int failures(int runs) const {
+    const Trace predicted = prediction();
+    int failing = 0;
+    for (int run = 0; run < runs; ++run)
+      failing += compare(predicted, samples(static_cast<unsigned>(run))).passed ? 0 : 1;
+    return failing;
+  }
+
+ private:
+  double value(double z) const {
+    const double v = world_.log_variance;
+    return v == 0 ? 3 * (1 + 0.1 * z) : 3 * std::exp(std::sqrt(v) * z - v / 2);
+  }
+
+  World world_;
+};
+
+// 1 run of 100 may fail. Of 100 runs at that rate more than 5 do so once in 2000 times.
+constexpr int runs = 100, most_failures = 5;
+
+TEST_CASE("right normal predictions pass 99 runs of 100 at any number of seeds") {
+  for (const int seeds : {5, 16, 64})
+    for (const double shared : {0.0, 0.9}) {
+      CAPTURE(seeds);
+      CAPTURE(shared);
+      CHECK(Simulation({200, seeds, 0, shared, false}).failures(runs) <= most_failures);
+    }
+}
+
+TEST_CASE("right lognormal predictions do, whether or not the spread is predicted") {
+  for (const int seeds : {5, 16, 64})
+    for (const double variance : {0.05, 0.5, 2.0})
+      for (const bool known : {false, true}) {
+        CAPTURE(seeds);
+        CAPTURE(variance);
+        CAPTURE(known);
+        CHECK(Simulation({100, seeds, variance, 0.5, known}).failures(runs) <= most_failures);
+      }
+}
+
+TEST_CASE("one wrong prediction among hundreds fails and is named") {
+  const Simulation simulation({300, 64, 0, 0, false});
+  Trace predicted = simulation.prediction();
+  predicted.sites[123].second.value *= 1.1;  // 8 standard errors of 0.1/8
+  const Verification verification = compare(predicted, simulation.samples(1));
+  CHECK_FALSE(verification.passed);
+  CHECK(verification.failures() == 1);
+  REQUIRE(verification.worst.has_value());
+  CHECK(verification.worst->path == "site[123]");
+  CHECK(verification.comparisons() == 300);
+  CHECK(verification.seeds == 64);
+}
+
+TEST_CASE("what the prediction says it is off by is allowed") {
+  const Simulation simulation({20, 64, 0, 0, false});
+  Trace predicted = simulation.prediction();
+  for (Site& site : predicted.sites) site.second.value = 3.3;
+  CHECK_FALSE(compare(predicted, simulation.samples(1)).passed);
+  for (Site& site : predicted.sites) site.second.truncation = 0.3;
+  CHECK(compare(predicted, simulation.samples(1)).passed);
+}
+
+TEST_CASE("what is not predicted is not compared") {
+  const Simulation simulation({3, 8, 0, 0, false});
+  Trace predicted = simulation.prediction();
+  PassSamples samples = simulation.samples(1);
+  predicted.sites[0].mean.value = 0;
+  samples.sites[0].mean = samples.sites[0].second;
+  samples.sites[0].cross = samples.sites[0].second;
+  CHECK(compare(predicted, samples).comparisons() == 3);
+  predicted.sites[0].mean.value = 3;
+  predicted.sites[0].cross.value = 3;
+  CHECK(compare(predicted, samples).comparisons() == 5);
+}
+
+TEST_CASE("parameters are compared") {
+  PassSamples samples = Simulation({1, 8, 0, 0, false}).samples(1);
+  Trace predicted = Simulation({1, 8, 0, 0, false}).prediction();
+  samples.parameters.push_back({"w", 4, 4, samples.sites[0].second, samples.sites[0].second});
+  ParameterMoments parameter{"w", 4, 4, {3, 0, 0}, {30, 0, 0}, 0};
+  predicted.parameters.push_back(parameter);
+  const Verification verification = compare(predicted, samples);
+  REQUIRE(verification.parameters.size() == 2);
+  CHECK(verification.parameters[0].ok);
+  CHECK_FALSE(verification.parameters[1].ok);
+  CHECK(verification.parameters[1].quantity == "grad_second");
+}
+
+TEST_CASE("a gradient that cancels over tokens is held to the rounding of its terms") {
+  PassSamples samples = Simulation({1, 4, 0, 0, false}).samples(1);
+  Trace predicted = Simulation({1, 4, 0, 0, false}).prediction();
+  predicted.sites[0].path = samples.sites[0].path = "k";
+  predicted.sites[0].tokens = 16;
+  predicted.sites[0].grad_second.value = 1;
+  samples.sites[0].grad_second = {1, 1, 1, 1};
+  predicted.parameters.push_back({"k.bias", 1, 64, {0, 0, 0}, {-1e-17, 0, 0}, 0});
+  samples.parameters.push_back({"k.bias", 1, 64, {0, 0, 0, 0}, {1e-34, 1e-32, 1e-33, 1e-34}});
+  const Verification verification = compare(predicted, samples);
+  CHECK(verification.passed);
+  CHECK(std::abs(verification.parameters.back().z) < 1);
+  predicted.parameters[0].grad_second.value = 1e-8;
+  CHECK_FALSE(compare(predicted, samples).passed);
+}
+
+TEST_CASE("a place that only one side has fails") {
+  const Simulation simulation({3, 8, 0, 0, false});
+  Trace predicted = simulation.prediction();
+  PassSamples samples = simulation.samples(1);
+  predicted.sites[2].path = "other";
+  const Verification verification = compare(predicted, samples);
+  CHECK_FALSE(verification.passed);
+  CHECK(verification.unmatched == std::vector<std::string>{"other", "site[2]"});
+  predicted.sites[2].path = "site[2]";
+  predicted.sites[1].cross.value = 1;
+  CHECK(compare(predicted, samples).unmatched == std::vector<std::string>{"site[1] cross"});
+}
+
+TEST_CASE("a pass that overflows fails") {
+  const Simulation simulation({3, 8, 0, 0, false});
+  PassSamples samples = simulation.samples(1);
+  samples.sites[1].second[3] = std::numeric_limits<double>::infinity();
+  const Verification verification = compare(simulation.prediction(), samples);
+  CHECK_FALSE(verification.passed);
+  CHECK(verification.worst->path == "site[1]");
+}
+
+TEST_CASE("too few seeds, seeds that differ and a wrong confidence are refused") {
+  const auto kind = [](const PassSamples& samples, double confidence) {
+    try {
+      compare(Simulation({2, 8, 0, 0, false}).prediction(), samples, {confidence, false});
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::fault;
+  };
+  CHECK(kind(Simulation({2, 1, 0, 0, false}).samples(1), 0.99) == ErrorKind::input);
+  PassSamples uneven = Simulation({2, 8, 0, 0, false}).samples(1);
+  uneven.sites[1].second.pop_back();
+  CHECK(kind(uneven, 0.99) == ErrorKind::input);
+  const PassSamples right = Simulation({2, 8, 0, 0, false}).samples(1);
+  CHECK(kind(right, 1.0) == ErrorKind::input);
+  CHECK(kind(right, std::nan("")) == ErrorKind::input);
+}
+
+}  // namespace
+}  // namespace scalecalc
