@@ -8,6 +8,7 @@
 
 #include "scalecalc/network.hpp"
 #include "scalecalc/symbolic.hpp"
+#include "scalecalc/trace.hpp"
 
 /// How constants must scale with depth: optimizer families, the exponent equations of alpha and
 /// lambda, their exact solution, and the derivation behind it. Source: theory, section 5 (README).
@@ -126,10 +127,10 @@ ScalingSolution solve_scaling(const ScalingProblem& problem);
 
 /// How one kind of parameter starts.
 struct InitEntry {
-  std::string kind;                 ///< q k v o ffn_in ffn_out embedding head
-  Expr gain;                        ///< in N
-  Expr std;                         ///< in N, width, ffn
-  std::string std_formula;          ///< the same as text, gain and scheme apart
+  std::string kind;         ///< q k v o ffn_in ffn_out embedding head
+  Expr gain;                ///< in N
+  Expr std;                 ///< in N, width, ffn
+  std::string std_formula;  ///< the same as text, gain and scheme apart
   std::string std_latex;
   double gain_value = 1;            ///< at the asked depth
   std::optional<double> std_value;  ///< where the widths are known
@@ -142,6 +143,79 @@ struct ModelWidths {
 /// Error(input) for another.
 std::vector<InitEntry> init_table(const ScalingSolution& solution, std::int64_t layers,
                                   const std::string& scheme, const ModelWidths& widths);
+
+// ---- the same from the moments of a network ----------------------------------------------------
+
+/// What one step does to first order, by the second moments of a Trace. Averages over seeds of
+/// |g|_1 and the nuclear norm follow from E g^2 by the factors of shape_factors().
+struct PredictedStep {
+  double delta_loss = 0;    ///< -<g, dtheta>/eta, summed over matrices
+  double grad_norm = 0;     ///< sqrt of the summed squared gradients
+  double update_ratio = 0;  ///< |dtheta|/(eta |theta|), root mean square over matrices
+};
+/// Over the weight matrices inside residual branches, or over all parameters. Throws Error(input)
+/// for an update that is not one of g, sign(g), orthogonal(g) times powers of norms, and for a
+/// trace without gradients.
+PredictedStep predicted_step(const Network& network, const Trace& trace, const Expr& update,
+                             bool all_parameters = false);
+
+/// A constant that stands between a second moment and another norm.
+struct ShapeFactor {
+  std::string name;  ///< "|g|_1"
+  double value = 1;
+  std::string text;  ///< where it comes from, and what of it depends on depth
+};
+/// Those that enter the loss change of this update; empty when second moments are enough.
+std::vector<ShapeFactor> shape_factors(const Network& network, const Expr& update);
+
+/// What depth and placement do to signal and gradient, sublayer by sublayer.
+struct SublayerShare {
+  std::string path;        ///< "block[3].attn"
+  double share = 0;        ///< of the stream's second moment that this branch brought
+  double identity = 1;     ///< amplitude that the input still has after it
+  double stream = 0;       ///< second moment after it
+  double grad_stream = 0;  ///< E (dL/dx)^2 there
+  double gradient = 0;     ///< norm of the gradient of its weight matrices
+};
+struct DepthProfile {
+  std::string scheme;  ///< "post", "deepnorm", "pre", ...
+  double alpha = 1, lambda = 1;
+  double identity_weight = 1;  ///< product of (1 - share)^(1/2)
+  /// Sum of the shares: branches that a path through the network passes on average, each path
+  /// weighted with the signal's power that it carries.
+  double effective_depth = 0;
+  double delta_loss = 0;
+  std::vector<SublayerShare> sublayers;
+};
+DepthProfile depth_profile(const Network& network, const Trace& trace);
+/// The spec as it is, and the same block under post and pre with alpha = lambda = 1, res-post and
+/// sub-ln, each at the spec's depth. delta_loss is that of the update.
+std::vector<DepthProfile> scheme_profiles(const ModelSpec& spec, const Expr& update);
+
+/// One depth with the loss change predicted there.
+struct ExactPoint {
+  std::int64_t layers = 0;
+  double alpha = 1, lambda = 1, delta_loss = 0;
+};
+struct ExactSolution {
+  ScalingSolution law;   ///< the power law at the asked depth
+  ExactPoint reference;  ///< the power law's pair at the reference depth
+  ExactPoint by_law;     ///< the power law's pair at the asked depth
+  ExactPoint solved;     ///< the pair whose loss change is the reference's
+  double residual = 0;   ///< delta_loss there/reference - 1
+  int propagations = 0;
+  /// In alpha and lambda, at the solved pair.
+  Scaled branch_weight, gradient_scale, relative_step_scale;
+  std::vector<ShapeFactor> shapes;
+  std::vector<Premise> assumptions;  ///< of the moment rules at the solved pair
+};
+/// The alpha and lambda, under the problem's constraint, for which the loss change predicted for
+/// this very block (widths, activation, tokens, heads) at problem.layers equals that at the
+/// reference depth; spec.layers, alpha and lambda are replaced. Of several pairs the one nearest
+/// to the power law. Throws Error(unsolvable) with the range that was reached when there is none,
+/// and what solve_scaling and propagate throw.
+ExactSolution solve_exact(const ModelSpec& spec, const ScalingProblem& problem,
+                          std::int64_t reference_layers = 1);
 
 // ---- what was published -------------------------------------------------------------------------
 
