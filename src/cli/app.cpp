@@ -20,8 +20,11 @@ void register_commands(CLI::App& app, Context& context) {
   register_deepnorm(app, context);
   register_activation(app, context);
   register_solve(app, context);
+  register_propagate(app, context);
+  register_verify(app, context);
   register_sweep(app, context);
   register_list(app, context);
+  register_presets(app, context);
   register_devices(app, context);
 }
 

@@ -21,6 +21,9 @@ void register_deepnorm(CLI::App& app, Context& context);
 void register_activation(CLI::App& app, Context& context);
 void register_solve(CLI::App& app, Context& context);
 void register_sweep(CLI::App& app, Context& context);
+void register_propagate(CLI::App& app, Context& context);
+void register_verify(CLI::App& app, Context& context);
+void register_presets(CLI::App& app, Context& context);
 void register_list(CLI::App& app, Context& context);
 void register_devices(CLI::App& app, Context& context);
 

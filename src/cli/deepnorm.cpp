@@ -6,8 +6,10 @@
 
 #include "cli/app.hpp"
 #include "cli/deepnorm_document.hpp"
+#include "cli/exact_document.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "scaling/gains/expectation.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 struct Arguments {
   std::string layers, optimizer = "adam", placement, constraint, rule = "derived",
                       architecture = "encoder", decoder_layers, scheme = "lecun", model,
-                      seeds = "5";
+                      seeds = "5", method = "scaling", reference_layers;
   bool verify = false, explain = false;
   ModelOptions block;
 };
@@ -25,9 +27,28 @@ struct Request {
   std::int64_t layers = 1, decoder_layers = 0;
   Placement placement = Placement::post;
   Architecture architecture = Architecture::encoder;
-  bool published = false;
+  bool published = false, exact = false;
+  std::int64_t reference_layers = 1;
   ModelSpec spec;
 };
+
+/// Everything said about one stack.
+struct Answer {
+  StackAnswer stack;
+  std::optional<ExactAnswer> exact;
+};
+
+void read_method(const Arguments& arguments, Request& request) {
+  request.exact = parse_choice("--method", arguments.method, {"scaling", "exact"}) == "exact";
+  if (!request.exact && !arguments.reference_layers.empty())
+    throw Error(ErrorKind::usage, "only the exact method has a reference depth",
+                "--reference-layers", "add --method exact, or leave it out");
+  if (request.exact && request.published)
+    throw Error(ErrorKind::usage, "the published constants leave nothing to solve",
+                "--method exact", "leave --rule deepnet out, or use --method scaling");
+  if (!arguments.reference_layers.empty())
+    request.reference_layers = parse_layers("--reference-layers", arguments.reference_layers);
+}
 
 Request read(const Arguments& arguments) {
   Request request;
@@ -37,9 +58,10 @@ Request read(const Arguments& arguments) {
   request.published = parse_choice("--rule", arguments.rule, {"derived", "deepnet"}) == "deepnet";
   request.architecture = architecture_from(arguments.architecture);
 
-  if (!arguments.model.empty()) request.spec = read_model(arguments.model);
+  read_method(arguments, request);
+  if (!arguments.model.empty()) request.spec = find_model(arguments.model);
   if (request.spec.kind != ModelSpec::Kind::transformer)
-    throw Error(ErrorKind::usage, "deepnorm is about transformer blocks, and this model is an mlp",
+    throw Error(ErrorKind::usage, "deepnorm is about transformer blocks, and this model is none",
                 "--model", "use kind = \"transformer\"");
   arguments.block.apply_to(request.spec);
   request.placement =
@@ -83,7 +105,8 @@ ScalingProblem problem_of(const Arguments& arguments, const Request& request, bo
   return problem;
 }
 
-StackAnswer answer(const Arguments& arguments, const Request& request, bool decoder) {
+StackAnswer answer(const Arguments& arguments, const Request& request, bool decoder,
+                   const ExactSolution* exact) {
   StackAnswer result;
   const bool two = request.architecture == Architecture::encoder_decoder;
   result.name = decoder || request.architecture == Architecture::decoder ? "decoder" : "encoder";
@@ -101,8 +124,31 @@ StackAnswer answer(const Arguments& arguments, const Request& request, bool deco
   if (sized) widths.width = request.spec.width;
   if (sized || !block.ffn.empty()) widths.ffn = request.spec.ffn;
   if (sized || !block.vocab.empty()) widths.vocab = request.spec.vocab;
+  if (exact) init_from.lambda = {Expr::symbol("lambda"), exact->solved.lambda};
   result.init = init_table(init_from, result.problem.layers, arguments.scheme, widths);
   return result;
+}
+
+/// The decoder of two stacks has a third sublayer.
+ExactAnswer solve_stack(const Arguments& arguments, const Request& request, bool decoder) {
+  ModelSpec spec = request.spec;
+  spec.cross_attention = decoder;
+  const ScalingProblem problem = problem_of(arguments, request, decoder);
+  ExactAnswer result;
+  result.solution = solve_exact(spec, problem, request.reference_layers);
+  if (!arguments.explain) return result;
+  spec.layers = problem.layers;
+  spec.alpha = Expr(gains_room::decimal(result.solution.solved.alpha));
+  spec.lambda = Expr(gains_room::decimal(result.solution.solved.lambda));
+  result.schemes = scheme_profiles(spec, optimizer(problem.optimizer).update);
+  return result;
+}
+
+Answer answer_stack(const Arguments& arguments, const Request& request, bool decoder) {
+  std::optional<ExactAnswer> exact;
+  if (request.exact) exact = solve_stack(arguments, request, decoder);
+  StackAnswer stack = answer(arguments, request, decoder, exact ? &exact->solution : nullptr);
+  return {std::move(stack), std::move(exact)};
 }
 
 /// Rising depths to the asked one, a factor of four apart.
@@ -117,19 +163,43 @@ std::vector<std::int64_t> depths_up_to(std::int64_t layers) {
   return depths;
 }
 
-Verification verify(const Arguments& arguments, const Request& request, const StackAnswer& stack,
-                    Context& context) {
-  SweepOptions options;
-  options.model = request.spec;
-  options.model.alpha =
-      stack.published ? stack.published->alpha.formula : stack.solution.alpha.formula;
-  options.model.lambda =
-      stack.published ? stack.published->lambda.formula : stack.solution.lambda.formula;
+/// The line in N through a number at each of two depths.
+Expr line(const ExactPoint& from, const ExactPoint& to, double ExactPoint::*number) {
+  const Expr first = gains_room::decimal(from.*number), last = gains_room::decimal(to.*number);
+  const Expr share =
+      (Expr::symbol("N") - Expr(from.layers)) / (Expr(to.layers) - Expr(from.layers));
+  return first + (last - first) * share;
+}
+
+/// The pair as formulas in N, and the depths at which they hold.
+void set_pair(const Request& request, const Answer& found, SweepOptions& options) {
+  const StackAnswer& stack = found.stack;
+  ModelSpec& model = options.model;
+  if (found.exact) {
+    const ExactPoint& from = found.exact->solution.reference;
+    const ExactPoint& to = found.exact->solution.solved;
+    if (from.layers == to.layers)
+      throw Error(ErrorKind::usage, "an exponent in depth needs two depths", "--verify",
+                  "use another --reference-layers than --layers");
+    model.alpha = line(from, to, &ExactPoint::alpha);
+    model.lambda = line(from, to, &ExactPoint::lambda);
+    options.layers = {from.layers, to.layers};
+    return;
+  }
+  model.alpha = stack.published ? stack.published->alpha.formula : stack.solution.alpha.formula;
+  model.lambda = stack.published ? stack.published->lambda.formula : stack.solution.lambda.formula;
   if (!stack.published && !stack.solution.closed_form)
     throw Error(ErrorKind::usage,
                 "lambda has no closed form here, so its value at the other depths is not a formula",
                 "--verify", "use sweep with --lambda for one depth at a time");
   options.layers = depths_up_to(request.layers);
+}
+
+Verification verify(const Arguments& arguments, const Request& request, const Answer& found,
+                    Context& context) {
+  SweepOptions options;
+  options.model = request.spec;
+  set_pair(request, found, options);
   options.update = optimizer(arguments.optimizer).update;
   options.seeds = static_cast<int>(parse_integer("--seeds", arguments.seeds, 1, 10000, "5"));
   options.seed = context.seed();
@@ -155,33 +225,53 @@ Verification verify(const Arguments& arguments, const Request& request, const St
 }
 
 report::Value inputs_of(const Arguments& arguments, const Request& request,
-                        const std::vector<StackAnswer>& stacks) {
+                        const std::vector<Answer>& stacks) {
   report::Value inputs = report::Value::object();
   inputs["layers"] = request.layers;
   if (request.decoder_layers > 0) inputs["decoder_layers"] = request.decoder_layers;
   inputs["optimizer"] = arguments.optimizer;
   inputs["placement"] = to_string(request.placement);
-  inputs["constraint"] = stacks.front().solution.constraint.to_string();
+  inputs["constraint"] = stacks.front().stack.solution.constraint.to_string();
+  inputs["method"] = arguments.method;
+  if (request.exact) inputs["reference_layers"] = request.reference_layers;
   inputs["rule"] = arguments.rule;
   inputs["arch"] = arguments.architecture;
   inputs["scheme"] = arguments.scheme;
   return inputs;
 }
 
+report::Value results_of(const Answer& found, int digits) {
+  if (found.exact && digits > 17)
+    throw Error(ErrorKind::usage, "an exact pair is a numeric root of 17 digits at most",
+                "--digits", "leave --digits out, or use --method scaling");
+  report::Value results = stack_results(found.stack, digits);
+  if (found.exact) put_exact_results(*found.exact, results);
+  return results;
+}
+
+void add_sections(const Answer& found, bool titled, bool explain, int digits,
+                  std::vector<report::Section>& sections) {
+  if (found.exact)
+    for (report::Section& section : exact_sections(*found.exact))
+      sections.push_back(std::move(section));
+  std::vector<report::Section> law = stack_sections(found.stack, titled, explain, digits);
+  if (found.exact) law.front().title = "Power law: " + law.front().title;
+  for (report::Section& section : law) sections.push_back(std::move(section));
+}
+
 int run(const Arguments& arguments, Context& context) {
   const Request request = read(arguments);
-  std::vector<StackAnswer> stacks = {answer(arguments, request, false)};
+  std::vector<Answer> stacks = {answer_stack(arguments, request, false)};
   const bool two = request.architecture == Architecture::encoder_decoder;
-  if (two) stacks.push_back(answer(arguments, request, true));
+  if (two) stacks.push_back(answer_stack(arguments, request, true));
 
   report::Document document;
   document.command = "deepnorm";
   document.inputs = inputs_of(arguments, request, stacks);
-  document.results = stack_results(stacks.front(), context.digits());
-  for (const StackAnswer& stack : stacks) {
-    if (two) document.results[stack.name] = stack_results(stack, context.digits());
-    for (report::Section& section : stack_sections(stack, two, arguments.explain, context.digits()))
-      document.sections.push_back(std::move(section));
+  document.results = results_of(stacks.front(), context.digits());
+  for (const Answer& found : stacks) {
+    if (two) document.results[found.stack.name] = results_of(found, context.digits());
+    add_sections(found, two, arguments.explain, context.digits(), document.sections);
   }
 
   bool passed = true;
@@ -210,6 +300,10 @@ void register_deepnorm(CLI::App& app, Context& context) {
                       "where the norm stands: post, pre, res-post, sandwich, sub-ln, none");
   command->add_option("--constraint", arguments->constraint,
                       "what closes the pair: symmetric, alpha=X, lambda=X (X a formula in N)");
+  command->add_option("--method", arguments->method,
+                      "scaling (the power law), or exact: solved for this very block");
+  command->add_option("--reference-layers", arguments->reference_layers,
+                      "depth whose loss change the exact pair keeps (default 1)");
   command->add_option("--rule", arguments->rule, "derived, or deepnet for the published constants");
   command->add_option("--arch", arguments->architecture, "encoder, decoder, encoder-decoder");
   command->add_option("--decoder-layers", arguments->decoder_layers,

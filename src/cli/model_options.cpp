@@ -4,6 +4,7 @@
 
 #include "cli/options.hpp"
 #include "scalecalc/activation.hpp"
+#include "scalecalc/scaling.hpp"
 #include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
@@ -25,6 +26,14 @@ void refuse_for_mlp(const ModelOptions& options) {
   if (option == nullptr) return;
   throw Error(ErrorKind::usage, std::string("an mlp has no ") + (option + 2), option,
               "leave it out, or use a model of kind \"transformer\"");
+}
+
+void set_scale(const char* option, const std::string& text, std::optional<Expr>& scale) {
+  if (text == "auto") {
+    scale.reset();
+  } else if (!text.empty()) {
+    scale = parse_depth_formula(option, text);
+  }
 }
 
 }  // namespace
@@ -85,6 +94,64 @@ std::string ModelOptions::given() const {
   add("--norm", norm);
   add("--cross", cross);
   return words;
+}
+
+void ModelArgument::add_to(CLI::App* app) {
+  const auto add = [app](const char* name, std::string& text, const char* type, const char* help) {
+    app->add_option(name, text, help)->type_name(type);
+  };
+  add("model", model, "MODEL", "a preset (scalecalc presets) or a model file (TOML)");
+  add("--layers", layers, "N", "blocks, instead of the model's");
+  add("--placement", placement, "P", "where the norms stand (scalecalc list placements)");
+  add("--alpha", alpha, "X", "skip multiplier: a number, a formula in N, or auto");
+  add("--lambda", lambda, "X", "gain of v, o, ffn_in, ffn_out: likewise");
+  add("--optimizer", optimizer, "F", "what auto is solved for (scalecalc list families)");
+  block.add_to(app);
+}
+
+bool ModelArgument::overrides() const {
+  return !(layers + placement + alpha + lambda).empty() || !block.given().empty();
+}
+
+void ModelArgument::apply_to(ModelSpec& spec) const {
+  if (!layers.empty()) spec.layers = parse_layers("--layers", layers);
+  if (!placement.empty()) spec.placement = placement_from(placement, "--placement");
+  set_scale("--alpha", alpha, spec.alpha);
+  set_scale("--lambda", lambda, spec.lambda);
+  block.apply_to(spec);
+}
+
+ModelSpec ModelArgument::spec(const std::string& command) const {
+  if (model.empty()) {
+    throw Error(ErrorKind::usage, "a model is missing", "scalecalc " + command,
+                "a preset (scalecalc presets) or a file: scalecalc " + command + " gpt2");
+  }
+  ModelSpec spec = find_model(model);
+  if (!optimizer.empty()) spec.optimizer = optimizer;
+  if (spec.kind == ModelSpec::Kind::layers && overrides()) {
+    throw Error(ErrorKind::usage, "a model of kind \"layers\" has nothing to override", model,
+                "leave the model options out, or change the file");
+  }
+  if (overrides()) apply_to(spec);
+  if (!spec.alpha || !spec.lambda) solve_scales(spec);
+  return spec;
+}
+
+void solve_scales(ModelSpec& spec) {
+  ScalingProblem problem;
+  problem.layers = spec.layers;
+  problem.optimizer = spec.optimizer;
+  problem.placement = spec.placement;
+  if (spec.alpha) problem.constraint = Constraint{Constraint::Kind::alpha, *spec.alpha};
+  if (spec.lambda) problem.constraint = Constraint{Constraint::Kind::lambda, *spec.lambda};
+  const ScalingSolution solution = solve_scaling(problem);
+  if (!solution.closed_form) {
+    throw Error(ErrorKind::usage, "lambda has no formula in N here: " + solution.lambda_formula,
+                "--optimizer " + spec.optimizer + " --placement " + to_string(spec.placement),
+                "give --alpha and --lambda");
+  }
+  spec.alpha = solution.alpha.formula;
+  spec.lambda = solution.lambda.formula;
 }
 
 }  // namespace scalecalc::cli

@@ -24,4 +24,22 @@ struct ModelOptions {
   std::string given() const;
 };
 
+/// MODEL with the options that override it.
+struct ModelArgument {
+  std::string model, layers, placement, alpha, lambda, optimizer;
+  ModelOptions block;
+
+  void add_to(CLI::App* app);
+  /// A preset or a file, overridden; alpha and lambda that are "auto" are solved for the optimizer.
+  /// Throws Error; `command` names who needs a model.
+  ModelSpec spec(const std::string& command) const;
+
+ private:
+  bool overrides() const;
+  void apply_to(ModelSpec& spec) const;
+};
+
+/// alpha and lambda of a spec that leaves one open, for its optimizer and placement.
+void solve_scales(ModelSpec& spec);
+
 }  // namespace scalecalc::cli

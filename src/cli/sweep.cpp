@@ -6,6 +6,7 @@
 #include "cli/app.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "cli/predicted_sweep.hpp"
 #include "cli/sweep_document.hpp"
 #include "scalecalc/scaling.hpp"
 #include "symbolic/text.hpp"
@@ -41,14 +42,8 @@ void SweepFlags::add_to(CLI::App* app) {
   add("--seeds", seeds, "S", "independent draws at each depth (default 8)");
   add("--eta", eta, "E", "step of actual_delta_loss (default: small enough)");
   add("--dtype", dtype, "T", "double or float");
-  add("--engine", engine, "E", "passes");
+  add("--engine", engine, "E", "passes, or quadrature for the prediction");
   block.add_to(app);
-}
-
-void check_engine(const std::string& engine) {
-  if (parse_choice("--engine", engine, {"passes", "quadrature"}) == "passes") return;
-  throw Error(ErrorKind::usage, "sweep has no quadrature engine", "--engine",
-              "use --engine passes, which measures");
 }
 
 /// A missing option that has no default.
@@ -61,7 +56,7 @@ const std::string& required(const char* option, const std::string& text, const c
 class Sweep {
  public:
   Sweep(const SweepFlags& flags, Context& context) : flags_(flags) {
-    check_engine(flags.engine);
+    answer_.engine = parse_choice("--engine", flags.engine, {"passes", "quadrature"});
     read_options(context);
     read_model();
     set_scales();
@@ -69,7 +64,7 @@ class Sweep {
   }
 
   SweepAnswer run() {
-    answer_.result = sweep(options());
+    answer_.result = answer_.engine == "passes" ? sweep(options()) : predicted_sweep(options());
     return std::move(answer_);
   }
 
@@ -178,12 +173,12 @@ class Sweep {
 
 void register_sweep(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SweepFlags>();
-  CLI::App* command =
-      add_command(app, context, "sweep", "a quantity of real passes by depth, and its exponent",
-                  [&context, flags] {
-                    context.emit(sweep_document(Sweep(*flags, context).run()));
-                    return 0;
-                  });
+  CLI::App* command = add_command(
+      app, context, "sweep", "a quantity by depth, of real passes or predicted, and its exponent",
+      [&context, flags] {
+        context.emit(sweep_document(Sweep(*flags, context).run()));
+        return 0;
+      });
   flags->add_to(command);
 }
 

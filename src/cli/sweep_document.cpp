@@ -60,7 +60,7 @@ Value inputs_of(const SweepAnswer& answer) {
   inputs["eta"] = options.eta > 0 ? Value(options.eta) : Value();
   inputs["dtype"] = options.single_precision ? "float" : "double";
   inputs["device"] = options.device;
-  inputs["engine"] = "passes";
+  inputs["engine"] = answer.engine;
   return inputs;
 }
 
@@ -110,7 +110,9 @@ Facts facts_of(const SweepAnswer& answer) {
   facts.rows = {
       {"exponent", exponent_text(result)},
       {"value", meaning(answer.options.quantity)},
-      {"statistic", fmt::format("{} over {} seeds", statistic(result), answer.options.seeds)},
+      {"statistic", answer.engine == "passes"
+                        ? fmt::format("{} over {} seeds", statistic(result), answer.options.seeds)
+                        : std::string("predicted from second moments")},
       {"counted", counted(answer.options.parameters)},
       {"alpha, lambda", fmt::format("{}, {}", to_string(*answer.options.model.alpha),
                                     to_string(*answer.options.model.lambda))}};

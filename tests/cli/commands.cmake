@@ -15,6 +15,17 @@ scalecalc_cli_test("deepnorm as JSON" ARGS deepnorm --layers 1000 --optimizer ad
     results.lambda_formula results.branch_weight results.gradient_scale
     results.relative_step_scale results.family results.init results.derivation results.conditions)
 
+scalecalc_cli_test("deepnorm exact beside the power law"
+  ARGS deepnorm --layers 12 --method exact --explain
+  STDOUT "reference, power law.*exact +12.*identity weight.*Power law: 12 layers")
+scalecalc_cli_test("deepnorm exact as JSON"
+  ARGS deepnorm --layers 12 --optimizer sgd --method exact --reference-layers 2 --explain
+    --format json
+  JSON inputs.method inputs.reference_layers results.alpha results.lambda results.alpha_formula
+    results.lambda_formula results.power_law.alpha results.reference.delta_loss results.delta_loss
+    results.residual results.schemes.0.identity_weight results.schemes.0.effective_depth
+    results.schemes.4.sublayers.23.gradient_norm results.branch_weight results.init)
+
 foreach(topic families placements activations quantities formats)
   scalecalc_cli_test("list ${topic}" ARGS list ${topic} STDOUT "name")
   scalecalc_cli_test("list ${topic} as JSON" ARGS list ${topic} --format json
@@ -56,6 +67,10 @@ scalecalc_cli_test("sweep with a range" ARGS ${small} --layers=2:9:x2 --optimize
   STDOUT "\n2,.*\n4,.*\n8,[^\n]*\n$")
 scalecalc_cli_test("the same seed gives the same answer at any number of threads"
   ARGS ${sweep} --optimizer sgd --seed 7 --threads 3 --format csv STDOUT "\n4,")
+foreach(quantity delta_loss grad_norm update_ratio)
+  scalecalc_cli_test("predicted sweep of ${quantity}" STDOUT "predicted from second moments"
+    ARGS ${sweep} --optimizer sgd --quantity ${quantity} --engine quadrature)
+endforeach()
 foreach(quantity delta_loss actual_delta_loss grad_norm update_ratio probe)
   scalecalc_cli_test("sweep of ${quantity}" ARGS ${sweep} --optimizer sgd --quantity ${quantity}
     STDOUT "${quantity} by depth")

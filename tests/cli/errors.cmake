@@ -99,8 +99,14 @@ scalecalc_cli_error("sweep --seeds" EXIT 2 ARGS ${sweep} --seeds 0 SAYS "--seeds
 scalecalc_cli_error("sweep --eta" EXIT 2 ARGS ${sweep} --eta nan SAYS "--eta must be a number")
 scalecalc_cli_error("sweep --dtype" EXIT 2 ARGS ${sweep} --dtype half SAYS "float, double")
 scalecalc_cli_error("sweep --engine" EXIT 2 ARGS ${sweep} --engine symbolic SAYS "passes")
-scalecalc_cli_error("sweep by quadrature" EXIT 2 ARGS ${sweep} --engine quadrature
-  SAYS "no quadrature engine.*passes")
+scalecalc_cli_error("sweep by quadrature of what has no prediction" EXIT 2
+  ARGS ${sweep} --engine quadrature --quantity probe SAYS "probe has no prediction.*passes")
+scalecalc_cli_error("deepnorm --method" EXIT 2 ARGS deepnorm --layers 4 --method best
+  SAYS "scaling, exact")
+scalecalc_cli_error("deepnorm --reference-layers without exact" EXIT 2
+  ARGS deepnorm --layers 4 --reference-layers 2 SAYS "--method exact")
+scalecalc_cli_error("deepnorm exact with published constants" EXIT 2
+  ARGS deepnorm --layers 4 --method exact --rule deepnet SAYS "--rule deepnet")
 scalecalc_cli_error("sweep --width 65" EXIT 2 ARGS ${sweep} --width 65 --heads 4 SAYS "heads.*65")
 scalecalc_cli_error("sweep --width" EXIT 2 ARGS ${sweep} --width 64.5 SAYS "--width must be")
 scalecalc_cli_error("sweep --activation" EXIT 2 ARGS ${sweep} --activation gel

@@ -1,0 +1,56 @@
+#include "cli/predicted_sweep.hpp"
+
+#include <algorithm>
+
+#include "scalecalc/moments.hpp"
+#include "scalecalc/scaling.hpp"
+#include "verify/statistics.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+double chosen(const PredictedStep& step, Quantity quantity) {
+  switch (quantity) {
+    case Quantity::delta_loss: return step.delta_loss;
+    case Quantity::grad_norm: return step.grad_norm;
+    case Quantity::update_ratio: return step.update_ratio;
+    case Quantity::actual_delta_loss:
+    case Quantity::probe: break;
+  }
+  throw Error(ErrorKind::usage, to_string(quantity) + " has no prediction", "--engine quadrature",
+              "use delta_loss, grad_norm or update_ratio, or --engine passes");
+}
+
+SweepPoint predicted_point(const SweepOptions& options, std::int64_t layers) {
+  ModelSpec spec = options.model;
+  spec.layers = layers;
+  const Network network = build_network(spec);
+  PropagateOptions with_threads;
+  with_threads.threads = options.threads;
+  const PredictedStep step =
+      predicted_step(network, propagate(network, with_threads), options.update,
+                     options.parameters == ParameterSet::all);
+  SweepPoint point;
+  point.layers = layers;
+  const Bindings at = {{"N", static_cast<double>(layers)}};
+  point.alpha = evaluate(*spec.alpha, at);
+  point.lambda = evaluate(*spec.lambda, at);
+  point.samples = {chosen(step, options.quantity)};
+  return point;
+}
+
+}  // namespace
+
+SweepResult predicted_sweep(const SweepOptions& options) {
+  chosen({}, options.quantity);
+  std::vector<std::int64_t> depths = options.layers;
+  std::sort(depths.begin(), depths.end());
+  depths.erase(std::unique(depths.begin(), depths.end()), depths.end());
+  SweepResult result;
+  for (const std::int64_t layers : depths)
+    result.points.push_back(predicted_point(options, layers));
+  summarise(result);
+  return result;
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scalecalc/moments.hpp"
+#include "scalecalc/report.hpp"
+
+/// How the answer of `propagate` is laid out.
+namespace scalecalc::cli {
+
+struct PropagateAnswer {
+  std::string model;  ///< a preset or a file
+  ModelSpec spec;
+  std::string engine;
+  Trace trace;
+  std::vector<DepthVerdict> verdicts;
+  std::optional<SymbolicTrace> symbolic;  ///< instead of the trace
+  std::uint64_t seed = 0;
+  int seeds = 0;             ///< of passes
+  std::int64_t samples = 0;  ///< of Monte Carlo
+};
+
+report::Document propagate_document(const PropagateAnswer& answer);
+
+/// What the spec says, for the `inputs` of a result and in one line for a person.
+void add_model(const std::string& model, const ModelSpec& spec, report::Value& inputs);
+std::string model_line(const ModelSpec& spec);
+/// What the rules took for granted, as JSON values and as a table.
+report::Value assumptions_of(const std::vector<Premise>& assumptions);
+report::Table assumptions_table(const std::vector<Premise>& assumptions);
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,59 @@
+#include <memory>
+
+#include "cli/app.hpp"
+#include "cli/model_options.hpp"
+#include "cli/options.hpp"
+#include "cli/verify_document.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr std::int64_t kMostSeeds = 10000;
+constexpr double kLeastConfidence = 0.5, kMostConfidence = 1 - 1e-9;
+
+struct VerifyFlags {
+  ModelArgument model;
+  std::string seeds = "16", confidence = "0.99";
+  bool single = false;
+
+  void add_to(CLI::App* app) {
+    model.add_to(app);
+    app->add_option("--seeds", seeds, "draws of weights and inputs (default 16)")->type_name("S");
+    app->add_option("--confidence", confidence,
+                    "that right predictions pass all together (default 0.99)")
+        ->type_name("P");
+    app->add_flag("--single", single, "passes in single precision");
+  }
+};
+
+VerifyAnswer answer_to(const VerifyFlags& flags, Context& context) {
+  VerifyAnswer answer;
+  answer.model = flags.model.model;
+  VerifyOptions& options = answer.options;
+  options.seeds = static_cast<int>(parse_integer("--seeds", flags.seeds, 2, kMostSeeds, "64"));
+  options.confidence =
+      parse_number("--confidence", flags.confidence, kLeastConfidence, kMostConfidence, "0.99");
+  options.seed = context.seed();
+  options.threads = context.threads();
+  options.device = context.device();
+  options.single_precision = flags.single;
+  answer.spec = flags.model.spec("verify");
+  options.progress = context.progress();
+  answer.verification = verify_network(build_network(answer.spec), options);
+  return answer;
+}
+
+}  // namespace
+
+void register_verify(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<VerifyFlags>();
+  CLI::App* command = add_command(
+      app, context, "verify", "predicted moments beside those of real passes", [&context, flags] {
+        const VerifyAnswer answer = answer_to(*flags, context);
+        context.emit(verify_document(answer));
+        return answer.verification.passed ? 0 : 1;
+      });
+  flags->add_to(command);
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,98 @@
+# The commands propagate, verify and presets: values, keys, and what is wrong with a question.
+set(tiny "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml")
+foreach(command propagate verify)
+  scalecalc_cli_test("${command} --help" ARGS ${command} --help STDOUT "MODEL.*--layers.*--seeds")
+endforeach()
+
+set(site_keys "")
+foreach(key path kind mean second cross cosine grad_second grad_cross spread second_finite
+    second_typical)
+  list(APPEND site_keys results.sites.0.${key})
+endforeach()
+set(trace_keys ${site_keys} results.parameters.0.path results.parameters.0.second
+  results.parameters.0.grad_second results.verdicts.0.what results.assumptions)
+scalecalc_cli_test("propagate" ARGS propagate ${tiny}
+  STDOUT "Sites.*block\\[1\\]\\.ffn\\.act.*Parameters.*What depth does.*Taken for granted")
+scalecalc_cli_test("propagate as JSON" ARGS propagate ${tiny} --format json JSON ${trace_keys})
+scalecalc_cli_test("propagate a preset" ARGS propagate mlp-relu --format json JSON ${trace_keys})
+scalecalc_cli_test("propagate: relu with He's gain keeps the second moment"
+  ARGS propagate mlp-relu --layers 10 --format csv STDOUT "\nlayer\\[9\\]\\.linear,linear,0,(2,|2\\.000000000000|1\\.999999999999)")
+scalecalc_cli_test("propagate by Monte Carlo" STDOUT "\"engine\": \"montecarlo\""
+  ARGS propagate ${tiny} --engine montecarlo --samples 1000 --format json JSON ${trace_keys})
+scalecalc_cli_test("propagate by passes" ARGS propagate ${tiny} --engine passes --seeds 2
+  --format json STDOUT "\"engine\": \"passes\"" JSON ${trace_keys} inputs.seeds)
+scalecalc_cli_test("propagate in symbols" ARGS propagate ${tiny} --engine symbolic --format json
+  JSON ${site_keys} results.parameters results.assumptions)
+scalecalc_cli_test("propagate in symbols, for a person" ARGS propagate ${tiny} --engine symbolic
+  STDOUT "block\\[l\\]\\.ffn.*second")
+scalecalc_cli_test("propagate overrides the model" ARGS propagate ${tiny} --layers 3 --width 32
+  --placement pre --alpha 1 --norm rmsnorm --format json
+  STDOUT "\"layers\": 3,.*\"width\": 32,.*\"norm\": \"rmsnorm\".*\"placement\": \"pre\"")
+scalecalc_cli_test("propagate solves alpha and lambda that are auto"
+  ARGS propagate ${tiny} --alpha auto --lambda auto --optimizer adam --format json
+  STDOUT "\"alpha\": \"sqrt\\(2\\*N\\)|\"alpha\": \"\\(2\\*N\\)\\^\\(1/2\\)")
+scalecalc_cli_test("propagate a long stack: its ends, and words for the rest"
+  ARGS propagate ${tiny} --layers 20
+  STDOUT "block\\[1\\]\\.ffn .*\\.\\.\\. block\\[2\\] to block\\[17\\].*block\\[18\\]\\.attn")
+scalecalc_cli_test("propagate a long stack: all of it in CSV" ARGS propagate ${tiny} --layers 20
+  --format csv STDOUT "\nblock\\[9\\]\\.ffn,")
+scalecalc_cli_test("propagate as Markdown" ARGS propagate ${tiny} --format md STDOUT "\\| site")
+scalecalc_cli_test("propagate as LaTeX" ARGS propagate ${tiny} --format latex
+  STDOUT "begin{tabular}")
+
+set(comparison "path;kind;quantity;predicted;measured;standard_error;band;z;ok;in_log_space")
+set(verify_keys results.passed results.summary results.worst.path results.worst.z results.quantile
+  results.causes)
+foreach(key IN LISTS comparison)
+  list(APPEND verify_keys results.sites.0.${key} results.parameters.0.${key})
+endforeach()
+scalecalc_cli_test("verify" ARGS verify ${tiny} --seeds 8
+  STDOUT "predicted.*measured.*verdict.*comparisons of 8 seeds: all within their bands; worst z")
+scalecalc_cli_test("verify as JSON" ARGS verify ${tiny} --seeds 8 --format json
+  STDOUT "\"passed\": true" JSON ${verify_keys})
+scalecalc_cli_test("verify as CSV" ARGS verify ${tiny} --seeds 4 --format csv
+  STDOUT "^path,kind,quantity,predicted,measured,standard_error,band,z,ok,in_log_space\ninput,")
+scalecalc_cli_test("verify in single precision" ARGS verify ${tiny} --seeds 4 --single
+  STDOUT "single precision.*all within")
+scalecalc_cli_test("verify: the same answer at any number of threads" STDOUT "all within"
+  ARGS verify ${tiny} --seeds 8 --threads 3)
+
+scalecalc_cli_test("presets" ARGS presets STDOUT "gpt2.*mlp-relu")
+scalecalc_cli_test("presets as JSON" ARGS presets --format json
+  JSON results.presets.0.name results.presets.0.title results.presets.0.model)
+scalecalc_cli_test("presets NAME" ARGS presets gpt2
+  STDOUT "As it is written.*\\[model\\].*As it is understood.*causal = true")
+scalecalc_cli_test("presets NAME as JSON" ARGS presets gpt2 --format json
+  JSON results.name results.title results.toml results.understood)
+
+foreach(command propagate verify)
+  scalecalc_cli_error("${command} of nothing" EXIT 2 ARGS ${command}
+    SAYS "a model is missing.*scalecalc presets")
+  scalecalc_cli_error("${command} of no preset" EXIT 2 ARGS ${command} gpt22 SAYS "gpt22.*gpt2")
+  scalecalc_cli_error("${command} of no file" EXIT 2 ARGS ${command} no-such-model.toml
+    SAYS "no-such-model\\.toml")
+  scalecalc_cli_error("${command} of a folder" EXIT 2 ARGS ${command} / SAYS "/")
+  scalecalc_cli_error("${command} --layers" EXIT 2 ARGS ${command} ${tiny} --layers 1e9
+    SAYS "--layers must be an integer")
+  scalecalc_cli_error("${command} --width" EXIT 2 ARGS ${command} ${tiny} --width 17 SAYS "heads")
+  scalecalc_cli_error("${command} --alpha" EXIT 2 ARGS ${command} ${tiny} --alpha 2*M SAYS "alpha")
+  scalecalc_cli_error("${command} --placement" EXIT 2 ARGS ${command} ${tiny} --placement pst
+    SAYS "post")
+  scalecalc_cli_error("${command} --seeds" EXIT 2 ARGS ${command} ${tiny} --engine passes --seeds 0
+    SAYS "--seeds must be|unknown option '--engine'")
+endforeach()
+scalecalc_cli_error("propagate --engine" EXIT 2 ARGS propagate ${tiny} --engine quadratur
+  SAYS "quadrature")
+scalecalc_cli_error("propagate: seeds of quadrature" EXIT 2 ARGS propagate ${tiny} --seeds 4
+  SAYS "--seeds belongs to --engine passes, not to quadrature")
+scalecalc_cli_error("propagate: samples of passes" EXIT 2 SAYS "--samples belongs to"
+  ARGS propagate ${tiny} --engine passes --samples 4)
+scalecalc_cli_error("propagate --samples" EXIT 2 SAYS "--samples must be"
+  ARGS propagate ${tiny} --engine montecarlo --samples few)
+scalecalc_cli_error("verify of one seed" EXIT 2 ARGS verify ${tiny} --seeds 1
+  SAYS "--seeds must be an integer from 2")
+scalecalc_cli_error("verify --confidence" EXIT 2 ARGS verify ${tiny} --confidence 1
+  SAYS "--confidence must be")
+scalecalc_cli_error("verify --device cuda" EXIT 3 ARGS verify ${tiny} --device cuda
+  SAYS "cuda|CUDA")
+scalecalc_cli_error("presets of what is not there" EXIT 2 ARGS presets gpt3 SAYS "gpt2")
