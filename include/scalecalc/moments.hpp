@@ -19,8 +19,8 @@ struct PropagateOptions {
   bool lognormal_softmax = false;  ///< the large-T form instead of the integrals (--approx)
   int threads = 1;
 };
-/// By closed forms where there are any, quadrature elsewhere. Throws Error(input) for a network
-/// that no rule covers, or whose moments overflow, naming the site.
+/// By quadrature and Hermite series, closed forms for pairs of kinked activations. Throws
+/// Error(input) for a network that no rule covers, or whose moments overflow, naming the site.
 Trace propagate(const Network& network, const PropagateOptions& options = {});
 
 struct MonteCarloPropagation {

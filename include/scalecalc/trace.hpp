@@ -30,8 +30,8 @@ struct Site {
   Figure cross;             ///< E x_t x_s, mean over t != s; unknown for one token
   Figure grad_second;       ///< E (dL/dx)^2
   Figure grad_cross;        ///< E dL/dx_t dL/dx_s
-  /// Relative variance, over weight draws, of the average of x^2 over features and tokens that a
-  /// pass measures here, and of that of (dL/dx)^2.
+  /// Variance, over weight draws, of the logarithm of the average of x^2 over features and tokens
+  /// that a pass measures here, and of that of (dL/dx)^2; the relative variance where it is small.
   double spread = 0, grad_spread = 0;
   double cosine() const { return cross.value / second.value; }
   /// What a pass of this width shows: the mean over draws, and the typical draw.

@@ -245,7 +245,16 @@ class ForwardPass {
     calculus_.enter(layer.path);
     Residual plain;
     Signal<X> y = residual_forward(calculus_, plain, x, normed, counts(x));
-    y.x = sum(y.x, scaled(product(both, scale), N(2)));
+    const X shared = product(both, scale);
+    y.x = sum(y.x, scaled(shared, N(2)));
+    if constexpr (C::next_orders) {
+      // Of two normalised tokens at a cosine rho, x.z strays by (1 - rho^2)^2/n and the sum by (1 -
+      // rho)^2 of what independent ones would.
+      const double m = values_of(calculus_, x.x).second;
+      const double rho = m > 0 ? values_of(calculus_, shared).second / m : 0;
+      y.spread.one *= (1 - rho) * (1 - rho);
+      y.spread.all *= (1 - rho) * (1 - rho);
+    }
     keep(PlainTape{{site(layer.path, "dual", y), 0, x.tokens}});
     return y;
   }

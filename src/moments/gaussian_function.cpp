@@ -17,6 +17,12 @@ constexpr double panels_per_unit = 2.5;  ///< of ln(variance)
 /// What ten nodes leave of functions that are analytic in ln(variance), here within a radius of 1.
 constexpr double panel_error = 1e-10;
 
+/// Sixteen points within an angle of 0.45 leave (0.45/4)^16/16! of a sine or a cosine; rounding,
+/// with 1 - c^2, is what remains.
+constexpr double near_one = 0.9;
+constexpr int near_points = 16;
+constexpr double near_error = 1e-14;
+
 Estimate one_of(const Moments1D& line, Moment moment) {
   switch (moment) {
     case Moment::mean: return line.mean;
@@ -66,6 +72,7 @@ GaussianFunction::AtInput& GaussianFunction::at(double mean, double variance) {
 
 /// All five at once, as long as all exist.
 Estimate GaussianFunction::expectation(Moment moment, double mean, double variance) {
+  if (!find(mean, variance) && wanders(mean, variance)) return by_panel(moment, variance);
   AtInput& input = at(mean, variance);
   const auto known = input.single.find(moment);
   if (known != input.single.end()) return known->second;
@@ -91,25 +98,64 @@ const ClosedFormFunction* GaussianFunction::formula(Moment moment) {
   return place->second ? &*place->second : nullptr;
 }
 
+std::optional<Estimate> GaussianFunction::by_formula(Moment moment, double variance,
+                                                     double correlation) {
+  const ClosedFormFunction* form = formula(moment);
+  if (!form) return std::nullopt;
+  const auto exact = [&](double c) { return (*form)({0, variance, c}); };
+  if (correlation < near_one) return exact(correlation);
+  AtInput& input = at(0, variance);
+  NearOne& near = moment == Moment::cross ? input.near_cross : input.near_slope;
+  if (++near.asked < near_points) return exact(correlation);
+  if (near.values.empty()) {
+    near.angles = {0, std::acos(near_one), near_points};
+    for (const double angle : near.angles.at()) {
+      const auto value = exact(std::cos(angle));
+      if (!value) return std::nullopt;
+      near.values.push_back(value->value);
+    }
+  }
+  const double value =
+      near.angles(std::acos(correlation), [&](std::size_t k) { return near.values[k]; });
+  return Estimate{value, near_error * std::fabs(value), Method::closed_form};
+}
+
 const PairFunction& GaussianFunction::pair_at(AtInput& input, Moment moment) const {
   auto& pair = moment == Moment::cross ? input.cross : input.slope_cross;
   if (!pair) pair.emplace(activation_, moment, input.mean, input.variance);
   return *pair;
 }
 
-const GaussianFunction::Panel& GaussianFunction::panel(Moment moment, long index) {
+bool GaussianFunction::wanders(double mean, double variance) const {
+  return misses_ > before_panels && mean == 0 && variance > 0;
+}
+
+GaussianFunction::Panel& GaussianFunction::panel(Moment moment, double place) {
+  const auto index = static_cast<long>(std::floor(place * panels_per_unit));
   Panel& panel = panels_[{moment, index}];
-  if (!panel.functions.empty()) return panel;
-  const auto low = static_cast<double>(index);
-  panel.places = {low / panels_per_unit, (low + 1) / panels_per_unit, panel_nodes};
-  for (const double place : panel.places.at())
-    panel.functions.emplace_back(activation_, moment, 0.0, std::exp(place));
+  if (panel.places.at().empty()) {
+    const auto low = static_cast<double>(index);
+    panel.places = {low / panels_per_unit, (low + 1) / panels_per_unit, panel_nodes};
+  }
   return panel;
+}
+
+Estimate GaussianFunction::by_panel(Moment moment, double variance) {
+  const double place = std::log(variance);
+  Panel& in = panel(moment, place);
+  if (in.values.empty())
+    for (const double at : in.places.at())
+      in.values.push_back(quadrature(activation_, moment, {0, std::exp(at), {}}));
+  const double value = in.places(place, [&](std::size_t k) { return in.values[k].value; });
+  return {value, in.values.front().error + panel_error * std::fabs(value), Method::quadrature};
 }
 
 Estimate GaussianFunction::by_panel(Moment moment, double variance, double correlation) {
   const double place = std::log(variance);
-  const Panel& in = panel(moment, static_cast<long>(std::floor(place * panels_per_unit)));
+  Panel& in = panel(moment, place);
+  if (in.functions.empty())
+    for (const double at : in.places.at())
+      in.functions.emplace_back(activation_, moment, 0.0, std::exp(at));
   double largest = 0;
   const double value = in.places(place, [&](std::size_t k) {
     const double at = in.functions[k](correlation).value;
@@ -123,17 +169,22 @@ Estimate GaussianFunction::pair(Moment moment, double mean, double variance, dou
   AtInput* input = find(mean, variance);
   if (input && input->pair(moment)) return (*input->pair(moment))(correlation);
   if (mean == 0) {
-    if (const ClosedFormFunction* form = formula(moment))
-      if (const auto value = (*form)({0, variance, correlation})) return *value;
-    if (misses_ > before_panels && variance > 0) return by_panel(moment, variance, correlation);
+    if (const auto value = by_formula(moment, variance, correlation)) return *value;
+    if (wanders(mean, variance)) return by_panel(moment, variance, correlation);
   }
   return pair_at(input ? *input : at(mean, variance), moment)(correlation);
 }
 
 const WidthMoments& GaussianFunction::width(double mean, double variance) {
-  AtInput& input = at(mean, variance);
-  if (!input.width) input.width = width_moments(activation_, mean, variance);
-  return *input.width;
+  // To 1/512: they multiply terms of order 1/n.
+  constexpr double steps = 512;
+  const double rounded =
+      variance > 0 ? std::exp(std::round(std::log(variance) * steps) / steps) : variance;
+  for (const AtWidth& known : widths_)
+    if (known.mean == mean && known.variance == rounded) return known.moments;
+  if (widths_.size() == keep) widths_.pop_front();
+  return widths_.emplace_back(AtWidth{mean, rounded, width_moments(activation_, mean, rounded)})
+      .moments;
 }
 
 }  // namespace scalecalc::moments

@@ -27,12 +27,18 @@ class GaussianFunction {
   const WidthMoments& width(double mean, double variance);
 
  private:
+  /// A formula near c = 1, where it cancels and needs many digits, as a polynomial in acos(c).
+  struct NearOne {
+    int asked = 0;
+    ChebyshevPoints angles;
+    std::vector<double> values;
+  };
   struct AtInput {
     double mean = 0, variance = 0;
     std::optional<Moments1D> line;
     std::map<Moment, Estimate> single;
     std::optional<PairFunction> cross, slope_cross;
-    std::optional<WidthMoments> width;
+    NearOne near_cross, near_slope;
     const std::optional<PairFunction>& pair(Moment moment) const {
       return moment == Moment::cross ? cross : slope_cross;
     }
@@ -40,18 +46,29 @@ class GaussianFunction {
   /// Pair functions at points of ln(variance).
   struct Panel {
     ChebyshevPoints places;
-    std::vector<PairFunction> functions;
+    std::vector<PairFunction> functions;  ///< of a pair
+    std::vector<Estimate> values;         ///< of a moment of one
+  };
+
+  struct AtWidth {
+    double mean = 0, variance = 0;
+    WidthMoments moments;
   };
 
   AtInput* find(double mean, double variance);
   AtInput& at(double mean, double variance);
   const PairFunction& pair_at(AtInput& input, Moment moment) const;
   const ClosedFormFunction* formula(Moment moment);
+  std::optional<Estimate> by_formula(Moment moment, double variance, double correlation);
+  /// Wandering: the variance is new at every layer.
+  bool wanders(double mean, double variance) const;
+  Estimate by_panel(Moment moment, double variance);
   Estimate by_panel(Moment moment, double variance, double correlation);
-  const Panel& panel(Moment moment, long index);
+  Panel& panel(Moment moment, double place);
 
   Activation activation_;
   std::deque<AtInput> kept_;
+  std::deque<AtWidth> widths_;
   AtInput* last_ = nullptr;
   std::size_t misses_ = 0;
   std::map<Moment, std::optional<ClosedFormFunction>> formulas_;

@@ -66,10 +66,11 @@ double Numbers::log_sum(std::int64_t classes, double tau2) const {
   return scale * expected_log_sum(static_cast<double>(classes), std::min(tau2, condensed));
 }
 
-/// On a uniform grid of ln t; within 40 of the sizes that matter both terms are the same to 1e-17.
+/// On a uniform grid of ln t, from where both terms are 1 to 1e-13 to where both are 0; the steps
+/// of the inner average follow how sharp e^{-t e^s} is.
 double expected_log_sum(double classes, double tau2) {
-  constexpr double step = 0.2, z_step = 0.25, z_reach = 9;
-  const double tau = std::sqrt(tau2);
+  constexpr double step = 0.3, z_reach = 9;
+  const double tau = std::sqrt(tau2), z_step = 0.25 / std::max(1.0, tau / 2);
   std::vector<double> sizes, weights;
   double total = 0;
   for (double z = -z_reach; z <= z_reach; z += z_step) {
@@ -77,7 +78,8 @@ double expected_log_sum(double classes, double tau2) {
     weights.push_back(std::exp(-z * z / 2));
     total += weights.back();
   }
-  const double low = -40 - std::log(classes) - tau * z_reach, high = 5 + tau * z_reach;
+  const double low = -30 - std::log(classes) - std::min(tau * z_reach, tau2 / 2 + 3);
+  const double high = 5 + tau * z_reach;
   double sum = 0;
   for (double at = low; at < high; at += step) {
     const double t = std::exp(at);

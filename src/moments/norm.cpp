@@ -5,7 +5,8 @@ namespace scalecalc::moments {
 /// The covariance of two tokens' s2 from that of the average over all.
 Fluctuation fluctuation_of(const Spread& spread, double width, double share, bool layernorm,
                            const Counts& counts) {
-  Fluctuation orders{width, spread.one, spread.one, spread.one - spread.slack, share, layernorm};
+  Fluctuation orders{spread.one, spread.one, spread.one - spread.slack, share,
+                     layernorm ? spread.level / width : 0};
   const double samples = counts.tokens * counts.batch;
   if (samples > 1) orders.both = (samples * spread.all - spread.one) / (samples - 1);
   return orders;

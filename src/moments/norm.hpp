@@ -33,13 +33,13 @@ PerPosition centred(const PerPosition& x, double tokens, double batch);
 /// The corrections of order 1/d that come of a token's s2 straying. v: relative variance of a
 /// token's s2, `both` its covariance between two tokens, w: the share of s2 in s2 + eps. Notes 1.1
 /// split into what the projection takes and what E[1/s2] > 1/E[s2] gives back: v of g and (3v +
-/// both)/4 of k; a LayerNorm's own mean takes another v/2 from s2. Gaussian features have v = 2/d
+/// both)/4 of k; a LayerNorm's own mean takes another 1/d from s2. Gaussian features have v = 2/d
 /// and both = c^2 v.
 struct Fluctuation {
-  double d = 1, v = 0, both = 0, tie = 0, w = 1;
-  bool layernorm = false;
+  double v = 0, both = 0, tie = 0, w = 1;
+  double mean = 0;  ///< what a layernorm's own mean takes of s2
 
-  double given_back(double order) const { return 1 + w * order + (layernorm ? w * v / 2 : 0); }
+  double given_back(double order) const { return 1 + w * (order + mean); }
   double second() const { return given_back(v); }
   double cross() const { return given_back((3 * v + both) / 4); }
   /// Forward E[r/(s_t s_u)]: `tie` is the covariance of r and s2. Gaussian: 1 - (1 - c^2)/(2d).
@@ -78,7 +78,7 @@ struct NormOrders {
   }
 
  private:
-  Fluctuation of(double c) const { return {d, v, c * c * v, v, w, layernorm}; }
+  Fluctuation of(double c) const { return {v, c * c * v, v, w, layernorm ? v / 2 : 0}; }
 };
 
 template <class X>
@@ -141,15 +141,18 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;
-    out.spread = Spread{
-        rest * rest * in.spread.one,   rest * rest * in.spread.all,
-        rest * in.spread.shift,        rest * in.spread.pull,
-        rest * rest * in.spread.slack, apart_after_norm(in.spread, values_of(calculus, in.x))};
+    out.spread = Spread{rest * rest * in.spread.one,
+                        rest * rest * in.spread.all,
+                        rest * in.spread.shift,
+                        rest * in.spread.pull,
+                        rest * rest * in.spread.slack,
+                        centre ? 0 : in.spread.level,
+                        apart_after_norm(in.spread, values_of(calculus, in.x))};
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->cross += doubt->second;
       doubt->second *= rest;
     }
-    calculus.omit(0, 2 / (orders.d * orders.d));
+    calculus.omit(0, 2 / static_cast<double>(in.width * in.width));
   }
   return out;
 }
@@ -197,7 +200,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   const N correction = N(calculus.real(samples - 2)) / calculus.real(samples - 3);
   record.factors = each(out.x, [&](const N&) { return N(scale * correction); });
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
-  out.spread = {2 / static_cast<double>(in.width), 0, 0, 0, 0, in.spread.apart};
+  out.spread = {2 / static_cast<double>(in.width), 0, 0, 0, 0, 1, in.spread.apart};
   out.error.second = out.truncation.second = 0;
   calculus.assume("norm over samples", "features are Gaussian over the samples");
   if constexpr (C::next_orders) calculus.omit(1 / samples, 1 / samples);

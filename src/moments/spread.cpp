@@ -107,6 +107,7 @@ Spread through_sum(const Spread& spread, const Spread& branch, const Alike<doubl
     const double share = std::clamp(own / (apart + own), 0.0, 1.0);
     out.apart = spread.apart + share * share * std::max(0.0, branch.apart - spread.apart);
   }
+  out.level = p * spread.level + b * branch.level;
   out.shift = p * spread.shift + b * branch.shift;
   out.pull = coherent * spread.pull;
   return out;

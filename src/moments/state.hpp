@@ -227,6 +227,8 @@ struct Spread {
   double pull = 1;   ///< d ln E x^2 / d ln of that at the start of the branch
   /// `one` less the covariance of x_t.x_t and x_t.x_u, both relative; 0 where they stray as one.
   double slack = 0;
+  /// Of x^2, the share whose mean over features strays: none after a layernorm.
+  double level = 1;
   /// Variance of ln D, D = E x^2 - E x_t x_s averaged over a pass's tokens.
   double apart = 0;
 };

@@ -59,6 +59,18 @@ TEST_CASE(
   CHECK(along.aligned == near(0.5, 2e-3));
 }
 
+TEST_CASE("close to c = 1 a formula is interpolated after a few values") {
+  GaussianFunction relu("relu");
+  for (int k = 0; k < 200; ++k) {
+    const double c = 1 - 0.1 * std::pow(0.9, k);
+    const Estimate found = relu.pair(Moment::cross, 0, 2, c);
+    const Estimate slope = relu.pair(Moment::slope_cross, 0, 2, c);
+    CHECK(found.value == near(2 * relu_pair(c), 4e-14));
+    CHECK(slope.value == near(relu_slopes(c), 4e-14));
+  }
+  CHECK(relu.pair(Moment::cross, 0, 2, 1).value == near(1, 4e-14));
+}
+
 TEST_CASE("where the variance never repeats, pairs are interpolated") {
   GaussianFunction tanh("tanh");
   for (int k = 0; k < 200; ++k) {

@@ -57,6 +57,7 @@ TEST_CASE("what a norm took out of a gradient is not taken twice, nor what is al
   NormRecord<Pairs> record;
   auto in = signal(1, 0.5, 64);
   in.spread = {};
+  in.spread.level = 0;
   const auto y = norm_forward(numbers, norm(NormKind::layernorm), in, {8, 1}, record);
   CHECK(y.x.second == 1);
   Gradient<Pairs> g = random_gradient(2, 1);
