@@ -137,11 +137,13 @@ ModelSpec ModelArgument::spec(const std::string& command) const {
   return spec;
 }
 
-void solve_scales(ModelSpec& spec) {
+ScalingSolution solve_scales(ModelSpec& spec, const std::optional<Constraint>& constraint) {
   ScalingProblem problem;
   problem.layers = spec.layers;
   problem.optimizer = spec.optimizer;
   problem.placement = spec.placement;
+  if (spec.cross_attention) problem.sublayers = 3;
+  problem.constraint = constraint;
   if (spec.alpha) problem.constraint = Constraint{Constraint::Kind::alpha, *spec.alpha};
   if (spec.lambda) problem.constraint = Constraint{Constraint::Kind::lambda, *spec.lambda};
   const ScalingSolution solution = solve_scaling(problem);
@@ -152,6 +154,7 @@ void solve_scales(ModelSpec& spec) {
   }
   spec.alpha = solution.alpha.formula;
   spec.lambda = solution.lambda.formula;
+  return solution;
 }
 
 }  // namespace scalecalc::cli

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "scalecalc/network.hpp"
+#include "scalecalc/scaling.hpp"
 
 namespace CLI {
 class App;
@@ -40,6 +41,6 @@ struct ModelArgument {
 };
 
 /// alpha and lambda of a spec that leaves one open, for its optimizer and placement.
-void solve_scales(ModelSpec& spec);
+ScalingSolution solve_scales(ModelSpec& spec, const std::optional<Constraint>& constraint = {});
 
 }  // namespace scalecalc::cli

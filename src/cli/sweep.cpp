@@ -30,7 +30,7 @@ void SweepFlags::add_to(CLI::App* app) {
   const auto add = [app](const char* name, std::string& text, const char* type, const char* help) {
     app->add_option(name, text, help)->type_name(type);
   };
-  add("model", model, "MODEL", "a model file (TOML); options override what it says");
+  add("model", model, "MODEL", "a preset (scalecalc presets) or a model file; options override it");
   add("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
   add("--quantity", quantity, "Q", "what is measured (scalecalc list quantities)");
   add("--optimizer", optimizer, "F", "an optimizer (scalecalc list families)");
@@ -106,7 +106,7 @@ class Sweep {
   }
 
   ModelSpec read_model_file() const {
-    ModelSpec model = scalecalc::read_model(flags_.model);
+    ModelSpec model = find_model(flags_.model);
     flags_.block.apply_to(model);
     return model;
   }
@@ -121,7 +121,11 @@ class Sweep {
       throw Error(ErrorKind::usage, "--constraint and --alpha or --lambda both close the equation",
                   "--constraint " + flags_.constraint, "give one of them");
     }
-    if (!model.alpha || !model.lambda) solve_scales(model);
+    if (model.alpha && model.lambda) return;
+    std::optional<Constraint> constraint;
+    if (!flags_.constraint.empty()) constraint = Constraint::parse(flags_.constraint);
+    model.layers = options().layers.back();
+    answer_.constraint = solve_scales(model, constraint).constraint.to_string();
   }
 
   void set_scale(const char* option, const std::string& text, bool solve,
@@ -144,25 +148,6 @@ class Sweep {
                   fmt::format("got '{}'", symbolic::shortened(text)),
                   fmt::format("for example {} 1", option));
     }
-  }
-
-  void solve_scales(ModelSpec& model) {
-    ScalingProblem problem;
-    problem.layers = options().layers.back();
-    problem.optimizer = answer_.optimizer;
-    problem.placement = model.placement;
-    if (model.alpha) problem.constraint = Constraint{Constraint::Kind::alpha, *model.alpha};
-    if (model.lambda) problem.constraint = Constraint{Constraint::Kind::lambda, *model.lambda};
-    if (!flags_.constraint.empty()) problem.constraint = Constraint::parse(flags_.constraint);
-    const ScalingSolution solution = solve_scaling(problem);
-    if (!solution.closed_form) {
-      throw Error(ErrorKind::usage, "lambda has no formula in N here: " + solution.lambda_formula,
-                  "--optimizer " + answer_.optimizer + " --placement " + to_string(model.placement),
-                  "give --alpha and --lambda");
-    }
-    model.alpha = solution.alpha.formula;
-    model.lambda = solution.lambda.formula;
-    answer_.constraint = solution.constraint.to_string();
   }
 
   const SweepFlags& flags_;

@@ -79,5 +79,7 @@ scalecalc_cli_test("sweep of a model file" STDOUT "alpha, lambda +1, 1\n"
   ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml" --layers 2,4 --seeds 2)
 scalecalc_cli_test("options override the model file" STDOUT "alpha, lambda +2, 1\n"
   ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml" --layers 2,4 --seeds 2 --alpha 2)
+scalecalc_cli_test("sweep of a preset" ARGS sweep mlp-relu --layers 1,2 --seeds 1 --optimizer sgd
+  STDOUT "delta_loss by depth")
 scalecalc_cli_test("a constraint solves instead of the model file" STDOUT "symmetric"
   ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml" --layers 2,4 --seeds 2 --constraint symmetric)
