@@ -109,7 +109,9 @@ void register_propagate(CLI::App& app, Context& context) {
   CLI::App* command =
       add_command(app, context, "propagate", "moments of every site and parameter of a model",
                   [&context, flags] {
-                    context.emit(propagate_document(Propagation(*flags, context).run()));
+                    const report::Document document =
+                        propagate_document(Propagation(*flags, context).run(), context.format());
+                    context.emit(document);
                     return 0;
                   });
   flags->add_to(command);

@@ -22,51 +22,53 @@ Value known(const Figure& figure) {
   return figure.value;
 }
 
+template <std::size_t size>
+Value make_object(std::pair<const char*, Value> (&&members)[size]) {
+  Value::Object object;
+  object.reserve(size);
+  for (auto& [name, value] : members) object.emplace_back(name, std::move(value));
+  return object;
+}
+
 Value figures(const Site& site, double Figure::*part) {
-  Value values = Value::object();
-  const auto add = [&](const char* name, const Figure& figure) {
-    values[name] = figure.is_known() ? Value(figure.*part) : Value();
+  const auto of = [part](const Figure& figure) {
+    return figure.is_known() ? Value(figure.*part) : Value();
   };
-  add("mean", site.mean);
-  add("second", site.second);
-  add("cross", site.cross);
-  add("grad_second", site.grad_second);
-  add("grad_cross", site.grad_cross);
-  return values;
+  return make_object({{"mean", of(site.mean)},
+                      {"second", of(site.second)},
+                      {"cross", of(site.cross)},
+                      {"grad_second", of(site.grad_second)},
+                      {"grad_cross", of(site.grad_cross)}});
 }
 
 Value site_value(const Site& site) {
-  Value value = Value::object();
-  value["path"] = site.path;
-  value["kind"] = site.kind;
-  value["width"] = site.width;
-  value["tokens"] = site.tokens;
-  value["mean"] = known(site.mean);
-  value["second"] = known(site.second);
-  value["cross"] = known(site.cross);
-  value["cosine"] = site.cosine();
-  value["grad_second"] = known(site.grad_second);
-  value["grad_cross"] = known(site.grad_cross);
-  value["spread"] = site.spread;
-  value["grad_spread"] = site.grad_spread;
-  value["second_finite"] = site.second_finite;
-  value["second_typical"] = site.second_typical;
-  value["error"] = figures(site, &Figure::error);
-  value["truncation"] = figures(site, &Figure::truncation);
-  return value;
+  return make_object({{"path", site.path},
+                      {"kind", site.kind},
+                      {"width", site.width},
+                      {"tokens", site.tokens},
+                      {"mean", known(site.mean)},
+                      {"second", known(site.second)},
+                      {"cross", known(site.cross)},
+                      {"cosine", site.cosine()},
+                      {"grad_second", known(site.grad_second)},
+                      {"grad_cross", known(site.grad_cross)},
+                      {"spread", site.spread},
+                      {"grad_spread", site.grad_spread},
+                      {"second_finite", site.second_finite},
+                      {"second_typical", site.second_typical},
+                      {"error", figures(site, &Figure::error)},
+                      {"truncation", figures(site, &Figure::truncation)}});
 }
 
 Value parameter_value(const ParameterMoments& parameter) {
-  Value value = Value::object();
-  value["path"] = parameter.path;
-  value["rows"] = parameter.rows;
-  value["columns"] = parameter.columns;
-  value["second"] = known(parameter.second);
-  value["grad_second"] = known(parameter.grad_second);
-  value["grad_spread"] = parameter.grad_spread;
-  value["grad_error"] = parameter.grad_second.error;
-  value["grad_truncation"] = parameter.grad_second.truncation;
-  return value;
+  return make_object({{"path", parameter.path},
+                      {"rows", parameter.rows},
+                      {"columns", parameter.columns},
+                      {"second", known(parameter.second)},
+                      {"grad_second", known(parameter.grad_second)},
+                      {"grad_spread", parameter.grad_spread},
+                      {"grad_error", parameter.grad_second.error},
+                      {"grad_truncation", parameter.grad_second.truncation}});
 }
 
 template <class Place, class Row>
@@ -193,18 +195,23 @@ report::Facts facts_of(const PropagateAnswer& answer) {
   return facts;
 }
 
-void fill_trace(const PropagateAnswer& answer, report::Document& document) {
+void fill_results(const PropagateAnswer& answer, report::Document& document) {
   const Trace& trace = answer.trace;
-  Value sites = Value::array(), parameters = Value::array();
+  Value::Array sites, parameters;
+  sites.reserve(trace.sites.size());
+  parameters.reserve(trace.parameters.size());
   for (const Site& site : trace.sites) sites.push_back(site_value(site));
   for (const ParameterMoments& parameter : trace.parameters)
     parameters.push_back(parameter_value(parameter));
-  document.results["sites"] = sites;
-  document.results["parameters"] = parameters;
+  document.results["sites"] = std::move(sites);
+  document.results["parameters"] = std::move(parameters);
   document.results["loss"] = known(trace.loss);
   document.results["verdicts"] = verdicts_value(answer.verdicts);
   document.results["assumptions"] = assumptions_of(trace.assumptions);
-  document.rows = csv_rows(trace);
+}
+
+void fill_sections(const PropagateAnswer& answer, report::Document& document) {
+  const Trace& trace = answer.trace;
   document.sections = {{title_of(answer), facts_of(answer)}, {"Sites", sites_table(trace)}};
   const std::string words = between(trace);
   if (!words.empty()) document.sections.push_back({"", report::Paragraph{words}});
@@ -213,6 +220,17 @@ void fill_trace(const PropagateAnswer& answer, report::Document& document) {
     document.sections.push_back({"What depth does", verdicts_table(answer.verdicts)});
   if (!trace.assumptions.empty())
     document.sections.push_back({"Taken for granted", assumptions_table(trace.assumptions)});
+}
+
+/// A deep network has tens of thousands of records, so only what the format shows is made.
+void fill_trace(const PropagateAnswer& answer, report::Format format, report::Document& document) {
+  switch (format) {
+    case report::Format::json: fill_results(answer, document); break;
+    case report::Format::csv: document.rows = csv_rows(answer.trace); break;
+    case report::Format::table:
+    case report::Format::markdown:
+    case report::Format::latex: fill_sections(answer, document); break;
+  }
 }
 
 Value symbolic_value(const SymbolicSite& site) {
@@ -288,7 +306,7 @@ void fill_symbolic(const PropagateAnswer& answer, report::Document& document) {
 
 }  // namespace
 
-report::Document propagate_document(const PropagateAnswer& answer) {
+report::Document propagate_document(const PropagateAnswer& answer, report::Format format) {
   report::Document document;
   document.command = "propagate";
   add_model(answer.model, answer.spec, document.inputs);
@@ -296,7 +314,7 @@ report::Document propagate_document(const PropagateAnswer& answer) {
   document.inputs["seed"] = static_cast<std::int64_t>(answer.seed);
   if (answer.seeds > 0) document.inputs["seeds"] = answer.seeds;
   if (answer.samples > 0) document.inputs["samples"] = answer.samples;
-  answer.symbolic ? fill_symbolic(answer, document) : fill_trace(answer, document);
+  answer.symbolic ? fill_symbolic(answer, document) : fill_trace(answer, format, document);
   return document;
 }
 

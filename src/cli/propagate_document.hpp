@@ -23,7 +23,8 @@ struct PropagateAnswer {
   std::int64_t samples = 0;  ///< of Monte Carlo
 };
 
-report::Document propagate_document(const PropagateAnswer& answer);
+/// Of a trace only what that format shows: JSON its results, CSV its rows, the others sections.
+report::Document propagate_document(const PropagateAnswer& answer, report::Format format);
 
 /// What the spec says, for the `inputs` of a result and in one line for a person.
 void add_model(const std::string& model, const ModelSpec& spec, report::Value& inputs);

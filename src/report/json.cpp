@@ -1,39 +1,94 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "report/printer.hpp"
-#include "report/text.hpp"
 
 namespace scalecalc::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const Value& value) {
-  const auto array = [](const Value::Array& elements) {
-    Json json = Json::array();
-    for (const Value& element : elements) json.push_back(to_json(element));
-    return json;
-  };
-  const auto object = [](const Value::Object& members) {
-    Json json = Json::object();
-    for (const auto& [name, member] : members) json[name] = to_json(member);
-    return json;
-  };
-  return std::visit(
-      Overloaded{[](std::monostate) { return Json(nullptr); },
-                 [](bool truth) { return Json(truth); },
-                 [](std::int64_t number) { return Json(number); },
-                 [](double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); },
-                 [](const std::string& text) { return Json(text); },
-                 [](const Value::Digits& number) { return Json(number.text); },
-                 [](const Value::Formula& formula) { return Json(formula.text); }, array, object},
-      value.data());
+std::string dump(const Json& json, int indent = 2) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+bool is_plain(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
 }
+
+/// Writes a value as nlohmann's dump would, without the tree of a second copy: results of deep
+/// networks run to tens of megabytes.
+class Writer {
+ public:
+  void write(const Value& value) {
+    std::visit([this](const auto& data) { add(data); }, value.data());
+  }
+  void member(const std::string& name, const Value& value) {
+    add(name);
+    out_ += ": ";
+    write(value);
+  }
+  /// `each` calls write or member for one element.
+  template <class Elements, class Each>
+  void list(char open, char close, const Elements& elements, const Each& each) {
+    out_ += open;
+    indent_ += 2;
+    const char* before = "";
+    for (const auto& element : elements) {
+      out_ += std::exchange(before, ",");
+      new_line();
+      each(element);
+    }
+    indent_ -= 2;
+    if (!elements.empty()) new_line();
+    out_ += close;
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void new_line() {
+    out_ += '\n';
+    out_.append(indent_, ' ');
+  }
+
+  void add(std::monostate) { out_ += "null"; }
+  void add(bool truth) { out_ += truth ? "true" : "false"; }
+  void add(std::int64_t number) { out_ += std::to_string(number); }
+  void add(double number) {
+    if (!std::isfinite(number)) {
+      out_ += "null";
+      return;
+    }
+    std::array<char, 64> text;
+    out_.append(text.data(),
+                nlohmann::detail::to_chars(text.data(), text.data() + text.size(), number));
+  }
+  void add(const std::string& text) {
+    if (!is_plain(text)) {
+      out_ += dump(Json(text), -1);
+      return;
+    }
+    out_ += '"';
+    out_ += text;
+    out_ += '"';
+  }
+  void add(const Value::Digits& number) { add(number.text); }
+  void add(const Value::Formula& formula) { add(formula.text); }
+  void add(const Value::Array& elements) {
+    list('[', ']', elements, [this](const Value& element) { write(element); });
+  }
+  void add(const Value::Object& members) {
+    list('{', '}', members, [this](const auto& entry) { member(entry.first, entry.second); });
+  }
+
+  std::string out_;
+  std::size_t indent_ = 0;
+};
 
 const char* kind_name(ErrorKind kind) {
   switch (kind) {
@@ -48,12 +103,16 @@ const char* kind_name(ErrorKind kind) {
 class JsonPrinter : public Printer {
  public:
   std::string print(const Document& document) const override {
-    Json json;
-    json["scalecalc"] = version();
-    json["command"] = document.command;
-    json["inputs"] = to_json(document.inputs);
-    json["results"] = to_json(document.results);
-    return dump(json);
+    const Value scalecalc = version(), command = document.command;
+    const std::vector<std::pair<std::string, const Value*>> members = {
+        {"scalecalc", &scalecalc},
+        {"command", &command},
+        {"inputs", &document.inputs},
+        {"results", &document.results}};
+    Writer writer;
+    writer.list('{', '}', members,
+                [&](const auto& entry) { writer.member(entry.first, *entry.second); });
+    return writer.take() + "\n";
   }
 };
 
@@ -72,7 +131,7 @@ std::string print_error(Format format, const Error& error) {
                    {"where", error.where()},
                    {"hint", error.hint()},
                    {"exit_code", error.exit_code()}};
-  return dump(json);
+  return dump(json) + "\n";
 }
 
 }  // namespace scalecalc::report
