@@ -1,0 +1,158 @@
+/// Transformers and deep mlps: every site's second and cross and every weight's gradient, predicted
+/// beside the means of real passes.
+#include <cmath>
+#include <cstdio>
+
+#include "accuracy.hpp"
+#include "scalecalc/verify.hpp"
+#include "timing.hpp"
+
+namespace scalecalc::bench {
+namespace {
+
+struct Named {
+  std::string name;
+  ModelSpec spec;
+};
+
+ModelSpec transformer(Placement placement, NormKind norm, const std::string& activation) {
+  ModelSpec spec;
+  spec.placement = placement;
+  spec.norm = norm;
+  spec.layers = 12;
+  spec.width = 128;
+  spec.ffn = 256;
+  spec.heads = 4;
+  spec.sequence = 24;
+  spec.gated = activation == "silu";
+  spec.activation = activation;
+  return spec;
+}
+
+Named of_scheme(const std::string& scheme, NormKind norm, const std::string& activation) {
+  const Placement placement = scheme == "deepnorm" ? Placement::post : placement_from(scheme);
+  ModelSpec spec = transformer(placement, norm, activation);
+  if (scheme == "deepnorm") {
+    spec.alpha = parse("(2*N)^(1/4)");
+    spec.lambda = parse("(8*N)^(-1/4)");
+  }
+  return {scheme + ", " + to_string(norm) + ", " + (spec.gated ? "swiglu" : activation), spec};
+}
+
+/// One factor at a time around gelu with layernorm, where all together would take hours.
+std::vector<Named> transformers(const std::string& scheme) {
+  std::vector<Named> all;
+  for (const NormKind norm : {NormKind::layernorm, NormKind::rmsnorm})
+    for (const char* activation : {"relu", "gelu", "silu"})
+      all.push_back(of_scheme(scheme, norm, activation));
+  const Named base = of_scheme(scheme, NormKind::layernorm, "gelu");
+  const auto vary = [&](const char* how, auto change) {
+    Named varied{base.name + ", " + how, base.spec};
+    change(varied.spec);
+    all.push_back(varied);
+  };
+  vary("causal", [](ModelSpec& spec) { spec.causal = true; });
+  vary("T = 64", [](ModelSpec& spec) { spec.sequence = 64; });
+  vary("d = 256", [](ModelSpec& spec) { spec.width = 256; });
+  vary("32 layers", [](ModelSpec& spec) { spec.layers = 32; });
+  vary("2 kv heads", [](ModelSpec& spec) { spec.kv_heads = 2; });
+  vary("d = 512, T = 128, causal", [](ModelSpec& spec) {
+    spec.layers = 6;
+    spec.width = 512;
+    spec.sequence = 128;
+    spec.causal = true;
+  });
+  return all;
+}
+
+std::vector<Named> mlps() {
+  std::vector<Named> all;
+  for (const char* activation : {"relu", "gelu", "silu", "tanh", "selu", "elu", "mish"}) {
+    ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
+    spec.layers = 50;
+    spec.width = spec.features = 256;
+    spec.sequence = 8;
+    spec.activation = activation;
+    spec.init.scheme = std::string(activation) == "relu" ? "he" : "lecun";
+    all.push_back({activation, spec});
+  }
+  return all;
+}
+
+/// Beyond 3 standard errors (that of the prediction's own spread included) and a share of `size`.
+bool is_outside(const Comparison& c, double share, double size) {
+  return std::abs(c.z) > 3 && std::abs(c.measured - c.predicted) > share * size;
+}
+
+struct Tally {
+  std::vector<double> second, cross, weights, noise;  ///< percent; cross is relative to second
+  int compared = 0, outside = 0, weights_outside = 0;
+  double size = 0;  ///< the second moment of the site at hand, which precedes its cross
+
+  void site(const Comparison& c) {
+    if (c.quantity == "second") size = c.predicted;
+    if (c.quantity != "second" && c.quantity != "cross") return;
+    ++compared;
+    outside += is_outside(c, 0.02, size) ? 1 : 0;
+    if (size > 0)
+      (c.quantity == "second" ? second : cross)
+          .push_back(100 * std::abs(c.measured - c.predicted) / size);
+  }
+  void parameter(const Comparison& c) {
+    if (c.quantity != "grad_second" || c.predicted == 0) return;
+    weights.push_back(100 * std::abs(c.measured / c.predicted - 1));
+    noise.push_back(100 * c.standard_error / c.predicted);
+    weights_outside += is_outside(c, 0.1, c.predicted) ? 1 : 0;
+  }
+};
+
+void report(const std::string& work, const Tally& tally) {
+  const auto line = [&](const char* what, const std::vector<double>& errors, const char* median,
+                        const char* largest) {
+    if (errors.empty()) return;
+    print(work + what + ", median", quantile(errors, 0.5), "%", median);
+    print(work + what + ", 90th percentile", quantile(errors, 0.9), "%", "");
+    print(work + what + ", largest", quantile(errors, 1), "%", largest);
+  };
+  line(": second", tally.second, "", "");
+  line(": cross, of second", tally.cross, "", "");
+  line(": gradient of a weight", tally.weights, "4", "10");
+  print(work + ": gradient of a weight, standard error of the passes, median",
+        quantile(tally.noise, 0.5), "%", "");
+  print(work + ": gradients of " + std::to_string(tally.weights.size()) +
+            " weights beyond 3 standard errors and 10%",
+        tally.weights_outside, "", "0");
+  print(work + ": of " + std::to_string(tally.compared) +
+            " second and cross beyond 3 standard errors and 2%",
+        tally.outside, "", "0");
+}
+
+void run(const std::string& work, const std::vector<Named>& models, int seeds, int threads) {
+  Tally tally;
+  for (const Named& model : models) {
+    VerifyOptions options;
+    options.seeds = seeds;
+    options.threads = threads;
+    options.single_precision = true;
+    const Verification found = verify_network(build_network(model.spec), options);
+    Tally one;
+    for (Tally* each : {&tally, &one}) {
+      for (const Comparison& c : found.sites) each->site(c);
+      for (const Comparison& c : found.parameters) each->parameter(c);
+    }
+    std::fprintf(stderr, "%s: %d of %d outside; weights %.2f median, %.2f largest; verify %zu\n",
+                 model.name.c_str(), one.outside, one.compared, quantile(one.weights, 0.5),
+                 quantile(one.weights, 1), found.failures());
+  }
+  report(work, tally);
+}
+
+}  // namespace
+
+void grid(int seeds, int threads) {
+  for (const char* scheme : {"deepnorm", "pre", "post"})
+    run(std::string("transformers, ") + scheme, transformers(scheme), seeds, threads);
+  run("mlps of 50 layers", mlps(), seeds, threads);
+}
+
+}  // namespace scalecalc::bench
