@@ -91,8 +91,10 @@ class ActivationRun {
     try {
       evaluate_both(moment, result);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::input) throw;
-      result.unavailable = error.what();
+      const bool is_answer =
+          error.kind() == ErrorKind::input || error.kind() == ErrorKind::unsolvable;
+      if (!is_answer) throw;
+      if (!result.best) result.unavailable = error.what();
     }
     return result;
   }
@@ -103,18 +105,20 @@ class ActivationRun {
       if (value) result.methods[Method::closed_form] = *value;
       result.best = value;
     }
+    std::optional<Expr> correlation;
+    if (answer_.input.correlation) correlation = Expr(*answer_.input.correlation);
+    const ExactInput& exact = answer_.input;
+    const bool wants_digits = answer_.digits > 17;
+    if (wants_digits) {
+      result.digits = closed_form_digits(answer_.activation, moment, exact.mean, exact.variance,
+                                         correlation, answer_.digits);
+    }
     if (wants("quadrature") || !result.best) {
       const Estimate value = quadrature(answer_.activation, moment, input());
       result.methods[Method::quadrature] = value;
       if (!result.best) result.best = value;
     }
-    if (answer_.digits <= 17) return;
-    std::optional<Expr> correlation;
-    if (answer_.input.correlation) correlation = Expr(*answer_.input.correlation);
-    const ExactInput& exact = answer_.input;
-    result.digits = closed_form_digits(answer_.activation, moment, exact.mean, exact.variance,
-                                       correlation, answer_.digits);
-    if (!result.digits) {
+    if (wants_digits && !result.digits) {
       result.digits = quadrature_digits(answer_.activation, moment, exact.mean, exact.variance,
                                         correlation, answer_.digits);
     }

@@ -64,9 +64,9 @@ TEST_CASE("Stein: E z phi(z sqrt(q)) by the derivative in the mean is E phi'") {
     const Activation phi = Activation::named(name);
     const double step = 1e-4;
     const auto mean = [&](double mu) { return quadrature(phi, Moment::mean, {mu, 2.0, {}}).value; };
-    const double difference =
-        (8 * (mean(0.3 + step) - mean(0.3 - step)) - (mean(0.3 + 2 * step) - mean(0.3 - 2 * step))) /
-        (12 * step);
+    const double difference = (8 * (mean(0.3 + step) - mean(0.3 - step)) -
+                               (mean(0.3 + 2 * step) - mean(0.3 - 2 * step))) /
+                              (12 * step);
     // Rounding over the step, and h^4/30 times a fifth derivative of order 1.
     CHECK(std::fabs(difference - quadrature(phi, Moment::slope_mean, {0.3, 2.0, {}}).value) <
           1e-14 / step + step * step * step * step);
@@ -95,10 +95,12 @@ TEST_CASE("extreme inputs give numbers or reasons") {
   CHECK(quadrature(gelu, Moment::second, {0, 1e150, {}}).value ==
         doctest::Approx(5e149).epsilon(1e-13));
   check_near(quadrature(Activation::named("tanh"), Moment::mean, {1e300, 1, {}}), 1);
-  CHECK(message_of([&] { quadrature(relu, Moment::fourth, {0, 1e300, {}}); }).find("too large") !=
-        std::string::npos);
-  CHECK(message_of([&] { quadrature(Activation::named("exp"), Moment::mean, {0, 1e8, {}}); })
-            .find("too large for a double") != std::string::npos);
+  CHECK(message_of([&] {
+          quadrature(relu, Moment::fourth, {0, 1e300, {}});
+        }).find("too large") != std::string::npos);
+  CHECK(message_of([&] {
+          quadrature(Activation::named("exp"), Moment::mean, {0, 1e8, {}});
+        }).find("too large for a double") != std::string::npos);
 }
 
 TEST_CASE("growth far beyond the mean is followed to its centre") {
@@ -173,6 +175,13 @@ TEST_CASE("what exists just below the limit has its value") {
   // Doubles cannot hold the integrand, and digits take over.
   const Estimate close = quadrature(grows, Moment::mean, {0, 0.4999, {}});
   CHECK(close.value == doctest::Approx(1 / std::sqrt(1 - 2 * 0.4999)).epsilon(1e-11));
+}
+
+TEST_CASE("what would take for ever in digits is refused") {
+  const std::string message = message_of([] {
+    quadrature(Activation::named("exp"), Moment::cross, {0, 300, 0.5});
+  });
+  CHECK(message.find("too many evaluations") != std::string::npos);
 }
 
 TEST_CASE("bad input is named") {

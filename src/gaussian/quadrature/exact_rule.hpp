@@ -84,14 +84,23 @@ class ExactPhi {
       breaks_.push_back(to_big<Number<P>>(at));
     }
   }
+  /// Throws Error(unsolvable) past a bound that takes some ten seconds.
   Number<P> operator()(const Number<P>& x) const {
+    if (++evaluations_ > most_evaluations) {
+      throw Error(ErrorKind::unsolvable,
+                  "this expectation takes too many evaluations in many digits", {},
+                  "take a smaller variance, or fewer digits");
+    }
     return to_big<Number<P>>(function_(to_real(x, P::bits)));
   }
   const std::vector<Number<P>>& breaks() const { return breaks_; }
 
  private:
+  static constexpr long most_evaluations = 400000;
+
   ExactFunction function_;
   std::vector<Number<P>> breaks_;
+  mutable long evaluations_ = 0;
 };
 
 /// Ends of panels; those next to an exact place are that place.
