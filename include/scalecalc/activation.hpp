@@ -36,9 +36,9 @@ const ActivationInfo& activation(std::string_view name, const std::string& where
 
 /// A point where the expression is not smooth.
 struct Break {
-  Expr where;           ///< exact when it can be had, else a decimal of 60 digits
+  Expr where;  ///< exact when it can be had, else a decimal of 60 digits
   double at = 0;
-  bool jump = false;    ///< the value jumps; else it is a kink of some order
+  bool jump = false;  ///< the value jumps; else it is a kink of some order
   double jump_size = 0;
 };
 
@@ -47,16 +47,18 @@ class Activation {
  public:
   /// By name or alias: "leaky_relu", parameters {a: 1/5}; others keep their defaults. Throws
   /// Error(input).
-  static Activation named(std::string_view name, const std::map<std::string, Rational>& parameters = {});
+  static Activation named(std::string_view name,
+                          const std::map<std::string, Rational>& parameters = {});
   /// The user's expression in x, in the functions of the formula language and the registered
-  /// activations (x + mish(x), with default parameters). Throws Error(input) with the column of a mistake, for other
-  /// symbols than x, for expressions that have no real value on part of the line (log(x)) or a pole
-  /// (1/x), and for more than 64 kinks. A place with limits alone (sin(x)/x at 0) is filled.
+  /// activations (x + mish(x), with default parameters). Throws Error(input) with the column of a
+  /// mistake, for other symbols than x, for expressions that have no real value on part of the line
+  /// (log(x)) or a pole (1/x), and for more than 64 kinks. A place with limits alone (sin(x)/x at
+  /// 0) is filled.
   static Activation from_expression(std::string_view text);
 
-  const std::string& name() const;  ///< the registry's, or the expression
-  const Expr& expression() const;   ///< in x alone
-  const Expr& derivative() const;   ///< almost everywhere
+  const std::string& name() const;           ///< the registry's, or the expression
+  const Expr& expression() const;            ///< in x alone
+  const Expr& derivative() const;            ///< almost everywhere
   const std::vector<Break>& breaks() const;  ///< rising
   bool has_jump() const;
   /// Smooth expressions between the breaks, breaks().size() + 1 of them: max, min, abs, sign, step

@@ -96,15 +96,23 @@ std::string ModelOptions::given() const {
   return words;
 }
 
+void add_scale_options(CLI::App* app, std::string& placement, std::string& alpha,
+                       std::string& lambda) {
+  const auto add = [app](const char* name, std::string& text, const char* type, const char* help) {
+    app->add_option(name, text, help)->type_name(type);
+  };
+  add("--placement", placement, "P", "where the norms stand (scalecalc list placements)");
+  add("--alpha", alpha, "X", "skip multiplier: a number, a formula in N, or auto");
+  add("--lambda", lambda, "X", "gain of v, o, ffn_in, ffn_out: likewise");
+}
+
 void ModelArgument::add_to(CLI::App* app) {
   const auto add = [app](const char* name, std::string& text, const char* type, const char* help) {
     app->add_option(name, text, help)->type_name(type);
   };
   add("model", model, "MODEL", "a preset (scalecalc presets) or a model file (TOML)");
   add("--layers", layers, "N", "blocks, instead of the model's");
-  add("--placement", placement, "P", "where the norms stand (scalecalc list placements)");
-  add("--alpha", alpha, "X", "skip multiplier: a number, a formula in N, or auto");
-  add("--lambda", lambda, "X", "gain of v, o, ffn_in, ffn_out: likewise");
+  add_scale_options(app, placement, alpha, lambda);
   add("--optimizer", optimizer, "F", "what auto is solved for (scalecalc list families)");
   block.add_to(app);
 }

@@ -25,6 +25,10 @@ struct ModelOptions {
   std::string given() const;
 };
 
+/// --placement, --alpha and --lambda.
+void add_scale_options(CLI::App* app, std::string& placement, std::string& alpha,
+                       std::string& lambda);
+
 /// MODEL with the options that override it.
 struct ModelArgument {
   std::string model, layers, placement, alpha, lambda, optimizer;

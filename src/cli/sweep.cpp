@@ -34,9 +34,7 @@ void SweepFlags::add_to(CLI::App* app) {
   add("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
   add("--quantity", quantity, "Q", "what is measured (scalecalc list quantities)");
   add("--optimizer", optimizer, "F", "an optimizer (scalecalc list families)");
-  add("--placement", placement, "P", "where the norms stand (scalecalc list placements)");
-  add("--alpha", alpha, "X", "skip multiplier: a number, a formula in N, or auto");
-  add("--lambda", lambda, "X", "gain of v, o, ffn_in, ffn_out: likewise");
+  add_scale_options(app, placement, alpha, lambda);
   add("--constraint", constraint, "C", "symmetric, alpha=X or lambda=X, for auto");
   add("--parameters", parameters, "SET", "branch (inside the residual branches) or all");
   add("--seeds", seeds, "S", "independent draws at each depth (default 8)");

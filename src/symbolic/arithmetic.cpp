@@ -94,8 +94,8 @@ Interval root(const Interval& x, unsigned long degree) {
   return result;
 }
 
-/// MPFR 4.2 aborts in erf where more than 1000 bits of the first two terms of its series, x - x^3/3,
-/// cancel.
+/// MPFR 4.2 aborts in erf where more than 1000 bits of the first two terms of its series, x -
+/// x^3/3, cancel.
 bool is_beside_root_3(mpfr_srcptr x) {
   if (mpfr_number_p(x) == 0) return false;
   Real distance(2 * mpfr_get_prec(x));

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "moment_names.hpp"
 #include "scalecalc/gaussian.hpp"
 
 // tables/reference/closed_form.csv: moments by direct quadrature in mpmath, 30 digits in one
@@ -24,21 +25,12 @@ std::vector<Row> rows() {
   while (std::getline(file, line)) {
     std::stringstream cells(line);
     Row row;
-    for (std::string* cell :
-         {&row.activation, &row.moment, &row.q, &row.mu, &row.c, &row.value}) {
+    for (std::string* cell : {&row.activation, &row.moment, &row.q, &row.mu, &row.c, &row.value}) {
       std::getline(cells, *cell, ',');
     }
     all.push_back(row);
   }
   return all;
-}
-
-Moment moment_of(const std::string& name) {
-  for (Moment moment : all_moments()) {
-    if (to_string(moment) == name) return moment;
-  }
-  FAIL("no moment is called " << name);
-  return Moment::mean;
 }
 
 TEST_CASE("closed forms have the digits of the reference") {

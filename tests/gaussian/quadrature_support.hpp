@@ -25,10 +25,10 @@ inline double exact_moment(const scalecalc::Activation& phi, scalecalc::Moment m
                            int digits = 22) {
   std::optional<scalecalc::Expr> correlation;
   if (c) correlation = c->expr();
-  return std::strtod(scalecalc::quadrature_digits(phi, moment, mean.expr(), variance.expr(),
-                                                  correlation, digits)
-                         .c_str(),
-                     nullptr);
+  return std::strtod(
+      scalecalc::quadrature_digits(phi, moment, mean.expr(), variance.expr(), correlation, digits)
+          .c_str(),
+      nullptr);
 }
 
 /// The message of the Error that f throws; empty when it does not.

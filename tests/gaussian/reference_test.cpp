@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "moment_names.hpp"
 #include "scalecalc/gaussian.hpp"
 
 using namespace scalecalc;
@@ -26,14 +27,6 @@ struct Row {
     return input;
   }
 };
-
-Moment moment_of(const std::string& name) {
-  for (Moment moment : all_moments()) {
-    if (to_string(moment) == name) return moment;
-  }
-  FAIL("no such moment: " << name);
-  return Moment::mean;
-}
 
 std::vector<Row> read_rows() {
   std::ifstream file(SCALECALC_TABLES_DIR "/reference/gaussian.csv");

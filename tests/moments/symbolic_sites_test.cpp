@@ -124,7 +124,8 @@ const FormulaSite& site(const FormulaSites& found, const std::string& path) {
 }  // namespace
 
 // What the formulas leave out is of order 1/d and T/d (theory notes, 3): the largest, (1 - P2)^2
-// V/(A D^2) of the gradient in q, is about 50/d here, a hundred at most, and all of it falls as 1/d.
+// V/(A D^2) of the gradient in q, is about 50/d here, a hundred at most, and all of it falls as
+// 1/d.
 TEST_CASE("formulas at the numbers give propagate's values") {
   for (const Placement placement :
        {Placement::post, Placement::pre, Placement::res_post, Placement::sub_ln})

@@ -4,7 +4,9 @@
 #include <numbers>
 
 #include "activation/vector_math.hpp"
+#include "gaussian/lane_sum.hpp"
 #include "gaussian/quadrature/adaptive.hpp"
+#include "gaussian/quadrature/panel_sums.hpp"
 #include "gaussian/quadrature/rule.hpp"
 #include "gaussian/quadrature/window.hpp"
 
@@ -70,7 +72,7 @@ Nodes nodes_of(const Profile& profile, const Line& line, const std::vector<Panel
   for (std::size_t k = 0, at = 0; k < panels.size(); ++k) {
     for (std::size_t j = 0; j < Rule::padded; ++j, ++at) {
       const double z = nodes.z[at], f = slope ? dy[at] : y[at];
-      const double density = panels[k].half * 0.3989422804014327 * std::exp(-0.5 * z * z);
+      const double density = panels[k].half * density_factor * std::exp(-0.5 * z * z);
       nodes.kronrod[at] = r.kronrod[j] * density * f;
       nodes.gauss[at] = r.gauss[j] * density * f;
       nodes.second += nodes.kronrod[at] * f;
@@ -100,12 +102,7 @@ class Projection {
       lanes::store((z * h - root * lanes::load(&before_[k])) * scale, &before_[k]);
     }
     now_.swap(before_);
-    double sums[2] = {0, 0};
-    for (std::size_t k = 0; k < lanes::lanes; ++k) {
-      sums[0] += fine[k];
-      sums[1] += coarse[k];
-    }
-    return {sums[0], sums[1]};
+    return {lane_sum(fine), lane_sum(coarse)};
   }
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "activation/vector_math.hpp"
+#include "gaussian/lane_sum.hpp"
 #include "gaussian/quadrature/adaptive.hpp"
 #include "gaussian/quadrature/rule.hpp"
 
@@ -25,16 +26,10 @@ struct PanelSums {
   /// `slope` is dx/dz.
   Integral integral(const Panel& panel, double slope) const {
     const double factor = density_factor * panel.half;
-    const double value = total(kronrod), size = factor * total(absolute);
-    return {factor * value, kronrod_error(factor * (value - total(gauss)), size), size,
-            size * panel.centre * panel.centre + density_factor * total(turned) / std::fabs(slope)};
-  }
-
- private:
-  static double total(const vector_math::Real& v) {
-    double sum = 0;
-    for (std::size_t k = 0; k < vector_math::lanes; ++k) sum += v[k];
-    return sum;
+    const double value = lane_sum(kronrod), size = factor * lane_sum(absolute);
+    return {
+        factor * value, kronrod_error(factor * (value - lane_sum(gauss)), size), size,
+        size * panel.centre * panel.centre + density_factor * lane_sum(turned) / std::fabs(slope)};
   }
 };
 
