@@ -55,10 +55,11 @@ struct SelfNormalizing {
 /// Error(unsolvable) when there is none, Error(input) for a family without exactly one parameter.
 std::vector<SelfNormalizing> solve_self_normalizing(const std::string& family, double alpha_min,
                                                     double alpha_max);
-/// A pair of the same to any number of digits (1..100), from its double: {lambda, alpha}.
-std::pair<std::string, std::string> self_normalizing_digits(const std::string& family,
-                                                            const SelfNormalizing& solution,
-                                                            int digits);
+/// One of them to any number of digits (1..100), from its double, under its names; what is infinite
+/// is left out.
+std::map<std::string, std::string> self_normalizing_digits(const std::string& family,
+                                                           const SelfNormalizing& solution,
+                                                           int digits);
 /// selu's constants to any number of digits (1..100): {lambda, alpha}.
 std::pair<std::string, std::string> selu_constants(int digits);
 
@@ -70,6 +71,9 @@ struct Tuned {
 };
 /// Throws Error(unsolvable) for a constant, which no scale makes a signal.
 Tuned tuned(const Activation& activation, double variance = 1.0);
+/// What tuned finds, to `digits` digits (1..100) from an exact variance, under its names.
+std::map<std::string, std::string> tuned_digits(const Activation& activation,
+                                                const Rational& variance, int digits);
 
 /// Critical initialisation: chi = sw2 E phi'^2 = 1 at q* = sw2 E phi^2 + sb2.
 struct Critical {
@@ -83,6 +87,13 @@ Critical solve_critical(const Activation& activation, double bias_variance);
 /// The pair (sw2, sb2) at which both chi and the slope of the q-map are 1. Throws
 /// Error(unsolvable) when there is none.
 Critical solve_critical_pair(const Activation& activation);
+/// A solution to `digits` digits (1..100), from its double, under its names: at the exact bias
+/// variance, or, without one, as the pair. Throws Error(unsolvable) where so many digits cannot be
+/// told apart (a root that the map touches).
+std::map<std::string, std::string> critical_digits(const Activation& activation,
+                                                   const Critical& solution,
+                                                   const std::optional<Rational>& bias_variance,
+                                                   int digits);
 
 struct FixedPoint {
   Root q_star;                 ///< second moment of the pre-activation, far down
@@ -100,6 +111,12 @@ struct FixedPoint {
 /// Error(unsolvable) when there is none (the signal explodes).
 std::vector<FixedPoint> solve_fixed_points(const Activation& activation, double weight_variance,
                                            double bias_variance);
+/// A point to `digits` digits (1..100), from its double and exact variances, under its names; what
+/// is infinite is left out. Throws as critical_digits does.
+std::map<std::string, std::string> fixed_point_digits(const Activation& activation,
+                                                      const FixedPoint& point,
+                                                      const Rational& weight_variance,
+                                                      const Rational& bias_variance, int digits);
 
 /// Standard normal truncated to [low, high]: its moments, the ratio of its variance to 1, and the
 /// factor 1/std that corrects it.

@@ -29,8 +29,9 @@ std::pair<std::string, std::string> read_pair(const char* option, const std::str
               std::string("for example ") + option + " " + example);
 }
 
-double read_variance(const char* option, const std::string& text, const char* example) {
-  return parse_number(option, text, 0, 1e300, example);
+Rational read_variance(const char* option, const std::string& text, const char* example) {
+  parse_number(option, text, 0, 1e300, example);
+  return parse_exact(option, text, example);
 }
 
 class Solve {
@@ -90,17 +91,18 @@ class Solve {
                   "got '" + symbolic::shortened(flags_.variance) + "'", "for example --variance 1");
     }
     TunedAnswer answer{phi.name(), rounded, tuned(phi, rounded), {}};
-    if (digits_ > 17) answer.digits = gain_digits(phi, 0, variance, digits_);
+    if (digits_ > 17) answer.digits = tuned_digits(phi, variance, digits_);
     return tuned_document(answer);
   }
 
   report::Document critical() {
     const Activation phi = flags_.activation.read("solve critical");
-    if (flags_.bias_variance.empty()) {
-      return critical_document(phi.name(), solve_critical_pair(phi), true);
-    }
-    const double bias = read_variance("--bias-variance", flags_.bias_variance, "0.05");
-    return critical_document(phi.name(), solve_critical(phi, bias), false);
+    CriticalAnswer answer{phi.name(), {}, flags_.bias_variance.empty(), {}};
+    std::optional<Rational> bias;
+    if (!answer.both) bias = read_variance("--bias-variance", flags_.bias_variance, "0.05");
+    answer.critical = bias ? solve_critical(phi, bias->to_double()) : solve_critical_pair(phi);
+    if (digits_ > 17) answer.digits = critical_digits(phi, answer.critical, bias, digits_);
+    return critical_document(answer);
   }
 
   report::Document fixed_point() {
@@ -111,11 +113,18 @@ class Solve {
     }
     FixedPointAnswer answer;
     answer.activation = phi.name();
-    answer.weight_variance = read_variance("--weight-variance", flags_.weight_variance, "2");
+    const Rational weight = read_variance("--weight-variance", flags_.weight_variance, "2");
+    Rational bias;
     if (!flags_.bias_variance.empty()) {
-      answer.bias_variance = read_variance("--bias-variance", flags_.bias_variance, "0.05");
+      bias = read_variance("--bias-variance", flags_.bias_variance, "0.05");
     }
+    answer.weight_variance = weight.to_double();
+    answer.bias_variance = bias.to_double();
     answer.points = solve_fixed_points(phi, answer.weight_variance, answer.bias_variance);
+    for (const FixedPoint& point : answer.points) {
+      if (digits_ <= 17) break;
+      answer.digits.push_back(fixed_point_digits(phi, point, weight, bias, digits_));
+    }
     return fixed_point_document(answer);
   }
 

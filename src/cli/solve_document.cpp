@@ -10,6 +10,8 @@ using report::Facts;
 using report::Table;
 using report::Value;
 
+const std::map<std::string, std::string> no_digits;
+
 Document document_of(const char* what) {
   Document document;
   document.command = "solve";
@@ -21,14 +23,22 @@ Value digits_or(const std::string& digits, double value) {
   return digits.empty() ? Value(value) : Value(Value::Digits{digits});
 }
 
-std::string digits_of(const std::map<std::string, std::string>& digits, const char* name) {
-  const auto found = digits.find(name);
-  return found == digits.end() ? "" : found->second;
-}
+/// Results by name, in the digits asked for where they were found.
+class Numbers {
+ public:
+  explicit Numbers(const std::map<std::string, std::string>& digits) : digits_(digits) {}
 
-Value optional(const std::optional<Estimate>& estimate) {
-  return estimate ? Value(estimate->value) : Value();
-}
+  Value operator()(const char* name, double value) const {
+    const auto found = digits_.find(name);
+    return digits_or(found == digits_.end() ? "" : found->second, value);
+  }
+  Value operator()(const char* name, const std::optional<Estimate>& estimate) const {
+    return estimate ? (*this)(name, estimate->value) : Value();
+  }
+
+ private:
+  const std::map<std::string, std::string>& digits_;
+};
 
 /// The facts "name value meaning" of the results that are there, in order.
 Facts facts_of(const Value& results,
@@ -46,31 +56,31 @@ Facts facts_of(const Value& results,
 Value solution_value(const SelfNormalizingAnswer& answer, std::size_t i) {
   const SelfNormalizing& solution = answer.solutions[i];
   Value entry = Value::object();
-  const bool precise = !answer.digits.empty();
-  entry["lambda"] = digits_or(precise ? answer.digits[i].first : "", solution.lambda.value);
-  entry["alpha"] = digits_or(precise ? answer.digits[i].second : "", solution.alpha.value);
+  const Numbers number(answer.digits.empty() ? no_digits : answer.digits[i]);
+  entry["lambda"] = number("lambda", solution.lambda.value);
+  entry["alpha"] = number("alpha", solution.alpha.value);
   entry["residual"] = solution.alpha.residual;
   entry["residual_second"] = solution.lambda.residual;
-  entry["slope_second"] = solution.slope_second;
-  entry["q_slope"] = solution.q_slope;
+  entry["slope_second"] = number("slope_second", solution.slope_second);
+  entry["q_slope"] = number("q_slope", solution.q_slope);
   entry["stable"] = solution.stable;
   return entry;
 }
 
-Value point_value(const FixedPoint& point) {
+Value point_value(const FixedPoint& point, const Numbers& number) {
   Value entry = Value::object();
-  entry["q_star"] = point.q_star.value;
+  entry["q_star"] = number("q_star", point.q_star.value);
   entry["residual"] = point.q_star.residual;
   entry["reached"] = point.reached;
   entry["phase"] = point.phase;
-  entry["c_star"] = point.c_star ? Value(point.c_star->value) : Value();
+  entry["c_star"] = point.c_star ? number("c_star", point.c_star->value) : Value();
   entry["c_residual"] = point.c_star ? Value(point.c_star->residual) : Value();
-  entry["chi"] = point.chi;
-  entry["q_slope"] = point.q_slope;
+  entry["chi"] = number("chi", point.chi);
+  entry["q_slope"] = number("q_slope", point.q_slope);
   entry["q_stable"] = point.q_stable;
-  entry["activation_second"] = point.activation_second;
-  entry["q_depth_scale"] = point.q_depth_scale;
-  entry["c_depth_scale"] = point.c_depth_scale;
+  entry["activation_second"] = number("activation_second", point.activation_second);
+  entry["q_depth_scale"] = number("q_depth_scale", point.q_depth_scale);
+  entry["c_depth_scale"] = number("c_depth_scale", point.c_depth_scale);
   entry["note"] = point.note;
   return entry;
 }
@@ -107,13 +117,13 @@ Document tuned_document(const TunedAnswer& answer) {
   document.inputs["variance"] = answer.variance;
   Value& results = document.results;
   const Tuned& tuned = answer.tuned;
-  results["scale"] = digits_or(digits_of(answer.digits, "gain_second"), tuned.scale.value);
-  results["shift"] = tuned.shift.value;
-  results["centred_scale"] =
-      digits_or(digits_of(answer.digits, "gain_variance"), tuned.centred_scale.value);
-  results["slope_before"] = optional(tuned.slope_before);
-  results["slope_after"] = optional(tuned.slope_after);
-  results["centred_slope_after"] = optional(tuned.centred_slope_after);
+  const Numbers number(answer.digits);
+  results["scale"] = number("scale", tuned.scale.value);
+  results["shift"] = number("shift", tuned.shift.value);
+  results["centred_scale"] = number("centred_scale", tuned.centred_scale.value);
+  results["slope_before"] = number("slope_before", tuned.slope_before);
+  results["slope_after"] = number("slope_after", tuned.slope_after);
+  results["centred_slope_after"] = number("centred_slope_after", tuned.centred_slope_after);
   const auto formula = [](const std::optional<Expr>& expr) {
     return expr ? Value(to_string(*expr)) : Value();
   };
@@ -133,19 +143,21 @@ Document tuned_document(const TunedAnswer& answer) {
   return document;
 }
 
-Document critical_document(const std::string& activation, const Critical& critical, bool both) {
+Document critical_document(const CriticalAnswer& answer) {
+  const Critical& critical = answer.critical;
+  const Numbers number(answer.digits);
   Document document = document_of("critical");
-  document.inputs["activation"] = symbolic::shortened(activation);
-  document.inputs["bias_variance"] = both ? Value() : Value(critical.bias_variance);
+  document.inputs["activation"] = symbolic::shortened(answer.activation);
+  document.inputs["bias_variance"] = answer.both ? Value() : Value(critical.bias_variance);
   Value& results = document.results;
-  results["weight_variance"] = critical.weight_variance.value;
-  results["bias_variance"] = critical.bias_variance;
-  results["q_star"] = critical.q_star;
-  results["q_slope"] = critical.q_slope;
+  results["weight_variance"] = number("weight_variance", critical.weight_variance.value);
+  results["bias_variance"] = number("bias_variance", critical.bias_variance);
+  results["q_star"] = number("q_star", critical.q_star);
+  results["q_slope"] = number("q_slope", critical.q_slope);
   results["chi"] = 1;
   results["residual"] = critical.weight_variance.residual;
   results["note"] = critical.note;
-  document.sections = {{both ? "chi = 1 and slope of the q-map 1" : "chi = 1",
+  document.sections = {{answer.both ? "chi = 1 and slope of the q-map 1" : "chi = 1",
                         facts_of(results, {{"weight_variance", "weight variance x fan-in"},
                                            {"bias_variance", "bias variance"},
                                            {"q_star", "q*"},
@@ -160,17 +172,21 @@ Document fixed_point_document(const FixedPointAnswer& answer) {
   document.inputs["activation"] = symbolic::shortened(answer.activation);
   document.inputs["weight_variance"] = answer.weight_variance;
   document.inputs["bias_variance"] = answer.bias_variance;
-  document.results = point_value(answer.points.front());
   Value all = Value::array();
   Table table{{"q*", "E phi^2", "phase", "chi", "c*", "slope of q", "depth of q", "depth of c", ""},
               {}};
-  for (const FixedPoint& point : answer.points) {
-    all.push_back(point_value(point));
+  for (std::size_t i = 0; i < answer.points.size(); ++i) {
+    const FixedPoint& point = answer.points[i];
+    const Value entry =
+        point_value(point, Numbers(answer.digits.empty() ? no_digits : answer.digits[i]));
+    const auto cell = [&](const char* name) { return *entry.find(name); };
     std::string remark = point.reached ? "reached from q = 1" : "";
     if (!point.note.empty()) remark += (remark.empty() ? "" : "; ") + point.note;
-    table.rows.push_back({point.q_star.value, point.activation_second, point.phase, point.chi,
-                          point.c_star ? Value(point.c_star->value) : Value(), point.q_slope,
-                          point.q_depth_scale, point.c_depth_scale, remark});
+    table.rows.push_back({cell("q_star"), cell("activation_second"), point.phase, cell("chi"),
+                          cell("c_star"), cell("q_slope"), cell("q_depth_scale"),
+                          cell("c_depth_scale"), remark});
+    if (i == 0) document.results = entry;
+    all.push_back(entry);
   }
   document.results["points"] = all;
   document.rows = table;

@@ -15,7 +15,7 @@ struct SelfNormalizingAnswer {
   std::string family;
   double low = 0, high = 0;
   std::vector<SelfNormalizing> solutions;
-  std::vector<std::pair<std::string, std::string>> digits;  ///< {lambda, alpha}, when asked
+  std::vector<std::map<std::string, std::string>> digits;  ///< of each, when asked
 };
 report::Document self_normalizing_document(const SelfNormalizingAnswer& answer);
 
@@ -27,14 +27,19 @@ struct TunedAnswer {
 };
 report::Document tuned_document(const TunedAnswer& answer);
 
-/// `both`: the bias variance was solved for too.
-report::Document critical_document(const std::string& activation, const Critical& critical,
-                                   bool both);
+struct CriticalAnswer {
+  std::string activation;
+  Critical critical;
+  bool both = false;  ///< the bias variance was solved for too
+  std::map<std::string, std::string> digits;
+};
+report::Document critical_document(const CriticalAnswer& answer);
 
 struct FixedPointAnswer {
   std::string activation;
   double weight_variance = 0, bias_variance = 0;
   std::vector<FixedPoint> points;
+  std::vector<std::map<std::string, std::string>> digits;  ///< of each point, when asked
 };
 report::Document fixed_point_document(const FixedPointAnswer& answer);
 

@@ -38,6 +38,12 @@ scalecalc_cli_test("solve critical" ARGS solve critical tanh --bias-variance 0.0
 scalecalc_cli_test("solve critical for both" ARGS solve critical gelu --format json
   STDOUT "1\\.983058257.*0\\.1729223907"
   JSON results.weight_variance results.bias_variance results.q_star results.residual)
+scalecalc_cli_test("solve critical to fifty digits" ARGS solve critical gelu --digits 50
+  --format json STDOUT "\"weight_variance\": \"1\\.9830582574375471252054779858313486206580510359287\"")
+scalecalc_cli_test("solve tuned to fifty digits" ARGS solve tuned gelu --digits 50
+  STDOUT "slope.2 of phi +0\\.45585086564928712211362811073621543142164144008148")
+scalecalc_cli_test("solve fixed-point to thirty digits" ARGS solve fixed-point gelu
+  --weight-variance 3 --digits 30 --format json STDOUT "\"q_star\": \"0\\.247067168663027042747883585332\"")
 scalecalc_cli_test("solve fixed-point" ARGS solve fixed-point selu --weight-variance 0.5625
   --format json JSON results.q_star results.c_star results.chi results.phase results.q_depth_scale
     results.c_depth_scale results.residual results.points.0.q_stable)

@@ -1,5 +1,7 @@
 #include "scaling/gains/digits.hpp"
 
+#include "scaling/gains/expectation.hpp"
+
 namespace scalecalc::gains_room {
 
 Rational precise_moment(const Activation& activation, Moment moment, const Rational& mean,
@@ -7,6 +9,17 @@ Rational precise_moment(const Activation& activation, Moment moment, const Ratio
   const auto closed = closed_form_digits(activation, moment, mean, variance, {}, digits);
   return Rational::parse(
       closed ? *closed : quadrature_digits(activation, moment, mean, variance, {}, digits));
+}
+
+Rational precise_log_slope(const Activation& activation, const Rational& mean,
+                           const Rational& variance, const Rational& second, int digits) {
+  const Activation tilted = times(activation, Expr::symbol("x", Assumption::real) - Expr(mean));
+  const Rational moment = precise_moment(tilted, Moment::second, mean, variance, digits);
+  return (moment / (variance * second) - 1) / 2;
+}
+
+std::string digits_of(const Expr& value, int digits) {
+  return value.is_zero() ? "0" : evaluate_digits(value, digits);
 }
 
 std::string inverse_root_digits(const Rational& x, int digits) {

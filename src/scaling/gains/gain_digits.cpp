@@ -8,9 +8,6 @@ namespace {
 
 using namespace gains_room;
 
-/// Digits beyond those asked for: a second moment minus a squared mean may cancel.
-constexpr int guard = 20;
-
 class GainDigits {
  public:
   GainDigits(const Activation& activation, const Rational& mean, const Rational& variance,
@@ -36,9 +33,7 @@ class GainDigits {
     return precise_moment(activation_, moment, mean_, variance, digits_ + guard);
   }
   static Expr inverse_root(const Rational& value) { return pow(Expr(value), Rational(-1, 2)); }
-  void add(const std::string& name, const Expr& value) {
-    found_[name] = value.is_zero() ? "0" : evaluate_digits(value, digits_);
-  }
+  void add(const std::string& name, const Expr& value) { found_[name] = digits_of(value, digits_); }
 
   void backward(const Gains& known, const Rational& second) {
     const Rational slope = moment(Moment::slope_second, variance_);
@@ -46,12 +41,8 @@ class GainDigits {
     if (known.compromise) add("gain_compromise", pow(Expr(second * slope), Rational(-1, 4)));
   }
 
-  /// (E[((u - mean)^2/q) phi^2]/E[phi^2] - 1)/2.
   Expr slope_at(const Rational& variance, const Rational& second) const {
-    const Activation tilted = times(activation_, Expr::symbol("x", Assumption::real) - Expr(mean_));
-    const Rational moment =
-        precise_moment(tilted, Moment::second, mean_, variance, digits_ + guard);
-    return (moment / (variance * second) - 1) / 2;
+    return precise_log_slope(activation_, mean_, variance, second, digits_ + guard);
   }
 
   /// s^2 solves E phi(s u)^2 = 1.

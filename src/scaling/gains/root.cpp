@@ -1,5 +1,6 @@
 #include "scaling/gains/root.hpp"
 
+#include <algorithm>
 #include <boost/math/tools/roots.hpp>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
@@ -13,6 +14,11 @@ namespace {
 constexpr std::uintmax_t most_steps = 200;
 /// A function of size 1 made of moments good to 1e-13 has no sign below this.
 constexpr double noise = 2e-13;
+
+bool below(const Rational& value, double digits) {
+  const Rational bound = tenth_to(static_cast<int>(digits));
+  return value < bound && -value < bound;
+}
 
 }  // namespace
 
@@ -61,25 +67,38 @@ Root newton_root(const WithSlope& f, const Bracket& bracket) {
   return {root, f(root).first};
 }
 
+Rational tenth_to(int power) {
+  return Rational::parse("1e-" + std::to_string(power));
+}
+
 Rational rounded(const Rational& value, int digits) {
   if (value.is_zero()) return value;
   return Rational::parse(evaluate_digits(Expr(value), digits));
 }
 
 Rational precise_root(const Precise& f, double start, int digits) {
-  const int working = digits + 15;
+  const int full = digits + 15;
+  // A step needs twice the digits that are right before it.
+  const auto working = [full](double right) {
+    return std::min(full, static_cast<int>(2 * right) + 12);
+  };
+  double right = 15;
   Rational before = decimal(start);
-  Rational x = before + Rational::parse("1e-17") * (before.is_zero() ? Rational(1) : before);
-  Rational at_before = f(before, working);
+  Rational at_before = f(before, working(right));
+  if (below(at_before, 2 * right)) {
+    at_before = f(before, full);
+    if (below(at_before, digits + 5)) return before;
+  }
+  Rational x = before + tenth_to(17) * (before.is_zero() ? Rational(1) : before);
   // The number of right digits grows as the golden ratio to the number of steps.
-  for (double right = 15; right < 1.7 * working; right *= 1.6) {
-    const Rational at_x = f(x, working);
+  for (; right < 1.7 * full; right *= 1.6) {
+    const Rational at_x = f(x, working(right));
     const Rational rise = at_x - at_before;
-    if (rise.is_zero()) break;
-    const Rational next = rounded(x - at_x * (x - before) / rise, working);
+    // Past this f is the rounding of its own terms.
+    if (rise.is_zero() || below(at_x, digits + 10)) break;
+    const Rational next = rounded(x - at_x * (x - before) / rise, working(right));
     before = x;
     at_before = at_x;
-    if (next == x) break;
     x = next;
   }
   return x;

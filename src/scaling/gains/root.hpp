@@ -32,10 +32,12 @@ Root bracketed_root(const Function& f, const Bracket& bracket);
 /// The same by Newton steps kept inside the bracket.
 Root newton_root(const WithSlope& f, const Bracket& bracket);
 
-/// A root to `digits` digits by the secant rule in exact numbers, from its double. `f` gives its
-/// value to the number of digits it is asked for.
+/// A root to `digits` digits by the secant rule in exact numbers, from its double, which stays
+/// where it is exact. `f`, of size 1, gives its value to the number of digits it is asked for.
 using Precise = std::function<Rational(const Rational& x, int digits)>;
 Rational precise_root(const Precise& f, double start, int digits);
+/// 10^-power.
+Rational tenth_to(int power);
 /// Rounded to so many digits, as a decimal.
 Rational rounded(const Rational& value, int digits);
 

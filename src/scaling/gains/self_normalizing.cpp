@@ -14,8 +14,6 @@ namespace {
 using namespace gains_room;
 
 constexpr int scan_points = 49;
-constexpr int guard = 12;
-
 /// phi_alpha before the scale lambda: an expression in x and one parameter.
 struct Family {
   Expr expression;
@@ -108,9 +106,9 @@ std::vector<SelfNormalizing> solve_self_normalizing(const std::string& family_na
               "give a wider range, or subtract the mean (solve tuned)");
 }
 
-std::pair<std::string, std::string> self_normalizing_digits(const std::string& family_name,
-                                                            const SelfNormalizing& solution,
-                                                            int digits) {
+std::map<std::string, std::string> self_normalizing_digits(const std::string& family_name,
+                                                           const SelfNormalizing& solution,
+                                                           int digits) {
   const Family family = family_from(family_name);
   const Family lifted{family.expression + 1, family.parameter};
   // E phi + 1, which does not vanish at the root, so that its digits are absolute ones.
@@ -118,8 +116,18 @@ std::pair<std::string, std::string> self_normalizing_digits(const std::string& f
     return precise_moment(lifted.at(alpha), Moment::mean, 0, 1, working) - 1;
   };
   const Rational alpha = precise_root(excess, solution.alpha.value, digits);
-  const Rational second = precise_moment(family.at(alpha), Moment::second, 0, 1, digits + guard);
-  return {inverse_root_digits(second, digits), evaluate_digits(Expr(alpha), digits)};
+  const Activation phi = family.at(alpha);
+  const int working = digits + guard;
+  const Rational second = precise_moment(phi, Moment::second, 0, 1, working);
+  const Rational q_slope = precise_log_slope(phi, 0, 1, second, working);
+  std::map<std::string, std::string> found = {{"lambda", inverse_root_digits(second, digits)},
+                                              {"alpha", digits_of(Expr(alpha), digits)},
+                                              {"q_slope", digits_of(Expr(q_slope), digits)}};
+  if (!phi.has_jump()) {
+    const Rational slope = precise_moment(phi, Moment::slope_second, 0, 1, working);
+    found["slope_second"] = digits_of(Expr(slope / second), digits);
+  }
+  return found;
 }
 
 // lambda*(f + alpha*g) with f = max(x, 0), g = min(e^x - 1, 0): E = 0 gives alpha = -E f/E g, and
