@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,13 @@ class Value {
     std::string text, latex;
   };
 
+  /// An array whose elements are made one at a time, as they are printed: a long result takes no
+  /// more memory than its text.
+  struct List {
+    std::size_t size = 0;
+    std::function<Value(std::size_t)> element;
+  };
+
   Value() = default;  ///< null
   Value(bool value) : data_(value) {}
   Value(int value) : data_(static_cast<std::int64_t>(value)) {}
@@ -40,6 +48,7 @@ class Value {
   Value(std::string text) : data_(std::move(text)) {}
   Value(Digits digits) : data_(std::move(digits)) {}
   Value(Formula formula) : data_(std::move(formula)) {}
+  Value(List list) : data_(std::move(list)) {}
   Value(Array array) : data_(std::move(array)) {}
   Value(Object object) : data_(std::move(object)) {}
   static Value object() { return Value(Object{}); }
@@ -51,7 +60,7 @@ class Value {
   void push_back(Value value);
 
   using Data = std::variant<std::monostate, bool, std::int64_t, double, std::string, Digits,
-                            Formula, Array, Object>;
+                            Formula, List, Array, Object>;
   const Data& data() const { return data_; }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "cli/propagate_stack.hpp"
 #include "symbolic/text.hpp"
@@ -195,16 +196,15 @@ report::Facts facts_of(const PropagateAnswer& answer) {
   return facts;
 }
 
-void fill_results(const PropagateAnswer& answer, report::Document& document) {
-  const Trace& trace = answer.trace;
-  Value::Array sites, parameters;
-  sites.reserve(trace.sites.size());
-  parameters.reserve(trace.parameters.size());
-  for (const Site& site : trace.sites) sites.push_back(site_value(site));
-  for (const ParameterMoments& parameter : trace.parameters)
-    parameters.push_back(parameter_value(parameter));
-  document.results["sites"] = std::move(sites);
-  document.results["parameters"] = std::move(parameters);
+/// The document keeps the trace: its records become values as they are printed.
+void fill_results(PropagateAnswer& answer, report::Document& document) {
+  const auto kept = std::make_shared<const Trace>(std::move(answer.trace));
+  const Trace& trace = *kept;
+  document.results["sites"] =
+      Value::List{trace.sites.size(), [kept](std::size_t i) { return site_value(kept->sites[i]); }};
+  document.results["parameters"] = Value::List{trace.parameters.size(), [kept](std::size_t i) {
+                                                 return parameter_value(kept->parameters[i]);
+                                               }};
   document.results["loss"] = known(trace.loss);
   document.results["verdicts"] = verdicts_value(answer.verdicts);
   document.results["assumptions"] = assumptions_of(trace.assumptions);
@@ -223,7 +223,7 @@ void fill_sections(const PropagateAnswer& answer, report::Document& document) {
 }
 
 /// A deep network has tens of thousands of records, so only what the format shows is made.
-void fill_trace(const PropagateAnswer& answer, report::Format format, report::Document& document) {
+void fill_trace(PropagateAnswer& answer, report::Format format, report::Document& document) {
   switch (format) {
     case report::Format::json: fill_results(answer, document); break;
     case report::Format::csv: document.rows = csv_rows(answer.trace); break;
@@ -306,7 +306,7 @@ void fill_symbolic(const PropagateAnswer& answer, report::Document& document) {
 
 }  // namespace
 
-report::Document propagate_document(const PropagateAnswer& answer, report::Format format) {
+report::Document propagate_document(PropagateAnswer answer, report::Format format) {
   report::Document document;
   document.command = "propagate";
   add_model(answer.model, answer.spec, document.inputs);

@@ -24,7 +24,7 @@ struct PropagateAnswer {
 };
 
 /// Of a trace only what that format shows: JSON its results, CSV its rows, the others sections.
-report::Document propagate_document(const PropagateAnswer& answer, report::Format format);
+report::Document propagate_document(PropagateAnswer answer, report::Format format);
 
 /// What the spec says, for the `inputs` of a result and in one line for a person.
 void add_model(const std::string& model, const ModelSpec& spec, report::Value& inputs);

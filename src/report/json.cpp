@@ -33,22 +33,25 @@ class Writer {
     out_ += ": ";
     write(value);
   }
-  /// `each` calls write or member for one element.
-  template <class Elements, class Each>
-  void list(char open, char close, const Elements& elements, const Each& each) {
+  /// `each(i)` calls write or member for one element.
+  template <class Each>
+  void list(char open, char close, std::size_t size, const Each& each) {
     out_ += open;
     indent_ += 2;
-    const char* before = "";
-    for (const auto& element : elements) {
-      out_ += std::exchange(before, ",");
+    for (std::size_t i = 0; i < size; ++i) {
+      if (i > 0) out_ += ',';
       new_line();
-      each(element);
+      each(i);
     }
     indent_ -= 2;
-    if (!elements.empty()) new_line();
+    if (size > 0) new_line();
     out_ += close;
   }
-  std::string take() { return std::move(out_); }
+  /// What was written, as a line of its own.
+  std::string take() {
+    out_ += '\n';
+    return std::move(out_);
+  }
 
  private:
   void new_line() {
@@ -79,11 +82,15 @@ class Writer {
   }
   void add(const Value::Digits& number) { add(number.text); }
   void add(const Value::Formula& formula) { add(formula.text); }
+  void add(const Value::List& elements) {
+    list('[', ']', elements.size, [&](std::size_t i) { write(elements.element(i)); });
+  }
   void add(const Value::Array& elements) {
-    list('[', ']', elements, [this](const Value& element) { write(element); });
+    list('[', ']', elements.size(), [&](std::size_t i) { write(elements[i]); });
   }
   void add(const Value::Object& members) {
-    list('{', '}', members, [this](const auto& entry) { member(entry.first, entry.second); });
+    list('{', '}', members.size(),
+         [&](std::size_t i) { member(members[i].first, members[i].second); });
   }
 
   std::string out_;
@@ -110,9 +117,9 @@ class JsonPrinter : public Printer {
         {"inputs", &document.inputs},
         {"results", &document.results}};
     Writer writer;
-    writer.list('{', '}', members,
-                [&](const auto& entry) { writer.member(entry.first, *entry.second); });
-    return writer.take() + "\n";
+    writer.list('{', '}', members.size(),
+                [&](std::size_t i) { writer.member(members[i].first, *members[i].second); });
+    return writer.take();
   }
 };
 

@@ -64,6 +64,13 @@ std::string to_text(const Value& value, int digits) {
     for (const Value& element : elements) parts.push_back(to_text(element, digits));
     return join(parts);
   };
+  const auto list = [digits](const Value::List& elements) {
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < elements.size; ++i) {
+      parts.push_back(to_text(elements.element(i), digits));
+    }
+    return join(parts);
+  };
   const auto object = [digits](const Value::Object& members) {
     std::vector<std::string> parts;
     for (const auto& [name, member] : members) {
@@ -78,8 +85,8 @@ std::string to_text(const Value& value, int digits) {
                  [digits](double number) { return format_number(number, digits); },
                  [](const std::string& text) { return single_line(text); },
                  [](const Value::Digits& number) { return single_line(number.text); },
-                 [](const Value::Formula& formula) { return single_line(formula.text); }, array,
-                 object},
+                 [](const Value::Formula& formula) { return single_line(formula.text); }, list,
+                 array, object},
       value.data());
 }
 

@@ -62,6 +62,23 @@ TEST_CASE("long numbers are strings, integers stay integers") {
   CHECK(json["largest"].get<std::int64_t>() == std::numeric_limits<std::int64_t>::max());
 }
 
+TEST_CASE("a list prints as the array of its elements") {
+  const auto element = [](std::size_t i) {
+    Value value;
+    value["square"] = static_cast<std::int64_t>(i * i);
+    return value;
+  };
+  Document lazy, eager;
+  Value array = Value::array();
+  for (std::size_t i = 0; i < 3; ++i) array.push_back(element(i));
+  eager.results["some"] = array;
+  eager.results["none"] = Value::array();
+  lazy.results["some"] = Value::List{3, element};
+  lazy.results["none"] = Value::List{0, element};
+  const auto printer = make_printer(Format::json);
+  CHECK(printer->print(lazy) == printer->print(eager));
+}
+
 TEST_CASE("text that is not UTF-8 or has control characters stays valid JSON") {
   Document document;
   document.command = "a\x01\n\"\\";

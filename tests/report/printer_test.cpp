@@ -10,7 +10,8 @@ namespace scalecalc::report {
 namespace {
 
 std::string golden(const std::string& name) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "golden";
+  const auto folder =
+      std::filesystem::path(SCALECALC_TABLES_DIR).parent_path() / "tests/report/golden";
   std::ifstream file(folder / name, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

@@ -25,6 +25,8 @@ TEST_CASE("values as a person reads them") {
   CHECK(to_text(true, 7) == "yes");
   CHECK(to_text(std::int64_t{1234567890123}, 7) == "1234567890123");
   CHECK(to_text(Value::Array{1, "a", 2.5}, 7) == "1, a, 2.5");
+  CHECK(to_text(Value::List{2, [](std::size_t i) { return Value(static_cast<int>(i)); }}, 7) ==
+        "0, 1");
   CHECK(to_text(Value::Object{{"x", 1}, {"y", "z"}}, 7) == "x: 1, y: z");
 }
 
