@@ -1,5 +1,7 @@
 #include "scalecalc/activation.hpp"
 
+#include <mutex>
+
 #include "activation/analysis.hpp"
 #include "symbolic/functions.hpp"
 #include "symbolic/text.hpp"
@@ -67,10 +69,20 @@ const std::map<std::string, Expr>& registered_functions() {
 Activation Activation::named(std::string_view name,
                              const std::map<std::string, Rational>& parameters) {
   const ActivationInfo& info = activation(name);
-  auto impl =
-      activation_room::analysed(name_with(info, parameters), with_parameters(info, parameters));
-  impl->is_measured = true;
-  return Activation(std::move(impl));
+  const auto make = [&] {
+    auto impl =
+        activation_room::analysed(name_with(info, parameters), with_parameters(info, parameters));
+    impl->is_measured = true;
+    return impl;
+  };
+  if (!parameters.empty()) return Activation(make());
+  // Analysis and compilation take longer than a pass of the moment rules: once for each name.
+  static std::mutex guard;
+  static std::map<std::string, std::shared_ptr<const Impl>> known;
+  const std::lock_guard lock(guard);
+  std::shared_ptr<const Impl>& impl = known[info.name];
+  if (!impl) impl = make();
+  return Activation(impl);
 }
 
 Activation Activation::from_expression(std::string_view text) {

@@ -1,6 +1,7 @@
 #include "moments/trace_of.hpp"
 
 #include <cmath>
+#include <string_view>
 
 namespace scalecalc::moments {
 namespace {
@@ -20,6 +21,15 @@ struct HasMask {
     return false;
   }
 };
+
+/// With one allocation.
+std::string joined(const std::string& path, std::string_view suffix) {
+  std::string text;
+  text.reserve(path.size() + suffix.size());
+  text += path;
+  text += suffix;
+  return text;
+}
 
 Figure figure(double value, double scale, double error, double truncation) {
   return {value, std::fabs(scale) * error, std::fabs(scale) * truncation};
@@ -42,11 +52,8 @@ bool is_causal(const std::vector<Layer>& layers) {
   return false;
 }
 
-Site site_of(const SiteRecord<double>& from, bool backward) {
-  Site site;
-  site.path.reserve(from.path->size() + 4);
-  site.path = *from.path;
-  site.path += from.suffix;
+void fill(Site& site, const SiteRecord<double>& from, bool backward) {
+  site.path = joined(*from.path, from.suffix);
   site.kind = from.kind;
   site.width = from.width;
   site.tokens = from.tokens;
@@ -59,20 +66,16 @@ Site site_of(const SiteRecord<double>& from, bool backward) {
   site.spread = from.spread.all;
   site.second_finite = m * (1 + from.spread.shift);
   site.second_typical = site.second_finite * std::exp(-from.spread.all / 2);
-  return site;
 }
 
-ParameterMoments parameter_of(const ParameterRecord<double>& from, bool backward) {
-  ParameterMoments made;
-  made.path = *from.path + from.suffix;
-  made.rows = from.rows;
-  made.columns = from.columns;
-  made.second = {from.second, 0, 0};
-  if (backward) {
-    made.grad_second = figure(from.gradient, from.gradient, from.error, from.truncation);
-    made.grad_spread = from.spread;
-  }
-  return made;
+void fill(ParameterMoments& parameter, const ParameterRecord<double>& from, bool backward) {
+  parameter.path = joined(*from.path, from.suffix);
+  parameter.rows = from.rows;
+  parameter.columns = from.columns;
+  parameter.second = {from.second, 0, 0};
+  if (!backward) return;
+  parameter.grad_second = figure(from.gradient, from.gradient, from.error, from.truncation);
+  parameter.grad_spread = from.spread;
 }
 
 }  // namespace scalecalc::moments

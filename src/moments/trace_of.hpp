@@ -10,18 +10,18 @@ namespace scalecalc::moments {
 /// Whether some attention has a causal mask: its tokens are not alike.
 bool is_causal(const std::vector<Layer>& layers);
 
-Site site_of(const SiteRecord<double>& from, bool backward);
-ParameterMoments parameter_of(const ParameterRecord<double>& from, bool backward);
+void fill(Site& site, const SiteRecord<double>& from, bool backward);
+void fill(ParameterMoments& parameter, const ParameterRecord<double>& from, bool backward);
 
 template <class C, class X>
 Trace trace_of(const Propagation<C, X>& made, const C& calculus) {
   const bool backward = calculus.options().backward;
   Trace trace;
   trace.sites.reserve(made.ledger.sites.size());
-  for (const auto& site : made.ledger.sites) trace.sites.push_back(site_of(site, backward));
+  for (const auto& site : made.ledger.sites) fill(trace.sites.emplace_back(), site, backward);
   trace.parameters.reserve(made.ledger.parameters.size());
   for (const auto& parameter : made.ledger.parameters)
-    trace.parameters.push_back(parameter_of(parameter, backward));
+    fill(trace.parameters.emplace_back(), parameter, backward);
   trace.loss = {made.loss, 0, 0};
   trace.assumptions = calculus.assumptions();
   return trace;
