@@ -6,7 +6,8 @@
 namespace scalecalc {
 namespace {
 
-constexpr double max_parameters = 2e9;
+/// Counts stay exact in a double. What passes can hold is theirs to say.
+constexpr double max_parameters = 1e15;
 /// About 1 KB each.
 constexpr double max_layers = 3e6;
 

@@ -260,7 +260,7 @@ TEST_CASE("depth and size are bounded before anything is laid out") {
   contains(error_of(repeated("1000", "type = \"activation\"\n")),
            "a network of 1000000000 laid-out layers is too large: the limit is 3000000");
   contains(error_of(repeated("1000000", "type = \"linear\"\nwidth = 8\n")),
-           "parameters is too large: the limit is 2000000000");
+           "laid-out layers is too large: the limit is 3000000");
   contains(error_of(repeated("1000000000", "type = \"activation\"\n")),
            "times must be an integer from 0 to 1000000, got 1000000000");
   contains(error_of(repeated("0.5", "type = \"activation\"\n")), "times must be an integer");

@@ -254,22 +254,22 @@ TEST_CASE("a network that is too large is refused by its count, at once") {
   spec.vocab = 1000000;
   CHECK_THROWS_WITH_AS(
       build_network(spec),
-      "a network of 6000001000000000000 parameters is too large: the limit is 2000000000; use "
-      "fewer layers than 1000000 or a smaller width",
+      "a network of 6000001000000000000 parameters is too large: the limit is 1000000000000000; "
+      "use fewer layers than 1000000 or a smaller width",
       Error);
-  spec.layers = 1;
+  spec.layers = 1000;
   spec.vocab = 2;
   CHECK_THROWS_AS(build_network(spec), Error);
 }
 
 TEST_CASE("the limit counts what is laid out: one parameter more is refused") {
   ModelSpec spec = small(Placement::none, ModelSpec::Kind::mlp);
-  spec.width = 20000;
-  spec.features = 20000;
-  spec.layers = 4;
-  spec.vocab = 20000;  // 5 * 20000^2 is the limit itself
-  CHECK(parameter_count(build_network(spec)) == 2000000000);
-  spec.vocab = 20001;
+  spec.width = 500000;
+  spec.features = 500000;
+  spec.layers = 3999;
+  spec.vocab = 500000;  // 4000 * 500000^2 is the limit itself
+  CHECK(parameter_count(build_network(spec)) == 1000000000000000);
+  spec.vocab = 500001;
   CHECK_THROWS_AS(build_network(spec), Error);
 }
 
