@@ -1,5 +1,7 @@
 #include "moments/gaussian_function.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -23,6 +25,9 @@ constexpr double near_one = 0.9;
 constexpr int near_points = 16;
 constexpr double near_error = 1e-14;
 
+/// Past this variance a pair without a closed form takes seconds.
+constexpr double largest_without_formula = 1e6;
+
 Estimate one_of(const Moments1D& line, Moment moment) {
   switch (moment) {
     case Moment::mean: return line.mean;
@@ -33,9 +38,10 @@ Estimate one_of(const Moments1D& line, Moment moment) {
   }
 }
 
-/// Then a Hermite series converges slowly, and a closed form, if there is one, is better.
-bool is_kinked(const Activation& activation) {
-  return !activation.breaks().empty() && !activation.has_jump();
+/// A Hermite series converges slowly at a kink, and where phi bends within a small part of its
+/// input's range; a closed form, if there is one, is better.
+bool is_sharp(const Activation& activation, double variance) {
+  return !activation.has_jump() && (!activation.breaks().empty() || variance > 64);
 }
 
 }  // namespace
@@ -88,8 +94,8 @@ Estimate GaussianFunction::expectation(Moment moment, double mean, double varian
   return input.single[moment] = quadrature(activation_, moment, {mean, variance, {}});
 }
 
-const ClosedFormFunction* GaussianFunction::formula(Moment moment) {
-  if (!is_kinked(activation_)) return nullptr;
+const ClosedFormFunction* GaussianFunction::formula(Moment moment, double variance) {
+  if (!is_sharp(activation_, variance)) return nullptr;
   const auto [place, is_new] = formulas_.try_emplace(moment);
   if (is_new) {
     ClosedFormFunction found(activation_, moment);
@@ -100,7 +106,7 @@ const ClosedFormFunction* GaussianFunction::formula(Moment moment) {
 
 std::optional<Estimate> GaussianFunction::by_formula(Moment moment, double variance,
                                                      double correlation) {
-  const ClosedFormFunction* form = formula(moment);
+  const ClosedFormFunction* form = formula(moment, variance);
   if (!form) return std::nullopt;
   const auto exact = [&](double c) { return (*form)({0, variance, c}); };
   if (correlation < near_one) return exact(correlation);
@@ -170,6 +176,11 @@ Estimate GaussianFunction::pair(Moment moment, double mean, double variance, dou
   if (input && input->pair(moment)) return (*input->pair(moment))(correlation);
   if (mean == 0) {
     if (const auto value = by_formula(moment, variance, correlation)) return *value;
+    if (variance > largest_without_formula)
+      throw Error(
+          ErrorKind::input,
+          fmt::format("the signal explodes: {} of variance {:.3g}", activation_.name(), variance),
+          {}, "use fewer layers or a smaller gain");
     if (wanders(mean, variance)) return by_panel(moment, variance, correlation);
   }
   return pair_at(input ? *input : at(mean, variance), moment)(correlation);

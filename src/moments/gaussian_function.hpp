@@ -58,7 +58,7 @@ class GaussianFunction {
   AtInput* find(double mean, double variance);
   AtInput& at(double mean, double variance);
   const PairFunction& pair_at(AtInput& input, Moment moment) const;
-  const ClosedFormFunction* formula(Moment moment);
+  const ClosedFormFunction* formula(Moment moment, double variance);
   std::optional<Estimate> by_formula(Moment moment, double variance, double correlation);
   /// Wandering: the variance is new at every layer.
   bool wanders(double mean, double variance) const;

@@ -11,6 +11,11 @@
 namespace scalecalc::moments {
 namespace {
 
+/// Fourth moments of what is larger leave the range of a double.
+constexpr double largest_second = 1e150;
+/// Moments are tested up to this second moment; what fails beyond it has exploded.
+constexpr double tested_second = 1e8;
+
 /// E of the largest squared singular value of an n x m matrix of unit entries: the edge of the
 /// spectrum, and the mean -1.2065 of the Tracy-Widom law in units of its width.
 double largest_singular_square(double rows, double columns) {
@@ -100,9 +105,13 @@ void Numbers::assume(std::string_view rule, std::string_view text, std::string_v
 
 void Numbers::settle(const std::string& path, const Alike<double>& x, Doubt& error,
                      Doubt& truncation) {
-  if (!std::isfinite(x.second) || !std::isfinite(x.cross) || !std::isfinite(x.mean))
+  const bool known = std::isfinite(x.second) && std::isfinite(x.cross) && std::isfinite(x.mean);
+  if (x.second > (known ? largest_second : tested_second))
+    throw Error(ErrorKind::input, fmt::format("the signal explodes: E x^2 = {:.3g}", x.second),
+                path, "use fewer layers or a smaller gain");
+  if (!known)
     throw Error(ErrorKind::input, fmt::format("the moments are no numbers: E x^2 = {}", x.second),
-                path, "it overflows, or a norm meets a signal that is 0 without norm_eps");
+                path, "a norm meets a signal that is 0 without norm_eps");
   const double noted = std::exchange(value_error_, 0.0);
   if (x.second > 0) {
     error.second += noted / x.second;
