@@ -39,6 +39,7 @@ struct SoftmaxOrders {
   double hp2 = 0, ha = 0;                         ///< P2 and A with h_k
   double q1 = 0, q2 = 0;                          ///< P2 and A with zz_k, each of its own key
   double s = 0;                                   ///< E sum p^2 (1 - p)^2
+  double jp = 0;                                  ///< E |J p|^2
   double error = 0;  ///< absolute, of each of them (of derivatives: times powers of tau2)
 };
 /// A few microseconds; limits at tau2 = 0 and at one key included.

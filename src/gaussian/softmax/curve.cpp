@@ -43,7 +43,7 @@ Values scales_of(const SoftmaxAverages& at, double tau2) {
   one.p2_curvature = one.p2 / (unit * unit);
   one.a_slope = one.a / unit;
   one.a_curvature = one.a / (unit * unit);
-  one.hp2 = one.ha = one.q1 = one.q2 = one.p2;
+  one.hp2 = one.ha = one.q1 = one.q2 = one.jp = one.p2;
   scale.two.a_second = scale.two.a_third = unit * scale.two.a_prime;
   one.error = scale.two.error = std::numeric_limits<double>::infinity();
   return values_of(scale);

@@ -71,6 +71,7 @@ enum Quantity {
   kHa,
   kQ1,
   kQ2,
+  kJp,
   kQuantities
 };
 using Values = std::array<Real, kQuantities>;
@@ -99,6 +100,11 @@ Values integrand(const Point& point) {
       (point.h(4) * w1 + (g[4] * h0 + 2.0 * h2 * g[2]) * w2 + g[2] * g[2] * h0 * w3) / 6.0;
   const Real q1 = zz2 * w1;
   const Real q2 = q1 - zz3 * w1 + (zz4 * w1 + zz2 * g[2] * w2) / 6.0;
+  // d/dy g_k = k g_k - g_{k+1}.
+  const Real g5 = 4.0 * g[4] - point.at.d1[4];
+  const Real g6 = 5.0 * g5 - 4.0 * point.at.d1[4] + point.at.d2[4];
+  const Real p3p2 = (g5 * w1 + g[3] * g[2] * w2) / 24.0;
+  const Real p2_cubed = (g6 * w1 + 3.0 * g[4] * g[2] * w2 + g[2] * g[2] * g[2] * w3) / 120.0;
   return {p2.value,
           p2.slope,
           p2.curvature,
@@ -113,7 +119,8 @@ Values integrand(const Point& point) {
           hp2,
           hp2 - 2.0 * hp3 + hp22,
           q1,
-          q2};
+          q2,
+          p4.value - 2.0 * p3p2 + p2_cubed};
 }
 
 /// p = 1 whatever the score.
@@ -155,6 +162,7 @@ SoftmaxOrders integrate_orders(const Row& row) {
   out.q1 = sums[kQ1];
   out.q2 = sums[kQ2];
   out.s = sums[kP2] - 2.0 * sums[kP3] + sums[kP4];
+  out.jp = sums[kJp];
   // The rule errs as the square of that at twice the step; the higher bumps of A are sharper.
   out.error = 10.0 * coarse * coarse / out.p2 + kRounding * out.p2;
   return out;
