@@ -33,6 +33,12 @@ Alike<typename C::Number> embedded(const C& calculus, const Embedding& layer, do
   return {N(0), word + position, same, same + position / tokens};
 }
 
+/// The overlap of two tokens is that of one word with itself, or none: its deviation over pairs.
+inline double word_overlap(const Embedding& layer, double zipf) {
+  const double kappa = same_word(layer.vocab, zipf);
+  return layer.std * layer.std * std::sqrt(kappa * (1 - kappa));
+}
+
 /// Mean over rows: (T g + T (T-1) kappa k)/V in one sequence, and B times that with the pairs of
 /// different sequences beside; k at equal words is taken to be k at any.
 template <class X, class N>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 
 #include "moments/conv2d.hpp"
@@ -264,6 +265,8 @@ class ForwardPass {
     const N tokens = calculus_.size(x.tokens, "tokens");
     x.x = uniform(x.x, embedded(calculus_, layer, network_.zipf, tokens));
     x = input_signal(calculus_, std::move(x.x), layer.width, x.tokens, counts(x));
+    if constexpr (C::next_orders)
+      x.overlap.coherent = std::hypot(x.overlap.coherent, word_overlap(layer, network_.zipf));
     const std::size_t at = site(layer.path, "embedding", x);
     const std::size_t index =
         parameter(layer.path, ".weight", layer.vocab, layer.width, layer.std * layer.std);
