@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "moments/attention_keys.hpp"
+#include "moments/attention_norms.hpp"
 #include "moments/attention_scores.hpp"
 #include "moments/linear.hpp"
-#include "moments/norm.hpp"
 
 /// Softmax attention (theory, section 2; notes 3 and 5). With p the softmax of scores of variance
 /// tau2 = scale^2 d_h m_q Dk and D = E x_s^2 - E x_s x_s' over the keys,
@@ -23,6 +23,7 @@ struct AttentionRecord {
   X input, source;  ///< what queries and keys are made of
   Factors<X> factors;
   X apart_v, apart_k, apart_source;  ///< Dv, Dk, and D of the source
+  X shared_source;                   ///< the source's x_s.x_s' over pairs of keys
   X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
   /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk.
   X query_norm, key_norm, query_weight_norm, key_weight_norm;
@@ -30,7 +31,7 @@ struct AttentionRecord {
   KeyCounts<N> counts;
   N batch{};
   double truncation = 0;  ///< of q, and of Wq and Wk
-  double value_truncation = 0;
+  double value_truncation = 0, echo_truncation = 0;
 };
 
 /// Dv, clamped at 0: rounding makes it negative where tokens have become one.
@@ -59,66 +60,6 @@ X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> mean
                               typename C::Number(1 / (1 - calculus.real(layer.dropout))));
   return apart(calculus, means);
 }
-
-/// The RMS norm of q or k in each head: its rules over d_h features.
-template <class C, class X>
-X normalised(const X& x, const NormOrders& orders) {
-  using N = typename C::Number;
-  using T = Token<N>;
-  using std::sqrt;
-  return map(
-      x,
-      [](const T&) {
-        return T{N(0), N(1)};
-      },
-      [&](const T& t, const T& u, const N& cross) {
-        if constexpr (C::next_orders) {
-          if (t.second * u.second <= 0) return N(1);
-          const N c = cross / sqrt(t.second * u.second);
-          return N(c * orders.forward(c));
-        } else {
-          return N(cross / sqrt(t.second * u.second));
-        }
-      });
-}
-template <class C, class X>
-X norm_factors(const X& x, const NormOrders& orders) {
-  using N = typename C::Number;
-  using T = Token<N>;
-  using std::sqrt;
-  return map(
-      x,
-      [&](const T& u) {
-        if constexpr (C::next_orders)
-          return T{N(0), u.second > 0 ? orders.second() / u.second : 0};
-        else
-          return T{N(0), 1 / u.second};
-      },
-      [&](const T& t, const T& u, const N& cross) {
-        if constexpr (C::next_orders) {
-          if (t.second * u.second <= 0) return N(0);
-          const N scale = 1 / sqrt(t.second * u.second);
-          return N(scale * orders.cross(N(cross * scale)));
-        } else {
-          return N(1 / sqrt(t.second * u.second));
-        }
-      });
-}
-
-/// Lengths of q and k stray by 2/d_h, and by 2/d where the tokens' do. These are shared: a gradient
-/// at q is larger where the token is short, but x g, the weights' gradient, is smaller by as much
-/// as |x|^2 makes up for it; at k the values' lengths do. Below 4 features the expansion is of no
-/// use.
-struct HeadNorms {
-  NormOrders query, key, weights;
-  HeadNorms(const Attention& layer, double width, bool tokens_normalised) {
-    const double d_h = std::max(static_cast<double>(layer.head_width), 4.0), own = 2 / d_h;
-    const double of_token = tokens_normalised ? 0 : 2 / width;
-    query = {d_h, own + of_token, 1, false};
-    key = {d_h, own, 1, false};
-    weights = {d_h, own - of_token, 1, false};
-  }
-};
 
 template <class X>
 X geometric_seconds(const X& x) {
@@ -203,6 +144,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(C& calculus, const 
   const KeyMeans<X> means_source = key_means(q, source.x, record.counts);
   record.apart_k = apart(calculus, key_means(q, k, record.counts));
   record.apart_source = apart(calculus, means_source);
+  record.shared_source = without_between(means_source.other);
   const X plain_apart = apart(calculus, means_v);
   record.apart_v = apart_with_dropout(calculus, layer, means_v);
   record.queries = geometric_seconds(q);
@@ -220,6 +162,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(C& calculus, const 
   record.factors = softmax_factors(calculus, inputs, scores);
   record.truncation = scores.truncation;
   record.value_truncation = scores.mix_truncation;
+  record.echo_truncation = scores.echo_truncation;
 
   Signal<X>& mix = out.mix;
   mix = out.v;
@@ -232,18 +175,54 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(C& calculus, const 
   return out;
 }
 
-/// Gradients at q, k and v from that at the mix.
+/// What comes back along the tokens through W_v^T W_v: y = P^T P x, with E x.y/E x.x of it aligned.
+template <class C, class X>
+void echo_to_input(const C& calculus, const Attention& layer, const AttentionRecord<C, X>& record,
+                   double aligned, AttentionBackward<X>& out) {
+  const double gain =
+      aligned * static_cast<double>(layer.heads * layer.head_width) * calculus.variance(layer.v);
+  if (gain == 0) return;
+  const X back = echoed(record.factors.echo, record.shared_source, record.apart_source,
+                        record.input, record.source, record.counts);
+  out.input = sum(out.input, scaled(back, gain * gain));
+  const X along = sum(record.shared_source, product(record.apart_source, record.factors.value));
+  const double m = average(record.source).second;
+  if (m > 0) out.aligned = gain * average(along).second / m;
+}
+
+/// A key's gradient is a weighted sum over queries: `same` of g from each, and of k from each pair.
+/// Of its size this much strays as |sum_t g_t|^2 does, T (g + (T - 1) k) on average.
+inline double strays_with_sum(const Alike<double>& same, const Alike<double>& gradient,
+                              double queries) {
+  const double total = same.second + (queries - 1) * same.cross;
+  if (!(total > 0) || gradient.cross == 0) return 0;
+  const double sums = gradient.second + (queries - 1) * gradient.cross;
+  const double share = same.cross / gradient.cross * sums / total;
+  return share * share;
+}
+
+/// Gradients at q, k and v from that at the mix, `aligned` times the mix in it.
 template <class C, class X>
 AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
-                                        const AttentionRecord<C, X>& record, const X& gradient) {
+                                        const AttentionRecord<C, X>& record, const X& gradient,
+                                        const typename C::Number& aligned) {
   using N = typename C::Number;
   const Factors<X>& factors = record.factors;
   AttentionBackward<X> out;
   // Of the scores' gradient: scale^2 d_h Dv g_o.
   const X scores = scaled(product(record.apart_v, without_between(gradient)), record.score_scale);
-  out.q = product(scores, product(record.apart_k, factors.query));
-  const X at_keys = product(scores, record.queries);
-  const X same = product(at_keys, factors.key);
+  const auto at_scores = [&](const X& factor, const X& echo) {
+    X found = product(scores, factor);
+    if constexpr (C::next_orders) {
+      // (d_h Dv J p)^2, and the lengths of v about d_h.
+      const N own = record.score_scale * aligned * aligned * (layer.head_width + 1.0);
+      if (own > 0)
+        found = sum(found, scaled(product(product(record.apart_v, record.apart_v), echo), own));
+    }
+    return found;
+  };
+  out.q = product(record.apart_k, at_scores(factors.query, factors.echo.query));
+  const X same = product(record.queries, at_scores(factors.key, factors.echo.key));
   out.k = to_keys(same, scaled(same, N(-1)), record.source, record.counts);
   const X kept = layer.dropout > 0
                      ? scale_second(gradient, N(1 / (1 - calculus.real(layer.dropout))))
@@ -257,7 +236,9 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.v = scaled(out.v, group);
   const X ones = each(gradient, [](const N&) { return N(1); });
   N of_key_weight =
-      token_sum(ones, product(product(at_keys, factors.key_weight), record.apart_source),
+      token_sum(ones,
+                product(product(record.queries, at_scores(factors.key_weight, factors.echo.key)),
+                        record.apart_source),
                 record.counts.queries, record.batch);
   X own = product(product(scores, record.apart_k), factors.query_weight);
   X of_weight = out.q;
@@ -283,8 +264,20 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   if (!layer.over_memory)
     out.input = sum(out.input, sum(linear_backward(calculus, layer.k, out.k),
                                    linear_backward(calculus, layer.v, out.v)));
-  out.truncation = {record.value_truncation, record.value_truncation};
   out.q_truncation = out.k_truncation = record.truncation;
+  if constexpr (C::next_orders) {
+    if (!layer.over_memory) echo_to_input(calculus, layer, record, aligned, out);
+    const double scored = average(scores).second * average(factors.key).second;
+    const double total = average(at_scores(factors.key, factors.echo.key)).second;
+    if (total > 0) out.k_truncation += (1 - scored / total) * record.echo_truncation;
+    out.q_truncation = out.k_truncation;
+    const auto strays = [&](const Alike<double>& to_key) {
+      return strays_with_sum(to_key, average(gradient), record.counts.queries);
+    };
+    out.k_strays = strays(average(same));
+    out.v_strays = strays(average(product(kept, factors.value)));
+  }
+  out.truncation = {record.value_truncation, record.value_truncation};
   out.v_truncation = record.value_truncation;
   return out;
 }

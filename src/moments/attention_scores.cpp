@@ -60,8 +60,13 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   const RowFactors<double> row =
       row_factors(averages.one, tau2, cosine,
                   plain_share(inputs.plain_apart_v.second, inputs.apart_v.second), small);
-  const PairFactors<double> pair =
+  PairFactors<double> pair =
       pair_factors(averages.two, tau2, c, averages.one.m2, rest * rest, small);
+  if (averages.one.p2 > 0) {
+    // At c = 1 two rows are one, and what one row has besides is theirs; of two, by c^2.
+    const double own = row.mix - averages.one.p2 - averages.one.m2 / small.width;
+    pair.mix = std::min(pair.mix + c * c * averages.two.overlap / averages.one.p2 * own, row.mix);
+  }
   const double m = inputs.input.x.second;
   scores.p2_variance = p2_variance(averages.one);
   scores.p2_growth = averages.one.p2 > 0 ? tau2 * averages.one.p2_slope : 0;
@@ -71,14 +76,22 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.error = averages.two.error;
   scores.truncation = omitted_orders(averages.one, small);
   scores.mix_truncation = omitted_mix(small);
+  scores.echo_truncation = omitted_echo(averages.one, small);
   const auto both = [](double second, double cross) { return Alike<double>{0, second, cross, 0}; };
+  const double keys = static_cast<double>(inputs.source.tokens);
+  const double heads = static_cast<double>(inputs.layer.heads);
+  const EchoFactors own = row_echo(averages.one, tau2, keys, heads, small);
+  const EchoFactors two =
+      pair_echo(averages.two, averages.one, averages.one, own, own, tau2, c, keys, heads, small);
   return {both(row.mix, pair.mix),
           both(row.value, pair.value),
           both(row.query, pair.query),
           both(row.key, pair.key),
           both(0, pair.query_weight),
           both(row.key_weight, pair.key_weight),
-          both(row.value_weight, pair.value_weight)};
+          both(row.value_weight, pair.value_weight),
+          {both(own.mix, two.mix), both(own.values, two.values), both(own.query, two.query),
+           both(own.key, two.key)}};
 }
 
 RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
@@ -102,8 +115,11 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
                                   Scores& scores) {
   const Smallness small = smallness(inputs);
   const PerPosition blank = without_means(inputs.q);
-  Factors<PerPosition> out{blank, blank, blank, blank, blank, blank, blank};
+  Factors<PerPosition> out{blank, blank, blank, blank,
+                           blank, blank, blank, {blank, blank, blank, blank}};
   PerPosition row_strays = blank, pair_strays = blank;
+  const double heads = static_cast<double>(inputs.layer.heads);
+  std::vector<EchoFactors> echoes;
   const Eigen::Index size = inputs.q.second.size();
   const double m = average(inputs.input.x).second;
   for (Eigen::Index t = 0; t < size; ++t) {
@@ -120,6 +136,12 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     out.key.second[t] = row.key;
     out.key_weight.second[t] = row.key_weight;
     out.value_weight.second[t] = row.value_weight;
+    const double keys = static_cast<double>(rows.keys[static_cast<std::size_t>(t)]);
+    echoes.push_back(row_echo(one, rows.tau2[t], keys, heads, small));
+    out.echo.mix.second[t] = echoes.back().mix;
+    out.echo.values.second[t] = echoes.back().values;
+    out.echo.query.second[t] = echoes.back().query;
+    out.echo.key.second[t] = echoes.back().key;
     row_strays.second[t] = p2_variance(one);
     row_strays.mean[t] = rows.tau2[t] * one.p2_slope;
     for (Eigen::Index u = 0; u < size; ++u) {
@@ -136,11 +158,22 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       out.query_weight.cross(t, u) = pair.query_weight;
       out.key_weight.cross(t, u) = pair.key_weight;
       out.value_weight.cross(t, u) = pair.value_weight;
+      if (u <= t) {
+        const EchoFactors echo =
+            pair_echo(two, one, other, echoes[static_cast<std::size_t>(t)],
+                      echoes[static_cast<std::size_t>(u)], tau2, rows.c(t, u), keys, heads, small);
+        out.echo.mix.cross(t, u) = out.echo.mix.cross(u, t) = echo.mix;
+        out.echo.values.cross(t, u) = out.echo.values.cross(u, t) = echo.values;
+        out.echo.query.cross(t, u) = out.echo.query.cross(u, t) = echo.query;
+        out.echo.key.cross(t, u) = out.echo.key.cross(u, t) = echo.key;
+      }
       row_strays.cross(t, u) = tau2 * two.a_prime / m;
       pair_strays.cross(t, u) = square_excess(two.square, two.overlap);
       scores.error = std::max(scores.error, two.error);
     }
   }
+  const Eigen::ArrayXd roots = out.mix.second.max(0).sqrt();
+  out.mix.cross = out.mix.cross.min((roots.matrix() * roots.matrix().transpose()).array());
   const Alike<double> strays = average(row_strays);
   scores.p2_variance = strays.second;
   scores.p2_growth = strays.mean;
@@ -150,6 +183,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
   scores.truncation = omitted_orders(averages.one.back(), small) + grid;
   scores.mix_truncation = omitted_mix(small) + grid;
+  scores.echo_truncation = omitted_echo(averages.one.back(), small);
   return out;
 }
 

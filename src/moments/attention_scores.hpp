@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "moments/attention_echo.hpp"
 #include "moments/attention_keys.hpp"
 #include "moments/attention_softmax.hpp"
 #include "moments/linear.hpp"
@@ -16,6 +17,7 @@ namespace scalecalc::moments {
 template <class X>
 struct Factors {
   X mix, value, query, key, query_weight, key_weight, value_weight;
+  Echo<X> echo{};  ///< of double calculi
 };
 
 /// What else the mix is told: averages over rows and pairs, of double calculi.
@@ -25,7 +27,7 @@ struct Scores {
   double overlap_slope = 0;     ///< dO/dr of the input
   double centred_slope = 0;     ///< that times D
   double overlap_variance = 0;  ///< of one head's p.p'
-  double error = 0, truncation = 0, mix_truncation = 0;
+  double error = 0, truncation = 0, mix_truncation = 0, echo_truncation = 0;
 };
 
 template <class N, class X>

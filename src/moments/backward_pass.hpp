@@ -141,7 +141,7 @@ class BackwardPass {
     if (layer.norm) g = back(*layer.norm, std::move(g));
     const auto tape = take<AttentionTape<C, X>>();
     note(tape.mix.site, g);
-    auto made = attention_backward(calculus_, layer, tape.record, g.x);
+    auto made = attention_backward(calculus_, layer, tape.record, g.x, g.aligned);
     const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
                           double truncation) {
       Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
@@ -158,12 +158,16 @@ class BackwardPass {
     const double before = g.spread.all;
     g.spread.all += layer.over_memory ? 0 : 4 * tape.spread.apart;
     part(layer.q, tape.q, std::move(made.q), made.q_weight, made.q_truncation);
+    // Sums over tokens of the loss's gradient have no more directions than there are classes.
+    const double of_sums = 2 / static_cast<double>(network_.classes);
+    g.spread.all += made.k_strays * of_sums;
     part(layer.k, tape.k, std::move(made.k), made.k_weight, made.k_truncation);
-    g.spread.all = before;
+    g.spread.all = before + made.v_strays * of_sums;
     part(layer.v, tape.v, std::move(made.v), made.v_weight, made.v_truncation);
+    g.spread.all = before;
     g.x = std::move(made.input);
     g.levels = {};
-    g.aligned = N(0);
+    g.aligned = made.aligned;
     g.truncation.second += made.truncation.second;
     g.truncation.cross += made.truncation.cross;
     return g;

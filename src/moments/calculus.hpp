@@ -85,7 +85,7 @@ Alike<double> values_of(const C& calculus, const X& x) {
 ///       C&, const Attention&, const Signal<X>& input, const Signal<X>* memory, const Counts&);
 ///   template <class C, class X>
 ///   AttentionBackward<X> attention_backward(C&, const Attention&, const AttentionRecord<C, X>&,
-///                                           const X& mix_gradient);
+///                                           const X& mix_gradient, const Number& aligned);
 ///
 /// (attention.hpp, with AttentionRecord: all that the way back needs, the input's moments
 /// included.)
@@ -100,7 +100,10 @@ struct AttentionBackward {
   X input;    ///< what goes back to the branch's input through q, k and v
   /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
   typename X::Number q_weight, k_weight, v_weight;
-  Doubt truncation;  ///< of the gradients, relative to their second
+  typename X::Number aligned{};  ///< of `input`: that times x_t
+  Doubt truncation;              ///< of the gradients, relative to their second
+  /// Relative variance at k and v, over that of the square of a sum of the mix's gradients.
+  double k_strays = 0, v_strays = 0;
   double q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
 };
 

@@ -17,6 +17,7 @@ struct AttentionCase {
   int tokens = 12, width = 48, heads = 2, kv_heads = 2;
   double cosine = 0.4;          ///< of tokens, of second 1
   double gradient_cross = 0.5;  ///< of the mix's gradient, of second 1
+  double aligned = 0;           ///< times the mix, added to that gradient
   double q_std = 1, scale = 0;  ///< times 1/sqrt(width); 0: 1/sqrt(head_width)
   bool causal = false, qk_norm = false, normalised = false;
   double dropout = 0;
@@ -103,7 +104,7 @@ inline void AttentionSimulation::head(int h, const MatrixXd& gradient) {
   const int size = layer_.head_width(), at = h * size;
   const int kv = h / (layer_.heads / layer_.kv_heads) * size;
   MatrixXd q = q_.middleCols(at, size), k = k_.middleCols(kv, size);
-  const MatrixXd v = v_.middleCols(kv, size), g = gradient.middleCols(at, size);
+  const MatrixXd v = v_.middleCols(kv, size);
   Eigen::VectorXd q_rms, k_rms;
   if (layer_.qk_norm) {
     q = rms_rows(q, q_rms);
@@ -124,6 +125,7 @@ inline void AttentionSimulation::head(int h, const MatrixXd& gradient) {
         [&](double) { return uniform(random_) < layer_.dropout ? 0.0 : 1 / (1 - layer_.dropout); });
   const MatrixXd used = p.cwiseProduct(kept);
   mix_.middleCols(at, size) = used * v;
+  const MatrixXd g = gradient.middleCols(at, size) + layer_.aligned * mix_.middleCols(at, size);
   v_back_.middleCols(kv, size) += used.transpose() * g;
   const MatrixXd p_back = (g * v.transpose()).cwiseProduct(kept);
   const Eigen::VectorXd along = p.cwiseProduct(p_back).rowwise().sum();
