@@ -271,11 +271,32 @@ class BackwardPass {
     return skip;
   }
 
+  /// A gradient a (x + z) reaches either norm with all of it along a sum of both outputs; each
+  /// takes its own output out, rho = E[x z], and leaves a (z - rho x) or a (x - rho z).
+  void split_aligned(const DualSumTape<X>& sum_of, Gradient<X>& g, Gradient<X>& gz, X& both) {
+    const N second = average(sum_of.post).second, a2 = g.aligned * g.aligned;
+    const N rho = average(sum_of.both).second / second, rho2 = rho * rho;
+    const auto mix = [&](const N& post, const N& dual, const N& shared) {
+      return scaled(sum(sum(scaled(sum_of.post, post), scaled(sum_of.dual, dual)),
+                        scaled(sum_of.both, shared)),
+                    a2);
+    };
+    const X rest = sum(g.x, mix(N(-1), N(-1), N(-2)));
+    g.x = without_mean(sum(rest, mix(rho2, N(1), N(-2 * rho))));
+    gz.x = without_mean(sum(rest, mix(N(1), rho2, N(-2 * rho))));
+    both = without_mean(sum(rest, mix(N(-rho), N(-rho), N(1 + rho2))));
+    g.aligned = gz.aligned = N(0);
+  }
+
   /// u: gradient of x + F on its way to x'; gz: that of z; `both` = E[u gz]. F gets all of it.
   Gradient<X> back(const DualStream& layer, Gradient<X> g) {
-    note(take<PlainTape>().at.site, g);
-    Gradient<X> gz = back(layer.norm, g);
-    X both = product(g.x, take<DualTape<X>>().scale);
+    const auto last = take<DualSumTape<X>>();
+    note(last.at.site, g);
+    Gradient<X> gz = g;
+    X both;
+    split_aligned(last, g, gz, both);
+    gz = back(layer.norm, std::move(gz));
+    both = product(both, take<DualTape<X>>().scale);
     for (auto sublayer = layer.sublayers.rbegin(); sublayer != layer.sublayers.rend(); ++sublayer) {
       g = back(*sublayer->norm, std::move(g));
       const auto tape = take<DualTape<X>>();

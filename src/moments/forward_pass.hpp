@@ -256,7 +256,8 @@ class ForwardPass {
       y.spread.one *= (1 - rho) * (1 - rho);
       y.spread.all *= (1 - rho) * (1 - rho);
     }
-    keep(PlainTape{{site(layer.path, "dual", y), 0, x.tokens}});
+    const std::size_t at = site(layer.path, "dual", y);
+    keep(DualSumTape<X>{{at, 0, x.tokens}, std::move(x.x), normed.x, shared});
     return y;
   }
 

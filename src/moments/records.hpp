@@ -91,6 +91,12 @@ struct DualTape {
   Places at;
   X scale;
 };
+/// What a DualStream adds up at its end, and the mean product of the two.
+template <class X>
+struct DualSumTape {
+  Places at;
+  X post, dual, both;
+};
 
 /// Read from its end: last in, first out, which holds for the entries of each kind by themselves.
 template <class C, class X>
@@ -114,7 +120,7 @@ class Tape {
   }
   std::tuple<std::vector<WeightTape<X>>, std::vector<ActivationTape<X>>, std::vector<NormTape<X>>,
              std::vector<GatedTape<X>>, std::vector<AttentionTape<C, X>>, std::vector<PlainTape>,
-             std::vector<SumTape<X>>, std::vector<DualTape<X>>>
+             std::vector<SumTape<X>>, std::vector<DualTape<X>>, std::vector<DualSumTape<X>>>
       entries_;
 };
 
