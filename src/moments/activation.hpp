@@ -19,6 +19,8 @@ struct ActivationRecord {
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;
+  /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x.
+  std::optional<Tie<X>> tie;
 };
 
 /// E phi and E phi^2 of tokens, E phi(u)phi(v) of pairs.
@@ -90,6 +92,29 @@ void note_own_gradient(C& calculus, const WidthMoments& moments, const X& x, con
 }
 
 template <class C, class X>
+Tie<X> tie_of(C& calculus, const WidthMoments& moments, const X& x) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  const X input = map(
+      x,
+      [&](const T& u) {
+        return T{N(0), variance_of(u)};
+      },
+      [](const T& t, const T& u, const N& cross) { return N(cross - t.mean * u.mean); });
+  const X product = map(
+      input,
+      [&](const T&) {
+        return T{N(0), calculus.real(moments.input_slope_pair(1))};
+      },
+      [&](const T& t, const T& u, const N& cross) {
+        const double size = std::sqrt(calculus.value(t.second) * calculus.value(u.second));
+        const double c = size > 0 ? std::clamp(calculus.value(cross) / size, -1.0, 1.0) : 0;
+        return calculus.real(moments.input_slope_pair(c));
+      });
+  return {input, product};
+}
+
+template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, bool backward, ActivationRecord<X>& record) {
   Signal<X> out = in;
@@ -108,6 +133,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     record.slope_exponent = moments.slope_exponent;
     record.slope_kurtosis = moments.slope_kurtosis;
     if (backward) note_own_gradient(calculus, moments, in.x, out.x, record);
+    if (backward && variance > 0) record.tie = tie_of(calculus, moments, in.x);
     out.spread = through_activation(in.spread, moments, x, static_cast<double>(in.width), counts);
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->second *= moments.exponent;
@@ -129,6 +155,8 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
   out.levels = {};
   out.aligned = typename C::Number(0);
   if constexpr (C::next_orders) {
+    out.tie = record.tie;
+    if (out.tie) out.tie->product = product(out.tie->product, gradient.x);
     out.aligned = gradient.aligned * record.alignment;
     out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
     out.spread = back_through_activation(

@@ -36,9 +36,18 @@ class BackwardPass {
  private:
   Gradient<X> run(const std::vector<Layer>& layers, Gradient<X> g) {
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
-      g = std::visit([&](const auto& op) { return back(op, std::move(g)); }, layer->op);
+      g = std::visit(
+          [&]<class Op>(const Op& op) {
+            if constexpr (!keeps_tie<Op>) g.tie.reset();
+            return back(op, std::move(g));
+          },
+          layer->op);
     return g;
   }
+
+  /// Of a layer below an activation: norms use the tie, sums hand it on.
+  template <class Op>
+  static constexpr bool keeps_tie = std::is_same_v<Op, Norm> || std::is_same_v<Op, Residual>;
 
   template <class Entry>
   Entry take() {
@@ -113,10 +122,13 @@ class BackwardPass {
     note(tape.at.site, g);
     const N of = tokens(tape.at.tokens);
     if (layer.affine) {
-      fill(tape.at.parameter, token_sum(tape.record.output, g.x, of, batch_), g, {});
+      const X ones = each(g.x, [](const N& entry) { return N(entry * 0 + 1); });
+      fill(tape.at.parameter, token_sum(ones, along_output(tape.record.output, g), of, batch_), g,
+           {});
       fill(tape.at.parameter + 1, bias_gradient(g.x, of, batch_), g, {});
     }
     g = norm_backward(calculus_, tape.record, g, of, batch_);
+    g.tie.reset();
     g.spread.one += tape.spread.one;
     g.spread.all += tape.spread.all;
     return g;
@@ -238,6 +250,8 @@ class BackwardPass {
     Gradient<X> skip = g;
     skip.x = scaled(g.x, N(a * a));
     skip.aligned = g.aligned * a * a;
+    tie_to(skip, a);
+    tie_to(g, b);
     skip.levels.radial = across(g.levels.radial, tape.stream_share);
     g.levels.radial = across(g.levels.radial, tape.branch_share);
     if (!layer.shortcut.empty()) skip = run(layer.shortcut, std::move(skip));
@@ -245,6 +259,15 @@ class BackwardPass {
     g.aligned = g.aligned * b * b;
     g.spread.pull = 1;
     return joined(std::move(skip), run(layer.body, std::move(g)), tape.at.tokens);
+  }
+
+  /// Of a sum with `factor` x, what is tied to x.
+  void tie_to(Gradient<X>& g, const N& factor) const {
+    if (!g.tie) return;
+    if (calculus_.value(factor) == 0)
+      g.tie.reset();
+    else
+      g.tie->input = scaled(g.tie->input, N(1 / (factor * factor)));
   }
 
   /// The part along x of a gradient with `level` along a sum whose share x is.
@@ -268,6 +291,7 @@ class BackwardPass {
     }
     skip.x = sum(skip.x, branch.x);
     skip.aligned = skip.aligned + branch.aligned;
+    skip.tie.reset();
     return skip;
   }
 

@@ -17,6 +17,13 @@ double apart_noise(double noise, double width, const Counts& counts) {
   return samples > 1 ? noise / (width * (samples - 1)) : 0;
 }
 
+/// x^2 about the mean over all samples.
+double over_samples(const Alike<double>& x, const Counts& counts) {
+  return x.second - (x.second + (counts.tokens - 1) * x.cross +
+                     (counts.batch - 1) * counts.tokens * x.between) /
+                        (counts.tokens * counts.batch);
+}
+
 }  // namespace
 
 /// D/s2 with s2 = D + R: c^2 of what D strays, and what R does.
@@ -108,6 +115,12 @@ Spread through_sum(const Spread& spread, const Spread& branch, const Alike<doubl
     out.apart = spread.apart + share * share * std::max(0.0, branch.apart - spread.apart);
   }
   out.level = p * spread.level + b * branch.level;
+  const double left = over_samples(x, counts), right = over_samples(f, counts);
+  if (left + right > 0) {
+    const double kept = left / (left + right), own_kept = 1 - kept;
+    out.scatter =
+        kept * kept * spread.scatter + own_kept * own_kept * branch.scatter + 2 * kept * own_kept;
+  }
   out.shift = p * spread.shift + b * branch.shift;
   out.pull = coherent * spread.pull;
   return out;

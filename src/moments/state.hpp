@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 /// What is known of the tokens at one place of a network. Rules work on either of two states:
@@ -231,6 +232,8 @@ struct Spread {
   double level = 1;
   /// Variance of ln D, D = E x^2 - E x_t x_s averaged over a pass's tokens.
   double apart = 0;
+  /// Of a Gaussian feature's scatter of its variance over samples: none after a norm over samples.
+  double scatter = 1;
 };
 
 /// Of a gradient's second, the part along two directions that a norm takes out, in units of 1/n: of
@@ -244,6 +247,14 @@ struct Doubt {
   double second = 0, cross = 0;
 };
 
+/// Above an activation the gradient knows x, by E[x_t x_u phi'(x_t) phi'(x_u)] times what came to
+/// phi, x about its mean.
+template <class X>
+struct Tie {
+  X input;    ///< E x_t x_u of that
+  X product;  ///< E x_t g_t x_u g_u
+};
+
 /// Everything that travels backward. Its spread is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (notes 4, "the head's own W", followed further down).
@@ -254,6 +265,7 @@ struct Gradient {
   Doubt error{}, truncation{};
   typename X::Number aligned{};
   Levels levels{};
+  std::optional<Tie<X>> tie{};  ///< as far up as nothing but sums lie between
 };
 
 /// Everything that travels forward. X is Alike<N> or PerPosition.

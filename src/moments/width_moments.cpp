@@ -78,12 +78,20 @@ std::array<double, 14> series_of(const std::vector<double>& values) {
   return squares;
 }
 
+double power_sum(const std::array<double, 14>& coefficients, double x) {
+  double sum = 0;
+  for (std::size_t n = coefficients.size(); n-- > 0;) sum = sum * x + coefficients[n];
+  return sum;
+}
+
 }  // namespace
 
 double WidthMoments::own_pair(double correlation) const {
-  double sum = 0;
-  for (std::size_t n = own.size(); n-- > 0;) sum = sum * correlation + own[n];
-  return sum;
+  return power_sum(own, correlation);
+}
+
+double WidthMoments::input_slope_pair(double correlation) const {
+  return power_sum(input_slope, correlation);
 }
 
 double WidthMoments::covariance(double correlation) const {
@@ -98,13 +106,15 @@ WidthMoments width_moments(const Activation& activation, double mean, double var
   for (std::size_t i = 0; i < at.size(); ++i) at[i] = mean + std::sqrt(variance) * g.z[i];
   activation.evaluate(at.data(), f.data(), h.data(), at.size());
   WidthMoments w;
-  std::vector<double> own(at.size());
+  std::vector<double> own(at.size()), input_slope(at.size());
   for (std::size_t i = 0; i < at.size(); ++i) {
     own[i] = f[i] * h[i];
+    input_slope[i] = (at[i] - mean) * h[i];
     f[i] *= f[i];
     h[i] *= h[i];
   }
   w.own = series_of(own);
+  w.input_slope = series_of(input_slope);
   const double second = mean_of([&](std::size_t i) { return f[i]; });
   const double slope = mean_of([&](std::size_t i) { return h[i]; });
   w.exponent = log_slope(f, second);

@@ -21,6 +21,9 @@ struct WidthMoments {
   /// E F(u)F(v) = sum own[n] c^n of F = phi phi', the last for the rest.
   std::array<double, 14> own{};
   double own_pair(double correlation) const;
+  /// The same of F = (u - mean) phi'.
+  std::array<double, 14> input_slope{};
+  double input_slope_pair(double correlation) const;
 };
 
 WidthMoments width_moments(const Activation& activation, double mean, double variance);

@@ -114,15 +114,17 @@ TEST_CASE("a state by positions whose tokens are alike gives what alike tokens g
   CHECK(average(inside).between == near(expected.between, 1e-12));
 }
 
-// Linear, BatchNorm, relu, by hand from notes 5: with c = -1/(n-1) and the arc-cosine kernels, a
-// gradient g with k = c g grows by 2 (1/2 - c K'(c)) (n-2)/(n-3) over D = 2 (1/2 - K(c)). Real
-// passes have 1.493 at 64 samples and 1.59 at 16.
+// Linear, BatchNorm, relu, by hand from notes 5: with c = -1/(n-1) and the arc-cosine kernels K, a
+// gradient g with k = c g grows by 2 (1/2 - c K'(c)) (n-2)/(n-3) over D = 2 (1/2 - K(c)). What
+// relu(y) hands back knows y: of E(y.g)^2, pairs have K(c) k in place of c K'(c) k, and the way
+// back takes (K(c) - c K'(c))/(n-1) less. Real passes have 1.493 at 64 samples and 1.59 at 16.
 TEST_CASE("gradients of plain BatchNorm stacks grow by pi/(pi-1) a layer") {
   constexpr double pi = std::numbers::pi;
   const auto by_hand = [](double n) {
     const double c = -1 / (n - 1), angle = pi - std::acos(c);
     const double kernel = (std::sqrt(1 - c * c) + angle * c) / (2 * pi);
-    return (0.5 - c * angle / (2 * pi)) * (n - 2) / ((n - 3) * (0.5 - kernel));
+    const double slope = c * angle / (2 * pi);
+    return ((0.5 - slope) * (n - 2) / (n - 3) + (kernel - slope) / (n - 1)) / (0.5 - kernel);
   };
   const auto growth = [](int samples) {
     const Trace trace = trace_of_model(
@@ -133,6 +135,8 @@ TEST_CASE("gradients of plain BatchNorm stacks grow by pi/(pi-1) a layer") {
            site(trace, "layer[21].act").grad_second.value;
   };
   CHECK(growth(100000) == near(pi / (pi - 1), 1e-4));
-  for (const int n : {16, 64, 100000}) CHECK(growth(n) == near(by_hand(n), 1e-8));
-  CHECK(std::fabs(growth(64) - 1.493) < 0.01);
+  // E(y.g)^2 is a trapezoid sum, of second order in its step of 0.04 at the kink.
+  for (const int n : {16, 64, 100000}) CHECK(growth(n) == near(by_hand(n), 2e-3 / n + 1e-5));
+  CHECK(std::fabs(growth(64) - 1.493) < 0.005);
+  CHECK(std::fabs(growth(16) - 1.59) < 0.01);
 }

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "moments/spread.hpp"
+
+/// Norms over samples, B sequences of T tokens each (notes 5). Of a centred state R there are two
+/// levels: B (T-1) directions that differ within a sequence, and B - 1 between sequences. A feature
+/// over the samples is Gaussian with covariance R, and is divided by its own scatter.
+namespace scalecalc::moments {
+
+/// Eigenvalues of a centred state.
+struct SampleLevels {
+  double within = 0, between = 0;
+};
+SampleLevels sample_levels(const Alike<double>& x, const Counts& counts);
+/// What is to be added to x, so that its levels are `levels`.
+Alike<double> shift_to_levels(const Alike<double>& x, const SampleLevels& levels,
+                              const Counts& counts);
+
+/// y = x/s with s^2 = |x|^2/n, and the way back (I - y y^T/n)/s, averaged over such features: what
+/// each level is multiplied by beside 1/E s^2.
+struct SampleOrders {
+  SampleLevels forward{1, 1};
+  SampleLevels to_within{1, 0}, to_between{0, 1};  ///< of a gradient's two levels
+  SampleLevels back(const SampleLevels& gradient) const;
+};
+
+/// `share`: of a Gaussian feature's scatter of s^2, what there is: none after such a norm, where
+/// every feature has the same s^2.
+SampleOrders sample_orders(const SampleLevels& levels, const Counts& counts, double share);
+
+/// x times `factor`, and then to these levels.
+template <class X>
+X at_levels(const X& x, double factor, const SampleLevels& levels, const Counts& counts) {
+  const X y = scaled(x, factor);
+  return sum(y, uniform(y, shift_to_levels(average(y), levels, counts)));
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,182 @@
+#pragma once
+
+#include <cmath>
+
+#include "moments/calculus.hpp"
+#include "moments/norm_samples.hpp"
+#include "moments/spread.hpp"
+
+/// Norms over one token's features (layer, rms, scale); theory, section 2, and notes 1.1. Gains are
+/// 1 and shifts 0.
+namespace scalecalc::moments {
+
+inline bool is_token_norm(NormKind kind) {
+  return kind == NormKind::layernorm || kind == NormKind::rmsnorm || kind == NormKind::scalenorm;
+}
+
+/// The corrections of order 1/d that come of a token's s2 straying. v: relative variance of a
+/// token's s2, `both` its covariance between two tokens, w: the share of s2 in s2 + eps. Notes 1.1
+/// split into what the projection takes and what E[1/s2] > 1/E[s2] gives back: v of g and (3v +
+/// both)/4 of k; a LayerNorm's own mean takes another 1/d from s2. Gaussian features have v = 2/d
+/// and both = c^2 v.
+struct Fluctuation {
+  double v = 0, both = 0, tie = 0, w = 1;
+  double mean = 0;  ///< what a layernorm's own mean takes of s2
+
+  double given_back(double order) const { return 1 + w * (order + mean); }
+  double second() const { return given_back(v); }
+  double cross() const { return given_back((3 * v + both) / 4); }
+  /// Forward E[r/(s_t s_u)]: `tie` is the covariance of r and s2. Gaussian: 1 - (1 - c^2)/(2d).
+  double forward() const { return 1 - w * w * (tie - (3 * v + both) / 4); }
+};
+
+Fluctuation fluctuation_of(const Spread& spread, double width, double share, bool layernorm,
+                           const Counts& counts);
+
+/// What the projection takes of g and of k at a cosine c: LN 2/d and (3 - c^2)/d, RMS 1/d and (2 -
+/// c^2)/d of a gradient whose levels are 1.
+struct Projection {
+  double d = 1, w = 1;
+  bool layernorm = false;
+  double second(const Levels& levels) const {
+    return 1 - w * (levels.radial + (layernorm ? levels.mean : 0)) / d;
+  }
+  double cross(const Levels& levels, double c) const {
+    return 1 - w * (levels.radial * (2 - c * c) + (layernorm ? levels.mean : 0)) / d;
+  }
+};
+
+/// Both for Gaussian features whose gradient knows nothing of them: the heads of q and k.
+struct NormOrders {
+  double d = 1, v = 0, w = 1;
+  bool layernorm = false;
+  double second() const { return of(1).second() * Projection{d, w, layernorm}.second({}); }
+  template <class N>
+  N cross(const N& c) const {
+    const double lost = w * (layernorm ? 3 : 2) / d, mean = layernorm ? w * v / 2 : 0;
+    return (1 - lost + w / d * c * c) * (1 + w * v * (3 + c * c) / 4 + mean);
+  }
+  template <class N>
+  N forward(const N& c) const {
+    return 1 - (1 - c * c) * (w * w * v / 4);
+  }
+
+ private:
+  Fluctuation of(double c) const { return {v, c * c * v, v, w, layernorm ? v / 2 : 0}; }
+};
+
+template <class X>
+struct NormRecord {
+  X factors;  ///< of the gradient, entry by entry, before the projection
+  Projection projection;
+  bool over_samples = false, over_batch = false;
+  SampleOrders orders;
+  X output;
+};
+
+template <class C, class X>
+Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const Counts& counts,
+                     NormRecord<X>& record) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  using std::sqrt;
+  const bool centre = layer.kind == NormKind::layernorm;
+  const N eps = calculus.real(layer.eps);
+  const auto s2 = [&](const T& u) {
+    return centre ? calculus.positive(u.second - u.mean * u.mean) : u.second;
+  };
+  const auto means = average(in.x);
+  const N typical = s2(T{means.mean, means.second});
+  Fluctuation orders;
+  if constexpr (C::next_orders) {
+    const double size = calculus.value(typical), d = static_cast<double>(in.width);
+    const double share = size > 0 ? size / (size + layer.eps) : 1;
+    orders = fluctuation_of(in.spread, d, share, centre, counts);
+    record.projection = {d, share, centre};
+  }
+  Signal<X> out = in;
+  out.normalised = true;
+  const auto root = [&](const T& u, const T& v) { return sqrt((s2(u) + eps) * (s2(v) + eps)); };
+  const auto inside = [&](const T& u, const T& v, const N& cross) {
+    return centre ? N(cross - u.mean * v.mean) : cross;
+  };
+  out.x = map(
+      in.x,
+      [&](const T& u) {
+        return T{centre ? N(0) : N(u.mean / sqrt(s2(u) + eps)), s2(u) / (s2(u) + eps)};
+      },
+      [&](const T& u, const T& v, const N& cross) {
+        const N c = inside(u, v, cross) / root(u, v);
+        if constexpr (C::next_orders) return N(c * orders.forward());
+        return c;
+      });
+  record.factors = map(
+      in.x,
+      [&](const T& u) {
+        const N factor = 1 / (s2(u) + eps);
+        if constexpr (C::next_orders) return T{N(0), factor * orders.second()};
+        return T{N(0), factor};
+      },
+      [&](const T& u, const T& v, const N&) {
+        const N factor = 1 / root(u, v);
+        if constexpr (C::next_orders) return N(factor * orders.cross());
+        return factor;
+      });
+  const N scale = 1 / (typical + eps);
+  out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
+  if constexpr (C::next_orders) {
+    const double rest = 1 - orders.w;
+    out.spread = Spread{rest * rest * in.spread.one,
+                        rest * rest * in.spread.all,
+                        rest * in.spread.shift,
+                        rest * in.spread.pull,
+                        rest * rest * in.spread.slack,
+                        centre ? 0 : in.spread.level,
+                        apart_after_norm(in.spread, values_of(calculus, in.x))};
+    for (Doubt* doubt : {&out.error, &out.truncation}) {
+      doubt->cross += doubt->second;
+      doubt->second *= rest;
+    }
+    calculus.omit(0, 2 / static_cast<double>(in.width * in.width));
+  }
+  return out;
+}
+
+/// What each token, and the root of what each pair, is multiplied by.
+template <class C, class X>
+X norm_scale(C& calculus, const Norm& layer, const X& x) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  using std::sqrt;
+  if (layer.kind == NormKind::none) return each(x, [](const N& entry) { return N(entry * 0 + 1); });
+  const N eps = calculus.real(layer.eps);
+  const auto s2 = [&](const T& u) {
+    return N((layer.kind == NormKind::layernorm ? u.second - u.mean * u.mean : u.second) + eps);
+  };
+  return map(
+      x,
+      [&](const T& u) {
+        return T{N(0), 1 / sqrt(s2(u))};
+      },
+      [&](const T& t, const T& u, const N&) { return N(1 / sqrt(sqrt(s2(t) * s2(u)))); });
+}
+
+template <class C, class X>
+X projected(const C& calculus, const NormRecord<X>& record, const Levels& levels, const X& g) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  if constexpr (!C::next_orders) return g;
+  const Projection& take = record.projection;
+  return zip(
+      record.output, g,
+      [&](const T&, const T& u) {
+        return T{N(0), u.second * calculus.real(take.second(levels))};
+      },
+      [&](const T& t, const T& u, const N& r, const N& k) {
+        const double m = std::sqrt(calculus.value(t.second) * calculus.value(u.second));
+        const double c = m > 0 ? calculus.value(r) / m : 0;
+        return N(k * calculus.real(take.cross(levels, c)));
+      });
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,123 @@
+#include "moments/norm_samples.hpp"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "moments/activation.hpp"
+#include "moments/norm.hpp"
+#include "support.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+using namespace scalecalc::testing;
+
+namespace {
+
+/// A mean over draws and its standard error.
+struct Mean {
+  double sum = 0, squares = 0;
+  int count = 0;
+  void add(double value) {
+    sum += value;
+    squares += value * value;
+    ++count;
+  }
+  double value() const { return sum / count; }
+  double error() const { return std::sqrt((squares / count - value() * value()) / count); }
+};
+
+}  // namespace
+
+TEST_CASE("a shift brings a state to the levels asked for") {
+  const Counts counts{8, 4};
+  const Alike<double> x{0, 2, 0.7, 0.1};
+  const SampleLevels wanted{1.5, 6};
+  const Alike<double> by = shift_to_levels(x, wanted, counts);
+  const Alike<double> y{0, x.second + by.second, x.cross + by.cross, x.between + by.between};
+  const SampleLevels found = sample_levels(y, counts);
+  CHECK(found.within == near(wanted.within, 1e-14));
+  CHECK(found.between == near(wanted.between, 1e-14));
+  // Centred: all products of one sample with all samples add up to 0.
+  CHECK(std::fabs(y.second + 7 * y.cross + 3 * 8 * y.between) < 1e-13);
+}
+
+// Notes 5: of alike samples, the way back is (n - 2)/(n - 3).
+TEST_CASE("equal levels give what alike samples give") {
+  for (const Counts& counts : {Counts{5, 1}, Counts{64, 1}, Counts{8, 4}}) {
+    const double n = counts.tokens * counts.batch;
+    const SampleLevels levels{0.3, counts.batch > 1 ? 0.3 : 0};
+    const SampleOrders orders = sample_orders(levels, counts, 1);
+    CHECK(orders.forward.within == near(1, 1e-12));
+    CHECK(orders.back({1, counts.batch > 1 ? 1.0 : 0}).within == near((n - 2) / (n - 3), 1e-12));
+  }
+}
+
+TEST_CASE("unequal levels give what draws give") {
+  const Counts counts{6, 4};
+  const SampleLevels levels{0.5, 4}, gradient{2, 5};
+  const SampleOrders orders = sample_orders(levels, counts, 1);
+  const SampleLevels back = orders.back(gradient);
+  constexpr int within = 20, between = 3, draws = 40000;
+  constexpr double total = within * 0.5 + between * 4;
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  Mean share, first, last;
+  for (int draw = 0; draw < draws; ++draw) {
+    std::array<double, within + between> x{}, g{};
+    double size = 0, along = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const bool inside = i < within;
+      x[i] = std::sqrt(inside ? levels.within : levels.between) * normal(random);
+      g[i] = std::sqrt(inside ? gradient.within : gradient.between) * normal(random);
+      size += x[i] * x[i];
+      along += x[i] * g[i];
+    }
+    const auto passed = [&](std::size_t i) {
+      const double left = g[i] - x[i] * along / size;
+      return left * left * total / size;
+    };
+    share.add(x.back() * x.back() * total / (size * levels.between));
+    first.add(passed(0));
+    last.add(passed(x.size() - 1));
+  }
+  CHECK(std::fabs(orders.forward.between - share.value()) < 5 * share.error());
+  CHECK(std::fabs(back.within - first.value()) < 5 * first.error());
+  CHECK(std::fabs(back.between - last.value()) < 5 * last.error());
+}
+
+TEST_CASE("features that were normalised just before do not scatter") {
+  const Counts counts{12, 1};
+  const SampleOrders orders = sample_orders({0.9, 0}, counts, 0);
+  CHECK(orders.back({1, 0}).within == near(1 - 1.0 / 11, 1e-12));
+  Numbers numbers = calculus();
+  NormRecord<Pairs> record;
+  Norm layer;
+  layer.path = "norm";
+  layer.kind = NormKind::instancenorm;
+  const auto y = norm_forward(numbers, layer, signal(1, 0.2, 64, 12), {12, 1}, record);
+  CHECK(y.spread.scatter == 0);
+  const auto sum = through_sum(y.spread, gaussian_spread(values_of(numbers, y.x), 64, {12, 1}),
+                               values_of(numbers, y.x), values_of(numbers, y.x), 64, {12, 1});
+  CHECK(sum.scatter == near(0.75, 1e-14));
+}
+
+// Above relu x phi'(x) is relu itself: arc-cosine kernels.
+TEST_CASE("an output below an activation knows its gradient") {
+  constexpr double pi = std::numbers::pi;
+  Numbers numbers = calculus();
+  ActivationRecord<Pairs> record;
+  const double c = 0.3;
+  const auto in = signal(1, c, 64);
+  activation_forward(numbers, numbers.function("relu"), in, {8, 1}, true, record);
+  Gradient<Pairs> g;
+  g.x = {0, 4, 3, 0};
+  const auto back = activation_backward(numbers, record, g, {8, 1});
+  const Pairs along = along_output(in.x, back);
+  // Products of Hermite coefficients up to the 12th power of c, and 1/n^2 of the steps at the kink.
+  const double left_out = std::pow(c, 13), step = 1e-4;
+  CHECK(std::fabs(along.second / 4 - 0.5) < step);
+  CHECK(std::fabs(along.cross / 3 - (std::sqrt(1 - c * c) + (pi - std::acos(c)) * c) / (2 * pi)) <
+        left_out + step);
+}
