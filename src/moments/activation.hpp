@@ -111,7 +111,7 @@ Tie<X> tie_of(C& calculus, const WidthMoments& moments, const X& x) {
         const double c = size > 0 ? std::clamp(calculus.value(cross) / size, -1.0, 1.0) : 0;
         return calculus.real(moments.input_slope_pair(c));
       });
-  return {input, product};
+  return {input, product, moments.slope_kurtosis - 1};
 }
 
 template <class C, class X>
@@ -141,6 +141,11 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     }
     calculus.omit(
         0, variance > 0 ? calculus.value(in.overlap.variance()) / (2 * variance * variance) : 0);
+    const double skewed = std::fabs(in.spread.skew * moments.skew_effect),
+                 uneven = in.spread.uneven / 8;
+    out.spread.skew = moments.skew;
+    out.spread.uneven = moments.exponent * moments.exponent * in.spread.uneven;
+    calculus.omit(skewed + uneven, skewed + uneven);
     calculus.assume("activation", "inputs are Gaussian given the layer before", "1/width",
                     1 / static_cast<double>(in.width), 0.1);
   }

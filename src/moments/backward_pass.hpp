@@ -45,6 +45,15 @@ class BackwardPass {
     return g;
   }
 
+  /// Of a sum of gradients over tokens, what the doubt of their crosses makes.
+  double coherent_doubt(const Gradient<X>& g, const Counts& over) const {
+    const Alike<double> x = values_of(calculus_, g.x);
+    const double pairs = (over.tokens - 1) * g.truncation.cross * x.second;
+    const double total =
+        x.second + (over.tokens - 1) * x.cross + (over.batch - 1) * over.tokens * x.between;
+    return total > 0 ? pairs / total : 0;
+  }
+
   /// Of a layer below an activation: norms use the tie, sums hand it on.
   template <class Op>
   static constexpr bool keeps_tie = std::is_same_v<Op, Norm> || std::is_same_v<Op, Residual>;
@@ -126,6 +135,9 @@ class BackwardPass {
       fill(tape.at.parameter, token_sum(ones, along_output(tape.record.output, g), of, batch_), g,
            {});
       fill(tape.at.parameter + 1, bias_gradient(g.x, of, batch_), g, {});
+      if (tape.record.over_samples)
+        for (const std::size_t at : {tape.at.parameter, tape.at.parameter + 1})
+          ledger_.parameters[at].truncation += coherent_doubt(g, counts(tape.at.tokens));
     }
     g = norm_backward(calculus_, tape.record, g, of, batch_);
     g.tie.reset();
@@ -250,6 +262,7 @@ class BackwardPass {
     Gradient<X> skip = g;
     skip.x = scaled(g.x, N(a * a));
     skip.aligned = g.aligned * a * a;
+    repeated_slopes(skip, tape);
     tie_to(skip, a);
     tie_to(g, b);
     skip.levels.radial = across(g.levels.radial, tape.stream_share);
@@ -259,6 +272,18 @@ class BackwardPass {
     g.aligned = g.aligned * b * b;
     g.spread.pull = 1;
     return joined(std::move(skip), run(layer.body, std::move(g)), tape.at.tokens);
+  }
+
+  /// An activation, a sum, an activation: both slopes follow the same stream, and the mean of their
+  /// product is not that of the means. What is left out is the stream's share of that.
+  void repeated_slopes(Gradient<X>& skip, const SumTape<X>& tape) {
+    if (!skip.tie || !tape.after_activation) return;
+    const double left_out = tape.stream_share * skip.tie->slope_scatter;
+    const Alike<double> x = values_of(calculus_, skip.x);
+    skip.truncation.second += left_out;
+    if (x.second > 0) skip.truncation.cross += 2 * left_out * std::fabs(x.cross) / x.second;
+    calculus_.assume("activation", "slopes along a stream are independent",
+                     "the stream's share of their variance", left_out, 0.1);
   }
 
   /// Of a sum with `factor` x, what is tied to x.

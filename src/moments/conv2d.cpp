@@ -1,5 +1,7 @@
 #include "moments/conv2d.hpp"
 
+#include <algorithm>
+
 namespace scalecalc::moments {
 namespace {
 
@@ -15,6 +17,18 @@ std::vector<double> inside(std::int64_t size, std::int64_t outputs, const Conv2d
     counts.push_back(static_cast<double>(count));
   }
   return counts;
+}
+
+/// E r^2/(E r)^2 of the taps r that an output has along one side.
+double evenness(std::int64_t size, std::int64_t outputs, const Conv2d& layer) {
+  double once = 0, squares = 0;
+  for (std::int64_t out = 0; out < outputs; ++out) {
+    const std::int64_t first = out * layer.stride - layer.padding, last = first + layer.kernel;
+    const auto taps = static_cast<double>(std::min(last, size) - std::max<std::int64_t>(first, 0));
+    once += taps;
+    squares += taps * taps;
+  }
+  return once > 0 ? squares * static_cast<double>(outputs) / (once * once) : 1;
 }
 
 }  // namespace
@@ -34,6 +48,9 @@ Taps count_taps(const Conv2d& layer) {
       taps.squares += n * n;
     }
   }
+  taps.uneven = evenness(layer.height, layer.out_height(), layer) *
+                    evenness(layer.width, layer.out_width(), layer) -
+                1;
   return taps;
 }
 

@@ -17,6 +17,7 @@ struct Taps {
   double once = 0;                 ///< sum n_j
   double pairs = 0;                ///< sum n_j (n_j - 1)
   double squares = 0;              ///< sum n_j^2
+  double uneven = 0;               ///< relative variance of the taps an output has
 };
 Taps count_taps(const Conv2d& layer);
 
@@ -48,6 +49,11 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
     out.spread =
         through_linear(in.spread, part, weight_noise(layer.weight), values_of(calculus, out.x),
                        static_cast<double>(layer.out_channels), after);
+    const double borders = std::sqrt(in.spread.uneven * taps.uneven);
+    out.spread.uneven = in.spread.uneven + taps.uneven;
+    calculus.omit(borders, borders);
+    calculus.assume("conv2d", "positions at the border are as those inside", "relative variance",
+                    out.spread.uneven, 0.1);
     calculus.assume("conv2d", "two positions of an image have one correlation, near or far");
   }
   return out;

@@ -196,6 +196,7 @@ class ForwardPass {
         tape.branch_share = b * b * values_of(calculus_, branch.x).second / m;
       }
     }
+    tape.after_activation = x.spread.skew != 0;
     tape.branch = std::move(branch.x);
     return tape;
   }

@@ -50,6 +50,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.scatter);
+    if (from.within > 0)
+      record.by_chance = 2 * in.spread.scatter * calculus.value(in.overlap.variance()) /
+                         (from.within * from.within);
     const SampleLevels& order = record.orders.forward;
     out.x =
         at_levels(out.x, order.within,
@@ -60,6 +63,8 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   record.factors = each(out.x, [&](const N&) { return back; });
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   out.spread = {2 / static_cast<double>(in.width), 0, 0, 0, 0, 1, in.spread.apart, 0};
+  out.spread.skew = in.spread.skew;
+  out.spread.uneven = in.spread.uneven;
   out.error.second = out.truncation.second = 0;
   calculus.assume("norm over samples", "features are Gaussian over the samples");
   if constexpr (C::next_orders) calculus.omit(1 / samples, 1 / samples);
@@ -139,11 +144,17 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   const N sequences = record.over_batch ? batch : N(1);
   X inside = centred(across, tokens, sequences);
   if (!record.over_batch) inside = without_between(inside);
-  if constexpr (C::next_orders)
+  if constexpr (C::next_orders) {
     out.x = across_samples(calculus, record, gradient, inside,
                            {calculus.value(tokens), calculus.value(sequences)});
-  else
+    out.truncation.second += record.by_chance;
+    const Alike<double> x = values_of(calculus, out.x);
+    if (x.second > 0) out.truncation.cross += record.by_chance * std::fabs(x.cross) / x.second;
+    calculus.assume("norm", "two samples overlap by as much in every draw", "2 V/D^2",
+                    record.by_chance, 0.1);
+  } else {
     out.x = product(inside, record.factors);
+  }
   return out;
 }
 

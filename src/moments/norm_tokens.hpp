@@ -71,6 +71,7 @@ struct NormRecord {
   Projection projection;
   bool over_samples = false, over_batch = false;
   SampleOrders orders;
+  double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
 };
 

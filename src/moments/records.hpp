@@ -84,6 +84,7 @@ struct SumTape {
   Places at;
   X branch;
   double stream_share = 1, branch_share = 0;  ///< of the sum's second
+  bool after_activation = false;              ///< the stream
 };
 /// The branch and the factors of the two streams' covariance (DualStream).
 template <class X>

@@ -120,7 +120,10 @@ Spread through_sum(const Spread& spread, const Spread& branch, const Alike<doubl
     const double kept = left / (left + right), own_kept = 1 - kept;
     out.scatter =
         kept * kept * spread.scatter + own_kept * own_kept * branch.scatter + 2 * kept * own_kept;
+    out.skew = std::pow(kept, 1.5) * spread.skew + std::pow(own_kept, 1.5) * branch.skew;
   }
+  const double uneven = p * std::sqrt(spread.uneven) + b * std::sqrt(branch.uneven);
+  out.uneven = uneven * uneven;
   out.shift = p * spread.shift + b * branch.shift;
   out.pull = coherent * spread.pull;
   return out;

@@ -234,6 +234,8 @@ struct Spread {
   double apart = 0;
   /// Of a Gaussian feature's scatter of its variance over samples: none after a norm over samples.
   double scatter = 1;
+  double skew = 0;    ///< third cumulant over samples, of variance 1: an activation's own
+  double uneven = 0;  ///< relative variance of E x^2 over positions: borders of an image
 };
 
 /// Of a gradient's second, the part along two directions that a norm takes out, in units of 1/n: of
@@ -251,8 +253,9 @@ struct Doubt {
 /// phi, x about its mean.
 template <class X>
 struct Tie {
-  X input;    ///< E x_t x_u of that
-  X product;  ///< E x_t g_t x_u g_u
+  X input;                   ///< E x_t x_u of that
+  X product;                 ///< E x_t g_t x_u g_u
+  double slope_scatter = 0;  ///< Var(phi'^2)/(E phi'^2)^2
 };
 
 /// Everything that travels backward. Its spread is that of (dL/dx)^2. The loss sees x through the

@@ -56,6 +56,23 @@ double log_curvature(const std::vector<double>& values, double mean) {
                mean);
 }
 
+double skew_of(const std::vector<double>& values, double second) {
+  const double mean = mean_of([&](std::size_t i) { return values[i]; });
+  const double third = mean_of([&](std::size_t i) {
+    const double off = values[i] - mean;
+    return off * off * off;
+  });
+  const double variance = second - mean * mean;
+  return variance > 0 ? ratio(third, variance * std::sqrt(variance)) : 0;
+}
+
+/// E F(z) He3(z)/6 over E F.
+double skew_slope(const std::vector<double>& values, double mean) {
+  const Grid& g = grid();
+  return ratio(
+      mean_of([&](std::size_t i) { return values[i] * g.z[i] * (g.z[i] * g.z[i] - 3) / 6; }), mean);
+}
+
 /// Squares of the Hermite coefficients of F; what they leave of E F^2 goes last.
 std::array<double, 14> series_of(const std::vector<double>& values) {
   const Grid& g = grid();
@@ -106,9 +123,10 @@ WidthMoments width_moments(const Activation& activation, double mean, double var
   for (std::size_t i = 0; i < at.size(); ++i) at[i] = mean + std::sqrt(variance) * g.z[i];
   activation.evaluate(at.data(), f.data(), h.data(), at.size());
   WidthMoments w;
-  std::vector<double> own(at.size()), input_slope(at.size());
+  std::vector<double> own(at.size()), input_slope(at.size()), value(at.size());
   for (std::size_t i = 0; i < at.size(); ++i) {
     own[i] = f[i] * h[i];
+    value[i] = f[i];
     input_slope[i] = (at[i] - mean) * h[i];
     f[i] *= f[i];
     h[i] *= h[i];
@@ -118,6 +136,8 @@ WidthMoments width_moments(const Activation& activation, double mean, double var
   const double second = mean_of([&](std::size_t i) { return f[i]; });
   const double slope = mean_of([&](std::size_t i) { return h[i]; });
   w.exponent = log_slope(f, second);
+  w.skew = skew_of(value, second);
+  w.skew_effect = skew_slope(f, second);
   w.curvature = log_curvature(f, second);
   w.slope_exponent = log_slope(h, slope);
   w.kurtosis = ratio(mean_of([&](std::size_t i) { return f[i] * f[i]; }), second * second);
@@ -125,7 +145,7 @@ WidthMoments width_moments(const Activation& activation, double mean, double var
   const double sixth =
       ratio(mean_of([&](std::size_t i) { return f[i] * f[i] * f[i]; }), second * second * second);
   w.third = sixth - 3 * w.kurtosis + 2;
-  for (double& value : f) value = ratio(value, second);
+  for (double& square : f) square = ratio(square, second);
   w.series = series_of(f);
   w.series[0] = 0;
   return w;

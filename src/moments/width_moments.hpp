@@ -13,6 +13,8 @@ struct WidthMoments {
   double curvature = 0;       ///< q^2 f'' / f
   double kurtosis = 1;        ///< E phi^4 / f^2
   double third = 0;           ///< third cumulant of phi^2/f
+  double skew = 0;            ///< third cumulant of phi over its deviation^3
+  double skew_effect = 0;     ///< d ln f / d of the skew of u: E phi^2 He3/(6 f)
   double slope_exponent = 0;  ///< d ln h / d ln q
   double slope_kurtosis = 1;  ///< E phi'^4 / h^2
   /// Cov(phi^2(u), phi^2(v))/f^2 = sum over n >= 1 of series[n] c^n; the last stands for the rest.

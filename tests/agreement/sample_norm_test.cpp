@@ -85,5 +85,14 @@ TEST_CASE("gains of norms that stand before an activation") {
   CHECK(gains_outside(verify_network(build_network(spec), options)) == "");
 }
 
+// Slopes along the stream and the borders of the image are left out, by a stated amount.
+TEST_CASE("activations after the sums") {
+  const std::string block =
+      branch({"conv2d", "norm", "activation", "conv2d", "norm"}) + op("activation");
+  const std::string post_activation =
+      op("conv2d") + op("norm") + op("activation") + block + block + op("pool");
+  agree("post-activation", parse_model(model + post_activation, "post-activation"), seeds);
+}
+
 }  // namespace
 }  // namespace scalecalc

@@ -84,3 +84,12 @@ TEST_CASE("a kernel of 1 is a linear layer for each position") {
   CHECK(y.x.second == near(z.x.second, 1e-14));
   CHECK(y.x.cross == near(z.x.cross, 1e-14));
 }
+
+// 3 x 3 taps on 4 x 4 positions: along a side 2, 3, 3, 2 of them fall inside.
+TEST_CASE("positions at the border have fewer taps") {
+  Conv2d layer = conv(3, 1, 1, 1);
+  layer.height = layer.width = 4;
+  const double side = 6.5 / (2.5 * 2.5);
+  CHECK(count_taps(layer).uneven == near(side * side - 1, 1e-14));
+  CHECK(std::fabs(count_taps(conv(1, 1, 0, 1)).uneven) < 1e-14);
+}
