@@ -56,6 +56,7 @@ std::uint64_t Sampled::next_seed() {
 void Sampled::draw() {
   if (draws_ > 0 && drawn_for_ == site()) return;
   drawn_for_ = site();
+  curves_.clear();
   std::vector<double> both(2 * half_);
   const Stream stream{seed_, kStreamId + replicate_};
   sampling::fill_normals(stream, draws_++ * half_, both.size(), both.data());
@@ -81,9 +82,28 @@ double Sampled::expectation(Function f, Moment moment, const Token<double>& u) {
 double Sampled::pair(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
                      double cross) {
   draw();
-  const double at_u = positive(variance_of(u)), at_v = positive(variance_of(v));
-  const double width_u = std::sqrt(at_u), width_v = std::sqrt(at_v), scale = width_u * width_v;
+  const double scale = std::sqrt(positive(variance_of(u)) * positive(variance_of(v)));
   const double c = scale > 0 ? std::clamp((cross - u.mean * v.mean) / scale, -1.0, 1.0) : 0;
+  if (c == 1) return pair_at(f, moment, u, v, c);
+  return curve_of(f, moment, u, v).by_angle(std::acos(c), 0, std::acos(-1), [&](double angle) {
+    return pair_at(f, moment, u, v, std::cos(angle));
+  });
+}
+
+Sampled::PairCurve& Sampled::curve_of(Function f, Moment moment, const Token<double>& u,
+                                      const Token<double>& v) {
+  const auto same = [](const Token<double>& a, const Token<double>& b) {
+    return a.mean == b.mean && a.second == b.second;
+  };
+  PairCurve& curve = curves_[moment];
+  if (curve.function != f || !same(curve.u, u) || !same(curve.v, v)) curve = {f, u, v, {}};
+  return curve;
+}
+
+double Sampled::pair_at(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
+                        double c) {
+  const double width_u = std::sqrt(positive(variance_of(u))),
+               width_v = std::sqrt(positive(variance_of(v)));
   const double rest = std::sqrt((1 - c) * (1 + c));
   for (std::size_t i = 0; i < half_; ++i) {
     const double first = width_u * z_[i], second = width_v * (c * z_[i] + rest * w_[i]);
@@ -100,9 +120,14 @@ double Sampled::pair(Function f, Moment moment, const Token<double>& u, const To
 }
 
 SoftmaxSamples Sampled::softmax(std::int64_t keys, double tau2, double correlation) {
+  return softmax(keys, tau2, correlation, next_seed());
+}
+
+SoftmaxSamples Sampled::softmax(std::int64_t keys, double tau2, double correlation,
+                                std::uint64_t seed) {
   MonteCarloOptions options;
   options.samples = std::clamp(kScores / keys, kFewest, samples());
-  options.seed = next_seed();
+  options.seed = seed;
   return softmax_monte_carlo(keys, keys, tau2, correlation, options);
 }
 
@@ -113,7 +138,10 @@ double Sampled::softmax_second(const HeadSoftmax& head, double tau2) {
 double Sampled::softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u, double cross) {
   const double tau2 = std::sqrt(tau2_t * tau2_u);
   const double c = tau2 > 0 ? std::clamp(cross / tau2, -1.0, 1.0) : 0;
-  return softmax(head.classes, tau2, c).overlap.value;
+  if (head_.tau2 != tau2) head_ = {tau2, next_seed(), {}};
+  return head_.by_correlation(c, -1, 1, [&](double at) {
+    return softmax(head.classes, tau2, at, head_.seed).overlap.value;
+  });
 }
 
 SoftmaxAverages softmax_values(Sampled& calculus, const ScoreLine& line, double c) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "moments/attention_softmax.hpp"
+#include "moments/interpolation.hpp"
 
 namespace scalecalc::moments {
 
@@ -28,10 +30,48 @@ class Sampled : public Numbers {
   double softmax_second(const HeadSoftmax& head, double tau2);
   double softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u, double cross);
   SoftmaxSamples softmax(std::int64_t keys, double tau2, double correlation);
+  /// By draws of that seed.
+  SoftmaxSamples softmax(std::int64_t keys, double tau2, double correlation, std::uint64_t seed);
 
   std::int64_t samples() const { return 2 * static_cast<std::int64_t>(half_); }
 
  private:
+  /// A function that draws make of one number, asked for at each pair of positions under a mask:
+  /// past a few times it is interpolated, which leaves far less than the noise of its draws.
+  class Curve {
+   public:
+    template <class F>
+    double operator()(double x, double low, double high, const F& f) {
+      if (++asked_ <= count) return f(x);
+      if (values_.empty()) {
+        points_ = {low, high, count};
+        for (const double at : points_.at()) values_.push_back(f(at));
+      }
+      return points_(x, [this](std::size_t k) { return values_[k]; });
+    }
+
+   private:
+    static constexpr int count = 12;
+    int asked_ = 0;
+    ChebyshevPoints points_;
+    std::vector<double> values_;
+  };
+  /// By acos(c), at one site and two variances.
+  struct PairCurve {
+    Function function{};
+    Token<double> u{}, v{};
+    Curve by_angle;
+  };
+  /// By c, at one size of the logits.
+  struct HeadCurve {
+    double tau2 = -1;
+    std::uint64_t seed = 0;
+    Curve by_correlation;
+  };
+  PairCurve& curve_of(Function f, Moment moment, const Token<double>& u, const Token<double>& v);
+  double pair_at(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
+                 double c);
+
   /// For draws of another kind.
   std::uint64_t next_seed();
   /// Fresh draws for each site; both numbers of a pair, and every pair of positions of one site,
@@ -41,6 +81,8 @@ class Sampled : public Numbers {
   std::uint64_t seed_, replicate_, draws_ = 0;
   std::size_t half_;
   std::string drawn_for_;
+  std::map<Moment, PairCurve> curves_;
+  HeadCurve head_;
   std::vector<double> z_, w_, u_, v_, value_u_, value_v_, slope_u_, slope_v_;
 };
 
