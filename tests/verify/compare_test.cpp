@@ -164,6 +164,30 @@ TEST_CASE("a gradient that cancels over tokens is held to the rounding of its te
   CHECK_FALSE(compare(predicted, samples).passed);
 }
 
+TEST_CASE("queries of tokens that are alike are held to the rounding of the values' terms") {
+  const double epsilon = std::numeric_limits<double>::epsilon();
+  Trace trace;
+  PassSamples samples;
+  for (const char* path : {"attn.q", "attn.v"}) {
+    Site site;
+    site.path = path;
+    site.kind = "linear";
+    site.width = 8;
+    site.second.value = 1;
+    site.grad_second.value = site.path == "attn.v" ? 4 : 1e-60;
+    trace.sites.push_back(site);
+    SiteSamples measured;
+    measured.path = path;
+    measured.kind = "linear";
+    measured.second.assign(8, 1.0);
+    measured.grad_second.assign(8, site.path == "attn.v" ? 4.0 : 8 * epsilon * epsilon);
+    samples.sites.push_back(measured);
+  }
+  CHECK(compare(trace, samples).passed);
+  for (double& value : samples.sites[0].grad_second) value *= 1e4;
+  CHECK_FALSE(compare(trace, samples).passed);
+}
+
 TEST_CASE("a place that only one side has fails") {
   const Simulation simulation({3, 8, 0, 0, false});
   Trace predicted = simulation.prediction();

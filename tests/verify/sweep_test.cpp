@@ -222,7 +222,8 @@ TEST_CASE("a pass that cannot fit is refused with both numbers") {
   CHECK(error.find("layers = 40000") != std::string::npos);
   options.model.sequence = 6;
   options.layers = {1000000};
-  CHECK(error_of(options).find("parameters is too large") != std::string::npos);
+  CHECK_MESSAGE(error_of(options).find("laid-out layers is too large") != std::string::npos,
+                error_of(options));
 }
 
 TEST_CASE("a network without counted matrices is refused") {

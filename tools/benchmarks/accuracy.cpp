@@ -85,21 +85,31 @@ void Errors::print(const std::string& work, const std::vector<const char*>& targ
 
 }  // namespace scalecalc::bench
 
-int main(int argc, char** argv) {
-  const std::string suite = argc > 1 ? argv[1] : "";
-  const auto number = [&](int index, int otherwise) {
-    return argc > index ? std::atoi(argv[index]) : otherwise;
-  };
-  const int threads = number(3, 2);
+namespace {
+
+int run(const std::string& suite, int number, int threads) {
+  using namespace scalecalc::bench;
   if (suite == "components") {
-    scalecalc::bench::components(number(2, 100), threads);
+    components(number > 0 ? number : 100, threads);
   } else if (suite == "grid") {
-    scalecalc::bench::grid(number(2, 16), threads);
+    grid(number > 0 ? number : 16, threads);
   } else if (suite == "spread") {
-    scalecalc::bench::spread(number(2, 1000), threads);
+    spread(number > 0 ? number : 1000, threads);
   } else {
     std::fprintf(stderr, "usage: bench_accuracy components|grid|spread [NUMBER] [THREADS]\n");
     return 2;
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc > 1 ? argv[1] : "", argc > 2 ? std::atoi(argv[2]) : 0,
+               argc > 3 ? std::atoi(argv[3]) : 2);
+  } catch (const scalecalc::Error& error) {
+    std::fprintf(stderr, "bench_accuracy: %s\n", error.what());
+    return error.exit_code();
+  }
 }

@@ -42,6 +42,15 @@ void join(const std::vector<Predicted>& predicted, const std::vector<Measured>& 
     if (by_path.contains(place.path)) unmatched.push_back(place.path);
 }
 
+using Sites = std::unordered_map<std::string, const Site*>;
+
+/// Of an attention's queries or keys: its values; null for other sites.
+const Site* values_beside(const Sites& sites, const std::string& path) {
+  if (!path.ends_with(".q") && !path.ends_with(".k")) return nullptr;
+  const auto found = sites.find(path.substr(0, path.size() - 1) + "v");
+  return found == sites.end() ? nullptr : found->second;
+}
+
 /// All comparisons, made before the first is judged: the band depends on their number.
 class Agreement {
  public:
@@ -52,17 +61,18 @@ class Agreement {
                                : std::numeric_limits<double>::epsilon();
     result_.confidence = options.confidence;
     result_.assumptions = predicted.assumptions;
+    Sites sites;
+    for (const Site& site : predicted.sites) sites.emplace(site.path, &site);
     join(predicted.sites, measured.sites, result_.unmatched,
          [&](const Site& site, const SiteSamples& samples) {
-           take(site_cases(site, samples, epsilon), site_cases_);
+           take(site_cases(site, values_beside(sites, site.path), samples, epsilon), site_cases_);
          });
-    std::unordered_map<std::string, const Site*> sites;
-    for (const Site& site : predicted.sites) sites.emplace(site.path, &site);
     join(predicted.parameters, measured.parameters, result_.unmatched,
          [&](const ParameterMoments& parameter, const ParameterSamples& samples) {
-           const auto at = sites.find(parameter.path.substr(0, parameter.path.rfind('.')));
-           take(parameter_cases(parameter, at == sites.end() ? nullptr : at->second, samples,
-                                epsilon),
+           const std::string path = parameter.path.substr(0, parameter.path.rfind('.'));
+           const auto at = sites.find(path);
+           take(parameter_cases(parameter, at == sites.end() ? nullptr : at->second,
+                                values_beside(sites, path), samples, epsilon),
                 parameter_cases_);
          });
   }

@@ -21,6 +21,13 @@ double rounding(std::int64_t terms, double size, double epsilon) {
          smallest * smallest;
 }
 
+/// Of a square of differences: rounding of the terms, whose square is of this size, stays whole
+/// where they cancel.
+double cancelled(std::int64_t terms, const Site* of, double epsilon) {
+  if (of == nullptr || !of->grad_second.is_known()) return 0;
+  return static_cast<double>(terms) * epsilon * epsilon * of->grad_second.value;
+}
+
 Expected expect(const Figure& figure, double spread, double rounding) {
   Expected expected;
   expected.mean = figure.value;
@@ -33,8 +40,8 @@ Expected expect(const Figure& figure, double spread, double rounding) {
 
 class SiteCases {
  public:
-  SiteCases(const Site& site, const SiteSamples& samples, double epsilon)
-      : site_(site), samples_(samples), epsilon_(epsilon) {}
+  SiteCases(const Site& site, const Site* values, const SiteSamples& samples, double epsilon)
+      : site_(site), values_(values), samples_(samples), epsilon_(epsilon) {}
 
   std::vector<Case> list() {
     second();
@@ -85,15 +92,16 @@ class SiteCases {
   void gradient() {
     if (!site_.grad_second.is_known()) return;
     const double size = site_.grad_second.value;
-    Expected square = expect(site_.grad_second, site_.grad_spread, noise(size));
+    const double rounded = noise(size) + cancelled(site_.width, values_, epsilon_);
+    Expected square = expect(site_.grad_second, site_.grad_spread, rounded);
     square.is_square = true;
     add("grad_second", square, samples_.grad_second);
     if (site_.grad_cross.is_known())
-      add("grad_cross", expect(site_.grad_cross, site_.grad_spread, noise(size)),
-          samples_.grad_cross);
+      add("grad_cross", expect(site_.grad_cross, site_.grad_spread, rounded), samples_.grad_cross);
   }
 
   const Site& site_;
+  const Site* values_;
   const SiteSamples& samples_;
   double epsilon_;
   std::vector<Case> cases_;
@@ -101,8 +109,9 @@ class SiteCases {
 
 }  // namespace
 
-std::vector<Case> site_cases(const Site& site, const SiteSamples& samples, double epsilon) {
-  return SiteCases(site, samples, epsilon).list();
+std::vector<Case> site_cases(const Site& site, const Site* values, const SiteSamples& samples,
+                             double epsilon) {
+  return SiteCases(site, values, samples, epsilon).list();
 }
 
 namespace {
@@ -118,19 +127,22 @@ double gradient_terms(const ParameterMoments& parameter, const Site* at) {
 }  // namespace
 
 std::vector<Case> parameter_cases(const ParameterMoments& parameter, const Site* at,
-                                  const ParameterSamples& samples, double epsilon) {
+                                  const Site* values, const ParameterSamples& samples,
+                                  double epsilon) {
   std::vector<Case> cases;
   const std::int64_t terms = std::max(parameter.rows, parameter.columns);
   const auto add = [&](const char* quantity, const Figure& figure, double spread, double size,
-                       const std::vector<double>& values) {
+                       const std::vector<double>& measured) {
     if (!figure.is_known()) return;
     Expected expected = expect(figure, spread, rounding(terms, size, epsilon));
     expected.is_square = true;
-    cases.push_back({parameter.path, "parameter", quantity, expected, &values});
+    cases.push_back({parameter.path, "parameter", quantity, expected, &measured});
   };
   add("second", parameter.second, 0, parameter.second.value, samples.second);
   add("grad_second", parameter.grad_second, parameter.grad_spread, gradient_terms(parameter, at),
       samples.grad_second);
+  if (values != nullptr)
+    cases.back().expected.rounding += cancelled(terms * values->tokens, values, epsilon);
   return cases;
 }
 

@@ -27,11 +27,14 @@ struct Case {
   const std::vector<double>* samples = nullptr;
 };
 
-/// The comparisons of one site, a square before what follows its scale. `epsilon` is that of the
-/// passes' numbers.
-std::vector<Case> site_cases(const Site& site, const SiteSamples& samples, double epsilon);
+/// The comparisons of one site, a square before what follows its scale. `values` is the site of an
+/// attention's values beside its queries or keys, whose gradient is a difference of terms of that
+/// size; null elsewhere. `epsilon` is that of the passes' numbers.
+std::vector<Case> site_cases(const Site& site, const Site* values, const SiteSamples& samples,
+                             double epsilon);
 /// `at` is the parameter's own site; null when it has none.
 std::vector<Case> parameter_cases(const ParameterMoments& parameter, const Site* at,
-                                  const ParameterSamples& samples, double epsilon);
+                                  const Site* values, const ParameterSamples& samples,
+                                  double epsilon);
 
 }  // namespace scalecalc
