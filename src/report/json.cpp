@@ -82,8 +82,15 @@ class Writer {
   }
   void add(const Value::Digits& number) { add(number.text); }
   void add(const Value::Formula& formula) { add(formula.text); }
+  /// Room for all is taken as soon as some show their size: growing a text of megabytes would copy
+  /// it again and again.
   void add(const Value::List& elements) {
-    list('[', ']', elements.size, [&](std::size_t i) { write(elements.element(i)); });
+    constexpr std::size_t some = 16;
+    const std::size_t start = out_.size();
+    list('[', ']', elements.size, [&](std::size_t i) {
+      if (i == some) out_.reserve(start + (out_.size() - start) * elements.size / some * 9 / 8);
+      write(elements.element(i));
+    });
   }
   void add(const Value::Array& elements) {
     list('[', ']', elements.size(), [&](std::size_t i) { write(elements[i]); });
