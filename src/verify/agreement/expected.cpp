@@ -7,8 +7,10 @@
 namespace scalecalc {
 namespace {
 
-double known_or(double value, double otherwise) {
-  return std::isnan(value) ? otherwise : value;
+/// A ratio of second moments; a correction in 1/width that is larger than what it corrects has no
+/// meaning.
+double ratio_or(double value, double otherwise) {
+  return value > 0 ? value : otherwise;
 }
 
 /// A sum of `terms` numbers that are each rounded to epsilon is off by at most terms x epsilon of
@@ -58,9 +60,9 @@ class SiteCases {
 
   double noise(double size) const { return rounding(site_.width, size, epsilon_); }
 
-  double finite_ratio() const { return known_or(site_.second_finite / site_.second.value, 1); }
+  double finite_ratio() const { return ratio_or(site_.second_finite / site_.second.value, 1); }
   double typical_ratio() const {
-    return known_or(site_.second_typical / site_.second.value,
+    return ratio_or(site_.second_typical / site_.second.value,
                     finite_ratio() * std::exp(-site_.spread / 2));
   }
 
