@@ -5,16 +5,7 @@ namespace {
 
 // Each stream's norm takes its own output out of the loss gradient, which is along their sum.
 TEST_CASE("two streams share one gradient") {
-  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
-  spec.width = 96;
-  spec.heads = 4;
-  spec.ffn = 192;
-  spec.vocab = 32;
-  spec.input.cross = 0.2;
-  spec.placement = Placement::resi_dual;
-  spec.activation = "gelu";
-  spec.layers = 3;
-  spec.sequence = 14;
+  const ModelSpec spec = small_transformer(Placement::resi_dual, NormKind::layernorm);
   VerifyOptions options;
   options.seeds = 200;
   const Verification verification = verify_network(build_network(spec), options);

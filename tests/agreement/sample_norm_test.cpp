@@ -6,17 +6,9 @@ namespace {
 constexpr int seeds = 48;
 
 ModelSpec transformer(Placement placement, NormKind norm) {
-  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+  ModelSpec spec = small_transformer(placement, norm);
   spec.layers = 1;
-  spec.width = 96;
-  spec.heads = 4;
-  spec.ffn = 192;
-  spec.vocab = 32;
   spec.sequence = 24;
-  spec.input.cross = 0.2;
-  spec.placement = placement;
-  spec.norm = norm;
-  spec.activation = "gelu";
   return spec;
 }
 

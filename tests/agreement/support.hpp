@@ -11,6 +11,22 @@
 
 namespace scalecalc {
 
+/// Of three blocks, with gelu.
+inline ModelSpec small_transformer(Placement placement, NormKind norm) {
+  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+  spec.layers = 3;
+  spec.width = 96;
+  spec.heads = 4;
+  spec.ffn = 192;
+  spec.vocab = 32;
+  spec.sequence = 14;
+  spec.input.cross = 0.2;
+  spec.placement = placement;
+  spec.norm = norm;
+  spec.activation = "gelu";
+  return spec;
+}
+
 inline std::string describe(const Comparison& c) {
   return c.path + " " + c.quantity + ": predicted " + std::to_string(c.predicted) + ", measured " +
          std::to_string(c.measured) + " +- " + std::to_string(c.standard_error) + ", z " +

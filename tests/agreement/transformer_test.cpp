@@ -14,16 +14,7 @@ const std::vector<Ffn> ffns = {
     {"relu", "relu", false}, {"gelu", "gelu", false}, {"swiglu", "silu", true}};
 
 ModelSpec transformer(Placement placement, NormKind norm, const Ffn& ffn, bool causal) {
-  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
-  spec.layers = 3;
-  spec.width = 96;
-  spec.heads = 4;
-  spec.ffn = 192;
-  spec.vocab = 32;
-  spec.sequence = 14;
-  spec.input.cross = 0.2;
-  spec.placement = placement;
-  spec.norm = norm;
+  ModelSpec spec = small_transformer(placement, norm);
   spec.activation = ffn.activation;
   spec.gated = ffn.gated;
   spec.causal = causal;
