@@ -34,9 +34,12 @@ struct Site {
   /// that a pass measures here, and of that of (dL/dx)^2; the relative variance where it is small.
   double spread = 0, grad_spread = 0;
   double cosine() const { return cross.value / second.value; }
-  /// What a pass of this width shows: the mean over draws, and the typical draw.
+  /// What a pass of this width shows: the mean over draws, and the typical draw. Unknown where
+  /// draws part ways (an assumption says so).
   double second_finite = std::numeric_limits<double>::quiet_NaN();
   double second_typical = std::numeric_limits<double>::quiet_NaN();
+  /// The mean of (dL/dx)^2 over draws of this width; known in plain stacks.
+  double grad_second_finite = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct ParameterMoments {
@@ -45,6 +48,7 @@ struct ParameterMoments {
   Figure second;       ///< E w^2 of one entry
   Figure grad_second;  ///< E (dL/dw)^2 of one entry
   double grad_spread = 0;
+  double grad_second_finite = std::numeric_limits<double>::quiet_NaN();  ///< as in Site
 };
 
 /// What a rule took for granted, once for each kind of place.

@@ -57,6 +57,7 @@ Value site_value(const Site& site) {
                       {"grad_spread", site.grad_spread},
                       {"second_finite", site.second_finite},
                       {"second_typical", site.second_typical},
+                      {"grad_second_finite", site.grad_second_finite},
                       {"error", figures(site, &Figure::error)},
                       {"truncation", figures(site, &Figure::truncation)}});
 }
@@ -68,6 +69,7 @@ Value parameter_value(const ParameterMoments& parameter) {
                       {"second", known(parameter.second)},
                       {"grad_second", known(parameter.grad_second)},
                       {"grad_spread", parameter.grad_spread},
+                      {"grad_second_finite", parameter.grad_second_finite},
                       {"grad_error", parameter.grad_second.error},
                       {"grad_truncation", parameter.grad_second.truncation}});
 }
@@ -244,7 +246,7 @@ Value symbolic_value(const SymbolicSite& site) {
   value["cosine"] = Value();
   value["grad_second"] = formula(site.grad_second);
   value["grad_cross"] = formula(site.grad_cross);
-  for (const char* numeric : {"spread", "second_finite", "second_typical"})
+  for (const char* numeric : {"spread", "second_finite", "second_typical", "grad_second_finite"})
     value[numeric] = Value();
   value["note"] = site.note;
   return value;

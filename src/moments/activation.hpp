@@ -13,9 +13,9 @@ namespace scalecalc::moments {
 template <class X>
 struct ActivationRecord {
   X slopes;  ///< E phi'^2 and E phi'(u)phi'(v)
-  Spread spread;
+  BackPassage passage;
   std::int64_t width = 0;
-  double slope_exponent = 0, slope_kurtosis = 1;  ///< of WidthMoments
+  double slope_exponent = 0;  ///< of WidthMoments
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;
@@ -114,6 +114,27 @@ Tie<X> tie_of(C& calculus, const WidthMoments& moments, const X& x) {
   return {input, product, moments.slope_kurtosis - 1};
 }
 
+/// ln a/b, of sizes that may leave the range of a double.
+inline double log_ratio(double a, double b) {
+  const double found = std::log(a / b);
+  return std::isnan(found) ? largest_log : std::clamp(found, -largest_log, largest_log);
+}
+
+/// How far up a draw of u may be: 0 while they stay together.
+template <class C>
+double far_of(C& calculus, const Spread& spread, const LogSize& x, const Passage& passed,
+              double exponent) {
+  if (spread.far > 0) return spread.far;
+  // Of what comes out, with the noise of both ways: a map may be steep where infinite width is not.
+  const double slope = std::max(exponent, passed.slope);
+  const double variance = std::max(x.variance, passed.slope * passed.slope * x.variance +
+                                                   passed.rest + passed.noise + passed.back_noise);
+  if (!part_ways(variance, slope)) return 0;
+  calculus.assume("activation", "draws of this width part ways: some die, some grow",
+                  "variance of ln E x^2 where its map is steeper than 1", variance, 1);
+  return std::min(std::max(0.0, x.mean) + far_deviations * std::sqrt(x.variance), largest_log);
+}
+
 template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, bool backward, ActivationRecord<X>& record) {
@@ -128,16 +149,30 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const Alike<double> x = values_of(calculus, in.x);
     const double variance = x.second - x.mean * x.mean;
     const WidthMoments& moments = calculus.width(phi, x.mean, variance);
-    record.spread = in.spread;
+    const auto width = static_cast<double>(in.width);
+    const auto sizes = [&](double scale) { return calculus.sizes(phi, x.mean, variance * scale); };
+    const LogSize size = log_size(in.spread, width);
+    const bool apart = in.spread.far > 0;
+    const Passage passed = passage(sizes, moments, apart ? LogSize{} : size, width);
+    const double far = far_of(calculus, in.spread, size, passed, moments.exponent);
+    record.passage = {passed, in.spread, x, moments.slope_kurtosis};
     record.width = in.width;
     record.slope_exponent = moments.slope_exponent;
-    record.slope_kurtosis = moments.slope_kurtosis;
     if (backward) note_own_gradient(calculus, moments, in.x, out.x, record);
     if (backward && variance > 0) record.tie = tie_of(calculus, moments, in.x);
-    out.spread = through_activation(in.spread, moments, x, static_cast<double>(in.width), counts);
+    out.spread = through_activation(in.spread, passed, moments, x, width, counts);
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->second *= moments.exponent;
       doubt->cross *= moments.exponent;
+    }
+    if (far > 0) {
+      const SizeMoments up = sizes(std::exp(far)), down = sizes(std::exp(-far));
+      out.spread = apart_ways(in.spread,
+                              std::max({far, log_ratio(up.second, moments.second), std::log(2.0)}),
+                              moments.kurtosis / width);
+      record.passage.far = std::max(std::fabs(log_ratio(up.slope, moments.slope)),
+                                    std::fabs(log_ratio(down.slope, moments.slope)));
+      out.truncation = doubt_of(out.spread.far);
     }
     calculus.omit(
         0, variance > 0 ? calculus.value(in.overlap.variance()) / (2 * variance * variance) : 0);
@@ -152,6 +187,29 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
   return out;
 }
 
+/// `g`: what came to phi, while `out` still follows what that did.
+template <class C, class X>
+void follow_through(const C& calculus, const ActivationRecord<X>& record, const Alike<double>& g,
+                    Gradient<X>& out) {
+  Follow& follow = *out.follow;
+  const double along = follow.along, parallel = follow.parallel;
+  const Passage& passed = record.passage.passage;
+  const Alike<double> slopes = values_of(calculus, record.slopes);
+  if (slopes.second > 0 && g.second > 0) {
+    const double own = values_of(calculus, record.own).second;
+    add_along(follow, own * along / (slopes.second * g.second), out.spread);
+  }
+  follow.along = along * record.alignment * record.alignment;
+  follow.bent = 2 * record.slope_exponent;
+  follow.sense = passed.back_slope + follow.sense * passed.slope;
+  const double ratio = slopes.second > 0 ? slopes.cross / slopes.second : 1;
+  const double uneven = (record.passage.slope_kurtosis - 1) * ratio * ratio;
+  follow.tie *= ratio;
+  follow.parallel =
+      std::min(1.0, parallel * ratio * ratio + uneven * (1 + 2 * parallel) * (1 - parallel) /
+                                                   static_cast<double>(record.width));
+}
+
 template <class C, class X>
 Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
                                 const Gradient<X>& gradient, const Counts& counts) {
@@ -164,9 +222,19 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     if (out.tie) out.tie->product = product(out.tie->product, gradient.x);
     out.aligned = gradient.aligned * record.alignment;
     out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
-    out.spread = back_through_activation(
-        gradient.spread, record.spread, {record.slope_exponent, record.slope_kurtosis},
-        values_of(calculus, gradient.x), static_cast<double>(record.width), counts);
+    const Alike<double> g = values_of(calculus, gradient.x);
+    const auto width = static_cast<double>(record.width);
+    if (record.passage.far > 0) {
+      out.spread = apart_ways(gradient.spread, gradient.spread.far + record.passage.far, 0);
+      out.truncation = doubt_of(out.spread.far);
+    } else if (gradient.follow) {
+      out.spread =
+          back_through_activation(gradient.spread, *gradient.follow, record.passage, width, counts);
+    } else {
+      out.spread = back_through_activation(gradient.spread, record.passage, g, width, counts);
+    }
+    if (gradient.spread.far > 0) out.spread.far = std::max(out.spread.far, gradient.spread.far);
+    if (gradient.follow) follow_through(calculus, record, g, out);
   }
   return out;
 }

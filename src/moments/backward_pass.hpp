@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "moments/forward_pass.hpp"
+#include "moments/head_spread.hpp"
+#include "moments/tied.hpp"
 
 namespace scalecalc::moments {
 
@@ -20,6 +22,16 @@ class BackwardPass {
   /// From the gradient of the loss in the logits; `hessian` as in LossGradient: H y is along y.
   Gradient<X> run(Gradient<X> g, const N& hessian) {
     g.aligned = hessian;
+    if constexpr (C::next_orders) {
+      if (is_plain(network_)) {
+        const SiteRecord<N>& logits = ledger_.sites.back();
+        head_ = head_spread(network_, values_of(calculus_, logits.x), logits.spread,
+                            values_of(calculus_, g.x), counts(logits.tokens));
+        g.spread = head_.spread;
+        g.follow = Follow{head_.sense, 1, head_.parallel, 0, 0, 1};
+        if (g.spread.far > 0) g.truncation = doubt_of(g.spread.far);
+      }
+    }
     return run(network_.layers, std::move(g));
   }
 
@@ -28,6 +40,7 @@ class BackwardPass {
     SiteRecord<N>& record = ledger_.sites[site];
     record.gradient = average(g.x);
     record.grad_spread = g.spread;
+    record.has_grad_shift = g.follow && !(g.spread.far > 0);
     record.grad_error = g.error;
     record.grad_truncation = g.truncation;
     calculus_.check(*record.path, record.gradient);
@@ -83,6 +96,23 @@ class BackwardPass {
                const Spread& spread, std::int64_t of) {
     fill(parameter, weight_gradient(calculus_, layer, input, g.x, tokens(of), batch_), g, spread);
     if (layer.bias) fill(parameter + 1, bias_gradient(g.x, tokens(of), batch_), g, {});
+    if constexpr (C::next_orders) {
+      if (!g.follow) return;
+      const Alike<double> x = values_of(calculus_, input);
+      const double share = input_share(calculus_, layer, input);
+      stray(ledger_.parameters[parameter],
+            weight_strays(head_, g.spread, *g.follow, spread, share, x, counts(of)));
+      if (layer.bias)
+        stray(ledger_.parameters[parameter + 1],
+              weight_strays(head_, g.spread, *g.follow, {}, 0, {0, 1, 1, 1}, counts(of)));
+    }
+  }
+  static void stray(ParameterRecord<N>& record, const WeightStrays& strays) {
+    record.spread = strays.spread;
+    if (strays.far > 0)
+      record.truncation = doubt_of(strays.far).second;
+    else
+      record.grad_shift = strays.shift;
   }
 
   /// W^T g: Gaussian in n_in features again.
@@ -93,9 +123,9 @@ class BackwardPass {
       transposed.distribution = layer.distribution;
       transposed.fan_in = layer.fan_out;
       transposed.fan_out = layer.fan_in;
-      out.spread =
-          through_linear(g.spread, 1, weight_noise(transposed), values_of(calculus_, out.x),
-                         static_cast<double>(layer.fan_in), counts(of));
+      out.spread = back_through_linear(out.spread, out.follow, weight_noise(transposed),
+                                       values_of(calculus_, out.x),
+                                       static_cast<double>(layer.fan_in), counts(of));
     }
     return out;
   }
@@ -262,9 +292,9 @@ class BackwardPass {
     Gradient<X> skip = g;
     skip.x = scaled(g.x, N(a * a));
     skip.aligned = g.aligned * a * a;
-    repeated_slopes(skip, tape);
-    tie_to(skip, a);
-    tie_to(g, b);
+    if (tape.after_activation) repeated_slopes(calculus_, skip, tape.stream_share);
+    tie_to(calculus_, skip, a);
+    tie_to(calculus_, g, b);
     skip.levels.radial = across(g.levels.radial, tape.stream_share);
     g.levels.radial = across(g.levels.radial, tape.branch_share);
     if (!layer.shortcut.empty()) skip = run(layer.shortcut, std::move(skip));
@@ -272,27 +302,6 @@ class BackwardPass {
     g.aligned = g.aligned * b * b;
     g.spread.pull = 1;
     return joined(std::move(skip), run(layer.body, std::move(g)), tape.at.tokens);
-  }
-
-  /// An activation, a sum, an activation: both slopes follow the same stream, and the mean of their
-  /// product is not that of the means. What is left out is the stream's share of that.
-  void repeated_slopes(Gradient<X>& skip, const SumTape<X>& tape) {
-    if (!skip.tie || !tape.after_activation) return;
-    const double left_out = tape.stream_share * skip.tie->slope_scatter;
-    const Alike<double> x = values_of(calculus_, skip.x);
-    skip.truncation.second += left_out;
-    if (x.second > 0) skip.truncation.cross += 2 * left_out * std::fabs(x.cross) / x.second;
-    calculus_.assume("activation", "slopes along a stream are independent",
-                     "the stream's share of their variance", left_out, 0.1);
-  }
-
-  /// Of a sum with `factor` x, what is tied to x.
-  void tie_to(Gradient<X>& g, const N& factor) const {
-    if (!g.tie) return;
-    if (calculus_.value(factor) == 0)
-      g.tie.reset();
-    else
-      g.tie->input = scaled(g.tie->input, N(1 / (factor * factor)));
   }
 
   /// The part along x of a gradient with `level` along a sum whose share x is.
@@ -320,30 +329,13 @@ class BackwardPass {
     return skip;
   }
 
-  /// A gradient a (x + z) reaches either norm with all of it along a sum of both outputs; each
-  /// takes its own output out, rho = E[x z], and leaves a (z - rho x) or a (x - rho z).
-  void split_aligned(const DualSumTape<X>& sum_of, Gradient<X>& g, Gradient<X>& gz, X& both) {
-    const N second = average(sum_of.post).second, a2 = g.aligned * g.aligned;
-    const N rho = average(sum_of.both).second / second, rho2 = rho * rho;
-    const auto mix = [&](const N& post, const N& dual, const N& shared) {
-      return scaled(sum(sum(scaled(sum_of.post, post), scaled(sum_of.dual, dual)),
-                        scaled(sum_of.both, shared)),
-                    a2);
-    };
-    const X rest = sum(g.x, mix(N(-1), N(-1), N(-2)));
-    g.x = without_mean(sum(rest, mix(rho2, N(1), N(-2 * rho))));
-    gz.x = without_mean(sum(rest, mix(N(1), rho2, N(-2 * rho))));
-    both = without_mean(sum(rest, mix(N(-rho), N(-rho), N(1 + rho2))));
-    g.aligned = gz.aligned = N(0);
-  }
-
   /// u: gradient of x + F on its way to x'; gz: that of z; `both` = E[u gz]. F gets all of it.
   Gradient<X> back(const DualStream& layer, Gradient<X> g) {
     const auto last = take<DualSumTape<X>>();
     note(last.at.site, g);
     Gradient<X> gz = g;
     X both;
-    split_aligned(last, g, gz, both);
+    split_aligned(last.post, last.dual, last.both, g, gz, both);
     gz = back(layer.norm, std::move(gz));
     both = product(both, take<DualTape<X>>().scale);
     for (auto sublayer = layer.sublayers.rbegin(); sublayer != layer.sublayers.rend(); ++sublayer) {
@@ -375,6 +367,7 @@ class BackwardPass {
   const Network& network_;
   N batch_;
   Ledger<C, X>& ledger_;
+  HeadSpread head_;
 };
 
 }  // namespace scalecalc::moments

@@ -38,6 +38,7 @@
 ///   // finite width, where next_orders: what Spread and Doubt are made of
 ///   double value(const Number&) const;
 ///   const WidthMoments& width(const Function&, double mean, double variance);
+///   SizeMoments sizes(const Function&, double mean, double variance) const;
 ///
 ///   // what the rule took for granted; the driver knows the site
 ///   void enter(const std::string& site);

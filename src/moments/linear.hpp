@@ -39,6 +39,14 @@ Signal<X> input_signal(C& calculus, X x, std::int64_t width, std::int64_t tokens
   return made;
 }
 
+/// What of E y^2 comes from x: the rest is the bias's.
+template <class C, class X>
+double input_share(C& calculus, const Linear& layer, const X& x) {
+  const double gain = static_cast<double>(layer.fan_in) * calculus.value(calculus.variance(layer));
+  const double m = gain * values_of(calculus, x).second;
+  return m > 0 ? m / (m + calculus.value(calculus.bias_variance(layer))) : 0;
+}
+
 template <class C, class X>
 Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
                          const Counts& counts) {
@@ -57,8 +65,8 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
       pair);
   out.overlap = overlap_through_linear(in.overlap, gain, N(0));
   if constexpr (C::next_orders) {
-    const Alike<double> x = values_of(calculus, in.x), y = values_of(calculus, out.x);
-    const double share = y.second > 0 ? calculus.value(gain) * x.second / y.second : 0;
+    const Alike<double> y = values_of(calculus, out.x);
+    const double share = input_share(calculus, layer, in.x);
     const double noise = weight_noise(layer);
     out.spread =
         through_linear(in.spread, share, noise, y, static_cast<double>(layer.fan_out), counts);
@@ -88,6 +96,23 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   out.aligned =
       gradient.aligned * calculus.size(layer.fan_out, "fan_out") * calculus.variance(layer);
   out.x = sum(out.x, scaled(without_mean(input), N(out.aligned * out.aligned)));
+  if constexpr (C::next_orders) {
+    if (!gradient.follow) return out;
+    Follow& follow = *out.follow;
+    const double m = values_of(calculus, input).second;
+    const double gain =
+        static_cast<double>(layer.fan_out) * calculus.value(calculus.variance(layer));
+    const double size = values_of(calculus, gradient.x).second;
+    if (m > 0)
+      follow.along = gain * gain * follow.along + follow.bent * gain * size * follow.more /
+                                                      (static_cast<double>(layer.fan_in) * m);
+    follow.bent = 0;
+    const double aligned = calculus.value(out.aligned), total = values_of(calculus, out.x).second;
+    if (!(total > 0)) return out;
+    add_along(follow, m * follow.along / total, out.spread);
+    const double share = std::min(1.0, aligned * aligned * m / total);
+    follow.sense = share + (1 - share) * input_share(calculus, layer, input) * follow.sense;
+  }
   return out;
 }
 

@@ -44,6 +44,9 @@ class Numbers {
   const WidthMoments& width(Function f, double mean, double variance) {
     return f->width(mean, variance);
   }
+  SizeMoments sizes(Function f, double mean, double variance) const {
+    return size_moments(f->activation(), mean, variance);
+  }
   struct HeadSoftmax;
   const HeadSoftmax& softmax_head(std::int64_t classes, double tau2);
   double softmax_second(const HeadSoftmax& head, double tau2);

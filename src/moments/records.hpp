@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -23,6 +24,7 @@ struct SiteRecord {
   std::int64_t width = 0, tokens = 0;
   Alike<N> x, gradient;
   Spread spread, grad_spread;
+  bool has_grad_shift = false;  ///< grad_spread.shift tells of finite width
   Doubt error, truncation, grad_error, grad_truncation;
 };
 
@@ -33,6 +35,7 @@ struct ParameterRecord {
   std::int64_t rows = 0, columns = 0;
   N second{}, gradient{};
   double spread = 0, error = 0, truncation = 0;
+  std::optional<double> grad_shift{};  ///< as in Spread
 };
 
 /// Indices of what is filled in on the way back.

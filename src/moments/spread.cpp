@@ -5,12 +5,6 @@
 namespace scalecalc::moments {
 namespace {
 
-/// Noise of n independent terms of cumulants k2, k3: the variance of the logarithm of their mean,
-/// in two orders (notes 1.6).
-double log_variance(double k2, double k3, double n) {
-  return k2 / n + (2.5 * k2 * k2 - k3) / (n * n);
-}
-
 /// Differences of tokens are Gaussian too, one less than there are tokens.
 double apart_noise(double noise, double width, const Counts& counts) {
   const double samples = counts.tokens * counts.batch;
@@ -22,6 +16,19 @@ double over_samples(const Alike<double>& x, const Counts& counts) {
   return x.second - (x.second + (counts.tokens - 1) * x.cross +
                      (counts.batch - 1) * counts.tokens * x.between) /
                         (counts.tokens * counts.batch);
+}
+
+double samples_of(const Counts& counts) {
+  return counts.tokens * counts.batch;
+}
+
+/// Of the logarithm's average over N tokens that are alike.
+double averaged(double one, double between, const Counts& counts) {
+  return between + (one - between) / samples_of(counts);
+}
+
+double relative(double log_ratio) {
+  return std::expm1(std::min(log_ratio, largest_log));
 }
 
 }  // namespace
@@ -49,22 +56,49 @@ Spread through_linear(const Spread& spread, double share, double noise, const Al
   out.slack = share * share * spread.slack;
   out.shift = share * spread.shift;
   out.pull = share * spread.pull;
+  out.far = spread.far;
   out.apart = spread.apart + apart_noise(noise, width, counts);
   return out;
 }
 
+double between_tokens(double one, double all, const Counts& counts) {
+  const double samples = samples_of(counts);
+  return samples > 1 ? std::clamp((samples * all - one) / (samples - 1), 0.0, one) : one;
+}
+
+LogSize log_size(const Spread& spread, double width) {
+  const double variance = spread.one - 2 / width;
+  return {std::log1p(spread.shift) - variance / 2, variance};
+}
+
+bool part_ways(double variance, double slope) {
+  constexpr double past = 5e-3;  // homogeneous maps, as far as sums tell
+  return variance > 1 && slope > 1 + past;
+}
+
+Spread apart_ways(const Spread& spread, double far, double noise) {
+  constexpr double least = 1e-9;
+  Spread out = spread;
+  out.shift = 0;
+  const double own = std::isfinite(noise) ? std::max(0.0, noise) : 0;
+  out.far = std::clamp(std::hypot(far, far_deviations * std::sqrt(own)), least, largest_log);
+  return out;
+}
+
 /// Given the variance of u, phi of n features has its own noise in place of the 2/n of u.
-Spread through_activation(const Spread& spread, const WidthMoments& phi, const Alike<double>& x,
-                          double width, const Counts& counts) {
-  const double e = phi.exponent, own = phi.kurtosis - 1;
-  const double latent = spread.one - 2 / width;
-  const double latent_all = spread.all - 2 / width * pairs_squared(x, counts);
-  const double pairs = over_pairs(x, counts, [&](double c) { return phi.covariance(c); });
+Spread through_activation(const Spread& spread, const Passage& passage, const WidthMoments& phi,
+                          const Alike<double>& x, double width, const Counts& counts) {
+  const double e = passage.slope, own = phi.kurtosis - 1;
+  const double one = log_size(spread, width).variance;
+  const double all = spread.all - 2 / width * pairs_squared(x, counts);
+  const double tie = one > 0 ? between_tokens(one, all, counts) / one : 1;
+  const double share =
+      own > 0 ? over_pairs(x, counts, [&](double c) { return phi.covariance(c); }) / own : 0;
   Spread out;
-  out.one = std::max(0.0, e * e * latent + log_variance(own, phi.third, width));
+  out.one = std::max(0.0, e * e * one + passage.rest + passage.noise);
   out.all = std::max(
-      0.0, e * e * latent_all + (own > 0 ? pairs / own * log_variance(own, phi.third, width) : 0));
-  out.shift = e * spread.shift + phi.curvature / 2 * latent;
+      0.0, e * e * all + passage.rest * averaged(1, tie * tie, counts) + passage.noise * share);
+  out.shift = relative(passage.mean + (e * e * one + passage.rest + passage.noise) / 2);
   out.pull = e * spread.pull;
   out.apart = spread.apart + apart_noise(2, width, counts);
   return out;
@@ -115,6 +149,7 @@ Spread through_sum(const Spread& spread, const Spread& branch, const Alike<doubl
     out.apart = spread.apart + share * share * std::max(0.0, branch.apart - spread.apart);
   }
   out.level = p * spread.level + b * branch.level;
+  out.far = std::max(spread.far, branch.far);
   const double left = over_samples(x, counts), right = over_samples(f, counts);
   if (left + right > 0) {
     const double kept = left / (left + right), own_kept = 1 - kept;
@@ -129,16 +164,63 @@ Spread through_sum(const Spread& spread, const Spread& branch, const Alike<doubl
   return out;
 }
 
+Spread back_through_linear(const Spread& gradient, std::optional<Follow>& follow, double noise,
+                           const Alike<double>& x, double width, const Counts& counts) {
+  Spread out = through_linear(gradient, 1, noise, x, width, counts);
+  if (!follow) return out;
+  const double parallel = follow->parallel, samples = samples_of(counts);
+  follow->parallel += noise / 2 * (1 - parallel) * (1 + 2 * parallel) / width;
+  const double realised = (1 + (samples - 1) * parallel) / samples;
+  out.all += noise / width * std::max(0.0, realised - pairs_squared(x, counts));
+  return out;
+}
+
+namespace {
+
+double back_shift(const Spread& gradient, const Spread& out, const Passage& passage) {
+  return relative(std::log1p(gradient.shift) - gradient.one / 2 + passage.back_mean + out.one / 2);
+}
+
+}  // namespace
+
 /// Gradients of n features are Gaussian going in (fourth moment 3).
-Spread back_through_activation(const Spread& gradient, const Spread& forward,
-                               const SlopeMoments& phi, const Alike<double>& g, double width,
-                               const Counts& counts) {
-  const double e = phi.exponent, share = pairs_squared(g, counts);
-  const double own = (3 * phi.kurtosis - 3) / width;
+Spread back_through_activation(const Spread& gradient, const BackPassage& back,
+                               const Alike<double>& g, double width, const Counts& counts) {
+  const Passage& p = back.passage;
+  const double e = p.back_slope, share = pairs_squared(g, counts);
   Spread out;
-  out.one = gradient.one + own + e * e * std::max(0.0, forward.one - 2 / width);
-  out.all = gradient.all + own * share + e * e * std::max(0.0, forward.all - 2 * share / width);
-  out.shift = gradient.shift + e * forward.shift;
+  const double one = std::max(0.0, back.forward.one - 2 / width);
+  const double all = std::max(0.0, back.forward.all - 2 * share / width);
+  const double own = (3 * back.slope_kurtosis - 3) / width;
+  out.one = gradient.one + own + p.back_rest + e * e * one;
+  out.all = gradient.all + (own + p.back_rest) * share + e * e * all;
+  out.shift = back_shift(gradient, out, p);
+  return out;
+}
+
+/// What phi' does with them has the u, and the units, that phi had on the way to what they follow.
+Spread back_through_activation(const Spread& gradient, const Follow& follow,
+                               const BackPassage& back, double width, const Counts& counts) {
+  const Passage& p = back.passage;
+  const double samples = samples_of(counts), sense = follow.sense;
+  const double one = std::max(0.0, log_size(back.forward, width).variance);
+  const double all = back.forward.all - 2 / width * pairs_squared(back.x, counts);
+  const double tie = one > 0 ? between_tokens(one, all, counts) / one : 1;
+  const double alike =
+      samples > 1 ? (samples * pairs_squared(back.x, counts) - 1) / (samples - 1) : 1;
+  const double slopes = (back.slope_kurtosis - 1) * alike;
+  const double own = 3 * back.slope_kurtosis - 3;
+  const double pairs = own > 0 ? slopes * (1 + 2 * follow.parallel) / own : 1;
+  const double line = p.back_slope * (p.back_slope + 2 * sense * p.slope) * one;
+  const double rest = p.back_rest + 2 * sense * p.both_rest;
+  const double shared = 2 * sense * p.both_noise;
+  const double before = between_tokens(gradient.one, gradient.all, counts);
+  Spread out;
+  out.one = std::max(0.0, gradient.one + line + rest + shared + p.back_noise);
+  const double between =
+      before + line * tie + rest * tie * tie + shared * alike + p.back_noise * pairs;
+  out.all = averaged(out.one, std::clamp(between, 0.0, out.one), counts);
+  out.shift = back_shift(gradient, out, p);
   return out;
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "moments/passage.hpp"
 #include "moments/state.hpp"
-#include "moments/width_moments.hpp"
 
 /// Finite width (theory, section 2; notes 1.6): how far the realised average of x^2 over n features
 /// strays, layer by layer. Plain double; a rule calls it with the averages of its moments.
@@ -32,28 +32,66 @@ inline double pairs_squared(const Alike<double>& x, const Counts& counts) {
   return over_pairs(x, counts, [](double c) { return c * c; });
 }
 
+/// Of a mean over draws beside infinite width: past it the mean says nothing of any draw, and must
+/// not overflow.
+inline constexpr double largest_log = 300;
+
+/// The covariance of two tokens' logarithms, from the variance of one's and of their average's.
+double between_tokens(double one, double all, const Counts& counts);
 /// Independent Gaussian features.
 Spread gaussian_spread(const Alike<double>& x, double width, const Counts& counts);
 /// y: the output's moments; `share`: the part of its second that comes from the input; `noise`: 2
 /// for independent weights, 0 for square orthogonal ones.
 Spread through_linear(const Spread& spread, double share, double noise, const Alike<double>& y,
                       double width, const Counts& counts);
-Spread through_activation(const Spread& spread, const WidthMoments& phi, const Alike<double>& x,
-                          double width, const Counts& counts);
+/// ln of the size of u = xW: without the 2/n that its n Gaussian features add to what is measured.
+/// Below 0 for orthogonal weights, which bring less.
+LogSize log_size(const Spread& spread, double width);
+Spread through_activation(const Spread& spread, const Passage& passage, const WidthMoments& phi,
+                          const Alike<double>& x, double width, const Counts& counts);
 /// Variance of ln D after a norm of each token.
 double apart_after_norm(const Spread& spread, const Alike<double>& x);
+/// Past a variance of 1 with a slope past 1, draws part ways: some die and some grow, which one
+/// Gaussian in the logarithm does not describe.
+bool part_ways(double variance, double slope);
+/// So many deviations up a draw may be.
+inline constexpr double far_deviations = 3;
+/// From then on nothing is carried but how far up a draw may be: `far`, with this layer's noise.
+Spread apart_ways(const Spread& spread, double far, double noise);
+/// Covers a draw as far down as up.
+inline Doubt doubt_of(double far) {
+  const double doubt = std::expm1(std::min(far, largest_log));
+  return {doubt, doubt};
+}
 /// phi(u) w, both linear in the same input; `x`: the moments of u.
 Spread through_gate(const Spread& spread, const WidthMoments& phi, const Alike<double>& x,
                     double width, const Counts& counts);
 /// x and f as they enter the sum; their scalar product strays too.
 Spread through_sum(const Spread& spread, const Spread& branch, const Alike<double>& x,
                    const Alike<double>& f, double width, const Counts& counts);
-struct SlopeMoments {
-  double exponent = 0, kurtosis = 1;  ///< slope_exponent, slope_kurtosis of WidthMoments
+
+/// What the way back knows of a passage: the spread and moments of u.
+struct BackPassage {
+  Passage passage;
+  Spread forward;
+  Alike<double> x;
+  double slope_kurtosis = 1;
+  double far = 0;  ///< of phi', as in Spread; past 0 draws have parted ways
 };
-/// phi'(u) g: u strays by `forward`.
-Spread back_through_activation(const Spread& gradient, const Spread& forward,
-                               const SlopeMoments& phi, const Alike<double>& g, double width,
-                               const Counts& counts);
+/// W^T g; x: its moments. In a plain stack (`follow`, brought up to date) what two tokens share of
+/// W's noise goes by how they overlap in a draw.
+Spread back_through_linear(const Spread& gradient, std::optional<Follow>& follow, double noise,
+                           const Alike<double>& x, double width, const Counts& counts);
+/// A part along x, relative to infinite width's E g^2.
+inline void add_along(Follow& follow, double part, Spread& gradient) {
+  gradient.shift += (1 + gradient.shift) * part / follow.more;
+  follow.more += part;
+}
+/// phi'(u) g of independent tokens' gradients, which follow nothing of the signal.
+Spread back_through_activation(const Spread& gradient, const BackPassage& back,
+                               const Alike<double>& g, double width, const Counts& counts);
+/// The same in a plain stack.
+Spread back_through_activation(const Spread& gradient, const Follow& follow,
+                               const BackPassage& back, double width, const Counts& counts);
 
 }  // namespace scalecalc::moments

@@ -236,6 +236,8 @@ struct Spread {
   double scatter = 1;
   double skew = 0;    ///< third cumulant over samples, of variance 1: an activation's own
   double uneven = 0;  ///< relative variance of E x^2 over positions: borders of an image
+  /// Where draws have parted ways: ln of E x^2, beside infinite width, of a draw far up.
+  double far = 0;
 };
 
 /// Of a gradient's second, the part along two directions that a norm takes out, in units of 1/n: of
@@ -258,6 +260,21 @@ struct Tie {
   double slope_scatter = 0;  ///< Var(phi'^2)/(E phi'^2)^2
 };
 
+/// In a plain stack: what a gradient's size, over weight draws, has of the signal's at the same
+/// place.
+struct Follow {
+  double sense = 0;  ///< d ln E (dL/dx)^2 / d ln E x^2
+  /// E of two tokens' product over E of one's square, beside what it is at the logits.
+  double tie = 1;
+  /// E of the squared cosine of two tokens' gradients as a draw has them: few logits, and then few
+  /// features, make independent ones overlap.
+  double parallel = 0;
+  /// The weights that made u carry phi'(u) g back along x as u phi' g has it: E u^2 phi'^2/(q E
+  /// phi'^2) - 1 of the activation below, and E of the squares that such parts are of x.
+  double bent = 0, along = 0;
+  double more = 1;  ///< E g^2 with such parts over E g^2 without
+};
+
 /// Everything that travels backward. Its spread is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (notes 4, "the head's own W", followed further down).
@@ -268,7 +285,8 @@ struct Gradient {
   Doubt error{}, truncation{};
   typename X::Number aligned{};
   Levels levels{};
-  std::optional<Tie<X>> tie{};  ///< as far up as nothing but sums lie between
+  std::optional<Tie<X>> tie{};     ///< as far up as nothing but sums lie between
+  std::optional<Follow> follow{};  ///< of plain stacks, up from the logits
 };
 
 /// Everything that travels forward. X is Alike<N> or PerPosition.

@@ -31,6 +31,26 @@ std::string joined(const std::string& path, std::string_view suffix) {
   return text;
 }
 
+struct FindActivation {
+  const std::function<bool(const std::string&)>& is_sought;
+  std::string operator()(const ActivationLayer& layer) const { return one(layer.function); }
+  std::string operator()(const Gated& layer) const { return one(layer.function); }
+  std::string operator()(const Residual& layer) const {
+    const std::string found = find_activation(layer.body, is_sought);
+    return found.empty() ? find_activation(layer.shortcut, is_sought) : found;
+  }
+  std::string operator()(const DualStream& layer) const {
+    for (const Residual& sublayer : layer.sublayers)
+      if (std::string found = (*this)(sublayer); !found.empty()) return found;
+    return {};
+  }
+  template <class Op>
+  std::string operator()(const Op&) const {
+    return {};
+  }
+  std::string one(const std::string& name) const { return is_sought(name) ? name : std::string(); }
+};
+
 Figure figure(double value, double scale, double error, double truncation) {
   return {value, std::fabs(scale) * error, std::fabs(scale) * truncation};
 }
@@ -42,6 +62,7 @@ void add_gradient(Site& site, const SiteRecord<double>& from, bool has_cross) {
     site.grad_cross =
         figure(from.gradient.cross, g, from.grad_error.cross, from.grad_truncation.cross);
   site.grad_spread = from.grad_spread.all;
+  if (from.has_grad_shift) site.grad_second_finite = g * (1 + from.grad_spread.shift);
 }
 
 }  // namespace
@@ -50,6 +71,14 @@ bool is_causal(const std::vector<Layer>& layers) {
   for (const Layer& layer : layers)
     if (std::visit(HasMask{}, layer.op)) return true;
   return false;
+}
+
+std::string find_activation(const std::vector<Layer>& layers,
+                            const std::function<bool(const std::string&)>& is_sought) {
+  for (const Layer& layer : layers)
+    if (std::string found = std::visit(FindActivation{is_sought}, layer.op); !found.empty())
+      return found;
+  return {};
 }
 
 void fill(Site& site, const SiteRecord<double>& from, bool backward) {
@@ -64,6 +93,7 @@ void fill(Site& site, const SiteRecord<double>& from, bool backward) {
   if (has_cross) site.cross = figure(from.x.cross, m, from.error.cross, from.truncation.cross);
   if (backward) add_gradient(site, from, has_cross);
   site.spread = from.spread.all;
+  if (from.spread.far > 0) return;
   site.second_finite = m * (1 + from.spread.shift);
   site.second_typical = site.second_finite * std::exp(-from.spread.all / 2);
 }
@@ -76,6 +106,7 @@ void fill(ParameterMoments& parameter, const ParameterRecord<double>& from, bool
   if (!backward) return;
   parameter.grad_second = figure(from.gradient, from.gradient, from.error, from.truncation);
   parameter.grad_spread = from.spread;
+  if (from.grad_shift) parameter.grad_second_finite = from.gradient * (1 + *from.grad_shift);
 }
 
 }  // namespace scalecalc::moments

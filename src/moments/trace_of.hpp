@@ -1,11 +1,18 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "moments/positions.hpp"
 #include "moments/propagate.hpp"
 
 /// From the records of a propagation in double to a Trace, for any calculus that has
 /// `options()`, `site()` and `assumptions()`.
 namespace scalecalc::moments {
+
+/// The first activation that is sought among those of the layers; empty when there is none.
+std::string find_activation(const std::vector<Layer>& layers,
+                            const std::function<bool(const std::string&)>& is_sought);
 
 /// Whether some attention has a causal mask: its tokens are not alike.
 bool is_causal(const std::vector<Layer>& layers);
@@ -14,8 +21,7 @@ void fill(Site& site, const SiteRecord<double>& from, bool backward);
 void fill(ParameterMoments& parameter, const ParameterRecord<double>& from, bool backward);
 
 template <class C, class X>
-Trace trace_of(const Propagation<C, X>& made, const C& calculus) {
-  const bool backward = calculus.options().backward;
+Trace trace_of(const Propagation<C, X>& made, const C& calculus, bool backward) {
   Trace trace;
   trace.sites.reserve(made.ledger.sites.size());
   for (const auto& site : made.ledger.sites) fill(trace.sites.emplace_back(), site, backward);
@@ -30,8 +36,18 @@ Trace trace_of(const Propagation<C, X>& made, const C& calculus) {
 template <class X, class C, class State>
 Trace trace_in(C& calculus, const Network& network, const State& state) {
   try {
-    return trace_of(propagate_through<X>(calculus, network, calculus.options().backward, state),
-                    calculus);
+    // A jump's E phi'^2 is infinite.
+    const auto jumps = [&](const std::string& name) {
+      return calculus.function(name)->activation().has_jump();
+    };
+    const bool asked = calculus.options().backward;
+    const std::string jump = asked ? find_activation(network.layers, jumps) : std::string();
+    const bool backward = asked && jump.empty();
+    const auto made = propagate_through<X>(calculus, network, backward, state);
+    if (!jump.empty())
+      calculus.assume("activation",
+                      "no gradient is predicted: " + jump + " jumps, so that E phi'^2 is infinite");
+    return trace_of(made, calculus, backward);
   } catch (const Error& error) {
     if (error.where() == calculus.site()) throw;
     throw Error(error.kind(), error.message(), calculus.site(), error.hint());

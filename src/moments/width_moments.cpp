@@ -13,10 +13,11 @@ struct Grid {
   static constexpr double reach = 10, step = 0.04;
   std::vector<double> z, weight;
   Grid() {
+    const int points = static_cast<int>(std::lround(2 * reach / step)) + 1;
     double total = 0;
-    for (double at = -reach; at <= reach + step / 2; at += step) {
-      z.push_back(at);
-      weight.push_back(std::exp(-at * at / 2));
+    for (int i = 0; i < points; ++i) {
+      z.push_back(-reach + i * step);
+      weight.push_back(std::exp(-z.back() * z.back() / 2));
       total += weight.back();
     }
     for (double& w : weight) w /= total;
@@ -28,11 +29,31 @@ const Grid& grid() {
   return made;
 }
 
-template <class F>
-double mean_of(const F& f) {
+/// The grid's weights, each side of a break given its part of the step that the break divides: a
+/// jump costs the square of a step then, as a kink does. On a point, where functions take the
+/// average of both sides, a break needs nothing.
+std::vector<double> weights_of(const Activation& activation, double mean, double deviation) {
   const Grid& g = grid();
+  std::vector<double> weight = g.weight;
+  for (const Break& at : activation.breaks()) {
+    const double place = ((at.at - mean) / deviation + Grid::reach) / Grid::step;
+    if (!(place > 0) || !(place < static_cast<double>(weight.size() - 1))) continue;
+    const auto left = static_cast<std::size_t>(place);
+    const double part = place - static_cast<double>(left);
+    if (part == 0) continue;
+    const double step = (g.weight[left] + g.weight[left + 1]) / 2;
+    weight[left] += step * (part - 0.5);
+    weight[left + 1] += step * (0.5 - part);
+  }
+  return weight;
+}
+
+using Weights = std::vector<double>;
+
+template <class F>
+double mean_of(const Weights& weight, const F& f) {
   double sum = 0;
-  for (std::size_t i = 0; i < g.z.size(); ++i) sum += g.weight[i] * f(i);
+  for (std::size_t i = 0; i < weight.size(); ++i) sum += weight[i] * f(i);
   return sum;
 }
 
@@ -41,24 +62,26 @@ double ratio(double above, double below) {
 }
 
 /// q dF/dq = E F(z) (z^2 - 1)/2 for F of a Gaussian of variance q.
-double log_slope(const std::vector<double>& values, double mean) {
+double log_slope(const Weights& weight, const std::vector<double>& values, double mean) {
   const Grid& g = grid();
-  return ratio(mean_of([&](std::size_t i) { return values[i] * (g.z[i] * g.z[i] - 1) / 2; }), mean);
+  return ratio(
+      mean_of(weight, [&](std::size_t i) { return values[i] * (g.z[i] * g.z[i] - 1) / 2; }), mean);
 }
 
 /// q^2 d^2F/dq^2 = E F(z) He4(z)/4.
-double log_curvature(const std::vector<double>& values, double mean) {
+double log_curvature(const Weights& weight, const std::vector<double>& values, double mean) {
   const Grid& g = grid();
-  return ratio(mean_of([&](std::size_t i) {
-                 const double z2 = g.z[i] * g.z[i];
-                 return values[i] * (z2 * z2 - 6 * z2 + 3) / 4;
-               }),
+  return ratio(mean_of(weight,
+                       [&](std::size_t i) {
+                         const double z2 = g.z[i] * g.z[i];
+                         return values[i] * (z2 * z2 - 6 * z2 + 3) / 4;
+                       }),
                mean);
 }
 
-double skew_of(const std::vector<double>& values, double second) {
-  const double mean = mean_of([&](std::size_t i) { return values[i]; });
-  const double third = mean_of([&](std::size_t i) {
+double skew_of(const Weights& weight, const std::vector<double>& values, double second) {
+  const double mean = mean_of(weight, [&](std::size_t i) { return values[i]; });
+  const double third = mean_of(weight, [&](std::size_t i) {
     const double off = values[i] - mean;
     return off * off * off;
   });
@@ -67,20 +90,22 @@ double skew_of(const std::vector<double>& values, double second) {
 }
 
 /// E F(z) He3(z)/6 over E F.
-double skew_slope(const std::vector<double>& values, double mean) {
+double skew_slope(const Weights& weight, const std::vector<double>& values, double mean) {
   const Grid& g = grid();
   return ratio(
-      mean_of([&](std::size_t i) { return values[i] * g.z[i] * (g.z[i] * g.z[i] - 3) / 6; }), mean);
+      mean_of(weight,
+              [&](std::size_t i) { return values[i] * g.z[i] * (g.z[i] * g.z[i] - 3) / 6; }),
+      mean);
 }
 
 /// Squares of the Hermite coefficients of F; what they leave of E F^2 goes last.
-std::array<double, 14> series_of(const std::vector<double>& values) {
+std::array<double, 14> series_of(const Weights& weight, const std::vector<double>& values) {
   const Grid& g = grid();
   std::array<double, 14> squares{};
   std::vector<double> before(g.z.size(), 0.0), now(g.z.size(), 1.0);
-  double rest = mean_of([&](std::size_t i) { return values[i] * values[i]; });
+  double rest = mean_of(weight, [&](std::size_t i) { return values[i] * values[i]; });
   for (std::size_t n = 0; n + 1 < squares.size(); ++n) {
-    const double a = mean_of([&](std::size_t i) { return values[i] * now[i]; });
+    const double a = mean_of(weight, [&](std::size_t i) { return values[i] * now[i]; });
     squares[n] = a * a;
     rest -= squares[n];
     // Normalised: h_{n+1} = (z h_n - sqrt(n) h_{n-1})/sqrt(n+1).
@@ -117,36 +142,66 @@ double WidthMoments::covariance(double correlation) const {
   return sum;
 }
 
+namespace {
+
+/// phi and phi' on the grid, and what the averages of their squares are made of.
+struct Sampled {
+  Weights weight;
+  std::vector<double> f, h;  ///< phi, phi'
+  Sampled(const Activation& activation, double mean, double variance)
+      : weight(weights_of(activation, mean, std::sqrt(variance))) {
+    const Grid& g = grid();
+    std::vector<double> at(g.z.size());
+    f.resize(at.size());
+    h.resize(at.size());
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = mean + std::sqrt(variance) * g.z[i];
+    activation.evaluate(at.data(), f.data(), h.data(), at.size());
+  }
+  double power(const std::vector<double>& values, int half) const {
+    return mean_of(weight, [&](std::size_t i) {
+      const double square = values[i] * values[i];
+      return half == 1 ? square : half == 2 ? square * square : square * square * square;
+    });
+  }
+};
+
+SizeMoments sizes_of(const Sampled& at) {
+  SizeMoments s;
+  s.second = at.power(at.f, 1);
+  s.slope = at.power(at.h, 1);
+  s.kurtosis = ratio(at.power(at.f, 2), s.second * s.second);
+  s.slope_kurtosis = ratio(at.power(at.h, 2), s.slope * s.slope);
+  s.third = ratio(at.power(at.f, 3), s.second * s.second * s.second) - 3 * s.kurtosis + 2;
+  s.slope_sixth = ratio(at.power(at.h, 3), s.slope * s.slope * s.slope);
+  return s;
+}
+
+}  // namespace
+
+SizeMoments size_moments(const Activation& activation, double mean, double variance) {
+  return sizes_of(Sampled(activation, mean, variance));
+}
+
 WidthMoments width_moments(const Activation& activation, double mean, double variance) {
-  const Grid& g = grid();
-  std::vector<double> at(g.z.size()), f(g.z.size()), h(g.z.size());
-  for (std::size_t i = 0; i < at.size(); ++i) at[i] = mean + std::sqrt(variance) * g.z[i];
-  activation.evaluate(at.data(), f.data(), h.data(), at.size());
+  const Sampled at(activation, mean, variance);
   WidthMoments w;
-  std::vector<double> own(at.size()), input_slope(at.size()), value(at.size());
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    own[i] = f[i] * h[i];
-    value[i] = f[i];
-    input_slope[i] = (at[i] - mean) * h[i];
+  static_cast<SizeMoments&>(w) = sizes_of(at);
+  std::vector<double> own = at.f, input_slope = at.h, f = at.f, h = at.h;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    own[i] *= h[i];
+    input_slope[i] *= std::sqrt(variance) * grid().z[i];
     f[i] *= f[i];
     h[i] *= h[i];
   }
-  w.own = series_of(own);
-  w.input_slope = series_of(input_slope);
-  const double second = mean_of([&](std::size_t i) { return f[i]; });
-  const double slope = mean_of([&](std::size_t i) { return h[i]; });
-  w.exponent = log_slope(f, second);
-  w.skew = skew_of(value, second);
-  w.skew_effect = skew_slope(f, second);
-  w.curvature = log_curvature(f, second);
-  w.slope_exponent = log_slope(h, slope);
-  w.kurtosis = ratio(mean_of([&](std::size_t i) { return f[i] * f[i]; }), second * second);
-  w.slope_kurtosis = ratio(mean_of([&](std::size_t i) { return h[i] * h[i]; }), slope * slope);
-  const double sixth =
-      ratio(mean_of([&](std::size_t i) { return f[i] * f[i] * f[i]; }), second * second * second);
-  w.third = sixth - 3 * w.kurtosis + 2;
-  for (double& square : f) square = ratio(square, second);
-  w.series = series_of(f);
+  w.own = series_of(at.weight, own);
+  w.input_slope = series_of(at.weight, input_slope);
+  w.exponent = log_slope(at.weight, f, w.second);
+  w.skew = skew_of(at.weight, at.f, w.second);
+  w.skew_effect = skew_slope(at.weight, f, w.second);
+  w.curvature = log_curvature(at.weight, f, w.second);
+  w.slope_exponent = log_slope(at.weight, h, w.slope);
+  for (double& value : f) value = ratio(value, w.second);
+  w.series = series_of(at.weight, f);
   w.series[0] = 0;
   return w;
 }

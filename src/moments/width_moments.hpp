@@ -6,17 +6,26 @@
 
 namespace scalecalc::moments {
 
-/// What a finite number of features needs to know of phi at N(mean, q), from one trapezoid sum (to
-/// four digits and more: these only ever multiply 1/n). f = E phi^2, h = E phi'^2.
-struct WidthMoments {
-  double exponent = 0;        ///< d ln f / d ln q
-  double curvature = 0;       ///< q^2 f'' / f
+/// The sizes of phi and phi' at N(mean, q) and how far averages over features stray from them. f =
+/// E phi^2, h = E phi'^2.
+struct SizeMoments {
+  double second = 0;          ///< f
+  double slope = 0;           ///< h
   double kurtosis = 1;        ///< E phi^4 / f^2
   double third = 0;           ///< third cumulant of phi^2/f
+  double slope_kurtosis = 1;  ///< E phi'^4 / h^2
+  double slope_sixth = 1;     ///< E phi'^6 / h^3
+};
+SizeMoments size_moments(const Activation& activation, double mean, double variance);
+
+/// What a finite number of features needs to know of phi at N(mean, q), from one trapezoid sum (to
+/// four digits and more: these only ever multiply 1/n).
+struct WidthMoments : SizeMoments {
+  double exponent = 0;        ///< d ln f / d ln q
+  double curvature = 0;       ///< q^2 f'' / f
   double skew = 0;            ///< third cumulant of phi over its deviation^3
   double skew_effect = 0;     ///< d ln f / d of the skew of u: E phi^2 He3/(6 f)
   double slope_exponent = 0;  ///< d ln h / d ln q
-  double slope_kurtosis = 1;  ///< E phi'^4 / h^2
   /// Cov(phi^2(u), phi^2(v))/f^2 = sum over n >= 1 of series[n] c^n; the last stands for the rest.
   std::array<double, 14> series{};
   double covariance(double correlation) const;

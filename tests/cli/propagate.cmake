@@ -6,7 +6,7 @@ endforeach()
 
 set(site_keys "")
 foreach(key path kind mean second cross cosine grad_second grad_cross spread second_finite
-    second_typical)
+    second_typical grad_second_finite)
   list(APPEND site_keys results.sites.0.${key})
 endforeach()
 set(trace_keys ${site_keys} results.parameters.0.path results.parameters.0.second

@@ -147,7 +147,4 @@ TEST_CASE("options that cannot be run are refused") {
   options.samples = 1 << 12;
   options.threads = 0;
   CHECK_THROWS_AS(propagate_montecarlo(network, options), Error);
-  ModelSpec jump = transformer(Placement::post, "hardshrink");
-  options.threads = 1;
-  CHECK_THROWS_AS(propagate_montecarlo(build_network(jump), options), Error);
 }

@@ -65,6 +65,71 @@ TEST_CASE("the mean moves by half the curvature times the variance") {
   CHECK(w.curvature == near(2, 1e-9));
   Spread in;
   in.one = in.all = 0.1 + 2e-6;
-  const Spread out = through_activation(in, w, Pairs{0, 1, 1, 0}, 1e6, {1, 1});
-  CHECK(out.shift == near(0.1, 1e-9));
+  const auto square = [](double scale) {
+    return size_moments(Activation::named("square"), 0, scale);
+  };
+  const Passage passed = passage(square, w, log_size(in, 1e6), 1e6);
+  const Spread out = through_activation(in, passed, w, Pairs{0, 1, 1, 0}, 1e6, {1, 1});
+  // A lognormal of variance v has E q^2 = e^v (E q)^2.
+  CHECK(out.shift == near(std::expm1(0.1), 1e-4));
+}
+
+TEST_CASE("a homogeneous map keeps any spread") {
+  const auto sizes = [](double scale) { return size_moments(Activation::named("relu"), 0, scale); };
+  const double v = 9;
+  const Passage made = passage(sizes, width_moments(Activation::named("relu"), 0, 1), {0, v}, 1e9);
+  CHECK(made.slope == near(1, 1e-3));
+  CHECK(made.rest < 1e-3 * v);
+  CHECK(std::fabs(made.back_mean) < 1e-3);
+}
+
+// The slope of hard_tanh jumps at 1: E phi'^2 = P(|z| < 1/sqrt(q)). Two breaks, each off by at most
+// the square of a step, 0.04, times the slope 0.24 of the density, halved.
+TEST_CASE("a jump of the slope between the points of the sum") {
+  for (const double q : {0.3, 0.7, 1.1}) {
+    const double within = std::erf(1 / std::sqrt(2 * q));
+    CHECK(size_moments(Activation::named("hard_tanh"), 0, q).slope == near(within, 4e-4 / within));
+  }
+}
+
+TEST_CASE("gradients are infinite width's, and a plain stack knows those of its own width too") {
+  const std::string stack = "model = {kind=\"mlp\", layers=12, sequence=1, activation=\"tanh\", ";
+  const Trace trace = trace_of_model(stack + "width=64, features=64}\ninit = {scheme=\"he\"}");
+  const Trace wide =
+      trace_of_model(stack + "width=1000000, features=1000000}\ninit = {scheme=\"he\"}");
+  for (const char* path : {"layer[0].linear", "layer[6].act"}) {
+    const double ratio = site(trace, path).grad_second_finite / site(trace, path).grad_second.value;
+    const double none = site(wide, path).grad_second_finite / site(wide, path).grad_second.value;
+    CHECK(ratio > 1.01);
+    // What is left is of the order of layers/width.
+    CHECK(std::fabs(none - 1) < 100.0 / 1e6);
+  }
+  const ParameterMoments& weight = parameter(trace, "layer[0].linear.weight");
+  CHECK(weight.grad_second_finite > 1.01 * weight.grad_second.value);
+}
+
+TEST_CASE("draws part ways where the map of the second moment is steeper than 1") {
+  const auto parts = [](const std::string& activation) {
+    const Trace trace = trace_of_model(
+        "model = {kind=\"mlp\", layers=40, sequence=1, width=32, "
+        "features=32, activation=\"" +
+        activation + "\"}\ninit = {scheme=\"he\"}");
+    for (const Premise& premise : trace.assumptions)
+      if (premise.text.find("part ways") != std::string::npos) {
+        const Site& last = site(trace, "layer[39].act");
+        CHECK_FALSE(premise.holds);
+        CHECK(std::isnan(last.second_typical));
+        CHECK(std::isnan(last.second_finite));
+        CHECK(last.second.truncation > std::expm1(3.0) * last.second.value);
+        const Site& first = site(trace, "layer[0].linear");
+        CHECK(std::isnan(first.grad_second_finite));
+        CHECK(first.grad_second.truncation > 0);
+        return true;
+      }
+    return false;
+  };
+  for (const char* unstable : {"gelu", "silu", "mish", "quick_gelu", "hard_swish"})
+    CHECK_MESSAGE(parts(unstable), unstable);
+  for (const char* stable : {"relu", "tanh", "elu", "sigmoid", "softplus"})
+    CHECK_MESSAGE(!parts(stable), stable);
 }

@@ -83,8 +83,8 @@ void join_site(const std::vector<Trace>& traces, std::size_t i, Site& site) {
   for (Figure Site::*member :
        {&Site::mean, &Site::second, &Site::cross, &Site::grad_second, &Site::grad_cross})
     site.*member = figure_over(traces, [&](const Trace& t) { return t.sites[i].*member; });
-  for (double Site::*member :
-       {&Site::spread, &Site::grad_spread, &Site::second_finite, &Site::second_typical})
+  for (double Site::*member : {&Site::spread, &Site::grad_spread, &Site::second_finite,
+                               &Site::second_typical, &Site::grad_second_finite})
     site.*member = mean_over(traces, [&](const Trace& t) { return t.sites[i].*member; });
 }
 
@@ -97,6 +97,8 @@ Trace joined(const std::vector<Trace>& traces) {
         figure_over(traces, [&](const Trace& t) { return t.parameters[i].grad_second; });
     trace.parameters[i].grad_spread =
         mean_over(traces, [&](const Trace& t) { return t.parameters[i].grad_spread; });
+    trace.parameters[i].grad_second_finite =
+        mean_over(traces, [&](const Trace& t) { return t.parameters[i].grad_second_finite; });
   }
   trace.loss = figure_over(traces, [](const Trace& t) { return t.loss; });
   Premise drawn;

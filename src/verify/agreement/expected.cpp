@@ -40,6 +40,14 @@ Expected expect(const Figure& figure, double spread, double rounding) {
   return expected;
 }
 
+/// Of a gradient, whose mean over draws may be known beside infinite width's.
+Expected expect_gradient(const Figure& figure, double ratio, double spread, double rounding) {
+  Expected expected = expect(figure, spread, rounding);
+  expected.mean *= ratio_or(ratio, 1);
+  expected.typical *= ratio_or(ratio, 1);
+  return expected;
+}
+
 class SiteCases {
  public:
   SiteCases(const Site& site, const Site* values, const SiteSamples& samples, double epsilon)
@@ -94,12 +102,14 @@ class SiteCases {
   void gradient() {
     if (!site_.grad_second.is_known()) return;
     const double size = site_.grad_second.value;
+    const double ratio = site_.grad_second_finite / size;
     const double rounded = noise(size) + cancelled(site_.width, values_, epsilon_);
-    Expected square = expect(site_.grad_second, site_.grad_spread, rounded);
+    Expected square = expect_gradient(site_.grad_second, ratio, site_.grad_spread, rounded);
     square.is_square = true;
     add("grad_second", square, samples_.grad_second);
     if (site_.grad_cross.is_known())
-      add("grad_cross", expect(site_.grad_cross, site_.grad_spread, rounded), samples_.grad_cross);
+      add("grad_cross", expect_gradient(site_.grad_cross, ratio, site_.grad_spread, rounded),
+          samples_.grad_cross);
   }
 
   const Site& site_;
@@ -133,16 +143,17 @@ std::vector<Case> parameter_cases(const ParameterMoments& parameter, const Site*
                                   double epsilon) {
   std::vector<Case> cases;
   const std::int64_t terms = std::max(parameter.rows, parameter.columns);
-  const auto add = [&](const char* quantity, const Figure& figure, double spread, double size,
-                       const std::vector<double>& measured) {
+  const auto add = [&](const char* quantity, const Figure& figure, double ratio, double spread,
+                       double size, const std::vector<double>& measured) {
     if (!figure.is_known()) return;
-    Expected expected = expect(figure, spread, rounding(terms, size, epsilon));
+    Expected expected = expect_gradient(figure, ratio, spread, rounding(terms, size, epsilon));
     expected.is_square = true;
     cases.push_back({parameter.path, "parameter", quantity, expected, &measured});
   };
-  add("second", parameter.second, 0, parameter.second.value, samples.second);
-  add("grad_second", parameter.grad_second, parameter.grad_spread, gradient_terms(parameter, at),
-      samples.grad_second);
+  add("second", parameter.second, 1, 0, parameter.second.value, samples.second);
+  add("grad_second", parameter.grad_second,
+      parameter.grad_second_finite / parameter.grad_second.value, parameter.grad_spread,
+      gradient_terms(parameter, at), samples.grad_second);
   if (values != nullptr)
     cases.back().expected.rounding += cancelled(terms * values->tokens, values, epsilon);
   return cases;

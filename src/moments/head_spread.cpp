@@ -1,0 +1,153 @@
+#include "moments/head_spread.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scalecalc/softmax.hpp"
+
+namespace scalecalc::moments {
+namespace {
+
+/// Past it the softmax has condensed on its largest logit.
+constexpr double condensed = 1e3;
+
+/// g over the average entry's infinite-width value at tau2 e^x.
+class LossSize {
+ public:
+  LossSize(const Network& network, double tau2)
+      : network_(network), tau2_(tau2), at_(value(tau2)) {}
+  double log_at(double x) const { return std::log(value(tau2_ * std::exp(x)) / at_); }
+  /// Relative variance of |dL/dy|^2 at given logit variance: a target's own probability, or a
+  /// Gaussian of so many entries.
+  double own() const {
+    const auto v = static_cast<double>(network_.classes);
+    if (network_.loss == Loss::mse) return 2 / v;
+    const double p2 = at_ - 1 + 2 / v;
+    return at_ > 0 ? 4 * std::max(0.0, p2 / v - 1 / (v * v)) / (at_ * at_) : 0;
+  }
+
+ private:
+  double value(double tau2) const {
+    if (network_.loss == Loss::mse) return tau2 + network_.target_second;
+    const auto v = static_cast<double>(network_.classes);
+    return 1 - 2 / v + softmax_one(network_.classes, std::min(tau2, condensed)).p2.value;
+  }
+  const Network& network_;
+  double tau2_, at_;
+};
+
+struct Line {
+  double mean = 0, slope = 0, rest = 0;
+};
+
+/// The best line through ln g, x Gaussian: three points where it strays little.
+Line line_of(const LossSize& size, const LogSize& x) {
+  constexpr double little = 0.3, least = 1e-6;
+  const double deviation = std::sqrt(std::max(x.variance, least));
+  const int half = x.variance < little ? 1 : 5;
+  const double step = half == 1 ? std::sqrt(3.0) : 1;
+  double total = 0, y = 0, ty = 0, yy = 0;
+  for (int k = -half; k <= half; ++k) {
+    const double t = k * step;
+    const double weight = half == 1 ? (k == 0 ? 4.0 : 1.0) : std::exp(-t * t / 2);
+    const double at = size.log_at(x.mean + deviation * t);
+    total += weight;
+    y += weight * at;
+    ty += weight * t * at;
+    yy += weight * at * at;
+  }
+  Line line{y / total, ty / total / deviation, 0};
+  line.rest = std::max(
+      0.0, yy / total - line.mean * line.mean - line.slope * line.slope * deviation * deviation);
+  return line;
+}
+
+/// The average over pairs of different samples.
+double cross_of(const Alike<double>& x, const Counts& counts) {
+  const double samples = counts.tokens * counts.batch;
+  if (samples <= 1) return x.cross;
+  return ((counts.tokens - 1) * x.cross + (counts.batch - 1) * counts.tokens * x.between) /
+         (samples - 1);
+}
+
+}  // namespace
+
+HeadSpread head_spread(const Network& network, const Alike<double>& logits, const Spread& strays,
+                       const Alike<double>& gradient, const Counts& counts) {
+  HeadSpread head;
+  head.classes = static_cast<double>(network.classes);
+  head.gradient = gradient;
+  if (!(logits.second > 0)) return head;
+  const LossSize size(network, logits.second);
+  const LogSize x = log_size(strays, head.classes);
+  const Line line = line_of(size, x);
+  const double own = size.own(), samples = counts.tokens * counts.batch;
+  const double follows = line.slope * line.slope * x.variance + line.rest;
+  head.spread.one = follows + own;
+  const double all = strays.all - 2 / head.classes * pairs_squared(logits, counts);
+  const double tie = strays.one > 2 / head.classes
+                         ? std::clamp(all / (strays.one - 2 / head.classes), 1 / samples, 1.0)
+                         : 1;
+  head.spread.all =
+      follows * tie +
+      (network.loss == Loss::mse ? own * pairs_squared(gradient, counts) : own / samples);
+  head.spread.shift = std::expm1(line.mean - own / 2 + head.spread.one / 2);
+  head.sense = line.slope;
+  if (strays.far > 0)
+    head.spread.far =
+        std::max(std::fabs(size.log_at(strays.far)), std::fabs(size.log_at(-strays.far)));
+  const double k = gradient.second > 0 ? cross_of(gradient, counts) / gradient.second : 0;
+  head.parallel = std::min(1.0, k * k + (head.classes > 1 ? 1 / (head.classes - 1) : 0));
+  return head;
+}
+
+bool is_plain(const Network& network) {
+  return std::all_of(network.layers.begin(), network.layers.end(), [](const Layer& layer) {
+    return std::holds_alternative<Linear>(layer.op) ||
+           std::holds_alternative<ActivationLayer>(layer.op);
+  });
+}
+
+/// Over tokens the covariance of one feature's gradients, and that of the inputs, is a (1 on the
+/// diagonal) + b elsewhere: their product entry by entry has two eigenvalues.
+Pairing pairing(const HeadSpread& head, const Follow& follow, const Alike<double>& x,
+                const Counts& counts) {
+  const double samples = counts.tokens * counts.batch;
+  const double g = head.gradient.second, m = x.second;
+  if (samples <= 1 || !(g > 0) || !(m > 0)) return {};
+  const double k = cross_of(head.gradient, counts) / g, r = cross_of(x, counts) / m;
+  const auto purity = [&](double a, double b, double less) {
+    const double shared = (1 + (samples - 1) * a) * (1 + (samples - 1) * b);
+    const double apart = (1 - a) * (1 - b), total = shared + (samples - 1) * apart;
+    if (!(total > 0)) return 1.0;
+    const double squares = shared * shared + (samples - 1) * apart * apart - less;
+    return std::clamp(squares / (total * total), 0.0, 1.0);
+  };
+  Pairing made;
+  const double tied = std::clamp(follow.tie * k, -1 / (samples - 1), 1.0);
+  const double chance = std::max(0.0, follow.parallel - tied * tied);
+  made.purity = purity(r, tied, -samples * (samples - 1) * chance * (1 - r) * (1 - r));
+  // Gaussian but for a token's own square, which the loss makes nearly constant.
+  if (head.classes > 1) made.noise = 2 / (head.classes - 1) * purity(follow.tie * r, k, samples);
+  return made;
+}
+
+/// The gradient follows the input with the exponent `follows` beside what is independent.
+WeightStrays weight_strays(const HeadSpread& head, const Spread& g, const Follow& follow,
+                           const Spread& input, double share, const Alike<double>& x,
+                           const Counts& counts) {
+  const double follows = follow.sense * share;
+  const Pairing pairs = pairing(head, follow, x, counts);
+  const auto part = [&](const Spread& of) {
+    const double between = between_tokens(of.one, of.all, counts);
+    return between + (of.one - between) * pairs.purity;
+  };
+  WeightStrays strays;
+  strays.spread = std::max(0.0, part(g) + (1 + 2 * follows) * part(input)) + pairs.noise;
+  const double log_mean = std::log1p(input.shift) + std::log1p(g.shift) + follows * input.one;
+  strays.shift = std::expm1(std::min(log_mean, largest_log));
+  strays.far = std::min(input.far + g.far, largest_log);
+  return strays;
+}
+
+}  // namespace scalecalc::moments
