@@ -66,17 +66,23 @@ std::vector<Named> transformers(const std::string& scheme) {
   return all;
 }
 
+/// He's weights keep the rectifiers' second moment, Lecun's let that of the others settle or fall.
 std::vector<Named> mlps() {
   std::vector<Named> all;
-  for (const char* activation : {"relu", "gelu", "silu", "tanh", "selu", "elu", "mish"}) {
+  const auto add = [&](const char* activation, const char* scheme) {
     ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
     spec.layers = 50;
     spec.width = spec.features = 256;
     spec.sequence = 8;
     spec.activation = activation;
-    spec.init.scheme = std::string(activation) == "relu" ? "he" : "lecun";
+    spec.init.scheme = scheme;
     all.push_back({activation, spec});
-  }
+  };
+  for (const char* activation : {"relu", "leaky_relu", "prelu"}) add(activation, "he");
+  for (const char* activation :
+       {"gelu", "gelu_tanh", "quick_gelu", "silu", "mish", "hard_swish", "tanh", "erf", "sin",
+        "softsign", "hard_tanh", "selu", "elu", "celu", "softplus", "sigmoid"})
+    add(activation, "lecun");
   return all;
 }
 
