@@ -20,7 +20,7 @@ using report::Value;
 constexpr double kVisibleSpread = 0.1;
 
 Value known(const Figure& figure) {
-  return figure.value;
+  return figure.is_known() ? Value(figure.value) : Value();
 }
 
 template <std::size_t size>

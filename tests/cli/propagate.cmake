@@ -52,6 +52,8 @@ scalecalc_cli_test("verify as JSON" ARGS verify ${tiny} --seeds 8 --format json
   STDOUT "\"passed\": true" JSON ${verify_keys})
 scalecalc_cli_test("verify as CSV" ARGS verify ${tiny} --seeds 4 --format csv
   STDOUT "^path,kind,quantity,predicted,measured,standard_error,band,z,ok,in_log_space\ninput,")
+scalecalc_cli_test("propagate where gradients do not exist" ARGS propagate mlp-tanh --activation
+  hardshrink --layers 2 STDOUT "head  [^\n]* -  +-  .*no gradient is predicted: hardshrink jumps")
 scalecalc_cli_test("verify of a width that the rules are not for" EXIT 1 STDOUT "Failed.*outside"
   ARGS verify mlp-relu --width 3 --layers 12 --seeds 1000)
 scalecalc_cli_test("verify in single precision" ARGS verify ${tiny} --seeds 4 --single

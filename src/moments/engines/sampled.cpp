@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t kStreamId = 0x70726F7061670001u;
 /// Rows of many scores average by themselves, so that fewer of them do; the standard error tells.
 constexpr std::int64_t kScores = 1 << 20, kFewest = 32;
+constexpr double kSameSize = 0.01;
 constexpr std::size_t kUnit = 16;  ///< normals come in multiples of it
 
 bool is_slope(Moment moment) {
@@ -131,16 +132,24 @@ SoftmaxSamples Sampled::softmax(std::int64_t keys, double tau2, double correlati
   return softmax_monte_carlo(keys, keys, tau2, correlation, options);
 }
 
+// Logits of nearly one size, as positions under a mask have them, share draws. What is left of the
+// difference is its first order in p: E p^2 goes as e^tau2, the overlap by the covariance alone.
+void Sampled::meet_head(double tau2) {
+  if (std::fabs(tau2 - head_.tau2) <= kSameSize * tau2 / (1 + tau2)) return;
+  head_ = {tau2, next_seed(), {}, {}};
+}
+
 double Sampled::softmax_second(const HeadSoftmax& head, double tau2) {
-  return softmax(head.classes, tau2, 0).p2.value;
+  meet_head(tau2);
+  if (!head_.second) head_.second = softmax(head.classes, head_.tau2, 0, head_.seed).p2.value;
+  return *head_.second * std::exp(tau2 - head_.tau2);
 }
 
 double Sampled::softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u, double cross) {
-  const double tau2 = std::sqrt(tau2_t * tau2_u);
-  const double c = tau2 > 0 ? std::clamp(cross / tau2, -1.0, 1.0) : 0;
-  if (head_.tau2 != tau2) head_ = {tau2, next_seed(), {}};
+  meet_head(std::sqrt(tau2_t * tau2_u));
+  const double c = head_.tau2 > 0 ? std::clamp(cross / head_.tau2, -1.0, 1.0) : 0;
   return head_.by_correlation(c, -1, 1, [&](double at) {
-    return softmax(head.classes, tau2, at, head_.seed).overlap.value;
+    return softmax(head.classes, head_.tau2, at, head_.seed).overlap.value;
   });
 }
 

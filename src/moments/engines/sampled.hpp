@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,12 +63,14 @@ class Sampled : public Numbers {
     Token<double> u{}, v{};
     Curve by_angle;
   };
-  /// By c, at one size of the logits.
+  /// Of logits of one size: E p^2, and the overlap by c.
   struct HeadCurve {
     double tau2 = -1;
     std::uint64_t seed = 0;
+    std::optional<double> second;
     Curve by_correlation;
   };
+  void meet_head(double tau2);
   PairCurve& curve_of(Function f, Moment moment, const Token<double>& u, const Token<double>& v);
   double pair_at(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
                  double c);
