@@ -156,14 +156,23 @@ class BackwardPass {
     }
   }
 
+  /// Of a gain, what a gradient along the output y adds: a sum y_t^2 has a mean, where along_output
+  /// takes y and its gradient for independent.
+  N aligned_gain(const X& y, const Gradient<X>& g, const N& of) const {
+    if (g.tie) return N(0);
+    const X ones = each(y, [](const N& entry) { return N(entry * 0 + 1); });
+    const N total = average(y).second * of * batch_;
+    return g.aligned * g.aligned * (total * total + token_sum(ones, product(y, y), of, batch_));
+  }
+
   Gradient<X> back(const Norm& layer, Gradient<X> g) {
     const auto tape = take<NormTape<X>>();
     note(tape.at.site, g);
     const N of = tokens(tape.at.tokens);
     if (layer.affine) {
       const X ones = each(g.x, [](const N& entry) { return N(entry * 0 + 1); });
-      fill(tape.at.parameter, token_sum(ones, along_output(tape.record.output, g), of, batch_), g,
-           {});
+      const N drawn = token_sum(ones, along_output(tape.record.output, g), of, batch_);
+      fill(tape.at.parameter, drawn + aligned_gain(tape.record.output, g, of), g, {});
       fill(tape.at.parameter + 1, bias_gradient(g.x, of, batch_), g, {});
       if (tape.record.over_samples)
         for (const std::size_t at : {tape.at.parameter, tape.at.parameter + 1})

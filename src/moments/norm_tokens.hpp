@@ -94,6 +94,9 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double share = size > 0 ? size / (size + layer.eps) : 1;
     orders = fluctuation_of(in.spread, d, share, centre, counts);
     record.projection = {d, share, centre};
+    // s2/(s2 + eps) bends.
+    const double bend = share * (1 - share) * in.spread.one;
+    calculus.omit(bend, bend);
   }
   Signal<X> out = in;
   out.normalised = true;

@@ -79,6 +79,18 @@ TEST_CASE("branches that start small") {
   }
 }
 
+// A sum over tokens of the output times its gradient has a mean, of the head's own weights.
+TEST_CASE("the gain of the last norm") {
+  for (const NormKind norm : {NormKind::layernorm, NormKind::rmsnorm}) {
+    ModelSpec spec = small_transformer(Placement::pre, norm);
+    spec.layers = 1;
+    spec.sequence = 32;
+    spec.norm_affine = true;
+    spec.activation = "relu";
+    agree(to_string(norm), spec, seeds);
+  }
+}
+
 TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
   const ModelSpec plain = transformer(Placement::pre, NormKind::layernorm, gelu, false);
   const auto check = [&plain](const char* name, auto change) {
