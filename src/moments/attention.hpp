@@ -222,7 +222,8 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     return found;
   };
   out.q = product(record.apart_k, at_scores(factors.query, factors.echo.query));
-  const X same = product(record.queries, at_scores(factors.key, factors.echo.key));
+  const X key_scores = at_scores(factors.key, factors.echo.key);
+  const X same = product(record.queries, key_scores);
   out.k = to_keys(same, scaled(same, N(-1)), record.source, record.counts);
   const X kept = layer.dropout > 0
                      ? scale_second(gradient, N(1 / (1 - calculus.real(layer.dropout))))
@@ -234,12 +235,10 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
 
   const N group = calculus.size(layer.heads, "heads") / calculus.size(layer.kv_heads, "kv_heads");
   out.v = scaled(out.v, group);
-  const X ones = each(gradient, [](const N&) { return N(1); });
   N of_key_weight =
-      token_sum(ones,
-                product(product(record.queries, at_scores(factors.key_weight, factors.echo.key)),
-                        record.apart_source),
-                record.counts.queries, record.batch);
+      pair_sum(product(product(record.queries, at_scores(factors.key_weight, factors.echo.key)),
+                       record.apart_source),
+               record.counts.queries, record.batch);
   X own = product(product(scores, record.apart_k), factors.query_weight);
   X of_weight = out.q;
   if (layer.qk_norm) {
@@ -257,7 +256,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.k_weight = weight_scale(calculus, layer.k) * calculus.positive(of_key_weight) * group;
   const X own_values = product(product(gradient, factors.value_weight), record.apart_source);
   const N of_value_weight = token_sum(record.source, out.v, record.counts.keys, record.batch) +
-                            group * token_sum(ones, own_values, queries, record.batch);
+                            group * pair_sum(own_values, queries, record.batch);
   out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
 
   out.input = linear_backward(calculus, layer.q, out.q);
@@ -268,7 +267,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   if constexpr (C::next_orders) {
     if (!layer.over_memory) echo_to_input(calculus, layer, record, aligned, out);
     const double scored = average(scores).second * average(factors.key).second;
-    const double total = average(at_scores(factors.key, factors.echo.key)).second;
+    const double total = average(key_scores).second;
     if (total > 0) out.k_truncation += (1 - scored / total) * record.echo_truncation;
     out.q_truncation = out.k_truncation;
     const auto strays = [&](const Alike<double>& to_key) {

@@ -62,8 +62,7 @@ class BackwardPass {
   double coherent_doubt(const Gradient<X>& g, const Counts& over) const {
     const Alike<double> x = values_of(calculus_, g.x);
     const double pairs = (over.tokens - 1) * g.truncation.cross * x.second;
-    const double total =
-        x.second + (over.tokens - 1) * x.cross + (over.batch - 1) * over.tokens * x.between;
+    const double total = row_sum(x, over);
     return total > 0 ? pairs / total : 0;
   }
 
@@ -160,9 +159,8 @@ class BackwardPass {
   /// takes y and its gradient for independent.
   N aligned_gain(const X& y, const Gradient<X>& g, const N& of) const {
     if (g.tie) return N(0);
-    const X ones = each(y, [](const N& entry) { return N(entry * 0 + 1); });
     const N total = average(y).second * of * batch_;
-    return g.aligned * g.aligned * (total * total + token_sum(ones, product(y, y), of, batch_));
+    return g.aligned * g.aligned * (total * total + pair_sum(product(y, y), of, batch_));
   }
 
   Gradient<X> back(const Norm& layer, Gradient<X> g) {
@@ -170,8 +168,7 @@ class BackwardPass {
     note(tape.at.site, g);
     const N of = tokens(tape.at.tokens);
     if (layer.affine) {
-      const X ones = each(g.x, [](const N& entry) { return N(entry * 0 + 1); });
-      const N drawn = token_sum(ones, along_output(tape.record.output, g), of, batch_);
+      const N drawn = pair_sum(along_output(tape.record.output, g), of, batch_);
       fill(tape.at.parameter, drawn + aligned_gain(tape.record.output, g, of), g, {});
       fill(tape.at.parameter + 1, bias_gradient(g.x, of, batch_), g, {});
       if (tape.record.over_samples)

@@ -29,7 +29,7 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     // Masks are drawn for each token: the fourth moment of Gaussian features, 3, is cut up alone.
     const double noise = 3 * layer.rate / (1 - layer.rate) / static_cast<double>(in.width);
     out.spread.one += noise;
-    out.spread.all += noise / (counts.tokens * counts.batch);
+    out.spread.all += noise / counts.samples();
     out.error.cross *= 1 - layer.rate;
     out.truncation.cross *= 1 - layer.rate;
   }

@@ -28,6 +28,10 @@ constexpr double near_error = 1e-14;
 /// Past this variance a pair without a closed form takes seconds.
 constexpr double largest_without_formula = 1e6;
 
+/// Terms of gelu's Hermite series fall as (v/(1 + v))^n at variance v: past this one the 320 of a
+/// pair leave e^-5 of what they were.
+constexpr double wide_variance = 64;
+
 Estimate one_of(const Moments1D& line, Moment moment) {
   switch (moment) {
     case Moment::mean: return line.mean;
@@ -41,10 +45,15 @@ Estimate one_of(const Moments1D& line, Moment moment) {
 /// A Hermite series converges slowly at a kink, and where phi bends within a small part of its
 /// input's range; a closed form, if there is one, is better.
 bool is_sharp(const Activation& activation, double variance) {
-  return !activation.has_jump() && (!activation.breaks().empty() || variance > 64);
+  return !activation.has_jump() && (!activation.breaks().empty() || variance > wide_variance);
 }
 
 }  // namespace
+
+void throw_exploding(const std::string& what, const std::string& path) {
+  throw Error(ErrorKind::input, "the signal explodes: " + what, path,
+              "use fewer layers or a smaller gain");
+}
 
 Activation activation_of(const std::string& function) {
   const auto names = activation_names();
@@ -177,10 +186,7 @@ Estimate GaussianFunction::pair(Moment moment, double mean, double variance, dou
   if (mean == 0) {
     if (const auto value = by_formula(moment, variance, correlation)) return *value;
     if (variance > largest_without_formula)
-      throw Error(
-          ErrorKind::input,
-          fmt::format("the signal explodes: {} of variance {:.3g}", activation_.name(), variance),
-          {}, "use fewer layers or a smaller gain");
+      throw_exploding(fmt::format("{} of variance {:.3g}", activation_.name(), variance));
     if (wanders(mean, variance)) return by_panel(moment, variance, correlation);
   }
   return pair_at(input ? *input : at(mean, variance), moment)(correlation);

@@ -75,6 +75,9 @@ class GaussianFunction {
   std::map<std::pair<Moment, long>, Panel> panels_;
 };
 
+/// Throws Error(input): of what so large a moment is, at a path where that is known.
+[[noreturn]] void throw_exploding(const std::string& what, const std::string& path = {});
+
 /// A name of the registry, or an expression in x.
 Activation activation_of(const std::string& function);
 

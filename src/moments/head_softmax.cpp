@@ -13,8 +13,6 @@ constexpr int few = 4;
 constexpr int points = 14;
 /// Centred tokens are at -1/(n - 1) of each other.
 constexpr double lowest = -0.35;
-/// Past this the softmax has condensed on its largest logit, up to 1/tau.
-constexpr double condensed = 1e3;
 
 }  // namespace
 

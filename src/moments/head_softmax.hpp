@@ -7,6 +7,9 @@
 
 namespace scalecalc::moments {
 
+/// Past this variance of the logits the softmax has condensed on its largest, up to 1/tau.
+inline constexpr double condensed = 1e3;
+
 /// Softmax over the classes of a head: integrals for a few correlations, an interpolation of them
 /// for the many of a state by positions.
 struct Numbers::HeadSoftmax {

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "moments/head_softmax.hpp"
 #include "scalecalc/softmax.hpp"
 
 namespace scalecalc::moments {
 namespace {
-
-/// Past it the softmax has condensed on its largest logit.
-constexpr double condensed = 1e3;
 
 /// g over the average entry's infinite-width value at tau2 e^x.
 class LossSize {
@@ -64,10 +62,10 @@ Line line_of(const LossSize& size, const LogSize& x) {
 
 /// The average over pairs of different samples.
 double cross_of(const Alike<double>& x, const Counts& counts) {
-  const double samples = counts.tokens * counts.batch;
+  const double samples = counts.samples();
   if (samples <= 1) return x.cross;
-  return ((counts.tokens - 1) * x.cross + (counts.batch - 1) * counts.tokens * x.between) /
-         (samples - 1);
+  const Alike<double> others{x.mean, 0, x.cross, x.between};
+  return row_sum(others, counts) / (samples - 1);
 }
 
 }  // namespace
@@ -81,7 +79,7 @@ HeadSpread head_spread(const Network& network, const Alike<double>& logits, cons
   const LossSize size(network, logits.second);
   const LogSize x = log_size(strays, head.classes);
   const Line line = line_of(size, x);
-  const double own = size.own(), samples = counts.tokens * counts.batch;
+  const double own = size.own(), samples = counts.samples();
   const double follows = line.slope * line.slope * x.variance + line.rest;
   head.spread.one = follows + own;
   const double all = strays.all - 2 / head.classes * pairs_squared(logits, counts);
@@ -112,7 +110,7 @@ bool is_plain(const Network& network) {
 /// diagonal) + b elsewhere: their product entry by entry has two eigenvalues.
 Pairing pairing(const HeadSpread& head, const Follow& follow, const Alike<double>& x,
                 const Counts& counts) {
-  const double samples = counts.tokens * counts.batch;
+  const double samples = counts.samples();
   const double g = head.gradient.second, m = x.second;
   if (samples <= 1 || !(g > 0) || !(m > 0)) return {};
   const double k = cross_of(head.gradient, counts) / g, r = cross_of(x, counts) / m;

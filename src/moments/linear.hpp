@@ -136,8 +136,7 @@ typename C::Number weight_gradient(C& calculus, const Linear& layer, const X& in
 /// Of one bias: the same with x = 1 (notes 4).
 template <class X, class N>
 N bias_gradient(const X& gradient, const N& tokens, const N& batch) {
-  const X ones = each(gradient, [](const auto& entry) { return entry * 0 + 1; });
-  return token_sum(ones, gradient, tokens, batch);
+  return pair_sum(gradient, tokens, batch);
 }
 
 }  // namespace scalecalc::moments

@@ -7,7 +7,7 @@ Fluctuation fluctuation_of(const Spread& spread, double width, double share, boo
                            const Counts& counts) {
   Fluctuation orders{spread.one, spread.one, spread.one - spread.slack, share,
                      layernorm ? spread.level / width : 0};
-  const double samples = counts.tokens * counts.batch;
+  const double samples = counts.samples();
   if (samples > 1) orders.both = (samples * spread.all - spread.one) / (samples - 1);
   return orders;
 }
@@ -18,7 +18,7 @@ SampleMeans sample_means(const PerPosition& x, const Counts& over) {
   means.rows = x.second + ((at.pairs * x.cross).rowwise().sum() / at.weight);
   if (over.batch > 1 && x.between.size() > 0)
     means.rows += (over.batch - 1) * (x.between.matrix() * at.weight.matrix()).array();
-  means.rows /= over.tokens * over.batch;
+  means.rows /= over.samples();
   means.all = (at.weight * means.rows).sum() / over.tokens;
   return means;
 }

@@ -17,8 +17,7 @@ SampleMeans sample_means(const PerPosition& x, const Counts& over);
 /// C R C with C = I - 11^T/n.
 template <class N>
 Alike<N> centred(const Alike<N>& x, const N& tokens, const N& batch) {
-  const N mean =
-      (x.second + (tokens - 1) * x.cross + (batch - 1) * tokens * x.between) / (tokens * batch);
+  const N mean = row_sum(x, tokens, batch) / (tokens * batch);
   return {N(0), x.second - mean, x.cross - mean, x.between - mean};
 }
 PerPosition centred(const PerPosition& x, double tokens, double batch);
@@ -111,13 +110,12 @@ X along_output(const X& y, const Gradient<X>& g) {
 template <class C, class X>
 X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
                  const X& inside, const Counts& over) {
-  const double scale = average(record.factors).second, samples = over.tokens * over.batch;
+  const double scale = average(record.factors).second, samples = over.samples();
   SampleLevels to = record.orders.back(sample_levels(values_of(calculus, inside), over));
   if (gradient.tie) {
     const X more =
         sum(along_output(record.output, gradient), scaled(product(record.output, gradient.x), -1));
-    const X ones = each(more, [](double entry) { return entry * 0 + 1; });
-    const double taken = token_sum(ones, more, over.tokens, over.batch) / (samples * samples);
+    const double taken = pair_sum(more, over.tokens, over.batch) / (samples * samples);
     const SampleLevels along = sample_levels(values_of(calculus, record.output), over);
     to.within -= along.within * taken;
     to.between -= along.between * taken;

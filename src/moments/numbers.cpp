@@ -107,8 +107,7 @@ void Numbers::settle(const std::string& path, const Alike<double>& x, Doubt& err
                      Doubt& truncation) {
   const bool known = std::isfinite(x.second) && std::isfinite(x.cross) && std::isfinite(x.mean);
   if (x.second > (known ? largest_second : tested_second))
-    throw Error(ErrorKind::input, fmt::format("the signal explodes: E x^2 = {:.3g}", x.second),
-                path, "use fewer layers or a smaller gain");
+    throw_exploding(fmt::format("E x^2 = {:.3g}", x.second), path);
   if (!known)
     throw Error(ErrorKind::input, fmt::format("the moments are no numbers: E x^2 = {}", x.second),
                 path, "a norm meets a signal that is 0 without norm_eps");

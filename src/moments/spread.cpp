@@ -7,24 +7,18 @@ namespace {
 
 /// Differences of tokens are Gaussian too, one less than there are tokens.
 double apart_noise(double noise, double width, const Counts& counts) {
-  const double samples = counts.tokens * counts.batch;
+  const double samples = counts.samples();
   return samples > 1 ? noise / (width * (samples - 1)) : 0;
 }
 
 /// x^2 about the mean over all samples.
 double over_samples(const Alike<double>& x, const Counts& counts) {
-  return x.second - (x.second + (counts.tokens - 1) * x.cross +
-                     (counts.batch - 1) * counts.tokens * x.between) /
-                        (counts.tokens * counts.batch);
-}
-
-double samples_of(const Counts& counts) {
-  return counts.tokens * counts.batch;
+  return x.second - row_sum(x, counts) / counts.samples();
 }
 
 /// Of the logarithm's average over N tokens that are alike.
 double averaged(double one, double between, const Counts& counts) {
-  return between + (one - between) / samples_of(counts);
+  return between + (one - between) / counts.samples();
 }
 
 double relative(double log_ratio) {
@@ -62,7 +56,7 @@ Spread through_linear(const Spread& spread, double share, double noise, const Al
 }
 
 double between_tokens(double one, double all, const Counts& counts) {
-  const double samples = samples_of(counts);
+  const double samples = counts.samples();
   return samples > 1 ? std::clamp((samples * all - one) / (samples - 1), 0.0, one) : one;
 }
 
@@ -168,7 +162,7 @@ Spread back_through_linear(const Spread& gradient, std::optional<Follow>& follow
                            const Alike<double>& x, double width, const Counts& counts) {
   Spread out = through_linear(gradient, 1, noise, x, width, counts);
   if (!follow) return out;
-  const double parallel = follow->parallel, samples = samples_of(counts);
+  const double parallel = follow->parallel, samples = counts.samples();
   follow->parallel += noise / 2 * (1 - parallel) * (1 + 2 * parallel) / width;
   const double realised = (1 + (samples - 1) * parallel) / samples;
   out.all += noise / width * std::max(0.0, realised - pairs_squared(x, counts));
@@ -202,7 +196,7 @@ Spread back_through_activation(const Spread& gradient, const BackPassage& back,
 Spread back_through_activation(const Spread& gradient, const Follow& follow,
                                const BackPassage& back, double width, const Counts& counts) {
   const Passage& p = back.passage;
-  const double samples = samples_of(counts), sense = follow.sense;
+  const double samples = counts.samples(), sense = follow.sense;
   const double one = std::max(0.0, log_size(back.forward, width).variance);
   const double all = back.forward.all - 2 / width * pairs_squared(back.x, counts);
   const double tie = one > 0 ? between_tokens(one, all, counts) / one : 1;

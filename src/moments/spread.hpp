@@ -9,11 +9,6 @@
 /// strays, layer by layer. Plain double; a rule calls it with the averages of its moments.
 namespace scalecalc::moments {
 
-/// Of one sequence, and how many sequences.
-struct Counts {
-  double tokens = 1, batch = 1;
-};
-
 /// f at the correlation of every pair of the batch's tokens, a token with itself included,
 /// averaged.
 template <class F>
@@ -25,7 +20,7 @@ double over_pairs(const Alike<double>& x, const Counts& counts, const F& f) {
   double sum = f(1.0);
   if (counts.tokens > 1) sum += (counts.tokens - 1) * at(x.cross);
   if (counts.batch > 1) sum += (counts.batch - 1) * counts.tokens * at(x.between);
-  return sum / (counts.tokens * counts.batch);
+  return sum / counts.samples();
 }
 /// Of independent Gaussian features: the share of 2/n that averaging over tokens leaves.
 inline double pairs_squared(const Alike<double>& x, const Counts& counts) {

@@ -190,6 +190,12 @@ inline PerPosition uniform(PerPosition x, const Alike<double>& value) {
 
 // ---- averages -----------------------------------------------------------------------------------
 
+/// Of one sequence, and how many sequences.
+struct Counts {
+  double tokens = 1, batch = 1;
+  double samples() const { return tokens * batch; }
+};
+
 /// Means over tokens and over pairs of different tokens: what a Site shows.
 template <class N>
 const Alike<N>& average(const Alike<N>& x) {
@@ -206,6 +212,22 @@ N token_sum(const Alike<N>& x, const Alike<N>& g, const N& tokens, const N& batc
          batch * (batch - 1) * tokens * tokens * x.between * g.between;
 }
 double token_sum(const PerPosition& x, const PerPosition& g, double tokens, double batch);
+
+/// The same with x = 1 everywhere: g added up over all pairs of tokens.
+template <class X>
+typename X::Number pair_sum(const X& g, const typename X::Number& tokens,
+                            const typename X::Number& batch) {
+  using N = typename X::Number;
+  return token_sum(each(g, [](const N&) { return N(1); }), g, tokens, batch);
+}
+/// Of one token's pairs with all samples, itself included.
+template <class N>
+N row_sum(const Alike<N>& x, const N& tokens, const N& batch) {
+  return x.second + (tokens - 1) * x.cross + (batch - 1) * tokens * x.between;
+}
+inline double row_sum(const Alike<double>& x, const Counts& counts) {
+  return row_sum(x, counts.tokens, counts.batch);
+}
 
 // ---- what goes with the moments -----------------------------------------------------------------
 

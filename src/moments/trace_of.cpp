@@ -1,26 +1,31 @@
 #include "moments/trace_of.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <type_traits>
 
 namespace scalecalc::moments {
 namespace {
 
-struct HasMask {
-  bool operator()(const Attention& layer) const { return layer.causal; }
-  bool operator()(const Residual& layer) const {
-    return is_causal(layer.body) || is_causal(layer.shortcut);
-  }
-  bool operator()(const DualStream& layer) const {
-    for (const Residual& sublayer : layer.sublayers)
-      if ((*this)(sublayer)) return true;
-    return false;
-  }
-  template <class Op>
-  bool operator()(const Op&) const {
-    return false;
-  }
-};
+/// Whether `is_sought` holds for an op of the layers or of what is inside them, in the order of the
+/// forward pass; what follows the first is not asked.
+template <class Predicate>
+bool any_op(const std::vector<Layer>& layers, const Predicate& is_sought) {
+  const auto inside = [&](const Residual& layer) {
+    return any_op(layer.body, is_sought) || any_op(layer.shortcut, is_sought);
+  };
+  const auto holds = [&]<class Op>(const Op& op) {
+    if constexpr (std::is_same_v<Op, Residual>)
+      return inside(op);
+    else if constexpr (std::is_same_v<Op, DualStream>)
+      return std::any_of(op.sublayers.begin(), op.sublayers.end(), inside);
+    else
+      return is_sought(op);
+  };
+  return std::any_of(layers.begin(), layers.end(),
+                     [&](const Layer& layer) { return std::visit(holds, layer.op); });
+}
 
 /// With one allocation.
 std::string joined(const std::string& path, std::string_view suffix) {
@@ -30,26 +35,6 @@ std::string joined(const std::string& path, std::string_view suffix) {
   text += suffix;
   return text;
 }
-
-struct FindActivation {
-  const std::function<bool(const std::string&)>& is_sought;
-  std::string operator()(const ActivationLayer& layer) const { return one(layer.function); }
-  std::string operator()(const Gated& layer) const { return one(layer.function); }
-  std::string operator()(const Residual& layer) const {
-    const std::string found = find_activation(layer.body, is_sought);
-    return found.empty() ? find_activation(layer.shortcut, is_sought) : found;
-  }
-  std::string operator()(const DualStream& layer) const {
-    for (const Residual& sublayer : layer.sublayers)
-      if (std::string found = (*this)(sublayer); !found.empty()) return found;
-    return {};
-  }
-  template <class Op>
-  std::string operator()(const Op&) const {
-    return {};
-  }
-  std::string one(const std::string& name) const { return is_sought(name) ? name : std::string(); }
-};
 
 Figure figure(double value, double scale, double error, double truncation) {
   return {value, std::fabs(scale) * error, std::fabs(scale) * truncation};
@@ -68,17 +53,21 @@ void add_gradient(Site& site, const SiteRecord<double>& from, bool has_cross) {
 }  // namespace
 
 bool is_causal(const std::vector<Layer>& layers) {
-  for (const Layer& layer : layers)
-    if (std::visit(HasMask{}, layer.op)) return true;
-  return false;
+  return any_op(layers, []<class Op>(const Op& op) {
+    if constexpr (std::is_same_v<Op, Attention>) return op.causal;
+    return false;
+  });
 }
 
-std::string find_activation(const std::vector<Layer>& layers,
-                            const std::function<bool(const std::string&)>& is_sought) {
-  for (const Layer& layer : layers)
-    if (std::string found = std::visit(FindActivation{is_sought}, layer.op); !found.empty())
-      return found;
-  return {};
+std::vector<std::string> activations_of(const std::vector<Layer>& layers) {
+  std::vector<std::string> names;
+  any_op(layers, [&]<class Op>(const Op& op) {
+    if constexpr (std::is_same_v<Op, ActivationLayer> || std::is_same_v<Op, Gated>)
+      if (std::find(names.begin(), names.end(), op.function) == names.end())
+        names.push_back(op.function);
+    return false;
+  });
+  return names;
 }
 
 void fill(Site& site, const SiteRecord<double>& from, bool backward) {

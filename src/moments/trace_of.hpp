@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "moments/positions.hpp"
@@ -10,9 +9,8 @@
 /// `options()`, `site()` and `assumptions()`.
 namespace scalecalc::moments {
 
-/// The first activation that is sought among those of the layers; empty when there is none.
-std::string find_activation(const std::vector<Layer>& layers,
-                            const std::function<bool(const std::string&)>& is_sought);
+/// Of the layers and what is inside them, each once, in the order of the forward pass.
+std::vector<std::string> activations_of(const std::vector<Layer>& layers);
 
 /// Whether some attention has a causal mask: its tokens are not alike.
 bool is_causal(const std::vector<Layer>& layers);
@@ -37,12 +35,11 @@ template <class X, class C, class State>
 Trace trace_in(C& calculus, const Network& network, const State& state) {
   try {
     // A jump's E phi'^2 is infinite.
-    const auto jumps = [&](const std::string& name) {
-      return calculus.function(name)->activation().has_jump();
-    };
-    const bool asked = calculus.options().backward;
-    const std::string jump = asked ? find_activation(network.layers, jumps) : std::string();
-    const bool backward = asked && jump.empty();
+    std::string jump;
+    if (calculus.options().backward)
+      for (const std::string& name : activations_of(network.layers))
+        if (jump.empty() && calculus.function(name)->activation().has_jump()) jump = name;
+    const bool backward = calculus.options().backward && jump.empty();
     const auto made = propagate_through<X>(calculus, network, backward, state);
     if (!jump.empty())
       calculus.assume("activation",

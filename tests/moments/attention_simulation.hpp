@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sample.hpp"
+
 /// One attention layer with real numbers: random tokens, weights and output gradients, forward and
 /// backward by hand. Nothing of the rules is used here.
 namespace scalecalc::testing {
@@ -26,21 +28,6 @@ struct AttentionCase {
 
   int head_width() const { return width / heads; }
   double score_scale() const { return scale > 0 ? scale : 1 / std::sqrt(head_width()); }
-};
-
-/// A mean with its standard error.
-struct Sample {
-  double sum = 0, squares = 0;
-  int count = 0;
-  void add(double x) {
-    sum += x;
-    squares += x * x;
-    ++count;
-  }
-  double mean() const { return sum / count; }
-  double standard_error() const {
-    return std::sqrt(std::max(squares / count - mean() * mean(), 0.0) / (count - 1));
-  }
 };
 
 class AttentionSimulation {

@@ -7,28 +7,12 @@
 
 #include "moments/activation.hpp"
 #include "moments/norm.hpp"
+#include "sample.hpp"
 #include "support.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::moments;
 using namespace scalecalc::testing;
-
-namespace {
-
-/// A mean over draws and its standard error.
-struct Mean {
-  double sum = 0, squares = 0;
-  int count = 0;
-  void add(double value) {
-    sum += value;
-    squares += value * value;
-    ++count;
-  }
-  double value() const { return sum / count; }
-  double error() const { return std::sqrt((squares / count - value() * value()) / count); }
-};
-
-}  // namespace
 
 TEST_CASE("a shift brings a state to the levels asked for") {
   const Counts counts{8, 4};
@@ -46,7 +30,7 @@ TEST_CASE("a shift brings a state to the levels asked for") {
 // Notes 5: of alike samples, the way back is (n - 2)/(n - 3).
 TEST_CASE("equal levels give what alike samples give") {
   for (const Counts& counts : {Counts{5, 1}, Counts{64, 1}, Counts{8, 4}}) {
-    const double n = counts.tokens * counts.batch;
+    const double n = counts.samples();
     const SampleLevels levels{0.3, counts.batch > 1 ? 0.3 : 0};
     const SampleOrders orders = sample_orders(levels, counts, 1);
     CHECK(orders.forward.within == near(1, 1e-12));
@@ -63,7 +47,7 @@ TEST_CASE("unequal levels give what draws give") {
   constexpr double total = within * 0.5 + between * 4;
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
-  Mean share, first, last;
+  Sample share, first, last;
   for (int draw = 0; draw < draws; ++draw) {
     std::array<double, within + between> x{}, g{};
     double size = 0, along = 0;
@@ -82,9 +66,9 @@ TEST_CASE("unequal levels give what draws give") {
     first.add(passed(0));
     last.add(passed(x.size() - 1));
   }
-  CHECK(std::fabs(orders.forward.between - share.value()) < 5 * share.error());
-  CHECK(std::fabs(back.within - first.value()) < 5 * first.error());
-  CHECK(std::fabs(back.between - last.value()) < 5 * last.error());
+  CHECK(std::fabs(orders.forward.between - share.mean()) < 5 * share.standard_error());
+  CHECK(std::fabs(back.within - first.mean()) < 5 * first.standard_error());
+  CHECK(std::fabs(back.between - last.mean()) < 5 * last.standard_error());
 }
 
 TEST_CASE("features that were normalised just before do not scatter") {
