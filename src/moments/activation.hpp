@@ -19,8 +19,14 @@ struct ActivationRecord {
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;
-  /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x.
+  /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x, and
+  /// where not wanted.
   std::optional<Tie<X>> tie;
+};
+
+/// What a backward pass is going to ask of the record.
+struct Wanted {
+  bool slopes = false, tie = false;
 };
 
 /// E phi and E phi^2 of tokens, E phi(u)phi(v) of pairs.
@@ -137,11 +143,11 @@ double far_of(C& calculus, const Spread& spread, const LogSize& x, const Passage
 
 template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
-                             const Counts& counts, bool backward, ActivationRecord<X>& record) {
+                             const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
   Signal<X> out = in;
   out.normalised = false;
   out.x = expectations(calculus, phi, in.x);
-  if (backward) {
+  if (wanted.slopes) {
     record.slopes = slope_expectations(calculus, phi, in.x);
     out.overlap = overlap_through_activation(calculus, in.overlap, record.slopes, out.x, in.width);
   }
@@ -158,8 +164,8 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     record.passage = {passed, in.spread, x, moments.slope_kurtosis};
     record.width = in.width;
     record.slope_exponent = moments.slope_exponent;
-    if (backward) note_own_gradient(calculus, moments, in.x, out.x, record);
-    if (backward && variance > 0) record.tie = tie_of(calculus, moments, in.x);
+    if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
+    if (wanted.tie && variance > 0) record.tie = tie_of(calculus, moments, in.x);
     out.spread = through_activation(in.spread, passed, moments, x, width, counts);
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->second *= moments.exponent;

@@ -48,13 +48,10 @@ class BackwardPass {
 
  private:
   Gradient<X> run(const std::vector<Layer>& layers, Gradient<X> g) {
-    for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
-      g = std::visit(
-          [&]<class Op>(const Op& op) {
-            if constexpr (!keeps_tie<Op>) g.tie.reset();
-            return back(op, std::move(g));
-          },
-          layer->op);
+    for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+      if (!keeps_tie(*layer)) g.tie.reset();
+      g = std::visit([&](const auto& op) { return back(op, std::move(g)); }, layer->op);
+    }
     return g;
   }
 
@@ -65,10 +62,6 @@ class BackwardPass {
     const double total = row_sum(x, over);
     return total > 0 ? pairs / total : 0;
   }
-
-  /// Of a layer below an activation: norms use the tie, sums hand it on.
-  template <class Op>
-  static constexpr bool keeps_tie = std::is_same_v<Op, Norm> || std::is_same_v<Op, Residual>;
 
   template <class Entry>
   Entry take() {

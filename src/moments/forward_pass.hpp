@@ -11,6 +11,7 @@
 #include "moments/pool.hpp"
 #include "moments/records.hpp"
 #include "moments/residual.hpp"
+#include "moments/tied.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::moments {
@@ -39,8 +40,18 @@ class ForwardPass {
         ledger_(ledger) {}
 
   Signal<X> run(const std::vector<Layer>& layers, Signal<X> x) {
-    for (const Layer& layer : layers)
-      x = std::visit([&](const auto& op) { return apply(op, std::move(x)); }, layer.op);
+    bool tied = false;
+    for (const Layer& layer : layers) {
+      x = std::visit(
+          [&]<class Op>(const Op& op) {
+            if constexpr (std::is_same_v<Op, ActivationLayer>)
+              return apply(op, std::move(x), tied);
+            else
+              return apply(op, std::move(x));
+          },
+          layer.op);
+      tied = keeps_tie(layer);
+    }
     return x;
   }
 
@@ -97,11 +108,13 @@ class ForwardPass {
     return y;
   }
 
-  Signal<X> apply(const ActivationLayer& layer, Signal<X> x) {
+  /// `tied`: the layer below takes the tie.
+  Signal<X> apply(const ActivationLayer& layer, Signal<X> x, bool tied) {
     calculus_.enter(layer.path);
     ActivationTape<X> tape;
     const auto phi = calculus_.function(layer.function);
-    Signal<X> y = activation_forward(calculus_, phi, x, counts(x), backward_, tape.record);
+    Signal<X> y = activation_forward(calculus_, phi, x, counts(x), {backward_, backward_ && tied},
+                                     tape.record);
     tape.error = calculus_.take_slope_error();
     tape.at = {site(layer.path, "activation", y), 0, x.tokens};
     keep(std::move(tape));

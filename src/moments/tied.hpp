@@ -8,6 +8,11 @@
 /// outputs of a norm.
 namespace scalecalc::moments {
 
+/// Of a layer below an activation: norms use the tie, sums hand it on.
+inline bool keeps_tie(const Layer& layer) {
+  return std::holds_alternative<Norm>(layer.op) || std::holds_alternative<Residual>(layer.op);
+}
+
 /// An activation, a sum, an activation: both slopes follow the same stream, and the mean of their
 /// product is not that of the means. What is left out is the stream's share of that.
 template <class C, class X>

@@ -30,7 +30,7 @@ TEST_CASE("relu halves the second moment; pairs follow the arc-cosine kernels") 
   for (const double c : {-0.5, 0.0, 0.3, 0.9, 0.9999}) {
     ActivationRecord<Pairs> record;
     const auto y = activation_forward(numbers, numbers.function("relu"), signal(1, c, 64),
-                                      one_sequence, true, record);
+                                      one_sequence, {true, false}, record);
     CHECK(y.x.mean == near(1 / std::sqrt(2 * pi), 1e-12));
     CHECK(y.x.second == near(0.5, 1e-12));
     CHECK(y.x.cross == near(relu_pair(c), 1e-11));
@@ -44,7 +44,7 @@ TEST_CASE(
   Numbers numbers = calculus();
   ActivationRecord<Pairs> record;
   const auto y = activation_forward(numbers, numbers.function("relu"), signal(1, 0.3, 64),
-                                    one_sequence, true, record);
+                                    one_sequence, {true, false}, record);
   Gradient<Pairs> g;
   g.x = {0, 1, 0.1, 0};
   const auto random = activation_backward(numbers, record, g, one_sequence);

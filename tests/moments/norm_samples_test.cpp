@@ -94,7 +94,7 @@ TEST_CASE("an output below an activation knows its gradient") {
   ActivationRecord<Pairs> record;
   const double c = 0.3;
   const auto in = signal(1, c, 64);
-  activation_forward(numbers, numbers.function("relu"), in, {8, 1}, true, record);
+  activation_forward(numbers, numbers.function("relu"), in, {8, 1}, {true, true}, record);
   Gradient<Pairs> g;
   g.x = {0, 4, 3, 0};
   const auto back = activation_backward(numbers, record, g, {8, 1});
