@@ -71,8 +71,8 @@ struct Tuned {
 };
 /// Throws Error(unsolvable) for a constant, which no scale makes a signal.
 Tuned tuned(const Activation& activation, double variance = 1.0);
-/// What tuned finds, to `digits` digits (1..100) from an exact variance, under its names.
-std::map<std::string, std::string> tuned_digits(const Activation& activation,
+/// What tuned found, to `digits` digits (1..100) from the exact variance, under its names.
+std::map<std::string, std::string> tuned_digits(const Activation& activation, const Tuned& solution,
                                                 const Rational& variance, int digits);
 
 /// Critical initialisation: chi = sw2 E phi'^2 = 1 at q* = sw2 E phi^2 + sb2.

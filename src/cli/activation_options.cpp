@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "cli/options.hpp"
 #include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
@@ -71,10 +72,7 @@ Activation ActivationOptions::read(const std::string& command) const {
 }
 
 void InputOptions::add_to(CLI::App* app) {
-  const auto add = [app](const char* option, std::string& text, const char* type,
-                         const char* help) {
-    app->add_option(option, text, help)->type_name(type)->group("Input");
-  };
+  const TextOptions add{app, "Input"};
   add("--second", second, "M", "second moment E[x^2] of the input (default: variance 1)");
   add("--mean", mean, "MU", "mean of the input (default 0)");
   add("--variance", variance, "V", "variance of the input, instead of --second");

@@ -37,9 +37,7 @@ std::optional<report::Format> format_of_path(const std::string& path) {
 
 void Context::add_options_to(CLI::App* app) {
   const char* group = "Global options";
-  const auto add = [&](const char* names, std::string& text, const char* type, const char* help) {
-    app->add_option(names, text, help)->type_name(type)->group(group);
-  };
+  const TextOptions add{app, group};
   add("--format", format_text_, "F", "table, json, csv, md or latex (else by the extension of -o)");
   add("-o,--output", output_text_, "FILE", "write the results there instead of stdout");
   add("--seed", seed_text_, "N", "seed of everything random (default 0)");

@@ -39,9 +39,7 @@ void set_scale(const char* option, const std::string& text, std::optional<Expr>&
 }  // namespace
 
 void ModelOptions::add_to(CLI::App* app) {
-  const auto add = [app](const char* name, std::string& text, const char* type, const char* help) {
-    app->add_option(name, text, help)->type_name(type)->group("Model");
-  };
+  const TextOptions add{app, "Model"};
   add("--width", width, "D", "features of the stream (default 64)");
   add("--heads", heads, "H", "attention heads, a divisor of the width (default 4)");
   add("--ffn", ffn, "F", "width inside the ffn (default 4 x width)");
@@ -98,18 +96,14 @@ std::string ModelOptions::given() const {
 
 void add_scale_options(CLI::App* app, std::string& placement, std::string& alpha,
                        std::string& lambda) {
-  const auto add = [app](const char* name, std::string& text, const char* type, const char* help) {
-    app->add_option(name, text, help)->type_name(type);
-  };
+  const TextOptions add{app};
   add("--placement", placement, "P", "where the norms stand (scalecalc list placements)");
   add("--alpha", alpha, "X", "skip multiplier: a number, a formula in N, or auto");
   add("--lambda", lambda, "X", "gain of v, o, ffn_in, ffn_out: likewise");
 }
 
 void ModelArgument::add_to(CLI::App* app) {
-  const auto add = [app](const char* name, std::string& text, const char* type, const char* help) {
-    app->add_option(name, text, help)->type_name(type);
-  };
+  const TextOptions add{app};
   add("model", model, "MODEL", "a preset (scalecalc presets) or a model file (TOML)");
   add("--layers", layers, "N", "blocks, instead of the model's");
   add_scale_options(app, placement, alpha, lambda);

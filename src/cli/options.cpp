@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -84,6 +85,12 @@ std::optional<std::vector<std::int64_t>> read_list(const std::string& text) {
 }
 
 }  // namespace
+
+void TextOptions::operator()(const char* names, std::string& text, const char* type,
+                             const char* help) const {
+  CLI::Option* option = app->add_option(names, text, help)->type_name(type);
+  if (group) option->group(group);
+}
 
 std::int64_t parse_integer(const std::string& option, const std::string& text, std::int64_t min,
                            std::int64_t max, const std::string& example) {

@@ -6,8 +6,19 @@
 
 #include "scalecalc/symbolic.hpp"
 
+namespace CLI {
+class App;
+}
+
 /// Values of options from their text. Each throws Error(input) that says what would be right.
 namespace scalecalc::cli {
+
+/// Adds options whose text is kept as it is given; `type` stands for it in the help.
+struct TextOptions {
+  CLI::App* app;
+  const char* group = nullptr;  ///< a heading of the help
+  void operator()(const char* names, std::string& text, const char* type, const char* help) const;
+};
 
 /// An integer written with digits alone: "--layers must be an integer from 1 to 1000000
 /// (got 'abc'); for example --layers 12".

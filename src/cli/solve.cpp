@@ -67,6 +67,8 @@ class Solve {
  private:
   static constexpr int most_digits = 100;
 
+  bool beyond_double() const { return digits_ > 17; }
+
   report::Document self_normalizing() {
     const auto [low, high] = read_pair("--range", flags_.range, "0.01,100");
     SelfNormalizingAnswer answer;
@@ -74,7 +76,7 @@ class Solve {
     answer.low = parse_number("--range", low, -1e6, 1e6, "0.01,100");
     answer.high = parse_number("--range", high, -1e6, 1e6, "0.01,100");
     answer.solutions = solve_self_normalizing(flags_.family, answer.low, answer.high);
-    if (digits_ > 17) {
+    if (beyond_double()) {
       for (const SelfNormalizing& solution : answer.solutions) {
         answer.digits.push_back(self_normalizing_digits(flags_.family, solution, digits_));
       }
@@ -91,7 +93,7 @@ class Solve {
                   "got '" + symbolic::shortened(flags_.variance) + "'", "for example --variance 1");
     }
     TunedAnswer answer{phi.name(), rounded, tuned(phi, rounded), {}};
-    if (digits_ > 17) answer.digits = tuned_digits(phi, variance, digits_);
+    if (beyond_double()) answer.digits = tuned_digits(phi, answer.tuned, variance, digits_);
     return tuned_document(answer);
   }
 
@@ -101,7 +103,7 @@ class Solve {
     std::optional<Rational> bias;
     if (!answer.both) bias = read_variance("--bias-variance", flags_.bias_variance, "0.05");
     answer.critical = bias ? solve_critical(phi, bias->to_double()) : solve_critical_pair(phi);
-    if (digits_ > 17) answer.digits = critical_digits(phi, answer.critical, bias, digits_);
+    if (beyond_double()) answer.digits = critical_digits(phi, answer.critical, bias, digits_);
     return critical_document(answer);
   }
 
@@ -122,7 +124,7 @@ class Solve {
     answer.bias_variance = bias.to_double();
     answer.points = solve_fixed_points(phi, answer.weight_variance, answer.bias_variance);
     for (const FixedPoint& point : answer.points) {
-      if (digits_ <= 17) break;
+      if (!beyond_double()) break;
       answer.digits.push_back(fixed_point_digits(phi, point, weight, bias, digits_));
     }
     return fixed_point_document(answer);
@@ -130,7 +132,8 @@ class Solve {
 
   report::Document truncated() {
     const auto [low, high] = read_pair("--bounds", flags_.bounds, "-2,2");
-    return truncated_document(low, high, truncated_normal(low, high, digits_ > 17 ? digits_ : 0));
+    return truncated_document(low, high,
+                              truncated_normal(low, high, beyond_double() ? digits_ : 0));
   }
 
   const SolveFlags& flags_;
@@ -147,10 +150,7 @@ void register_solve(CLI::App& app, Context& context) {
         context.emit(Solve(*flags, context).run());
         return 0;
       });
-  const auto add = [command](const char* name, std::string& text, const char* type,
-                             const char* help) {
-    command->add_option(name, text, help)->type_name(type);
-  };
+  const TextOptions add{command};
   add("what", flags->what, "WHAT",
       "self-normalizing, tuned, critical, fixed-point or truncated-normal");
   add("name", flags->activation.name, "NAME", "of the activation (scalecalc list activations)");

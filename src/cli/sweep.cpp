@@ -27,9 +27,7 @@ struct SweepFlags {
 };
 
 void SweepFlags::add_to(CLI::App* app) {
-  const auto add = [app](const char* name, std::string& text, const char* type, const char* help) {
-    app->add_option(name, text, help)->type_name(type);
-  };
+  const TextOptions add{app};
   add("model", model, "MODEL", "a preset (scalecalc presets) or a model file; options override it");
   add("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
   add("--quantity", quantity, "Q", "what is measured (scalecalc list quantities)");

@@ -59,17 +59,16 @@ std::vector<std::string> wrap(std::string_view text, int width) {
 }
 
 std::string to_text(const Value& value, int digits) {
-  const auto array = [digits](const Value::Array& elements) {
+  const auto all = [digits](std::size_t size, const auto& element) {
     std::vector<std::string> parts;
-    for (const Value& element : elements) parts.push_back(to_text(element, digits));
+    for (std::size_t i = 0; i < size; ++i) parts.push_back(to_text(element(i), digits));
     return join(parts);
   };
-  const auto list = [digits](const Value::List& elements) {
-    std::vector<std::string> parts;
-    for (std::size_t i = 0; i < elements.size; ++i) {
-      parts.push_back(to_text(elements.element(i), digits));
-    }
-    return join(parts);
+  const auto array = [&](const Value::Array& elements) {
+    return all(elements.size(), [&](std::size_t i) -> const Value& { return elements[i]; });
+  };
+  const auto list = [&](const Value::List& elements) {
+    return all(elements.size, elements.element);
   };
   const auto object = [digits](const Value::Object& members) {
     std::vector<std::string> parts;

@@ -34,7 +34,7 @@ std::map<Problem, Digits> read_rows() {
 
 Digits solved(const Problem& problem, int digits) {
   const Activation phi = Activation::named(problem[1]);
-  if (problem[0] == "tuned") return tuned_digits(phi, 1, digits);
+  if (problem[0] == "tuned") return tuned_digits(phi, tuned(phi), 1, digits);
   std::optional<Rational> bias;
   if (!problem[3].empty()) bias = Rational::parse(problem[3]);
   if (problem[0] == "critical") {
@@ -85,7 +85,7 @@ TEST_CASE("solutions that are exact come out exact") {
   const Digits zero = fixed_point_digits(tanh, dead.front(), Rational(1, 2), 0, 30);
   CHECK(zero.at("q_star") == "0");
   CHECK(Rational::parse(zero.at("chi")) == Rational(1, 2));
-  CHECK(tuned_digits(tanh, 1, 30).at("shift") == "0");
+  CHECK(tuned_digits(tanh, tuned(tanh), 1, 30).at("shift") == "0");
 }
 
 TEST_CASE("what is infinite has no digits") {
@@ -94,5 +94,5 @@ TEST_CASE("what is infinite has no digits") {
   for (const FixedPoint& point : points) {
     CHECK(fixed_point_digits(jump, point, 4, 0, 20).count("chi") == 0);
   }
-  CHECK(tuned_digits(jump, 1, 20).count("slope_before") == 0);
+  CHECK(tuned_digits(jump, tuned(jump), 1, 20).count("slope_before") == 0);
 }

@@ -5,10 +5,12 @@
 namespace scalecalc::gains_room {
 
 Rational precise_moment(const Activation& activation, Moment moment, const Rational& mean,
-                        const Rational& variance, int digits) {
-  const auto closed = closed_form_digits(activation, moment, mean, variance, {}, digits);
+                        const Rational& variance, int digits,
+                        const std::optional<Expr>& correlation) {
+  const auto closed = closed_form_digits(activation, moment, mean, variance, correlation, digits);
   return Rational::parse(
-      closed ? *closed : quadrature_digits(activation, moment, mean, variance, {}, digits));
+      closed ? *closed
+             : quadrature_digits(activation, moment, mean, variance, correlation, digits));
 }
 
 Rational precise_log_slope(const Activation& activation, const Rational& mean,

@@ -40,9 +40,7 @@ class PreciseMap {
     return precise_moment(activation_, Moment::slope_second, 0, q, digits);
   }
   Rational pair(Moment moment, const Rational& q, const Rational& c, int digits) const {
-    const auto closed = closed_form_digits(activation_, moment, 0, q, c, digits);
-    return Rational::parse(closed ? *closed
-                                  : quadrature_digits(activation_, moment, 0, q, Expr(c), digits));
+    return precise_moment(activation_, moment, 0, q, digits, Expr(c));
   }
   Rational log_slope(const Rational& q, const Rational& second, int digits) const {
     return precise_log_slope(activation_, 0, q, second, digits);
@@ -136,11 +134,12 @@ class FixedPointDigits {
 
 }  // namespace
 
-Digits tuned_digits(const Activation& activation, const Rational& variance, int digits) {
+Digits tuned_digits(const Activation& activation, const Tuned& solution, const Rational& variance,
+                    int digits) {
   const PreciseMap map(activation, digits);
   const int working = digits + guard;
   const Rational second = map.second(variance, working);
-  const bool odd = tuned(activation, variance.to_double()).shift.value == 0;
+  const bool odd = solution.shift.value == 0;
   const Rational mean =
       odd ? Rational(0) : precise_moment(activation, Moment::mean, 0, variance, working);
   const Rational centred = second - mean * mean;
