@@ -12,6 +12,12 @@ if(SCALECALC_SANITIZE)
     -fsanitize=${SCALECALC_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(scalecalc_options INTERFACE -fsanitize=${SCALECALC_SANITIZE})
 endif()
+# Eigen, the same for whoever includes it: without threads of its own, on whose number results
+# would depend, and with the buffers of a product's tile on the stack.
+add_library(scalecalc_eigen INTERFACE)
+target_link_libraries(scalecalc_eigen INTERFACE Eigen3::Eigen)
+target_compile_definitions(scalecalc_eigen INTERFACE
+  EIGEN_DONT_PARALLELIZE EIGEN_STACK_ALLOCATION_LIMIT=1048576)
 option(SCALECALC_CCACHE "Compile through ccache when it is installed" OFF)
 if(SCALECALC_CCACHE)
   find_program(CCACHE_PROGRAM ccache)

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <string>
 
 #include "tensor/draw.hpp"
@@ -33,8 +34,9 @@ struct ColumnNormShape {
   double eps;
 };
 /// Column h * head_width + i of q and the mix is feature i of head h; in k and v, head h reads the
-/// columns of head h / (heads / kv_heads). The weights are (sequences * heads * tokens, keys);
-/// `tokens` and `keys` are those of one sequence. A mask has no meaning where they differ.
+/// columns of head h / (heads / kv_heads). The weights, (sequences * heads * tokens, keys), are
+/// never kept: their rows are made again from ln of their sums. `tokens` and `keys` are those of
+/// one sequence. A mask has no meaning where they differ.
 struct AttentionShape {
   std::int64_t sequences, tokens, heads, head_width;
   bool causal;
@@ -64,15 +66,30 @@ struct ConvShape {
 struct SequenceShape {
   std::int64_t sequences, tokens, width;
 };
+/// Where a backward puts a gradient: on top of what is there, or over what was never written. Null
+/// where none is wanted.
+template <class Real>
+struct Into {
+  Real* data = nullptr;
+  bool adds = false;
+  explicit operator bool() const { return data != nullptr; }
+  Real operator()(std::int64_t i, Real value) const { return adds ? data[i] + value : value; }
+};
 /// Averages over everything: x, x^2, and x_t x_s of two tokens t != s of one sequence (NaN for one
 /// token).
 struct Moments {
   double mean, second, cross;
 };
 
+/// Small host objects of the passes: what is given back is handed out again, so that a second pass
+/// takes nothing from the system. For one thread, as devices are.
+using HostPool = std::pmr::unsynchronized_pool_resource;
+
 class Memory {
  public:
+  Memory() : pool_(std::make_shared<HostPool>()) {}
   virtual ~Memory() = default;
+  const std::shared_ptr<HostPool>& pool() const { return pool_; }
   /// Not initialised, aligned for vectors. Throws Error(fault) when there is none left.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* data, std::size_t bytes) noexcept = 0;
@@ -83,9 +100,12 @@ class Memory {
   /// Handed out now, and held from the system (the first and what is kept for reuse).
   virtual std::size_t bytes_in_use() const = 0;
   virtual std::size_t bytes_held() const = 0;
+
+ private:
+  std::shared_ptr<HostPool> pool_;
 };
 
-/// Every primitive. A forward writes its result; a backward adds (+=) to the gradients it is given.
+/// Every primitive. A forward writes its result; a backward writes or adds, as each Into says.
 template <class Real>
 class Device : public Memory {
  public:
@@ -96,83 +116,98 @@ class Device : public Memory {
   /// y += scale * x, with x in the host's memory.
   virtual void add_from_host(std::int64_t count, double scale, const Real* x, Real* y) = 0;
 
-  /// y = x w.
-  virtual void linear_forward(const LinearShape& shape, const Real* x, const Real* w, Real* y) = 0;
-  /// dx += dy w^T.
+  /// y = x w + bias; `bias` may be null.
+  virtual void linear_forward(const LinearShape& shape, const Real* x, const Real* w,
+                              const Real* bias, Real* y) = 0;
+  /// The same, and activated = phi(y).
+  virtual void linear_activation_forward(const LinearShape& shape, const Real* x, const Real* w,
+                                         const Real* bias, ActivationKind kind, Real* y,
+                                         Real* activated) = 0;
+  /// dx: dy w^T.
   virtual void linear_backward_input(const LinearShape& shape, const Real* dy, const Real* w,
-                                     Real* dx) = 0;
-  /// dw += x^T dy.
+                                     Into<Real> dx) = 0;
+  /// dw: x^T dy.
   virtual void linear_backward_weight(const LinearShape& shape, const Real* x, const Real* dy,
-                                      Real* dw) = 0;
+                                      Into<Real> dw) = 0;
   /// y += b, in every row.
   virtual void bias_forward(std::int64_t tokens, std::int64_t width, const Real* b, Real* y) = 0;
-  virtual void bias_backward(std::int64_t tokens, std::int64_t width, const Real* dy, Real* db) = 0;
+  virtual void bias_backward(std::int64_t tokens, std::int64_t width, const Real* dy,
+                             Into<Real> db) = 0;
 
   /// y = phi(x).
   virtual void activation_forward(ActivationKind kind, std::int64_t count, const Real* x,
                                   Real* y) = 0;
   virtual void activation_backward(ActivationKind kind, std::int64_t count, const Real* x,
-                                   const Real* dy, Real* dx) = 0;
+                                   const Real* dy, Into<Real> dx) = 0;
   /// The same for a function without a kernel of its own, in double.
   virtual void function_forward(const Activation& phi, std::int64_t count, const Real* x,
                                 Real* y) = 0;
   virtual void function_backward(const Activation& phi, std::int64_t count, const Real* x,
-                                 const Real* dy, Real* dx) = 0;
-  /// y = a b, by entry; da or db may be null.
+                                 const Real* dy, Into<Real> dx) = 0;
+  /// y = a b, by entry; either gradient may be null.
   virtual void multiply_forward(std::int64_t count, const Real* a, const Real* b, Real* y) = 0;
   virtual void multiply_backward(std::int64_t count, const Real* a, const Real* b, const Real* dy,
-                                 Real* da, Real* db) = 0;
+                                 Into<Real> da, Into<Real> db) = 0;
   /// y = x/(1 - rate) where value i of the stream is at least `rate`, else 0.
   virtual void dropout_forward(const Stream& mask, double rate, std::int64_t count, const Real* x,
                                Real* y) = 0;
   virtual void dropout_backward(const Stream& mask, double rate, std::int64_t count, const Real* dy,
-                                Real* dx) = 0;
+                                Into<Real> dx) = 0;
 
   /// y = a x + b f.
   virtual void blend_forward(std::int64_t count, double a, const Real* x, double b, const Real* f,
                              Real* y) = 0;
-  /// dx += a dy.
-  virtual void scaled_backward(std::int64_t count, double a, const Real* dy, Real* dx) = 0;
+  /// dx: a dy.
+  virtual void scaled_backward(std::int64_t count, double a, const Real* dy, Into<Real> dx) = 0;
 
   /// y = (x - mean) / sqrt(variance + eps) by row, without the mean for rms norm; `inverse` keeps
   /// 1/sqrt(variance + eps). A constant row under eps = 0 gives 0, the limit of small eps.
   virtual void norm_forward(const NormShape& shape, const Real* x, Real* y, Real* inverse) = 0;
   virtual void norm_backward(const NormShape& shape, const Real* y, const Real* inverse,
-                             const Real* dy, Real* dx) = 0;
+                             const Real* dy, Into<Real> dx) = 0;
+  /// The same of the sum a x + b f, which is not kept.
+  virtual void blend_norm_forward(const NormShape& shape, double a, const Real* x, double b,
+                                  const Real* f, Real* y, Real* inverse) = 0;
+  virtual void blend_norm_backward(const NormShape& shape, const Real* y, const Real* inverse,
+                                   const Real* dy, double a, Into<Real> dx, double b,
+                                   Into<Real> df) = 0;
   /// The same by column and group; `inverse` is (groups, width).
   virtual void column_norm_forward(const ColumnNormShape& shape, const Real* x, Real* y,
                                    Real* inverse) = 0;
   virtual void column_norm_backward(const ColumnNormShape& shape, const Real* y,
-                                    const Real* inverse, const Real* dy, Real* dx) = 0;
+                                    const Real* inverse, const Real* dy, Into<Real> dx) = 0;
   /// y = gain x + shift, by column.
   virtual void affine_forward(std::int64_t tokens, std::int64_t width, const Real* x,
                               const Real* gain, const Real* shift, Real* y) = 0;
   /// dx may be null.
   virtual void affine_backward(std::int64_t tokens, std::int64_t width, const Real* x,
-                               const Real* gain, const Real* dy, Real* dx, Real* dgain,
-                               Real* dshift) = 0;
+                               const Real* gain, const Real* dy, Into<Real> dx, Into<Real> dgain,
+                               Into<Real> dshift) = 0;
 
-  /// weights = softmax(scale q k^T) by row, mix = weights v, for each head of each sequence; with
-  /// dropout the mix has weights that are masked after the softmax. Any gradient may be null.
+  /// mix = weights v with weights = softmax(scale q k^T) by row, for each head of each sequence;
+  /// with dropout they are masked after the softmax. `log_sums` keeps ln of the sum of e^score for
+  /// each of weight_rows() rows. Any gradient may be null.
   virtual void attention_forward(const AttentionShape& shape, const Real* q, const Real* k,
-                                 const Real* v, Real* weights, Real* mix) = 0;
+                                 const Real* v, Real* log_sums, Real* mix) = 0;
   virtual void attention_backward(const AttentionShape& shape, const Real* q, const Real* k,
-                                  const Real* v, const Real* weights, const Real* dmix, Real* dq,
-                                  Real* dk, Real* dv) = 0;
+                                  const Real* v, const Real* log_sums, const Real* mix,
+                                  const Real* dmix, Into<Real> dq, Into<Real> dk,
+                                  Into<Real> dv) = 0;
 
   virtual void conv_forward(const ConvShape& shape, const Real* x, const Real* w, Real* y) = 0;
   virtual void conv_backward_input(const ConvShape& shape, const Real* dy, const Real* w,
-                                   Real* dx) = 0;
+                                   Into<Real> dx) = 0;
   virtual void conv_backward_weight(const ConvShape& shape, const Real* x, const Real* dy,
-                                    Real* dw) = 0;
+                                    Into<Real> dw) = 0;
 
   /// y = the mean over each sequence's tokens.
   virtual void pool_forward(const SequenceShape& shape, const Real* x, Real* y) = 0;
-  virtual void pool_backward(const SequenceShape& shape, const Real* dy, Real* dx) = 0;
+  virtual void pool_backward(const SequenceShape& shape, const Real* dy, Into<Real> dx) = 0;
 
   /// y[t] = table[ids[t]].
   virtual void embedding_forward(std::int64_t tokens, std::int64_t width, const std::int32_t* ids,
                                  const Real* table, Real* y) = 0;
+  /// dtable[ids[t]] += dy[t].
   virtual void embedding_backward(std::int64_t tokens, std::int64_t width, const std::int32_t* ids,
                                   const Real* dy, Real* dtable) = 0;
 
@@ -180,16 +215,16 @@ class Device : public Memory {
   virtual double cross_entropy_forward(std::int64_t tokens, std::int64_t classes,
                                        const Real* logits, const std::int32_t* targets,
                                        Real* probabilities) = 0;
-  /// dlogits += scale (probabilities - onehot(target)).
+  /// dlogits: scale (probabilities - onehot(target)).
   virtual void cross_entropy_backward(std::int64_t tokens, std::int64_t classes,
                                       const Real* probabilities, const std::int32_t* targets,
-                                      double scale, Real* dlogits) = 0;
+                                      double scale, Into<Real> dlogits) = 0;
 
   /// Sum of (y - target)^2 / 2.
   virtual double squared_error_forward(std::int64_t count, const Real* y, const Real* target) = 0;
-  /// dy += scale (y - target).
+  /// dy: scale (y - target).
   virtual void squared_error_backward(std::int64_t count, const Real* y, const Real* target,
-                                      double scale, Real* dy) = 0;
+                                      double scale, Into<Real> dy) = 0;
 
   /// Sum of a b over all entries, in double.
   virtual double dot(std::int64_t count, const Real* a, const Real* b) = 0;

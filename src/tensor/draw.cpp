@@ -88,10 +88,12 @@ double shape_chunk(Draw::Kind kind, std::int64_t count, double* values) {
 
 }  // namespace
 
-std::uint64_t stream_id(std::string_view name) {
+std::uint64_t stream_id(std::string_view name, std::string_view suffix) {
   // FNV-1a, then the finaliser of splitmix64: names that differ in one character are far apart.
   std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  for (const std::string_view part : {name, suffix}) {
+    for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  }
   hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9u;
   hash = (hash ^ hash >> 27) * 0x94D049BB133111EBu;
   return hash ^ hash >> 31;

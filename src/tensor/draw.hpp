@@ -16,8 +16,9 @@ struct Draw {
   Stream stream;
 };
 
-/// The stream of a named thing: depends on the name, not on its position in a network.
-std::uint64_t stream_id(std::string_view name);
+/// The stream of a named thing (name and suffix read as one): depends on the name, not on its
+/// position in a network.
+std::uint64_t stream_id(std::string_view name, std::string_view suffix = {});
 
 /// Values first .. first + count of the stream, uniform in (0, 1).
 void fill_uniform(const Stream& stream, std::uint64_t first, std::int64_t count, double* out);

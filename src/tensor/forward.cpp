@@ -28,8 +28,17 @@ class Forward {
   }
 
   Value run(const std::vector<Layer>& layers, Value x) {
-    for (const Layer& layer : layers) {
-      x = std::visit([&](const auto& op) { return apply(op, x); }, layer.op);
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const auto* linear = std::get_if<Linear>(&layers[i].op);
+      const auto* activation =
+          i + 1 < layers.size() ? std::get_if<ActivationLayer>(&layers[i + 1].op) : nullptr;
+      if (linear != nullptr && activation != nullptr) {
+        x = activated(*linear, activation->function, x);
+        x = seen(activation->path, "activation", std::move(x));
+        ++i;
+      } else {
+        x = std::visit([&](const auto& op) { return apply(op, x); }, layers[i].op);
+      }
     }
     return x;
   }
@@ -40,9 +49,9 @@ class Forward {
     return tape_.parameter(index, drawn_.parameters[index]);
   }
 
-  Value seen(const std::string& path, const char* kind, Value x) {
+  Value seen(const std::string& path, const char* kind, Value x, const char* suffix = "") {
     if (observer_ == nullptr) return x;
-    const std::size_t site = observer_->value(path, kind, x.value);
+    const std::size_t site = observer_->value(path + suffix, kind, x.value);
     tape_.probe(x, [observer = observer_, site](const Tensor<Real>& gradient) {
       observer->gradient(site, gradient);
     });
@@ -50,7 +59,7 @@ class Forward {
   }
 
   std::int64_t tokens(const Value& x) const { return x.value.rows() / network_.batch; }
-  Stream mask(const std::string& path) const { return {drawn_.seed, stream_id(path + ".mask")}; }
+  Stream mask(const std::string& path) const { return {drawn_.seed, stream_id(path, ".mask")}; }
 
   /// The weight as it is used: normalised, then times the multiplier.
   Value weight(const Linear& layer) {
@@ -60,11 +69,24 @@ class Forward {
     return layer.multiplier == 1.0 ? w : scale(tape_, layer.multiplier, w);
   }
 
+  std::optional<Value> bias(const Linear& layer) {
+    return layer.bias ? std::optional(next()) : std::nullopt;
+  }
+  Value seen(const Linear& layer, Value y) {
+    return seen(layer.path, &layer == head_ ? "head" : "linear", std::move(y));
+  }
   Value apply(const Linear& layer, const Value& x) {
     const Value w = weight(layer);
-    const std::optional<Value> bias = layer.bias ? std::optional(next()) : std::nullopt;
-    return seen(layer.path, &layer == head_ ? "head" : "linear",
-                linear(tape_, x, w, bias ? &*bias : nullptr));
+    const std::optional<Value> b = bias(layer);
+    return seen(layer, linear(tape_, x, w, b ? &*b : nullptr));
+  }
+  Value activated(const Linear& layer, const std::string& function, const Value& x) {
+    const Value w = weight(layer);
+    const std::optional<Value> b = bias(layer);
+    Activated<Real> made =
+        linear_activated(tape_, functions_.at(function), x, w, b ? &*b : nullptr);
+    seen(layer, std::move(made.before));
+    return std::move(made.after);
   }
   Value apply(const ActivationLayer& layer, const Value& x) {
     return seen(layer.path, "activation", activate(tape_, functions_.at(layer.function), x));
@@ -86,9 +108,15 @@ class Forward {
         break;
       case NormKind::none: break;
     }
+    return affine_of(layer, std::move(x));
+  }
+  Value affine_of(const Norm& layer, Value x) {
     if (!layer.affine) return x;
     const Value gain = next(), shift = next();
     return affine(tape_, x, gain, shift);
+  }
+  static bool is_by_token(NormKind kind) {
+    return kind == NormKind::layernorm || kind == NormKind::rmsnorm || kind == NormKind::scalenorm;
   }
 
   AttentionShape shape_of(const Attention& layer, std::int64_t queries) const {
@@ -96,7 +124,7 @@ class Forward {
                          layer.head_width, layer.causal, layer.scale};
     shape.kv_heads = layer.kv_heads;
     shape.dropout = layer.dropout;
-    shape.mask = mask(layer.path);
+    if (layer.dropout > 0.0) shape.mask = mask(layer.path);
     if (layer.over_memory) {
       shape.keys = network_.memory_sequence;
       shape.causal = false;
@@ -112,7 +140,7 @@ class Forward {
       k = normalise(tape_, false, 0.0, k, layer.head_width);
     }
     Value mix = attend(tape_, shape_of(layer, tokens(x)), q, k, v);
-    mix = seen(layer.path + ".mix", "attention", mix);
+    mix = seen(layer.path, "attention", std::move(mix), ".mix");
     if (layer.norm) mix = apply(*layer.norm, mix);
     return apply(layer.o, mix);
   }
@@ -129,8 +157,18 @@ class Forward {
   Value apply(const Residual& layer, const Value& x) {
     const Value f = run(layer.body, x);
     const std::optional<Value> scalar = scalar_of(layer);
-    const Value y = sum(layer, scalar, layer.skip, run(layer.shortcut, x), f);
-    return seen(layer.path, "residual", layer.norm ? normalised(*layer.norm, y) : y);
+    const Value skip = run(layer.shortcut, x);
+    return seen(layer.path, "residual", joined(layer, scalar, skip, f));
+  }
+  Value joined(const Residual& layer, const std::optional<Value>& scalar, const Value& skip,
+               const Value& f) {
+    if (!layer.norm || scalar || !is_by_token(layer.norm->kind)) {
+      const Value y = sum(layer, scalar, layer.skip, skip, f);
+      return layer.norm ? normalised(*layer.norm, y) : y;
+    }
+    const bool centred = layer.norm->kind == NormKind::layernorm;
+    return affine_of(*layer.norm, blend_normalised(tape_, centred, layer.norm->eps, layer.skip,
+                                                   skip, layer.branch, f));
   }
   Value apply(const DualStream& layer, Value x) {
     Value z = x;
@@ -146,7 +184,7 @@ class Forward {
   }
 
   Value apply(const Gated& layer, const Value& x) {
-    const Value gate = activate(tape_, functions_.at(layer.function), apply(layer.gate, x));
+    const Value gate = activated(layer.gate, layer.function, x);
     return seen(layer.path, "gated", multiply(tape_, gate, apply(layer.in, x)));
   }
   Value apply(const Dropout& layer, const Value& x) {
@@ -158,8 +196,8 @@ class Forward {
                           layer.in_channels, layer.out_channels, layer.kernel,
                           layer.stride,      layer.padding,      layer.groups};
     const Value w = weight(layer.weight);
-    const std::optional<Value> bias = layer.weight.bias ? std::optional(next()) : std::nullopt;
-    return seen(layer.path, "conv2d", convolve(tape_, shape, x, w, bias ? &*bias : nullptr));
+    const std::optional<Value> b = bias(layer.weight);
+    return seen(layer.path, "conv2d", convolve(tape_, shape, x, w, b ? &*b : nullptr));
   }
   Value apply(const Pool& layer, const Value& x) {
     return seen(layer.path, "pool", pool(tape_, tokens(x), x));

@@ -9,6 +9,10 @@
 namespace scalecalc::tensor {
 namespace {
 
+/// In the order of ActivationKind.
+constexpr std::array<std::string_view, 6> kNames = {"identity", "relu",    "gelu",
+                                                    "tanh",     "sigmoid", "selu"};
+
 /// Letters, digits and underscores: a name, unless it is the variable itself.
 bool is_name(const std::string& text) {
   const auto belongs = [](char c) {
@@ -29,9 +33,16 @@ Activation expression(const std::string& text, const std::string& where) {
 
 }  // namespace
 
+const PointFunction& native_function(ActivationKind kind) {
+  static const auto all = [] {
+    std::array<PointFunction, kNames.size()> made;
+    for (std::size_t i = 0; i < made.size(); ++i) made[i].kind = static_cast<ActivationKind>(i);
+    return made;
+  }();
+  return all[static_cast<std::size_t>(kind)];
+}
+
 std::optional<ActivationKind> native_kind(const std::string& function) {
-  constexpr std::array<std::string_view, 6> kNames = {"identity", "relu",    "gelu",
-                                                      "tanh",     "sigmoid", "selu"};
   const auto found = std::find(kNames.begin(), kNames.end(), function);
   if (found == kNames.end()) return {};
   return static_cast<ActivationKind>(found - kNames.begin());

@@ -15,6 +15,8 @@ struct PointFunction {
   std::optional<Activation> expression;
 };
 
+/// A kernel as a function that is always there.
+const PointFunction& native_function(ActivationKind kind);
 /// The kernel of an activation, where there is one.
 std::optional<ActivationKind> native_kind(const std::string& function);
 /// A name of the registry, or an expression in x. Throws Error(input) naming `where`.

@@ -7,7 +7,7 @@ namespace scalecalc::tensor {
 template <class Real>
 Model<Real>::Model(std::shared_ptr<const Plan> plan, std::uint64_t seed,
                    std::shared_ptr<Device<Real>> device)
-    : device_(std::move(device)), plan_(std::move(plan)) {
+    : device_(std::move(device)), plan_(std::move(plan)), tape_(device_, true) {
   check_memory(plan_->checked.footprint, sizeof(Real));
   drawn_.seed = seed;
   drawn_.parameters = draw_parameters(plan_->network, seed, device_);
@@ -29,9 +29,9 @@ double Model<Real>::loss() {
 
 template <class Real>
 double Model<Real>::backward(const typename Tape<Real>::Sink& sink, Observer<Real>* observer) {
-  Tape<Real> tape(device_, true);
-  const double loss = forward(*plan_, drawn_, tape, observer);
-  tape.backward(sink);
+  tape_.clear();
+  const double loss = forward(*plan_, drawn_, tape_, observer);
+  tape_.backward(sink);
   return loss;
 }
 

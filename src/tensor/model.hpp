@@ -26,6 +26,7 @@ class Model {
   std::shared_ptr<Device<Real>> device_;
   std::shared_ptr<const Plan> plan_;
   Drawn<Real> drawn_;
+  Tape<Real> tape_;
 };
 extern template class Model<float>;
 extern template class Model<double>;

@@ -2,29 +2,86 @@
 
 namespace scalecalc::tensor {
 
+namespace {
+
+/// Appends the backward of x w + bias, whose value is y.
+template <class Real>
+Variable<Real> record_linear(Tape<Real>& tape, const LinearShape& shape, Tensor<Real> y,
+                             const Variable<Real>& x, const Variable<Real>& weight,
+                             const Variable<Real>* bias) {
+  const Variable<Real> b = bias != nullptr ? *bias : Variable<Real>{};
+  return tape.result(std::move(y), {&x, &weight, &b},
+                     [shape, slot = x.slot, x = Kept(x), weight, db = b.slot](
+                         Tape<Real>& t, const Tensor<Real>& dy) {
+                       Device<Real>& device = t.device();
+                       if (const auto dw = t.into(weight.slot)) {
+                         const Tensor<Real> input = x.value(t);
+                         device.linear_backward_weight(shape, input.data(), dy.data(), dw);
+                       }
+                       if (const auto dbias = t.into(db)) {
+                         device.bias_backward(shape.tokens, shape.fan_out, dy.data(), dbias);
+                       }
+                       if (const auto dx = t.into(slot)) {
+                         device.linear_backward_input(shape, dy.data(), weight.value.data(), dx);
+                       }
+                     });
+}
+
+template <class Real>
+LinearShape shape_of(const Variable<Real>& x, const Variable<Real>& weight) {
+  return {x.value.rows(), weight.value.rows(), weight.value.columns()};
+}
+template <class Real>
+const Real* data_of(const Variable<Real>* optional) {
+  return optional != nullptr ? optional->value.data() : nullptr;
+}
+
+/// Appends the backward of phi(x), whose value is y.
+template <class Real>
+Variable<Real> record_activation(Tape<Real>& tape, const PointFunction& phi, Tensor<Real> y,
+                                 const Variable<Real>& x) {
+  Variable<Real> made =
+      tape.result(std::move(y), {&x}, [&phi, x](Tape<Real>& t, const Tensor<Real>& dy) {
+        const Into<Real> dx = t.into(x.slot);
+        if (phi.expression) {
+          t.device().function_backward(*phi.expression, dy.size(), x.value.data(), dy.data(), dx);
+        } else {
+          t.device().activation_backward(phi.kind, dy.size(), x.value.data(), dy.data(), dx);
+        }
+      });
+  if (made.slot >= 0) {
+    made.phi = &phi;
+    made.source = x.value;
+  }
+  return made;
+}
+
+}  // namespace
+
 template <class Real>
 Variable<Real> linear(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& weight,
                       const Variable<Real>* bias) {
-  const LinearShape shape{x.value.rows(), weight.value.rows(), weight.value.columns()};
+  const LinearShape shape = shape_of(x, weight);
   Tensor<Real> y = tape.make(shape.tokens, shape.fan_out);
-  tape.device().linear_forward(shape, x.value.data(), weight.value.data(), y.data());
-  const Variable<Real> b = bias != nullptr ? *bias : Variable<Real>{};
-  if (bias != nullptr) {
-    tape.device().bias_forward(shape.tokens, shape.fan_out, b.value.data(), y.data());
+  tape.device().linear_forward(shape, x.value.data(), weight.value.data(), data_of(bias), y.data());
+  return record_linear(tape, shape, std::move(y), x, weight, bias);
+}
+
+template <class Real>
+Activated<Real> linear_activated(Tape<Real>& tape, const PointFunction& phi,
+                                 const Variable<Real>& x, const Variable<Real>& weight,
+                                 const Variable<Real>* bias) {
+  if (phi.expression) {
+    const Variable<Real> before = linear(tape, x, weight, bias);
+    return {before, activate(tape, phi, before)};
   }
-  return tape.result(std::move(y), {&x, &weight, &b},
-                     [shape, x, weight, db = b.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-                       Device<Real>& device = t.device();
-                       if (Real* dx = t.gradient(x.slot)) {
-                         device.linear_backward_input(shape, dy.data(), weight.value.data(), dx);
-                       }
-                       if (Real* dw = t.gradient(weight.slot)) {
-                         device.linear_backward_weight(shape, x.value.data(), dy.data(), dw);
-                       }
-                       if (Real* dbias = t.gradient(db)) {
-                         device.bias_backward(shape.tokens, shape.fan_out, dy.data(), dbias);
-                       }
-                     });
+  const LinearShape shape = shape_of(x, weight);
+  Tensor<Real> y = tape.make(shape.tokens, shape.fan_out);
+  Tensor<Real> activated = tape.make(shape.tokens, shape.fan_out);
+  tape.device().linear_activation_forward(shape, x.value.data(), weight.value.data(), data_of(bias),
+                                          phi.kind, y.data(), activated.data());
+  const Variable<Real> before = record_linear(tape, shape, std::move(y), x, weight, bias);
+  return {before, record_activation(tape, phi, std::move(activated), before)};
 }
 
 template <class Real>
@@ -40,66 +97,60 @@ Variable<Real> convolve(Tape<Real>& tape, const ConvShape& shape, const Variable
   return tape.result(std::move(y), {&x, &weight, &b},
                      [shape, x, weight, db = b.slot](Tape<Real>& t, const Tensor<Real>& dy) {
                        Device<Real>& device = t.device();
-                       if (Real* dx = t.gradient(x.slot)) {
+                       if (const auto dx = t.into(x.slot)) {
                          device.conv_backward_input(shape, dy.data(), weight.value.data(), dx);
                        }
-                       if (Real* dw = t.gradient(weight.slot)) {
+                       if (const auto dw = t.into(weight.slot)) {
                          device.conv_backward_weight(shape, x.value.data(), dy.data(), dw);
                        }
-                       if (Real* dbias = t.gradient(db)) {
+                       if (const auto dbias = t.into(db)) {
                          device.bias_backward(dy.rows(), dy.columns(), dy.data(), dbias);
                        }
                      });
 }
 
 template <class Real>
-Variable<Real> activate(Tape<Real>& tape, ActivationKind kind, const Variable<Real>& x) {
+Variable<Real> activate(Tape<Real>& tape, const PointFunction& phi, const Variable<Real>& x) {
   Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
-  tape.device().activation_forward(kind, y.size(), x.value.data(), y.data());
-  return tape.result(std::move(y), {&x}, [kind, x](Tape<Real>& t, const Tensor<Real>& dy) {
-    t.device().activation_backward(kind, dy.size(), x.value.data(), dy.data(), t.gradient(x.slot));
-  });
+  apply(tape.device(), phi, x.value, y);
+  return record_activation(tape, phi, std::move(y), x);
 }
 
 template <class Real>
-Variable<Real> activate(Tape<Real>& tape, const PointFunction& phi, const Variable<Real>& x) {
-  if (!phi.expression) return activate(tape, phi.kind, x);
-  const Activation function = *phi.expression;
-  Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
-  tape.device().function_forward(function, y.size(), x.value.data(), y.data());
-  return tape.result(std::move(y), {&x}, [function, x](Tape<Real>& t, const Tensor<Real>& dy) {
-    t.device().function_backward(function, dy.size(), x.value.data(), dy.data(),
-                                 t.gradient(x.slot));
-  });
+Variable<Real> activate(Tape<Real>& tape, ActivationKind kind, const Variable<Real>& x) {
+  return activate(tape, native_function(kind), x);
 }
 
 template <class Real>
 Variable<Real> multiply(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b) {
   Tensor<Real> y = tape.make(a.value.rows(), a.value.columns());
   tape.device().multiply_forward(y.size(), a.value.data(), b.value.data(), y.data());
-  return tape.result(std::move(y), {&a, &b}, [a, b](Tape<Real>& t, const Tensor<Real>& dy) {
-    t.device().multiply_backward(dy.size(), a.value.data(), b.value.data(), dy.data(),
-                                 t.gradient(a.slot), t.gradient(b.slot));
-  });
+  return tape.result(
+      std::move(y), {&a, &b},
+      [da = a.slot, db = b.slot, a = Kept(a), b = Kept(b)](Tape<Real>& t, const Tensor<Real>& dy) {
+        const Tensor<Real> left = a.value(t), right = b.value(t);
+        const Into<Real> to_left = t.into(da), to_right = t.into(db);
+        t.device().multiply_backward(dy.size(), left.data(), right.data(), dy.data(), to_left,
+                                     to_right);
+      });
 }
 
 template <class Real>
 Variable<Real> drop(Tape<Real>& tape, const Stream& mask, double rate, const Variable<Real>& x) {
   Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
   tape.device().dropout_forward(mask, rate, y.size(), x.value.data(), y.data());
-  return tape.result(
-      std::move(y), {&x}, [mask, rate, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-        t.device().dropout_backward(mask, rate, dy.size(), dy.data(), t.gradient(slot));
-      });
+  return tape.result(std::move(y), {&x},
+                     [mask, rate, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+                       t.device().dropout_backward(mask, rate, dy.size(), dy.data(), t.into(slot));
+                     });
 }
 
 template <class Real>
 Variable<Real> scale(Tape<Real>& tape, double a, const Variable<Real>& x) {
   Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
-  tape.device().zero(y.data(), y.bytes());
-  tape.device().scaled_backward(y.size(), a, x.value.data(), y.data());
+  tape.device().scaled_backward(y.size(), a, x.value.data(), {y.data()});
   return tape.result(std::move(y), {&x}, [a, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-    t.device().scaled_backward(dy.size(), a, dy.data(), t.gradient(slot));
+    t.device().scaled_backward(dy.size(), a, dy.data(), t.into(slot));
   });
 }
 
@@ -111,8 +162,10 @@ Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, double
   return tape.result(
       std::move(y), {&x, &f},
       [a, b, dx_slot = x.slot, df_slot = f.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-        if (Real* dx = t.gradient(dx_slot)) t.device().scaled_backward(dy.size(), a, dy.data(), dx);
-        if (Real* df = t.gradient(df_slot)) t.device().scaled_backward(dy.size(), b, dy.data(), df);
+        if (const auto dx = t.into(dx_slot))
+          t.device().scaled_backward(dy.size(), a, dy.data(), dx);
+        if (const auto df = t.into(df_slot))
+          t.device().scaled_backward(dy.size(), b, dy.data(), df);
       });
 }
 
@@ -127,8 +180,9 @@ Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, const 
       std::move(y), {&x, &b, &f},
       [a, weight, dx_slot = x.slot, db_slot = b.slot, f](Tape<Real>& t, const Tensor<Real>& dy) {
         Device<Real>& device = t.device();
-        if (Real* dx = t.gradient(dx_slot)) device.scaled_backward(dy.size(), a, dy.data(), dx);
-        if (Real* df = t.gradient(f.slot)) device.scaled_backward(dy.size(), weight, dy.data(), df);
+        if (const auto dx = t.into(dx_slot)) device.scaled_backward(dy.size(), a, dy.data(), dx);
+        if (const auto df = t.into(f.slot))
+          device.scaled_backward(dy.size(), weight, dy.data(), df);
         if (Real* db = t.gradient(db_slot)) {
           const Real slope = static_cast<Real>(device.dot(dy.size(), dy.data(), f.value.data()));
           device.add_from_host(1, 1.0, &slope, db);
@@ -140,6 +194,9 @@ Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, const 
 #define SCALECALC_INSTANTIATE(Real)                                                                \
   template Variable<Real> linear(Tape<Real>&, const Variable<Real>&, const Variable<Real>&,        \
                                  const Variable<Real>*);                                           \
+  template Activated<Real> linear_activated(Tape<Real>&, const PointFunction&,                     \
+                                            const Variable<Real>&, const Variable<Real>&,          \
+                                            const Variable<Real>*);                                \
   template Variable<Real> convolve(Tape<Real>&, const ConvShape&, const Variable<Real>&,           \
                                    const Variable<Real>&, const Variable<Real>*);                  \
   template Variable<Real> activate(Tape<Real>&, ActivationKind, const Variable<Real>&);            \

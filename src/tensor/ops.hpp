@@ -13,11 +13,21 @@ namespace scalecalc::tensor {
 template <class Real>
 Variable<Real> linear(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& weight,
                       const Variable<Real>* bias);
+/// The same followed by an activation, in one go.
+template <class Real>
+struct Activated {
+  Variable<Real> before, after;
+};
+template <class Real>
+Activated<Real> linear_activated(Tape<Real>& tape, const PointFunction& phi,
+                                 const Variable<Real>& x, const Variable<Real>& weight,
+                                 const Variable<Real>* bias);
 template <class Real>
 Variable<Real> convolve(Tape<Real>& tape, const ConvShape& shape, const Variable<Real>& x,
                         const Variable<Real>& weight, const Variable<Real>* bias);
 template <class Real>
 Variable<Real> activate(Tape<Real>& tape, ActivationKind kind, const Variable<Real>& x);
+/// `phi` outlives the tape.
 template <class Real>
 Variable<Real> activate(Tape<Real>& tape, const PointFunction& phi, const Variable<Real>& x);
 /// a b, by entry.
@@ -41,6 +51,10 @@ Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, const 
 template <class Real>
 Variable<Real> normalise(Tape<Real>& tape, bool centred, double eps, const Variable<Real>& x,
                          std::int64_t width = 0);
+/// The same of the rows of a x + b f.
+template <class Real>
+Variable<Real> blend_normalised(Tape<Real>& tape, bool centred, double eps, double a,
+                                const Variable<Real>& x, double b, const Variable<Real>& f);
 /// The same of each column, over `rows` consecutive rows.
 template <class Real>
 Variable<Real> normalise_columns(Tape<Real>& tape, bool centred, double eps,

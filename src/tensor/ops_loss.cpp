@@ -20,7 +20,7 @@ double cross_entropy(Tape<Real>& tape, const Variable<Real>& logits,
                                                          targets.data(), probabilities.data());
   tape.loss(logits, [=, slot = logits.slot](Tape<Real>& t, const Tensor<Real>&) {
     t.device().cross_entropy_backward(tokens, classes, probabilities.data(), targets.data(), share,
-                                      t.gradient(slot));
+                                      t.into(slot));
   });
   return share * sum;
 }
@@ -33,7 +33,7 @@ double squared_error(Tape<Real>& tape, const Variable<Real>& y, const Tensor<Rea
       tape.device().squared_error_forward(y.value.size(), y.value.data(), targets.data());
   tape.loss(y, [share, y, targets](Tape<Real>& t, const Tensor<Real>&) {
     t.device().squared_error_backward(y.value.size(), y.value.data(), targets.data(), share,
-                                      t.gradient(y.slot));
+                                      t.into(y.slot));
   });
   return share * sum;
 }

@@ -5,15 +5,16 @@ namespace scalecalc::tensor {
 template <class Real>
 Variable<Real> attend(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,
                       const Variable<Real>& k, const Variable<Real>& v) {
-  Tensor<Real> weights = tape.make(shape.weight_rows(), shape.key_tokens());
+  Tensor<Real> log_sums = tape.make(shape.weight_rows(), 1);
   Tensor<Real> mix = tape.make(q.value.rows(), q.value.columns());
   tape.device().attention_forward(shape, q.value.data(), k.value.data(), v.value.data(),
-                                  weights.data(), mix.data());
-  return tape.result(std::move(mix), {&q, &k, &v},
-                     [shape, q, k, v, weights](Tape<Real>& t, const Tensor<Real>& dmix) {
-                       t.device().attention_backward(
-                           shape, q.value.data(), k.value.data(), v.value.data(), weights.data(),
-                           dmix.data(), t.gradient(q.slot), t.gradient(k.slot), t.gradient(v.slot));
+                                  log_sums.data(), mix.data());
+  return tape.result(mix, {&q, &k, &v},
+                     [shape, q, k, v, log_sums, mix](Tape<Real>& t, const Tensor<Real>& dmix) {
+                       const Into<Real> dq = t.into(q.slot), dk = t.into(k.slot);
+                       t.device().attention_backward(shape, q.value.data(), k.value.data(),
+                                                     v.value.data(), log_sums.data(), mix.data(),
+                                                     dmix.data(), dq, dk, t.into(v.slot));
                      });
 }
 
@@ -24,7 +25,7 @@ Variable<Real> pool(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>&
   tape.device().pool_forward(shape, x.value.data(), y.data());
   return tape.result(std::move(y), {&x},
                      [shape, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-                       t.device().pool_backward(shape, dy.data(), t.gradient(slot));
+                       t.device().pool_backward(shape, dy.data(), t.into(slot));
                      });
 }
 
@@ -51,8 +52,8 @@ Variable<Real> add_positions(Tape<Real>& tape, const Variable<Real>& x,
       std::move(y), {&x, &table},
       [=, dx_slot = x.slot, slot = table.slot](Tape<Real>& t, const Tensor<Real>& dy) {
         Device<Real>& device = t.device();
-        if (Real* dx = t.gradient(dx_slot)) device.scaled_backward(dy.size(), 1.0, dy.data(), dx);
-        if (Real* dt = t.gradient(slot)) device.bias_backward(sequences, row, dy.data(), dt);
+        if (const auto dx = t.into(dx_slot)) device.scaled_backward(dy.size(), 1.0, dy.data(), dx);
+        if (const auto dt = t.into(slot)) device.bias_backward(sequences, row, dy.data(), dt);
       });
 }
 

@@ -37,43 +37,42 @@ void Tape<Real>::probe(const Variable<Real>& variable, Probe probe) {
 }
 
 template <class Real>
-void Tape<Real>::record(std::initializer_list<const Variable<Real>*> inputs, std::int64_t output,
-                        Backward backward) {
-  Operation operation{{}, output, std::move(backward)};
-  for (const Variable<Real>* input : inputs) {
-    if (input->slot < 0) continue;
-    operation.inputs.push_back(input->slot);
-    ++slots_[static_cast<std::size_t>(input->slot)].uses;
-  }
-  operations_.push_back(std::move(operation));
-}
-
-template <class Real>
-Variable<Real> Tape<Real>::result(Tensor<Real> value,
-                                  std::initializer_list<const Variable<Real>*> inputs,
-                                  Backward backward) {
+std::int64_t Tape<Real>::output_of(const Tensor<Real>& value,
+                                   std::initializer_list<const Variable<Real>*> inputs) {
   const bool wanted = std::any_of(inputs.begin(), inputs.end(),
                                   [](const Variable<Real>* input) { return input->slot >= 0; });
-  if (!wanted) return {std::move(value), -1};
-  const std::int64_t output = add_slot(value, kNoParameter);
-  record(inputs, output, std::move(backward));
-  return {std::move(value), output};
+  return wanted ? add_slot(value, kNoParameter) : -1;
 }
 
 template <class Real>
-void Tape<Real>::loss(const Variable<Real>& input, Backward backward) {
-  if (input.slot >= 0) record({&input}, -1, std::move(backward));
+typename Tape<Real>::Operation& Tape<Real>::append(
+    std::initializer_list<const Variable<Real>*> inputs, std::int64_t output) {
+  Operation& operation = operations_.emplace_back();
+  operation.output = output;
+  for (const Variable<Real>* input : inputs) {
+    if (input->slot < 0) continue;
+    operation.inputs[operation.input_count++] = input->slot;
+    ++slots_[static_cast<std::size_t>(input->slot)].uses;
+  }
+  return operation;
+}
+
+template <class Real>
+Into<Real> Tape<Real>::into(std::int64_t slot) {
+  if (slot < 0) return {};
+  Slot& entry = slots_[static_cast<std::size_t>(slot)];
+  if (!entry.gradient.empty()) return {entry.gradient.data(), true};
+  entry.gradient = make(entry.rows, entry.columns);
+  return {entry.gradient.data(), false};
 }
 
 template <class Real>
 Real* Tape<Real>::gradient(std::int64_t slot) {
-  if (slot < 0) return nullptr;
-  Slot& entry = slots_[static_cast<std::size_t>(slot)];
-  if (entry.gradient.empty()) {
-    entry.gradient = make(entry.rows, entry.columns);
-    device_->zero(entry.gradient.data(), entry.gradient.bytes());
+  const Into<Real> sum = into(slot);
+  if (sum && !sum.adds) {
+    device_->zero(sum.data, slots_[static_cast<std::size_t>(slot)].gradient.bytes());
   }
-  return entry.gradient.data();
+  return sum.data;
 }
 
 template <class Real>
@@ -101,13 +100,42 @@ void Tape<Real>::backward(const Sink& sink) {
   while (!operations_.empty()) {
     Operation operation = std::move(operations_.back());
     operations_.pop_back();
-    operation.backward(*this, take(operation.output));
-    operation.backward = nullptr;
-    for (const std::int64_t input : operation.inputs) release_input(input, sink);
+    start_shared_inputs(operation);
+    operation.step->run(*this, take(operation.output));
+    operation.step = nullptr;
+    for (std::size_t i = 0; i < operation.input_count; ++i) {
+      release_input(operation.inputs[i], sink);
+    }
   }
+  clear();
+}
+
+template <class Real>
+void Tape<Real>::start_shared_inputs(const Operation& operation) {
+  const auto begin = operation.inputs.begin(), end = begin + operation.input_count;
+  for (auto input = begin; input != end; ++input) {
+    if (std::find(begin, input, *input) != input) gradient(*input);
+  }
+}
+
+template <class Real>
+void Tape<Real>::clear() {
+  operations_.clear();
+  slots_.clear();
+  parameter_slots_.clear();
+}
+
+template <class Real>
+Tensor<Real> Kept<Real>::value(const Tape<Real>& tape) const {
+  if (phi_ == nullptr) return tensor_;
+  Tensor<Real> made = tape.make(tensor_.rows(), tensor_.columns());
+  apply(tape.device(), *phi_, tensor_, made);
+  return made;
 }
 
 template class Tape<float>;
 template class Tape<double>;
+template class Kept<float>;
+template class Kept<double>;
 
 }  // namespace scalecalc::tensor

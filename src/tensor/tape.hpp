@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "tensor/functions.hpp"
 #include "tensor/tensor.hpp"
 
 /// Reverse-mode differentiation: the forward pass appends operations, backward() walks them in
@@ -18,13 +21,15 @@ template <class Real>
 struct Variable {
   Tensor<Real> value;
   std::int64_t slot = -1;
+  /// phi(source) of an activation: as cheap to make again as to keep (Kept). `phi` outlives the
+  /// tape.
+  const PointFunction* phi = nullptr;
+  Tensor<Real> source = {};
 };
 
 template <class Real>
 class Tape {
  public:
-  /// Adds to the gradients of the operation's inputs, given that of its output.
-  using Backward = std::function<void(Tape&, const Tensor<Real>& output_gradient)>;
   using Sink = std::function<void(std::size_t parameter, const Tensor<Real>& gradient)>;
   using Probe = std::function<void(const Tensor<Real>& gradient)>;
 
@@ -46,19 +51,34 @@ class Tape {
   /// Shows the gradient of `variable` to `probe` once backward() has it whole. A variable without
   /// a slot has none.
   void probe(const Variable<Real>& variable, Probe probe);
-  /// The result of an operation on `inputs`. `backward` is dropped when no input wants a gradient.
-  Variable<Real> result(Tensor<Real> value, std::initializer_list<const Variable<Real>*> inputs,
-                        Backward backward);
-  /// An operation whose result is a number, the end of the tape: its output gradient is empty.
-  void loss(const Variable<Real>& input, Backward backward);
 
-  /// The gradient to add to (zero at first), or null when none is wanted.
+  /// The result of an operation on up to four inputs. backward(tape, output's gradient) adds to
+  /// the gradients of the inputs; it is dropped when no input wants one.
+  template <class Backward>
+  Variable<Real> result(Tensor<Real> value, std::initializer_list<const Variable<Real>*> inputs,
+                        Backward backward) {
+    const std::int64_t output = output_of(value, inputs);
+    if (output >= 0) record(inputs, output, std::move(backward));
+    return {std::move(value), output};
+  }
+  /// An operation whose result is a number, the end of the tape: its output gradient is empty.
+  template <class Backward>
+  void loss(const Variable<Real>& input, Backward backward) {
+    if (input.slot >= 0) record({&input}, -1, std::move(backward));
+  }
+
+  /// Where an operation's backward puts what it has for an input; null when nothing is wanted.
+  Into<Real> into(std::int64_t slot);
+  /// The same as a sum to add to, zero at first.
   Real* gradient(std::int64_t slot);
   /// Consumes the tape. Every parameter is handed to the sink exactly once.
   void backward(const Sink& sink);
+  /// Forgets everything that was recorded, and keeps the room it took for the next pass.
+  void clear();
 
  private:
   static constexpr std::size_t kNoParameter = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kMaxInputs = 4;
   struct Slot {
     std::int64_t rows = 0, columns = 0;
     std::size_t parameter = kNoParameter;
@@ -67,18 +87,46 @@ class Tape {
     Tensor<Real> gradient;
     std::vector<Probe> probes;
   };
+  class Step {
+   public:
+    Step() = default;
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+    virtual ~Step() = default;
+    virtual void run(Tape& tape, const Tensor<Real>& output_gradient) = 0;
+  };
+  template <class Backward>
+  class StepOf final : public Step {
+   public:
+    explicit StepOf(Backward backward) : backward_(std::move(backward)) {}
+    void run(Tape& tape, const Tensor<Real>& gradient) override { backward_(tape, gradient); }
+
+   private:
+    Backward backward_;
+  };
   struct Operation {
-    std::vector<std::int64_t> inputs;
-    std::int64_t output;
-    Backward backward;
+    std::array<std::int64_t, kMaxInputs> inputs{};
+    std::size_t input_count = 0;
+    std::int64_t output = -1;
+    std::shared_ptr<Step> step;
   };
 
   std::int64_t add_slot(const Tensor<Real>& value, std::size_t parameter);
+  /// The slot of a result, -1 when no input has one.
+  std::int64_t output_of(const Tensor<Real>& value,
+                         std::initializer_list<const Variable<Real>*> inputs);
+  Operation& append(std::initializer_list<const Variable<Real>*> inputs, std::int64_t output);
+  template <class Backward>
   void record(std::initializer_list<const Variable<Real>*> inputs, std::int64_t output,
-              Backward backward);
+              Backward backward) {
+    append(inputs, output).step = std::allocate_shared<StepOf<Backward>>(
+        PoolAllocator<std::byte>(device_->pool()), std::move(backward));
+  }
   /// Takes the gradient out of its slot, zero if nothing was added to it, past the probes.
   Tensor<Real> take(std::int64_t slot);
   void release_input(std::int64_t slot, const Sink& sink);
+  /// An input that an operation has twice gets a sum: which part comes first is not said.
+  void start_shared_inputs(const Operation& operation);
 
   std::shared_ptr<Device<Real>> device_;
   bool recording_;
@@ -88,5 +136,32 @@ class Tape {
 };
 extern template class Tape<float>;
 extern template class Tape<double>;
+
+/// y = phi(x) by entry.
+template <class Real>
+void apply(Device<Real>& device, const PointFunction& phi, const Tensor<Real>& x,
+           const Tensor<Real>& y) {
+  if (phi.expression) {
+    device.function_forward(*phi.expression, y.size(), x.data(), y.data());
+  } else {
+    device.activation_forward(phi.kind, y.size(), x.data(), y.data());
+  }
+}
+
+/// An input as its operation's backward needs it: the value, or what an activation makes it of.
+template <class Real>
+class Kept {
+ public:
+  explicit Kept(const Variable<Real>& x)
+      : tensor_(x.phi != nullptr ? x.source : x.value), phi_(x.phi) {}
+  /// The value, made again if need be.
+  Tensor<Real> value(const Tape<Real>& tape) const;
+
+ private:
+  Tensor<Real> tensor_;
+  const PointFunction* phi_;
+};
+extern template class Kept<float>;
+extern template class Kept<double>;
 
 }  // namespace scalecalc::tensor

@@ -64,13 +64,13 @@ TEST_CASE("samples: a linear map under squared errors, from its definition") {
   const auto data = draw_data(Plan(network), 5, device);
   const Tensor<double> w = draw_parameters(network, 5, device).front();
   Tensor<double> y(device, kTokens, kClasses), dx(device, kTokens, kFeatures);
-  device->linear_forward({kTokens, kFeatures, kClasses}, data.features.data(), w.data(), y.data());
+  device->linear_forward({kTokens, kFeatures, kClasses}, data.features.data(), w.data(), nullptr,
+                         y.data());
   Tensor<double> dy(device, kTokens, kClasses);
   for (std::int64_t i = 0; i < dy.size(); ++i) {
     dy.data()[i] = y.data()[i] - data.values.data()[i];
   }
-  device->zero(dx.data(), dx.bytes());
-  device->linear_backward_input({kTokens, kFeatures, kClasses}, dy.data(), w.data(), dx.data());
+  device->linear_backward_input({kTokens, kFeatures, kClasses}, dy.data(), w.data(), {dx.data()});
 
   const PassSamples samples = sample_passes(network, {5, 1, "cpu"}, 1);
   REQUIRE(samples.sites.size() == 2);

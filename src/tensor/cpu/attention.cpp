@@ -1,9 +1,11 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/scratch.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -14,8 +16,11 @@ struct Head {
       : query(sequence * s.tokens * s.width() + head * s.head_width),
         key(sequence * s.key_tokens() * s.key_width() +
             head / (s.heads / s.key_heads()) * s.head_width),
-        weights((sequence * s.heads + head) * s.tokens * s.key_tokens()) {}
-  std::int64_t query, key, weights;
+        rows((sequence * s.heads + head) * s.tokens),
+        weights(rows * s.key_tokens()),
+        is_first_of_group(head % (s.heads / s.key_heads()) == 0) {}
+  std::int64_t query, key, rows, weights;
+  bool is_first_of_group;
 };
 
 /// body(head) for all heads of all sequences; those that share a key head follow one another in
@@ -29,95 +34,156 @@ void for_heads(int threads, const AttentionShape& s, const Body& body) {
   });
 }
 
-/// Softmax of the first `n` scores in place; the rest, which the mask hides, becomes 0.
+/// Rows of the weights that are made at a time.
+constexpr std::int64_t kRows = 64;
+
+/// The first rows of a block of a head's weights, and how many keys some row of it sees.
+struct Block {
+  std::int64_t row, rows, keys;
+};
+template <class Body>
+void for_blocks(const AttentionShape& s, const Body& body) {
+  for (std::int64_t row = 0; row < s.tokens; row += kRows) {
+    const std::int64_t rows = std::min(kRows, s.tokens - row);
+    body(Block{row, rows, s.causal ? row + rows : s.key_tokens()});
+  }
+}
+std::int64_t keys_seen(const AttentionShape& s, const Block& block, std::int64_t row) {
+  return s.causal ? block.row + row + 1 : block.keys;
+}
+
+/// Softmax of the first `n` scores in place, the rest, which the mask hides, becomes 0. Returns
+/// ln of the sum of e^score.
 template <class Real>
-void softmax_row(Real* row, std::int64_t n, std::int64_t keys) {
+Real softmax_row(Real* row, std::int64_t n, std::int64_t keys) {
   RowMap<Real> seen(row, n);
-  seen = (seen - seen.maxCoeff()).exp();
-  seen /= seen.sum();
+  const Real top = seen.maxCoeff();
+  seen = (seen - top).exp();
+  const Real sum = seen.sum();
+  seen /= sum;
+  std::fill(row + n, row + keys, Real(0));
+  return top + std::log(sum);
+}
+/// The same once that is known.
+template <class Real>
+void softmax_row(Real* row, std::int64_t n, std::int64_t keys, Real log_sum) {
+  RowMap<Real> seen(row, n);
+  seen = (seen - log_sum).exp();
   std::fill(row + n, row + keys, Real(0));
 }
 
-/// What dropout multiplies one head's weights by: 1/(1 - rate) or 0.
+/// What dropout multiplies a block's weights by, 1/(1 - rate) or 0, drawn again wherever it is
+/// needed.
 template <class Real>
-Matrix<Real> dropout_mask(const AttentionShape& s, const Head& head) {
-  Matrix<Real> mask(s.tokens, s.key_tokens());
-  std::vector<double> uniform(static_cast<std::size_t>(mask.size()));
-  fill_uniform(s.mask, static_cast<std::uint64_t>(head.weights), mask.size(), uniform.data());
+void multiply_by_mask(const AttentionShape& s, std::int64_t weights, const Block& block,
+                      const Real* from, Real* to) {
+  constexpr std::int64_t kChunk = 256;
   const Real kept = static_cast<Real>(1.0 / (1.0 - s.dropout));
-  for (Eigen::Index i = 0; i < mask.size(); ++i) {
-    mask.data()[i] = uniform[static_cast<std::size_t>(i)] < s.dropout ? Real(0) : kept;
+  std::array<double, kChunk> uniform;
+  for (std::int64_t r = 0; r < block.rows; ++r) {
+    const std::int64_t first = weights + (block.row + r) * s.key_tokens();
+    for (std::int64_t u = 0; u < block.keys; u += kChunk) {
+      const std::int64_t n = std::min(kChunk, block.keys - u);
+      fill_uniform(s.mask, static_cast<std::uint64_t>(first + u), n, uniform.data());
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t at = r * block.keys + u + i;
+        to[at] = uniform[static_cast<std::size_t>(i)] < s.dropout ? Real(0) : kept * from[at];
+      }
+    }
   }
-  return mask;
 }
 
 }  // namespace
 
 template <class Real>
 void CpuDevice<Real>::attention_forward(const AttentionShape& s, const Real* q, const Real* k,
-                                        const Real* v, Real* weights, Real* mix) {
+                                        const Real* v, Real* log_sums, Real* mix) {
+  const Real scale = static_cast<Real>(s.scale);
   for_heads(threads_, s, [&](const Head& head) {
     const auto Q = view(q + head.query, s.tokens, s.head_width, s.width());
     const auto K = view(k + head.key, s.key_tokens(), s.head_width, s.key_width());
     const auto V = view(v + head.key, s.key_tokens(), s.head_width, s.key_width());
-    auto P = view(weights + head.weights, s.tokens, s.key_tokens());
-    P.noalias() = static_cast<Real>(s.scale) * Q * K.transpose();
-    for (std::int64_t t = 0; t < s.tokens; ++t) {
-      softmax_row(&P(t, 0), s.causal ? t + 1 : s.key_tokens(), s.key_tokens());
-    }
     auto M = view(mix + head.query, s.tokens, s.head_width, s.width());
-    if (s.dropout > 0.0) {
-      M.noalias() = P.cwiseProduct(dropout_mask<Real>(s, head)) * V;
-    } else {
-      M.noalias() = P * V;
-    }
+    Real* weights = scratch<Real>(kRows * s.key_tokens());
+    for_blocks(s, [&](const Block& block) {
+      auto P = view(weights, block.rows, block.keys);
+      P.noalias() = scale * Q.middleRows(block.row, block.rows) * K.topRows(block.keys).transpose();
+      for (std::int64_t r = 0; r < block.rows; ++r) {
+        log_sums[head.rows + block.row + r] =
+            softmax_row(&P(r, 0), keys_seen(s, block, r), block.keys);
+      }
+      if (s.dropout > 0.0) multiply_by_mask(s, head.weights, block, weights, weights);
+      M.middleRows(block.row, block.rows).noalias() = P * V.topRows(block.keys);
+    });
   });
 }
 
 // With the masked weights P' = P o mask: dV = P'^T dM; dP = (dM V^T) o mask;
-// dS = P o (dP - rowsum(P o dP)); dQ = scale dS K; dK = scale dS^T Q.
+// dS = P o (dP - rowsum(P o dP)), where that sum is dM . M; dQ = scale dS K; dK = scale dS^T Q.
 template <class Real>
 void CpuDevice<Real>::attention_backward(const AttentionShape& s, const Real* q, const Real* k,
-                                         const Real* v, const Real* weights, const Real* dmix,
-                                         Real* dq, Real* dk, Real* dv) {
+                                         const Real* v, const Real* log_sums, const Real* mix,
+                                         const Real* dmix, Into<Real> dq, Into<Real> dk,
+                                         Into<Real> dv) {
   const Real scale = static_cast<Real>(s.scale);
   const std::int64_t keys = s.key_tokens(), key_stride = s.key_width();
   for_heads(threads_, s, [&](const Head& head) {
     const auto Q = view(q + head.query, s.tokens, s.head_width, s.width());
     const auto K = view(k + head.key, keys, s.head_width, key_stride);
     const auto V = view(v + head.key, keys, s.head_width, key_stride);
+    const auto M = view(mix + head.query, s.tokens, s.head_width, s.width());
     const auto DM = view(dmix + head.query, s.tokens, s.head_width, s.width());
-    const auto P = view(weights + head.weights, s.tokens, keys);
-    const Matrix<Real> mask = s.dropout > 0.0 ? dropout_mask<Real>(s, head) : Matrix<Real>();
-    if (dv != nullptr) {
-      auto DV = view(dv + head.key, keys, s.head_width, key_stride);
-      if (s.dropout > 0.0) {
-        DV.noalias() += P.cwiseProduct(mask).transpose() * DM;
-      } else {
-        DV.noalias() += P.transpose() * DM;
+    if (head.is_first_of_group) {
+      for (const Into<Real>& sum : {dk, dv}) {
+        if (sum && !sum.adds) view(sum.data + head.key, keys, s.head_width, key_stride).setZero();
       }
     }
-    Matrix<Real> DS(s.tokens, keys);
-    DS.noalias() = DM * V.transpose();
-    if (s.dropout > 0.0) DS.array() *= mask.array();
-    for (std::int64_t t = 0; t < s.tokens; ++t) {
-      const Real mean = DS.row(t).dot(P.row(t));
-      DS.row(t).array() = scale * P.row(t).array() * (DS.row(t).array() - mean);
-    }
-    if (dq != nullptr) view(dq + head.query, s.tokens, s.head_width, s.width()).noalias() += DS * K;
-    if (dk != nullptr) {
-      view(dk + head.key, keys, s.head_width, key_stride).noalias() += DS.transpose() * Q;
-    }
+    Real* weights = scratch<Real>(3 * kRows * keys);
+    for_blocks(s, [&](const Block& block) {
+      auto P = view(weights, block.rows, block.keys);
+      auto DS = view(weights + kRows * keys, block.rows, block.keys);
+      const auto q_rows = Q.middleRows(block.row, block.rows);
+      const auto dm_rows = DM.middleRows(block.row, block.rows);
+      P.noalias() = scale * q_rows * K.topRows(block.keys).transpose();
+      for (std::int64_t r = 0; r < block.rows; ++r) {
+        softmax_row(&P(r, 0), keys_seen(s, block, r), block.keys,
+                    log_sums[head.rows + block.row + r]);
+      }
+      Real* masked = weights;
+      if (s.dropout > 0.0) {
+        masked = weights + 2 * kRows * keys;
+        multiply_by_mask(s, head.weights, block, weights, masked);
+      }
+      if (dv) {
+        view(dv.data + head.key, block.keys, s.head_width, key_stride).noalias() +=
+            view(masked, block.rows, block.keys).transpose() * dm_rows;
+      }
+      DS.noalias() = dm_rows * V.topRows(block.keys).transpose();
+      if (s.dropout > 0.0) multiply_by_mask(s, head.weights, block, DS.data(), DS.data());
+      for (std::int64_t r = 0; r < block.rows; ++r) {
+        const Real mean = dm_rows.row(r).dot(M.row(block.row + r));
+        DS.row(r).array() = scale * P.row(r).array() * (DS.row(r).array() - mean);
+      }
+      if (dq) {
+        write_product(
+            view(dq.data + head.query + block.row * s.width(), block.rows, s.head_width, s.width()),
+            DS * K.topRows(block.keys), dq.adds);
+      }
+      if (dk) {
+        view(dk.data + head.key, block.keys, s.head_width, key_stride).noalias() +=
+            DS.transpose() * q_rows;
+      }
+    });
   });
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                         \
-  template void CpuDevice<Real>::attention_forward(const AttentionShape&, const Real*,      \
-                                                   const Real*, const Real*, Real*, Real*); \
-  template void CpuDevice<Real>::attention_backward(const AttentionShape&, const Real*,     \
-                                                    const Real*, const Real*, const Real*,  \
-                                                    const Real*, Real*, Real*, Real*);
+#define SCALECALC_INSTANTIATE(Real)                                                           \
+  template void CpuDevice<Real>::attention_forward(const AttentionShape&, const Real*,        \
+                                                   const Real*, const Real*, Real*, Real*);   \
+  template void CpuDevice<Real>::attention_backward(                                          \
+      const AttentionShape&, const Real*, const Real*, const Real*, const Real*, const Real*, \
+      const Real*, Into<Real>, Into<Real>, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

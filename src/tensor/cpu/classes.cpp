@@ -1,9 +1,9 @@
 #include <cmath>
-#include <vector>
 
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/scratch.hpp"
 
 namespace scalecalc::tensor {
 
@@ -35,7 +35,7 @@ template <class Real>
 double CpuDevice<Real>::cross_entropy_forward(std::int64_t tokens, std::int64_t classes,
                                               const Real* logits, const std::int32_t* targets,
                                               Real* probabilities) {
-  std::vector<double> losses(static_cast<std::size_t>(tokens));
+  double* losses = scratch<double>(tokens);
   for_ranges(threads_, tokens, rows_per_tile(classes), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       const ConstRowMap<Real> in(logits + t * classes, classes);
@@ -44,26 +44,25 @@ double CpuDevice<Real>::cross_entropy_forward(std::int64_t tokens, std::int64_t 
       p = (in - top).exp();
       const Real sum = p.sum();
       p /= sum;
-      losses[static_cast<std::size_t>(t)] =
-          std::log(static_cast<double>(sum)) - static_cast<double>(in[targets[t]] - top);
+      losses[t] = std::log(static_cast<double>(sum)) - static_cast<double>(in[targets[t]] - top);
     }
   });
   double total = 0.0;
-  for (const double loss : losses) total += loss;
+  for (std::int64_t t = 0; t < tokens; ++t) total += losses[t];
   return total;
 }
 
 template <class Real>
 void CpuDevice<Real>::cross_entropy_backward(std::int64_t tokens, std::int64_t classes,
                                              const Real* probabilities, const std::int32_t* targets,
-                                             double scale, Real* dlogits) {
+                                             double scale, Into<Real> dlogits) {
   const Real factor = static_cast<Real>(scale);
   for_ranges(threads_, tokens, rows_per_tile(classes), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t row = t * classes;
       for (std::int64_t c = 0; c < classes; ++c) {
         const Real hit = c == targets[t] ? Real(1) : Real(0);
-        dlogits[row + c] += factor * (probabilities[row + c] - hit);
+        dlogits.data[row + c] = dlogits(row + c, factor * (probabilities[row + c] - hit));
       }
     }
   });
@@ -78,7 +77,7 @@ void CpuDevice<Real>::cross_entropy_backward(std::int64_t tokens, std::int64_t c
   template double CpuDevice<Real>::cross_entropy_forward(std::int64_t, std::int64_t, const Real*, \
                                                          const std::int32_t*, Real*);             \
   template void CpuDevice<Real>::cross_entropy_backward(std::int64_t, std::int64_t, const Real*,  \
-                                                        const std::int32_t*, double, Real*);
+                                                        const std::int32_t*, double, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

@@ -67,7 +67,7 @@ void CpuDevice<Real>::column_norm_forward(const ColumnNormShape& s, const Real* 
 // dx = c (dy - mean(dy) - y mean(dy y)) along the rows, as in norm.cpp along the features.
 template <class Real>
 void CpuDevice<Real>::column_norm_backward(const ColumnNormShape& s, const Real* y,
-                                           const Real* inverse, const Real* dy, Real* dx) {
+                                           const Real* inverse, const Real* dy, Into<Real> dx) {
   for_columns(threads_, s, [&](std::int64_t first, std::int64_t columns, std::int64_t out) {
     Columns mean{};
     if (s.centred) {
@@ -80,9 +80,9 @@ void CpuDevice<Real>::column_norm_backward(const ColumnNormShape& s, const Real*
     for (std::int64_t row = 0; row < s.rows; ++row) {
       for (std::int64_t i = 0; i < columns; ++i) {
         const std::int64_t at = first + row * s.width + i;
-        dx[at] += static_cast<Real>(
-            static_cast<double>(inverse[out + i]) *
-            (static_cast<double>(dy[at]) - mean[i] - static_cast<double>(y[at]) * along[i]));
+        const double across =
+            static_cast<double>(dy[at]) - mean[i] - static_cast<double>(y[at]) * along[i];
+        dx.data[at] = dx(at, static_cast<Real>(static_cast<double>(inverse[out + i]) * across));
       }
     }
   });
@@ -93,7 +93,7 @@ void CpuDevice<Real>::column_norm_backward(const ColumnNormShape& s, const Real*
   template void CpuDevice<Real>::column_norm_forward(const ColumnNormShape&, const Real*, Real*, \
                                                      Real*);                                     \
   template void CpuDevice<Real>::column_norm_backward(const ColumnNormShape&, const Real*,       \
-                                                      const Real*, const Real*, Real*);
+                                                      const Real*, const Real*, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

@@ -3,6 +3,7 @@
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/scratch.hpp"
 
 // A convolution is a sum over the taps of its kernel: for tap j, y += x_j w_j with x_j the input
 // seen through the tap (out_positions, group_in) and w_j the tap's rows of the weight.
@@ -23,11 +24,18 @@ void for_positions(const ConvShape& s, std::int64_t tap, const Body& body) {
   }
 }
 
+/// Where one image and group are put as a tap sees them; one tap at a time.
+template <class Real>
+MatrixMap<Real> tap_view(const ConvShape& s) {
+  return view(scratch<Real>(s.out_positions() * s.group_in()), s.out_positions(), s.group_in());
+}
+
 /// The input of one image and group as the tap sees it, zero where it meets the padding.
 template <class Real>
-Matrix<Real> gather(const ConvShape& s, const Real* x, std::int64_t image, std::int64_t group,
-                    std::int64_t tap) {
-  Matrix<Real> seen = Matrix<Real>::Zero(s.out_positions(), s.group_in());
+MatrixMap<Real> gather(const ConvShape& s, const Real* x, std::int64_t image, std::int64_t group,
+                       std::int64_t tap) {
+  MatrixMap<Real> seen = tap_view<Real>(s);
+  seen.setZero();
   const Real* from = x + image * s.positions() * s.in_channels + group * s.group_in();
   for_positions(s, tap, [&](std::int64_t out, std::int64_t in) {
     const Real* channels = from + in * s.in_channels;
@@ -71,11 +79,12 @@ void CpuDevice<Real>::conv_forward(const ConvShape& s, const Real* x, const Real
 
 template <class Real>
 void CpuDevice<Real>::conv_backward_input(const ConvShape& s, const Real* dy, const Real* w,
-                                          Real* dx) {
+                                          Into<Real> dx) {
   for_images(threads_, s, [&](std::int64_t image, std::int64_t group) {
     const auto DY = output(s, dy, image, group);
-    Real* to = dx + image * s.positions() * s.in_channels + group * s.group_in();
-    Matrix<Real> seen(s.out_positions(), s.group_in());
+    Real* to = dx.data + image * s.positions() * s.in_channels + group * s.group_in();
+    if (!dx.adds) view(to, s.positions(), s.group_in(), s.in_channels).setZero();
+    MatrixMap<Real> seen = tap_view<Real>(s);
     for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
       seen.noalias() = DY * tap_weight(s, w, group, tap).transpose();
       for_positions(s, tap, [&](std::int64_t out, std::int64_t in) {
@@ -88,11 +97,12 @@ void CpuDevice<Real>::conv_backward_input(const ConvShape& s, const Real* dy, co
 
 template <class Real>
 void CpuDevice<Real>::conv_backward_weight(const ConvShape& s, const Real* x, const Real* dy,
-                                           Real* dw) {
+                                           Into<Real> dw) {
   const std::int64_t taps = s.kernel * s.kernel;
   for_tiles(threads_, s.groups * taps, [&](std::int64_t tile) {
     const std::int64_t group = tile / taps, tap = tile % taps;
-    auto DW = tap_weight(s, dw, group, tap);
+    auto DW = tap_weight(s, dw.data, group, tap);
+    if (!dw.adds) DW.setZero();
     for (std::int64_t image = 0; image < s.images; ++image) {
       DW.noalias() += gather(s, x, image, group, tap).transpose() * output(s, dy, image, group);
     }
@@ -103,9 +113,9 @@ void CpuDevice<Real>::conv_backward_weight(const ConvShape& s, const Real* x, co
 #define SCALECALC_INSTANTIATE(Real)                                                               \
   template void CpuDevice<Real>::conv_forward(const ConvShape&, const Real*, const Real*, Real*); \
   template void CpuDevice<Real>::conv_backward_input(const ConvShape&, const Real*, const Real*,  \
-                                                     Real*);                                      \
+                                                     Into<Real>);                                 \
   template void CpuDevice<Real>::conv_backward_weight(const ConvShape&, const Real*, const Real*, \
-                                                      Real*);
+                                                      Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

@@ -34,9 +34,9 @@ void CpuDevice<Real>::dropout_forward(const Stream& mask, double rate, std::int6
 
 template <class Real>
 void CpuDevice<Real>::dropout_backward(const Stream& mask, double rate, std::int64_t count,
-                                       const Real* dy, Real* dx) {
+                                       const Real* dy, Into<Real> dx) {
   for_masked<Real>(threads_, mask, rate, count,
-                   [=](std::int64_t i, Real factor) { dx[i] += factor * dy[i]; });
+                   [=](std::int64_t i, Real factor) { dx.data[i] = dx(i, factor * dy[i]); });
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
@@ -44,7 +44,7 @@ void CpuDevice<Real>::dropout_backward(const Stream& mask, double rate, std::int
   template void CpuDevice<Real>::dropout_forward(const Stream&, double, std::int64_t, const Real*, \
                                                  Real*);                                           \
   template void CpuDevice<Real>::dropout_backward(const Stream&, double, std::int64_t,             \
-                                                  const Real*, Real*);
+                                                  const Real*, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

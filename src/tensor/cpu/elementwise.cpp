@@ -16,10 +16,10 @@ void CpuDevice<Real>::activation_forward(ActivationKind kind, std::int64_t count
 
 template <class Real>
 void CpuDevice<Real>::activation_backward(ActivationKind kind, std::int64_t count, const Real* x,
-                                          const Real* dy, Real* dx) {
+                                          const Real* dy, Into<Real> dx) {
   with_functor<Real>(kind, [&](auto phi) {
     for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) dx[i] += phi.slope(x[i]) * dy[i];
+      for (std::int64_t i = begin; i < end; ++i) dx.data[i] = dx(i, phi.slope(x[i]) * dy[i]);
     });
   });
 }
@@ -33,14 +33,14 @@ void CpuDevice<Real>::multiply_forward(std::int64_t count, const Real* a, const 
 
 template <class Real>
 void CpuDevice<Real>::multiply_backward(std::int64_t count, const Real* a, const Real* b,
-                                        const Real* dy, Real* da, Real* db) {
-  const auto add = [&](const Real* other, Real* gradient) {
+                                        const Real* dy, Into<Real> da, Into<Real> db) {
+  const auto into = [&](const Real* other, Into<Real> gradient) {
     for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) gradient[i] += other[i] * dy[i];
+      for (std::int64_t i = begin; i < end; ++i) gradient.data[i] = gradient(i, other[i] * dy[i]);
     });
   };
-  if (da != nullptr) add(b, da);
-  if (db != nullptr) add(a, db);
+  if (da) into(b, da);
+  if (db) into(a, db);
 }
 
 template <class Real>
@@ -53,10 +53,10 @@ void CpuDevice<Real>::blend_forward(std::int64_t count, double a, const Real* x,
 }
 
 template <class Real>
-void CpuDevice<Real>::scaled_backward(std::int64_t count, double a, const Real* dy, Real* dx) {
+void CpuDevice<Real>::scaled_backward(std::int64_t count, double a, const Real* dy, Into<Real> dx) {
   const Real factor = static_cast<Real>(a);
   for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) dx[i] += factor * dy[i];
+    for (std::int64_t i = begin; i < end; ++i) dx.data[i] = dx(i, factor * dy[i]);
   });
 }
 
@@ -65,13 +65,13 @@ void CpuDevice<Real>::scaled_backward(std::int64_t count, double a, const Real* 
   template void CpuDevice<Real>::activation_forward(ActivationKind, std::int64_t, const Real*,    \
                                                     Real*);                                       \
   template void CpuDevice<Real>::activation_backward(ActivationKind, std::int64_t, const Real*,   \
-                                                     const Real*, Real*);                         \
+                                                     const Real*, Into<Real>);                    \
   template void CpuDevice<Real>::multiply_forward(std::int64_t, const Real*, const Real*, Real*); \
   template void CpuDevice<Real>::multiply_backward(std::int64_t, const Real*, const Real*,        \
-                                                   const Real*, Real*, Real*);                    \
+                                                   const Real*, Into<Real>, Into<Real>);          \
   template void CpuDevice<Real>::blend_forward(std::int64_t, double, const Real*, double,         \
                                                const Real*, Real*);                               \
-  template void CpuDevice<Real>::scaled_backward(std::int64_t, double, const Real*, Real*);
+  template void CpuDevice<Real>::scaled_backward(std::int64_t, double, const Real*, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

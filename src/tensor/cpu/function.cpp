@@ -37,12 +37,12 @@ void CpuDevice<Real>::function_forward(const Activation& phi, std::int64_t count
 
 template <class Real>
 void CpuDevice<Real>::function_backward(const Activation& phi, std::int64_t count, const Real* x,
-                                        const Real* dy, Real* dx) {
+                                        const Real* dy, Into<Real> dx) {
   for_chunks(threads_, count, x, [&](std::int64_t first, std::int64_t n, Chunk& values) {
     Chunk slopes;
     phi.evaluate(values.data(), values.data(), slopes.data(), static_cast<std::size_t>(n));
     for (std::int64_t i = 0; i < n; ++i) {
-      dx[first + i] += static_cast<Real>(slopes[i]) * dy[first + i];
+      dx.data[first + i] = dx(first + i, static_cast<Real>(slopes[i]) * dy[first + i]);
     }
   });
 }
@@ -52,7 +52,7 @@ void CpuDevice<Real>::function_backward(const Activation& phi, std::int64_t coun
   template void CpuDevice<Real>::function_forward(const Activation&, std::int64_t, const Real*,  \
                                                   Real*);                                        \
   template void CpuDevice<Real>::function_backward(const Activation&, std::int64_t, const Real*, \
-                                                   const Real*, Real*);
+                                                   const Real*, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tensor/cpu/vector_libm.hpp"
 #include "tensor/device.hpp"
 
 /// The activations of the real passes, each with its derivative. They are written apart from the

@@ -1,56 +1,105 @@
 #include "tensor/cpu/cpu_device.hpp"
+#include "tensor/cpu/functors.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
 
 namespace scalecalc::tensor {
 namespace {
 
-/// body(row, rows, column, columns) for each tile of a rows x columns result.
+/// A piece of a result.
+struct Tile {
+  std::int64_t row, rows, column, columns;
+};
+
+/// Sides of the tiles that a product of rows x columns sums over `depth` is cut into: large ones
+/// pack less, but there are to be enough for several threads wherever a tile outweighs what it
+/// costs to share work out.
+struct Cut {
+  Cut(std::int64_t rows, std::int64_t columns, std::int64_t depth)
+      : row(std::min(rows, kLongest)), column(std::min(columns, kLongest)) {
+    while (pieces(rows, row) * pieces(columns, column) < kEnough &&
+           row * column * depth > kShareable) {
+      std::int64_t& longer = row > column ? row : column;
+      longer = (pieces(longer, 2) + kStep - 1) / kStep * kStep;
+    }
+  }
+  static std::int64_t pieces(std::int64_t all, std::int64_t one) { return (all + one - 1) / one; }
+
+  static constexpr std::int64_t kLongest = 512, kStep = 16, kEnough = 8, kShareable = 1 << 18;
+  std::int64_t row, column;
+};
+
+/// body(tile) for each tile of a rows x columns result.
 template <class Body>
-void for_blocks(int threads, std::int64_t rows, std::int64_t columns, const Body& body) {
-  constexpr std::int64_t kTile = 256;
-  const std::int64_t across = (columns + kTile - 1) / kTile, down = (rows + kTile - 1) / kTile;
-  for_tiles(threads, across * down, [&](std::int64_t tile) {
-    const std::int64_t row = tile / across * kTile, column = tile % across * kTile;
-    body(row, std::min(kTile, rows - row), column, std::min(kTile, columns - column));
+void for_blocks(int threads, std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                const Body& body) {
+  const Cut cut(rows, columns, depth);
+  const std::int64_t across = Cut::pieces(columns, cut.column);
+  for_tiles(threads, across * Cut::pieces(rows, cut.row), [&](std::int64_t tile) {
+    const std::int64_t row = tile / across * cut.row, column = tile % across * cut.column;
+    body(Tile{row, std::min(cut.row, rows - row), column, std::min(cut.column, columns - column)});
   });
+}
+
+/// One tile of x w + bias, while it is near.
+template <class Real>
+void product(const LinearShape& s, const Tile& at, const Real* x, const Real* w, const Real* bias,
+             Real* y) {
+  auto Y = view(y, s.tokens, s.fan_out).block(at.row, at.column, at.rows, at.columns);
+  Y.noalias() = view(x, s.tokens, s.fan_in).middleRows(at.row, at.rows) *
+                view(w, s.fan_in, s.fan_out).middleCols(at.column, at.columns);
+  if (bias == nullptr) return;
+  const ConstRowMap<Real> B(bias + at.column, at.columns);
+  for (std::int64_t r = 0; r < at.rows; ++r) Y.row(r).array() += B;
 }
 
 }  // namespace
 
 template <class Real>
-void CpuDevice<Real>::linear_forward(const LinearShape& s, const Real* x, const Real* w, Real* y) {
-  const auto X = view(x, s.tokens, s.fan_in), W = view(w, s.fan_in, s.fan_out);
-  auto Y = view(y, s.tokens, s.fan_out);
-  for_blocks(threads_, s.tokens, s.fan_out,
-             [&](std::int64_t r, std::int64_t rows, std::int64_t c, std::int64_t columns) {
-               Y.block(r, c, rows, columns).noalias() =
-                   X.middleRows(r, rows) * W.middleCols(c, columns);
-             });
+void CpuDevice<Real>::linear_forward(const LinearShape& s, const Real* x, const Real* w,
+                                     const Real* bias, Real* y) {
+  for_blocks(threads_, s.tokens, s.fan_out, s.fan_in,
+             [&](const Tile& tile) { product(s, tile, x, w, bias, y); });
+}
+
+template <class Real>
+void CpuDevice<Real>::linear_activation_forward(const LinearShape& s, const Real* x, const Real* w,
+                                                const Real* bias, ActivationKind kind, Real* y,
+                                                Real* activated) {
+  with_functor<Real>(kind, [&](auto phi) {
+    for_blocks(threads_, s.tokens, s.fan_out, s.fan_in, [&](const Tile& tile) {
+      product(s, tile, x, w, bias, y);
+      for (std::int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
+        const Real* in = y + row * s.fan_out + tile.column;
+        Real* out = activated + row * s.fan_out + tile.column;
+        for (std::int64_t i = 0; i < tile.columns; ++i) out[i] = phi.value(in[i]);
+      }
+    });
+  });
 }
 
 template <class Real>
 void CpuDevice<Real>::linear_backward_input(const LinearShape& s, const Real* dy, const Real* w,
-                                            Real* dx) {
+                                            Into<Real> dx) {
   const auto DY = view(dy, s.tokens, s.fan_out), W = view(w, s.fan_in, s.fan_out);
-  auto DX = view(dx, s.tokens, s.fan_in);
-  for_blocks(threads_, s.tokens, s.fan_in,
-             [&](std::int64_t r, std::int64_t rows, std::int64_t c, std::int64_t columns) {
-               DX.block(r, c, rows, columns).noalias() +=
-                   DY.middleRows(r, rows) * W.middleRows(c, columns).transpose();
-             });
+  auto DX = view(dx.data, s.tokens, s.fan_in);
+  for_blocks(threads_, s.tokens, s.fan_in, s.fan_out, [&](const Tile& at) {
+    write_product(DX.block(at.row, at.column, at.rows, at.columns),
+                  DY.middleRows(at.row, at.rows) * W.middleRows(at.column, at.columns).transpose(),
+                  dx.adds);
+  });
 }
 
 template <class Real>
 void CpuDevice<Real>::linear_backward_weight(const LinearShape& s, const Real* x, const Real* dy,
-                                             Real* dw) {
+                                             Into<Real> dw) {
   const auto X = view(x, s.tokens, s.fan_in), DY = view(dy, s.tokens, s.fan_out);
-  auto DW = view(dw, s.fan_in, s.fan_out);
-  for_blocks(threads_, s.fan_in, s.fan_out,
-             [&](std::int64_t r, std::int64_t rows, std::int64_t c, std::int64_t columns) {
-               DW.block(r, c, rows, columns).noalias() +=
-                   X.middleCols(r, rows).transpose() * DY.middleCols(c, columns);
-             });
+  auto DW = view(dw.data, s.fan_in, s.fan_out);
+  for_blocks(threads_, s.fan_in, s.fan_out, s.tokens, [&](const Tile& at) {
+    write_product(DW.block(at.row, at.column, at.rows, at.columns),
+                  X.middleCols(at.row, at.rows).transpose() * DY.middleCols(at.column, at.columns),
+                  dw.adds);
+  });
 }
 
 template <class Real>
@@ -65,25 +114,28 @@ void CpuDevice<Real>::bias_forward(std::int64_t tokens, std::int64_t width, cons
 
 template <class Real>
 void CpuDevice<Real>::bias_backward(std::int64_t tokens, std::int64_t width, const Real* dy,
-                                    Real* db) {
+                                    Into<Real> db) {
   constexpr std::int64_t kColumns = 256;
   for_ranges(threads_, width, kColumns, [&](std::int64_t begin, std::int64_t end) {
+    if (!db.adds) std::fill(db.data + begin, db.data + end, Real(0));
     for (std::int64_t t = 0; t < tokens; ++t) {
-      for (std::int64_t i = begin; i < end; ++i) db[i] += dy[t * width + i];
+      for (std::int64_t i = begin; i < end; ++i) db.data[i] += dy[t * width + i];
     }
   });
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                            \
-  template void CpuDevice<Real>::linear_forward(const LinearShape&, const Real*, const Real*,  \
-                                                Real*);                                        \
-  template void CpuDevice<Real>::linear_backward_input(const LinearShape&, const Real*,        \
-                                                       const Real*, Real*);                    \
-  template void CpuDevice<Real>::linear_backward_weight(const LinearShape&, const Real*,       \
-                                                        const Real*, Real*);                   \
-  template void CpuDevice<Real>::bias_forward(std::int64_t, std::int64_t, const Real*, Real*); \
-  template void CpuDevice<Real>::bias_backward(std::int64_t, std::int64_t, const Real*, Real*);
+#define SCALECALC_INSTANTIATE(Real)                                                             \
+  template void CpuDevice<Real>::linear_forward(const LinearShape&, const Real*, const Real*,   \
+                                                const Real*, Real*);                            \
+  template void CpuDevice<Real>::linear_activation_forward(                                     \
+      const LinearShape&, const Real*, const Real*, const Real*, ActivationKind, Real*, Real*); \
+  template void CpuDevice<Real>::linear_backward_input(const LinearShape&, const Real*,         \
+                                                       const Real*, Into<Real>);                \
+  template void CpuDevice<Real>::linear_backward_weight(const LinearShape&, const Real*,        \
+                                                        const Real*, Into<Real>);               \
+  template void CpuDevice<Real>::bias_forward(std::int64_t, std::int64_t, const Real*, Real*);  \
+  template void CpuDevice<Real>::bias_backward(std::int64_t, std::int64_t, const Real*, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

@@ -3,82 +3,142 @@
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/scratch.hpp"
 
 namespace scalecalc::tensor {
+namespace {
 
+/// Normalises a row in place and returns what it was multiplied by.
 template <class Real>
-void CpuDevice<Real>::norm_forward(const NormShape& s, const Real* x, Real* y, Real* inverse) {
-  for_ranges(threads_, s.tokens, rows_per_tile(s.width), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) {
-      const ConstRowMap<Real> in(x + t * s.width, s.width);
-      RowMap<Real> out(y + t * s.width, s.width);
-      if (s.centred) {
-        out = in - in.mean();
-      } else {
-        out = in;
-      }
-      const Real power = out.square().mean() + static_cast<Real>(s.eps);
-      inverse[t] = power > Real(0) ? Real(1) / std::sqrt(power) : power;
-      out *= inverse[t];
-    }
+Real normalise_row(const NormShape& s, RowMap<Real> row) {
+  if (s.centred) row -= row.mean();
+  const Real power = row.square().mean() + static_cast<Real>(s.eps);
+  const Real inverse = power > Real(0) ? Real(1) / std::sqrt(power) : power;
+  row *= inverse;
+  return inverse;
+}
+
+/// With y = (x - mean) c, c = (variance + eps)^(-1/2):
+/// dx_i = c (dy_i - mean(dy) - y_i mean(dy y)); rms norm has no mean(dy).
+template <class Real, class Write>
+void row_gradient(const NormShape& s, std::int64_t t, const Real* y, const Real* inverse,
+                  const Real* dy, const Write& write) {
+  const ConstRowMap<Real> out(y + t * s.width, s.width), dout(dy + t * s.width, s.width);
+  const Real along = (dout * out).mean();
+  const Real mean = s.centred ? dout.mean() : Real(0);
+  write(inverse[t] * (dout - mean - out * along));
+}
+
+/// Adds `row` to row t, or writes it there.
+template <class Real, class Row>
+void write_row(Into<Real> to, std::int64_t t, std::int64_t width, const Row& row) {
+  RowMap<Real> at(to.data + t * width, width);
+  if (to.adds) {
+    at += row;
+  } else {
+    at = row;
+  }
+}
+
+template <class Body>
+void for_rows(int threads, std::int64_t rows, std::int64_t width, const Body& body) {
+  for_ranges(threads, rows, rows_per_tile(width), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) body(t);
   });
 }
 
-// With y = (x - mean) c, c = (variance + eps)^(-1/2):
-// dx_i = c (dy_i - mean(dy) - y_i mean(dy y)); rms norm has no mean(dy).
+}  // namespace
+
+template <class Real>
+void CpuDevice<Real>::norm_forward(const NormShape& s, const Real* x, Real* y, Real* inverse) {
+  for_rows(threads_, s.tokens, s.width, [&](std::int64_t t) {
+    RowMap<Real> row(y + t * s.width, s.width);
+    row = ConstRowMap<Real>(x + t * s.width, s.width);
+    inverse[t] = normalise_row(s, row);
+  });
+}
+
 template <class Real>
 void CpuDevice<Real>::norm_backward(const NormShape& s, const Real* y, const Real* inverse,
-                                    const Real* dy, Real* dx) {
-  for_ranges(threads_, s.tokens, rows_per_tile(s.width), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) {
-      const ConstRowMap<Real> out(y + t * s.width, s.width), dout(dy + t * s.width, s.width);
-      RowMap<Real> din(dx + t * s.width, s.width);
-      const Real along = (dout * out).mean();
-      const Real mean = s.centred ? dout.mean() : Real(0);
-      din += inverse[t] * (dout - mean - out * along);
-    }
+                                    const Real* dy, Into<Real> dx) {
+  for_rows(threads_, s.tokens, s.width, [&](std::int64_t t) {
+    row_gradient(s, t, y, inverse, dy, [&](const auto& row) { write_row(dx, t, s.width, row); });
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::blend_norm_forward(const NormShape& s, double a, const Real* x, double b,
+                                         const Real* f, Real* y, Real* inverse) {
+  const Real skip = static_cast<Real>(a), branch = static_cast<Real>(b);
+  for_rows(threads_, s.tokens, s.width, [&](std::int64_t t) {
+    RowMap<Real> row(y + t * s.width, s.width);
+    row = skip * ConstRowMap<Real>(x + t * s.width, s.width) +
+          branch * ConstRowMap<Real>(f + t * s.width, s.width);
+    inverse[t] = normalise_row(s, row);
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::blend_norm_backward(const NormShape& s, const Real* y, const Real* inverse,
+                                          const Real* dy, double a, Into<Real> dx, double b,
+                                          Into<Real> df) {
+  const Real skip = static_cast<Real>(a), branch = static_cast<Real>(b);
+  for_rows(threads_, s.tokens, s.width, [&](std::int64_t t) {
+    RowMap<Real> sum(scratch<Real>(s.width), s.width);
+    row_gradient(s, t, y, inverse, dy, [&](const auto& row) { sum = row; });
+    if (dx) write_row(dx, t, s.width, skip * sum);
+    if (df) write_row(df, t, s.width, branch * sum);
   });
 }
 
 template <class Real>
 void CpuDevice<Real>::affine_forward(std::int64_t tokens, std::int64_t width, const Real* x,
                                      const Real* gain, const Real* shift, Real* y) {
-  for_ranges(threads_, tokens, rows_per_tile(width), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) {
-      for (std::int64_t i = 0; i < width; ++i) {
-        y[t * width + i] = gain[i] * x[t * width + i] + shift[i];
-      }
+  for_rows(threads_, tokens, width, [&](std::int64_t t) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      y[t * width + i] = gain[i] * x[t * width + i] + shift[i];
     }
   });
 }
 
 template <class Real>
 void CpuDevice<Real>::affine_backward(std::int64_t tokens, std::int64_t width, const Real* x,
-                                      const Real* gain, const Real* dy, Real* dx, Real* dgain,
-                                      Real* dshift) {
+                                      const Real* gain, const Real* dy, Into<Real> dx,
+                                      Into<Real> dgain, Into<Real> dshift) {
   constexpr std::int64_t kColumns = 256;
   for_ranges(threads_, width, kColumns, [&](std::int64_t begin, std::int64_t end) {
+    for (const Into<Real>& sum : {dgain, dshift}) {
+      if (!sum.adds) std::fill(sum.data + begin, sum.data + end, Real(0));
+    }
     for (std::int64_t t = 0; t < tokens; ++t) {
       const std::int64_t row = t * width;
       for (std::int64_t i = begin; i < end; ++i) {
-        dgain[i] += dy[row + i] * x[row + i];
-        dshift[i] += dy[row + i];
+        dgain.data[i] += dy[row + i] * x[row + i];
+        dshift.data[i] += dy[row + i];
       }
-      if (dx == nullptr) continue;
-      for (std::int64_t i = begin; i < end; ++i) dx[row + i] += gain[i] * dy[row + i];
+      if (!dx) continue;
+      for (std::int64_t i = begin; i < end; ++i) {
+        dx.data[row + i] = dx(row + i, gain[i] * dy[row + i]);
+      }
     }
   });
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                         \
-  template void CpuDevice<Real>::norm_forward(const NormShape&, const Real*, Real*, Real*); \
-  template void CpuDevice<Real>::norm_backward(const NormShape&, const Real*, const Real*,  \
-                                               const Real*, Real*);                         \
-  template void CpuDevice<Real>::affine_forward(std::int64_t, std::int64_t, const Real*,    \
-                                                const Real*, const Real*, Real*);           \
-  template void CpuDevice<Real>::affine_backward(std::int64_t, std::int64_t, const Real*,   \
-                                                 const Real*, const Real*, Real*, Real*, Real*);
+#define SCALECALC_INSTANTIATE(Real)                                                                \
+  template void CpuDevice<Real>::norm_forward(const NormShape&, const Real*, Real*, Real*);        \
+  template void CpuDevice<Real>::norm_backward(const NormShape&, const Real*, const Real*,         \
+                                               const Real*, Into<Real>);                           \
+  template void CpuDevice<Real>::blend_norm_forward(const NormShape&, double, const Real*, double, \
+                                                    const Real*, Real*, Real*);                    \
+  template void CpuDevice<Real>::blend_norm_backward(const NormShape&, const Real*, const Real*,   \
+                                                     const Real*, double, Into<Real>, double,      \
+                                                     Into<Real>);                                  \
+  template void CpuDevice<Real>::affine_forward(std::int64_t, std::int64_t, const Real*,           \
+                                                const Real*, const Real*, Real*);                  \
+  template void CpuDevice<Real>::affine_backward(std::int64_t, std::int64_t, const Real*,          \
+                                                 const Real*, const Real*, Into<Real>, Into<Real>, \
+                                                 Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

@@ -24,7 +24,7 @@ void for_ranges(int threads, std::int64_t count, std::int64_t size, const Body& 
 }
 
 /// Entries of one piece of an elementwise operation, and rows of one piece of a row operation.
-inline constexpr std::int64_t kEntries = 16384;
+inline constexpr std::int64_t kEntries = 4096;
 inline std::int64_t rows_per_tile(std::int64_t width) {
   return std::max<std::int64_t>(1, kEntries / std::max<std::int64_t>(1, width));
 }

@@ -1,10 +1,10 @@
 #include <array>
 #include <limits>
-#include <vector>
 
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/lanes.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/scratch.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -39,18 +39,18 @@ Sums sums_of(const Real* x, std::int64_t tokens, std::int64_t stride, std::int64
 template <class Real>
 Moments CpuDevice<Real>::moments(const SequenceShape& s, const Real* x) {
   const std::int64_t across = (s.width + kColumns - 1) / kColumns;
-  std::vector<Sums> parts(static_cast<std::size_t>(s.sequences * across));
-  for_tiles(threads_, s.sequences * across, [&](std::int64_t tile) {
+  const std::int64_t pieces = s.sequences * across;
+  Sums* parts = scratch<Sums>(pieces);
+  for_tiles(threads_, pieces, [&](std::int64_t tile) {
     const std::int64_t sequence = tile / across, column = tile % across * kColumns;
-    parts[static_cast<std::size_t>(tile)] =
-        sums_of(x + sequence * s.tokens * s.width + column, s.tokens, s.width,
-                std::min(kColumns, s.width - column));
+    parts[tile] = sums_of(x + sequence * s.tokens * s.width + column, s.tokens, s.width,
+                          std::min(kColumns, s.width - column));
   });
   Sums all;
-  for (const Sums& part : parts) {
-    all.first += part.first;
-    all.second += part.second;
-    all.cross += part.cross;
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    all.first += parts[i].first;
+    all.second += parts[i].second;
+    all.cross += parts[i].cross;
   }
   const double tokens = static_cast<double>(s.tokens);
   const double entries = static_cast<double>(s.sequences) * tokens * static_cast<double>(s.width);
@@ -72,12 +72,14 @@ void CpuDevice<Real>::pool_forward(const SequenceShape& s, const Real* x, Real* 
 }
 
 template <class Real>
-void CpuDevice<Real>::pool_backward(const SequenceShape& s, const Real* dy, Real* dx) {
+void CpuDevice<Real>::pool_backward(const SequenceShape& s, const Real* dy, Into<Real> dx) {
   const Real share = static_cast<Real>(1.0 / static_cast<double>(s.tokens));
   for_tiles(threads_, s.sequences, [&](std::int64_t sequence) {
     const Real* dout = dy + sequence * s.width;
     for (std::int64_t t = sequence * s.tokens; t < (sequence + 1) * s.tokens; ++t) {
-      for (std::int64_t i = 0; i < s.width; ++i) dx[t * s.width + i] += share * dout[i];
+      for (std::int64_t i = 0; i < s.width; ++i) {
+        dx.data[t * s.width + i] = dx(t * s.width + i, share * dout[i]);
+      }
     }
   });
 }
@@ -86,7 +88,7 @@ void CpuDevice<Real>::pool_backward(const SequenceShape& s, const Real* dy, Real
 #define SCALECALC_INSTANTIATE(Real)                                                      \
   template Moments CpuDevice<Real>::moments(const SequenceShape&, const Real*);          \
   template void CpuDevice<Real>::pool_forward(const SequenceShape&, const Real*, Real*); \
-  template void CpuDevice<Real>::pool_backward(const SequenceShape&, const Real*, Real*);
+  template void CpuDevice<Real>::pool_backward(const SequenceShape&, const Real*, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

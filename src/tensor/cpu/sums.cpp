@@ -1,8 +1,7 @@
-#include <vector>
-
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/lanes.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/scratch.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -10,12 +9,13 @@ namespace {
 /// The sum over 0 .. count, by pieces whose sums are added in order.
 template <class Term>
 double total(int threads, std::int64_t count, const Term& term) {
-  std::vector<double> parts(static_cast<std::size_t>((count + kEntries - 1) / kEntries));
+  const std::int64_t pieces = (count + kEntries - 1) / kEntries;
+  double* parts = scratch<double>(pieces);
   for_ranges(threads, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
-    parts[static_cast<std::size_t>(begin / kEntries)] = sum_in_lanes(begin, end, term);
+    parts[begin / kEntries] = sum_in_lanes(begin, end, term);
   });
   double sum = 0.0;
-  for (const double part : parts) sum += part;
+  for (std::int64_t i = 0; i < pieces; ++i) sum += parts[i];
   return sum;
 }
 
@@ -39,10 +39,10 @@ double CpuDevice<Real>::squared_error_forward(std::int64_t count, const Real* y,
 
 template <class Real>
 void CpuDevice<Real>::squared_error_backward(std::int64_t count, const Real* y, const Real* target,
-                                             double scale, Real* dy) {
+                                             double scale, Into<Real> dy) {
   const Real factor = static_cast<Real>(scale);
   for_ranges(threads_, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) dy[i] += factor * (y[i] - target[i]);
+    for (std::int64_t i = begin; i < end; ++i) dy.data[i] = dy(i, factor * (y[i] - target[i]));
   });
 }
 
@@ -51,7 +51,7 @@ void CpuDevice<Real>::squared_error_backward(std::int64_t count, const Real* y, 
   template double CpuDevice<Real>::dot(std::int64_t, const Real*, const Real*);                   \
   template double CpuDevice<Real>::squared_error_forward(std::int64_t, const Real*, const Real*); \
   template void CpuDevice<Real>::squared_error_backward(std::int64_t, const Real*, const Real*,   \
-                                                        double, Real*);
+                                                        double, Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)
