@@ -17,6 +17,7 @@ class Activation;
 
 namespace scalecalc::tensor {
 
+struct ElementUpdate;
 enum class ActivationKind { identity, relu, gelu, tanh, sigmoid, selu };
 
 struct LinearShape {
@@ -229,6 +230,17 @@ class Device : public Memory {
   /// Sum of a b over all entries, in double.
   virtual double dot(std::int64_t count, const Real* a, const Real* b) = 0;
   virtual Moments moments(const SequenceShape& shape, const Real* x) = 0;
+
+  /// One entry after the other by the rule of `update`, which says what is read and written;
+  /// pointers that it does not use may be null.
+  virtual void update(const ElementUpdate& update, std::int64_t count, Real* theta, Real* gradient,
+                      Real* first, Real* second) = 0;
+  /// by_row = beta by_row + (1 - beta) (row sums of x^2 + eps), the same by column; sums in double.
+  virtual void average_square_sums(std::int64_t rows, std::int64_t columns, double beta, double eps,
+                                   const Real* x, Real* by_row, Real* by_column) = 0;
+  /// x /= sqrt(by_row by_column / total), by entry.
+  virtual void divide_by_factored_root(std::int64_t rows, std::int64_t columns, const Real* by_row,
+                                       const Real* by_column, double total, Real* x) = 0;
 };
 
 /// "cpu", "cuda", or "auto" for the best one there is. Throws Error(input) for another name or a

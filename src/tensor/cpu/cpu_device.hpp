@@ -100,6 +100,12 @@ class CpuDevice final : public Device<Real> {
                               Into<Real> dy) override;
   double dot(std::int64_t count, const Real* a, const Real* b) override;
   Moments moments(const SequenceShape& shape, const Real* x) override;
+  void update(const ElementUpdate& update, std::int64_t count, Real* theta, Real* gradient,
+              Real* first, Real* second) override;
+  void average_square_sums(std::int64_t rows, std::int64_t columns, double beta, double eps,
+                           const Real* x, Real* by_row, Real* by_column) override;
+  void divide_by_factored_root(std::int64_t rows, std::int64_t columns, const Real* by_row,
+                               const Real* by_column, double total, Real* x) override;
 
  private:
   int threads_;
