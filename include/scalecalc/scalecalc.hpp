@@ -7,6 +7,7 @@
 #include "scalecalc/gaussian.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/network.hpp"
+#include "scalecalc/optimizers.hpp"
 #include "scalecalc/report.hpp"
 #include "scalecalc/scaling.hpp"
 #include "scalecalc/softmax.hpp"

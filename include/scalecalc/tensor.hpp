@@ -13,6 +13,9 @@
 /// dropout masks come from Philox: same seed, same bits, whatever the number of threads.
 namespace scalecalc {
 
+template <class Real>
+class Trainer;
+
 /// A matrix the caller may read during a callback. Row-major, contiguous.
 template <class Real>
 struct MatrixView {
@@ -51,6 +54,7 @@ class Passes {
   void add(std::size_t index, const Real* direction, double scale);
 
  private:
+  friend class Trainer<Real>;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -17,6 +17,7 @@ class Model {
   const std::vector<ParameterInfo>& parameters() const { return plan_->parameters; }
   const Tensor<Real>& parameter(std::size_t index) const;
   Device<Real>& device() const { return *device_; }
+  const std::shared_ptr<Device<Real>>& shared_device() const { return device_; }
 
   double loss();
   /// `observer` may be null.

@@ -1,17 +1,6 @@
-#include "scalecalc/tensor.hpp"
-#include "tensor/model.hpp"
+#include "tensor/passes_impl.hpp"
 
 namespace scalecalc {
-
-template <class Real>
-struct Passes<Real>::Impl {
-  tensor::Model<Real> model;
-
-  MatrixView<Real> view(const tensor::Tensor<Real>& tensor) const {
-    const void* data = model.device().host(tensor.data(), tensor.bytes());
-    return {static_cast<const Real*>(data), tensor.rows(), tensor.columns()};
-  }
-};
 
 template <class Real>
 Passes<Real>::Passes(const Network& network, const PassOptions& options)
