@@ -28,6 +28,10 @@ struct PassOptions {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string device = "cpu";  ///< auto, cpu; cuda where it is built in
+  /// Keep only the inputs of about sqrt(n) groups of the network's n outermost layers, and run each
+  /// group forward once more on the way back: the same bits, one forward pass more, and activations
+  /// that grow as sqrt(n).
+  bool recompute = false;
 };
 
 /// One draw of weights, inputs, targets and masks, and the passes over it. Not thread-safe;

@@ -42,6 +42,7 @@ struct SweepOptions {
   bool single_precision = false;  ///< float passes; actual_delta_loss is always in double
   double eta = 0.0;               ///< of actual_delta_loss; 0 chooses one small enough
   std::string device = "cpu";
+  bool recompute = false;  ///< as PassOptions has it
   Progress progress;
 };
 
@@ -133,6 +134,7 @@ struct VerifyOptions {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string device = "cpu";
+  bool recompute = false;  ///< as PassOptions has it
   bool single_precision = false;
   double confidence = 0.99;
   Progress progress;

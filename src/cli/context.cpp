@@ -43,6 +43,9 @@ void Context::add_options_to(CLI::App* app) {
   add("--seed", seed_text_, "N", "seed of everything random (default 0)");
   add("--threads", threads_text_, "N", "threads (default: those of the machine, at most 16)");
   add("--device", device_, "D", "auto, cpu or cuda");
+  app->add_flag("--recompute", recompute_,
+                "passes keep less and run forward twice: depth costs its square root in memory")
+      ->group(group);
   add("--digits", digits_text_, "N", "significant digits of numbers");
   add("--color", color_, "WHEN", "auto, always or never");
   app->add_flag("--quiet", quiet_, "no progress bar and no notes")->group(group);

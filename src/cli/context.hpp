@@ -31,6 +31,14 @@ class Context {
   std::uint64_t seed() const { return seed_; }
   int threads() const { return threads_; }
   const std::string& device() const { return device_; }
+  /// What real passes are to use, into options that have PassOptions' names.
+  template <class Options>
+  void set_passes(Options& options) const {
+    options.seed = seed_;
+    options.threads = threads_;
+    options.device = device_;
+    options.recompute = recompute_;
+  }
   /// 0 when not asked for.
   int digits() const { return digits_; }
 
@@ -51,7 +59,7 @@ class Context {
   std::string seed_text_ = "0";
   std::string device_ = "auto";
   std::string color_ = "auto";
-  bool quiet_ = false;
+  bool quiet_ = false, recompute_ = false;
   report::Format format_ = report::Format::table;
   std::uint64_t seed_ = 0;
   int threads_ = 1, digits_ = 0;

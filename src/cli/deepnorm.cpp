@@ -202,9 +202,7 @@ Verification verify(const Arguments& arguments, const Request& request, const An
   set_pair(request, found, options);
   options.update = optimizer(arguments.optimizer).update;
   options.seeds = static_cast<int>(parse_integer("--seeds", arguments.seeds, 1, 10000, "5"));
-  options.seed = context.seed();
-  options.threads = context.threads();
-  options.device = context.device();
+  context.set_passes(options);
   const Progress bar = context.progress();
   const auto half = [&](double from) {
     return [&bar, from](double done, const std::string& what) {

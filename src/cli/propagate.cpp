@@ -90,7 +90,8 @@ class Propagation {
     answer_.seeds = kSeeds;
     if (!flags_.seeds.empty())
       answer_.seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, 10000, "16"));
-    const PassOptions options{context_.seed(), context_.threads(), context_.device()};
+    PassOptions options;
+    context_.set_passes(options);
     std::function<bool(double)> report;
     if (const Progress progress = context_.progress())
       report = [progress](double done) { return progress(done, "passes"); };

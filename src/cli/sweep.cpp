@@ -78,9 +78,7 @@ class Sweep {
     if (!flags_.eta.empty()) {
       options().eta = parse_number("--eta", flags_.eta, 1e-300, 1e300, "1e-6");
     }
-    options().seed = context.seed();
-    options().threads = context.threads();
-    options().device = context.device();
+    context.set_passes(options());
   }
 
   void read_model() {

@@ -33,9 +33,7 @@ VerifyAnswer answer_to(const VerifyFlags& flags, Context& context) {
   options.seeds = static_cast<int>(parse_integer("--seeds", flags.seeds, 2, kMostSeeds, "64"));
   options.confidence =
       parse_number("--confidence", flags.confidence, kLeastConfidence, kMostConfidence, "0.99");
-  options.seed = context.seed();
-  options.threads = context.threads();
-  options.device = context.device();
+  context.set_passes(options);
   options.single_precision = flags.single;
   answer.spec = flags.model.spec("verify");
   options.progress = context.progress();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <variant>
 
 #include "scalecalc/error.hpp"
@@ -46,14 +47,26 @@ Checked check(const Network& network) {
            "the head must be as wide as the number of classes");
   }
   checked.output_tokens = checker.tokens();
+  checked.footprint.layers = network.layers.size();
   checked.footprint.activations += static_cast<double>(network.batch) *
                                    static_cast<double>(network.memory_sequence) *
                                    static_cast<double>(checked.memory_width);
   return checked;
 }
 
-void check_memory(const Footprint& footprint, std::size_t entry_bytes) {
-  const double needed = footprint.entries() * static_cast<double>(entry_bytes);
+std::size_t group_size(std::size_t layers) {
+  return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(layers))));
+}
+
+double Footprint::entries(bool recompute) const {
+  if (!recompute) return parameters + activations;
+  const auto group = static_cast<double>(group_size(layers));
+  return parameters + activations * (group / static_cast<double>(layers) + 1.0 / group);
+}
+
+void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute) {
+  const double bytes = static_cast<double>(entry_bytes);
+  const double needed = footprint.entries(recompute) * bytes;
   const double limit =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   if (needed <= limit) return;
@@ -61,7 +74,9 @@ void check_memory(const Footprint& footprint, std::size_t entry_bytes) {
   refuse("network",
          fmt::format("its passes need {:.4g} GiB and this machine has {:.4g} GiB", needed / kGiB,
                      limit / kGiB),
-         "use fewer layers, a smaller width or fewer tokens");
+         !recompute && footprint.entries(true) * bytes <= limit
+             ? "recompute (--recompute), or use fewer layers, a smaller width or fewer tokens"
+             : "use fewer layers, a smaller width or fewer tokens");
 }
 
 }  // namespace scalecalc::tensor

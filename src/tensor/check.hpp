@@ -7,10 +7,16 @@
 
 namespace scalecalc::tensor {
 
+/// Of n layers that are run again on the way back, those that are run at a time.
+std::size_t group_size(std::size_t layers);
+
 /// Entries held at once, roughly: all weights, and what one pass keeps for its backward.
 struct Footprint {
   double parameters = 0.0, activations = 0.0;
-  double entries() const { return parameters + activations; }
+  std::size_t layers = 1;  ///< outermost ones
+  /// With what is run again on the way back: one group's activations, and the inputs of all groups,
+  /// which are part of them.
+  double entries(bool recompute = false) const;
 };
 
 /// What is known of a network once it has been followed from its input to its head.
@@ -26,7 +32,7 @@ struct Checked {
 Checked check(const Network& network);
 
 /// Throws Error(input) when the network would need more memory than this machine has.
-void check_memory(const Footprint& footprint, std::size_t entry_bytes);
+void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute);
 
 /// What all passes that run at once may take, in bytes.
 inline constexpr double kConcurrentBytes = 1.8 * 1024.0 * 1024.0 * 1024.0;

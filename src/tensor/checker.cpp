@@ -93,9 +93,8 @@ void Checker::operator()(const Attention& layer) {
   key_or_value(layer, layer.v, from);
   at_ = {in.tokens, width};
   if (layer.qk_norm) add_activations(2);
-  checked_.footprint.activations += batch_ * static_cast<double>(in.tokens) *
-                                    static_cast<double>(from.tokens) *
-                                    static_cast<double>(layer.heads);
+  checked_.footprint.activations +=
+      batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
   add_activations(1);
   if (layer.norm) (*this)(*layer.norm);
   (*this)(layer.o);

@@ -1,5 +1,6 @@
 #include "tensor/forward.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <variant>
 
@@ -8,18 +9,28 @@
 namespace scalecalc::tensor {
 namespace {
 
+/// How far a pass has come; one that `replays` has shown its values before.
+struct Progress {
+  std::size_t parameters = 0, sites = 0;
+  bool replays = false;
+};
+
 /// Applies the layers to the stream, taking the parameters in the order of the forward pass.
 template <class Real>
 class Forward {
  public:
   using Value = Variable<Real>;
-  Forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape, Observer<Real>* observer)
+  Forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape, Observer<Real>* observer,
+          Progress start = {})
       : network_(plan.network),
         functions_(plan.checked.functions),
         drawn_(drawn),
         tape_(tape),
         observer_(observer),
-        head_(std::get_if<Linear>(&plan.network.layers.back().op)) {}
+        head_(std::get_if<Linear>(&plan.network.layers.back().op)),
+        at_(start) {}
+
+  const Progress& progress() const { return at_; }
 
   Value input() {
     if (network_.input == InputKind::tokens) return {};
@@ -27,11 +38,14 @@ class Forward {
     return seen("input", "input", tape_.leaf(drawn_.data.features));
   }
 
-  Value run(const std::vector<Layer>& layers, Value x) {
-    for (std::size_t i = 0; i < layers.size(); ++i) {
+  Value run(const std::vector<Layer>& layers, Value x) { return run(layers, 0, layers.size(), x); }
+
+  /// Layers begin .. end.
+  Value run(const std::vector<Layer>& layers, std::size_t begin, std::size_t end, Value x) {
+    for (std::size_t i = begin; i < end; ++i) {
       const auto* linear = std::get_if<Linear>(&layers[i].op);
       const auto* activation =
-          i + 1 < layers.size() ? std::get_if<ActivationLayer>(&layers[i + 1].op) : nullptr;
+          i + 1 < end ? std::get_if<ActivationLayer>(&layers[i + 1].op) : nullptr;
       if (linear != nullptr && activation != nullptr) {
         x = activated(*linear, activation->function, x);
         x = seen(activation->path, "activation", std::move(x));
@@ -45,13 +59,15 @@ class Forward {
 
  private:
   Value next() {
-    const std::size_t index = used_++;
+    const std::size_t index = at_.parameters++;
     return tape_.parameter(index, drawn_.parameters[index]);
   }
 
   Value seen(const std::string& path, const char* kind, Value x, const char* suffix = "") {
     if (observer_ == nullptr) return x;
-    const std::size_t site = observer_->value(path + suffix, kind, x.value);
+    const std::size_t site =
+        at_.replays ? at_.sites : observer_->value(path + suffix, kind, x.value);
+    at_.sites = site + 1;
     tape_.probe(x, [observer = observer_, site](const Tensor<Real>& gradient) {
       observer->gradient(site, gradient);
     });
@@ -214,22 +230,48 @@ class Forward {
   Tape<Real>& tape_;
   Observer<Real>* observer_;
   const Linear* head_;
-  std::size_t used_ = 0;
+  Progress at_;
 };
+
+/// The outermost layers in groups that keep their input alone.
+template <class Real>
+Variable<Real> run_in_groups(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
+                             Observer<Real>* observer, Forward<Real>& pass) {
+  const std::vector<Layer>& layers = plan.network.layers;
+  const std::size_t group = group_size(layers.size());
+  Variable<Real> x = pass.input();
+  Progress at = pass.progress();
+  for (std::size_t begin = 0; begin < layers.size(); begin += group) {
+    const std::size_t end = std::min(begin + group, layers.size());
+    Tape<Real> first = tape.unrecorded();
+    Forward<Real> part(plan, drawn, first, observer, at);
+    Tensor<Real> value = part.run(layers, begin, end, first.constant(x.value)).value;
+    at.replays = true;
+    x = tape.recomputed(
+        x, std::move(value),
+        [&plan, &drawn, observer, at, begin, end](Tape<Real>& on, const Variable<Real>& in) {
+          return Forward<Real>(plan, drawn, on, observer, at)
+              .run(plan.network.layers, begin, end, in);
+        });
+    at = part.progress();
+  }
+  return x;
+}
 
 }  // namespace
 
 template <class Real>
 double forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
-               Observer<Real>* observer) {
+               Observer<Real>* observer, bool recompute) {
   Forward<Real> pass(plan, drawn, tape, observer);
-  const Variable<Real> logits = pass.run(plan.network.layers, pass.input());
+  const Variable<Real> logits = recompute ? run_in_groups(plan, drawn, tape, observer, pass)
+                                          : pass.run(plan.network.layers, pass.input());
   const Reduction reduction = plan.network.reduction;
   return plan.network.loss == Loss::mse
              ? squared_error(tape, logits, drawn.data.values, reduction)
              : cross_entropy(tape, logits, drawn.data.targets, reduction);
 }
-template double forward(const Plan&, const Drawn<float>&, Tape<float>&, Observer<float>*);
-template double forward(const Plan&, const Drawn<double>&, Tape<double>&, Observer<double>*);
+template double forward(const Plan&, const Drawn<float>&, Tape<float>&, Observer<float>*, bool);
+template double forward(const Plan&, const Drawn<double>&, Tape<double>&, Observer<double>*, bool);
 
 }  // namespace scalecalc::tensor

@@ -28,9 +28,10 @@ struct Drawn {
 };
 
 /// Appends the forward pass of the whole network to the tape and returns the loss. `observer` may
-/// be null; with one, the input counts as a variable.
+/// be null; with one, the input counts as a variable. To `recompute` as PassOptions has it. Plan,
+/// draws and observer outlive what is recorded.
 template <class Real>
 double forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
-               Observer<Real>* observer);
+               Observer<Real>* observer, bool recompute = false);
 
 }  // namespace scalecalc::tensor

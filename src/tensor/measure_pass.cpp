@@ -40,11 +40,11 @@ double mean_square(Device<Real>& device, const Tensor<Real>& tensor) {
 
 template <class Real>
 MeasuredPass measure_pass(std::shared_ptr<const Plan> plan, std::uint64_t seed,
-                          std::shared_ptr<Device<Real>> device,
+                          std::shared_ptr<Device<Real>> device, bool recompute,
                           const std::function<void()>& between) {
   Device<Real>& on = *device;
   const std::int64_t sequences = plan->network.batch;
-  Model<Real> model(std::move(plan), seed, std::move(device));
+  Model<Real> model(std::move(plan), seed, std::move(device), recompute);
   MeasuredPass result;
   result.parameters.resize(model.parameters().size());
   SiteMeter<Real> meter(on, sequences, result);
@@ -57,8 +57,10 @@ MeasuredPass measure_pass(std::shared_ptr<const Plan> plan, std::uint64_t seed,
   return result;
 }
 template MeasuredPass measure_pass(std::shared_ptr<const Plan>, std::uint64_t,
-                                   std::shared_ptr<Device<float>>, const std::function<void()>&);
+                                   std::shared_ptr<Device<float>>, bool,
+                                   const std::function<void()>&);
 template MeasuredPass measure_pass(std::shared_ptr<const Plan>, std::uint64_t,
-                                   std::shared_ptr<Device<double>>, const std::function<void()>&);
+                                   std::shared_ptr<Device<double>>, bool,
+                                   const std::function<void()>&);
 
 }  // namespace scalecalc::tensor

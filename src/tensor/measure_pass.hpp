@@ -26,7 +26,7 @@ struct MeasuredPass {
 /// `between` is called now and then during the backward pass, and may throw to end it.
 template <class Real>
 MeasuredPass measure_pass(std::shared_ptr<const Plan> plan, std::uint64_t seed,
-                          std::shared_ptr<Device<Real>> device,
+                          std::shared_ptr<Device<Real>> device, bool recompute,
                           const std::function<void()>& between);
 
 }  // namespace scalecalc::tensor

@@ -6,9 +6,12 @@ namespace scalecalc::tensor {
 
 template <class Real>
 Model<Real>::Model(std::shared_ptr<const Plan> plan, std::uint64_t seed,
-                   std::shared_ptr<Device<Real>> device)
-    : device_(std::move(device)), plan_(std::move(plan)), tape_(device_, true) {
-  check_memory(plan_->checked.footprint, sizeof(Real));
+                   std::shared_ptr<Device<Real>> device, bool recompute)
+    : device_(std::move(device)),
+      plan_(std::move(plan)),
+      recompute_(recompute),
+      tape_(device_, true) {
+  check_memory(plan_->checked.footprint, sizeof(Real), recompute);
   drawn_.seed = seed;
   drawn_.parameters = draw_parameters(plan_->network, seed, device_);
   drawn_.data = draw_data(*plan_, seed, device_);
@@ -24,15 +27,19 @@ const Tensor<Real>& Model<Real>::parameter(std::size_t index) const {
 template <class Real>
 double Model<Real>::loss() {
   Tape<Real> tape(device_, false);
-  return forward<Real>(*plan_, drawn_, tape, nullptr);
+  return forward<Real>(*plan_, drawn_, tape, nullptr, recompute_);
 }
 
 template <class Real>
 double Model<Real>::backward(const typename Tape<Real>::Sink& sink, Observer<Real>* observer) {
-  tape_.clear();
-  const double loss = forward(*plan_, drawn_, tape_, observer);
-  tape_.backward(sink);
-  return loss;
+  try {
+    const double loss = forward(*plan_, drawn_, tape_, observer, recompute_);
+    tape_.backward(sink);
+    return loss;
+  } catch (...) {
+    tape_.clear();
+    throw;
+  }
 }
 
 template class Model<float>;

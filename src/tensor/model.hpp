@@ -12,7 +12,8 @@ template <class Real>
 class Model {
  public:
   /// Throws Error(input) for a network larger than the machine.
-  Model(std::shared_ptr<const Plan> plan, std::uint64_t seed, std::shared_ptr<Device<Real>> device);
+  Model(std::shared_ptr<const Plan> plan, std::uint64_t seed, std::shared_ptr<Device<Real>> device,
+        bool recompute = false);
 
   const std::vector<ParameterInfo>& parameters() const { return plan_->parameters; }
   const Tensor<Real>& parameter(std::size_t index) const;
@@ -27,6 +28,7 @@ class Model {
   std::shared_ptr<Device<Real>> device_;
   std::shared_ptr<const Plan> plan_;
   Drawn<Real> drawn_;
+  bool recompute_;
   Tape<Real> tape_;
 };
 extern template class Model<float>;

@@ -4,9 +4,9 @@ namespace scalecalc {
 
 template <class Real>
 Passes<Real>::Passes(const Network& network, const PassOptions& options)
-    : impl_(new Impl{
-          tensor::Model<Real>(std::make_shared<const tensor::Plan>(network), options.seed,
-                              tensor::make_device<Real>(options.device, options.threads))}) {}
+    : impl_(new Impl{tensor::Model<Real>(
+          std::make_shared<const tensor::Plan>(network), options.seed,
+          tensor::make_device<Real>(options.device, options.threads), options.recompute)}) {}
 template <class Real>
 Passes<Real>::~Passes() = default;
 template <class Real>

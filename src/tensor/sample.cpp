@@ -30,8 +30,8 @@ class Sampler {
         progress_(progress),
         passes_(static_cast<std::size_t>(seeds)) {
     tensor::make_device<float>(options.device, options.threads);  // throws for what cannot be
-    const double bytes =
-        plan_->checked.footprint.entries() * (single_ ? sizeof(float) : sizeof(double));
+    const double bytes = plan_->checked.footprint.entries(options.recompute) *
+                         static_cast<double>(single_ ? sizeof(float) : sizeof(double));
     const double fits = std::max(1.0, std::floor(tensor::kConcurrentBytes / bytes));
     workers_ = static_cast<int>(
         std::min({fits, static_cast<double>(options.threads), static_cast<double>(seeds)}));
@@ -69,9 +69,10 @@ class Sampler {
     const int threads = workers_ > 1 ? std::max(1, options_.threads / workers_) : options_.threads;
     const auto device = tensor::make_device<Real>(options_.device, threads);
     for (std::size_t i = next_++; i < passes_.size() && !stopped_; i = next_++) {
-      passes_[i] = tensor::measure_pass<Real>(plan_, options_.seed + i, device, [this] {
-        if (stopped_) interrupt();
-      });
+      passes_[i] =
+          tensor::measure_pass<Real>(plan_, options_.seed + i, device, options_.recompute, [this] {
+            if (stopped_) interrupt();
+          });
       if (i > 0) passes_[i].names = {};  // they are those of the first
       report();
     }

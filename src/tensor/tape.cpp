@@ -23,10 +23,11 @@ Variable<Real> Tape<Real>::parameter(std::size_t index, const Tensor<Real>& valu
 }
 
 template <class Real>
-Variable<Real> Tape<Real>::leaf(Tensor<Real> value) {
+Variable<Real> Tape<Real>::leaf(Tensor<Real> value, Tensor<Real>* gradient) {
   if (!recording_) return {std::move(value), -1};
   const std::int64_t slot = add_slot(value, kNoParameter);
   slots_.back().is_leaf = true;
+  slots_.back().left_in = gradient;
   return {std::move(value), slot};
 }
 
@@ -91,12 +92,20 @@ void Tape<Real>::release_input(std::int64_t slot, const Sink& sink) {
   if (entry.parameter != kNoParameter) {
     sink(entry.parameter, take(slot));
   } else if (entry.is_leaf) {
-    take(slot);
+    finish_leaf(slot);
   }
 }
 
 template <class Real>
+void Tape<Real>::finish_leaf(std::int64_t slot) {
+  Tensor<Real> gradient = take(slot);
+  Tensor<Real>* to = slots_[static_cast<std::size_t>(slot)].left_in;
+  if (to != nullptr) *to = std::move(gradient);
+}
+
+template <class Real>
 void Tape<Real>::backward(const Sink& sink) {
+  sink_ = &sink;
   while (!operations_.empty()) {
     Operation operation = std::move(operations_.back());
     operations_.pop_back();
@@ -111,6 +120,21 @@ void Tape<Real>::backward(const Sink& sink) {
 }
 
 template <class Real>
+Tape<Real>& Tape<Real>::spare() {
+  if (!spare_) spare_ = std::make_unique<Tape>(device_, true);
+  return *spare_;
+}
+
+template <class Real>
+void Tape<Real>::seed(const Variable<Real>& variable, const Tensor<Real>& gradient) {
+  if (variable.slot < 0) return;
+  Slot& slot = slots_[static_cast<std::size_t>(variable.slot)];
+  slot.gradient = gradient;
+  // Of an input that is the result itself: no operation takes the gradient from it.
+  if (slot.is_leaf && slot.uses == 0) finish_leaf(variable.slot);
+}
+
+template <class Real>
 void Tape<Real>::start_shared_inputs(const Operation& operation) {
   const auto begin = operation.inputs.begin(), end = begin + operation.input_count;
   for (auto input = begin; input != end; ++input) {
@@ -120,9 +144,11 @@ void Tape<Real>::start_shared_inputs(const Operation& operation) {
 
 template <class Real>
 void Tape<Real>::clear() {
+  sink_ = nullptr;
   operations_.clear();
   slots_.clear();
   parameter_slots_.clear();
+  if (spare_) spare_->clear();
 }
 
 template <class Real>

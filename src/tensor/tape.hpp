@@ -46,8 +46,8 @@ class Tape {
   Variable<Real> constant(Tensor<Real> value) const { return {std::move(value), -1}; }
   /// Parameter `index`; asking twice for the same index gives the same variable (a tied weight).
   Variable<Real> parameter(std::size_t index, const Tensor<Real>& value);
-  /// An input that is no parameter but whose gradient a probe wants.
-  Variable<Real> leaf(Tensor<Real> value);
+  /// An input that is no parameter but whose gradient is wanted: by a probe, or left in `gradient`.
+  Variable<Real> leaf(Tensor<Real> value, Tensor<Real>* gradient = nullptr);
   /// Shows the gradient of `variable` to `probe` once backward() has it whole. A variable without
   /// a slot has none.
   void probe(const Variable<Real>& variable, Probe probe);
@@ -65,6 +65,27 @@ class Tape {
   template <class Backward>
   void loss(const Variable<Real>& input, Backward backward) {
     if (input.slot >= 0) record({&input}, -1, std::move(backward));
+  }
+
+  /// A tape of the same device that computes values only.
+  Tape unrecorded() const { return Tape(device_, false); }
+  /// `value`, of which nothing but x is kept: backward() has body(tape, x) make it once more,
+  /// recorded on a tape of its own.
+  template <class Body>
+  Variable<Real> recomputed(const Variable<Real>& x, Tensor<Real> value, Body body) {
+    if (!recording_) return constant(std::move(value));
+    const std::int64_t output = add_slot(value, kNoParameter);
+    record({&x}, output, [x, body](Tape& tape, const Tensor<Real>& output_gradient) {
+      Tape& again = tape.spare();
+      Tensor<Real> dx;
+      const Variable<Real> input = x.slot >= 0 ? again.leaf(x.value, &dx) : again.constant(x.value);
+      again.seed(body(again, input), output_gradient);
+      again.backward(*tape.sink_);
+      if (!dx.empty()) {
+        tape.device().scaled_backward(dx.size(), 1.0, dx.data(), tape.into(x.slot));
+      }
+    });
+    return {std::move(value), output};
   }
 
   /// Where an operation's backward puts what it has for an input; null when nothing is wanted.
@@ -85,6 +106,7 @@ class Tape {
     int uses = 0;
     bool is_leaf = false;
     Tensor<Real> gradient;
+    Tensor<Real>* left_in = nullptr;
     std::vector<Probe> probes;
   };
   class Step {
@@ -112,6 +134,10 @@ class Tape {
   };
 
   std::int64_t add_slot(const Tensor<Real>& value, std::size_t parameter);
+  /// Another tape of this device that records, kept for the next time.
+  Tape& spare();
+  /// The gradient of a variable that is not followed by a loss.
+  void seed(const Variable<Real>& variable, const Tensor<Real>& gradient);
   /// The slot of a result, -1 when no input has one.
   std::int64_t output_of(const Tensor<Real>& value,
                          std::initializer_list<const Variable<Real>*> inputs);
@@ -125,6 +151,7 @@ class Tape {
   /// Takes the gradient out of its slot, zero if nothing was added to it, past the probes.
   Tensor<Real> take(std::int64_t slot);
   void release_input(std::int64_t slot, const Sink& sink);
+  void finish_leaf(std::int64_t slot);
   /// An input that an operation has twice gets a sum: which part comes first is not said.
   void start_shared_inputs(const Operation& operation);
 
@@ -133,6 +160,8 @@ class Tape {
   std::vector<Slot> slots_;
   std::vector<std::int64_t> parameter_slots_;
   std::vector<Operation> operations_;
+  std::unique_ptr<Tape> spare_;
+  const Sink* sink_ = nullptr;  ///< of the backward() that is under way
 };
 extern template class Tape<float>;
 extern template class Tape<double>;

@@ -23,7 +23,8 @@ class Meter {
 
   Meter(const Network& network, const Measurement& measurement)
       : measurement_(measurement),
-        passes_(network, {measurement.seed, measurement.threads, measurement.device}),
+        passes_(network,
+                {measurement.seed, measurement.threads, measurement.device, measurement.recompute}),
         power_(global_norm_power(measurement.update)) {
     if (needs_update(measurement.quantity) && uses_global_norm(measurement.update) && !power_)
       ++stages_;

@@ -17,6 +17,7 @@ struct Measurement {
   std::uint64_t seed = 0;
   int threads = 1;
   std::string device = "cpu";
+  bool recompute = false;
   /// Told the share of this measurement that is done; may throw to end it.
   std::function<void(double share)> advance;
 };

@@ -25,7 +25,7 @@ double counted_entries(const Network& network, ParameterSet set) {
 
 double measurement_bytes(const Network& network, const SweepOptions& options) {
   const tensor::Footprint pass = tensor::check(network).footprint;
-  double entries = pass.entries();
+  double entries = pass.entries(options.recompute);
   if (options.quantity == Quantity::actual_delta_loss)
     entries += counted_entries(network, options.parameters);
   const double entry_bytes = in_single_precision(options) ? sizeof(float) : sizeof(double);

@@ -129,6 +129,7 @@ class Sweep {
     const std::size_t jobs = depths_.size() * static_cast<std::size_t>(options_.seeds);
     one.threads = threads_of_pass(options_, jobs, depths_[depth].bytes);
     one.device = options_.device;
+    one.recompute = options_.recompute;
     const std::int64_t layers = result_.points[depth].layers;
     one.advance =
         meter_.add(static_cast<double>(layers), fmt::format("N = {}, seed {}", layers, seed + 1));

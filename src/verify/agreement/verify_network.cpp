@@ -24,7 +24,7 @@ Verification verify_network(const Network& network, const VerifyOptions& options
   PropagateOptions propagation;
   propagation.threads = options.threads;
   const Trace predicted = propagate(network, propagation);
-  const PassOptions pass{options.seed, options.threads, options.device};
+  const PassOptions pass{options.seed, options.threads, options.device, options.recompute};
   const auto report = [&](double done) {
     return !options.progress || options.progress(done, fmt::format("{} seeds", options.seeds));
   };
