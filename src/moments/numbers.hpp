@@ -64,7 +64,11 @@ class Numbers {
 
   /// Where the rules are: for assumptions and errors.
   void enter(const std::string& site) { site_ = &site; }
-  const std::string& site() const { return *site_; }
+  /// Empty before the first.
+  const std::string& site() const {
+    static const std::string none;
+    return site_ ? *site_ : none;
+  }
   const std::vector<Premise>& assumptions() const { return assumptions_; }
   /// A primitive's absolute error, in the units of the value under way.
   void note_error(double error) { value_error_ = std::max(value_error_, error); }

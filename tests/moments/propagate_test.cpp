@@ -24,6 +24,22 @@ struct Expected {
   double second, cross, scatter;
 };
 
+TEST_CASE("an activation that nobody knows is named, by every engine") {
+  Network network = build_network(parse_model("model = {kind=\"mlp\", layers=1}", "test"));
+  for (Layer& layer : network.layers)
+    if (auto* activation = std::get_if<ActivationLayer>(&layer.op)) activation->function = "rilu";
+  const auto says = [](const auto& run) -> std::string {
+    try {
+      run();
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return {};
+  };
+  CHECK(says([&] { propagate(network); }).find("rilu") != std::string::npos);
+  CHECK(says([&] { propagate_montecarlo(network, {}); }).find("rilu") != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("parameters come in the order of the network, sites once each") {

@@ -1,14 +1,20 @@
-/// Times real passes of a transformer: forward and backward, each gradient dropped as it appears.
-/// usage: bench_tensor PLACEMENT LAYERS WIDTH HEADS FFN BATCH TOKENS float|double [ROUNDS] [THREADS]
-///                     [DEVICE]
+/// Times real passes of a transformer: forward and backward, each gradient dropped as it appears,
+/// or whole steps of an optimizer.
+/// usage: bench_tensor PLACEMENT LAYERS WIDTH HEADS FFN BATCH TOKENS float|double [ROUNDS]
+/// [THREADS]
+///                     [DEVICE] [OPTIMIZER|none] [recompute]
+///        bench_tensor limit [THREADS]: what Eigen's products alone reach, each thread on its own
 /// Prints the median of the rounds in seconds, GFLOP/s by the products' count, and peak memory.
 #include <sys/resource.h>
 
+#include <Eigen/Core>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <thread>
 
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/optimizers.hpp"
 #include "timing.hpp"
 
 namespace {
@@ -19,6 +25,7 @@ struct Work {
   ModelSpec spec;
   int rounds = 7;
   PassOptions options;
+  std::string optimizer = "none";
 };
 
 double flops(const ModelSpec& s) {
@@ -38,29 +45,57 @@ template <class Real>
 void measure(const Work& work) {
   Passes<Real> passes(build_network(work.spec), work.options);
   const double built = peak_mib();
+  std::optional<Trainer<Real>> trainer;
+  if (work.optimizer != "none") trainer.emplace(passes, optimizer_options(work.optimizer));
   double seen = 0;
+  const auto gradient = [&](std::size_t, MatrixView<Real> g) {
+    seen += static_cast<double>(g.data[0]);
+  };
   std::vector<double> times;
   for (int round = -1; round < work.rounds; ++round) {
     const double start = bench::seconds();
-    const double loss = passes.backward(
-        [&](std::size_t, MatrixView<Real> g) { seen += static_cast<double>(g.data[0]); });
+    const double loss = trainer ? trainer->step() : passes.backward(gradient);
     if (round >= 0) times.push_back(bench::seconds() - start);
     if (!std::isfinite(loss + seen)) std::exit(1);
   }
   const double median = bench::median(std::move(times));
-  bench::print("forward and backward", median, "s", "");
+  bench::print(trainer ? "a step of " + work.optimizer : "forward and backward", median, "s", "");
   bench::print("products", flops(work.spec) / median / 1e9, "GFLOP/s", "");
   bench::print("memory with the weights", built, "MiB", "");
   bench::print("peak memory", peak_mib(), "MiB", "");
 }
 
+/// The median of 15 products of 1024 x 1024 matrices on every thread at once.
+void limit(int threads) {
+  constexpr int kSize = 1024, kRounds = 15;
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Matrix a = Matrix::Random(kSize, kSize), b = Matrix::Random(kSize, kSize);
+  std::vector<double> rates;
+  for (int round = 0; round < kRounds; ++round) {
+    const double start = bench::seconds();
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads; ++i)
+      workers.emplace_back([&] {
+        const Matrix product = a * b;
+        if (!std::isfinite(product(0, 0))) std::exit(1);
+      });
+    for (std::thread& worker : workers) worker.join();
+    rates.push_back(2.0 * threads * std::pow(kSize, 3) / (bench::seconds() - start) / 1e9);
+  }
+  bench::print("products of Eigen alone", bench::median(std::move(rates)), "GFLOP/s", "");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "limit") == 0) {
+    limit(argc > 2 ? std::atoi(argv[2]) : 2);
+    return 0;
+  }
   if (argc < 9) {
     std::fprintf(stderr,
                  "usage: bench_tensor PLACEMENT LAYERS WIDTH HEADS FFN BATCH TOKENS float|double "
-                 "[ROUNDS] [THREADS] [DEVICE]\n");
+                 "[ROUNDS] [THREADS] [DEVICE] [OPTIMIZER|none] [recompute]\n");
     return 2;
   }
   Work work;
@@ -75,6 +110,8 @@ int main(int argc, char** argv) {
   work.options.threads = argc > 10 ? std::atoi(argv[10]) : 2;
   if (argc > 9) work.rounds = std::atoi(argv[9]);
   if (argc > 11) work.options.device = argv[11];
+  if (argc > 12) work.optimizer = argv[12];
+  work.options.recompute = argc > 13;
   if (std::strcmp(argv[8], "double") == 0) {
     measure<double>(work);
   } else {
