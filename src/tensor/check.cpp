@@ -71,12 +71,14 @@ void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool reco
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   if (needed <= limit) return;
   constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  const bool helps = !recompute && footprint.entries(true) * bytes <= limit;
+  const double fit = std::floor(static_cast<double>(footprint.layers) * limit / needed);
   refuse("network",
          fmt::format("its passes need {:.4g} GiB and this machine has {:.4g} GiB", needed / kGiB,
                      limit / kGiB),
-         !recompute && footprint.entries(true) * bytes <= limit
-             ? "recompute (--recompute), or use fewer layers, a smaller width or fewer tokens"
-             : "use fewer layers, a smaller width or fewer tokens");
+         fmt::format("{}about {:.0f} of its {} outermost layers fit; or use a smaller width or "
+                     "fewer tokens",
+                     helps ? "--recompute would do; " : "", fit, footprint.layers));
 }
 
 }  // namespace scalecalc::tensor
