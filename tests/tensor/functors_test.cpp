@@ -57,6 +57,22 @@ TEST_CASE("far out the activations reach their limits without NaN") {
   }
 }
 
+TEST_CASE("the normal distribution in single precision is within a few units of double's") {
+  constexpr double unit = std::numeric_limits<float>::epsilon();
+  for (int i = -1290; i <= 1290; ++i) {
+    const float x = static_cast<float>(i) / 100.0F;
+    const Normal<double> expected(x);
+    const Normal<float> got(x);
+    CAPTURE(x);
+    // A dozen roundings, and x^2/2 times that of the exponent.
+    const double tolerance = (8.0 + static_cast<double>(x) * static_cast<double>(x) / 2.0) * unit;
+    CHECK(std::fabs(got.cdf - expected.cdf) <= tolerance * expected.cdf);
+    CHECK(std::fabs(got.density - expected.density) <= tolerance * expected.density);
+  }
+  CHECK(Normal<float>(-60.0F).cdf == 0.0F);
+  CHECK(Normal<float>(60.0F).cdf == 1.0F);
+}
+
 TEST_CASE("gelu keeps its relative accuracy in the negative tail") {
   // x Phi(x) at x = -10: Phi(-10) = 7.6198530241605260660e-24.
   CHECK(value(ActivationKind::gelu, -10.0) ==

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cmath>
-#include <numbers>
 
-#include "tensor/cpu/vector_libm.hpp"
+#include "tensor/cpu/normal_tail.hpp"
 #include "tensor/device.hpp"
 
 /// The activations of the real passes, each with its derivative. They are written apart from the
@@ -25,13 +24,10 @@ struct Relu {
 /// x Phi(x); the derivative is Phi(x) + x phi(x).
 template <class Real>
 struct Gelu {
-  static Real cdf(Real x) {
-    return Real(0.5) * std::erfc(-x * (std::numbers::sqrt2_v<Real> / Real(2)));
-  }
-  static Real value(Real x) { return x * cdf(x); }
+  static Real value(Real x) { return x * Normal<Real>(x).cdf; }
   static Real slope(Real x) {
-    constexpr Real density = std::numbers::inv_sqrtpi_v<Real> / std::numbers::sqrt2_v<Real>;
-    return cdf(x) + x * density * std::exp(Real(-0.5) * x * x);
+    const Normal<Real> at(x);
+    return at.cdf + x * at.density;
   }
 };
 

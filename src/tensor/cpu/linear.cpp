@@ -115,7 +115,7 @@ void CpuDevice<Real>::bias_forward(std::int64_t tokens, std::int64_t width, cons
 template <class Real>
 void CpuDevice<Real>::bias_backward(std::int64_t tokens, std::int64_t width, const Real* dy,
                                     Into<Real> db) {
-  constexpr std::int64_t kColumns = 256;
+  constexpr std::int64_t kColumns = 64;
   for_ranges(threads_, width, kColumns, [&](std::int64_t begin, std::int64_t end) {
     if (!db.adds) std::fill(db.data + begin, db.data + end, Real(0));
     for (std::int64_t t = 0; t < tokens; ++t) {

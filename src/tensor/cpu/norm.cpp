@@ -105,7 +105,7 @@ template <class Real>
 void CpuDevice<Real>::affine_backward(std::int64_t tokens, std::int64_t width, const Real* x,
                                       const Real* gain, const Real* dy, Into<Real> dx,
                                       Into<Real> dgain, Into<Real> dshift) {
-  constexpr std::int64_t kColumns = 256;
+  constexpr std::int64_t kColumns = 64;
   for_ranges(threads_, width, kColumns, [&](std::int64_t begin, std::int64_t end) {
     for (const Into<Real>& sum : {dgain, dshift}) {
       if (!sum.adds) std::fill(sum.data + begin, sum.data + end, Real(0));
