@@ -1,0 +1,26 @@
+# What a program needs to run on other machines than this one.
+#
+# SCALECALC_NATIVE builds the numeric kernels for this machine's processor; else SCALECALC_ARCH
+# names one, as -march takes it (x86-64-v3 is every x86-64 processor with AVX2), and without either
+# the compiler's default holds. SCALECALC_STATIC links every library but those of libc statically.
+option(SCALECALC_NATIVE "Build the numeric kernels for this machine's processor" ON)
+set(SCALECALC_ARCH "" CACHE STRING "Processor to build the numeric kernels for, without NATIVE")
+option(SCALECALC_STATIC "Link every library but those of libc statically" OFF)
+
+set(SCALECALC_MARCH "")
+if(SCALECALC_NATIVE)
+  set(SCALECALC_MARCH -march=native)
+elseif(SCALECALC_ARCH)
+  set(SCALECALC_MARCH -march=${SCALECALC_ARCH})
+endif()
+
+set(SCALECALC_FMT fmt::fmt)
+if(SCALECALC_STATIC)
+  set(SCALECALC_FMT fmt::fmt-header-only)
+  add_link_options(-static-libgcc -static-libstdc++ -Wl,--as-needed)
+  execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=libgomp.a
+    OUTPUT_VARIABLE gomp OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(IS_ABSOLUTE "${gomp}")
+    set(OpenMP_gomp_LIBRARY "${gomp}" CACHE FILEPATH "The static OpenMP runtime")
+  endif()
+endif()
