@@ -18,13 +18,16 @@ class Compiled {
   /// dy may be null. Any count.
   void evaluate(const double* x, double* y, double* dy, std::size_t count) const;
 
- private:
   struct Piece {
     const Expr *expression, *slope;
     double low, high;
     Program value, both;
     std::vector<Zone> value_zones, slope_zones;
   };
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<SpecialPoint>& special_points() const { return special_points_; }
+
+ private:
   void measure(Piece& piece, Measure how) const;
   void run_piece(const Piece& piece, const double* x, double* y, double* dy,
                  std::size_t count) const;

@@ -104,11 +104,17 @@ class Program {
 
   static constexpr std::size_t block_size = 128;
 
- private:
+  /// Operands and target are registers; -1 is the input (or no operand).
   struct Step {
     Instruction instruction;
     int target;
   };
+  const std::vector<Step>& steps() const { return steps_; }
+  /// The registers of the results.
+  const std::vector<int>& results() const { return results_; }
+  int registers() const { return registers_; }
+
+ private:
   std::vector<Step> steps_;
   std::vector<int> results_;
   int registers_ = 0;
