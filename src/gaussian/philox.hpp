@@ -4,16 +4,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "gaussian/host_device.hpp"
+
 /// Counter-based random numbers: the same bits on every device and for any number of threads.
 /// Only integer operations and the IEEE operations + - * / sqrt are used, none of them contracted,
 /// so files that include this are compiled with -ffp-contract=off. Everything has internal linkage:
 /// a file compiled with other flags can never lend its version to the library.
-#ifdef __CUDACC__
-#define SCALECALC_HD __host__ __device__
-#else
-#define SCALECALC_HD
-#endif
-
 namespace scalecalc {
 
 /// Names one sequence of draws; `id` says of what (see stream_id).
@@ -27,7 +23,8 @@ struct Philox4 {
 };
 
 /// Philox-4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3").
-SCALECALC_HD static inline Philox4 philox(Philox4 counter, std::uint32_t key0, std::uint32_t key1) {
+SCALECALC_HOST_DEVICE static inline Philox4 philox(Philox4 counter, std::uint32_t key0,
+                                                   std::uint32_t key1) {
   std::uint32_t c0 = counter.v[0], c1 = counter.v[1], c2 = counter.v[2], c3 = counter.v[3];
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53u} * c0;
@@ -43,7 +40,8 @@ SCALECALC_HD static inline Philox4 philox(Philox4 counter, std::uint32_t key0, s
 }
 
 /// The four words of block `block` of a stream; value i of a stream uses words 2(i%2) of block i/2.
-SCALECALC_HD static inline Philox4 philox_block(const Stream& stream, std::uint64_t block) {
+SCALECALC_HOST_DEVICE static inline Philox4 philox_block(const Stream& stream,
+                                                         std::uint64_t block) {
   const Philox4 counter = {
       {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
        static_cast<std::uint32_t>(stream.id), static_cast<std::uint32_t>(stream.id >> 32)}};
@@ -52,14 +50,15 @@ SCALECALC_HD static inline Philox4 philox_block(const Stream& stream, std::uint6
 }
 
 /// An odd multiple of 2^-53: never 0 or 1, symmetric about 1/2, and 1 - u is exact.
-SCALECALC_HD static inline double uniform_from_words(std::uint32_t low, std::uint32_t high) {
+SCALECALC_HOST_DEVICE static inline double uniform_from_words(std::uint32_t low,
+                                                              std::uint32_t high) {
   const std::uint64_t bits = (std::uint64_t{high} << 32 | low) >> 11 | 1u;
   return static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-53;
 }
 
 /// ln x for a normal x > 0: x = 2^e m with m in [sqrt(1/2), sqrt(2)], ln m = 2 artanh((m-1)/(m+1)).
 /// The series is cut where its next term, s^23/23 with s <= 0.1716, is below 2^-64.
-SCALECALC_HD static inline double log_ieee(double x) {
+SCALECALC_HOST_DEVICE static inline double log_ieee(double x) {
   std::uint64_t bits;
   std::memcpy(&bits, &x, sizeof bits);
   // Adding the gap between sqrt(1/2) and 1/2 carries into the exponent when m would exceed sqrt(2).

@@ -46,22 +46,26 @@ struct AttentionShape {
   std::int64_t keys = 0;      ///< 0: as many as tokens
   double dropout = 0.0;       ///< of the weights, its mask drawn from `mask`
   Stream mask = {};
-  std::int64_t width() const { return heads * head_width; }
-  std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
-  std::int64_t key_width() const { return key_heads() * head_width; }
-  std::int64_t key_tokens() const { return keys == 0 ? tokens : keys; }
-  std::int64_t weight_rows() const { return sequences * heads * tokens; }
+  SCALECALC_HOST_DEVICE std::int64_t width() const { return heads * head_width; }
+  SCALECALC_HOST_DEVICE std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
+  SCALECALC_HOST_DEVICE std::int64_t key_width() const { return key_heads() * head_width; }
+  SCALECALC_HOST_DEVICE std::int64_t key_tokens() const { return keys == 0 ? tokens : keys; }
+  SCALECALC_HOST_DEVICE std::int64_t weight_rows() const { return sequences * heads * tokens; }
 };
 /// Rows of x are the positions of one image after the other, row by row. The weight is (kernel^2
 /// in_channels/groups, out_channels): row (tap_y * kernel + tap_x) * in_channels/groups + channel.
 struct ConvShape {
   std::int64_t images, height, width, in_channels, out_channels, kernel, stride, padding, groups;
-  std::int64_t out_height() const { return (height + 2 * padding - kernel) / stride + 1; }
-  std::int64_t out_width() const { return (width + 2 * padding - kernel) / stride + 1; }
-  std::int64_t positions() const { return height * width; }
-  std::int64_t out_positions() const { return out_height() * out_width(); }
-  std::int64_t group_in() const { return in_channels / groups; }
-  std::int64_t group_out() const { return out_channels / groups; }
+  SCALECALC_HOST_DEVICE std::int64_t out_height() const {
+    return (height + 2 * padding - kernel) / stride + 1;
+  }
+  SCALECALC_HOST_DEVICE std::int64_t out_width() const {
+    return (width + 2 * padding - kernel) / stride + 1;
+  }
+  SCALECALC_HOST_DEVICE std::int64_t positions() const { return height * width; }
+  SCALECALC_HOST_DEVICE std::int64_t out_positions() const { return out_height() * out_width(); }
+  SCALECALC_HOST_DEVICE std::int64_t group_in() const { return in_channels / groups; }
+  SCALECALC_HOST_DEVICE std::int64_t group_out() const { return out_channels / groups; }
 };
 /// Rows are the tokens of one sequence after the other.
 struct SequenceShape {
@@ -243,8 +247,9 @@ class Device : public Memory {
                                        const Real* by_column, double total, Real* x) = 0;
 };
 
-/// "cpu", "cuda", or "auto" for the best one there is. Throws Error(input) for another name or a
-/// thread count that cannot be, Error(fault) for a device that is not there.
+/// "cpu", "cuda" or "cuda:N" (with "+tf32" to allow it), or "auto" for the best one there is.
+/// Throws Error(input) for another name, a number N beside others or a thread count that cannot be,
+/// Error(fault) where there is no CUDA device at all.
 template <class Real>
 std::shared_ptr<Device<Real>> make_device(const std::string& name, int threads);
 extern template std::shared_ptr<Device<float>> make_device<float>(const std::string&, int);

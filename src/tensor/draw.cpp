@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "tensor/inverse_normal.hpp"
+#include "tensor/shaping.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -68,22 +69,14 @@ struct Truncation {
       1.0 / std::sqrt(1.0 - 4.0 * std::exp(-2.0) / std::sqrt(2.0 * std::numbers::pi) / mass);
 };
 
-/// Uniform values to the standardised distribution, in place; returns the factor left to apply.
-double shape_chunk(Draw::Kind kind, std::int64_t count, double* values) {
-  static const Truncation truncation;
-  switch (kind) {
-    case Draw::Kind::uniform:
-      for (std::int64_t i = 0; i < count; ++i) values[i] = 2.0 * values[i] - 1.0;
-      return std::numbers::sqrt3;
-    case Draw::Kind::truncated_normal:
-      for (std::int64_t i = 0; i < count; ++i) {
-        values[i] = truncation.lower + truncation.mass * values[i];
-      }
-      inverse_normal_chunk(count, values);
-      return truncation.correction;
-    case Draw::Kind::normal: inverse_normal_chunk(count, values); break;
+/// Uniform values to drawn ones but for the factor, in place.
+void shape_chunk(const Shaping& shaping, std::int64_t count, double* values) {
+  if (shaping.offset != 0.0) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      values[i] = shaping.offset + shaping.slope * values[i];
+    }
   }
-  return 1.0;
+  if (shaping.normal) inverse_normal_chunk(count, values);
 }
 
 }  // namespace
@@ -122,14 +115,28 @@ double natural_log(double x) {
   return log_ieee(x);
 }
 
+Shaping shaping_of(const Draw& draw) {
+  static const Truncation truncation;
+  switch (draw.kind) {
+    case Draw::Kind::uniform: return {false, -1.0, 2.0, std::numbers::sqrt3 * draw.std};
+    case Draw::Kind::truncated_normal:
+      return {true, truncation.lower, truncation.mass, truncation.correction * draw.std};
+    case Draw::Kind::normal: break;
+  }
+  return {true, 0.0, 1.0, draw.std};
+}
+
 template <class Real>
 void fill(const Draw& draw, std::uint64_t first, std::int64_t count, Real* out) {
+  const Shaping shaping = shaping_of(draw);
   std::array<double, kChunk> chunk;
   for (std::int64_t i = 0; i < count; i += kChunk) {
     uniform_chunk(draw.stream, (first + static_cast<std::uint64_t>(i)) / 2, chunk.data());
     const std::int64_t n = std::min(kChunk, count - i);
-    const double factor = shape_chunk(draw.kind, n, chunk.data()) * draw.std;
-    for (std::int64_t j = 0; j < n; ++j) out[i + j] = static_cast<Real>(factor * chunk[j]);
+    shape_chunk(shaping, n, chunk.data());
+    for (std::int64_t j = 0; j < n; ++j) {
+      out[i + j] = static_cast<Real>(shaping.factor * chunk[j]);
+    }
   }
 }
 template void fill<float>(const Draw&, std::uint64_t, std::int64_t, float*);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tensor/host_device.hpp"
+#include "gaussian/host_device.hpp"
 
 /// The arithmetic of the optimizers that acts on each entry alone, for the host and for CUDA.
 namespace scalecalc::tensor {

@@ -12,7 +12,7 @@ inline constexpr double kCentralHalfWidth = 0.425;
 inline constexpr double kFarTail = 1.3887943864964021e-11;
 
 /// Phi^-1(1/2 + q) for |q| <= 0.425.
-SCALECALC_HD static inline double normal_central(double q) {
+SCALECALC_HOST_DEVICE static inline double normal_central(double q) {
   const double r = 0.180625 - q * q;
   double a = 2.5090809287301226727e+3;
   a = a * r + 3.3430575583588128105e+4;
@@ -34,7 +34,7 @@ SCALECALC_HD static inline double normal_central(double q) {
 }
 
 /// -Phi^-1(p) for e^-25 <= p <= 0.075.
-SCALECALC_HD static inline double normal_tail(double p) {
+SCALECALC_HOST_DEVICE static inline double normal_tail(double p) {
   const double r = std::sqrt(-log_ieee(p)) - 1.6;
   double a = 7.74545014278341407640e-4;
   a = a * r + 2.27238449892691845833e-2;
@@ -56,7 +56,7 @@ SCALECALC_HD static inline double normal_tail(double p) {
 }
 
 /// -Phi^-1(p) for 2^-1022 <= p < e^-25.
-SCALECALC_HD static inline double normal_far_tail(double p) {
+SCALECALC_HOST_DEVICE static inline double normal_far_tail(double p) {
   const double r = std::sqrt(-log_ieee(p)) - 5.0;
   double a = 2.01033439929228813265e-7;
   a = a * r + 2.71155556874348757815e-5;
@@ -78,7 +78,7 @@ SCALECALC_HD static inline double normal_far_tail(double p) {
 }
 
 /// Phi^-1(p) for 0 < p < 1.
-SCALECALC_HD static inline double inverse_normal_ieee(double p) {
+SCALECALC_HOST_DEVICE static inline double inverse_normal_ieee(double p) {
   const double q = p - 0.5;
   if (q >= -kCentralHalfWidth && q <= kCentralHalfWidth) return normal_central(q);
   const double tail = q < 0.0 ? p : 1.0 - p;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tensor/shaping.hpp"
+
 namespace scalecalc::tensor {
 namespace {
 
@@ -33,6 +35,21 @@ double z_score(const std::vector<double>& values, int power, double expected) {
 }
 
 }  // namespace
+
+TEST_CASE("one value at a time, as a CUDA thread draws it, gives the bits of a bulk draw") {
+  for (const auto kind : {Draw::Kind::normal, Draw::Kind::uniform, Draw::Kind::truncated_normal}) {
+    const Draw draw{kind, 0.37, {5, stream_id("sample")}};
+    const Shaping shaping = shaping_of(draw);
+    const std::vector<double> bulk = sample(kind, 20001, 5, 0.37);
+    int different = 0;
+    for (std::uint64_t i = 0; i < bulk.size(); ++i) {
+      const Philox4 words = philox_block(draw.stream, i / 2);
+      const double uniform = uniform_from_words(words.v[2 * (i % 2)], words.v[2 * (i % 2) + 1]);
+      different += shaped(shaping, uniform) != bulk[i] ? 1 : 0;
+    }
+    CHECK(different == 0);
+  }
+}
 
 TEST_CASE("draws have the moments of their distribution") {
   constexpr std::int64_t n = 1000000;
