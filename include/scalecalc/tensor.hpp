@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,10 +25,27 @@ struct MatrixView {
   std::int64_t size() const { return rows * columns; }
 };
 
+/// A machine that passes can run on. Sizes in bytes; what is not known is empty or 0.
+struct DeviceInfo {
+  std::string name;   ///< what `device` takes: "cpu", "cuda:0"; "cuda" when there is none
+  std::string model;  ///< as its maker calls it
+  int threads = 0;    ///< of a CPU
+  std::size_t memory_total = 0, memory_free = 0;
+  std::string capability;       ///< "9.0", or what vectors the kernels use
+  std::string driver, runtime;  ///< CUDA versions: of the driver, and built against
+  std::string why_none;         ///< in words, when it cannot be used
+  bool available() const { return why_none.empty(); }
+};
+/// The CPU, then every CUDA device, or one entry that says why there is none.
+std::vector<DeviceInfo> devices();
+/// Throws Error(input) naming `where` for what can be no device's name; the device need not exist.
+void check_device_name(const std::string& name, const std::string& where = "device");
+
 struct PassOptions {
   std::uint64_t seed = 0;
   int threads = 1;
-  std::string device = "cpu";  ///< auto, cpu; cuda where it is built in
+  /// auto, cpu, cuda, cuda:1 (one of several), cuda+tf32 (float products in TF32).
+  std::string device = "cpu";
   /// Keep only the inputs of about sqrt(n) groups of the network's n outermost layers, and run each
   /// group forward once more on the way back: the same bits, one forward pass more, and activations
   /// that grow as sqrt(n).

@@ -1,15 +1,29 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "scalecalc/tensor.hpp"
 #include "tensor/device.hpp"
 
 /// What the CUDA folder provides, or no_cuda/ in its place.
 namespace scalecalc::tensor {
 
-bool cuda_available();
-/// Throws Error(fault) when there is no CUDA device to use.
+/// Which of the CUDA devices, and whether float products may round their factors to 10 bits of
+/// mantissa (TF32), which is faster.
+struct CudaChoice {
+  int index = 0;
+  bool tf32 = false;
+};
+
+/// Every CUDA device there is, "cuda:0" first; or one entry that says why there is none.
+std::vector<DeviceInfo> cuda_devices();
+/// Throws Error(input) for a device that does not exist beside others that do, Error(fault) when
+/// there is none at all.
 template <class Real>
-std::shared_ptr<Device<Real>> make_cuda_device();
+std::shared_ptr<Device<Real>> make_cuda_device(const CudaChoice& choice);
+extern template std::shared_ptr<Device<float>> make_cuda_device<float>(const CudaChoice&);
+extern template std::shared_ptr<Device<double>> make_cuda_device<double>(const CudaChoice&);
 
 }  // namespace scalecalc::tensor

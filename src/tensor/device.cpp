@@ -1,11 +1,47 @@
 #include "tensor/device.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
 #include "scalecalc/error.hpp"
 #include "scalecalc/symbolic.hpp"
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cuda.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc {
+namespace tensor {
+namespace {
+
+/// cuda, cuda:N, and either with +tf32.
+std::optional<CudaChoice> cuda_choice(std::string_view name) {
+  CudaChoice choice;
+  constexpr std::string_view kPrefix = "cuda", kTf32 = "+tf32";
+  if (name.ends_with(kTf32)) {
+    choice.tf32 = true;
+    name.remove_suffix(kTf32.size());
+  }
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  if (name.empty()) return choice;
+  if (name.front() != ':' || name.size() < 2 || name[1] == '-') return std::nullopt;
+  const char* end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + 1, end, choice.index);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return choice;
+}
+
+/// The first CUDA device that can be used.
+std::optional<CudaChoice> best_cuda_device() {
+  const std::vector<DeviceInfo> all = cuda_devices();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [](const DeviceInfo& device) { return device.available(); });
+  if (found == all.end()) return std::nullopt;
+  return cuda_choice(found->name);
+}
+
+}  // namespace
 
 template <class Real>
 std::shared_ptr<Device<Real>> make_device(const std::string& name, int threads) {
@@ -13,13 +49,19 @@ std::shared_ptr<Device<Real>> make_device(const std::string& name, int threads) 
     throw Error(ErrorKind::input, "the number of threads is " + std::to_string(threads), "threads",
                 "use 1 to 1024");
   }
-  if (name == "cpu" || (name == "auto" && !cuda_available())) {
-    return std::make_shared<CpuDevice<Real>>(threads);
-  }
-  if (name == "cuda" || name == "auto") return make_cuda_device<Real>();
-  throw unknown_name("device", name, {"auto", "cpu", "cuda"}, "device");
+  check_device_name(name);
+  const std::optional<CudaChoice> choice = name == "auto" ? best_cuda_device() : cuda_choice(name);
+  if (choice) return make_cuda_device<Real>(*choice);
+  return std::make_shared<CpuDevice<Real>>(threads);
 }
 template std::shared_ptr<Device<float>> make_device<float>(const std::string&, int);
 template std::shared_ptr<Device<double>> make_device<double>(const std::string&, int);
 
-}  // namespace scalecalc::tensor
+}  // namespace tensor
+
+void check_device_name(const std::string& name, const std::string& where) {
+  if (name == "auto" || name == "cpu" || tensor::cuda_choice(name)) return;
+  throw unknown_name("device", name, {"auto", "cpu", "cuda", "cuda:0", "cuda+tf32"}, where);
+}
+
+}  // namespace scalecalc

@@ -25,13 +25,40 @@ ErrorKind kind_of(const std::string& name, int threads) {
 
 TEST_CASE("devices are found by name") {
   CHECK(make_device<double>("cpu", 1)->name() == "cpu");
-  if (!cuda_available()) {
+  const DeviceInfo first = cuda_devices().front();
+  if (first.name == "cuda") {
+    CHECK(!first.available());
     CHECK(make_device<float>("auto", 2)->name() == "cpu");
-    CHECK(kind_of("cuda", 1) == ErrorKind::fault);
+    for (const char* name : {"cuda", "cuda:0", "cuda:7", "cuda+tf32"}) {
+      CHECK(kind_of(name, 1) == ErrorKind::fault);
+    }
+  } else {
+    CHECK(kind_of("cuda:1000", 1) == ErrorKind::input);
   }
-  CHECK(kind_of("gpu", 1) == ErrorKind::input);
-  CHECK(kind_of("", 1) == ErrorKind::input);
+  for (const char* name : {"gpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda: 1", "cuda:1x",
+                           "cuda:99999999999", "+tf32"}) {
+    CAPTURE(name);
+    CHECK(kind_of(name, 1) == ErrorKind::input);
+    CHECK_THROWS_AS(check_device_name(name), Error);
+  }
+  for (const char* name : {"auto", "cpu", "cuda", "cuda:0", "cuda:12", "cuda:1+tf32"}) {
+    check_device_name(name);
+  }
   for (const int threads : {0, -1, 1000000}) CHECK(kind_of("cpu", threads) == ErrorKind::input);
+}
+
+TEST_CASE("the list of devices begins with the CPU and says why there is no other") {
+  const std::vector<DeviceInfo> all = devices();
+  REQUIRE(all.size() >= 2);
+  CHECK(all[0].name == "cpu");
+  CHECK(all[0].available());
+  CHECK(all[0].threads >= 1);
+  CHECK(all[0].memory_total > 0);
+  CHECK(all[0].memory_free <= all[0].memory_total);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    CHECK(all[i].name.starts_with("cuda"));
+    CHECK(all[i].available() == (all[i].memory_total > 0));
+  }
 }
 
 TEST_CASE("a device draws the same values for any number of threads") {

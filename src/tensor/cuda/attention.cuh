@@ -1,0 +1,165 @@
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "tensor/cuda/grid.cuh"
+
+/// What the attention kernels share: tiles of scores that are made, used and forgotten. A block of
+/// 16 x 16 threads holds T x T scores of one head; thread (x, y) those of rows y T/16 .. and of
+/// columns x, x + 16, ... Results are T rows of C features.
+namespace scalecalc::tensor::cuda {
+
+constexpr int kSide = 16, kAttentionThreads = kSide * kSide;
+constexpr int kDepth = 16;  ///< of a slice of a product
+
+/// `rows` rows from `data` on, `stride` entries apart; what lies beyond reads as 0.
+template <class Real>
+struct Rows {
+  const Real* data;
+  std::int64_t rows, stride;
+  SCALECALC_DEVICE Rows from(std::int64_t row) const {
+    return {data + row * stride, rows - row, stride};
+  }
+};
+
+/// Which head of which sequence, and where it starts in q and the mix, in k and v, and among the
+/// rows of weights.
+struct Head {
+  SCALECALC_DEVICE Head(const AttentionShape& s, std::int64_t sequence, std::int64_t head)
+      : query(sequence * s.tokens * s.width() + head * s.head_width),
+        key(sequence * s.key_tokens() * s.key_width() +
+            head / (s.heads / s.key_heads()) * s.head_width),
+        row((sequence * s.heads + head) * s.tokens) {}
+  std::int64_t query, key, row;
+};
+
+template <class Real, int T, int C>
+class Tile {
+ public:
+  static constexpr int kRows = T / kSide, kColumns = T / kSide, kFeatures = C / kSide;
+  using Scores = Real[kRows][kColumns];
+  using Result = Real[kRows][kFeatures];
+
+  SCALECALC_DEVICE Tile() : x(threadIdx.x % kSide), y(threadIdx.x / kSide) {}
+  SCALECALC_DEVICE int row(int i) const { return y * kRows + i; }
+  SCALECALC_DEVICE int column(int j) const { return x + kSide * j; }
+
+  /// scores += a b^T over `width` features, for T rows of each.
+  SCALECALC_DEVICE void multiply(const Rows<Real>& a, const Rows<Real>& b, std::int64_t width,
+                                 Scores& scores) const {
+    __shared__ Real left[T][kDepth + 1], right[T][kDepth + 1];
+    for (std::int64_t first = 0; first < width; first += kDepth) {
+      __syncthreads();
+      load(a, first, width, left);
+      load(b, first, width, right);
+      __syncthreads();
+#pragma unroll
+      for (int d = 0; d < kDepth; ++d) {
+        Real across[kColumns];
+#pragma unroll
+        for (int j = 0; j < kColumns; ++j) across[j] = right[column(j)][d];
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          const Real down = left[row(i)][d];
+#pragma unroll
+          for (int j = 0; j < kColumns; ++j) scores[i][j] += down * across[j];
+        }
+      }
+    }
+  }
+
+  /// result += weights b (their transpose, if asked) for the T rows of b, `width` features each.
+  /// A barrier comes before the weights are read, none after.
+  template <bool Transposed>
+  SCALECALC_DEVICE void mix(const Real (&weights)[T][T + 1], const Rows<Real>& b,
+                            std::int64_t width, Result& result) const {
+    __shared__ Real slice[kDepth][C];
+    for (int first = 0; first < T && first < b.rows; first += kDepth) {
+      __syncthreads();
+      for (int e = threadIdx.x; e < kDepth * C; e += kAttentionThreads) {
+        const int k = first + e / C, feature = e % C;
+        slice[e / C][feature] =
+            k < b.rows && feature < width ? b.data[k * b.stride + feature] : Real(0);
+      }
+      __syncthreads();
+#pragma unroll
+      for (int k = 0; k < kDepth; ++k) {
+        Real across[kFeatures];
+#pragma unroll
+        for (int j = 0; j < kFeatures; ++j) across[j] = slice[k][column(j)];
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          const Real weight = Transposed ? weights[first + k][row(i)] : weights[row(i)][first + k];
+#pragma unroll
+          for (int j = 0; j < kFeatures; ++j) result[i][j] += weight * across[j];
+        }
+      }
+    }
+  }
+
+  const int x, y;
+
+ private:
+  SCALECALC_DEVICE static void load(const Rows<Real>& from, std::int64_t first, std::int64_t width,
+                                    Real (&tile)[T][kDepth + 1]) {
+    for (int e = threadIdx.x; e < T * kDepth; e += kAttentionThreads) {
+      const int r = e / kDepth, d = e % kDepth;
+      tile[r][d] =
+          r < from.rows && first + d < width ? from.data[r * from.stride + first + d] : Real(0);
+    }
+  }
+};
+
+/// Sum and maximum over the 16 threads that share rows of a tile.
+template <class Real>
+SCALECALC_DEVICE inline Real sum_across(Real value) {
+  for (int distance = kSide / 2; distance > 0; distance /= 2) {
+    value += __shfl_xor_sync(0xFFFFFFFFu, value, distance);
+  }
+  return value;
+}
+template <class Real>
+SCALECALC_DEVICE inline Real max_across(Real value) {
+  for (int distance = kSide / 2; distance > 0; distance /= 2) {
+    const Real other = __shfl_xor_sync(0xFFFFFFFFu, value, distance);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+/// Whether query t may look at key u; keys beyond the last are looked at by none.
+SCALECALC_DEVICE inline bool sees(const AttentionShape& s, std::int64_t t, std::int64_t u) {
+  return u < s.key_tokens() && (!s.causal || u <= t);
+}
+
+/// Value `index` of a stream, uniform in (0, 1). Kept out of line: it is long, and called where
+/// loops are unrolled.
+static __noinline__ SCALECALC_DEVICE double uniform_value(Stream stream, std::uint64_t index) {
+  const Philox4 words = philox_block(stream, index / 2);
+  const bool odd = index % 2 != 0;
+  return uniform_from_words(odd ? words.v[2] : words.v[0], odd ? words.v[3] : words.v[1]);
+}
+
+/// What dropout multiplies weight (row, u) by: 1/(1 - rate) or 0.
+template <class Real>
+SCALECALC_DEVICE inline Real kept_share(const AttentionShape& s, std::int64_t row, std::int64_t u) {
+  if (s.dropout <= 0.0) return Real(1);
+  const auto index = static_cast<std::uint64_t>(row * s.key_tokens() + u);
+  return uniform_value(s.mask, index) < s.dropout ? Real(0)
+                                                  : static_cast<Real>(1.0 / (1.0 - s.dropout));
+}
+
+/// body(T, C as integral constants): the tiles for a head of this width.
+template <class Real, class Body>
+void with_tile(std::int64_t head_width, const Body& body) {
+  if constexpr (sizeof(Real) == sizeof(double)) {
+    body(std::integral_constant<int, 32>{}, std::integral_constant<int, 64>{});
+  } else if (head_width <= 64) {
+    body(std::integral_constant<int, 64>{}, std::integral_constant<int, 64>{});
+  } else {
+    body(std::integral_constant<int, 64>{}, std::integral_constant<int, 128>{});
+  }
+}
+
+}  // namespace scalecalc::tensor::cuda

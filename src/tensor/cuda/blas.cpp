@@ -1,0 +1,103 @@
+#include "tensor/cuda/blas.hpp"
+
+#include <cublas_v2.h>
+
+#include <type_traits>
+
+#include "scalecalc/error.hpp"
+#include "tensor/cuda/blas_library.hpp"
+#include "tensor/cuda/shared_library.hpp"
+
+namespace scalecalc::tensor::cuda {
+namespace {
+/// What NVIDIA recommends for the newest devices; results depend on its size.
+constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+const char* const kWhat = "cuBLAS";
+const std::vector<std::string> kNames = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+}  // namespace
+
+struct Blas::Library {
+  explicit Library(Pool& pool) : pool_(pool), library_(kWhat, kNames) {
+    library_.find("cublasCreate_v2", create_);
+    library_.find("cublasDestroy_v2", destroy_);
+    library_.find("cublasSetStream_v2", set_stream_);
+    library_.find("cublasSetWorkspace_v2", set_workspace_);
+    library_.find("cublasGemmStridedBatchedEx_64", multiply_);
+    library_.find("cublasGetStatusString", status_string_);
+    pool_.queue().activate("start of cuBLAS");
+    check(create_(&handle_), "start of cuBLAS");
+    try {
+      check(set_stream_(handle_, pool_.queue().stream()), "start of cuBLAS");
+      workspace_ = pool_.allocate(kWorkspaceBytes);
+      check(set_workspace_(handle_, workspace_, kWorkspaceBytes), "start of cuBLAS");
+    } catch (...) {
+      close();
+      throw;
+    }
+  }
+  ~Library() { close(); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  /// cuBLAS stores by columns: the row-major c = a b is c^T = b^T a^T to it.
+  template <class Real>
+  void multiply(const char* operation, const Product<Real>& p, cublasComputeType_t compute) {
+    const Real one = 1, beta = p.adds ? Real(1) : Real(0);
+    const cudaDataType type = std::is_same_v<Real, float> ? CUDA_R_32F : CUDA_R_64F;
+    const auto as = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+    pool_.queue().activate(operation);
+    check(multiply_(handle_, as(p.b_transposed), as(p.a_transposed), p.columns, p.rows, p.inner,
+                    &one, p.b, type, p.b_row, p.b_step, p.a, type, p.a_row, p.a_step, &beta, p.c,
+                    type, p.c_row, p.c_step, p.batch, compute, CUBLAS_GEMM_DEFAULT),
+          operation);
+  }
+
+ private:
+  void check(cublasStatus_t status, const char* operation) const {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    throw Error(
+        ErrorKind::fault, std::string(operation) + " failed: cuBLAS says " + status_string_(status),
+        "device " + pool_.queue().device() + ", " + operation, "run again, or use --device cpu");
+  }
+  void close() noexcept {
+    destroy_(handle_);
+    if (workspace_ != nullptr) pool_.release(workspace_, kWorkspaceBytes);
+  }
+
+  Pool& pool_;
+  SharedLibrary library_;
+  cublasHandle_t handle_ = nullptr;
+  void* workspace_ = nullptr;
+  decltype(&cublasCreate_v2) create_ = nullptr;
+  decltype(&cublasDestroy_v2) destroy_ = nullptr;
+  decltype(&cublasSetStream_v2) set_stream_ = nullptr;
+  decltype(&cublasSetWorkspace_v2) set_workspace_ = nullptr;
+  decltype(&cublasGemmStridedBatchedEx_64) multiply_ = nullptr;
+  decltype(&cublasGetStatusString) status_string_ = nullptr;
+};
+
+std::string why_no_blas() {
+  try {
+    const SharedLibrary library(kWhat, kNames);
+    return {};
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
+Blas::Blas(Pool& pool, bool tf32) : pool_(pool), tf32_(tf32) {}
+Blas::~Blas() = default;
+
+template <class Real>
+void Blas::multiply(const char* operation, const Product<Real>& product) {
+  if (!library_) library_ = std::make_unique<Library>(pool_);
+  cublasComputeType_t compute = CUBLAS_COMPUTE_64F_PEDANTIC;
+  if constexpr (std::is_same_v<Real, float>) {
+    compute = tf32_ ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F_PEDANTIC;
+  }
+  library_->multiply(operation, product, compute);
+}
+template void Blas::multiply(const char*, const Product<float>&);
+template void Blas::multiply(const char*, const Product<double>&);
+
+}  // namespace scalecalc::tensor::cuda

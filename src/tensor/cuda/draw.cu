@@ -1,0 +1,83 @@
+#include "tensor/cuda/cuda_device.hpp"
+#include "tensor/cuda/grid.cuh"
+#include "tensor/shaping.hpp"
+
+// Compiled without fused multiply-add: draws are the same bits as on the CPU.
+namespace scalecalc::tensor {
+namespace {
+
+/// The two values of block `block` of the stream.
+template <class Real>
+struct DrawBlock {
+  Stream stream;
+  Shaping shaping;
+  std::int64_t count;
+  Real* out;
+  SCALECALC_DEVICE void operator()(std::int64_t block) const {
+    const Philox4 words = philox_block(stream, static_cast<std::uint64_t>(block));
+    out[2 * block] = static_cast<Real>(shaped(shaping, uniform_from_words(words.v[0], words.v[1])));
+    if (2 * block + 1 < count) {
+      out[2 * block + 1] =
+          static_cast<Real>(shaped(shaping, uniform_from_words(words.v[2], words.v[3])));
+    }
+  }
+};
+
+template <class Real>
+struct Drop {
+  Stream mask;
+  double rate;
+  Real kept;
+  std::int64_t count;
+  const Real* x;
+  Into<Real> y;
+  SCALECALC_DEVICE void operator()(std::int64_t block) const {
+    const Philox4 words = philox_block(mask, static_cast<std::uint64_t>(block));
+    set(2 * block, uniform_from_words(words.v[0], words.v[1]));
+    if (2 * block + 1 < count) set(2 * block + 1, uniform_from_words(words.v[2], words.v[3]));
+  }
+  SCALECALC_DEVICE void set(std::int64_t i, double uniform) const {
+    cuda::put(y, i, (uniform < rate ? Real(0) : kept) * x[i]);
+  }
+};
+
+template <class Real>
+Drop<Real> drop(const Stream& mask, double rate, std::int64_t count, const Real* x, Into<Real> y) {
+  return {mask, rate, static_cast<Real>(1.0 / (1.0 - rate)), count, x, y};
+}
+
+}  // namespace
+
+template <class Real>
+void CudaDevice<Real>::draw(const Draw& draw, std::int64_t count, Real* out) {
+  cuda::for_entries(queue_, "draw", cuda::pieces(count, 2),
+                    DrawBlock<Real>{draw.stream, shaping_of(draw), count, out});
+}
+
+template <class Real>
+void CudaDevice<Real>::dropout_forward(const Stream& mask, double rate, std::int64_t count,
+                                       const Real* x, Real* y) {
+  cuda::for_entries(queue_, "dropout_forward", cuda::pieces(count, 2),
+                    drop(mask, rate, count, x, Into<Real>{y, false}));
+}
+
+template <class Real>
+void CudaDevice<Real>::dropout_backward(const Stream& mask, double rate, std::int64_t count,
+                                        const Real* dy, Into<Real> dx) {
+  if (!dx) return;
+  cuda::for_entries(queue_, "dropout_backward", cuda::pieces(count, 2),
+                    drop(mask, rate, count, dy, dx));
+}
+
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
+#define SCALECALC_INSTANTIATE(Real)                                                     \
+  template void CudaDevice<Real>::draw(const Draw&, std::int64_t, Real*);               \
+  template void CudaDevice<Real>::dropout_forward(const Stream&, double, std::int64_t,  \
+                                                  const Real*, Real*);                  \
+  template void CudaDevice<Real>::dropout_backward(const Stream&, double, std::int64_t, \
+                                                   const Real*, Into<Real>);
+// NOLINTEND(bugprone-macro-parentheses)
+SCALECALC_INSTANTIATE(float)
+SCALECALC_INSTANTIATE(double)
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <tuple>
+
+#include "tensor/cuda/queue.hpp"
+
+/// Every kernel is started through launch(), so that another way of running blocks of threads can
+/// stand in its place.
+#define SCALECALC_KERNEL __global__ void
+#define SCALECALC_DEVICE __device__
+
+namespace scalecalc::tensor::cuda {
+
+/// Asks for kernel(arguments...) over a grid; an empty grid is nothing to do.
+template <class... Parameters, class... Arguments>
+void launch(const Queue& queue, const char* operation, dim3 blocks, dim3 threads,
+            void (*kernel)(Parameters...), const Arguments&... arguments) {
+  if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;
+  queue.activate(operation);
+  std::tuple<Parameters...> values(arguments...);
+  std::apply(
+      [&](Parameters&... value) {
+        void* pointers[] = {static_cast<void*>(&value)...};
+        queue.check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), blocks, threads,
+                                     pointers, 0, queue.stream()),
+                    operation);
+      },
+      values);
+}
+
+}  // namespace scalecalc::tensor::cuda

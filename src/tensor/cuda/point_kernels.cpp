@@ -1,0 +1,107 @@
+#include "tensor/cuda/point_kernels.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "scalecalc/error.hpp"
+#include "tensor/cuda/compiler.hpp"
+#include "tensor/cuda/point_source.hpp"
+
+namespace scalecalc::tensor::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+template <class Real>
+std::string named(const char* direction) {
+  return std::string(direction) + (sizeof(Real) == sizeof(float) ? "_float" : "_double");
+}
+
+}  // namespace
+
+struct PointKernels::Cache {
+  explicit Cache(const Queue& queue) : queue(queue) {
+    int major = 0, minor = 0;
+    queue.check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, queue.index()),
+                "activation");
+    queue.check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, queue.index()),
+                "activation");
+    capability = 10 * major + minor;
+  }
+  ~Cache() {
+    for (const auto& [source, library] : libraries) cudaLibraryUnload(library);
+  }
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
+  /// The code of an activation; the same source is compiled once.
+  cudaLibrary_t library(const Activation& phi) {
+    const auto known = activations.find(&phi.impl());
+    if (known != activations.end()) return known->second.library;
+    const std::string source = point_source(phi);
+    auto found = libraries.find(source);
+    if (found == libraries.end()) {
+      const std::string code = compiler.compile(source, capability);
+      queue.activate("activation");
+      cudaLibrary_t library = nullptr;
+      queue.check(
+          cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+          "activation");
+      found = libraries.emplace(source, library).first;
+    }
+    activations.emplace(&phi.impl(), Known{phi, found->second});
+    return found->second;
+  }
+
+  void run(const Activation& phi, const std::string& kernel_name, const char* operation,
+           std::int64_t count, void** arguments) {
+    if (count == 0) return;
+    cudaKernel_t kernel = nullptr;
+    queue.activate(operation);
+    queue.check(cudaLibraryGetKernel(&kernel, library(phi), kernel_name.c_str()), operation);
+    const dim3 blocks(static_cast<unsigned>((count + kThreads - 1) / kThreads)), threads(kThreads);
+    queue.check(cudaLaunchKernel(static_cast<const void*>(kernel), blocks, threads, arguments, 0,
+                                 queue.stream()),
+                operation);
+  }
+
+  /// The activation is held on to, so that its address stays its own.
+  struct Known {
+    Activation activation;
+    cudaLibrary_t library;
+  };
+  const Queue& queue;
+  Compiler compiler;
+  int capability = 0;
+  std::map<std::string, cudaLibrary_t> libraries;
+  std::map<const Activation::Impl*, Known> activations;
+};
+
+PointKernels::PointKernels(const Queue& queue) : queue_(queue) {}
+PointKernels::~PointKernels() = default;
+
+template <class Real>
+void PointKernels::forward(const Activation& phi, std::int64_t count, const Real* x, Real* y) {
+  if (!cache_) cache_ = std::make_unique<Cache>(queue_);
+  void* arguments[] = {&count, &x, &y};
+  cache_->run(phi, named<Real>("forward"), "function_forward", count, arguments);
+}
+
+template <class Real>
+void PointKernels::backward(const Activation& phi, std::int64_t count, const Real* x,
+                            const Real* dy, Into<Real> dx) {
+  if (!cache_) cache_ = std::make_unique<Cache>(queue_);
+  int adds = dx.adds ? 1 : 0;
+  void* arguments[] = {&count, &x, &dy, &dx.data, &adds};
+  cache_->run(phi, named<Real>("backward"), "function_backward", count, arguments);
+}
+
+template void PointKernels::forward(const Activation&, std::int64_t, const float*, float*);
+template void PointKernels::forward(const Activation&, std::int64_t, const double*, double*);
+template void PointKernels::backward(const Activation&, std::int64_t, const float*, const float*,
+                                     Into<float>);
+template void PointKernels::backward(const Activation&, std::int64_t, const double*, const double*,
+                                     Into<double>);
+
+}  // namespace scalecalc::tensor::cuda

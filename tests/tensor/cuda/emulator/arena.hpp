@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+
+namespace emulator {
+
+/// Device memory can be touched while one of these lives, and only then: host code that reads it
+/// behind the device's back is stopped, as it would be on a real device.
+class Access {
+ public:
+  Access();
+  ~Access();
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
+};
+
+/// Null when there is no room left.
+void* take(std::size_t bytes);
+/// False for what was never taken.
+bool give_back(void* data);
+std::size_t bytes_taken();
+inline constexpr std::size_t kArenaBytes = std::size_t{64} << 20;
+
+}  // namespace emulator

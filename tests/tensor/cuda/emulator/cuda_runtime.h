@@ -1,0 +1,4 @@
+#pragma once
+
+#include "blocks.hpp"
+#include "cuda_runtime_api.h"

@@ -1,0 +1,52 @@
+#include "compare.hpp"
+#include "scalecalc/error.hpp"
+
+namespace scalecalc::tensor {
+
+TEST_CASE("cuda: memory is counted and handed out again") {
+  if (!cuda_is_there()) return;
+  const auto device = make_device<float>("cuda", 1);
+  void* a = device->allocate(1000);
+  CHECK(device->bytes_in_use() == 1000);
+  const std::size_t held = device->bytes_held();
+  CHECK(held >= 1000);
+  device->release(a, 1000);
+  CHECK(device->bytes_in_use() == 0);
+  CHECK(device->bytes_held() == held);
+  CHECK(device->allocate(1000) == a);
+  device->release(a, 1000);
+}
+
+TEST_CASE("cuda: what is asked for beyond the memory is an error that says what fits") {
+  if (!cuda_is_there()) return;
+  const auto device = make_device<float>("cuda", 1);
+  const std::size_t half = cuda_devices().front().memory_free / 8 * 5;
+  void* a = device->allocate(half);
+  try {
+    device->allocate(std::size_t{1} << 50);
+    FAIL("allocated");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::fault);
+    CHECK(std::string(error.what()).find("out of memory") != std::string::npos);
+    CHECK(std::string(error.what()).find("cuda:0") != std::string::npos);
+  }
+  device->release(a, half);
+  // What is kept for reuse is given back for a request that needs it.
+  void* b = device->allocate(half / 2 * 2 + 512);
+  device->release(b, half / 2 * 2 + 512);
+}
+
+TEST_CASE("cuda: devices have names") {
+  if (!cuda_is_there()) return;
+  CHECK(make_device<double>("cuda", 1)->name() == "cuda:0");
+  CHECK(make_device<double>("cuda:0+tf32", 1)->name() == "cuda:0");
+  try {
+    make_device<float>("cuda:97", 1);
+    FAIL("there");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    CHECK(std::string(error.what()).find("cuda:0") != std::string::npos);
+  }
+}
+
+}  // namespace scalecalc::tensor
