@@ -11,6 +11,7 @@
 
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "scalecalc/tensor.hpp"
 #include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
@@ -42,7 +43,7 @@ void Context::add_options_to(CLI::App* app) {
   add("-o,--output", output_text_, "FILE", "write the results there instead of stdout");
   add("--seed", seed_text_, "N", "seed of everything random (default 0)");
   add("--threads", threads_text_, "N", "threads (default: those of the machine, at most 16)");
-  add("--device", device_, "D", "auto, cpu or cuda");
+  add("--device", device_, "D", "auto, cpu, cuda or cuda:N, a number of `scalecalc devices`");
   app->add_flag("--recompute", recompute_,
                 "passes keep less and run forward twice: depth costs its square root in memory")
       ->group(group);
@@ -67,7 +68,7 @@ void Context::resolve() {
     digits_ =
         static_cast<int>(parse_integer("--digits", digits_text_, 1, ExprLimits::digits, "10"));
   }
-  parse_choice("--device", device_, {"auto", "cpu", "cuda"});
+  check_device_name(device_, "--device");
   parse_choice("--color", color_, {"auto", "always", "never"});
   output_ = Output(output_text_);
 }

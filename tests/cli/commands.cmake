@@ -45,7 +45,9 @@ scalecalc_cli_test("global options before the command" ARGS --format json list f
   JSON results.formats)
 scalecalc_cli_test("devices" ARGS devices STDOUT "cpu.*cuda")
 scalecalc_cli_test("devices as JSON" ARGS devices --format json
-  JSON results.devices.0.name results.devices.0.available results.devices.1.note)
+  JSON results.devices.0.name results.devices.0.kind results.devices.0.available
+  results.devices.0.memory results.devices.0.capability results.devices.1.name
+  results.devices.1.driver results.devices.1.why_none)
 
 set(small sweep --width 16 --heads 2 --sequence 4 --vocab 8 --seeds 2)
 set(sweep ${small} --layers 2,4)

@@ -113,7 +113,17 @@ scalecalc_cli_error("sweep --activation" EXIT 2 ARGS ${sweep} --activation gel
   SAYS "did you mean 'gelu'")
 scalecalc_cli_error("sweep --norm" EXIT 2 ARGS ${sweep} --norm layer SAYS "layernorm")
 scalecalc_cli_error("sweep --cross" EXIT 2 ARGS ${sweep} --cross 2 SAYS "cross")
-scalecalc_cli_error("sweep --device cuda" EXIT 3 ARGS ${sweep} --device cuda SAYS "cuda|CUDA")
+# Where there is a CUDA device, it is hidden: then its absence is a fault outside.
+foreach(device cuda cuda:0 cuda:1 cuda+tf32)
+  scalecalc_cli_error("sweep --device ${device}" EXIT 3 ARGS ${sweep} --device ${device}
+    SAYS "\\(device cuda.*use cpu or auto")
+  set_tests_properties("cli: wrong: sweep --device ${device}" PROPERTIES
+    ENVIRONMENT CUDA_VISIBLE_DEVICES=)
+endforeach()
+foreach(device cuda: cuda:x cuda:-1 cuda1 cuda:0+bf16 cdua)
+  scalecalc_cli_error("sweep --device ${device}" EXIT 2 ARGS ${sweep} --device ${device}
+    SAYS "unknown device '.*' \\(--device\\); .*cuda:0")
+endforeach()
 scalecalc_cli_error("sweep of no file" EXIT 2 ARGS ${sweep} no-such-model.toml
   SAYS "no-such-model.toml")
 scalecalc_cli_error("sweep of a folder" EXIT 2 ARGS ${sweep} / SAYS "\\(/|'/'|/:")

@@ -99,4 +99,6 @@ scalecalc_cli_error("verify --confidence" EXIT 2 ARGS verify ${tiny} --confidenc
   SAYS "--confidence must be")
 scalecalc_cli_error("verify --device cuda" EXIT 3 ARGS verify ${tiny} --device cuda
   SAYS "cuda|CUDA")
+set_tests_properties("cli: wrong: verify --device cuda" PROPERTIES
+  ENVIRONMENT CUDA_VISIBLE_DEVICES=)
 scalecalc_cli_error("presets of what is not there" EXIT 2 ARGS presets gpt3 SAYS "gpt2")
