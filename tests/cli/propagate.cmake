@@ -21,6 +21,11 @@ scalecalc_cli_test("propagate by Monte Carlo" STDOUT "\"engine\": \"montecarlo\"
   ARGS propagate ${tiny} --engine montecarlo --samples 1000 --format json JSON ${trace_keys})
 scalecalc_cli_test("propagate by passes" ARGS propagate ${tiny} --engine passes --seeds 2
   --format json STDOUT "\"engine\": \"passes\"" JSON ${trace_keys} inputs.seeds)
+scalecalc_cli_test("propagate by passes that run forward again" ARGS propagate ${tiny}
+  --engine passes --seeds 2 --recompute --format json STDOUT "\"engine\": \"passes\"")
+scalecalc_cli_error("passes that no machine holds" EXIT 2
+  SAYS "its passes need .* GiB .*about [0-9]+ of its [0-9]+ outermost layers fit"
+  ARGS propagate gpt2 --layers 20000 --engine passes --seeds 1)
 scalecalc_cli_test("propagate in symbols" ARGS propagate ${tiny} --engine symbolic --format json
   JSON ${site_keys} results.parameters results.assumptions)
 scalecalc_cli_test("propagate in symbols, for a person" ARGS propagate ${tiny} --engine symbolic
