@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Coefficients of src/tensor/cpu/normal_tail.hpp: Q(a) e^(a^2/2) = t P(t) with t = 1/(1 + 3 a/10), Q
+"""Coefficients of src/tensor/normal_tail.hpp: Q(a) e^(a^2/2) = t P(t) with t = 1/(1 + 3 a/10), Q
 the upper tail of the normal distribution, P of degree 9 by Chebyshev's nodes on 0 <= a <= 14 (beyond,
 single precision has no Q). Prints P, highest power first, and its largest relative error."""
 from mpmath import chebyfit, erfc, exp, mp, mpf, nstr, polyval, sqrt

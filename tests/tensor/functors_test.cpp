@@ -1,4 +1,4 @@
-#include "tensor/cpu/functors.hpp"
+#include "tensor/functors.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include "tensor/cpu/cpu_device.hpp"
-#include "tensor/cpu/functors.hpp"
+#include "tensor/functors.hpp"
 #include "tensor/cpu/parallel.hpp"
 
 namespace scalecalc::tensor {

@@ -1,5 +1,5 @@
 #include "tensor/cuda/cuda_device.hpp"
-#include "tensor/cuda/functors.cuh"
+#include "tensor/functors.hpp"
 #include "tensor/cuda/grid.cuh"
 
 namespace scalecalc::tensor {
@@ -86,7 +86,7 @@ struct Error {
 template <class Real>
 void CudaDevice<Real>::activation_forward(ActivationKind kind, std::int64_t count, const Real* x,
                                           Real* y) {
-  cuda::with_functor<Real>(kind, [&](auto phi) {
+  with_functor<Real>(kind, [&](auto phi) {
     cuda::for_entries(queue_, "activation_forward", count, Apply<Real, decltype(phi)>{x, y});
   });
 }
@@ -95,7 +95,7 @@ template <class Real>
 void CudaDevice<Real>::activation_backward(ActivationKind kind, std::int64_t count, const Real* x,
                                            const Real* dy, Into<Real> dx) {
   if (!dx) return;
-  cuda::with_functor<Real>(kind, [&](auto phi) {
+  with_functor<Real>(kind, [&](auto phi) {
     cuda::for_entries(queue_, "activation_backward", count,
                       ApplySlope<Real, decltype(phi)>{x, dy, dx});
   });

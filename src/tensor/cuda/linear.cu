@@ -1,6 +1,6 @@
 #include "tensor/cuda/columns.cuh"
 #include "tensor/cuda/cuda_device.hpp"
-#include "tensor/cuda/functors.cuh"
+#include "tensor/functors.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -86,7 +86,7 @@ void CudaDevice<Real>::linear_activation_forward(const LinearShape& s, const Rea
                                                  const Real* bias, ActivationKind kind, Real* y,
                                                  Real* activated) {
   blas_.multiply("linear_activation_forward", forward_product(s, x, w, y));
-  cuda::with_functor<Real>(kind, [&](auto phi) {
+  with_functor<Real>(kind, [&](auto phi) {
     cuda::for_rows(queue_, "linear_activation_forward", s.tokens, s.fan_out,
                    BiasActivation<Real, decltype(phi)>{s.fan_out, bias, y, activated});
   });

@@ -3,14 +3,15 @@
 #include <cmath>
 #include <numbers>
 
-#include "tensor/cpu/vector_libm.hpp"
+#include "gaussian/host_device.hpp"
+#include "tensor/vector_libm.hpp"
 
 namespace scalecalc::tensor {
 
 /// The normal distribution at x: Phi(x), accurate in its lower tail, and the density.
 template <class Real>
 struct Normal {
-  explicit Normal(Real x)
+  SCALECALC_HOST_DEVICE explicit Normal(Real x)
       : cdf(Real(0.5) * std::erfc(-x * (std::numbers::sqrt2_v<Real> / Real(2)))),
         density(kHeight * std::exp(Real(-0.5) * x * x)) {}
 
@@ -22,7 +23,7 @@ struct Normal {
 /// t = 1/(1 + 3 a/10). P is made by tables/reference/normal_tail.py, to 4e-9.
 template <>
 struct Normal<float> {
-  explicit Normal(float x) {
+  SCALECALC_HOST_DEVICE explicit Normal(float x) {
     constexpr float kP[] = {-0.02091435973F, 0.1140402721F,  -0.2320384829F, 0.196940677F,
                             -0.08374254902F, 0.09848074018F, 0.07758906438F, 0.1104051798F,
                             0.1195517632F,   0.1196876931F};
