@@ -102,29 +102,44 @@ struct DualSumTape {
   X post, dual, both;
 };
 
-/// Read from its end: last in, first out, which holds for the entries of each kind by themselves.
+/// Last in, first out, in pieces that never move: memory is touched once, however many there are,
+/// and what the way back has read is there for others.
+template <class Entry>
+class Stack {
+ public:
+  void push(Entry entry) {
+    if (pieces_.empty() || pieces_.back().size() == piece) pieces_.emplace_back().reserve(piece);
+    pieces_.back().push_back(std::move(entry));
+  }
+  Entry pop() {
+    Entry entry = std::move(pieces_.back().back());
+    pieces_.back().pop_back();
+    if (pieces_.back().empty()) pieces_.pop_back();
+    return entry;
+  }
+
+ private:
+  static constexpr std::size_t piece = 64;
+  std::vector<std::vector<Entry>> pieces_;
+};
+
+/// Read from its end, which holds for the entries of each kind by themselves.
 template <class C, class X>
 class Tape {
  public:
   template <class Entry>
   void push(Entry entry) {
-    of<Entry>().push_back(std::move(entry));
+    std::get<Stack<Entry>>(entries_).push(std::move(entry));
   }
   template <class Entry>
   Entry pop() {
-    Entry entry = std::move(of<Entry>().back());
-    of<Entry>().pop_back();
-    return entry;
+    return std::get<Stack<Entry>>(entries_).pop();
   }
 
  private:
-  template <class Entry>
-  std::vector<Entry>& of() {
-    return std::get<std::vector<Entry>>(entries_);
-  }
-  std::tuple<std::vector<WeightTape<X>>, std::vector<ActivationTape<X>>, std::vector<NormTape<X>>,
-             std::vector<GatedTape<X>>, std::vector<AttentionTape<C, X>>, std::vector<PlainTape>,
-             std::vector<SumTape<X>>, std::vector<DualTape<X>>, std::vector<DualSumTape<X>>>
+  std::tuple<Stack<WeightTape<X>>, Stack<ActivationTape<X>>, Stack<NormTape<X>>,
+             Stack<GatedTape<X>>, Stack<AttentionTape<C, X>>, Stack<PlainTape>, Stack<SumTape<X>>,
+             Stack<DualTape<X>>, Stack<DualSumTape<X>>>
       entries_;
 };
 
