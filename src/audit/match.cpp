@@ -15,19 +15,25 @@ using safetensors::Tensor;
 
 /// Put in front of all names by wrappers: torch.compile, DistributedDataParallel, PyTorch
 /// Lightning.
-const std::vector<std::string> wrappers = {"module.", "_orig_mod.", "model."};
+const std::vector<std::string>& wrappers() {
+  static const std::vector<std::string> all = {"module.", "_orig_mod.", "model."};
+  return all;
+}
 constexpr std::size_t most_prefixes = 3;
 
 /// What no training changes, under any naming.
-const std::vector<std::string> buffers = {".inv_freq",     ".position_ids", ".token_type_ids",
-                                          ".attn.bias",    ".masked_bias",  ".num_batches_tracked",
-                                          ".running_mean", ".running_var"};
+const std::vector<std::string>& buffers() {
+  static const std::vector<std::string> all = {
+      ".inv_freq",    ".position_ids",        ".token_type_ids", ".attn.bias",
+      ".masked_bias", ".num_batches_tracked", ".running_mean",   ".running_var"};
+  return all;
+}
 
 /// The name, then what is left of it without its prefixes.
 std::vector<std::string> bare_names(const std::string& name, const Naming& naming) {
   std::vector<std::string> all = {name};
   std::vector<std::string> prefixes = naming.prefixes;
-  prefixes.insert(prefixes.end(), wrappers.begin(), wrappers.end());
+  prefixes.insert(prefixes.end(), wrappers().begin(), wrappers().end());
   for (std::size_t from = 0, depth = 0; depth < most_prefixes; ++depth) {
     const std::size_t to = all.size();
     for (; from < to; ++from)
@@ -105,7 +111,7 @@ class Matcher {
           leftover.why = extra.what;
           return true;
         }
-    for (const std::string& suffix : buffers)
+    for (const std::string& suffix : buffers())
       if (names.front().ends_with(suffix)) {
         leftover.known = true;
         leftover.why = "a buffer";

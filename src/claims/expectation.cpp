@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "symbolic/canonical.hpp"
+
 namespace scalecalc::claims {
 namespace {
 
@@ -43,20 +45,7 @@ Expr replace(const Expr& expr, const Expr& what, const Expr& by) {
   if (expr.operands().empty()) return expr;
   std::vector<Expr> operands;
   for (const Expr& operand : expr.operands()) operands.push_back(replace(operand, what, by));
-  switch (expr.kind()) {
-    case Kind::sum: {
-      Expr result = 0;
-      for (const Expr& term : operands) result = result + term;
-      return result;
-    }
-    case Kind::product: {
-      Expr result = 1;
-      for (const Expr& factor : operands) result = result * factor;
-      return result;
-    }
-    case Kind::power: return pow(operands[0], operands[1]);
-    default: return Expr::function(expr.name(), std::move(operands));
-  }
+  return symbolic::rebuild(expr, std::move(operands));
 }
 
 class Composition {

@@ -10,9 +10,12 @@ namespace {
 
 constexpr std::size_t most_points = 10000;
 
-const std::vector<std::string> claim_keys = {"name",  "assert",  "let",       "for",    "by",
-                                             "fails", "note",    "condition", "source", "published",
-                                             "truth", "finding", "within"};
+const std::vector<std::string>& claim_keys() {
+  static const std::vector<std::string> all = {
+      "name",      "assert", "let",       "for",   "by",      "fails", "note",
+      "condition", "source", "published", "truth", "finding", "within"};
+  return all;
+}
 
 /// The lines of the file, to tell where a text begins between its quotes.
 class Lines {
@@ -132,7 +135,7 @@ class ClaimReader {
     } else if (key == "within") {
       within_ = text_of(entry);
     } else {
-      throw unknown_name("key of a claim", key, claim_keys, entry.where);
+      throw unknown_name("key of a claim", key, claim_keys(), entry.where);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "claims/judge.hpp"
+#include "symbolic/canonical.hpp"
 #include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
@@ -134,24 +135,11 @@ Expr plainly(const Expr& expr) {
   if (expr.operands().empty()) return expr;
   std::vector<Expr> parts;
   for (const Expr& operand : expr.operands()) parts.push_back(plainly(operand));
-  switch (expr.kind()) {
-    case Kind::sum: {
-      Expr result = 0;
-      for (const Expr& term : parts) result = result + term;
-      return result;
-    }
-    case Kind::product: {
-      Expr result = 1;
-      for (const Expr& factor : parts) result = result * factor;
-      return result;
-    }
-    case Kind::power:
-      if (parts[0].is_number() && parts[0].is_positive() && !parts[1].is_number())
-        return pow(parts[0].number().numerator(), parts[1]) *
-               pow(parts[0].number().denominator(), -parts[1]);
-      return pow(parts[0], parts[1]);
-    default: break;
-  }
+  if (expr.kind() == Kind::power && parts[0].is_number() && parts[0].is_positive() &&
+      !parts[1].is_number())
+    return pow(parts[0].number().numerator(), parts[1]) *
+           pow(parts[0].number().denominator(), -parts[1]);
+  if (expr.kind() != Kind::function) return symbolic::rebuild(expr, std::move(parts));
   const std::string& name = expr.name();
   if (name == "relu") return without_positive_factors(parts[0]);
   if (name == "acos") return Expr::pi() / Expr(2) - Expr::function("asin", parts);

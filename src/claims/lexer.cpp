@@ -3,16 +3,13 @@
 #include <array>
 
 #include "symbolic/text.hpp"
+#include "symbolic/tokens.hpp"
 
 namespace scalecalc::claims {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+using symbolic::is_digit;
+using symbolic::is_letter;
 
 constexpr std::array<std::string_view, 19> signs = {"==", "~=", "<=", ">=", "<", ">", "+",
                                                     "-",  "*",  "/",  "^",  "(", ")", "[",

@@ -27,7 +27,10 @@ Expr found(Engine& engine, const std::optional<Estimate>& estimate, const std::s
   return engine.leaf(*estimate);
 }
 
-const std::vector<std::string> gain_keys = {"activation", "variance", "mean"};
+const std::vector<std::string>& gain_keys() {
+  static const std::vector<std::string> all = {"activation", "variance", "mean"};
+  return all;
+}
 
 /// 1/sqrt of a moment's closed form.
 Expr exact_gain(const Activation& phi, const std::string& member, const Expr& mean,
@@ -46,7 +49,7 @@ Expr exact_gain(const Activation& phi, const std::string& member, const Expr& me
 
 Expr gain(Arguments& arguments, const std::string& member) {
   Engine& engine = arguments.engine();
-  const Activation phi = activation_of(arguments, gain_keys);
+  const Activation phi = activation_of(arguments, gain_keys());
   const Expr mean = arguments.expr_or("mean", 0), variance = arguments.expr_or("variance", 1);
   if (engine.is_symbolic()) return exact_gain(phi, member, mean, variance);
   const Gains all = gains(phi, {engine.value(mean), engine.value(variance), {}});
@@ -94,13 +97,16 @@ Members self_normalizing(Arguments& arguments) {
           {"q_slope", of_number(first.q_slope)}};
 }
 
-const std::vector<std::string> solve_keys = {"problem",         "activation",   "variance",
-                                             "family",          "low",          "high",
-                                             "weight_variance", "bias_variance"};
+const std::vector<std::string>& solve_keys() {
+  static const std::vector<std::string> all = {"problem",         "activation",   "variance",
+                                               "family",          "low",          "high",
+                                               "weight_variance", "bias_variance"};
+  return all;
+}
 
 Members tuned_members(Arguments& arguments) {
   const Tuned found =
-      tuned(activation_of(arguments, solve_keys), arguments.number_or("variance", 1));
+      tuned(activation_of(arguments, solve_keys()), arguments.number_or("variance", 1));
   return {{"scale", found.scale},
           {"shift", found.shift},
           {"centred_scale", found.centred_scale},
@@ -117,17 +123,17 @@ Members of_critical(const Critical& found) {
 }
 Members critical_members(Arguments& arguments) {
   return of_critical(
-      solve_critical(activation_of(arguments, solve_keys), arguments.number("bias_variance")));
+      solve_critical(activation_of(arguments, solve_keys()), arguments.number("bias_variance")));
 }
 Members critical_pair_members(Arguments& arguments) {
-  return of_critical(solve_critical_pair(activation_of(arguments, solve_keys)));
+  return of_critical(solve_critical_pair(activation_of(arguments, solve_keys())));
 }
 
 Members fixed_point_members(Arguments& arguments) {
-  const FixedPoint first =
-      solve_fixed_points(activation_of(arguments, solve_keys), arguments.number("weight_variance"),
-                         arguments.number_or("bias_variance", 0))
-          .front();
+  const FixedPoint first = solve_fixed_points(activation_of(arguments, solve_keys()),
+                                              arguments.number("weight_variance"),
+                                              arguments.number_or("bias_variance", 0))
+                               .front();
   Members members = {{"q_star", of_root(first.q_star)},
                      {"chi", of_number(first.chi)},
                      {"q_slope", of_number(first.q_slope)},
@@ -183,7 +189,7 @@ Expr solve_problem(Arguments& arguments, const std::string& member) {
 
 std::vector<LibraryFunction> gain_functions() {
   return {{"gain",
-           gain_keys,
+           gain_keys(),
            {"second", "variance", "backward", "activation", "compromise", "q_slope"},
            true,
            false,
@@ -191,7 +197,7 @@ std::vector<LibraryFunction> gain_functions() {
            gain},
           {"framework", {"framework", "activation"}, {"value"}, false, false, false, framework},
           {"solve",
-           solve_keys,
+           solve_keys(),
            {"value",
             "exists",
             "lambda",

@@ -11,9 +11,12 @@ namespace {
 
 using report::Value;
 
-const std::vector<std::string> columns = {"path",         "name",     "role",    "shape",
-                                          "distribution", "std",      "mean",    "bound",
-                                          "gain",         "fan_rule", "formula", "untruncated_std"};
+const std::vector<std::string>& columns() {
+  static const std::vector<std::string> all = {
+      "path", "name",  "role", "shape",    "distribution", "std",
+      "mean", "bound", "gain", "fan_rule", "formula",      "untruncated_std"};
+  return all;
+}
 
 /// "768x2304": a part's own shape, as it is stored.
 std::string shape_text(const NamedTensor& tensor, const PlannedParameter& parameter) {
@@ -57,7 +60,7 @@ report::Table parameter_rows(const NamedPlan& plan) {
     rows[index] = row_of(parameter, Value(),
                          std::to_string(parameter.rows) + "x" + std::to_string(parameter.columns));
   }
-  return {columns, std::move(rows)};
+  return {columns(), std::move(rows)};
 }
 
 /// What a person reads: parameters that start alike as one row.

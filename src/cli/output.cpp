@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "network/output_file.hpp"
 #include "scalecalc/error.hpp"
 #include "symbolic/text.hpp"
 
@@ -47,19 +48,10 @@ class Descriptor {
   int number_;
 };
 
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 void write_in_place(const std::string& path, std::string_view text) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-  if (file.number() < 0 || !write_all(file.number(), text) || !file.close()) fail(path);
+  if (file.number() < 0 || !write_all(file.number(), text.data(), text.size()) || !file.close())
+    fail(path);
 }
 
 /// Beside the target, so that the rename stays within one file system.
@@ -67,7 +59,7 @@ void write_and_rename(const std::string& path, mode_t mode, std::string_view tex
   const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.number() < 0) fail(path);
-  if (!write_all(file.number(), text) || !file.close() ||
+  if (!write_all(file.number(), text.data(), text.size()) || !file.close() ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
     const std::string reason = std::strerror(errno);
     ::unlink(temporary.c_str());
@@ -106,7 +98,7 @@ bool Output::is_stdout() const {
 
 void Output::write(std::string_view text) const {
   if (is_stdout()) {
-    if (!write_all(STDOUT_FILENO, text)) fail(path_);
+    if (!write_all(STDOUT_FILENO, text.data(), text.size())) fail(path_);
     return;
   }
   struct stat about = {};

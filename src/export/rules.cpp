@@ -8,8 +8,8 @@ namespace scalecalc::exporting {
 namespace {
 
 Fill fill_of(const PlannedParameter& parameter, std::int64_t length) {
-  return {length,          parameter.start,           parameter.mean,    parameter.std,
-          parameter.bound, parameter.untruncated_std, parameter.formula, parameter.role};
+  return {length,          parameter.start,           parameter.mean,   parameter.std,
+          parameter.bound, parameter.untruncated_std, parameter.formula};
 }
 
 Rule rule_of(const NamedTensor& tensor, const ModelSpec& spec, const InitPlan& plan) {

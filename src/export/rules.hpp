@@ -13,7 +13,7 @@ struct Fill {
   std::int64_t length = 0;  ///< entries along the axis
   Start start = Start::zeros;
   double mean = 0, std = 0, bound = 0, untruncated_std = 0;
-  std::string formula, role;
+  std::string formula;
   bool operator==(const Fill&) const = default;
 };
 

@@ -8,7 +8,6 @@
 
 #include "export/literals.hpp"
 #include "scalecalc/error.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::exporting {
 namespace {

@@ -21,7 +21,8 @@ const TomlEntry* find(const TomlTable& table, const std::string& key) {
 }
 
 void check_sections(const TomlTable& root) {
-  const std::vector<std::string> known = {"model", "init", "input", "memory", "loss", "names", "layer"};
+  const std::vector<std::string> known = {"model", "init",  "input", "memory",
+                                          "loss",  "names", "layer"};
   for (const TomlEntry& section : root)
     if (std::find(known.begin(), known.end(), section.key) == known.end())
       throw unknown_name("section", section.key, known, section.where);

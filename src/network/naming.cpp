@@ -25,6 +25,11 @@ std::vector<std::int64_t> stored_shape(const ParameterInfo& info, const Conv2d* 
   return {info.rows, info.columns};
 }
 
+/// Whether the text begins with {i} or the like.
+bool is_index(std::string_view text) {
+  return text.size() >= 3 && text[0] == '{' && text[2] == '}';
+}
+
 /// "block[3].attn[0].q" as "block[{i}].attn[{j}].q" with 3 and 0.
 std::pair<std::string, std::vector<std::int64_t>> without_indices(const std::string& path) {
   std::string pattern;
@@ -213,7 +218,7 @@ std::optional<std::vector<std::int64_t>> match_pattern(std::string_view pattern,
   std::vector<std::int64_t> indices;
   while (!pattern.empty()) {
     if (pattern == "*") return indices;
-    if (pattern.size() >= 3 && pattern[0] == '{' && pattern[2] == '}') {
+    if (is_index(pattern)) {
       std::int64_t index = 0;
       const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
       if (error != std::errc() || index < 0) return std::nullopt;
@@ -231,25 +236,21 @@ std::optional<std::vector<std::int64_t>> match_pattern(std::string_view pattern,
 }
 
 std::string path_pattern(const std::string& path) {
-  std::string pattern;
-  bool inside = false;
-  for (const char c : path) {
-    if (c == ']') inside = false;
-    if (!inside) pattern += c;
-    if (c == '[') {
-      inside = true;
-      pattern += '*';
-    }
+  const std::string pattern = without_indices(path).first;
+  std::string starred;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const bool index = is_index(std::string_view(pattern).substr(i));
+    starred += index ? '*' : pattern[i];
+    if (index) i += 2;
   }
-  return pattern;
+  return starred;
 }
 
 std::string fill_pattern(std::string_view pattern, const std::vector<std::int64_t>& indices) {
   std::string name;
   std::size_t next = 0;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const bool placeholder = pattern[i] == '{' && i + 2 < pattern.size() && pattern[i + 2] == '}';
-    if (placeholder && next < indices.size()) {
+    if (is_index(pattern.substr(i)) && next < indices.size()) {
       name += std::to_string(indices[next++]);
       i += 2;
     } else {

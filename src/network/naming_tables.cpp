@@ -1,5 +1,7 @@
 #include "network/naming_tables.hpp"
 
+#include <array>
+
 namespace scalecalc {
 namespace {
 
@@ -24,31 +26,37 @@ void norm(Patterns& to, const std::string& name, const std::string& path) {
   append(to, {{name + ".weight", {path + ".gain"}}, {name + ".bias", {path + ".shift"}}});
 }
 
-const std::string block = "block[{i}].";
-const std::vector<std::string> packed = {block + "attn.q", block + "attn.k", block + "attn.v"};
+/// A path inside a block.
+std::string in_block(const std::string& path) {
+  return "block[{i}]." + path;
+}
+std::vector<std::string> packed() {
+  return {in_block("attn.q"), in_block("attn.k"), in_block("attn.v")};
+}
 
 /// GPT-2's parts under Hugging Face's names and nanoGPT's: Conv1D stores (in, out) and Linear, as
 /// the head is in both, (out, in).
 Patterns gpt2_patterns(bool conv1d) {
   Patterns all = {{"wte.weight", {"embedding.weight"}}, {"wpe.weight", {"embedding.position"}}};
-  norm(all, "h.{i}.ln_1", block + "attn.norm");
-  linear(all, "h.{i}.attn.c_attn", packed);
-  linear(all, "h.{i}.attn.c_proj", {block + "attn.o"});
-  norm(all, "h.{i}.ln_2", block + "ffn.norm");
-  linear(all, "h.{i}.mlp.c_fc", {block + "ffn.in"});
-  linear(all, "h.{i}.mlp.c_proj", {block + "ffn.out"});
+  norm(all, "h.{i}.ln_1", in_block("attn.norm"));
+  linear(all, "h.{i}.attn.c_attn", packed());
+  linear(all, "h.{i}.attn.c_proj", {in_block("attn.o")});
+  norm(all, "h.{i}.ln_2", in_block("ffn.norm"));
+  linear(all, "h.{i}.mlp.c_fc", {in_block("ffn.in")});
+  linear(all, "h.{i}.mlp.c_proj", {in_block("ffn.out")});
   norm(all, "ln_f", "final_norm");
   all.push_back({"lm_head.weight", {"head.weight"}, {}, conv1d});
   return all;
 }
 
-const std::vector<ExtraTensor> gpt2_extras = {
-    {"h.{i}.attn.bias", "the causal mask, a buffer"},
-    {"h.{i}.attn.masked_bias", "a constant of the mask, a buffer"}};
+std::vector<ExtraTensor> gpt2_extras() {
+  return {{"h.{i}.attn.bias", "the causal mask, a buffer"},
+          {"h.{i}.attn.masked_bias", "a constant of the mask, a buffer"}};
+}
 
 Naming hf_gpt2() {
   return {"hf-gpt2",           "Hugging Face GPT2LMHeadModel",     Layout::in_out, {"transformer."},
-          gpt2_patterns(true), {{"lm_head.weight", "wte.weight"}}, gpt2_extras};
+          gpt2_patterns(true), {{"lm_head.weight", "wte.weight"}}, gpt2_extras()};
 }
 
 Naming nanogpt() {
@@ -58,7 +66,7 @@ Naming nanogpt() {
           {"transformer.", "_orig_mod."},
           gpt2_patterns(false),
           {{"lm_head.weight", "wte.weight"}},
-          gpt2_extras};
+          gpt2_extras()};
 }
 
 Naming hf_bert() {
@@ -68,14 +76,14 @@ Naming hf_bert() {
                {"embeddings.position_embeddings.weight", {"embedding.position"}}});
   norm(all, "embeddings.LayerNorm", "input.norm");
   const std::string layer = "encoder.layer.{i}.";
-  linear(all, layer + "attention.self.query", {block + "attn.q"});
-  linear(all, layer + "attention.self.key", {block + "attn.k"});
-  linear(all, layer + "attention.self.value", {block + "attn.v"});
-  linear(all, layer + "attention.output.dense", {block + "attn.o"});
-  norm(all, layer + "attention.output.LayerNorm", block + "attn.norm");
-  linear(all, layer + "intermediate.dense", {block + "ffn.in"});
-  linear(all, layer + "output.dense", {block + "ffn.out"});
-  norm(all, layer + "output.LayerNorm", block + "ffn.norm");
+  linear(all, layer + "attention.self.query", {in_block("attn.q")});
+  linear(all, layer + "attention.self.key", {in_block("attn.k")});
+  linear(all, layer + "attention.self.value", {in_block("attn.v")});
+  linear(all, layer + "attention.output.dense", {in_block("attn.o")});
+  norm(all, layer + "attention.output.LayerNorm", in_block("attn.norm"));
+  linear(all, layer + "intermediate.dense", {in_block("ffn.in")});
+  linear(all, layer + "output.dense", {in_block("ffn.out")});
+  norm(all, layer + "output.LayerNorm", in_block("ffn.norm"));
   all.push_back({"cls.predictions.decoder.weight", {"head.weight"}});
   naming.tied = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"}};
   naming.extras = {{"embeddings.position_ids", "positions, a buffer"},
@@ -92,13 +100,13 @@ Naming hf_llama() {
   Patterns& all = naming.patterns;
   all.push_back({"embed_tokens.weight", {"embedding.weight"}});
   const std::string layer = "layers.{i}.";
-  norm(all, layer + "input_layernorm", block + "attn.norm");
+  norm(all, layer + "input_layernorm", in_block("attn.norm"));
   for (const char* role : {"q", "k", "v", "o"})
-    linear(all, layer + "self_attn." + role + "_proj", {block + "attn." + role});
-  norm(all, layer + "post_attention_layernorm", block + "ffn.norm");
-  linear(all, layer + "mlp.gate_proj", {block + "ffn.gate"});
-  linear(all, layer + "mlp.up_proj", {block + "ffn.in"});
-  linear(all, layer + "mlp.down_proj", {block + "ffn.out"});
+    linear(all, layer + "self_attn." + role + "_proj", {in_block(std::string("attn.") + role)});
+  norm(all, layer + "post_attention_layernorm", in_block("ffn.norm"));
+  linear(all, layer + "mlp.gate_proj", {in_block("ffn.gate")});
+  linear(all, layer + "mlp.up_proj", {in_block("ffn.in")});
+  linear(all, layer + "mlp.down_proj", {in_block("ffn.out")});
   norm(all, "norm", "final_norm");
   all.push_back({"lm_head.weight", {"head.weight"}});
   naming.tied = {{"lm_head.weight", "embed_tokens.weight"}};
@@ -111,21 +119,21 @@ Naming hf_llama() {
 void t5_block(Patterns& all, const std::string& stack, const char* ffn, bool cross) {
   const std::string layer = stack + ".block.{i}.layer.";
   for (const char* role : {"q", "k", "v", "o"}) {
-    all.push_back(
-        {layer + "0.SelfAttention." + role + ".weight", {block + "attn." + role + ".weight"}});
+    all.push_back({layer + "0.SelfAttention." + role + ".weight",
+                   {in_block(std::string("attn.") + role + ".weight")}});
     if (cross)
-      all.push_back(
-          {layer + "1.EncDecAttention." + role + ".weight", {block + "cross." + role + ".weight"}});
+      all.push_back({layer + "1.EncDecAttention." + role + ".weight",
+                     {in_block(std::string("cross.") + role + ".weight")}});
   }
-  norm(all, layer + "0.layer_norm", block + "attn.norm");
-  if (cross) norm(all, layer + "1.layer_norm", block + "cross.norm");
+  norm(all, layer + "0.layer_norm", in_block("attn.norm"));
+  if (cross) norm(all, layer + "1.layer_norm", in_block("cross.norm"));
   const std::string dense = layer + ffn;
-  const std::string gate = block + "ffn.gate.weight", in = block + "ffn.in.weight";
+  const std::string gate = in_block("ffn.gate.weight"), in = in_block("ffn.in.weight");
   append(all, {{dense + ".DenseReluDense.wi_0.weight", {gate}},
                {dense + ".DenseReluDense.wi_1.weight", {in}, gate},
                {dense + ".DenseReluDense.wi.weight", {in}},
-               {dense + ".DenseReluDense.wo.weight", {block + "ffn.out.weight"}}});
-  norm(all, dense + ".layer_norm", block + "ffn.norm");
+               {dense + ".DenseReluDense.wo.weight", {in_block("ffn.out.weight")}}});
+  norm(all, dense + ".layer_norm", in_block("ffn.norm"));
   norm(all, stack + ".final_layer_norm", "final_norm");
 }
 
@@ -143,47 +151,40 @@ Naming hf_t5(const char* name, const char* title, const std::string& stack, bool
   return naming;
 }
 
-const std::vector<ExtraTensor> vit_extras = {
-    {"embeddings.*", "patches, positions and the class token"},
-    {"pooler.*", "the pooler"},
-    {"classifier.bias", "the head's bias"}};
+std::vector<ExtraTensor> vit_extras() {
+  return {{"embeddings.*", "patches, positions and the class token"},
+          {"pooler.*", "the pooler"},
+          {"classifier.bias", "the head's bias"}};
+}
 
-Naming hf_vit() {
-  Naming naming{"hf-vit", "Hugging Face ViT's files", Layout::out_in, {"vit."}, {}, {}, vit_extras};
+/// The parts of a ViT block: `prefix` before all, the names of q, k, v, o and of the two ffn maps.
+Naming vit(const char* name, const char* title, const std::string& prefix,
+           const std::array<const char*, 4>& attention, const char* in, const char* out) {
+  Naming naming{name, title, Layout::out_in, {"vit."}, {}, {}, vit_extras()};
   Patterns& all = naming.patterns;
-  const std::string layer = "encoder.layer.{i}.";
-  norm(all, layer + "layernorm_before", block + "attn.norm");
-  linear(all, layer + "attention.attention.query", {block + "attn.q"});
-  linear(all, layer + "attention.attention.key", {block + "attn.k"});
-  linear(all, layer + "attention.attention.value", {block + "attn.v"});
-  linear(all, layer + "attention.output.dense", {block + "attn.o"});
-  norm(all, layer + "layernorm_after", block + "ffn.norm");
-  linear(all, layer + "intermediate.dense", {block + "ffn.in"});
-  linear(all, layer + "output.dense", {block + "ffn.out"});
+  norm(all, prefix + "layernorm_before", in_block("attn.norm"));
+  const char* const roles[] = {"attn.q", "attn.k", "attn.v", "attn.o"};
+  for (std::size_t i = 0; i < attention.size(); ++i)
+    linear(all, prefix + attention[i], {in_block(roles[i])});
+  norm(all, prefix + "layernorm_after", in_block("ffn.norm"));
+  linear(all, prefix + in, {in_block("ffn.in")});
+  linear(all, prefix + out, {in_block("ffn.out")});
   norm(all, "layernorm", "final_norm");
   all.push_back({"classifier.weight", {"head.weight"}});
   return naming;
 }
 
+Naming hf_vit() {
+  return vit("hf-vit", "Hugging Face ViT's files", "encoder.layer.{i}.",
+             {"attention.attention.query", "attention.attention.key", "attention.attention.value",
+              "attention.output.dense"},
+             "intermediate.dense", "output.dense");
+}
+
 Naming hf_vit_v5() {
-  Naming naming{"hf-vit-v5",
-                "Hugging Face ViT, modules since transformers 5",
-                Layout::out_in,
-                {"vit."},
-                {},
-                {},
-                vit_extras};
-  Patterns& all = naming.patterns;
-  const std::string layer = "layers.{i}.";
-  norm(all, layer + "layernorm_before", block + "attn.norm");
-  for (const char* role : {"q", "k", "v", "o"})
-    linear(all, layer + "attention." + role + "_proj", {block + "attn." + role});
-  norm(all, layer + "layernorm_after", block + "ffn.norm");
-  linear(all, layer + "mlp.fc1", {block + "ffn.in"});
-  linear(all, layer + "mlp.fc2", {block + "ffn.out"});
-  norm(all, "layernorm", "final_norm");
-  all.push_back({"classifier.weight", {"head.weight"}});
-  return naming;
+  return vit("hf-vit-v5", "Hugging Face ViT, modules since transformers 5", "layers.{i}.",
+             {"attention.q_proj", "attention.k_proj", "attention.v_proj", "attention.o_proj"},
+             "mlp.fc1", "mlp.fc2");
 }
 
 /// torch.nn.TransformerEncoder with or without the modules around it.
@@ -200,12 +201,12 @@ Naming torch_encoder() {
          {{"embedding.weight", {"embedding.weight"}}, {"position.weight", {"embedding.position"}}});
   norm(all, "input_norm", "input.norm");
   const std::string layer = "layers.{i}.";
-  linear(all, layer + "self_attn.in_proj", packed, "_weight", "_bias");
-  linear(all, layer + "self_attn.out_proj", {block + "attn.o"});
-  norm(all, layer + "norm1", block + "attn.norm");
-  linear(all, layer + "linear1", {block + "ffn.in"});
-  linear(all, layer + "linear2", {block + "ffn.out"});
-  norm(all, layer + "norm2", block + "ffn.norm");
+  linear(all, layer + "self_attn.in_proj", packed(), "_weight", "_bias");
+  linear(all, layer + "self_attn.out_proj", {in_block("attn.o")});
+  norm(all, layer + "norm1", in_block("attn.norm"));
+  linear(all, layer + "linear1", {in_block("ffn.in")});
+  linear(all, layer + "linear2", {in_block("ffn.out")});
+  norm(all, layer + "norm2", in_block("ffn.norm"));
   norm(all, "norm", "final_norm");
   all.push_back({"head.weight", {"head.weight"}});
   return naming;
@@ -226,17 +227,17 @@ Naming torchscale() {
   const std::string layer = "layers.{i}.";
   const auto attention = [&](const std::string& module, const std::string& path) {
     for (const char* role : {"q", "k", "v"})
-      linear(all, layer + module + "." + role + "_proj", {block + path + "." + role});
-    linear(all, layer + module + ".out_proj", {block + path + ".o"});
-    norm(all, layer + module + ".inner_attn_ln", block + path + ".mix_norm");
-    norm(all, layer + module + "_layer_norm", block + path + ".norm");
+      linear(all, layer + module + "." + role + "_proj", {in_block(path + "." + role)});
+    linear(all, layer + module + ".out_proj", {in_block(path + ".o")});
+    norm(all, layer + module + ".inner_attn_ln", in_block(path + ".mix_norm"));
+    norm(all, layer + module + "_layer_norm", in_block(path + ".norm"));
   };
   attention("self_attn", "attn");
   attention("encoder_attn", "cross");
-  linear(all, layer + "ffn.fc1", {block + "ffn.in"});
-  norm(all, layer + "ffn.ffn_layernorm", block + "ffn.act_norm");
-  linear(all, layer + "ffn.fc2", {block + "ffn.out"});
-  norm(all, layer + "final_layer_norm", block + "ffn.norm");
+  linear(all, layer + "ffn.fc1", {in_block("ffn.in")});
+  norm(all, layer + "ffn.ffn_layernorm", in_block("ffn.act_norm"));
+  linear(all, layer + "ffn.fc2", {in_block("ffn.out")});
+  norm(all, layer + "final_layer_norm", in_block("ffn.norm"));
   norm(all, "layer_norm", "final_norm");
   all.push_back({"output_projection.weight", {"head.weight"}});
   naming.tied = {{"output_projection.weight", "embed_tokens.weight"}};

@@ -14,6 +14,18 @@
 
 namespace scalecalc {
 
+bool write_all(int descriptor, const void* bytes, std::size_t count) {
+  const auto* at = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = ::write(descriptor, at, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    at += written;
+    count -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
 /// The temporary file lies beside the target, so that the rename stays within one file system. The
 /// mode of a file that is replaced is kept.
 OutputFile::OutputFile(const std::string& path) : path_(path) {
@@ -41,14 +53,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(const void* bytes, std::size_t count) {
-  const auto* at = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t written = ::write(descriptor_, at, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail();
-    at += written;
-    count -= static_cast<std::size_t>(written);
-  }
+  if (!write_all(descriptor_, bytes, count)) fail();
 }
 
 void OutputFile::commit() {

@@ -5,6 +5,9 @@
 
 namespace scalecalc {
 
+/// Writes all bytes, however many calls it takes. False, with errno set, when the system refuses.
+bool write_all(int descriptor, const void* bytes, std::size_t count);
+
 /// A file that is written piece by piece and appears complete, by commit(), or not at all. What is
 /// no plain file ("/dev/null") is written in place. All but the destructor throw Error(fault) with
 /// the system's reason.

@@ -7,17 +7,6 @@ namespace {
 
 using Kind = Expr::Kind;
 
-/// The same operation on other operands, in canonical form.
-Expr rebuild(const Expr& expr, std::vector<Expr> operands) {
-  switch (expr.kind()) {
-    case Kind::sum: return symbolic::add(std::move(operands));
-    case Kind::product: return symbolic::multiply(std::move(operands));
-    case Kind::power: return pow(operands[0], operands[1]);
-    case Kind::function: return Expr::function(expr.name(), std::move(operands));
-    default: return expr;
-  }
-}
-
 Expr value_for(const Expr& symbol, const std::map<std::string, Expr>& values) {
   const auto found = values.find(symbol.name());
   if (found == values.end()) return symbol;
@@ -120,6 +109,20 @@ Expr expand_power(const Expr& power) {
 
 }  // namespace
 
+namespace symbolic {
+
+Expr rebuild(const Expr& expr, std::vector<Expr> operands) {
+  switch (expr.kind()) {
+    case Kind::sum: return add(std::move(operands));
+    case Kind::product: return multiply(std::move(operands));
+    case Kind::power: return pow(operands[0], operands[1]);
+    case Kind::function: return Expr::function(expr.name(), std::move(operands));
+    default: return expr;
+  }
+}
+
+}  // namespace symbolic
+
 Expr substitute(const Expr& expr, const std::map<std::string, Expr>& values) {
   if (values.empty()) return expr;
   if (expr.kind() == Kind::symbol) return value_for(expr, values);
@@ -130,7 +133,7 @@ Expr substitute(const Expr& expr, const std::map<std::string, Expr>& values) {
     operands.push_back(substitute(operand, values));
     changed = changed || &operands.back().node() != &operand.node();
   }
-  return changed ? rebuild(expr, std::move(operands)) : expr;
+  return changed ? symbolic::rebuild(expr, std::move(operands)) : expr;
 }
 
 Expr differentiate(const Expr& expr, const std::string& symbol) {
@@ -155,7 +158,7 @@ Expr expand(const Expr& expr) {
   std::vector<Expr> operands;
   for (const Expr& operand : expr.operands()) operands.push_back(expand(operand));
   if (expr.kind() != Kind::product) {
-    return expand_power(rebuild(expr, std::move(operands)));
+    return expand_power(symbolic::rebuild(expr, std::move(operands)));
   }
   Expr result = 1;
   for (const Expr& factor : operands) result = multiply_out(result, factor);

@@ -10,6 +10,8 @@ namespace scalecalc::symbolic {
 /// The canonical n-ary sum and product.
 Expr add(const std::vector<Expr>& terms);
 Expr multiply(const std::vector<Expr>& factors);
+/// The same operation on other operands, in canonical form.
+Expr rebuild(const Expr& expr, std::vector<Expr> operands);
 
 /// expr = coefficient * rest, the rest without a numeric factor (1 for a number).
 struct Scaled {

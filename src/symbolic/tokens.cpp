@@ -6,7 +6,6 @@
 #include "symbolic/text.hpp"
 
 namespace scalecalc::symbolic {
-namespace {
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -14,6 +13,8 @@ bool is_digit(char c) {
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
+
+namespace {
 
 /// What people paste, and what to write instead.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> replacements{{

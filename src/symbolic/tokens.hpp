@@ -6,6 +6,10 @@
 
 namespace scalecalc::symbolic {
 
+bool is_digit(char c);
+/// A to Z, a to z and _.
+bool is_letter(char c);
+
 /// A formula that does not parse; columns count characters from 1.
 struct Failure {
   int column = 0;

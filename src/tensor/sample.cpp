@@ -4,12 +4,11 @@
 #include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 
 #include "scalecalc/error.hpp"
 #include "scalecalc/tensor.hpp"
 #include "tensor/measure_pass.hpp"
+#include "tensor/workers.hpp"
 
 namespace scalecalc {
 namespace {
@@ -39,14 +38,7 @@ class Sampler {
   }
 
   std::vector<MeasuredPass> run() {
-    std::vector<std::thread> others;
-    try {
-      for (int i = 1; i < workers_; ++i) others.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      // No more threads to be had: the passes go on with those there are.
-    }
-    work();
-    for (std::thread& thread : others) thread.join();
+    tensor::run_workers(workers_, [this] { work(); });
     if (failure_) std::rethrow_exception(failure_);
     return std::move(passes_);
   }
@@ -84,7 +76,9 @@ class Sampler {
     const std::lock_guard lock(mutex_);
     ++done_;
     if (stopped_ || !progress_) return;
-    if (!progress_(static_cast<double>(done_) / static_cast<double>(passes_.size()))) interrupt();
+    if (progress_(static_cast<double>(done_) / static_cast<double>(passes_.size()))) return;
+    stopped_ = true;  // still under the lock: nobody is asked again
+    interrupt();
   }
 
   /// Keeps the first failure; the others only say that they were stopped.

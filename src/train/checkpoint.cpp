@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "network/document.hpp"
+#include "network/output_file.hpp"
 #include "train/files.hpp"
 #include "train/hash.hpp"
 
@@ -38,14 +39,7 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void write(const void* bytes, std::size_t count) {
-    const auto* at = static_cast<const char*>(bytes);
-    while (count > 0) {
-      const ssize_t written = ::write(descriptor_, at, count);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail();
-      at += written;
-      count -= static_cast<std::size_t>(written);
-    }
+    if (!write_all(descriptor_, bytes, count)) fail();
   }
 
   void commit() {

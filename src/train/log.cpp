@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "network/document.hpp"
+#include "network/output_file.hpp"
 #include "train/files.hpp"
 
 namespace scalecalc::train_room {
@@ -63,12 +64,7 @@ Log::~Log() {
 
 void Log::append(const std::string& line) {
   const std::string text = line + "\n";
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t written = ::write(descriptor_, text.data() + at, text.size() - at);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path_, "cannot write the log");
-    at += static_cast<std::size_t>(written);
-  }
+  if (!write_all(descriptor_, text.data(), text.size())) fail(path_, "cannot write the log");
   if (::fdatasync(descriptor_) != 0) fail(path_, "cannot write the log");
 }
 

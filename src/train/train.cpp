@@ -7,10 +7,9 @@
 #include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 
 #include "scalecalc/error.hpp"
+#include "tensor/workers.hpp"
 #include "train/run.hpp"
 
 namespace scalecalc {
@@ -76,14 +75,7 @@ class Experiment {
   }
 
   std::vector<TrainRun> run() {
-    std::vector<std::thread> others;
-    try {
-      for (int i = 1; i < workers_; ++i) others.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      // No more threads to be had: the runs go on with those there are.
-    }
-    work();
-    for (std::thread& thread : others) thread.join();
+    tensor::run_workers(workers_, [this] { work(); });
     if (failure_) std::rethrow_exception(failure_);
     std::vector<TrainRun> results;
     for (const auto& run : runs_) results.push_back(run->result());

@@ -5,16 +5,7 @@ file(MAKE_DIRECTORY "${WORK}")
 
 set(empty "")  # as a word, since arguments of a function lose empty ones
 
-# Runs a shell line with $P for the program in WORK; sets code, out and err.
-macro(shell line)
-  execute_process(COMMAND sh -c "P='${PROGRAM}'; ${line}" WORKING_DIRECTORY "${WORK}"
-    RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
-endmacro()
-function(expect what)
-  if(NOT (${ARGN}))
-    message(SEND_ERROR "${what}: exit ${code}\nstdout: ${out}\nstderr: ${err}")
-  endif()
-endfunction()
+include("${CMAKE_CURRENT_LIST_DIR}/shell.cmake")
 
 function(case_file_formats)
   foreach(pair "json=^{\n" "csv=^name,final_norm\n" "md=^## " "tex=^.subsection" "txt=^Where")

@@ -9,16 +9,7 @@ set(train "train --placements none,post,branchnorm --depths 1,3 --seeds 1 --step
 string(REPLACE "\n" " " train "${train}")
 string(REPLACE "--steps 40" "--steps 100000" long "${train}")
 
-# Runs a shell line with $P for the program in WORK; sets code, out and err.
-macro(shell line)
-  execute_process(COMMAND sh -c "P='${PROGRAM}'; ${line}" WORKING_DIRECTORY "${WORK}"
-    RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
-endmacro()
-function(expect what)
-  if(NOT (${ARGN}))
-    message(SEND_ERROR "${what}: exit ${code}\nstdout: ${out}\nstderr: ${err}")
-  endif()
-endfunction()
+include("${CMAKE_CURRENT_LIST_DIR}/shell.cmake")
 
 # Kills at a random moment of 10 to 109 ms, twenty times, then goes on: the files are those of an
 # undisturbed training, byte for byte, which takes about as long as the kills leave it.

@@ -8,16 +8,19 @@ namespace {
 using report::Value;
 
 constexpr std::int64_t depths[] = {12, 64};
-const std::vector<std::string> columns = {"scheme",
-                                          "layers",
-                                          "alpha",
-                                          "lambda",
-                                          "identity_weight",
-                                          "effective_depth",
-                                          "stream_growth",
-                                          "gradient_first_over_last",
-                                          "stream_gradient_first_over_last",
-                                          "refused"};
+const std::vector<std::string>& columns() {
+  static const std::vector<std::string> all = {"scheme",
+                                               "layers",
+                                               "alpha",
+                                               "lambda",
+                                               "identity_weight",
+                                               "effective_depth",
+                                               "stream_growth",
+                                               "gradient_first_over_last",
+                                               "stream_gradient_first_over_last",
+                                               "refused"};
+  return all;
+}
 
 /// One block of usual shape, at which the schemes are compared.
 ModelSpec block(Placement placement, std::int64_t layers) {
@@ -61,7 +64,7 @@ std::vector<Value> row_of(const std::string& scheme, const ModelSpec& spec) {
     return measured(scheme, spec);
   } catch (const Error& error) {
     std::vector<Value> row = {scheme, spec.layers, 1.0, 1.0};
-    row.resize(columns.size() - 1);
+    row.resize(columns().size() - 1);
     row.emplace_back(error.message());
     return row;
   }
@@ -82,7 +85,7 @@ ModelSpec deepnorm(const char* optimizer, std::int64_t layers) {
 }  // namespace
 
 report::Document schemes_table_document() {
-  report::Table table{columns, {}};
+  report::Table table{columns(), {}};
   for (const std::int64_t layers : depths) {
     for (const std::string& name : placement_names())
       table.rows.push_back(row_of(name, block(placement_from(name), layers)));
