@@ -20,8 +20,8 @@ namespace scalecalc::moments {
 template <class C, class X>
 struct Ledger {
   using N = typename C::Number;
-  std::vector<SiteRecord<N>> sites;
-  std::vector<ParameterRecord<N>> parameters;
+  Pieces<SiteRecord<N>> sites;
+  Pieces<ParameterRecord<N>> parameters;
   Tape<C, X> tape;
 };
 
@@ -58,7 +58,7 @@ class ForwardPass {
   std::size_t site(const std::string& path, const char* kind, Signal<X>& x,
                    const char* suffix = "") {
     calculus_.settle(path, x);
-    SiteRecord<N>& made = ledger_.sites.emplace_back();
+    SiteRecord<N>& made = ledger_.sites.push({});
     made.path = &path;
     made.suffix = suffix;
     made.kind = kind;
@@ -78,7 +78,7 @@ class ForwardPass {
 
   std::size_t parameter(const std::string& path, const char* suffix, std::int64_t rows,
                         std::int64_t columns, double second) {
-    ParameterRecord<N>& made = ledger_.parameters.emplace_back();
+    ParameterRecord<N>& made = ledger_.parameters.push({});
     made.path = &path;
     made.suffix = suffix;
     made.rows = rows;

@@ -11,16 +11,6 @@ struct Propagation {
   typename C::Number loss{};
 };
 
-inline std::size_t count_layers(const std::vector<Layer>& layers) {
-  std::size_t count = 0;
-  for (const Layer& layer : layers) {
-    ++count;
-    if (const auto* residual = std::get_if<Residual>(&layer.op))
-      count += count_layers(residual->body) + count_layers(residual->shortcut);
-  }
-  return count;
-}
-
 /// `state` makes tokens that are alike into X, at so many tokens.
 template <class X, class C, class State>
 Propagation<C, X> propagate_through(C& calculus, const Network& network, bool backward,
@@ -41,9 +31,6 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
       network.features, network.sequence, counts);
 
   Propagation<C, X> made;
-  const std::size_t layers = count_layers(network.layers);
-  made.ledger.sites.reserve(2 * layers + 8);
-  made.ledger.parameters.reserve(2 * layers + 8);
   ForwardPass<C, X> forward(calculus, network, backward, memory, made.ledger);
   static const std::string input = "input";
   calculus.enter(input);

@@ -11,6 +11,7 @@
 #include "moments/attention.hpp"
 #include "moments/gated.hpp"
 #include "moments/norm.hpp"
+#include "moments/pieces.hpp"
 
 /// What a propagation notes down: sites and parameters in the numbers of its calculus, and the tape
 /// that the way back reads from its end.
@@ -102,44 +103,23 @@ struct DualSumTape {
   X post, dual, both;
 };
 
-/// Last in, first out, in pieces that never move: memory is touched once, however many there are,
-/// and what the way back has read is there for others.
-template <class Entry>
-class Stack {
- public:
-  void push(Entry entry) {
-    if (pieces_.empty() || pieces_.back().size() == piece) pieces_.emplace_back().reserve(piece);
-    pieces_.back().push_back(std::move(entry));
-  }
-  Entry pop() {
-    Entry entry = std::move(pieces_.back().back());
-    pieces_.back().pop_back();
-    if (pieces_.back().empty()) pieces_.pop_back();
-    return entry;
-  }
-
- private:
-  static constexpr std::size_t piece = 64;
-  std::vector<std::vector<Entry>> pieces_;
-};
-
 /// Read from its end, which holds for the entries of each kind by themselves.
 template <class C, class X>
 class Tape {
  public:
   template <class Entry>
   void push(Entry entry) {
-    std::get<Stack<Entry>>(entries_).push(std::move(entry));
+    std::get<Pieces<Entry>>(entries_).push(std::move(entry));
   }
   template <class Entry>
   Entry pop() {
-    return std::get<Stack<Entry>>(entries_).pop();
+    return std::get<Pieces<Entry>>(entries_).pop();
   }
 
  private:
-  std::tuple<Stack<WeightTape<X>>, Stack<ActivationTape<X>>, Stack<NormTape<X>>,
-             Stack<GatedTape<X>>, Stack<AttentionTape<C, X>>, Stack<PlainTape>, Stack<SumTape<X>>,
-             Stack<DualTape<X>>, Stack<DualSumTape<X>>>
+  std::tuple<Pieces<WeightTape<X>>, Pieces<ActivationTape<X>>, Pieces<NormTape<X>>,
+             Pieces<GatedTape<X>>, Pieces<AttentionTape<C, X>>, Pieces<PlainTape>,
+             Pieces<SumTape<X>>, Pieces<DualTape<X>>, Pieces<DualSumTape<X>>>
       entries_;
 };
 

@@ -8,23 +8,25 @@
 namespace scalecalc::moments {
 namespace {
 
-/// Whether `is_sought` holds for an op of the layers or of what is inside them, in the order of the
-/// forward pass; what follows the first is not asked.
-template <class Predicate>
-bool any_op(const std::vector<Layer>& layers, const Predicate& is_sought) {
+void read(const std::vector<Layer>& layers, Contents& contents) {
   const auto inside = [&](const Residual& layer) {
-    return any_op(layer.body, is_sought) || any_op(layer.shortcut, is_sought);
+    read(layer.body, contents);
+    read(layer.shortcut, contents);
   };
-  const auto holds = [&]<class Op>(const Op& op) {
-    if constexpr (std::is_same_v<Op, Residual>)
-      return inside(op);
-    else if constexpr (std::is_same_v<Op, DualStream>)
-      return std::any_of(op.sublayers.begin(), op.sublayers.end(), inside);
-    else
-      return is_sought(op);
+  const auto note = [&]<class Op>(const Op& op) {
+    if constexpr (std::is_same_v<Op, Residual>) {
+      inside(op);
+    } else if constexpr (std::is_same_v<Op, DualStream>) {
+      for (const Residual& sublayer : op.sublayers) inside(sublayer);
+    } else if constexpr (std::is_same_v<Op, Attention>) {
+      contents.causal |= op.causal;
+    } else if constexpr (std::is_same_v<Op, ActivationLayer> || std::is_same_v<Op, Gated>) {
+      std::vector<std::string>& names = contents.activations;
+      if (std::find(names.begin(), names.end(), op.function) == names.end())
+        names.push_back(op.function);
+    }
   };
-  return std::any_of(layers.begin(), layers.end(),
-                     [&](const Layer& layer) { return std::visit(holds, layer.op); });
+  for (const Layer& layer : layers) std::visit(note, layer.op);
 }
 
 /// With one allocation.
@@ -52,22 +54,10 @@ void add_gradient(Site& site, const SiteRecord<double>& from, bool has_cross) {
 
 }  // namespace
 
-bool is_causal(const std::vector<Layer>& layers) {
-  return any_op(layers, []<class Op>(const Op& op) {
-    if constexpr (std::is_same_v<Op, Attention>) return op.causal;
-    return false;
-  });
-}
-
-std::vector<std::string> activations_of(const std::vector<Layer>& layers) {
-  std::vector<std::string> names;
-  any_op(layers, [&]<class Op>(const Op& op) {
-    if constexpr (std::is_same_v<Op, ActivationLayer> || std::is_same_v<Op, Gated>)
-      if (std::find(names.begin(), names.end(), op.function) == names.end())
-        names.push_back(op.function);
-    return false;
-  });
-  return names;
+Contents contents_of(const std::vector<Layer>& layers) {
+  Contents contents;
+  read(layers, contents);
+  return contents;
 }
 
 void fill(Site& site, const SiteRecord<double>& from, bool backward) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "moments/positions.hpp"
 #include "moments/propagate.hpp"
@@ -9,42 +11,44 @@
 /// `options()`, `site()` and `assumptions()`.
 namespace scalecalc::moments {
 
-/// Of the layers and what is inside them, each once, in the order of the forward pass.
-std::vector<std::string> activations_of(const std::vector<Layer>& layers);
-
-/// Whether some attention has a causal mask: its tokens are not alike.
-bool is_causal(const std::vector<Layer>& layers);
+/// What stands in the layers and inside them.
+struct Contents {
+  bool causal = false;                   ///< some attention has a causal mask: tokens differ
+  std::vector<std::string> activations;  ///< each once, in the order of the forward pass
+};
+Contents contents_of(const std::vector<Layer>& layers);
 
 void fill(Site& site, const SiteRecord<double>& from, bool backward);
 void fill(ParameterMoments& parameter, const ParameterRecord<double>& from, bool backward);
 
 template <class C, class X>
-Trace trace_of(const Propagation<C, X>& made, const C& calculus, bool backward) {
+Trace trace_of(Propagation<C, X> made, const C& calculus, bool backward) {
   Trace trace;
   trace.sites.reserve(made.ledger.sites.size());
-  for (const auto& site : made.ledger.sites) fill(trace.sites.emplace_back(), site, backward);
+  made.ledger.sites.drain(
+      [&](const auto& site) { fill(trace.sites.emplace_back(), site, backward); });
   trace.parameters.reserve(made.ledger.parameters.size());
-  for (const auto& parameter : made.ledger.parameters)
-    fill(trace.parameters.emplace_back(), parameter, backward);
+  made.ledger.parameters.drain(
+      [&](const auto& parameter) { fill(trace.parameters.emplace_back(), parameter, backward); });
   trace.loss = {made.loss, 0, 0};
   trace.assumptions = calculus.assumptions();
   return trace;
 }
 
 template <class X, class C, class State>
-Trace trace_in(C& calculus, const Network& network, const State& state) {
+Trace trace_in(C& calculus, const Network& network, const Contents& contents, const State& state) {
   try {
     // A jump's E phi'^2 is infinite.
     std::string jump;
     if (calculus.options().backward)
-      for (const std::string& name : activations_of(network.layers))
+      for (const std::string& name : contents.activations)
         if (jump.empty() && calculus.function(name)->activation().has_jump()) jump = name;
     const bool backward = calculus.options().backward && jump.empty();
-    const auto made = propagate_through<X>(calculus, network, backward, state);
+    auto made = propagate_through<X>(calculus, network, backward, state);
     if (!jump.empty())
       calculus.assume("activation",
                       "no gradient is predicted: " + jump + " jumps, so that E phi'^2 is infinite");
-    return trace_of(made, calculus, backward);
+    return trace_of(std::move(made), calculus, backward);
   } catch (const Error& error) {
     if (error.where() == calculus.site()) throw;
     throw Error(error.kind(), error.message(), calculus.site(), error.hint());
@@ -57,14 +61,15 @@ Trace trace_by(C& calculus, const Network& network) {
   if (network.layers.empty())
     throw Error(ErrorKind::input, "a network without layers has nothing to propagate", "layers",
                 "give it at least a head");
-  if (network.sequence > 1 && is_causal(network.layers)) {
+  const Contents contents = contents_of(network.layers);
+  if (network.sequence > 1 && contents.causal) {
     return trace_in<PerPosition>(
-        calculus, network, [&](const Alike<double>& x, std::int64_t tokens) {
+        calculus, network, contents, [&](const Alike<double>& x, std::int64_t tokens) {
           return spread_over(x, make_positions(tokens, calculus.options().all_positions),
                              network.batch);
         });
   }
-  return trace_in<Alike<double>>(calculus, network,
+  return trace_in<Alike<double>>(calculus, network, contents,
                                  [](const Alike<double>& x, std::int64_t) { return x; });
 }
 

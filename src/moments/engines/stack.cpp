@@ -26,15 +26,15 @@ Alike<Expr> cleaned(const Formulas& calculus, const Alike<Expr>& x) {
 }
 
 /// A unit's last layer looks like a head to the passes.
-std::vector<UnitSite> sites_of(const Formulas& calculus,
-                               const std::vector<SiteRecord<Expr>>& records, bool is_head) {
+std::vector<UnitSite> sites_of(const Formulas& calculus, Pieces<SiteRecord<Expr>>& records,
+                               bool is_head) {
   std::vector<UnitSite> sites;
-  for (const SiteRecord<Expr>& record : records) {
+  records.drain([&](const SiteRecord<Expr>& record) {
     const bool renamed = !is_head && std::string_view(record.kind) == "head";
     sites.push_back({*record.path + record.suffix, renamed ? "linear" : record.kind,
                      record.tokens > 1, cleaned(calculus, record.x),
                      cleaned(calculus, record.gradient)});
-  }
+  });
   return sites;
 }
 
