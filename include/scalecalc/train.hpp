@@ -75,6 +75,9 @@ struct TrainOptions {
   int validation_batches = 8;       ///< 1..1e6, the same at each record
   std::int64_t ramp_steps =
       0;  ///< over which BranchNorm's ramp grows to 1; 0: a tenth of the steps
+  /// Validation loss, nats a token, whose first step is looked for; 0: 19/20 of the text's
+  /// unigram_entropy, below which a run counts as converged. It changes no file of a run.
+  double target_loss = 0;
   int threads = 1;
   std::string device = "cpu";
   bool recompute = false;
@@ -92,6 +95,9 @@ ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std:
                       const Corpus& corpus);
 /// The steps of each run.
 std::int64_t train_steps(const TrainOptions& options, const Corpus& corpus);
+
+/// The loss that steps are counted to.
+double train_target(const TrainOptions& options, const Corpus& corpus);
 
 /// A key of the configuration in which a group is not as the first one.
 struct GroupDifference {
@@ -138,12 +144,16 @@ struct TrainRun {
   std::int64_t steps = 0;  ///< taken
   double final_loss = 0;   ///< of validation, nats a token
   double perplexity = 0;   ///< its exponential
+  /// The first record at or below the target loss; empty: none was.
+  std::optional<std::int64_t> steps_to_target;
   TrainPrediction prediction;
   std::vector<TrainRecord> records;  ///< of step 1, of every multiple of record_every, of the last
 };
 /// The verdict on what was recorded.
 TrainVerdict judge(const std::vector<TrainRecord>& records, std::int64_t vocab,
                    double unigram_entropy);
+/// Of the first record whose validation loss is at most `loss`.
+std::optional<std::int64_t> steps_to_loss(const std::vector<TrainRecord>& records, double loss);
 
 /// Trains what is not finished, in the order of groups, depths and seeds. Several runs go at once
 /// where one would not fill the threads; the bits do not depend on it. Of each run the folder keeps
@@ -161,6 +171,10 @@ struct TrainCell {
   /// Of the final validation loss over the runs where it is finite; errors are NaN for fewer than
   /// two.
   double loss = 0, loss_error = 0, perplexity = 0, perplexity_error = 0;
+  int reached = 0;  ///< runs that came to the target loss
+  /// The median over all runs, those that did not reach it as the slowest; NaN where it is one of
+  /// them.
+  double steps_to_target = std::numeric_limits<double>::quiet_NaN();
 };
 std::vector<TrainCell> train_table(const std::vector<TrainRun>& runs);
 

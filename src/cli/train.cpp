@@ -18,7 +18,7 @@ constexpr std::int64_t kMostSteps = 1'000'000'000;
 struct TrainFlags {
   std::string profile = "small", placements, depths, seeds;
   std::string text, level = "word", tokens = "200000";
-  std::string steps, epochs, record_every, validation_batches, ramp;
+  std::string steps, epochs, record_every, validation_batches, ramp, target_loss;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout;
   ModelOptions block;
 
@@ -38,6 +38,8 @@ void TrainFlags::add_to(CLI::App* app) {
   add("--epochs", epochs, "N", "the same in lengths of the training text");
   add("--record-every", record_every, "N", "steps between two records");
   add("--validation-batches", validation_batches, "N", "batches of each perplexity (default 8)");
+  add("--target-loss", target_loss, "L",
+      "of validation, to count the steps to (default: what converged asks)");
   add("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
   add("--dropout", dropout, "R", "of branches and attention weights");
   const TextOptions of_optimizer{app, "Optimizer"};
@@ -151,6 +153,9 @@ class Experiment {
     if (!flags_.validation_batches.empty()) {
       options().validation_batches = static_cast<int>(
           parse_integer("--validation-batches", flags_.validation_batches, 1, 1'000'000, "8"));
+    }
+    if (!flags_.target_loss.empty()) {
+      options().target_loss = parse_number("--target-loss", flags_.target_loss, 1e-9, 1e6, "2.5");
     }
     set_integer("--ramp", flags_.ramp, 1, kMostSteps, "1000", options().ramp_steps);
   }

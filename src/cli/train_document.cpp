@@ -29,6 +29,7 @@ Value inputs_of(const TrainAnswer& answer) {
   inputs["steps"] = train_steps(options, answer.corpus);
   inputs["record_every"] = options.record_every;
   inputs["validation_batches"] = options.validation_batches;
+  inputs["target_loss"] = train_target(options, answer.corpus);
   inputs["optimizer"] = options.optimizer.name;
   inputs["learning_rate"] = options.optimizer.learning_rate;
   inputs["warmup"] = options.optimizer.schedule.warmup;
@@ -118,6 +119,7 @@ Value runs_value(const std::vector<TrainRun>& runs) {
     entry["final_loss"] = run.final_loss;
     entry["perplexity"] = run.perplexity;
     entry["steps"] = run.steps;
+    entry["steps_to_target"] = run.steps_to_target ? Value(*run.steps_to_target) : Value();
     entry["first_gradient"] = gradients_value(run);
     entry["records"] = records_value(run);
     list.push_back(entry);
@@ -138,6 +140,8 @@ Value cells_value(const std::vector<TrainCell>& cells) {
     entry["final_loss_standard_error"] = cell.loss_error;
     entry["perplexity"] = cell.perplexity;
     entry["perplexity_standard_error"] = cell.perplexity_error;
+    entry["reached_target"] = cell.reached;
+    entry["steps_to_target"] = cell.steps_to_target;
     list.push_back(entry);
   }
   return list;
@@ -156,14 +160,16 @@ Value differences_value(const std::vector<GroupDifference>& differences) {
   return list;
 }
 
-report::Table outcome(const std::vector<TrainCell>& cells) {
-  report::Table table{{"placement", "layers", "converged", "verdicts", "perplexity",
-                       "standard error", "final loss", "standard error"},
-                      {}};
+report::Table outcome(const std::vector<TrainCell>& cells, double target) {
+  report::Table table{
+      {"placement", "layers", "converged", "verdicts", "perplexity", "standard error", "final loss",
+       "standard error", fmt::format("steps to {:.4g}", target)},
+      {}};
   for (const TrainCell& cell : cells) {
     table.rows.push_back({cell.group, cell.layers, fmt::format("{}/{}", cell.converged, cell.runs),
                           fmt::format("{}", fmt::join(cell.verdicts, " ")), cell.perplexity,
-                          known(cell.perplexity_error), cell.loss, known(cell.loss_error)});
+                          known(cell.perplexity_error), cell.loss, known(cell.loss_error),
+                          known(cell.steps_to_target)});
   }
   return table;
 }
@@ -220,17 +226,17 @@ report::Document train_document(const TrainAnswer& answer) {
   document.results["cells"] = cells_value(cells);
   document.results["differences"] = differences_value(answer.differences);
   document.results["corpus"] = corpus_value(answer.corpus);
-  document.rows.columns = {"placement",  "layers",     "seed", "verdict",
-                           "final_loss", "perplexity", "steps"};
+  document.rows.columns = {"placement",  "layers",     "seed",  "verdict",
+                           "final_loss", "perplexity", "steps", "steps_to_target"};
   for (const TrainRun& run : answer.runs) {
     document.rows.rows.push_back({run.group, run.layers, static_cast<std::int64_t>(run.seed),
-                                  to_string(run.verdict), run.final_loss, run.perplexity,
-                                  run.steps});
+                                  to_string(run.verdict), run.final_loss, run.perplexity, run.steps,
+                                  run.steps_to_target ? Value(*run.steps_to_target) : Value()});
   }
   document.sections = {
       {fmt::format("Placement experiment: {} steps, {} seeds",
                    train_steps(answer.options, answer.corpus), answer.options.seeds),
-       outcome(cells)},
+       outcome(cells, train_target(answer.options, answer.corpus))},
       {"Text", text_facts(answer.corpus)},
       {fmt::format("Gradients at the first step, seed {}", answer.options.seed),
        first_step(answer.runs, answer.options.seed)},

@@ -144,6 +144,7 @@ ModelSpec Run::model_at(std::int64_t step) const {
 
 void Run::judge_run() {
   result_.verdict = judge(result_.records, corpus_.vocab(), corpus_.unigram_entropy);
+  result_.steps_to_target = steps_to_loss(result_.records, train_target(options_, corpus_));
   if (result_.records.empty()) return;
   result_.final_loss = result_.records.back().validation_loss;
   result_.perplexity = std::exp(result_.final_loss);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -36,6 +37,10 @@ void check_options(const TrainOptions& options) {
   check_range("record_every", options.record_every, 1, kMostSteps);
   check_range("validation_batches", options.validation_batches, 1, 1'000'000);
   check_range("ramp_steps", options.ramp_steps, 0, kMostSteps);
+  if (!(options.target_loss >= 0) || !std::isfinite(options.target_loss)) {
+    throw Error(ErrorKind::input, fmt::format("target_loss is {}", options.target_loss), "train",
+                "use nats a token, or 0 to have it chosen");
+  }
   check_range("threads", options.threads, 1, 1024);
   check_device_name(options.device);
   const std::size_t runs =

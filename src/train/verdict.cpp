@@ -7,7 +7,9 @@ namespace scalecalc {
 namespace {
 
 constexpr double kLargestNorm = 1e3, kSmallestNorm = 1e-3;
-constexpr double kWorseThanGuess = 1.1, kUsesContext = 0.95;
+constexpr double kWorseThanGuess = 1.1;
+/// Of the entropy of single words: what is below it uses context.
+constexpr double kUsesContext = 0.95;
 
 double mean(const std::vector<double>& values) {
   double sum = 0.0;
@@ -21,6 +23,14 @@ double standard_error(const std::vector<double>& values) {
   double square = 0.0;
   for (const double value : values) square += (value - centre) * (value - centre);
   return std::sqrt(square / (count - 1.0) / count);
+}
+
+/// NaN where it is infinite.
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  const double upper = values[half], lower = values.size() % 2 == 1 ? upper : values[half - 1];
+  return std::isfinite(upper) ? 0.5 * (lower + upper) : std::nan("");
 }
 
 bool has_vanished(const LayerNorms& gradient) {
@@ -56,9 +66,20 @@ TrainVerdict judge(const std::vector<TrainRecord>& records, std::int64_t vocab,
   return has_vanished(last.gradient) ? TrainVerdict::vanishing : TrainVerdict::stall;
 }
 
+std::optional<std::int64_t> steps_to_loss(const std::vector<TrainRecord>& records, double loss) {
+  for (const TrainRecord& record : records) {
+    if (record.validation_loss <= loss) return record.step;
+  }
+  return std::nullopt;
+}
+
+double train_target(const TrainOptions& options, const Corpus& corpus) {
+  return options.target_loss > 0 ? options.target_loss : kUsesContext * corpus.unigram_entropy;
+}
+
 std::vector<TrainCell> train_table(const std::vector<TrainRun>& runs) {
   std::vector<TrainCell> cells;
-  std::vector<std::vector<double>> losses, perplexities;
+  std::vector<std::vector<double>> losses, perplexities, steps;
   for (const TrainRun& run : runs) {
     const auto found = std::ranges::find_if(cells, [&run](const TrainCell& cell) {
       return cell.group == run.group && cell.layers == run.layers;
@@ -70,16 +91,21 @@ std::vector<TrainCell> train_table(const std::vector<TrainRun>& runs) {
       cells.back().layers = run.layers;
       losses.emplace_back();
       perplexities.emplace_back();
+      steps.emplace_back();
     }
     TrainCell& cell = cells[at];
     ++cell.runs;
     if (run.verdict == TrainVerdict::converged) ++cell.converged;
     cell.verdicts.push_back(to_string(run.verdict));
+    if (run.steps_to_target) ++cell.reached;
+    steps[at].push_back(run.steps_to_target ? static_cast<double>(*run.steps_to_target)
+                                            : std::numeric_limits<double>::infinity());
     if (!std::isfinite(run.final_loss)) continue;
     losses[at].push_back(run.final_loss);
     perplexities[at].push_back(run.perplexity);
   }
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i].steps_to_target = median(steps[i]);
     cells[i].loss = mean(losses[i]);
     cells[i].loss_error = standard_error(losses[i]);
     cells[i].perplexity = mean(perplexities[i]);

@@ -2,7 +2,7 @@
 set(tiny train --placements post,pre --depths 1,2 --seeds 2 --steps 6 --record-every 2 --width 8
   --heads 2 --sequence 8 --batch 2 --tokens 2000 --validation-batches 1)
 set(train_keys "")
-foreach(key placement layers seed verdict final_loss perplexity steps records.0.gradient_norm
+foreach(key placement layers seed verdict final_loss perplexity steps steps_to_target records.0.gradient_norm
     first_gradient.predicted first_gradient.measured)
   list(APPEND train_keys results.runs.0.${key})
 endforeach()
@@ -16,9 +16,12 @@ scalecalc_cli_test("train as JSON" ARGS ${tiny} -o ${folder}/json
   results.differences.0.key results.corpus.entropy)
 scalecalc_cli_test("train as a table" ARGS ${tiny} -o ${folder}/table
   STDOUT "6 steps, 2 seeds.*post +1 +./2.*pre +2 +./2.*model.placement +\"pre\" +\"post\"")
+scalecalc_cli_test("train: steps to a loss" ARGS ${tiny} --target-loss 9 -o ${folder}/target
+  STDOUT "steps to 9.*post +1 +./2[^\n]* 1\n")
 scalecalc_cli_test("train: another optimizer and schedule" ARGS ${tiny} --schedule cosine --warmup 2
   --optimizer lion -o ${folder}/lion STDOUT "Placement experiment")
-foreach(name "train as JSON" "train as a table" "train: another optimizer and schedule")
+foreach(name "train as JSON" "train as a table" "train: steps to a loss"
+    "train: another optimizer and schedule")
   set_tests_properties("cli: ${name}" PROPERTIES FIXTURES_REQUIRED train_folder)
 endforeach()
 
@@ -31,6 +34,8 @@ scalecalc_cli_error("train: unknown profile" EXIT 2 ARGS train --profile ful -o 
   SAYS "unknown profile 'ful'.*did you mean 'full'")
 scalecalc_cli_error("train: no text" EXIT 2 ARGS train --text none.txt -o x
   SAYS "no such text file \\(none\\.txt\\)")
+scalecalc_cli_error("train: no loss to reach" EXIT 2 ARGS train --target-loss 0 -o x
+  SAYS "--target-loss")
 scalecalc_cli_error("train: steps and epochs" EXIT 2 ARGS train --steps 3 --epochs 2 -o x
   SAYS "--steps and --epochs say the same")
 scalecalc_cli_error("train: a short text" EXIT 2 ARGS train --tokens 200 --sequence 64 -o x

@@ -201,6 +201,37 @@ TEST_CASE("train: verdicts") {
   CHECK(verdict() == TrainVerdict::nan);
 }
 
+TEST_CASE("train: steps to a loss, the median over seeds") {
+  const auto at = [](std::int64_t step, double loss) {
+    TrainRecord record;
+    record.step = step;
+    record.validation_loss = loss;
+    return record;
+  };
+  const std::vector<TrainRecord> records = {at(1, 3.0), at(50, 2.0), at(100, 2.5), at(150, 1.0)};
+  CHECK(steps_to_loss(records, 2.0) == 50);
+  CHECK(steps_to_loss(records, 1.5) == 150);
+  CHECK_FALSE(steps_to_loss(records, 0.9).has_value());
+  CHECK_FALSE(steps_to_loss({at(1, std::nan(""))}, 9.0).has_value());
+
+  std::vector<TrainRun> runs(3);
+  runs[0].steps_to_target = 150;
+  runs[1].steps_to_target = 50;
+  CHECK(train_table(runs).at(0).steps_to_target == 150);
+  CHECK(train_table(runs).at(0).reached == 2);
+  runs.pop_back();
+  CHECK(train_table(runs).at(0).steps_to_target == 100);
+  runs[0].steps_to_target.reset();
+  CHECK(std::isnan(train_table(runs).at(0).steps_to_target));
+
+  TrainOptions options;
+  Corpus corpus;
+  corpus.unigram_entropy = 2.0;
+  CHECK(train_target(options, corpus) == doctest::Approx(1.9));
+  options.target_loss = 1.25;
+  CHECK(train_target(options, corpus) == 1.25);
+}
+
 TEST_CASE("train: the table has means and standard errors of what is finite") {
   std::vector<TrainRun> runs(3);
   runs[0].group = runs[1].group = runs[2].group = "pre";
