@@ -1,6 +1,9 @@
 # `cmake --install`: the program, the library, its headers and the package that find_package reads.
 include(CMakePackageConfigHelpers)
 install(TARGETS scalecalc_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+if(SCALECALC_HAS_MPI)
+  install(TARGETS scalecalc_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/scalecalc")
+endif()
 install(TARGETS scalecalc EXPORT scalecalcTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY include/scalecalc DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

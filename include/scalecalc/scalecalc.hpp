@@ -4,6 +4,7 @@
 #include "scalecalc/activation.hpp"
 #include "scalecalc/audit.hpp"
 #include "scalecalc/claims.hpp"
+#include "scalecalc/cluster.hpp"
 #include "scalecalc/conventions.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
