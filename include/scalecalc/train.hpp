@@ -81,7 +81,8 @@ struct TrainOptions {
   int threads = 1;
   std::string device = "cpu";
   bool recompute = false;
-  std::string folder;  ///< made when it is not there
+  std::string folder;      ///< made when it is not there
+  Ranks* ranks = nullptr;  ///< that share the runs; the folder is one that all of them see
   Progress progress;
 };
 /// "full": d 512, 8 heads, ffn 2048, GELU, dropout 0.1, batch 32, T 128, AdamW at 5e-4 without a
@@ -159,7 +160,8 @@ std::optional<std::int64_t> steps_to_loss(const std::vector<TrainRecord>& record
 /// where one would not fill the threads; the bits do not depend on it. Of each run the folder keeps
 /// an append-only log, one line a record, and until it is done a checkpoint. Throws Error(input)
 /// for options out of range, a folder of another experiment, a damaged file; Error(fault) for a
-/// write that fails, and when progress stops it: what was reached is then kept.
+/// write that fails, and when progress stops it: what was reached is then kept. Of several ranks
+/// each trains runs of its own, rank 0 returns them all, the others nothing.
 std::vector<TrainRun> train(const Corpus& corpus, const TrainOptions& options);
 
 /// The runs of one group at one depth.

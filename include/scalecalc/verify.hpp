@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scalecalc/cluster.hpp"
 #include "scalecalc/network.hpp"
 #include "scalecalc/tensor.hpp"
 #include "scalecalc/trace.hpp"
@@ -43,6 +44,7 @@ struct SweepOptions {
   double eta = 0.0;               ///< of actual_delta_loss; 0 chooses one small enough
   std::string device = "cpu";
   bool recompute = false;  ///< as PassOptions has it
+  Ranks* ranks = nullptr;  ///< that share the passes; the result is the same on all of them
   Progress progress;
 };
 
@@ -70,6 +72,9 @@ struct SweepResult {
 /// options or a network too large for memory (naming the limit), Error(fault) when `progress` stops
 /// it.
 SweepResult sweep(const SweepOptions& options);
+
+/// The device of this rank, by device_of_rank, among those that are here; without ranks, `device`.
+std::string device_here(const std::string& device, const Ranks* ranks);
 
 /// Straight line through (x, y): slope and its standard error (from the residuals when there are
 /// more than two points, else 0).
@@ -137,6 +142,7 @@ struct VerifyOptions {
   bool recompute = false;  ///< as PassOptions has it
   bool single_precision = false;
   double confidence = 0.99;
+  Ranks* ranks = nullptr;  ///< that share the seeds; the result is the same on all of them
   Progress progress;
 };
 /// propagate() beside sample_passes(). Throws as they do.

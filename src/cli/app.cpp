@@ -3,9 +3,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <thread>
 
 #include "cli/parse_errors.hpp"
 #include "symbolic/text.hpp"
@@ -46,31 +48,65 @@ int report_error(const Error& error, report::Format format) {
   return error.exit_code();
 }
 
+/// Does the command's work as one of the ranks; the code is that of the first. The others succeed,
+/// so that mpirun leaves the first the time to say what is wrong.
+int share_command(Context& context, Ranks& ranks) {
+  context.set_ranks(&ranks);
+  int code = 0;
+  ranks.gather([&] {
+    context.resolve();
+    code = context.command();
+    return std::string();
+  });
+  return context.launch().is_first() ? code : 0;
+}
+
+int run_on_ranks(Context& context) {
+  if (!context.runs_on_all || context.launch().size == 1) {
+    if (!context.launch().is_first()) return 0;
+    context.resolve();
+    return context.command();
+  }
+  std::unique_ptr<Ranks> ranks;
+  try {
+    ranks = start_ranks();
+  } catch (const Error& error) {
+    if (context.launch().is_first()) throw;
+    // Ends the job; the first says why, where it meets the same.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return error.exit_code();
+  }
+  return share_command(context, *ranks);
+}
+
 int run_command(CLI::App& app, Context& context, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    Output().write(app.help());
+    if (context.launch().is_first()) Output().write(app.help());
     return 0;
   } catch (const CLI::CallForVersion&) {
-    Output().write(std::string("scalecalc ") + report::version() + "\n");
+    if (context.launch().is_first())
+      Output().write(std::string("scalecalc ") + report::version() + "\n");
     return 0;
   } catch (const CLI::ParseError& error) {
     throw describe(error);
   }
   check_parsed(app);
-  context.resolve();
-  return context.command();
+  return run_on_ranks(context);
 }
 
 }  // namespace
 
 CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
-                      const std::string& description, Run run) {
+                      const std::string& description, Run run, RunsOn runs_on) {
   CLI::App* command = app.add_subcommand(name, description);
   command->allow_extras();
   context.add_options_to(command);
-  command->callback([&context, run = std::move(run)] { context.command = run; });
+  command->callback([&context, runs_on, run = std::move(run)] {
+    context.command = run;
+    context.runs_on_all = runs_on == RunsOn::all;
+  });
   return command;
 }
 
@@ -78,9 +114,13 @@ int run(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
   install_interrupt_handler();
   Context context;
-  const auto fault = [&](const std::string& message, const std::string& hint) {
+  const auto report = [&](const Error& error) {
     context.clear_progress();
-    return report_error(Error(ErrorKind::fault, message, "", hint), requested_format(argc, argv));
+    if (!context.launch().is_first()) return 0;
+    return report_error(error, requested_format(argc, argv));
+  };
+  const auto fault = [&](const std::string& message, const std::string& hint) {
+    return report(Error(ErrorKind::fault, message, "", hint));
   };
   try {
     CLI::App app(kDescription, "scalecalc");
@@ -91,8 +131,7 @@ int run(int argc, char** argv) {
     register_commands(app, context);
     return run_command(app, context, argc, argv);
   } catch (const Error& error) {
-    context.clear_progress();
-    return report_error(error, requested_format(argc, argv));
+    return report(error);
   } catch (const std::bad_alloc&) {
     return fault("out of memory", "ask for a smaller network or fewer threads");
   } catch (const std::exception& error) {

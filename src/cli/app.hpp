@@ -12,10 +12,16 @@ namespace scalecalc::cli {
 /// What a command returns: 0, or 1 when a check failed. Errors are thrown.
 using Run = std::function<int()>;
 
+/// Of the processes that mpirun has started.
+enum class RunsOn {
+  first,  ///< the others have nothing to do
+  all,    ///< Context::ranks share the work; the first alone prints
+};
+
 /// Adds a command with the global options. `run` is called once everything is parsed and the
 /// global options are known to be right.
 CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
-                      const std::string& description, Run run);
+                      const std::string& description, Run run, RunsOn runs_on = RunsOn::first);
 
 void register_deepnorm(CLI::App& app, Context& context);
 void register_activation(CLI::App& app, Context& context);

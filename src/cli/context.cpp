@@ -70,35 +70,39 @@ void Context::resolve() {
   }
   check_device_name(device_, "--device");
   parse_choice("--color", color_, {"auto", "always", "never"});
-  if (!is_folder_) output_ = Output(output_text_);
+  if (!is_folder_ && launch_.is_first()) output_ = Output(output_text_);
 }
 
 report::Style Context::style() const {
   report::Style style;
-  style.width = output_.is_stdout() ? terminal_width(STDOUT_FILENO) : style.width;
+  const bool to_terminal = output_.is_stdout() && !launch_.is_forwarded;
+  if (to_terminal) style.width = terminal_width(STDOUT_FILENO);
   if (digits_ > 0) style.digits = std::min(digits_, 17);
   style.color =
-      color_ == "always" || (color_ == "auto" && output_.is_stdout() && takes_color(STDOUT_FILENO));
+      color_ == "always" || (color_ == "auto" && to_terminal && takes_color(STDOUT_FILENO));
   return style;
 }
 
 void Context::emit(const report::Document& document) {
   clear_progress();
+  if (!launch_.is_first()) return;
   output_.write(report::make_printer(format_, style())->print(document));
 }
 
 void Context::emit_to_stdout(const report::Document& document) {
   clear_progress();
+  if (!launch_.is_first()) return;
   Output().write(report::make_printer(format_, style())->print(document));
 }
 
 void Context::emit_text(std::string_view text) {
   clear_progress();
+  if (!launch_.is_first()) return;
   output_.write(text);
 }
 
 Progress Context::progress() {
-  if (quiet_ || !is_terminal(STDERR_FILENO)) return {};
+  if (quiet_ || !launch_.is_first() || !is_terminal(STDERR_FILENO)) return {};
   bar_ = std::make_unique<ProgressBar>();
   return [this](double done, const std::string& what) {
     if (bar_ != nullptr) bar_->update(done, what);
@@ -107,7 +111,7 @@ Progress Context::progress() {
 }
 
 void Context::note(const std::string& line) {
-  if (quiet_) return;
+  if (quiet_ || !launch_.is_first()) return;
   clear_progress();
   std::fprintf(stderr, "scalecalc: %s\n", symbolic::printable(line).c_str());
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/launch.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "scalecalc/report.hpp"
@@ -27,6 +28,12 @@ class Context {
 
   /// The chosen command; set by add_command.
   std::function<int()> command;
+  bool runs_on_all = false;  ///< of the processes that mpirun has started
+
+  const Launch& launch() const { return launch_; }
+  /// Those that share the work; nothing for one process. They outlive the command.
+  void set_ranks(Ranks* ranks) { ranks_ = ranks; }
+  Ranks* ranks() const { return ranks_; }
 
   report::Format format() const { return format_; }
   /// Whether --format says it, and not a file's extension.
@@ -41,11 +48,13 @@ class Context {
     options.threads = threads_;
     options.device = device_;
     options.recompute = recompute_;
+    if constexpr (requires { options.ranks; }) options.ranks = ranks_;
   }
   /// 0 when not asked for.
   int digits() const { return digits_; }
 
-  /// Prints a document in the chosen format to where results go. Throws Error(fault).
+  /// Prints a document in the chosen format to where results go. Throws Error(fault). Here as
+  /// below, of several ranks the first alone does anything.
   void emit(const report::Document& document);
   /// -o names a folder, which the command fills itself.
   void write_into_folder() { is_folder_ = true; }
@@ -65,6 +74,8 @@ class Context {
  private:
   report::Style style() const;
 
+  Launch launch_ = launch_of_environment();
+  Ranks* ranks_ = nullptr;
   std::string format_text_, threads_text_, digits_text_;  ///< empty: not given
   std::string output_text_ = "-";
   std::string seed_text_ = "0";

@@ -157,7 +157,8 @@ void register_sweep(CLI::App& app, Context& context) {
       [&context, flags] {
         context.emit(sweep_document(Sweep(*flags, context).run()));
         return 0;
-      });
+      },
+      RunsOn::all);
   flags->add_to(command);
 }
 

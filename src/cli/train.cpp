@@ -118,10 +118,11 @@ class Experiment {
       answer_.runs = train(answer_.corpus, options());
     } catch (const Error&) {
       context_.clear_progress();
-      if (!was_interrupted()) throw;
+      if (!was_interrupted() || context_.ranks() != nullptr) throw;
       context_.note("interrupted; the same command goes on from here");
       return kInterrupted;
     }
+    if (!context_.launch().is_first()) return 0;
     const report::Document document = train_document(answer_);
     const std::filesystem::path folder = options().folder;
     Output((folder / "results.json").string())
@@ -204,9 +205,9 @@ class Experiment {
 
 void register_train(CLI::App& app, Context& context) {
   auto flags = std::make_shared<TrainFlags>();
-  CLI::App* command = add_command(app, context, "train",
-                                  "train language models that differ in their placement alone",
-                                  [&context, flags] { return Experiment(*flags, context).run(); });
+  CLI::App* command = add_command(
+      app, context, "train", "train language models that differ in their placement alone",
+      [&context, flags] { return Experiment(*flags, context).run(); }, RunsOn::all);
   command->preparse_callback([&context](std::size_t) { context.write_into_folder(); });
   flags->add_to(command);
 }

@@ -46,11 +46,13 @@ VerifyAnswer answer_to(const VerifyFlags& flags, Context& context) {
 void register_verify(CLI::App& app, Context& context) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App* command = add_command(
-      app, context, "verify", "predicted moments beside those of real passes", [&context, flags] {
+      app, context, "verify", "predicted moments beside those of real passes",
+      [&context, flags] {
         const VerifyAnswer answer = answer_to(*flags, context);
         context.emit(verify_document(answer));
         return answer.verification.passed ? 0 : 1;
-      });
+      },
+      RunsOn::all);
   flags->add_to(command);
 }
 

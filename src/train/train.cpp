@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 
+#include "cluster/bytes.hpp"
 #include "scalecalc/error.hpp"
 #include "tensor/workers.hpp"
 #include "train/run.hpp"
@@ -55,48 +56,113 @@ bool runs_on_cpu(const std::string& device) {
   });
 }
 
+/// What is left of a run, in steps of one layer; less than nothing of a finished one.
+double work_left(const Run& run, std::int64_t steps) {
+  if (run.finished()) return -1.0;
+  return static_cast<double>(run.result().layers) * static_cast<double>(steps - run.logged());
+}
+
 class Experiment {
  public:
-  Experiment(const Corpus& corpus, const TrainOptions& options) : options_(options) {
+  Experiment(const Corpus& corpus, const TrainOptions& options)
+      : corpus_(corpus),
+        options_(options),
+        ranks_(options.ranks != nullptr ? *options.ranks : one_),
+        steps_(train_steps(options, corpus)) {
     check_options(options);
+    options_.device = device_here(options.device, options.ranks);
     train_room::make_folder(options.folder);
-    bool small = true;
     for (const std::string& group : options.groups) {
       for (const std::int64_t layers : options.depths) {
         const ModelSpec model = train_model(options, train_group(group), layers, corpus);
-        small = small && parameter_count(build_network(model)) <= kSmallModel;
+        small_ = small_ && parameter_count(build_network(model)) <= kSmallModel;
         for (int i = 0; i < options.seeds; ++i) {
-          const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
-          runs_.push_back(std::make_unique<Run>(corpus, options, group, layers, seed));
-          if (runs_.back()->finished()) continue;
-          pending_.push_back(runs_.back().get());
-          work_ += cost(*pending_.back()) *
-                   static_cast<double>(train_steps(options, corpus) - pending_.back()->logged());
+          points_.push_back({group, layers, options.seed + static_cast<std::uint64_t>(i)});
         }
       }
     }
-    const auto most = static_cast<int>(pending_.size());
-    workers_ = small && runs_on_cpu(options.device) ? std::min(options.threads, most) : 1;
+    runs_.resize(points_.size());
   }
 
   std::vector<TrainRun> run() {
-    tensor::run_workers(workers_, [this] { work(); });
-    if (failure_) std::rethrow_exception(failure_);
+    const std::vector<double> left = look();
+    std::vector<double> costs = left;
+    for (double& cost : costs) cost = std::max(cost, 0.0);
+    const std::vector<int> owners = deal(costs, ranks_.size());
+    const auto is_own = [&](std::size_t i) { return left[i] >= 0 && owners[i] == ranks_.rank(); };
+    // What one rank has open, no other can open.
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (ranks_.size() > 1 && !is_own(i)) runs_[i].reset();
+    }
+    ranks_.wait();
+    ranks_.gather([&] {
+      for (std::size_t i = 0; i < runs_.size(); ++i) {
+        if (!is_own(i)) continue;
+        open(i);
+        pending_.push_back(runs_[i].get());
+        work_ += left[i];
+      }
+      train_pending();
+      if (ranks_.rank() > 0) runs_.clear();
+      return std::string();
+    });
     std::vector<TrainRun> results;
-    for (const auto& run : runs_) results.push_back(run->result());
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      open(i);
+      results.push_back(runs_[i]->result());
+    }
     return results;
   }
 
  private:
-  static double cost(const Run& run) { return static_cast<double>(run.result().layers); }
+  struct Point {
+    std::string group;
+    std::int64_t layers;
+    std::uint64_t seed;
+  };
+
+  void open(std::size_t i) {
+    const Point& point = points_[i];
+    if (runs_[i]) return;
+    runs_[i] = std::make_unique<Run>(corpus_, options_, point.group, point.layers, point.seed);
+  }
+
+  /// What is left of each run. The ranks share the looking: all files are known to be sound before
+  /// the first step.
+  std::vector<double> look() {
+    const auto rank = static_cast<std::size_t>(ranks_.rank());
+    const auto size = static_cast<std::size_t>(ranks_.size());
+    const std::vector<std::string> all = ranks_.gather([&] {
+      cluster::Writer own;
+      for (std::size_t i = rank; i < runs_.size(); i += size) {
+        open(i);
+        own.put(work_left(*runs_[i], steps_));
+      }
+      return own.take();
+    });
+    std::vector<double> left(runs_.size());
+    for (std::size_t from = 0; from < size; ++from) {
+      cluster::Reader reader(all[from]);
+      for (std::size_t i = from; i < runs_.size(); i += size) left[i] = reader.get<double>();
+    }
+    return left;
+  }
+
+  void train_pending() {
+    const auto most = static_cast<int>(pending_.size());
+    workers_ = small_ && runs_on_cpu(options_.device) ? std::min(options_.threads, most) : 1;
+    tensor::run_workers(workers_, [this] { work(); });
+    if (failure_) std::rethrow_exception(failure_);
+  }
 
   void work() {
     try {
       for (std::size_t i = next_++; i < pending_.size() && !stopped_; i = next_++) {
         Run& run = *pending_[i];
         const std::int64_t from = run.logged();
+        const auto layers = static_cast<double>(run.result().layers);
         run.train(std::max(1, options_.threads / std::max(workers_, 1)),
-                  [&](std::int64_t step) { return report(run, step > from ? cost(run) : 0.0); });
+                  [&](std::int64_t step) { return report(run, step > from ? layers : 0.0); });
       }
     } catch (const std::bad_alloc&) {
       fail(std::make_exception_ptr(Error(ErrorKind::fault, "out of memory during training", "train",
@@ -123,8 +189,14 @@ class Experiment {
     stopped_ = true;
   }
 
-  const TrainOptions& options_;
-  std::vector<std::unique_ptr<Run>> runs_;
+  const Corpus& corpus_;
+  TrainOptions options_;
+  OneRank one_;
+  Ranks& ranks_;
+  std::int64_t steps_;
+  bool small_ = true;
+  std::vector<Point> points_;
+  std::vector<std::unique_ptr<Run>> runs_;  ///< of the points; those that this rank has open
   std::vector<Run*> pending_;
   int workers_ = 1;
   double work_ = 0, done_ = 0;

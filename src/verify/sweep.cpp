@@ -4,6 +4,7 @@
 #include <cmath>
 #include <new>
 
+#include "cluster/bytes.hpp"
 #include "scalecalc/tensor.hpp"
 #include "verify/measure.hpp"
 #include "verify/memory.hpp"
@@ -98,7 +99,11 @@ double measure_one(const SweepOptions& options, const Network& network,
 /// All depths and seeds of one sweep, the largest first. Each job writes to a place of its own.
 class Sweep {
  public:
-  explicit Sweep(const SweepOptions& options) : options_(options), meter_(options.progress) {
+  explicit Sweep(const SweepOptions& options)
+      : options_(options),
+        ranks_(options.ranks != nullptr ? *options.ranks : one_),
+        device_(device_here(options.device, options.ranks)),
+        meter_(options.progress) {
     for (const std::int64_t layers : rising_depths(options.layers)) {
       SweepPoint point;
       point.layers = layers;
@@ -109,26 +114,65 @@ class Sweep {
   }
 
   SweepResult run() {
-    std::vector<Job> jobs;
+    std::vector<double> costs;
     for (std::size_t depth = depths_.size(); depth-- > 0;)
-      for (int seed = 0; seed < options_.seeds; ++seed) jobs.push_back(job(depth, seed));
-    meter_.start();
-    run_jobs(jobs, options_.threads, concurrent_bytes());
+      costs.insert(costs.end(), static_cast<std::size_t>(options_.seeds),
+                   static_cast<double>(result_.points[depth].layers));
+    owners_ = deal(costs, ranks_.size());
+    share([this] { run_own(); });
     summarise(result_);
     return std::move(result_);
   }
 
  private:
-  Measurement measurement(std::size_t depth, int seed) {
+  /// `visit(depth, seed)` for what this rank measures, or another does.
+  template <class Visit>
+  void each_of(int rank, Visit visit) const {
+    std::size_t at = 0;
+    for (std::size_t depth = depths_.size(); depth-- > 0;)
+      for (int seed = 0; seed < options_.seeds; ++seed)
+        if (owners_[at++] == rank) visit(depth, seed);
+  }
+
+  double& sample(std::size_t depth, int seed) {
+    return result_.points[depth].samples[static_cast<std::size_t>(seed)];
+  }
+
+  void run_own() {
+    std::size_t count = 0;
+    each_of(ranks_.rank(), [&count](std::size_t, int) { ++count; });
+    std::vector<Job> jobs;
+    each_of(ranks_.rank(),
+            [&](std::size_t depth, int seed) { jobs.push_back(job(depth, seed, count)); });
+    meter_.start();
+    run_jobs(jobs, options_.threads, concurrent_bytes());
+  }
+
+  /// Does the work of this rank, and takes the samples of all.
+  template <class Work>
+  void share(Work work) {
+    const std::vector<std::string> all = ranks_.gather([&] {
+      work();
+      cluster::Writer own;
+      each_of(ranks_.rank(), [&](std::size_t depth, int seed) { own.put(sample(depth, seed)); });
+      return own.take();
+    });
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      cluster::Reader reader(all[static_cast<std::size_t>(rank)]);
+      each_of(rank,
+              [&](std::size_t depth, int seed) { sample(depth, seed) = reader.get<double>(); });
+    }
+  }
+
+  Measurement measurement(std::size_t depth, int seed, std::size_t jobs) {
     Measurement one;
     one.quantity = options_.quantity;
     one.update = options_.update;
     one.parameters = options_.parameters;
     one.eta = options_.eta;
     one.seed = options_.seed + static_cast<std::uint64_t>(seed);
-    const std::size_t jobs = depths_.size() * static_cast<std::size_t>(options_.seeds);
     one.threads = threads_of_pass(options_, jobs, depths_[depth].bytes);
-    one.device = options_.device;
+    one.device = device_;
     one.recompute = options_.recompute;
     const std::int64_t layers = result_.points[depth].layers;
     one.advance =
@@ -136,20 +180,24 @@ class Sweep {
     return one;
   }
 
-  Job job(std::size_t depth, int seed) {
-    double& sample = result_.points[depth].samples[static_cast<std::size_t>(seed)];
+  Job job(std::size_t depth, int seed, std::size_t jobs) {
+    double& result = sample(depth, seed);
     const Network& network = depths_[depth].network;
-    return {depths_[depth].bytes, [this, &sample, &network, one = measurement(depth, seed)] {
+    return {depths_[depth].bytes, [this, &result, &network, one = measurement(depth, seed, jobs)] {
               meter_.stop_on_failure([&] {
-                sample = measure_one(options_, network, one);
+                result = measure_one(options_, network, one);
                 one.advance(1.0);
               });
             }};
   }
 
   const SweepOptions& options_;
+  OneRank one_;
+  Ranks& ranks_;
+  std::string device_;
   ProgressMeter meter_;
   std::vector<Depth> depths_;
+  std::vector<int> owners_;  ///< of the jobs, in their order
   SweepResult result_;
 };
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "cluster/thread_ranks.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
 
@@ -106,6 +107,57 @@ TEST_CASE("train: stopped anywhere and begun again, the files are the same bytes
     CHECK(again[i].records.size() == 4);  // of steps 1, 5, 10, 12
     CHECK(again[i].steps == 12);
   }
+}
+
+TEST_CASE("train: ranks share the runs, and the files are those of one process") {
+  const Corpus corpus = generated_corpus(2000);
+  const Folder one;
+  const std::vector<TrainRun> expected = train(corpus, tiny(one));
+  for (const int size : {2, 3, 10}) {
+    CAPTURE(size);
+    const Folder shared;
+    std::atomic<int> results = 0, same = 0;
+    const auto train_share = [&](Ranks& ranks) {
+      TrainOptions options = tiny(shared);
+      options.ranks = &ranks;
+      const std::vector<TrainRun> runs = train(corpus, options);
+      results += static_cast<int>(runs.size());
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs[i].final_loss == expected[i].final_loss && runs[i].seed == expected[i].seed)
+          ++same;
+      }
+    };
+    const std::vector<std::string> well(static_cast<std::size_t>(size));
+    CHECK(on_ranks(size, train_share) == well);
+    CHECK(results == 8);
+    CHECK(same == 8);
+    CHECK(files_of(shared) == files_of(one));
+    CHECK(on_ranks(size, train_share) == well);  // everything is finished
+    CHECK(same == 16);
+  }
+}
+
+TEST_CASE("train: what one rank meets, all throw, and what is finished is kept") {
+  const Corpus corpus = generated_corpus(2000);
+  const Folder whole, parts;
+  train(corpus, tiny(whole));
+  const auto stopped_at = [&](int steps) {
+    return on_ranks(2, [&, steps](Ranks& ranks) {
+      TrainOptions options = tiny(parts);
+      options.ranks = &ranks;
+      int taken = 0;
+      const bool stops = ranks.rank() == 1;
+      options.progress = [&, stops](double, const std::string&) {
+        return !stops || ++taken < steps;
+      };
+      train(corpus, options);
+    });
+  };
+  for (const int steps : {3, 3, 3}) {
+    for (const std::string& error : stopped_at(steps)) CHECK(error.starts_with("interrupted"));
+  }
+  CHECK(stopped_at(1000) == std::vector<std::string>{"", ""});
+  CHECK(files_of(parts) == files_of(whole));
 }
 
 TEST_CASE("train: a torn line is written again, a lost checkpoint begins again") {

@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
+#include "cluster/thread_ranks.hpp"
 #include "scalecalc/verify.hpp"
 
 using namespace scalecalc;
@@ -53,6 +55,35 @@ void set_pair(ModelSpec& model, const std::string& alpha, const std::string& lam
 }
 
 }  // namespace
+
+TEST_CASE("ranks share depths and seeds, and every one has the bits of one process") {
+  for (const int seeds : {1, 3}) {
+    SweepOptions options = small();
+    options.seeds = seeds;
+    const SweepResult expected = sweep(options);
+    for (const int size : {2, 3, 11}) {
+      std::atomic<int> same = 0;
+      const auto errors = on_ranks(size, [&](Ranks& ranks) {
+        SweepOptions own = options;
+        own.ranks = &ranks;
+        own.threads = 1 + ranks.rank() % 2;
+        if (same_bits(sweep(own), expected)) ++same;
+      });
+      CHECK(errors == std::vector<std::string>(static_cast<std::size_t>(size)));
+      CHECK(same == size);
+    }
+  }
+}
+
+TEST_CASE("what stops one rank's sweep stops all") {
+  const auto errors = on_ranks(3, [](Ranks& ranks) {
+    SweepOptions options = small();
+    options.ranks = &ranks;
+    options.progress = [&ranks](double, const std::string&) { return ranks.rank() != 2; };
+    sweep(options);
+  });
+  CHECK(errors == std::vector<std::string>(3, "interrupted (sweep)"));
+}
 
 TEST_CASE("points rise in depth, with scales and samples") {
   SweepOptions options = small();

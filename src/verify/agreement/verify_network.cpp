@@ -2,6 +2,7 @@
 
 #include "scalecalc/moments.hpp"
 #include "scalecalc/verify.hpp"
+#include "verify/agreement/shared_samples.hpp"
 
 namespace scalecalc {
 namespace {
@@ -24,12 +25,10 @@ Verification verify_network(const Network& network, const VerifyOptions& options
   PropagateOptions propagation;
   propagation.threads = options.threads;
   const Trace predicted = propagate(network, propagation);
-  const PassOptions pass{options.seed, options.threads, options.device, options.recompute};
   const auto report = [&](double done) {
     return !options.progress || options.progress(done, fmt::format("{} seeds", options.seeds));
   };
-  const PassSamples measured =
-      sample_passes(network, pass, options.seeds, options.single_precision, report);
+  const PassSamples measured = shared_samples(network, options, report);
   return compare(predicted, measured, {options.confidence, options.single_precision});
 }
 

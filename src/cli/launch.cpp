@@ -1,0 +1,42 @@
+#include "cli/launch.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+namespace scalecalc::cli {
+namespace {
+
+std::optional<int> number_of(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  int number = 0;
+  const char* end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, number);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+Launch launch_of_environment() {
+  constexpr const char* kStarters[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                          {"PMI_SIZE", "PMI_RANK"}};
+  for (const auto& starter : kStarters) {
+    const std::optional<int> size = number_of(starter[0]), rank = number_of(starter[1]);
+    if (size && rank && *rank >= 0 && *rank < *size) return {*rank, *size, true};
+  }
+  return {};
+}
+
+std::unique_ptr<Ranks> start_ranks() {
+  std::error_code ignored;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  // Where a build has it, and where an installation does.
+  return mpi_ranks({(folder / "scalecalc_mpi.so").string(),
+                    (folder / SCALECALC_PLUGIN_DIR / "scalecalc_mpi.so").string()});
+}
+
+}  // namespace scalecalc::cli
