@@ -130,6 +130,17 @@ struct TrainPrediction {
   std::string why_none;
 };
 
+/// Whether a run should converge, from what is known before its first step.
+struct TrainForecast {
+  bool trains = true;
+  std::string rule;  ///< what decided, in words
+};
+/// It should fail where the moments leave the range of the rules, where the norm of the gradient is
+/// past 1e3, or that of a block below 1e-3, as in the verdicts below; and where the step, to first
+/// order, changes the loss by more than ln(vocab), all of a guess's: then a step is no small one.
+/// These are signs of the first step alone: a run that passes them may still fail later.
+TrainForecast forecast(const TrainPrediction& prediction, std::int64_t vocab);
+
 /// nan: a loss that is no number. explosion: the gradient's norm ended above 1e3, or the validation
 /// loss above 1.1 ln(vocab), a guess's. converged: it ended at least a twentieth below the entropy
 /// of single words, so that context is used. Of the others, vanishing: the norm in some block ended

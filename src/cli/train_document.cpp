@@ -108,7 +108,29 @@ Value records_value(const TrainRun& run) {
   return records;
 }
 
-Value runs_value(const std::vector<TrainRun>& runs) {
+/// How many runs went as forecast: converged, or not.
+struct Agreement {
+  bool trains = true;
+  int runs = 0, agree = 0;
+  void add(const TrainRun& run, std::int64_t vocab) {
+    trains = forecast(run.prediction, vocab).trains;
+    ++runs;
+    if (trains == (run.verdict == TrainVerdict::converged)) ++agree;
+  }
+  std::string word() const { return trains ? "trains" : "fails"; }
+  std::string share() const { return fmt::format("{}/{}", agree, runs); }
+};
+Agreement agreement_of(const TrainAnswer& answer, const TrainCell& cell) {
+  Agreement agreement;
+  for (const TrainRun& run : answer.runs) {
+    if (run.group == cell.group && run.layers == cell.layers) {
+      agreement.add(run, answer.corpus.vocab());
+    }
+  }
+  return agreement;
+}
+
+Value runs_value(const std::vector<TrainRun>& runs, std::int64_t vocab) {
   Value list = Value::array();
   for (const TrainRun& run : runs) {
     Value entry = Value::object();
@@ -120,6 +142,10 @@ Value runs_value(const std::vector<TrainRun>& runs) {
     entry["perplexity"] = run.perplexity;
     entry["steps"] = run.steps;
     entry["steps_to_target"] = run.steps_to_target ? Value(*run.steps_to_target) : Value();
+    const TrainForecast expected = forecast(run.prediction, vocab);
+    entry["forecast"] = Value::object();
+    entry["forecast"]["trains"] = expected.trains;
+    entry["forecast"]["rule"] = expected.rule;
     entry["first_gradient"] = gradients_value(run);
     entry["records"] = records_value(run);
     list.push_back(entry);
@@ -127,7 +153,7 @@ Value runs_value(const std::vector<TrainRun>& runs) {
   return list;
 }
 
-Value cells_value(const std::vector<TrainCell>& cells) {
+Value cells_value(const TrainAnswer& answer, const std::vector<TrainCell>& cells) {
   Value list = Value::array();
   for (const TrainCell& cell : cells) {
     Value entry = Value::object();
@@ -136,6 +162,9 @@ Value cells_value(const std::vector<TrainCell>& cells) {
     entry["runs"] = cell.runs;
     entry["converged"] = cell.converged;
     entry["verdicts"] = list_of(cell.verdicts);
+    const Agreement agreement = agreement_of(answer, cell);
+    entry["forecast"] = agreement.word();
+    entry["as_forecast"] = agreement.agree;
     entry["final_loss"] = cell.loss;
     entry["final_loss_standard_error"] = cell.loss_error;
     entry["perplexity"] = cell.perplexity;
@@ -160,13 +189,16 @@ Value differences_value(const std::vector<GroupDifference>& differences) {
   return list;
 }
 
-report::Table outcome(const std::vector<TrainCell>& cells, double target) {
+report::Table outcome(const TrainAnswer& answer, const std::vector<TrainCell>& cells) {
+  const double target = train_target(answer.options, answer.corpus);
   report::Table table{
-      {"placement", "layers", "converged", "verdicts", "perplexity", "standard error", "final loss",
-       "standard error", fmt::format("steps to {:.4g}", target)},
+      {"placement", "layers", "forecast", "as forecast", "converged", "verdicts", "perplexity",
+       "standard error", "final loss", "standard error", fmt::format("steps to {:.4g}", target)},
       {}};
   for (const TrainCell& cell : cells) {
-    table.rows.push_back({cell.group, cell.layers, fmt::format("{}/{}", cell.converged, cell.runs),
+    const Agreement agreement = agreement_of(answer, cell);
+    table.rows.push_back({cell.group, cell.layers, agreement.word(), agreement.share(),
+                          fmt::format("{}/{}", cell.converged, cell.runs),
                           fmt::format("{}", fmt::join(cell.verdicts, " ")), cell.perplexity,
                           known(cell.perplexity_error), cell.loss, known(cell.loss_error),
                           known(cell.steps_to_target)});
@@ -187,6 +219,18 @@ report::Table first_step(const std::vector<TrainRun>& runs, std::uint64_t seed) 
                           known(measured_gradient(run)), known(predicted.least),
                           known(measured.least), known(predicted.most), known(measured.most),
                           known(-run.prediction.loss_change)});
+  }
+  return table;
+}
+
+/// What decided the forecasts of the first seed.
+report::Table forecasts(const TrainAnswer& answer) {
+  report::Table table{{"placement", "layers", "forecast", "since"}, {}};
+  for (const TrainRun& run : answer.runs) {
+    if (run.seed != answer.options.seed) continue;
+    const TrainForecast expected = forecast(run.prediction, answer.corpus.vocab());
+    table.rows.push_back(
+        {run.group, run.layers, expected.trains ? "trains" : "fails", expected.rule});
   }
   return table;
 }
@@ -222,8 +266,8 @@ report::Document train_document(const TrainAnswer& answer) {
   report::Document document;
   document.command = "train";
   document.inputs = inputs_of(answer);
-  document.results["runs"] = runs_value(answer.runs);
-  document.results["cells"] = cells_value(cells);
+  document.results["runs"] = runs_value(answer.runs, answer.corpus.vocab());
+  document.results["cells"] = cells_value(answer, cells);
   document.results["differences"] = differences_value(answer.differences);
   document.results["corpus"] = corpus_value(answer.corpus);
   document.rows.columns = {"placement",  "layers",     "seed",  "verdict",
@@ -236,10 +280,11 @@ report::Document train_document(const TrainAnswer& answer) {
   document.sections = {
       {fmt::format("Placement experiment: {} steps, {} seeds",
                    train_steps(answer.options, answer.corpus), answer.options.seeds),
-       outcome(cells, train_target(answer.options, answer.corpus))},
+       outcome(answer, cells)},
       {"Text", text_facts(answer.corpus)},
       {fmt::format("Gradients at the first step, seed {}", answer.options.seed),
        first_step(answer.runs, answer.options.seed)},
+      {"What was to be expected", forecasts(answer)},
       {"All that differs between the placements, from " + answer.options.groups.front(),
        difference_table(answer.differences)}};
   return document;

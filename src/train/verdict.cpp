@@ -2,11 +2,13 @@
 #include <cmath>
 
 #include "scalecalc/train.hpp"
+#include "train/bounds.hpp"
 
 namespace scalecalc {
 namespace {
 
-constexpr double kLargestNorm = 1e3, kSmallestNorm = 1e-3;
+using train_room::kLargestNorm, train_room::vanishing_block;
+
 constexpr double kWorseThanGuess = 1.1;
 /// Of the entropy of single words: what is below it uses context.
 constexpr double kUsesContext = 0.95;
@@ -33,13 +35,6 @@ double median(std::vector<double> values) {
   return std::isfinite(upper) ? 0.5 * (lower + upper) : std::nan("");
 }
 
-bool has_vanished(const LayerNorms& gradient) {
-  for (std::size_t i = 0; i < gradient.layers.size(); ++i) {
-    if (gradient.layers[i].starts_with("block[") && gradient.norms[i] < kSmallestNorm) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string to_string(TrainVerdict verdict) {
@@ -63,7 +58,7 @@ TrainVerdict judge(const std::vector<TrainRecord>& records, std::int64_t vocab,
     return TrainVerdict::explosion;
   }
   if (last.validation_loss <= kUsesContext * unigram_entropy) return TrainVerdict::converged;
-  return has_vanished(last.gradient) ? TrainVerdict::vanishing : TrainVerdict::stall;
+  return vanishing_block(last.gradient) ? TrainVerdict::vanishing : TrainVerdict::stall;
 }
 
 std::optional<std::int64_t> steps_to_loss(const std::vector<TrainRecord>& records, double loss) {

@@ -3,7 +3,7 @@ set(tiny train --placements post,pre --depths 1,2 --seeds 2 --steps 6 --record-e
   --heads 2 --sequence 8 --batch 2 --tokens 2000 --validation-batches 1)
 set(train_keys "")
 foreach(key placement layers seed verdict final_loss perplexity steps steps_to_target records.0.gradient_norm
-    first_gradient.predicted first_gradient.measured)
+    forecast.trains forecast.rule first_gradient.predicted first_gradient.measured)
   list(APPEND train_keys results.runs.0.${key})
 endforeach()
 # Folders of an earlier build may have runs of another configuration.
@@ -13,11 +13,11 @@ set_tests_properties("cli: train: fresh folders" PROPERTIES LABELS cli FIXTURES_
 scalecalc_cli_test("train --help" ARGS train --help STDOUT "--profile.*--placements.*--text")
 scalecalc_cli_test("train as JSON" ARGS ${tiny} -o ${folder}/json
   --format json JSON ${train_keys} results.cells.0.perplexity_standard_error
-  results.differences.0.key results.corpus.entropy)
+  results.cells.0.as_forecast results.differences.0.key results.corpus.entropy)
 scalecalc_cli_test("train as a table" ARGS ${tiny} -o ${folder}/table
-  STDOUT "6 steps, 2 seeds.*post +1 +./2.*pre +2 +./2.*model.placement +\"pre\" +\"post\"")
+  STDOUT "6 steps, 2 seeds.*post +1 +trains +./2 +./2.*pre +2 +trains +./2 +./2.*since.*model.placement +\"pre\" +\"post\"")
 scalecalc_cli_test("train: steps to a loss" ARGS ${tiny} --target-loss 9 -o ${folder}/target
-  STDOUT "steps to 9.*post +1 +./2[^\n]* 1\n")
+  STDOUT "steps to 9.*post +1 +trains +./2 +./2[^\n]* 1\n")
 scalecalc_cli_test("train: another optimizer and schedule" ARGS ${tiny} --schedule cosine --warmup 2
   --optimizer lion -o ${folder}/lion STDOUT "Placement experiment")
 foreach(name "train as JSON" "train as a table" "train: steps to a loss"

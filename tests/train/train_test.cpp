@@ -284,6 +284,43 @@ TEST_CASE("train: steps to a loss, the median over seeds") {
   CHECK(train_target(options, corpus) == 1.25);
 }
 
+TEST_CASE("train: a forecast names the sign that decided") {
+  TrainPrediction prediction;
+  prediction.gradient = {1.0, {"embedding", "block[0]", "block[1]"}, {1e-5, 0.5, 0.1}};
+  prediction.loss_change = 2.0;  // ln 10 = 2.30
+  const auto trains = [&prediction] { return forecast(prediction, 10).trains; };
+  CHECK(trains());
+  prediction.loss_change = 2.31;
+  CHECK_FALSE(trains());
+  CHECK(forecast(prediction, 10).rule.starts_with("one step changes the loss by 2.31"));
+  CHECK(forecast(prediction, 11).trains);
+  prediction.loss_change = std::nan("");
+  CHECK_FALSE(trains());
+  prediction.loss_change = 0.1;
+  prediction.gradient.norms[2] = 1e-4;
+  CHECK(forecast(prediction, 10).rule == "the gradient of block[1] is 0.0001, below 0.001");
+  prediction.gradient.total = 2e3;
+  CHECK(forecast(prediction, 10).rule == "a gradient of norm 2e+03 is past 1000");
+  prediction.why_none = "too large";
+  CHECK(forecast(prediction, 10).rule == "the moments leave the range of the rules: too large");
+}
+
+TEST_CASE("train: every group has a prediction where it is shallow") {
+  const Corpus corpus = generated_corpus(2000);
+  const Folder folder;
+  TrainOptions options = tiny(folder);
+  options.groups.clear();
+  for (const TrainGroup& group : train_groups()) options.groups.push_back(group.name);
+  options.depths = {1};
+  options.seeds = 1;
+  options.steps = 1;
+  for (const TrainRun& run : train(corpus, options)) {
+    CAPTURE(run.group);
+    CHECK(run.prediction.why_none == "");
+    CHECK(std::isfinite(run.prediction.loss_change));
+  }
+}
+
 TEST_CASE("train: the table has means and standard errors of what is finite") {
   std::vector<TrainRun> runs(3);
   runs[0].group = runs[1].group = runs[2].group = "pre";
