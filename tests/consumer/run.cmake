@@ -1,5 +1,6 @@
 # Builds and runs a small project that uses the library as its users do.
 # -D KIND=find_package|add_subdirectory -D SOURCE= -D BUILD= (the build to install from) -D WORK=
+# -D LIBRARY= (what is installed) -D NM= (the lister of symbols) -D SANITIZE= (what the library is sanitized for)
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
@@ -23,8 +24,19 @@ if(KIND STREQUAL find_package)
   run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/prefix")
   list(APPEND arguments "-DCMAKE_PREFIX_PATH=${WORK}/prefix")
   run("${WORK}/prefix/bin/scalecalc" --version)
+  # Eigen's inline functions are the library's own: a user's, of another layout, are never mixed in.
+  execute_process(COMMAND "${NM}" "${LIBRARY}"
+    OUTPUT_VARIABLE symbols ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  string(FIND "${symbols}" "14ScalecalcEigen" own)
+  string(FIND "${symbols}" "N5Eigen" shared)
+  if(own EQUAL -1 OR NOT shared EQUAL -1)
+    message(FATAL_ERROR "the library shows functions of namespace Eigen")
+  endif()
 else()
   list(APPEND arguments "-DSCALECALC_SOURCE=${SOURCE}" "-DSCALECALC_CCACHE=${CCACHE}")
+endif()
+if(SANITIZE)
+  list(APPEND arguments "-DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE}")
 endif()
 run(${CMAKE_COMMAND} -G Ninja -S "${SOURCE}/tests/consumer/${KIND}" -B "${WORK}/build"
     -DCMAKE_BUILD_TYPE=Release ${arguments})
@@ -38,4 +50,5 @@ else()
   run(${CMAKE_COMMAND} --build "${WORK}/build")
   run("${WORK}/build/consumer")
   run("${WORK}/build/training")
+  run("${WORK}/build/eigen")
 endif()
