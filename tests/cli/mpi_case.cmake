@@ -21,17 +21,11 @@ string(CONCAT train "train --placements none,post,branchnorm --depths 1,3 --seed
 string(REPLACE "--steps 40" "--steps 120" longer "${train}")
 
 set(nothing "")
-# Runs a shell line with $P for the program and `ranks N` for mpirun in WORK; sets code, out, err.
-macro(shell line)
-  execute_process(COMMAND bash -c
-    "P='${PROGRAM}'; ranks() { n=$1; shift; '${MPIRUN}' -n $n \"$@\"; }; ${line}"
-    WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+include("${CMAKE_CURRENT_LIST_DIR}/shell.cmake")
+# The same with `ranks N` for mpirun.
+macro(job line)
+  shell("ranks() { n=$1; shift; '${MPIRUN}' -n $n \"$@\"; }; ${line}")
 endmacro()
-function(expect what)
-  if(NOT (${ARGN}))
-    message(SEND_ERROR "${what}: exit ${code}\nstdout: ${out}\nstderr: ${err}")
-  endif()
-endfunction()
 # How often the program has spoken on stderr; mpirun speaks there too.
 function(expect_once what message)
   string(REGEX MATCHALL "(^|\n)scalecalc: " said "\n${err}")
@@ -43,7 +37,7 @@ function(case_train)
   shell("$P ${train} --threads 1 -o one >one.json")
   expect("one process" code EQUAL 0)
   foreach(ranks 2 3)
-    shell("ranks ${ranks} $P ${train} --threads ${ranks} -o some >some.json &&
+    job("ranks ${ranks} $P ${train} --threads ${ranks} -o some >some.json &&
            diff -r one some && cmp one.json some.json; code=$?; rm -rf some; exit $code")
     expect("${ranks} ranks" code EQUAL 0 AND err STREQUAL nothing)
   endforeach()
@@ -57,7 +51,7 @@ function(case_sweep)
            $P ${sweep} --seeds ${seeds} >one.txt")
     expect("one process" code EQUAL 0)
     foreach(ranks 2 3)
-      shell("ranks ${ranks} $P ${sweep} --seeds ${seeds} --threads 2 -o some.json &&
+      job("ranks ${ranks} $P ${sweep} --seeds ${seeds} --threads 2 -o some.json &&
              ranks ${ranks} $P ${sweep} --seeds ${seeds} >some.txt &&
              cmp one.json some.json && cmp one.txt some.txt")
       expect("${ranks} ranks, ${seeds} seeds" code EQUAL 0 AND err STREQUAL nothing)
@@ -73,7 +67,7 @@ function(case_verify)
     shell("$P ${verify} --seeds ${seeds} --threads 1 >one.json")
     expect("one process" code EQUAL 0)
     foreach(ranks 2 3)
-      shell("ranks ${ranks} $P ${verify} --seeds ${seeds} --threads 2 >some.json && cmp one.json some.json")
+      job("ranks ${ranks} $P ${verify} --seeds ${seeds} --threads 2 >some.json && cmp one.json some.json")
       expect("${ranks} ranks, ${seeds} seeds" code EQUAL 0 AND err STREQUAL nothing)
     endforeach()
   endforeach()
@@ -85,15 +79,15 @@ function(case_killed)
   shell("$P ${longer} --threads 1 -o whole >whole.json")
   expect("undisturbed" code EQUAL 0)
   foreach(lost 0 1)
-    shell("export P; ranks 2 bash -c 'echo $$ >pid-$OMPI_COMM_WORLD_RANK; exec $P ${longer} --threads 1 -o parts' &
-           for round in {1..600}; do grep -ls verdict parts/*.jsonl && break; sleep 0.05; done
+    job("export P; ranks 2 sh -c 'echo $$ >pid-$OMPI_COMM_WORLD_RANK; exec $P ${longer} --threads 1 -o parts' &
+           for round in $(seq 600); do grep -ls verdict parts/*.jsonl && break; sleep 0.05; done
            kill -9 $(cat pid-${lost}) || exit 100; wait $!")
     expect("a lost rank ends the job" code GREATER 0 AND NOT code EQUAL 100)
     shell("grep -l verdict parts/*.jsonl >finished || exit 1
            for log in $(cat finished); do cmp $log whole/$(basename $log) || exit 1; done
            cp -r parts alone")
     expect("finished runs are kept" code EQUAL 0)
-    shell("ranks 2 $P ${longer} --threads 1 -o parts >parts.json && $P ${longer} -o alone >alone.json &&
+    job("ranks 2 $P ${longer} --threads 1 -o parts >parts.json && $P ${longer} -o alone >alone.json &&
            diff -r whole parts && diff -r whole alone &&
            cmp whole.json parts.json && cmp whole.json alone.json
            code=$?; rm -rf parts alone pid-*; exit $code")
@@ -103,7 +97,7 @@ endfunction()
 
 # Only the second rank meets the damaged log; only the first speaks.
 function(case_damaged)
-  shell("$P ${train} -o runs >runs.json; sed -i '3s/^./x/' runs/none-1-seed1.jsonl
+  job("$P ${train} -o runs >runs.json; sed -i '3s/^./x/' runs/none-1-seed1.jsonl
          ranks 2 $P ${train} -o runs")
   expect("a damaged log" code EQUAL 2 AND out MATCHES "^[^\n]+\n +\"scalecalc\"[^\n]+\n +\"error\": " AND
     NOT out MATCHES "\"error\".*\"error\"")
@@ -111,19 +105,19 @@ function(case_damaged)
 endfunction()
 
 function(case_wrong)
-  shell("ranks 3 $P train --placements post,pree -o runs")
+  job("ranks 3 $P train --placements post,pree -o runs")
   expect("an unknown placement" code EQUAL 2 AND out STREQUAL nothing)
   expect_once("an unknown placement, said once" "unknown placement 'pree'")
-  shell("ranks 2 $P verify none.toml")
+  job("ranks 2 $P verify none.toml")
   expect("no such model" code EQUAL 2)
   expect_once("no such model, said once" "none.toml")
-  shell("ranks 2 $P sweep --layer 2")
+  job("ranks 2 $P sweep --layer 2")
   expect("an unknown option" code EQUAL 2)
   expect_once("an unknown option, said once" "--layer")
-  shell("ranks 2 $P sweep --layers 2 --optimizer adam -o none/results.json")
+  job("ranks 2 $P sweep --layers 2 --optimizer adam -o none/results.json")
   expect("nowhere to write" code EQUAL 3)
   expect_once("nowhere to write, said once" "cannot write the results")
-  shell("cp $P alone && ranks 2 ./alone verify gpt2")
+  job("cp $P alone && ranks 2 ./alone verify gpt2")
   expect("without the plug-in" code EQUAL 3)
   expect_once("without the plug-in, said once" "built without MPI")
 endfunction()
@@ -131,10 +125,10 @@ endfunction()
 # Commands with nothing to share run once; a rank that is alone needs no MPI.
 function(case_rest)
   foreach(arguments "deepnorm --layers 4 --optimizer adam" "--version" "sweep --help")
-    shell("$P ${arguments} >one && ranks 2 $P ${arguments} >two && cmp one two")
+    job("$P ${arguments} >one && ranks 2 $P ${arguments} >two && cmp one two")
     expect("${arguments}" code EQUAL 0 AND err STREQUAL nothing)
   endforeach()
-  shell("cp $P alone && ranks 1 ./alone sweep --layers 1,2 --seeds 2 --width 8 --heads 2 --optimizer adam >/dev/null")
+  job("cp $P alone && ranks 1 ./alone sweep --layers 1,2 --seeds 2 --width 8 --heads 2 --optimizer adam >/dev/null")
   expect("one rank" code EQUAL 0)
 endfunction()
 
