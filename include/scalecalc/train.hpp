@@ -175,6 +175,12 @@ std::optional<std::int64_t> steps_to_loss(const std::vector<TrainRecord>& record
 /// each trains runs of its own, rank 0 returns them all, the others nothing.
 std::vector<TrainRun> train(const Corpus& corpus, const TrainOptions& options);
 
+/// The records of a run as an event file of TensorBoard: losses, perplexity, the update ratio and
+/// gradient norms as scalars by step. It has no times but the steps: the same run, the same bytes.
+std::string tensorboard_events(const TrainRun& run);
+/// Those of each run, in FOLDER/GROUP-LAYERS-seedSEED/. Throws Error(fault).
+void write_tensorboard(const std::vector<TrainRun>& runs, const std::string& folder);
+
 /// The runs of one group at one depth.
 struct TrainCell {
   std::string group;

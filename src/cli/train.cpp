@@ -18,7 +18,7 @@ constexpr std::int64_t kMostSteps = 1'000'000'000;
 struct TrainFlags {
   std::string profile = "small", placements, depths, seeds;
   std::string text, level = "word", tokens = "200000";
-  std::string steps, epochs, record_every, validation_batches, ramp, target_loss;
+  std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout;
   ModelOptions block;
 
@@ -41,6 +41,7 @@ void TrainFlags::add_to(CLI::App* app) {
   add("--target-loss", target_loss, "L",
       "of validation, to count the steps to (default: what converged asks)");
   add("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
+  add("--tensorboard", tensorboard, "DIR", "the records as event files of TensorBoard, at the end");
   add("--dropout", dropout, "R", "of branches and attention weights");
   const TextOptions of_optimizer{app, "Optimizer"};
   of_optimizer("--optimizer", optimizer, "F", "of all runs (default adamw)");
@@ -123,6 +124,7 @@ class Experiment {
       return kInterrupted;
     }
     if (!context_.launch().is_first()) return 0;
+    if (!flags_.tensorboard.empty()) write_tensorboard(answer_.runs, flags_.tensorboard);
     const report::Document document = train_document(answer_);
     const std::filesystem::path folder = options().folder;
     Output((folder / "results.json").string())

@@ -18,9 +18,14 @@ scalecalc_cli_test("train as a table" ARGS ${tiny} -o ${folder}/table
   STDOUT "6 steps, 2 seeds.*post +1 +trains +./2 +./2.*pre +2 +trains +./2 +./2.*since.*model.placement +\"pre\" +\"post\"")
 scalecalc_cli_test("train: steps to a loss" ARGS ${tiny} --target-loss 9 -o ${folder}/target
   STDOUT "steps to 9.*post +1 +trains +./2 +./2[^\n]* 1\n")
+scalecalc_cli_test("train: event files" ARGS ${tiny} -o ${folder}/events
+  --tensorboard ${folder}/events/board STDOUT "Placement experiment")
+scalecalc_cli_test("train: event files that cannot be written" ARGS ${tiny} -o ${folder}/null
+  --tensorboard /dev/null/board EXIT 3 STDERR "cannot make the folder")
 scalecalc_cli_test("train: another optimizer and schedule" ARGS ${tiny} --schedule cosine --warmup 2
   --optimizer lion -o ${folder}/lion STDOUT "Placement experiment")
-foreach(name "train as JSON" "train as a table" "train: steps to a loss"
+foreach(name "train as JSON" "train as a table" "train: steps to a loss" "train: event files"
+    "train: event files that cannot be written"
     "train: another optimizer and schedule")
   set_tests_properties("cli: ${name}" PROPERTIES FIXTURES_REQUIRED train_folder)
 endforeach()
