@@ -68,16 +68,16 @@ double machine_bytes() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }
 
-void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute) {
+void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute, double limit,
+                  const std::string& owner) {
   const double bytes = static_cast<double>(entry_bytes);
   const double needed = footprint.entries(recompute) * bytes;
-  const double limit = machine_bytes();
   if (needed <= limit) return;
   constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
   const bool helps = !recompute && footprint.entries(true) * bytes <= limit;
   const double fit = std::floor(static_cast<double>(footprint.layers) * limit / needed);
   refuse("network",
-         fmt::format("its passes need {:.4g} GiB and this machine has {:.4g} GiB", needed / kGiB,
+         fmt::format("its passes need {:.4g} GiB and {} has {:.4g} GiB", needed / kGiB, owner,
                      limit / kGiB),
          fmt::format("{}about {:.0f} of its {} outermost layers fit; or use a smaller width or "
                      "fewer tokens",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "scalecalc/network.hpp"
 #include "tensor/functions.hpp"
@@ -33,8 +34,10 @@ Checked check(const Network& network);
 
 /// Memory of this machine, in bytes.
 double machine_bytes();
-/// Throws Error(input) when the network would need more memory than this machine has.
-void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute);
+/// Throws Error(input), with what would fit, when passes of the network would need more than
+/// `limit` bytes; `owner`, "this machine" or a device, is who has them.
+void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute, double limit,
+                  const std::string& owner);
 
 /// What all passes that run at once may take, in bytes.
 inline constexpr double kConcurrentBytes = 1.8 * 1024.0 * 1024.0 * 1024.0;

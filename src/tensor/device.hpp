@@ -105,6 +105,8 @@ class Memory {
   /// Handed out now, and held from the system (the first and what is kept for reuse).
   virtual std::size_t bytes_in_use() const = 0;
   virtual std::size_t bytes_held() const = 0;
+  /// What passes may hold: all of a machine's memory, or what no one else has of a device's.
+  virtual double bytes_there() const = 0;
 
  private:
   std::shared_ptr<HostPool> pool_;

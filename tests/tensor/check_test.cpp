@@ -113,6 +113,29 @@ TEST_CASE("a network larger than the machine is refused before anything is alloc
   names([](Network&) {}, "GiB", huge);
 }
 
+TEST_CASE("memory that is too small is named with its owner and with what would fit") {
+  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  // 16 layers of half a GiB of weights and half a GiB of activations each, in floats.
+  const Footprint footprint{2.0 * kGiB, 2.0 * kGiB, 16};
+  const auto refusal = [&footprint](double limit, bool recompute) {
+    try {
+      check_memory(footprint, sizeof(float), recompute, limit, "cuda:1");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::input);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal(16.0 * kGiB, false).empty());
+  const std::string half = refusal(8.0 * kGiB, false);
+  CHECK(half.find("need 16 GiB and cuda:1 has 8 GiB") != std::string::npos);
+  CHECK(half.find("about 8 of its 16 outermost layers fit") != std::string::npos);
+  CHECK(half.find("--recompute") == std::string::npos);
+  // Recomputed: 8 GiB of weights, and 8 (4/16 + 1/4) of activations.
+  CHECK(refusal(12.0 * kGiB, false).find("--recompute would do") != std::string::npos);
+  CHECK(refusal(12.0 * kGiB, true).empty());
+}
+
 TEST_CASE("the newer layers: what does not fit together is named") {
   const auto refuses = [](std::vector<Layer> layers, const std::string& where) {
     try {

@@ -25,6 +25,7 @@ class CpuDevice final : public Device<Real> {
   const void* host(const void* data, std::size_t) override { return data; }
   std::size_t bytes_in_use() const override { return bytes_in_use_; }
   std::size_t bytes_held() const override { return bytes_held_; }
+  double bytes_there() const override;
 
   std::string name() const override { return "cpu"; }
   void draw(const Draw& draw, std::int64_t count, Real* out) override;

@@ -2,6 +2,7 @@
 #include <new>
 
 #include "scalecalc/error.hpp"
+#include "tensor/check.hpp"
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/parallel.hpp"
 
@@ -45,6 +46,11 @@ void CpuDevice<Real>::release(void* data, std::size_t bytes) noexcept {
     bytes_held_ -= bytes;
     ::operator delete(data, kAlignment);
   }
+}
+
+template <class Real>
+double CpuDevice<Real>::bytes_there() const {
+  return machine_bytes();
 }
 
 template <class Real>

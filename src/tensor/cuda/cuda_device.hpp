@@ -33,6 +33,7 @@ class CudaDevice final : public Device<Real> {
   }
   std::size_t bytes_in_use() const override { return buffers_.in_use(); }
   std::size_t bytes_held() const override { return buffers_.held(); }
+  double bytes_there() const override { return buffers_.there(); }
 
   std::string name() const override { return queue_.device(); }
   void draw(const Draw& draw, std::int64_t count, Real* out) override;

@@ -36,6 +36,13 @@ void Pool::trim() noexcept {
   }
 }
 
+double Pool::there() const {
+  std::size_t free = 0, total = 0;
+  queue_.activate("allocate");
+  queue_.check(cudaMemGetInfo(&free, &total), "allocate");
+  return static_cast<double>(free) + static_cast<double>(held_);
+}
+
 void Pool::fail(std::size_t bytes) const {
   std::size_t free = 0, total = 0;
   cudaMemGetInfo(&free, &total);

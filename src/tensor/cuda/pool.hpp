@@ -24,6 +24,8 @@ class Pool {
   void release(void* data, std::size_t bytes) noexcept;
   std::size_t in_use() const { return in_use_; }
   std::size_t held() const { return held_; }
+  /// Held, or free on the device.
+  double there() const;
 
   const Queue& queue() const { return queue_; }
 

@@ -1,5 +1,7 @@
 #include "compare.hpp"
 #include "scalecalc/error.hpp"
+#include "scalecalc/network.hpp"
+#include "scalecalc/tensor.hpp"
 
 namespace scalecalc::tensor {
 
@@ -34,6 +36,26 @@ TEST_CASE("cuda: what is asked for beyond the memory is an error that says what 
   // What is kept for reuse is given back for a request that needs it.
   void* b = device->allocate(half / 2 * 2 + 512);
   device->release(b, half / 2 * 2 + 512);
+}
+
+TEST_CASE(
+    "cuda: a network that the device cannot hold is an error that says how much of it would") {
+  if (!cuda_is_there()) return;
+  const double free = static_cast<double>(cuda_devices().front().memory_free);
+  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
+  spec.width = 256;
+  // Weights alone twice as large as what is free, in layers of 256 x 256 floats.
+  spec.layers = static_cast<std::int64_t>(2.0 * free / (256.0 * 256.0 * sizeof(float)));
+  if (spec.layers > 100000) return;
+  try {
+    const Passes<float> passes(build_network(spec), {0, 1, "cuda"});
+    FAIL("made");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    const std::string text = error.what();
+    CHECK(text.find("cuda:0 has") != std::string::npos);
+    CHECK(text.find("layers fit") != std::string::npos);
+  }
 }
 
 TEST_CASE("cuda: devices have names") {
