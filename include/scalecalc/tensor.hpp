@@ -44,7 +44,8 @@ void check_device_name(const std::string& name, const std::string& where = "devi
 struct PassOptions {
   std::uint64_t seed = 0;
   int threads = 1;
-  /// auto, cpu, cuda, cuda:1 (one of several), cuda+tf32 (float products in TF32).
+  /// auto, cpu, cuda, cuda:1 (one of several), cuda+tf32 (float products in TF32), cuda+nograph
+  /// (every kernel sent by itself and at once, to find which one fails).
   std::string device = "cpu";
   /// Keep only the inputs of about sqrt(n) groups of the network's n outermost layers, and run each
   /// group forward once more on the way back: the same bits, one forward pass more, and activations
@@ -71,6 +72,8 @@ class Passes {
 
   const std::vector<ParameterInfo>& parameters() const;
   MatrixView<Real> parameter(std::size_t index) const;
+  /// What makes the device slower than it should be, in words; empty when nothing does.
+  std::string remark() const;
 
   /// Runs on these inputs and targets from now on. Throws Error(input) for a network without tokens
   /// and cross-entropy, another number of tokens or targets, and one that is out of range.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "cli/app.hpp"
 #include "cli/model_options.hpp"
@@ -125,6 +126,7 @@ class Experiment {
     }
     if (!context_.launch().is_first()) return 0;
     if (!flags_.tensorboard.empty()) write_tensorboard(answer_.runs, flags_.tensorboard);
+    note_remarks();
     const report::Document document = train_document(answer_);
     const std::filesystem::path folder = options().folder;
     Output((folder / "results.json").string())
@@ -135,6 +137,14 @@ class Experiment {
 
  private:
   TrainOptions& options() { return answer_.options; }
+
+  /// Each once, however many runs have it.
+  void note_remarks() {
+    std::set<std::string> remarks;
+    for (const TrainRun& run : answer_.runs) remarks.insert(run.remark);
+    remarks.erase("");
+    for (const std::string& remark : remarks) context_.note(remark);
+  }
 
   void set_runs() {
     if (!flags_.placements.empty()) options().groups = parse_placements(flags_.placements);

@@ -10,11 +10,11 @@
 /// What the CUDA folder provides, or no_cuda/ in its place.
 namespace scalecalc::tensor {
 
-/// Which of the CUDA devices, and whether float products may round their factors to 10 bits of
-/// mantissa (TF32), which is faster.
+/// Which of the CUDA devices; whether float products may round their factors to 10 bits of mantissa
+/// (TF32), which is faster; whether kernels that come again are sent together, as a graph.
 struct CudaChoice {
   int index = 0;
-  bool tf32 = false;
+  bool tf32 = false, graphs = true;
 };
 
 /// Every CUDA device there is, "cuda:0" first; or one entry that says why there is none.

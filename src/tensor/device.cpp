@@ -13,10 +13,14 @@ namespace scalecalc {
 namespace tensor {
 namespace {
 
-/// cuda, cuda:N, and either with +tf32.
+/// cuda, cuda:N, and either with +tf32 and +nograph.
 std::optional<CudaChoice> cuda_choice(std::string_view name) {
   CudaChoice choice;
-  constexpr std::string_view kPrefix = "cuda", kTf32 = "+tf32";
+  constexpr std::string_view kPrefix = "cuda", kTf32 = "+tf32", kNoGraph = "+nograph";
+  if (name.ends_with(kNoGraph)) {
+    choice.graphs = false;
+    name.remove_suffix(kNoGraph.size());
+  }
   if (name.ends_with(kTf32)) {
     choice.tf32 = true;
     name.remove_suffix(kTf32.size());
@@ -61,7 +65,8 @@ template std::shared_ptr<Device<double>> make_device<double>(const std::string&,
 
 void check_device_name(const std::string& name, const std::string& where) {
   if (name == "auto" || name == "cpu" || tensor::cuda_choice(name)) return;
-  throw unknown_name("device", name, {"auto", "cpu", "cuda", "cuda:0", "cuda+tf32"}, where);
+  throw unknown_name("device", name, {"auto", "cpu", "cuda", "cuda:0", "cuda+tf32", "cuda+nograph"},
+                     where);
 }
 
 }  // namespace scalecalc

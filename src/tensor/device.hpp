@@ -107,6 +107,10 @@ class Memory {
   virtual std::size_t bytes_held() const = 0;
   /// What passes may hold: all of a machine's memory, or what no one else has of a device's.
   virtual double bytes_there() const = 0;
+  /// Begins what has been asked for and not begun.
+  virtual void submit() {}
+  /// What makes this device slower than it should be, in words; empty when nothing does.
+  virtual std::string remark() const { return {}; }
 
  private:
   std::shared_ptr<HostPool> pool_;

@@ -50,6 +50,7 @@ double Model<Real>::backward(const typename Tape<Real>::Sink& sink, Observer<Rea
   try {
     const double loss = forward(*plan_, drawn_, tape_, observer, recompute_);
     tape_.backward(sink);
+    device_->submit();
     return loss;
   } catch (...) {
     tape_.clear();

@@ -25,6 +25,11 @@ MatrixView<Real> Passes<Real>::parameter(std::size_t index) const {
 }
 
 template <class Real>
+std::string Passes<Real>::remark() const {
+  return impl_->model.device().remark();
+}
+
+template <class Real>
 void Passes<Real>::set_batch(const TokenBatch& batch) {
   impl_->model.set_batch(batch);
 }

@@ -90,7 +90,9 @@ struct Trainer<Real>::Impl {
 
   double step(StepNorms* norms) {
     updates.begin();
-    return streams ? streaming(norms) : whole(norms);
+    const double loss = streams ? streaming(norms) : whole(norms);
+    model.device().submit();
+    return loss;
   }
 };
 

@@ -171,6 +171,7 @@ class Run::Training {
         throw Error(ErrorKind::fault, "interrupted", run_.name(),
                     "the same call goes on from here");
     }
+    run_.result_.remark = passes_.remark();
   }
 
  private:

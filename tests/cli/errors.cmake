@@ -114,7 +114,7 @@ scalecalc_cli_error("sweep --activation" EXIT 2 ARGS ${sweep} --activation gel
 scalecalc_cli_error("sweep --norm" EXIT 2 ARGS ${sweep} --norm layer SAYS "layernorm")
 scalecalc_cli_error("sweep --cross" EXIT 2 ARGS ${sweep} --cross 2 SAYS "cross")
 # Where there is a CUDA device, it is hidden: then its absence is a fault outside.
-foreach(device cuda cuda:0 cuda:1 cuda+tf32)
+foreach(device cuda cuda:0 cuda:1 cuda+tf32 cuda+nograph)
   scalecalc_cli_error("sweep --device ${device}" EXIT 3 ARGS ${sweep} --device ${device}
     SAYS "\\(device cuda.*use cpu or auto")
   set_tests_properties("cli: wrong: sweep --device ${device}" PROPERTIES

@@ -29,19 +29,20 @@ TEST_CASE("devices are found by name") {
   if (first.name == "cuda") {
     CHECK(!first.available());
     CHECK(make_device<float>("auto", 2)->name() == "cpu");
-    for (const char* name : {"cuda", "cuda:0", "cuda:7", "cuda+tf32"}) {
+    for (const char* name : {"cuda", "cuda:0", "cuda:7", "cuda+tf32", "cuda+nograph"}) {
       CHECK(kind_of(name, 1) == ErrorKind::fault);
     }
   } else {
     CHECK(kind_of("cuda:1000", 1) == ErrorKind::input);
   }
   for (const char* name : {"gpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda: 1", "cuda:1x",
-                           "cuda:99999999999", "+tf32"}) {
+                           "cuda:99999999999", "+tf32", "cpu+nograph", "cuda+nograph+nograph"}) {
     CAPTURE(name);
     CHECK(kind_of(name, 1) == ErrorKind::input);
     CHECK_THROWS_AS(check_device_name(name), Error);
   }
-  for (const char* name : {"auto", "cpu", "cuda", "cuda:0", "cuda:12", "cuda:1+tf32"}) {
+  for (const char* name : {"auto", "cpu", "cuda", "cuda:0", "cuda:12", "cuda:1+tf32",
+                           "cuda:0+nograph", "cuda+tf32+nograph"}) {
     check_device_name(name);
   }
   for (const int threads : {0, -1, 1000000}) CHECK(kind_of("cpu", threads) == ErrorKind::input);

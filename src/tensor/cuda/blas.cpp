@@ -17,7 +17,7 @@ const std::vector<std::string> kNames = {"libcublas.so.13", "libcublas.so.12", "
 }  // namespace
 
 struct Blas::Library {
-  explicit Library(Pool& pool) : pool_(pool), library_(kWhat, kNames) {
+  Library(Pool& pool, bool tf32) : pool_(pool), tf32_(tf32), library_(kWhat, kNames) {
     library_.find("cublasCreate_v2", create_);
     library_.find("cublasDestroy_v2", destroy_);
     library_.find("cublasSetStream_v2", set_stream_);
@@ -39,20 +39,27 @@ struct Blas::Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
+  template <class Real>
+  static void send(void* self, const char* operation, const void* product) {
+    static_cast<Library*>(self)->multiply(operation, *static_cast<const Product<Real>*>(product));
+  }
+
+ private:
   /// cuBLAS stores by columns: the row-major c = a b is c^T = b^T a^T to it.
   template <class Real>
-  void multiply(const char* operation, const Product<Real>& p, cublasComputeType_t compute) {
+  void multiply(const char* operation, const Product<Real>& p) {
+    constexpr bool kIsFloat = std::is_same_v<Real, float>;
     const Real one = 1, beta = p.adds ? Real(1) : Real(0);
-    const cudaDataType type = std::is_same_v<Real, float> ? CUDA_R_32F : CUDA_R_64F;
+    const cudaDataType type = kIsFloat ? CUDA_R_32F : CUDA_R_64F;
+    const cublasComputeType_t compute = !kIsFloat ? CUBLAS_COMPUTE_64F_PEDANTIC
+                                        : tf32_   ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                  : CUBLAS_COMPUTE_32F_PEDANTIC;
     const auto as = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
-    pool_.queue().activate(operation);
     check(multiply_(handle_, as(p.b_transposed), as(p.a_transposed), p.columns, p.rows, p.inner,
                     &one, p.b, type, p.b_row, p.b_step, p.a, type, p.a_row, p.a_step, &beta, p.c,
                     type, p.c_row, p.c_step, p.batch, compute, CUBLAS_GEMM_DEFAULT),
           operation);
   }
-
- private:
   void check(cublasStatus_t status, const char* operation) const {
     if (status == CUBLAS_STATUS_SUCCESS) return;
     throw Error(
@@ -65,6 +72,7 @@ struct Blas::Library {
   }
 
   Pool& pool_;
+  bool tf32_;
   SharedLibrary library_;
   cublasHandle_t handle_ = nullptr;
   void* workspace_ = nullptr;
@@ -90,12 +98,8 @@ Blas::~Blas() = default;
 
 template <class Real>
 void Blas::multiply(const char* operation, const Product<Real>& product) {
-  if (!library_) library_ = std::make_unique<Library>(pool_);
-  cublasComputeType_t compute = CUBLAS_COMPUTE_64F_PEDANTIC;
-  if constexpr (std::is_same_v<Real, float>) {
-    compute = tf32_ ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F_PEDANTIC;
-  }
-  library_->multiply(operation, product, compute);
+  if (!library_) library_ = std::make_unique<Library>(pool_, tf32_);
+  pool_.queue().fixed(operation, &Library::send<Real>, library_.get(), product);
 }
 template void Blas::multiply(const char*, const Product<float>&);
 template void Blas::multiply(const char*, const Product<double>&);

@@ -9,19 +9,20 @@ namespace scalecalc::tensor::cuda {
 
 /// c = a b + beta c for `batch` row-major matrices: a (rows, inner), b (inner, columns),
 /// c (rows, columns), or the transposes of what is stored. Strides are in entries: from one row of
-/// the stored matrix to the next, and from one matrix to the next.
+/// the stored matrix to the next, and from one matrix to the next. Flags are as wide as the rest:
+/// products are compared by their bytes.
 template <class Real>
 struct Product {
   std::int64_t rows, inner, columns;
   const Real* a;
   std::int64_t a_row;
-  bool a_transposed;
+  std::int64_t a_transposed;
   const Real* b;
   std::int64_t b_row;
-  bool b_transposed;
+  std::int64_t b_transposed;
   Real* c;
   std::int64_t c_row;
-  bool adds;
+  std::int64_t adds;
   std::int64_t batch = 1, a_step = 0, b_step = 0, c_step = 0;
 };
 
@@ -34,7 +35,7 @@ class Blas {
   Blas(const Blas&) = delete;
   Blas& operator=(const Blas&) = delete;
 
-  /// Throws Error(fault) when cuBLAS is not there or fails.
+  /// Throws Error(fault) when cuBLAS is not there; what it refuses is thrown when it is sent.
   template <class Real>
   void multiply(const char* operation, const Product<Real>& product);
 

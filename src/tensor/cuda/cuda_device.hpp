@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tensor/cuda.hpp"
 #include "tensor/cuda/blas.hpp"
 #include "tensor/cuda/point_kernels.hpp"
 #include "tensor/cuda/pool.hpp"
@@ -16,13 +17,14 @@ namespace scalecalc::tensor {
 template <class Real>
 class CudaDevice final : public Device<Real> {
  public:
-  /// Throws Error(fault). With `tf32` products of floats may round their factors to 10 bits.
-  CudaDevice(int index, bool tf32)
-      : queue_(index),
+  /// Throws Error(fault).
+  explicit CudaDevice(const CudaChoice& choice)
+      : queue_(choice.index, choice.graphs),
         buffers_(queue_),
         staging_(queue_),
-        blas_(buffers_, tf32),
+        blas_(buffers_, choice.tf32),
         functions_(queue_) {}
+  ~CudaDevice() override { queue_.forget(); }
 
   void* allocate(std::size_t bytes) override { return buffers_.allocate(bytes); }
   void release(void* data, std::size_t bytes) noexcept override { buffers_.release(data, bytes); }
@@ -34,6 +36,8 @@ class CudaDevice final : public Device<Real> {
   std::size_t bytes_in_use() const override { return buffers_.in_use(); }
   std::size_t bytes_held() const override { return buffers_.held(); }
   double bytes_there() const override { return buffers_.there(); }
+  void submit() override { queue_.submit(); }
+  std::string remark() const override;
 
   std::string name() const override { return queue_.device(); }
   void draw(const Draw& draw, std::int64_t count, Real* out) override;

@@ -85,7 +85,7 @@ std::shared_ptr<Device<Real>> make_cuda_device(const CudaChoice& choice) {
   for (const DeviceInfo& device : all) {
     known += (known.empty() ? "" : ", ") + device.name;
     if (device.name == name && device.available()) {
-      return std::make_shared<CudaDevice<Real>>(choice.index, choice.tf32);
+      return std::make_shared<CudaDevice<Real>>(choice);
     }
     if (device.name == name || device.name == "cuda") {
       throw Error(ErrorKind::fault, device.why_none, "device " + name, "use cpu or auto");
@@ -100,6 +100,7 @@ template std::shared_ptr<Device<double>> make_cuda_device<double>(const CudaChoi
 template <class Real>
 void CudaDevice<Real>::upload(const void* host, void* data, std::size_t bytes) {
   if (bytes == 0) return;
+  queue_.submit();
   queue_.activate("upload");
   queue_.check(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, queue_.stream()),
                "upload");
@@ -108,13 +109,30 @@ void CudaDevice<Real>::upload(const void* host, void* data, std::size_t bytes) {
 template <class Real>
 void CudaDevice<Real>::zero(void* data, std::size_t bytes) {
   if (bytes == 0) return;
-  queue_.activate("zero");
-  queue_.check(cudaMemsetAsync(data, 0, bytes, queue_.stream()), "zero");
+  struct Order {
+    void* data;
+    std::size_t bytes;
+  };
+  const cuda::Send send = [](void* self, const char* operation, const void* order) {
+    const auto& queue = *static_cast<const cuda::Queue*>(self);
+    const Order& zeroed = *static_cast<const Order*>(order);
+    queue.check(cudaMemsetAsync(zeroed.data, 0, zeroed.bytes, queue.stream()), operation);
+  };
+  queue_.fixed("zero", send, &queue_, Order{data, bytes});
+}
+
+template <class Real>
+std::string CudaDevice<Real>::remark() const {
+  const std::string why = queue_.why_no_graphs();
+  return why.empty() ? why
+                     : name() + " sends every kernel by itself: it keeps no graph (" + why + ")";
 }
 
 template void CudaDevice<float>::upload(const void*, void*, std::size_t);
 template void CudaDevice<double>::upload(const void*, void*, std::size_t);
 template void CudaDevice<float>::zero(void*, std::size_t);
 template void CudaDevice<double>::zero(void*, std::size_t);
+template std::string CudaDevice<float>::remark() const;
+template std::string CudaDevice<double>::remark() const;
 
 }  // namespace scalecalc::tensor

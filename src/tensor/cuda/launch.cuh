@@ -19,16 +19,8 @@ template <class... Parameters, class... Arguments>
 void launch(const Queue& queue, const char* operation, dim3 blocks, dim3 threads,
             void (*kernel)(Parameters...), const Arguments&... arguments) {
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;
-  queue.activate(operation);
-  std::tuple<Parameters...> values(arguments...);
-  std::apply(
-      [&](Parameters&... value) {
-        void* pointers[] = {static_cast<void*>(&value)...};
-        queue.check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), blocks, threads,
-                                     pointers, 0, queue.stream()),
-                    operation);
-      },
-      values);
+  queue.kernel(operation, reinterpret_cast<const void*>(kernel), {blocks.x, blocks.y, blocks.z},
+               {threads.x, threads.y, threads.z}, std::tuple<Parameters...>(arguments...));
 }
 
 }  // namespace scalecalc::tensor::cuda

@@ -54,15 +54,32 @@ struct PointKernels::Cache {
     return found->second;
   }
 
-  void run(const Activation& phi, const std::string& kernel_name, const char* operation,
-           std::int64_t count, void** arguments) {
-    if (count == 0) return;
-    cudaKernel_t kernel = nullptr;
+  cudaKernel_t kernel(const Activation& phi, const std::string& name, const char* operation) {
+    cudaKernel_t found = nullptr;
     queue.activate(operation);
-    queue.check(cudaLibraryGetKernel(&kernel, library(phi), kernel_name.c_str()), operation);
-    const dim3 blocks(static_cast<unsigned>((count + kThreads - 1) / kThreads)), threads(kThreads);
-    queue.check(cudaLaunchKernel(static_cast<const void*>(kernel), blocks, threads, arguments, 0,
-                                 queue.stream()),
+    queue.check(cudaLibraryGetKernel(&found, library(phi), name.c_str()), operation);
+    return found;
+  }
+
+  /// x and y of a forward; x, dy and dx of a backward.
+  struct Order {
+    cudaKernel_t kernel;
+    std::int64_t count;
+    const void *x, *y;
+    void* dx;
+    std::int64_t adds;
+  };
+  void run(const char* operation, const Order& order) const {
+    if (order.count > 0) queue.fixed(operation, &send, const_cast<Queue*>(&queue), order);
+  }
+  static void send(void* self, const char* operation, const void* asked) {
+    const auto& queue = *static_cast<const Queue*>(self);
+    Order order = *static_cast<const Order*>(asked);
+    int adds = order.adds != 0 ? 1 : 0;
+    void* arguments[] = {&order.count, &order.x, &order.y, &order.dx, &adds};
+    const dim3 blocks(static_cast<unsigned>((order.count + kThreads - 1) / kThreads));
+    queue.check(cudaLaunchKernel(static_cast<const void*>(order.kernel), blocks, dim3(kThreads),
+                                 arguments, 0, queue.stream()),
                 operation);
   }
 
@@ -84,17 +101,18 @@ PointKernels::~PointKernels() = default;
 template <class Real>
 void PointKernels::forward(const Activation& phi, std::int64_t count, const Real* x, Real* y) {
   if (!cache_) cache_ = std::make_unique<Cache>(queue_);
-  void* arguments[] = {&count, &x, &y};
-  cache_->run(phi, named<Real>("forward"), "function_forward", count, arguments);
+  const char* const operation = "function_forward";
+  cache_->run(operation,
+              {cache_->kernel(phi, named<Real>("forward"), operation), count, x, y, nullptr, 0});
 }
 
 template <class Real>
 void PointKernels::backward(const Activation& phi, std::int64_t count, const Real* x,
                             const Real* dy, Into<Real> dx) {
   if (!cache_) cache_ = std::make_unique<Cache>(queue_);
-  int adds = dx.adds ? 1 : 0;
-  void* arguments[] = {&count, &x, &dy, &dx.data, &adds};
-  cache_->run(phi, named<Real>("backward"), "function_backward", count, arguments);
+  const char* const operation = "function_backward";
+  cache_->run(operation, {cache_->kernel(phi, named<Real>("backward"), operation), count, x, dy,
+                          dx.data, dx.adds ? 1 : 0});
 }
 
 template void PointKernels::forward(const Activation&, std::int64_t, const float*, float*);

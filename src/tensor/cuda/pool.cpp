@@ -1,5 +1,7 @@
 #include "tensor/cuda/pool.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <new>
 
 #include "scalecalc/error.hpp"
@@ -59,6 +61,7 @@ void* Pool::allocate(std::size_t bytes) {
   std::vector<void*>& buffers = free_[size];
   void* data = nullptr;
   if (!buffers.empty()) {
+    std::ranges::pop_heap(buffers, std::greater<void*>());
     data = buffers.back();
     buffers.pop_back();
   } else {
@@ -66,6 +69,7 @@ void* Pool::allocate(std::size_t bytes) {
     cudaError_t status = cudaMalloc(&data, size);
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();
+      queue_.submit();
       trim();
       status = cudaMalloc(&data, size);
     }
@@ -83,7 +87,9 @@ void* Pool::allocate(std::size_t bytes) {
 void Pool::release(void* data, std::size_t bytes) noexcept {
   in_use_ -= bytes;
   try {
-    free_[rounded(bytes)].push_back(data);
+    std::vector<void*>& buffers = free_[rounded(bytes)];
+    buffers.push_back(data);
+    std::ranges::push_heap(buffers, std::greater<void*>());
   } catch (const std::bad_alloc&) {
     held_ -= rounded(bytes);
     cudaFree(data);
@@ -104,6 +110,7 @@ const void* Staging::download(const void* data, std::size_t bytes) {
     bytes_ = bytes;
   }
   if (bytes > 0) {
+    queue_.submit();
     queue_.check(cudaMemcpyAsync(buffer_, data, bytes, cudaMemcpyDeviceToHost, queue_.stream()),
                  "download");
   }

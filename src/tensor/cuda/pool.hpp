@@ -11,7 +11,8 @@ namespace scalecalc::tensor::cuda {
 
 /// The device's memory. Released buffers are kept by size for the next request: every layer asks
 /// for the same few sizes, and on one queue a buffer may be handed on before its last use is over.
-/// The same requests in the same order get the same addresses.
+/// Of those that are free the lowest is taken, so that one pass after the other gets the same
+/// addresses for the same requests, whatever order it releases them in.
 class Pool {
  public:
   explicit Pool(const Queue& queue) : queue_(queue) {}
@@ -36,7 +37,7 @@ class Pool {
 
   const Queue& queue_;
   std::size_t in_use_ = 0, held_ = 0;
-  std::unordered_map<std::size_t, std::vector<void*>> free_;
+  std::unordered_map<std::size_t, std::vector<void*>> free_;  ///< heaps, the lowest first
 };
 
 /// Memory for the length of one operation.

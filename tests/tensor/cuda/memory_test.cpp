@@ -19,6 +19,23 @@ TEST_CASE("cuda: memory is counted and handed out again") {
   device->release(a, 1000);
 }
 
+TEST_CASE("cuda: the same requests get the same addresses, whatever is released first") {
+  if (!cuda_is_there()) return;
+  const auto device = make_device<float>("cuda", 1);
+  const auto addresses = [&device](const std::vector<std::size_t>& released_in_order) {
+    std::vector<void*> all;
+    for (std::size_t i = 0; i < released_in_order.size(); ++i) {
+      all.push_back(device->allocate(1000));
+    }
+    for (const std::size_t i : released_in_order) device->release(all[i], 1000);
+    return all;
+  };
+  addresses({0, 2, 1});
+  const std::vector<void*> second = addresses({0, 2, 1});
+  CHECK(addresses({0, 2, 1}) == second);
+  CHECK(addresses({2, 1, 0}) == second);
+}
+
 TEST_CASE("cuda: what is asked for beyond the memory is an error that says what fits") {
   if (!cuda_is_there()) return;
   const auto device = make_device<float>("cuda", 1);

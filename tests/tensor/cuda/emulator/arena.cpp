@@ -22,15 +22,17 @@ std::map<std::size_t, std::size_t>& pieces() {
   return all;
 }
 
-int depth = 0;
+bool is_open = false;
 
 }  // namespace
 
-Access::Access() {
-  if (depth++ == 0) mprotect(arena(), kArenaBytes, PROT_READ | PROT_WRITE);
+void open() {
+  if (!is_open) mprotect(arena(), kArenaBytes, PROT_READ | PROT_WRITE);
+  is_open = true;
 }
-Access::~Access() {
-  if (--depth == 0) mprotect(arena(), kArenaBytes, PROT_NONE);
+void close() {
+  if (is_open) mprotect(arena(), kArenaBytes, PROT_NONE);
+  is_open = false;
 }
 
 void* take(std::size_t bytes) {
@@ -42,7 +44,7 @@ void* take(std::size_t bytes) {
   }
   if (size > kArenaBytes - begin) return nullptr;
   pieces()[begin] = size;
-  const Access access;
+  open();
   std::memset(arena() + begin, 0xFF, size);
   return arena() + begin;
 }

@@ -4,15 +4,11 @@
 
 namespace emulator {
 
-/// Device memory can be touched while one of these lives, and only then: host code that reads it
-/// behind the device's back is stopped, as it would be on a real device.
-class Access {
- public:
-  Access();
-  ~Access();
-  Access(const Access&) = delete;
-  Access& operator=(const Access&) = delete;
-};
+/// Device memory can be touched from open() to close(), which comes when the host waits for the
+/// device: host code that then reads it behind the device's back is stopped, as it would be on a
+/// real device.
+void open();
+void close();
 
 /// Null when there is no room left.
 void* take(std::size_t bytes);

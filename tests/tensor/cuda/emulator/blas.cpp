@@ -1,23 +1,17 @@
 #include "tensor/cuda/blas.hpp"
 
 #include "arena.hpp"
+#include "graphs.hpp"
 #include "tensor/cuda/blas_library.hpp"
 
 /// In place of cuBLAS: the definition of a product.
 namespace scalecalc::tensor::cuda {
 
-std::string why_no_blas() {
-  return {};
-}
-
-struct Blas::Library {};
-
-Blas::Blas(Pool& pool, bool tf32) : pool_(pool), tf32_(tf32) {}
-Blas::~Blas() = default;
+namespace {
 
 template <class Real>
-void Blas::multiply(const char*, const Product<Real>& p) {
-  const emulator::Access access;
+void product(const Product<Real>& p) {
+  emulator::open();
   for (std::int64_t m = 0; m < p.batch; ++m) {
     const Real *a = p.a + m * p.a_step, *b = p.b + m * p.b_step;
     Real* c = p.c + m * p.c_step;
@@ -33,6 +27,27 @@ void Blas::multiply(const char*, const Product<Real>& p) {
       }
     }
   }
+}
+
+template <class Real>
+void send(void*, const char*, const void* asked) {
+  emulator::perform([p = *static_cast<const Product<Real>*>(asked)] { product(p); });
+}
+
+}  // namespace
+
+std::string why_no_blas() {
+  return {};
+}
+
+struct Blas::Library {};
+
+Blas::Blas(Pool& pool, bool tf32) : pool_(pool), tf32_(tf32) {}
+Blas::~Blas() = default;
+
+template <class Real>
+void Blas::multiply(const char* operation, const Product<Real>& product) {
+  pool_.queue().fixed(operation, &send<Real>, nullptr, product);
 }
 template void Blas::multiply(const char*, const Product<float>&);
 template void Blas::multiply(const char*, const Product<double>&);

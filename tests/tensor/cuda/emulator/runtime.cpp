@@ -3,6 +3,7 @@
 
 #include "arena.hpp"
 #include "cuda_runtime_api.h"
+#include "graphs.hpp"
 
 const char* cudaGetErrorString(cudaError_t status) {
   switch (status) {
@@ -12,6 +13,7 @@ const char* cudaGetErrorString(cudaError_t status) {
     case cudaErrorInsufficientDriver: return "driver too old";
     case cudaErrorNoDevice: return "no device";
     case cudaErrorInvalidDevice: return "invalid device ordinal";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted in a capture";
   }
   return "unknown error";
 }
@@ -49,6 +51,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  emulator::close();
   return cudaSuccess;
 }
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
@@ -73,12 +76,14 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                             cudaStream_t) {
-  const emulator::Access access;
+  emulator::open();
   std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
-  const emulator::Access access;
-  std::memset(data, value, bytes);
+  emulator::perform([=] {
+    emulator::open();
+    std::memset(data, value, bytes);
+  });
   return cudaSuccess;
 }
