@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 struct TrainFlags {
-  std::string profile = "small", placements, depths, seeds;
+  std::string profile = "small", model, placements, depths, seeds;
   std::string text, level = "word", tokens = "200000";
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout;
@@ -29,6 +29,8 @@ struct TrainFlags {
 void TrainFlags::add_to(CLI::App* app) {
   const TextOptions add{app};
   add("--profile", profile, "P", "small (two CPU cores, minutes; the default) or full");
+  add("--model", model, "MODEL",
+      "a transformer that all runs share: a preset or a model file (default: the profile's)");
   add("--placements", placements, "P,...", "none, post, pre, deepnorm, deepnet, rezero, ...");
   add("--depths", depths, "N,...", "blocks: 12,32,64 or 2:32:x4");
   add("--seeds", seeds, "S", "runs of each, from --seed on (default 3)");
@@ -100,6 +102,7 @@ class Experiment {
                   "runs are kept in a folder: for example -o runs/");
     }
     answer_.profile = flags.profile;
+    answer_.model = flags.model;
     options() = train_profile(flags.profile);
     options().folder = context.output_path();
     context.set_passes(options());
@@ -173,7 +176,9 @@ class Experiment {
     set_integer("--ramp", flags_.ramp, 1, kMostSteps, "1000", options().ramp_steps);
   }
 
+  /// Before the options that change it.
   void set_model() {
+    if (!flags_.model.empty()) options().model = find_model(flags_.model);
     flags_.block.apply_to(options().model);
     if (flags_.dropout.empty()) return;
     options().model.dropout = parse_number("--dropout", flags_.dropout, 0, 0.99, "0.1");

@@ -22,6 +22,7 @@ Value inputs_of(const TrainAnswer& answer) {
   const TrainOptions& options = answer.options;
   Value inputs = Value::object();
   inputs["profile"] = answer.profile;
+  inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
   inputs["placements"] = list_of(options.groups);
   inputs["depths"] = list_of(options.depths);
   inputs["seeds"] = options.seeds;

@@ -11,6 +11,7 @@ namespace scalecalc::cli {
 /// What `scalecalc train` was asked for and what came of it.
 struct TrainAnswer {
   std::string profile;
+  std::string model;  ///< empty: the profile's
   Corpus corpus;
   TrainOptions options;
   std::vector<GroupDifference> differences;

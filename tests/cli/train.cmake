@@ -18,6 +18,9 @@ scalecalc_cli_test("train as a table" ARGS ${tiny} -o ${folder}/table
   STDOUT "6 steps, 2 seeds.*post +1 +trains +./2 +./2.*pre +2 +trains +./2 +./2.*since.*model.placement +\"pre\" +\"post\"")
 scalecalc_cli_test("train: steps to a loss" ARGS ${tiny} --target-loss 9 -o ${folder}/target
   STDOUT "steps to 9.*post +1 +trains +./2 +./2[^\n]* 1\n")
+scalecalc_cli_test("train: a model file" ARGS train --model ${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml
+  --placements post,pre --depths 1 --seeds 1 --steps 2 --tokens 2000 -o ${folder}/model
+  STDOUT "2 steps, 1 seeds.*post +1 +trains")
 scalecalc_cli_test("train: event files" ARGS ${tiny} -o ${folder}/events
   --tensorboard ${folder}/events/board STDOUT "Placement experiment")
 scalecalc_cli_test("train: event files that cannot be written" ARGS ${tiny} -o ${folder}/null
@@ -25,6 +28,7 @@ scalecalc_cli_test("train: event files that cannot be written" ARGS ${tiny} -o $
 scalecalc_cli_test("train: another optimizer and schedule" ARGS ${tiny} --schedule cosine --warmup 2
   --optimizer lion -o ${folder}/lion STDOUT "Placement experiment")
 foreach(name "train as JSON" "train as a table" "train: steps to a loss" "train: event files"
+    "train: a model file"
     "train: event files that cannot be written"
     "train: another optimizer and schedule")
   set_tests_properties("cli: ${name}" PROPERTIES FIXTURES_REQUIRED train_folder)
@@ -37,6 +41,8 @@ scalecalc_cli_error("train: a placement twice" EXIT 2 ARGS train --placements pr
   SAYS "'pre' is given twice")
 scalecalc_cli_error("train: unknown profile" EXIT 2 ARGS train --profile ful -o x
   SAYS "unknown profile 'ful'.*did you mean 'full'")
+scalecalc_cli_error("train: a model that is no transformer" EXIT 2 ARGS train --model mlp-relu -o x
+  SAYS "the experiment is about language models")
 scalecalc_cli_error("train: no text" EXIT 2 ARGS train --text none.txt -o x
   SAYS "no such text file \\(none\\.txt\\)")
 scalecalc_cli_error("train: no loss to reach" EXIT 2 ARGS train --target-loss 0 -o x
