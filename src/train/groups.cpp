@@ -143,7 +143,7 @@ TrainOptions train_profile(std::string_view name) {
   options.groups = full ? std::vector<std::string>{"none", "post", "pre"}
                         : std::vector<std::string>{"none", "post", "pre", "deepnorm"};
   options.depths =
-      full ? std::vector<std::int64_t>{12, 32, 64} : std::vector<std::int64_t>{2, 8, 24};
+      full ? std::vector<std::int64_t>{12, 32, 64} : std::vector<std::int64_t>{2, 6, 8, 24};
   if (full) {
     options.epochs = 20;
   } else {
