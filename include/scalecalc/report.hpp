@@ -71,9 +71,19 @@ class Value {
 struct Facts {  ///< "name  value" lines
   std::vector<std::pair<std::string, Value>> rows;
 };
+enum class AxisScale { linear, logarithmic };
+/// A series a row of a table, drawn as a last column of sparklines by the table printer alone,
+/// where Style asks for them and the width has room.
+struct Curves {
+  std::string column;  ///< its name; empty: no curves
+  std::vector<std::vector<double>> rows;
+  AxisScale scale = AxisScale::linear;
+  bool only = false;  ///< without its curves the whole section is left out
+};
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<Value>> rows;
+  Curves curves = {};
 };
 /// The rows as objects under the names of the columns, made as they are printed.
 Value records(Table table);
@@ -106,9 +116,11 @@ Format format_from(std::string_view name);
 const std::vector<std::string>& format_names();
 
 struct Style {
-  bool color = false;  ///< ANSI colours in tables
-  int width = 100;     ///< columns of the terminal
-  int digits = 7;      ///< significant digits of numbers, except in JSON and CSV (all of them)
+  bool color = false;    ///< ANSI colours in tables
+  int width = 100;       ///< columns of the terminal
+  int digits = 7;        ///< significant digits of numbers, except in JSON and CSV (all of them)
+  bool curves = false;   ///< sparklines in tables
+  bool unicode = false;  ///< which the terminal can show; else sparklines are ASCII
 };
 
 /// One printer per format.

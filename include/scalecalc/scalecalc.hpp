@@ -15,6 +15,7 @@
 #include "scalecalc/names.hpp"
 #include "scalecalc/network.hpp"
 #include "scalecalc/optimizers.hpp"
+#include "scalecalc/plot.hpp"
 #include "scalecalc/report.hpp"
 #include "scalecalc/scaling.hpp"
 #include "scalecalc/softmax.hpp"

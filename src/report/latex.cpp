@@ -44,6 +44,7 @@ class LatexPrinter : public Printer {
   std::string print(const Document& document) const override {
     std::string text;
     for (const Section& section : document.sections) {
+      if (is_for_curves(section)) continue;
       if (!text.empty()) text += "\n";
       if (!section.title.empty()) text += "\\subsection*{" + escape(section.title) + "}\n";
       std::visit([&](const auto& body) { print_body(body, text); }, section.body);

@@ -2,6 +2,7 @@
 
 #include "report/printer.hpp"
 #include "report/text.hpp"
+#include "scalecalc/plot.hpp"
 
 namespace scalecalc::report {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 constexpr int kIndent = 2;
 constexpr int kGap = 2;  // columns between two cells
 constexpr int kNarrowestWrap = 20;
+constexpr int kWidestCurve = 32, kNarrowestCurve = 6;
 
 std::string blanks(int count) {
   return std::string(std::max(count, 0), ' ');
@@ -80,6 +82,7 @@ class TablePrinter : public Printer {
   std::string print(const Document& document) const override {
     std::string text;
     for (const Section& section : document.sections) {
+      if (is_for_curves(section) && !style_.curves) continue;
       if (!text.empty()) text += "\n";
       const int indent = section.title.empty() ? 0 : kIndent;
       if (!section.title.empty()) text += bold(single_line(section.title)) + "\n";
@@ -146,6 +149,7 @@ class TablePrinter : public Printer {
       columns.push_back(lay_out_column(table, i, style_.digits));
     }
     if (columns.empty()) return;
+    add_curves(table.curves, indent, columns);
     fit_last(columns, indent);
     std::string names = blanks(indent), rules = names;
     for (const Column& column : columns) {
@@ -156,6 +160,22 @@ class TablePrinter : public Printer {
     text += bold(without_trailing_blanks(names)) + "\n";
     text += faint(without_trailing_blanks(rules)) + "\n";
     for (std::size_t row = 0; row < table.rows.size(); ++row) print_row(columns, row, indent, text);
+  }
+
+  /// As wide as the room that is left; none where there is too little.
+  void add_curves(const Curves& curves, int indent, std::vector<Column>& columns) const {
+    if (!style_.curves || curves.column.empty()) return;
+    int used = indent;
+    for (const Column& column : columns) used += column.width + kGap;
+    const std::string name = single_line(curves.column);
+    const int room = std::min(style_.width - used, kWidestCurve);
+    if (room < std::max(kNarrowestCurve, display_width(name))) return;
+    Column column{name, std::vector<std::string>(columns.front().cells.size()), 0, false};
+    for (std::size_t i = 0; i < std::min(curves.rows.size(), column.cells.size()); ++i) {
+      column.cells[i] = sparkline(curves.rows[i], room, style_.unicode, curves.scale);
+    }
+    column.width = room;
+    columns.push_back(std::move(column));
   }
 
   /// Narrows a last column of words to the room that is left, so that it wraps.

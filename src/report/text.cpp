@@ -95,6 +95,11 @@ bool is_numeric(const Value& value) {
          std::holds_alternative<Value::Digits>(data);
 }
 
+bool is_for_curves(const Section& section) {
+  const auto* table = std::get_if<Table>(&section.body);
+  return table != nullptr && table->curves.only;
+}
+
 const Value& cell_at(const std::vector<Value>& row, std::size_t column) {
   static const Value empty;
   return column < row.size() ? row[column] : empty;

@@ -23,6 +23,8 @@ std::string to_text(const Value& value, int digits);
 bool is_numeric(const Value& value);
 /// Whether every cell of a column is a number or empty, and one is a number.
 bool is_numeric_column(const Table& table, std::size_t column);
+/// Whether a section is left out where no curves are drawn.
+bool is_for_curves(const Section& section);
 /// The cell of a row that may be shorter than the table.
 const Value& cell_at(const std::vector<Value>& row, std::size_t column);
 
