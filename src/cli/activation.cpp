@@ -3,7 +3,9 @@
 
 #include "cli/activation_document.hpp"
 #include "cli/app.hpp"
+#include "cli/figures.hpp"
 #include "cli/options.hpp"
+#include "cli/plot_option.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -12,6 +14,7 @@ struct ActivationFlags {
   ActivationOptions activation;
   InputOptions input;
   std::string methods, samples;
+  PlotOption plot;
 };
 
 const std::vector<std::string> method_names = {"closed_form", "quadrature", "montecarlo"};
@@ -143,7 +146,10 @@ void register_activation(CLI::App& app, Context& context) {
       add_command(app, context, "activation",
                   "Gaussian moments and gains of an activation, by closed form and quadrature",
                   [&context, flags] {
-                    context.emit(activation_document(ActivationRun(*flags, context).run()));
+                    flags->plot.check();
+                    const ActivationAnswer answer = ActivationRun(*flags, context).run();
+                    context.emit(activation_document(answer));
+                    if (flags->plot.is_given()) flags->plot.write(activation_figure(answer));
                     return 0;
                   });
   command->add_option("name", flags->activation.name, "scalecalc list activations")
@@ -156,6 +162,7 @@ void register_activation(CLI::App& app, Context& context) {
       ->type_name("M,...");
   command->add_option("--samples", flags->samples, "of Monte Carlo, which it asks for")
       ->type_name("N");
+  flags->plot.add_to(command);
 }
 
 }  // namespace scalecalc::cli

@@ -46,9 +46,10 @@ void register_check(CLI::App& app, Context& context) {
   CLI::App* command =
       add_command(app, context, "check",
                   "claims in files, each decided by every method that applies", [&context, flags] {
-                    if (!flags->junit.empty()) Output(flags->junit);
+                    if (!flags->junit.empty()) Output(flags->junit, "--junit");
                     const ClaimsReport report = check(*flags, context);
-                    if (!flags->junit.empty()) Output(flags->junit).write(junit_xml(report));
+                    if (!flags->junit.empty())
+                      Output(flags->junit, "--junit").write(junit_xml(report));
                     context.emit(check_document(report));
                     if (flags->github) Output().write(github_annotations(report));
                     return report.passed() ? 0 : 1;

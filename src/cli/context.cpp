@@ -49,6 +49,7 @@ void Context::add_options_to(CLI::App* app) {
       ->group(group);
   add("--digits", digits_text_, "N", "significant digits of numbers");
   add("--color", color_, "WHEN", "auto, always or never");
+  add("--curves", curves_, "WHEN", "sparklines in tables: auto (on a terminal), always or never");
   app->add_flag("--quiet", quiet_, "no progress bar and no notes")->group(group);
 }
 
@@ -70,29 +71,34 @@ void Context::resolve() {
   }
   check_device_name(device_, "--device");
   parse_choice("--color", color_, {"auto", "always", "never"});
+  parse_choice("--curves", curves_, {"auto", "always", "never"});
   if (!is_folder_ && launch_.is_first()) output_ = Output(output_text_);
 }
 
-report::Style Context::style() const {
+report::Style Context::style(const Output& output) const {
   report::Style style;
-  const bool to_terminal = output_.is_stdout() && !launch_.is_forwarded;
+  const bool to_terminal = output.is_stdout() && !launch_.is_forwarded;
   if (to_terminal) style.width = terminal_width(STDOUT_FILENO);
   if (digits_ > 0) style.digits = std::min(digits_, 17);
   style.color =
       color_ == "always" || (color_ == "auto" && to_terminal && takes_color(STDOUT_FILENO));
+  style.curves =
+      curves_ == "always" || (curves_ == "auto" && to_terminal && is_terminal(STDOUT_FILENO));
+  style.unicode = takes_unicode();
   return style;
 }
 
 void Context::emit(const report::Document& document) {
   clear_progress();
   if (!launch_.is_first()) return;
-  output_.write(report::make_printer(format_, style())->print(document));
+  output_.write(report::make_printer(format_, style(output_))->print(document));
 }
 
 void Context::emit_to_stdout(const report::Document& document) {
   clear_progress();
   if (!launch_.is_first()) return;
-  Output().write(report::make_printer(format_, style())->print(document));
+  const Output to_stdout;
+  to_stdout.write(report::make_printer(format_, style(to_stdout))->print(document));
 }
 
 void Context::emit_text(std::string_view text) {

@@ -72,7 +72,7 @@ class Context {
   void note(const std::string& line);
 
  private:
-  report::Style style() const;
+  report::Style style(const Output& output) const;
 
   Launch launch_ = launch_of_environment();
   Ranks* ranks_ = nullptr;
@@ -80,7 +80,7 @@ class Context {
   std::string output_text_ = "-";
   std::string seed_text_ = "0";
   std::string device_ = "auto";
-  std::string color_ = "auto";
+  std::string color_ = "auto", curves_ = "auto";
   bool quiet_ = false, recompute_ = false, is_folder_ = false;
   report::Format format_ = report::Format::table;
   std::uint64_t seed_ = 0;

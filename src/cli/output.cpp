@@ -20,15 +20,22 @@ namespace fs = std::filesystem;
 
 constexpr char kStdout[] = "-";
 
-[[noreturn]] void fail(const std::string& path, const std::string& reason) {
-  const bool to_stdout = path == kStdout;
+/// A path, and the option that names it.
+struct Target {
+  const std::string& path;
+  const std::string& option;
+};
+
+[[noreturn]] void fail(const Target& to, const std::string& reason) {
+  const bool to_stdout = to.path == kStdout;
   throw Error(ErrorKind::fault, "cannot write the results",
-              (to_stdout ? "standard output" : "-o " + symbolic::shortened(path)) + ": " + reason,
+              (to_stdout ? "standard output" : to.option + " " + symbolic::shortened(to.path)) +
+                  ": " + reason,
               to_stdout ? "check what standard output is connected to"
-                        : "give -o a path in an existing, writable folder");
+                        : "give " + to.option + " a path in an existing, writable folder");
 }
-[[noreturn]] void fail(const std::string& path) {
-  fail(path, std::strerror(errno));
+[[noreturn]] void fail(const Target& to) {
+  fail(to, std::strerror(errno));
 }
 
 /// A file descriptor that is closed at the end.
@@ -48,22 +55,23 @@ class Descriptor {
   int number_;
 };
 
-void write_in_place(const std::string& path, std::string_view text) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+void write_in_place(const Target& to, std::string_view text) {
+  Descriptor file(::open(to.path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (file.number() < 0 || !write_all(file.number(), text.data(), text.size()) || !file.close())
-    fail(path);
+    fail(to);
 }
 
 /// Beside the target, so that the rename stays within one file system.
-void write_and_rename(const std::string& path, mode_t mode, std::string_view text) {
+void write_and_rename(const std::string& path, mode_t mode, const Target& to,
+                      std::string_view text) {
   const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (file.number() < 0) fail(path);
+  if (file.number() < 0) fail(to);
   if (!write_all(file.number(), text.data(), text.size()) || !file.close() ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
     const std::string reason = std::strerror(errno);
     ::unlink(temporary.c_str());
-    fail(path, reason);
+    fail(to, reason);
   }
 }
 
@@ -80,15 +88,17 @@ bool folder_is_writable(const fs::path& path) {
 
 }  // namespace
 
-Output::Output(std::string path) : path_(std::move(path)) {
+Output::Output(std::string path, std::string option)
+    : path_(std::move(path)), option_(std::move(option)) {
   if (is_stdout()) return;
-  if (path_.empty()) fail(path_, "the path is empty");
+  const Target to{path_, option_};
+  if (path_.empty()) fail(to, "the path is empty");
   struct stat about = {};
   if (::stat(path_.c_str(), &about) == 0) {
-    if (S_ISDIR(about.st_mode)) fail(path_, std::strerror(EISDIR));
-    if (::access(path_.c_str(), W_OK) != 0) fail(path_);
+    if (S_ISDIR(about.st_mode)) fail(to, std::strerror(EISDIR));
+    if (::access(path_.c_str(), W_OK) != 0) fail(to);
   } else if (!folder_is_writable(path_)) {
-    fail(path_);
+    fail(to);
   }
 }
 
@@ -98,20 +108,20 @@ bool Output::is_stdout() const {
 
 void Output::write(std::string_view text) const {
   if (is_stdout()) {
-    if (!write_all(STDOUT_FILENO, text.data(), text.size())) fail(path_);
+    if (!write_all(STDOUT_FILENO, text.data(), text.size())) fail({path_, option_});
     return;
   }
   struct stat about = {};
   const bool exists = ::stat(path_.c_str(), &about) == 0;
   if (exists && (!S_ISREG(about.st_mode) || !folder_is_writable(path_))) {
-    write_in_place(path_, text);
+    write_in_place({path_, option_}, text);
     return;
   }
   // A link keeps pointing to what it names: the named file is replaced, not the link.
   std::error_code ignored;
   const fs::path target = fs::weakly_canonical(path_, ignored);
   write_and_rename(target.empty() ? path_ : target.string(), exists ? about.st_mode & 0777 : 0666,
-                   text);
+                   {path_, option_}, text);
 }
 
 }  // namespace scalecalc::cli

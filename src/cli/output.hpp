@@ -9,15 +9,16 @@ namespace scalecalc::cli {
 class Output {
  public:
   Output() = default;
-  /// Throws Error(fault) at once when nothing could be written there; "-" is stdout.
-  explicit Output(std::string path);
+  /// Throws Error(fault), naming the option, at once when nothing could be written there; "-" is
+  /// stdout.
+  explicit Output(std::string path, std::string option = "-o");
 
   bool is_stdout() const;
   /// Throws Error(fault) with the system's reason.
   void write(std::string_view text) const;
 
  private:
-  std::string path_ = "-";
+  std::string path_ = "-", option_ = "-o";
 };
 
 }  // namespace scalecalc::cli

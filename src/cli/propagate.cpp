@@ -1,8 +1,10 @@
 #include <memory>
 
 #include "cli/app.hpp"
+#include "cli/figures.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "cli/plot_option.hpp"
 #include "cli/propagate_document.hpp"
 #include "scalecalc/tensor.hpp"
 
@@ -15,6 +17,7 @@ constexpr std::int64_t kMostSamples = 1LL << 40;
 struct PropagateFlags {
   ModelArgument model;
   std::string engine = "quadrature", seeds, samples;
+  PlotOption plot;
   bool approximate = false, all_positions = false;
 
   void add_to(CLI::App* app) {
@@ -22,6 +25,7 @@ struct PropagateFlags {
     app->add_option("--engine", engine, "quadrature, symbolic, montecarlo or passes")
         ->type_name("E");
     app->add_option("--seeds", seeds, "draws of the passes (default 16)")->type_name("S");
+    plot.add_to(app);
     app->add_option("--samples", samples, "of each expectation of montecarlo (default 65536)")
         ->type_name("N");
     app->add_flag("--approx", approximate, "softmax by its lognormal form for many tokens");
@@ -48,6 +52,10 @@ class Propagation {
     refuse(!is("quadrature") && flags.approximate, "--approx", "quadrature", answer_.engine);
     refuse(!is("quadrature") && flags.all_positions, "--all-positions", "quadrature",
            answer_.engine);
+    if (is("symbolic") && flags.plot.is_given()) {
+      throw Error(ErrorKind::usage, "formulas are not drawn", "--plot",
+                  "leave it out, or use another --engine");
+    }
     answer_.model = flags.model.model;
     answer_.spec = flags.model.spec("propagate");
     answer_.seed = context.seed();
@@ -110,9 +118,12 @@ void register_propagate(CLI::App& app, Context& context) {
   CLI::App* command =
       add_command(app, context, "propagate", "moments of every site and parameter of a model",
                   [&context, flags] {
-                    const report::Document document =
-                        propagate_document(Propagation(*flags, context).run(), context.format());
-                    context.emit(document);
+                    flags->plot.check();
+                    PropagateAnswer answer = Propagation(*flags, context).run();
+                    report::Figure figure;
+                    if (flags->plot.is_given()) figure = propagate_figure(answer);
+                    context.emit(propagate_document(std::move(answer), context.format()));
+                    flags->plot.write(figure);
                     return 0;
                   });
   flags->add_to(command);

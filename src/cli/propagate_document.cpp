@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "cli/figures.hpp"
 #include "cli/propagate_stack.hpp"
 #include "symbolic/text.hpp"
 
@@ -217,6 +218,7 @@ void fill_sections(const PropagateAnswer& answer, report::Document& document) {
   document.sections = {{title_of(answer), facts_of(answer)}, {"Sites", sites_table(trace)}};
   const std::string words = between(trace);
   if (!words.empty()) document.sections.push_back({"", report::Paragraph{words}});
+  document.sections.push_back(along_depth(trace));
   document.sections.push_back({"Parameters", parameters_table(trace)});
   if (!answer.verdicts.empty())
     document.sections.push_back({"What depth does", verdicts_table(answer.verdicts)});

@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "cli/app.hpp"
+#include "cli/figures.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "cli/plot_option.hpp"
 #include "cli/predicted_sweep.hpp"
 #include "cli/sweep_document.hpp"
 #include "scalecalc/scaling.hpp"
@@ -22,6 +24,7 @@ struct SweepFlags {
   std::string dtype = "double";
   std::string engine = "passes";
   ModelOptions block;
+  PlotOption plot;
 
   void add_to(CLI::App* app);
 };
@@ -39,6 +42,7 @@ void SweepFlags::add_to(CLI::App* app) {
   add("--eta", eta, "E", "step of actual_delta_loss (default: small enough)");
   add("--dtype", dtype, "T", "double or float");
   add("--engine", engine, "E", "passes, or quadrature for the prediction");
+  plot.add_to(app);
   block.add_to(app);
 }
 
@@ -155,7 +159,12 @@ void register_sweep(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context, "sweep", "a quantity by depth, of real passes or predicted, and its exponent",
       [&context, flags] {
-        context.emit(sweep_document(Sweep(*flags, context).run()));
+        flags->plot.check();
+        const SweepAnswer answer = Sweep(*flags, context).run();
+        context.emit(sweep_document(answer));
+        if (flags->plot.is_given() && context.launch().is_first()) {
+          flags->plot.write(sweep_figure(answer));
+        }
         return 0;
       },
       RunsOn::all);

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "cli/figures.hpp"
+
 namespace scalecalc::cli {
 namespace {
 
@@ -163,7 +165,8 @@ report::Document sweep_document(const SweepAnswer& answer) {
   const std::string title =
       fmt::format("{} by depth: {}, {}", to_string(answer.options.quantity), answer.optimizer,
                   to_string(answer.options.model.placement));
-  document.sections = {{title, document.rows}, {"Fit", facts_of(answer)}};
+  document.sections = {
+      {title, document.rows}, along_depth(answer.result), {"Fit", facts_of(answer)}};
   return document;
 }
 

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace scalecalc::cli {
@@ -26,6 +28,20 @@ bool takes_color(int descriptor) {
   if (refused != nullptr && *refused != '\0') return false;
   const char* kind = std::getenv("TERM");
   return is_terminal(descriptor) && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+bool takes_unicode() {
+  // The first that is set and not empty decides (POSIX, 8.2).
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* locale = std::getenv(name);
+    if (locale == nullptr || *locale == '\0') continue;
+    std::string text;
+    for (const char* at = locale; *at != '\0'; ++at) {
+      if (*at != '-') text += static_cast<char>(std::tolower(static_cast<unsigned char>(*at)));
+    }
+    return text.find("utf8") != std::string::npos;
+  }
+  return false;
 }
 
 }  // namespace scalecalc::cli

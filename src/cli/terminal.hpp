@@ -7,5 +7,7 @@ bool is_terminal(int descriptor);
 int terminal_width(int descriptor);
 /// Whether colours are welcome there (a terminal, not a dumb one, no NO_COLOR).
 bool takes_color(int descriptor);
+/// Whether the locale's characters are those of Unicode.
+bool takes_unicode();
 
 }  // namespace scalecalc::cli

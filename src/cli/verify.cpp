@@ -1,8 +1,10 @@
 #include <memory>
 
 #include "cli/app.hpp"
+#include "cli/figures.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "cli/plot_option.hpp"
 #include "cli/verify_document.hpp"
 
 namespace scalecalc::cli {
@@ -14,6 +16,7 @@ constexpr double kLeastConfidence = 0.5, kMostConfidence = 1 - 1e-9;
 struct VerifyFlags {
   ModelArgument model;
   std::string seeds = "16", confidence = "0.99";
+  PlotOption plot;
   bool single = false;
 
   void add_to(CLI::App* app) {
@@ -22,6 +25,7 @@ struct VerifyFlags {
     app->add_option("--confidence", confidence,
                     "that right predictions pass all together (default 0.99)")
         ->type_name("P");
+    plot.add_to(app);
     app->add_flag("--single", single, "passes in single precision");
   }
 };
@@ -48,8 +52,12 @@ void register_verify(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context, "verify", "predicted moments beside those of real passes",
       [&context, flags] {
+        flags->plot.check();
         const VerifyAnswer answer = answer_to(*flags, context);
         context.emit(verify_document(answer));
+        if (flags->plot.is_given() && context.launch().is_first()) {
+          flags->plot.write(verify_figure(answer));
+        }
         return answer.verification.passed ? 0 : 1;
       },
       RunsOn::all);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/figures.hpp"
 #include "cli/propagate_document.hpp"
 #include "cli/propagate_stack.hpp"
 #include "symbolic/text.hpp"
@@ -203,6 +204,7 @@ report::Document verify_document(const VerifyAnswer& answer) {
       {fmt::format("{}: {}", symbolic::shortened(answer.model), model_line(answer.spec)),
        facts_of(answer)},
       {"Sites", table_of(verification.sites)},
+      along_depth(verification),
       {"Parameters", table_of(verification.parameters)},
       {"How far off", by_quantity(verification)}};
   if (!verification.passed && !verification.assumptions.empty())

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "moments/stream.hpp"
 #include "scalecalc/moments.hpp"
 
 namespace scalecalc {
@@ -15,15 +16,11 @@ constexpr double geometric = 0.01;  ///< of ln E x^2 a step: below, growth is no
 
 using Value = std::function<double(const Site&)>;
 
-/// The stream: sums of residuals where there are any, else activations, else every site.
 std::vector<const Site*> stream_of(const Trace& trace) {
+  std::vector<std::string> kinds;
+  for (const Site& site : trace.sites) kinds.push_back(site.kind);
   std::vector<const Site*> stream;
-  for (const std::string kind : {"residual", "activation", ""}) {
-    for (const Site& site : trace.sites)
-      if (kind.empty() || site.kind == kind) stream.push_back(&site);
-    if (stream.size() > 1) return stream;
-    stream.clear();
-  }
+  for (const std::size_t at : stream_sites(kinds)) stream.push_back(&trace.sites[at]);
   return stream;
 }
 
@@ -69,6 +66,17 @@ void judge_rank(const std::vector<const Site*>& stream, std::vector<DepthVerdict
 }
 
 }  // namespace
+
+std::vector<std::size_t> stream_sites(const std::vector<std::string>& kinds) {
+  std::vector<std::size_t> stream;
+  for (const std::string kind : {"residual", "activation", ""}) {
+    stream.clear();
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+      if (kind.empty() || kinds[i] == kind) stream.push_back(i);
+    if (stream.size() > 1) break;
+  }
+  return stream;
+}
 
 std::vector<DepthVerdict> depth_verdicts(const Trace& trace) {
   std::vector<DepthVerdict> verdicts;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "scalecalc/plot.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace scalecalc::cli {
+
+/// --plot FILE: a figure of the results, as the extension says: .gp a gnuplot script, .svg an image
+/// by the program's own writer, .png one by gnuplot.
+class PlotOption {
+ public:
+  void add_to(CLI::App* app);
+  bool is_given() const { return !path_.empty(); }
+  /// Before the work begins. Throws Error(input) for another extension, Error(fault) where nothing
+  /// can be written, or a .png is asked for and there is no gnuplot.
+  void check() const;
+  /// Does nothing where it is not given. Throws Error(fault).
+  void write(const report::Figure& figure) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace scalecalc::cli
