@@ -198,4 +198,30 @@ struct TrainCell {
 };
 std::vector<TrainCell> train_table(const std::vector<TrainRun>& runs);
 
+// ---- what a folder holds ------------------------------------------------------------------------
+
+/// An experiment as its folder tells it, finished or not, even while it is being trained.
+struct TrainFolder {
+  /// Those that have begun, in the order of train_groups(), depths and seeds.
+  std::vector<TrainRun> runs;
+  /// Run by run. The verdict of one that is not is that on what it has recorded.
+  std::vector<bool> finished;
+  std::int64_t steps = 0, record_every = 0, validation_batches = 0;
+  OptimizerOptions optimizer;
+  std::string model;  ///< the model file of the first run
+  /// Every key in which a group's model file is not as the first group's.
+  std::vector<GroupDifference> differences;
+  std::string text, description, license;  ///< of the corpus; the last two may be unknown: empty
+  std::int64_t tokens = 0, vocab = 0;
+  /// NaN where they are unknown.
+  double unigram_entropy = std::numeric_limits<double>::quiet_NaN();
+  double entropy = std::numeric_limits<double>::quiet_NaN();
+};
+/// Only reads. The target loss of the runs is `target_loss`; 0: what train_target() has without
+/// one. Throws Error(input) for what is no folder of train(), for a damaged file, and where the
+/// runs are not of one experiment: they may differ in group, depth and seed alone.
+TrainFolder read_train(const std::string& folder, double target_loss = 0);
+/// The loss that the runs' steps are counted to; NaN where nothing says it.
+double train_target(const TrainFolder& folder, double target_loss = 0);
+
 }  // namespace scalecalc

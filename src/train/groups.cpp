@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <sstream>
+#include <utility>
 
 #include "scalecalc/error.hpp"
 #include "scalecalc/scaling.hpp"
 #include "scalecalc/train.hpp"
+#include "train/differences.hpp"
 
 namespace scalecalc {
 namespace {
@@ -33,29 +33,6 @@ std::vector<TrainGroup> make_groups() {
   groups[4].alpha = pow(2 * n, quarter);
   groups[4].lambda = pow(8 * n, -quarter);
   return groups;
-}
-
-/// "section.key" -> value, of a model file as model_text() writes it.
-std::map<std::string, std::string> entries_of(const std::string& toml) {
-  std::map<std::string, std::string> entries;
-  std::istringstream lines(toml);
-  std::string line, section;
-  while (std::getline(lines, line)) {
-    const std::size_t equals = line.find(" = ");
-    if (line.starts_with('[')) {
-      section = line.substr(1, line.find(']') - 1) + ".";
-    } else if (!line.starts_with('#') && equals != std::string::npos) {
-      std::string key = line.substr(0, equals);
-      key.erase(key.find_last_not_of(' ') + 1);
-      entries[section + key] = line.substr(equals + 3);
-    }
-  }
-  return entries;
-}
-
-std::string value_of(const std::map<std::string, std::string>& entries, const std::string& key) {
-  const auto found = entries.find(key);
-  return found == entries.end() ? "" : found->second;
 }
 
 }  // namespace
@@ -97,20 +74,12 @@ ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std:
 }
 
 std::vector<GroupDifference> train_differences(const TrainOptions& options, const Corpus& corpus) {
-  std::vector<GroupDifference> differences;
-  std::map<std::string, std::string> reference;
+  std::vector<std::pair<std::string, std::string>> models;
   for (const std::string& name : options.groups) {
     const ModelSpec spec = train_model(options, train_group(name), options.depths.at(0), corpus);
-    const std::map<std::string, std::string> own = entries_of(model_text(spec));
-    if (reference.empty()) reference = own;
-    std::map<std::string, std::string> keys = reference;
-    keys.insert(own.begin(), own.end());
-    for (const auto& [key, ignored] : keys) {
-      const std::string here = value_of(own, key), there = value_of(reference, key);
-      if (here != there) differences.push_back({name, key, here, there});
-    }
+    models.emplace_back(name, model_text(spec));
   }
-  return differences;
+  return train_room::model_differences(models);
 }
 
 const std::vector<std::string>& train_profile_names() {

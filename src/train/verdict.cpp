@@ -68,6 +68,10 @@ std::optional<std::int64_t> steps_to_loss(const std::vector<TrainRecord>& record
   return std::nullopt;
 }
 
+double train_target(const TrainFolder& folder, double target_loss) {
+  return target_loss > 0 ? target_loss : kUsesContext * folder.unigram_entropy;
+}
+
 double train_target(const TrainOptions& options, const Corpus& corpus) {
   return options.target_loss > 0 ? options.target_loss : kUsesContext * corpus.unigram_entropy;
 }

@@ -1,0 +1,75 @@
+#include "train/corpus_file.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "network/document.hpp"
+#include "scalecalc/error.hpp"
+
+namespace scalecalc::train_room {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string path_of(const std::string& folder) {
+  return (std::filesystem::path(folder) / "corpus.json").string();
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string text_of(const Corpus& corpus) {
+  Json json;
+  json["format"] = 1;
+  json["name"] = corpus.name;
+  json["description"] = corpus.description;
+  json["license"] = corpus.license;
+  json["tokens"] = corpus.train.size() + corpus.validation.size();
+  json["vocab"] = corpus.vocab();
+  json["fingerprint"] = corpus.fingerprint;
+  json["unigram_entropy"] = corpus.unigram_entropy;
+  json["entropy"] = corpus.entropy ? Json(*corpus.entropy) : Json();
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+/// By one temporary name, which the next call uses again where this one was killed. Of processes
+/// that write the same at once, all find it written.
+void save_corpus(const std::string& folder, const Corpus& corpus) {
+  const std::string path = path_of(folder), temporary = path + ".tmp", text = text_of(corpus);
+  if (read_file(path) == text) return;
+  std::ofstream file(temporary, std::ios::binary);
+  file << text;
+  file.close();
+  std::error_code failure;
+  if (file) std::filesystem::rename(temporary, path, failure);
+  if ((!file || failure) && read_file(path) != text) {
+    throw Error(ErrorKind::fault, "cannot write the corpus", shown(path),
+                "give -o a folder that can be written to and has enough space");
+  }
+}
+
+void load_corpus(const std::string& folder, std::uint64_t fingerprint, TrainFolder& into) {
+  const std::string path = path_of(folder);
+  if (!std::filesystem::is_regular_file(path)) return;
+  const Json json = Json::parse(read_file(path), nullptr, false);
+  try {
+    if (!json.is_object()) throw Error(ErrorKind::input, "");
+    if (json.at("fingerprint").get<std::uint64_t>() != fingerprint) return;
+    into.description = json.at("description").get<std::string>();
+    into.license = json.at("license").get<std::string>();
+    into.unigram_entropy = json.at("unigram_entropy").get<double>();
+    if (!json.at("entropy").is_null()) into.entropy = json.at("entropy").get<double>();
+  } catch (const std::exception&) {
+    throw Error(ErrorKind::input, "the file is damaged", shown(path),
+                "remove it; the same training writes it again");
+  }
+}
+
+}  // namespace scalecalc::train_room

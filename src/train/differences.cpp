@@ -1,0 +1,51 @@
+#include "train/differences.hpp"
+
+#include <map>
+#include <sstream>
+
+namespace scalecalc::train_room {
+namespace {
+
+/// "section.key" -> value.
+std::map<std::string, std::string> entries_of(const std::string& toml) {
+  std::map<std::string, std::string> entries;
+  std::istringstream lines(toml);
+  std::string line, section;
+  while (std::getline(lines, line)) {
+    const std::size_t equals = line.find(" = ");
+    if (line.starts_with('[')) {
+      section = line.substr(1, line.find(']') - 1) + ".";
+    } else if (!line.starts_with('#') && equals != std::string::npos) {
+      std::string key = line.substr(0, equals);
+      key.erase(key.find_last_not_of(' ') + 1);
+      entries[section + key] = line.substr(equals + 3);
+    }
+  }
+  return entries;
+}
+
+std::string value_of(const std::map<std::string, std::string>& entries, const std::string& key) {
+  const auto found = entries.find(key);
+  return found == entries.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::vector<GroupDifference> model_differences(
+    const std::vector<std::pair<std::string, std::string>>& models) {
+  std::vector<GroupDifference> differences;
+  std::map<std::string, std::string> reference;
+  for (const auto& [name, text] : models) {
+    const std::map<std::string, std::string> own = entries_of(text);
+    if (reference.empty()) reference = own;
+    std::map<std::string, std::string> keys = reference;
+    keys.insert(own.begin(), own.end());
+    for (const auto& [key, ignored] : keys) {
+      const std::string here = value_of(own, key), there = value_of(reference, key);
+      if (here != there) differences.push_back({name, key, here, there});
+    }
+  }
+  return differences;
+}
+
+}  // namespace scalecalc::train_room

@@ -1,0 +1,227 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <tuple>
+
+#include "network/document.hpp"
+#include "scalecalc/error.hpp"
+#include "train/corpus_file.hpp"
+#include "train/differences.hpp"
+#include "train/records.hpp"
+
+namespace scalecalc {
+namespace {
+
+using train_room::Json;
+
+/// The log of one run, as it stands.
+struct LoggedRun {
+  std::string path;
+  Json configuration;
+  TrainRun run;
+  bool finished = false;
+  std::size_t order = 0;  ///< of its group
+};
+
+class LogReader {
+ public:
+  explicit LogReader(const std::string& path) { logged_.path = path; }
+
+  LoggedRun read() {
+    std::ifstream file(logged_.path, std::ios::binary);
+    if (!file) damaged("the log cannot be read");
+    // A last line without an end is one that is being written.
+    for (std::string line; std::getline(file, line) && !file.eof(); ++at_) read_line(line);
+    return std::move(logged_);
+  }
+
+ private:
+  [[noreturn]] void damaged(const std::string& why) const {
+    throw Error(ErrorKind::input, why, shown(logged_.path) + ":" + std::to_string(at_ + 1),
+                "remove this file and its checkpoint to train the run again");
+  }
+
+  void read_line(const std::string& line) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || logged_.finished) damaged("the log is damaged");
+    try {
+      if (at_ == 0) {
+        read_configuration(json.at("configuration"));
+      } else if (at_ == 1) {
+        logged_.run.prediction = train_room::prediction_from(json.at("prediction"));
+      } else if (json.contains("verdict")) {
+        read_verdict(json.at("verdict").get<std::string>());
+      } else {
+        read_record(json);
+      }
+    } catch (const Json::exception&) {
+      damaged("the log is damaged");
+    }
+  }
+
+  void read_configuration(const Json& json) {
+    TrainRun& run = logged_.run;
+    run.group = json.at("group").get<std::string>();
+    run.layers = json.at("layers").get<std::int64_t>();
+    run.seed = json.at("seed").get<std::uint64_t>();
+    const auto& groups = train_groups();
+    const auto found = std::ranges::find(groups, run.group, &TrainGroup::name);
+    if (found == groups.end()) damaged("the log is of no placement that is known");
+    logged_.order = static_cast<std::size_t>(found - groups.begin());
+    logged_.configuration = json;
+  }
+
+  void read_verdict(const std::string& name) {
+    for (const TrainVerdict verdict :
+         {TrainVerdict::converged, TrainVerdict::stall, TrainVerdict::vanishing,
+          TrainVerdict::explosion, TrainVerdict::nan}) {
+      if (to_string(verdict) != name) continue;
+      logged_.run.verdict = verdict;
+      logged_.finished = true;
+      return;
+    }
+    damaged("the log has no verdict that is known");
+  }
+
+  void read_record(const Json& json) {
+    TrainRun& run = logged_.run;
+    run.records.push_back(train_room::record_from(json));
+    const TrainRecord& record = run.records.back();
+    if (record.step <= run.steps) damaged("a record is out of order");
+    run.steps = record.step;
+    run.final_loss = record.validation_loss;
+    run.perplexity = std::exp(record.validation_loss);
+  }
+
+  std::size_t at_ = 0;
+  LoggedRun logged_;
+};
+
+std::vector<LoggedRun> read_logs(const std::string& folder) {
+  std::error_code failure;
+  if (!std::filesystem::is_directory(folder, failure)) {
+    throw Error(ErrorKind::input, "no such folder", shown(folder),
+                "give the folder that scalecalc train -o has filled");
+  }
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    if (entry.path().extension() == ".jsonl") paths.push_back(entry.path().string());
+  }
+  if (failure || paths.empty()) {
+    throw Error(ErrorKind::input, failure ? "the folder cannot be read" : "no runs in the folder",
+                shown(folder), "give the folder that scalecalc train -o has filled");
+  }
+  std::vector<LoggedRun> logs;
+  for (const std::string& path : paths) {
+    LoggedRun logged = LogReader(path).read();
+    if (!logged.configuration.is_null()) logs.push_back(std::move(logged));
+  }
+  if (logs.empty()) {
+    throw Error(ErrorKind::input, "no run of the folder has begun", shown(folder),
+                "wait for the training, or give another folder");
+  }
+  std::ranges::sort(logs, {}, [](const LoggedRun& logged) {
+    return std::tuple(logged.order, logged.run.layers, logged.run.seed);
+  });
+  return logs;
+}
+
+/// What all runs of an experiment have in common.
+Json common(const Json& configuration) {
+  Json rest = configuration;
+  for (const char* key : {"group", "layers", "seed", "model", "ramp_steps"}) rest.erase(key);
+  return rest;
+}
+
+void check_one_experiment(const std::vector<LoggedRun>& logs) {
+  const Json first = common(logs.front().configuration);
+  for (const LoggedRun& logged : logs) {
+    const Json own = common(logged.configuration);
+    if (own == first) continue;
+    std::string key = "its configuration";
+    for (const auto& [name, value] : first.items()) {
+      if (!own.contains(name) || own.at(name) != value) key = name;
+    }
+    throw Error(
+        ErrorKind::input, "the runs of the folder are not of one experiment",
+        fmt::format("{}: {} is not as in {}", shown(logged.path), key, shown(logs.front().path)),
+        "keep runs of one experiment in one folder");
+  }
+}
+
+/// One model a group, all of the least depth that every group has.
+std::vector<std::pair<std::string, std::string>> models_of(const std::vector<LoggedRun>& logs) {
+  std::map<std::int64_t, std::vector<std::pair<std::string, std::string>>> by_depth;
+  std::vector<std::pair<std::string, std::string>> any;
+  for (const LoggedRun& logged : logs) {
+    const std::pair<std::string, std::string> model{
+        logged.run.group, logged.configuration.at("model").get<std::string>()};
+    auto& at_depth = by_depth[logged.run.layers];
+    if (at_depth.empty() || at_depth.back().first != model.first) at_depth.push_back(model);
+    if (any.empty() || any.back().first != model.first) any.push_back(model);
+  }
+  for (const auto& [depth, models] : by_depth) {
+    if (models.size() == any.size()) return models;
+  }
+  return any;
+}
+
+OptimizerOptions optimizer_from(const Json& json) {
+  OptimizerOptions options = optimizer_options(json.at("name").get<std::string>());
+  options.learning_rate = json.at("learning_rate").get<double>();
+  const Json& schedule = json.at("schedule");
+  const int kind = schedule.at(0).get<int>();
+  options.schedule.kind = static_cast<Schedule::Kind>(std::clamp(kind, 0, 3));
+  options.schedule.warmup = schedule.at(1).get<std::int64_t>();
+  options.schedule.steps = schedule.at(2).get<std::int64_t>();
+  options.schedule.final = schedule.at(3).get<double>();
+  options.weight_decay = json.at("weight_decay").get<double>();
+  options.clip_norm = json.at("clip_norm").get<double>();
+  return options;
+}
+
+void read_common(const std::string& folder, const std::vector<LoggedRun>& logs,
+                 TrainFolder& result) {
+  const Json& config = logs.front().configuration;
+  try {
+    result.steps = config.at("steps").get<std::int64_t>();
+    result.record_every = config.at("record_every").get<std::int64_t>();
+    result.validation_batches = config.at("validation_batches").get<std::int64_t>();
+    result.optimizer = optimizer_from(config.at("optimizer"));
+    const Json& corpus = config.at("corpus");
+    result.text = corpus.at("name").get<std::string>();
+    result.tokens = corpus.at("tokens").get<std::int64_t>();
+    result.vocab = corpus.at("vocab").get<std::int64_t>();
+    train_room::load_corpus(folder, corpus.at("fingerprint").get<std::uint64_t>(), result);
+    const auto models = models_of(logs);
+    result.model = models.front().second;
+    result.differences = train_room::model_differences(models);
+  } catch (const Json::exception&) {
+    throw Error(ErrorKind::input, "the log is damaged", shown(logs.front().path) + ":1",
+                "remove this file and its checkpoint to train the run again");
+  }
+}
+
+}  // namespace
+
+TrainFolder read_train(const std::string& folder, double target_loss) {
+  TrainFolder result;
+  std::vector<LoggedRun> logs = read_logs(folder);
+  check_one_experiment(logs);
+  read_common(folder, logs, result);
+  const double target = train_target(result, target_loss);
+  for (LoggedRun& logged : logs) {
+    TrainRun& run = logged.run;
+    if (!logged.finished) run.verdict = judge(run.records, result.vocab, result.unigram_entropy);
+    run.steps_to_target = steps_to_loss(run.records, target);
+    result.finished.push_back(logged.finished);
+    result.runs.push_back(std::move(run));
+  }
+  return result;
+}
+
+}  // namespace scalecalc
