@@ -31,6 +31,7 @@ void register_commands(CLI::App& app, Context& context) {
   register_audit(app, context);
   register_explain(app, context);
   register_train(app, context);
+  register_report(app, context);
   register_list(app, context);
   register_convention(app, context);
   register_presets(app, context);

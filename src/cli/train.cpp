@@ -8,6 +8,7 @@
 #include "cli/app.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "cli/plot_option.hpp"
 #include "cli/train_document.hpp"
 #include "scalecalc/activation.hpp"
 
@@ -21,6 +22,7 @@ struct TrainFlags {
   std::string text, level = "word", tokens = "200000";
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout;
+  PlotOption plot;
   ModelOptions block;
 
   void add_to(CLI::App* app);
@@ -46,6 +48,7 @@ void TrainFlags::add_to(CLI::App* app) {
   add("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
   add("--tensorboard", tensorboard, "DIR", "the records as event files of TensorBoard, at the end");
   add("--dropout", dropout, "R", "of branches and attention weights");
+  plot.add_to(app);
   const TextOptions of_optimizer{app, "Optimizer"};
   of_optimizer("--optimizer", optimizer, "F", "of all runs (default adamw)");
   of_optimizer("--learning-rate", learning_rate, "E", "of the optimizer");
@@ -101,6 +104,7 @@ class Experiment {
       throw Error(ErrorKind::usage, "-o DIR is missing", "scalecalc train",
                   "runs are kept in a folder: for example -o runs/");
     }
+    flags.plot.check();
     answer_.profile = flags.profile;
     answer_.model = flags.model;
     options() = train_profile(flags.profile);
@@ -135,6 +139,7 @@ class Experiment {
     Output((folder / "results.json").string())
         .write(report::make_printer(report::Format::json)->print(document));
     context_.emit_to_stdout(document);
+    if (flags_.plot.is_given()) flags_.plot.write(train_figure(answer_));
     return 0;
   }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "cli/train_figures.hpp"
+
 namespace scalecalc::cli {
 namespace {
 
@@ -157,34 +159,10 @@ Value runs_value(const std::vector<TrainRun>& runs, std::int64_t vocab) {
 Value cells_value(const TrainAnswer& answer, const std::vector<TrainCell>& cells) {
   Value list = Value::array();
   for (const TrainCell& cell : cells) {
-    Value entry = Value::object();
-    entry["placement"] = cell.group;
-    entry["layers"] = cell.layers;
-    entry["runs"] = cell.runs;
-    entry["converged"] = cell.converged;
-    entry["verdicts"] = list_of(cell.verdicts);
+    Value entry = cell_value(cell);
     const Agreement agreement = agreement_of(answer, cell);
     entry["forecast"] = agreement.word();
     entry["as_forecast"] = agreement.agree;
-    entry["final_loss"] = cell.loss;
-    entry["final_loss_standard_error"] = cell.loss_error;
-    entry["perplexity"] = cell.perplexity;
-    entry["perplexity_standard_error"] = cell.perplexity_error;
-    entry["reached_target"] = cell.reached;
-    entry["steps_to_target"] = cell.steps_to_target;
-    list.push_back(entry);
-  }
-  return list;
-}
-
-Value differences_value(const std::vector<GroupDifference>& differences) {
-  Value list = Value::array();
-  for (const GroupDifference& difference : differences) {
-    Value entry = Value::object();
-    entry["placement"] = difference.group;
-    entry["key"] = difference.key;
-    entry["value"] = difference.value;
-    entry["reference"] = difference.reference;
     list.push_back(entry);
   }
   return list;
@@ -236,15 +214,6 @@ report::Table forecasts(const TrainAnswer& answer) {
   return table;
 }
 
-report::Table difference_table(const std::vector<GroupDifference>& differences) {
-  report::Table table{{"placement", "key", "value", "instead of"}, {}};
-  for (const GroupDifference& difference : differences) {
-    table.rows.push_back(
-        {difference.group, difference.key, difference.value, difference.reference});
-  }
-  return table;
-}
-
 report::Facts text_facts(const Corpus& corpus) {
   report::Facts facts;
   facts.rows = {{"text", corpus.name + ": " + corpus.description + " (" + corpus.license + ")"},
@@ -262,8 +231,54 @@ report::Facts text_facts(const Corpus& corpus) {
 
 }  // namespace
 
+report::Value cell_value(const TrainCell& cell) {
+  Value entry = Value::object();
+  entry["placement"] = cell.group;
+  entry["layers"] = cell.layers;
+  entry["runs"] = cell.runs;
+  entry["converged"] = cell.converged;
+  entry["verdicts"] = list_of(cell.verdicts);
+  entry["final_loss"] = cell.loss;
+  entry["final_loss_standard_error"] = cell.loss_error;
+  entry["perplexity"] = cell.perplexity;
+  entry["perplexity_standard_error"] = cell.perplexity_error;
+  entry["reached_target"] = cell.reached;
+  entry["steps_to_target"] = cell.steps_to_target;
+  return entry;
+}
+
+report::Value differences_value(const std::vector<GroupDifference>& differences) {
+  Value list = Value::array();
+  for (const GroupDifference& difference : differences) {
+    Value entry = Value::object();
+    entry["placement"] = difference.group;
+    entry["key"] = difference.key;
+    entry["value"] = difference.value;
+    entry["reference"] = difference.reference;
+    list.push_back(entry);
+  }
+  return list;
+}
+
+report::Table difference_table(const std::vector<GroupDifference>& differences) {
+  report::Table table{{"placement", "key", "value", "instead of"}, {}};
+  for (const GroupDifference& difference : differences) {
+    table.rows.push_back(
+        {difference.group, difference.key, difference.value, difference.reference});
+  }
+  return table;
+}
+
+report::Figure train_figure(const TrainAnswer& answer) {
+  const Corpus& corpus = answer.corpus;
+  return train_figure(TrainedRuns{answer.runs, corpus.vocab(), corpus.unigram_entropy,
+                                  corpus.entropy.value_or(std::nan(""))});
+}
+
 report::Document train_document(const TrainAnswer& answer) {
   const std::vector<TrainCell> cells = train_table(answer.runs);
+  report::Table table = outcome(answer, cells);
+  table.curves = loss_curves(cells, answer.runs);
   report::Document document;
   document.command = "train";
   document.inputs = inputs_of(answer);
@@ -281,7 +296,7 @@ report::Document train_document(const TrainAnswer& answer) {
   document.sections = {
       {fmt::format("Placement experiment: {} steps, {} seeds",
                    train_steps(answer.options, answer.corpus), answer.options.seeds),
-       outcome(answer, cells)},
+       std::move(table)},
       {"Text", text_facts(answer.corpus)},
       {fmt::format("Gradients at the first step, seed {}", answer.options.seed),
        first_step(answer.runs, answer.options.seed)},

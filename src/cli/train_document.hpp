@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "scalecalc/report.hpp"
+#include "scalecalc/plot.hpp"
 #include "scalecalc/train.hpp"
 
 namespace scalecalc::cli {
@@ -18,5 +18,12 @@ struct TrainAnswer {
   std::vector<TrainRun> runs;
 };
 report::Document train_document(const TrainAnswer& answer);
+/// What --plot draws.
+report::Figure train_figure(const TrainAnswer& answer);
+
+/// What `report` shows of a folder in the same way.
+report::Value cell_value(const TrainCell& cell);
+report::Value differences_value(const std::vector<GroupDifference>& differences);
+report::Table difference_table(const std::vector<GroupDifference>& differences);
 
 }  // namespace scalecalc::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "scalecalc/plot.hpp"
+#include "scalecalc/train.hpp"
+
+/// What `report` makes of a folder of `train`.
+namespace scalecalc::cli {
+
+struct ReportAnswer {
+  std::string folder;
+  double target_loss = 0;  ///< NaN where nothing says it
+  TrainFolder trained;
+};
+
+report::Document report_document(const ReportAnswer& answer);
+report::Page report_page(const ReportAnswer& answer);
+report::Figure report_figure(const ReportAnswer& answer);
+
+}  // namespace scalecalc::cli
