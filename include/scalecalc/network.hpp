@@ -320,6 +320,9 @@ struct Network {
   double memory_second = 1.0, memory_cross = 0.0;
   Loss loss = Loss::cross_entropy;
   double target_second = 1.0;
+  /// Of cross-entropy: the chance that the targets of two tokens are equal, 1/classes..1. 0 stands
+  /// for 1/classes, that of the uniformly random targets which passes draw unless given others.
+  double target_collision = 0.0;
   Reduction reduction = Reduction::sum;
   std::vector<Layer> layers;  ///< the last is the head, a Linear
 };

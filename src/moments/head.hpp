@@ -18,22 +18,24 @@ struct LossGradient {
 /// E ln sum of V exponentials of N(0, tau2): Int (e^-t - (E e^{-t e^s})^V)/t dt.
 double expected_log_sum(double classes, double tau2);
 
-/// E f(tau2) for each token, E f(tau2, c) for each pair: targets are uniform and independent, g =
-/// (1
-/// - 2/V + P2)/V and k = (O - 1/V)/V.
+/// E f(tau2) for each token, E f(tau2, c) for each pair. Targets know nothing of the logits, and
+/// two are equal with the chance kappa, 1/V where they are uniform: g = (1 - 2/V + P2)/V, and k =
+/// (O - 2/V + kappa)/V, since what targets have in common gradients have.
 template <class C, class X>
-X cross_entropy_moments(C& calculus, std::int64_t classes, const X& logits) {
+X cross_entropy_moments(C& calculus, const Network& network, const X& logits) {
   using N = typename C::Number;
   using T = Token<N>;
-  const N v = calculus.size(classes, "classes");
-  const auto prepared = calculus.softmax_head(classes, average(logits).second);
+  const N v = calculus.size(network.classes, "classes");
+  const N shared =
+      network.target_collision > 0 ? N(calculus.real(network.target_collision) - 2 / v) : N(-1 / v);
+  const auto prepared = calculus.softmax_head(network.classes, average(logits).second);
   return map(
       logits,
       [&](const T& u) {
         return T{N(0), (1 - 2 / v + calculus.softmax_second(prepared, u.second)) / v};
       },
       [&](const T& t, const T& u, const N& cross) {
-        return N((calculus.softmax_cross(prepared, t.second, u.second, cross) - 1 / v) / v);
+        return N((calculus.softmax_cross(prepared, t.second, u.second, cross) + shared) / v);
       });
 }
 
@@ -58,7 +60,7 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const X& logi
         [](const T&, const T&, const N& cross) { return cross; });
     return {scaled(gradient, N(weight * weight)), weight, total * v * (mean.second + target) / 2};
   }
-  const X gradient = cross_entropy_moments(calculus, network.classes, logits);
+  const X gradient = cross_entropy_moments(calculus, network, logits);
   const N p2 = average(gradient).second * v - 1 + 2 / v;
   return {scaled(gradient, N(weight * weight)), weight * (1 - p2) / v,
           total * calculus.log_sum(network.classes, mean.second)};

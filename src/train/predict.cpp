@@ -55,7 +55,8 @@ TrainPrediction predict(const ModelSpec& model, const OptimizerOptions& optimize
   try {
     ModelSpec spec = model;
     spec.input.zipf = zipf_of(corpus.collision, spec.vocab);
-    const Network network = build_network(spec);
+    Network network = build_network(spec);
+    network.target_collision = corpus.collision;
     PropagateOptions options;
     options.threads = threads;
     const Trace trace = propagate(network, options);

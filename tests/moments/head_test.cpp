@@ -1,11 +1,15 @@
 #include "moments/head.hpp"
 
 #include <cmath>
+#include <numeric>
+#include <random>
+#include <vector>
 
 #include "moments/embedding.hpp"
 #include "moments/head_softmax.hpp"
 #include "moments/pool.hpp"
 #include "moments/positions.hpp"
+#include "sample.hpp"
 #include "scalecalc/softmax.hpp"
 #include "support.hpp"
 
@@ -51,6 +55,46 @@ TEST_CASE("cross-entropy's gradient follows P2 and O over the classes") {
   const auto less = loss_gradient(numbers, mean, logits, 12.0);
   CHECK(less.logits.second == near(loss.logits.second / 144, 1e-12));
   CHECK(less.loss == near(loss.loss / 12, 1e-12));
+}
+
+TEST_CASE("cross-entropy: targets that are often equal make gradients alike") {
+  constexpr int classes = 5, samples = 200000;
+  const std::vector<double> chances = {0.5, 0.2, 0.15, 0.1, 0.05};
+  Network network = head(classes);
+  for (const double chance : chances) network.target_collision += chance * chance;
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  std::discrete_distribution<int> target(chances.begin(), chances.end());
+  const auto gradient = [&](const std::vector<double>& logits) {
+    std::vector<double> g;
+    double sum = 0;
+    for (const double y : logits) g.push_back(std::exp(y));
+    for (const double e : g) sum += e;
+    for (double& e : g) e /= sum;
+    g[static_cast<std::size_t>(target(random))] -= 1;
+    return g;
+  };
+  Sample second, cross;
+  for (int i = 0; i < samples; ++i) {
+    std::vector<double> t, s;
+    for (int k = 0; k < classes; ++k) {
+      const double common = std::sqrt(0.6) * normal(random);
+      t.push_back(common + std::sqrt(0.9) * normal(random));
+      s.push_back(common + std::sqrt(0.9) * normal(random));
+    }
+    const std::vector<double> g = gradient(t), h = gradient(s);
+    second.add(std::inner_product(g.begin(), g.end(), g.begin(), 0.0) / classes);
+    cross.add(std::inner_product(g.begin(), g.end(), h.begin(), 0.0) / classes);
+  }
+  Numbers numbers = calculus();
+  const auto loss = loss_gradient(numbers, network, Pairs{0, 1.5, 0.6, 0.6}, 4.0);
+  CHECK(std::fabs(loss.logits.second - second.mean()) < 4 * second.standard_error());
+  CHECK(std::fabs(loss.logits.cross - cross.mean()) < 4 * cross.standard_error());
+  CHECK(loss.logits.between == loss.logits.cross);
+  network.target_collision = 1.0 / classes;
+  CHECK(loss_gradient(numbers, network, Pairs{0, 1.5, 0.6, 0.6}, 4.0).logits.cross ==
+        near(loss_gradient(numbers, head(classes), Pairs{0, 1.5, 0.6, 0.6}, 4.0).logits.cross,
+             1e-12));
 }
 
 TEST_CASE("mse: targets of different tokens share nothing") {
