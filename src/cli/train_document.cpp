@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/train_figures.hpp"
+#include "cli/train_forecast.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -111,28 +112,6 @@ Value records_value(const TrainRun& run) {
   return records;
 }
 
-/// How many runs went as forecast: converged, or not.
-struct Agreement {
-  bool trains = true;
-  int runs = 0, agree = 0;
-  void add(const TrainRun& run, std::int64_t vocab) {
-    trains = forecast(run.prediction, vocab).trains;
-    ++runs;
-    if (trains == (run.verdict == TrainVerdict::converged)) ++agree;
-  }
-  std::string word() const { return trains ? "trains" : "fails"; }
-  std::string share() const { return fmt::format("{}/{}", agree, runs); }
-};
-Agreement agreement_of(const TrainAnswer& answer, const TrainCell& cell) {
-  Agreement agreement;
-  for (const TrainRun& run : answer.runs) {
-    if (run.group == cell.group && run.layers == cell.layers) {
-      agreement.add(run, answer.corpus.vocab());
-    }
-  }
-  return agreement;
-}
-
 Value runs_value(const std::vector<TrainRun>& runs, std::int64_t vocab) {
   Value list = Value::array();
   for (const TrainRun& run : runs) {
@@ -160,9 +139,9 @@ Value cells_value(const TrainAnswer& answer, const std::vector<TrainCell>& cells
   Value list = Value::array();
   for (const TrainCell& cell : cells) {
     Value entry = cell_value(cell);
-    const Agreement agreement = agreement_of(answer, cell);
-    entry["forecast"] = agreement.word();
-    entry["as_forecast"] = agreement.agree;
+    const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
+    entry["forecast"] = share.word();
+    entry["as_forecast"] = share.agree;
     list.push_back(entry);
   }
   return list;
@@ -175,8 +154,8 @@ report::Table outcome(const TrainAnswer& answer, const std::vector<TrainCell>& c
        "standard error", "final loss", "standard error", fmt::format("steps to {:.4g}", target)},
       {}};
   for (const TrainCell& cell : cells) {
-    const Agreement agreement = agreement_of(answer, cell);
-    table.rows.push_back({cell.group, cell.layers, agreement.word(), agreement.share(),
+    const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
+    table.rows.push_back({cell.group, cell.layers, share.word(), share.share(),
                           fmt::format("{}/{}", cell.converged, cell.runs),
                           fmt::format("{}", fmt::join(cell.verdicts, " ")), cell.perplexity,
                           known(cell.perplexity_error), cell.loss, known(cell.loss_error),
@@ -198,18 +177,6 @@ report::Table first_step(const std::vector<TrainRun>& runs, std::uint64_t seed) 
                           known(measured_gradient(run)), known(predicted.least),
                           known(measured.least), known(predicted.most), known(measured.most),
                           known(-run.prediction.loss_change)});
-  }
-  return table;
-}
-
-/// What decided the forecasts of the first seed.
-report::Table forecasts(const TrainAnswer& answer) {
-  report::Table table{{"placement", "layers", "forecast", "since"}, {}};
-  for (const TrainRun& run : answer.runs) {
-    if (run.seed != answer.options.seed) continue;
-    const TrainForecast expected = forecast(run.prediction, answer.corpus.vocab());
-    table.rows.push_back(
-        {run.group, run.layers, expected.trains ? "trains" : "fails", expected.rule});
   }
   return table;
 }
@@ -300,7 +267,7 @@ report::Document train_document(const TrainAnswer& answer) {
       {"Text", text_facts(answer.corpus)},
       {fmt::format("Gradients at the first step, seed {}", answer.options.seed),
        first_step(answer.runs, answer.options.seed)},
-      {"What was to be expected", forecasts(answer)},
+      {"What was to be expected", forecast_table(answer.runs, answer.corpus.vocab())},
       {"All that differs between the placements, from " + answer.options.groups.front(),
        difference_table(answer.differences)}};
   return document;

@@ -9,6 +9,7 @@
 
 #include "cli/train_document.hpp"
 #include "cli/train_figures.hpp"
+#include "cli/train_forecast.hpp"
 #include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
@@ -68,13 +69,28 @@ Value steps_of(const TrainCell& cell) {
                      cell.runs);
 }
 
+std::vector<TrainRun> finished_runs(const TrainFolder& folder) {
+  std::vector<TrainRun> runs;
+  for (std::size_t i = 0; i < folder.runs.size(); ++i)
+    if (folder.finished[i]) runs.push_back(folder.runs[i]);
+  return runs;
+}
+
+/// Nothing where no run has ended.
+Value share_of(const ForecastShare& share) {
+  return share.runs == 0 ? Value() : Value(share.share());
+}
+
 Table outcome_table(const ReportAnswer& answer, const std::vector<TrainCell>& cells) {
-  Table table{{"placement", "layers", "outcome", steps_column(answer.target_loss), "perplexity",
-               "standard error"},
+  Table table{{"placement", "layers", "outcome", "as forecast", steps_column(answer.target_loss),
+               "perplexity", "standard error"},
               {}};
+  const std::vector<TrainRun> ended = finished_runs(answer.trained);
   for (const TrainCell& cell : cells) {
-    table.rows.push_back({cell.group, cell.layers, outcome_of(answer.trained, cell), steps_of(cell),
-                          known(cell.perplexity), known(cell.perplexity_error)});
+    const ForecastShare share = forecast_share(cell, ended, answer.trained.vocab);
+    table.rows.push_back({cell.group, cell.layers, outcome_of(answer.trained, cell),
+                          share_of(share), steps_of(cell), known(cell.perplexity),
+                          known(cell.perplexity_error)});
   }
   table.curves = loss_curves(cells, answer.trained.runs);
   return table;
@@ -200,6 +216,7 @@ Facts verdict_facts() {
                 {"vanishing", "nor did it, and the gradient in some block ended below 0.001"},
                 {"explosion", "the gradient ended above 1000, or the loss a tenth above a guess's"},
                 {"nan", "the loss is no number"},
+                {"as forecast", "runs that converged, or did not, as was to be expected (below)"},
                 {"perplexity",
                  "of the validation text at the end: the mean over seeds, with its standard "
                  "error"},
@@ -228,7 +245,14 @@ report::Document report_document(const ReportAnswer& answer) {
   document.results["finished"] =
       static_cast<std::int64_t>(std::ranges::count(folder.finished, true));
   Value cell_list = Value::array();
-  for (const TrainCell& cell : cells) cell_list.push_back(cell_value(cell));
+  const std::vector<TrainRun> ended = finished_runs(folder);
+  for (const TrainCell& cell : cells) {
+    Value entry = cell_value(cell);
+    const ForecastShare share = forecast_share(cell, ended, folder.vocab);
+    entry["forecast"] = share.runs > 0 ? Value(share.word()) : Value();
+    entry["as_forecast"] = share.agree;
+    cell_list.push_back(entry);
+  }
   document.results["cells"] = cell_list;
   Value list = Value::array();
   for (const GradientCell& cell : gradients) {
@@ -247,6 +271,7 @@ report::Document report_document(const ReportAnswer& answer) {
   document.sections = {
       {title_of(folder), document.rows},
       {"Gradients at the first step", gradient_table(gradients)},
+      {"What was to be expected", forecast_table(folder.runs, folder.vocab)},
       {"All that differs between the placements", difference_table(folder.differences)}};
   return document;
 }
@@ -270,6 +295,9 @@ report::Page report_page(const ReportAnswer& answer) {
   add({"", report::Paragraph{"Predicted by the moment rules before anything is trained; measured "
                              "at the first step, over the seeds."}});
   draw(gradient_plots(trained));
+  add({"What was to be expected", forecast_table(folder.runs, folder.vocab)});
+  add({"", report::Paragraph{"Forecast from what is known before the first step; as forecast above "
+                             "are the runs that converged, or did not, accordingly."}});
   add({"All that differs between the placements", difference_table(folder.differences)});
   add({"", report::Paragraph{"Every key of the model files that is not the same in all placements, "
                              "from the logs of the runs themselves; all else is equal."}});
