@@ -92,7 +92,7 @@ void set_number(const char* option, const std::string& text, double max, const c
 }
 
 Schedule::Kind schedule_from(const std::string& text) {
-  const std::vector<std::string> names = {"constant", "linear", "cosine", "inverse_sqrt"};
+  const std::vector<std::string>& names = schedule_names();
   parse_choice("--schedule", text, names);
   return static_cast<Schedule::Kind>(std::ranges::find(names, text) - names.begin());
 }

@@ -60,11 +60,6 @@ double measured_gradient(const TrainRun& run) {
   return run.records.empty() ? std::nan("") : run.records.front().gradient.total;
 }
 
-/// Empty where it is not known.
-Value known(double value) {
-  return std::isnan(value) ? Value() : Value(value);
-}
-
 /// The smallest and largest norm of the blocks' gradients.
 struct Range {
   double least = std::nan(""), most = std::nan("");
@@ -197,6 +192,15 @@ report::Facts text_facts(const Corpus& corpus) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names = {"constant", "linear", "cosine", "inverse_sqrt"};
+  return names;
+}
+
+report::Value known(double value) {
+  return std::isnan(value) ? Value() : Value(value);
+}
 
 report::Value cell_value(const TrainCell& cell) {
   Value entry = Value::object();

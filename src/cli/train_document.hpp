@@ -21,7 +21,11 @@ report::Document train_document(const TrainAnswer& answer);
 /// What --plot draws.
 report::Figure train_figure(const TrainAnswer& answer);
 
-/// What `report` shows of a folder in the same way.
+/// Of Schedule::Kind, in its order.
+const std::vector<std::string>& schedule_names();
+
+/// What `report` shows of a folder in the same way. known: empty for NaN.
+report::Value known(double value);
 report::Value cell_value(const TrainCell& cell);
 report::Value differences_value(const std::vector<GroupDifference>& differences);
 report::Table difference_table(const std::vector<GroupDifference>& differences);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "train/statistics.hpp"
+
 namespace scalecalc::cli {
 namespace {
 
@@ -262,19 +264,9 @@ report::Curves loss_curves(const std::vector<TrainCell>& cells, const std::vecto
   return curves;
 }
 
-MeanOf mean_of(const std::vector<double>& values) {
-  double sum = 0, count = 0, square = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    sum += value;
-    ++count;
-  }
-  const double mean = sum / count;
-  for (const double value : values) {
-    if (std::isfinite(value)) square += (value - mean) * (value - mean);
-  }
-  if (count == 0) return {std::nan(""), std::nan("")};
-  return {mean, count < 2 ? std::nan("") : std::sqrt(square / (count - 1) / count)};
+MeanOf mean_of(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  return {train_room::mean(values), train_room::standard_error(values)};
 }
 
 }  // namespace scalecalc::cli

@@ -32,6 +32,6 @@ report::Curves loss_curves(const std::vector<TrainCell>& cells, const std::vecto
 struct MeanOf {
   double value = 0, error = 0;
 };
-MeanOf mean_of(const std::vector<double>& values);
+MeanOf mean_of(std::vector<double> values);
 
 }  // namespace scalecalc::cli

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "cli/train_document.hpp"
 #include "cli/train_figures.hpp"
 #include "cli/train_forecast.hpp"
 #include "symbolic/text.hpp"
+#include "train/differences.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -18,10 +18,6 @@ namespace {
 using report::Facts;
 using report::Table;
 using report::Value;
-
-Value known(double value) {
-  return std::isnan(value) ? Value() : Value(value);
-}
 
 TrainedRuns trained_runs(const TrainFolder& folder) {
   return {folder.runs, folder.vocab, folder.unigram_entropy, folder.entropy};
@@ -146,16 +142,6 @@ std::string title_of(const TrainFolder& folder) {
                      depths.size() == 1 && depths[0] == 1 ? "block" : "blocks");
 }
 
-const char* schedule_name(Schedule::Kind kind) {
-  switch (kind) {
-    case Schedule::Kind::constant: return "constant";
-    case Schedule::Kind::linear: return "linear";
-    case Schedule::Kind::cosine: return "cosine";
-    case Schedule::Kind::inverse_sqrt: break;
-  }
-  return "inverse_sqrt";
-}
-
 Facts run_facts(const ReportAnswer& answer) {
   const TrainFolder& folder = answer.trained;
   const OptimizerOptions& optimizer = folder.optimizer;
@@ -170,7 +156,7 @@ Facts run_facts(const ReportAnswer& answer) {
       {"optimizer",
        fmt::format("{}: learning rate {}, {}{}, weight decay {}{}", optimizer.name,
                    report::format_number(optimizer.learning_rate),
-                   schedule_name(optimizer.schedule.kind),
+                   schedule_names()[static_cast<std::size_t>(optimizer.schedule.kind)],
                    optimizer.schedule.warmup > 0
                        ? fmt::format(" after {} steps of warm-up", optimizer.schedule.warmup)
                        : " without a warm-up",
@@ -195,14 +181,8 @@ Facts run_facts(const ReportAnswer& answer) {
 /// The model file, a key a row.
 Facts model_facts(const std::string& text) {
   Facts facts;
-  std::istringstream lines(text);
-  for (std::string line, section; std::getline(lines, line);) {
-    const std::size_t equals = line.find(" = ");
-    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1) + ".";
-    if (equals != std::string::npos && !line.starts_with('[')) {
-      facts.rows.push_back({section + line.substr(0, equals), line.substr(equals + 3)});
-    }
-  }
+  for (const auto& [key, value] : train_room::model_entries(text))
+    facts.rows.push_back({key, value});
   return facts;
 }
 

@@ -1,69 +1,17 @@
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "network/document.hpp"
-#include "network/output_file.hpp"
 #include "train/files.hpp"
 #include "train/hash.hpp"
+#include "train/new_file.hpp"
 
 /// A line of JSON, the values of all tensors one after the other, and the hash of those values.
 namespace scalecalc::train_room {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string temporary(const std::string& path) {
-  return path + ".tmp";
-}
-
-/// A new file that is renamed over the old one once the disk has it.
-class NewFile {
- public:
-  explicit NewFile(std::string path) : path_(std::move(path)) {
-    descriptor_ = ::open(temporary(path_).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail();
-  }
-  ~NewFile() {
-    if (descriptor_ < 0) return;
-    ::close(descriptor_);
-    ::unlink(temporary(path_).c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void write(const void* bytes, std::size_t count) {
-    if (!write_all(descriptor_, bytes, count)) fail();
-  }
-
-  void commit() {
-    if (::fsync(descriptor_) != 0) fail();
-    if (::close(std::exchange(descriptor_, -1)) != 0) fail();
-    if (::rename(temporary(path_).c_str(), path_.c_str()) != 0) fail();
-    const std::string folder = std::filesystem::path(path_).parent_path().string();
-    const int of_folder = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
-    if (of_folder < 0) fail();
-    const bool synced = ::fsync(of_folder) == 0;
-    ::close(of_folder);
-    if (!synced) fail();
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw Error(ErrorKind::fault, "cannot write the checkpoint",
-                shown(path_) + ": " + std::strerror(errno),
-                "give -o a folder that can be written to and has enough space");
-  }
-
-  std::string path_;
-  int descriptor_ = -1;
-};
 
 Json tensors_of(const Trainer<float>& trainer) {
   Json list = Json::array();
@@ -89,7 +37,7 @@ void save_checkpoint(const std::string& path, std::uint64_t run, const Progress&
   header["loss_sum"] = progress.loss_sum;
   header["loss_count"] = progress.loss_count;
   header["tensors"] = tensors_of(trainer);
-  NewFile file(path);
+  NewFile file(path, "cannot write the checkpoint");
   const std::string line = header.dump() + "\n";
   file.write(line.data(), line.size());
   std::uint64_t sum = hash(line.data(), line.size());
@@ -148,7 +96,7 @@ bool load_checkpoint(const std::string& path, std::uint64_t run, Progress& progr
 void remove_checkpoint(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
-  std::filesystem::remove(temporary(path), ignored);
+  std::filesystem::remove(NewFile::temporary(path), ignored);
 }
 
 }  // namespace scalecalc::train_room

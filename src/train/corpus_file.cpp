@@ -4,10 +4,10 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "network/document.hpp"
 #include "scalecalc/error.hpp"
+#include "train/new_file.hpp"
 
 namespace scalecalc::train_room {
 namespace {
@@ -39,19 +39,15 @@ std::string text_of(const Corpus& corpus) {
 
 }  // namespace
 
-/// By one temporary name, which the next call uses again where this one was killed. Of processes
-/// that write the same at once, all find it written.
 void save_corpus(const std::string& folder, const Corpus& corpus) {
-  const std::string path = path_of(folder), temporary = path + ".tmp", text = text_of(corpus);
+  const std::string path = path_of(folder), text = text_of(corpus);
   if (read_file(path) == text) return;
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code failure;
-  if (file) std::filesystem::rename(temporary, path, failure);
-  if ((!file || failure) && read_file(path) != text) {
-    throw Error(ErrorKind::fault, "cannot write the corpus", shown(path),
-                "give -o a folder that can be written to and has enough space");
+  try {
+    NewFile file(path, "cannot write the corpus");
+    file.write(text.data(), text.size());
+    file.commit();
+  } catch (const Error&) {
+    if (read_file(path) != text) throw;  // else another process has written the same meanwhile
   }
 }
 

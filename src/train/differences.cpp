@@ -6,10 +6,22 @@
 namespace scalecalc::train_room {
 namespace {
 
-/// "section.key" -> value.
-std::map<std::string, std::string> entries_of(const std::string& toml) {
+std::string value_of(const std::map<std::string, std::string>& entries, const std::string& key) {
+  const auto found = entries.find(key);
+  return found == entries.end() ? "" : found->second;
+}
+
+std::map<std::string, std::string> entries_of(const std::string& text) {
   std::map<std::string, std::string> entries;
-  std::istringstream lines(toml);
+  for (auto& [key, value] : model_entries(text)) entries[key] = value;
+  return entries;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> model_entries(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  std::istringstream lines(text);
   std::string line, section;
   while (std::getline(lines, line)) {
     const std::size_t equals = line.find(" = ");
@@ -18,18 +30,11 @@ std::map<std::string, std::string> entries_of(const std::string& toml) {
     } else if (!line.starts_with('#') && equals != std::string::npos) {
       std::string key = line.substr(0, equals);
       key.erase(key.find_last_not_of(' ') + 1);
-      entries[section + key] = line.substr(equals + 3);
+      entries.emplace_back(section + key, line.substr(equals + 3));
     }
   }
   return entries;
 }
-
-std::string value_of(const std::map<std::string, std::string>& entries, const std::string& key) {
-  const auto found = entries.find(key);
-  return found == entries.end() ? "" : found->second;
-}
-
-}  // namespace
 
 std::vector<GroupDifference> model_differences(
     const std::vector<std::pair<std::string, std::string>>& models) {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "moments/same_word.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/scaling.hpp"
@@ -8,23 +9,13 @@
 namespace scalecalc::train_room {
 namespace {
 
-double collision_of(double zipf, std::int64_t vocab) {
-  double sum = 0.0, squares = 0.0;
-  for (std::int64_t k = 1; k <= vocab; ++k) {
-    const double weight = std::pow(static_cast<double>(k), -zipf);
-    sum += weight;
-    squares += weight * weight;
-  }
-  return squares / (sum * sum);
-}
-
 /// The exponent at which tokens are equal as often as in the corpus: all that the moments of an
 /// embedding ask of its frequencies.
 double zipf_of(double collision, std::int64_t vocab) {
   double low = 0.0, high = 16.0;
   for (int i = 0; i < 60; ++i) {
     const double middle = 0.5 * (low + high);
-    (collision_of(middle, vocab) < collision ? low : high) = middle;
+    (moments::same_word(vocab, middle) < collision ? low : high) = middle;
   }
   return low;
 }

@@ -1,5 +1,7 @@
 #include "train/records.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 namespace scalecalc::train_room {
@@ -20,6 +22,10 @@ LayerNorms norms_from(const Json& json) {
 }
 
 }  // namespace
+
+std::string run_name(const TrainRun& run) {
+  return fmt::format("{}-{}-seed{}", run.group, run.layers, run.seed);
+}
 
 Json to_json(const LayerNorms& norms) {
   Json layers = Json::object();

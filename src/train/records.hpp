@@ -12,6 +12,9 @@ namespace scalecalc::train_room {
 
 using Json = nlohmann::ordered_json;
 
+/// "post-8-seed0": what the files of a run are called.
+std::string run_name(const TrainRun& run);
+
 Json to_json(const LayerNorms& norms);
 Json to_json(const TrainPrediction& prediction);
 Json to_json(const TrainRecord& record);

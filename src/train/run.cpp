@@ -66,7 +66,7 @@ Run::Run(const Corpus& corpus, const TrainOptions& options, const std::string& g
 }
 
 std::string Run::name() const {
-  return fmt::format("{}-{}-seed{}", result_.group, result_.layers, result_.seed);
+  return run_name(result_);
 }
 
 Json Run::configuration() const {

@@ -7,6 +7,7 @@
 #include "scalecalc/train.hpp"
 #include "train/crc32c.hpp"
 #include "train/files.hpp"
+#include "train/records.hpp"
 
 namespace scalecalc {
 namespace {
@@ -105,9 +106,7 @@ std::string tensorboard_events(const TrainRun& run) {
 
 void write_tensorboard(const std::vector<TrainRun>& runs, const std::string& folder) {
   for (const TrainRun& run : runs) {
-    const std::filesystem::path own =
-        std::filesystem::path(folder) /
-        (run.group + "-" + std::to_string(run.layers) + "-seed" + std::to_string(run.seed));
+    const std::filesystem::path own = std::filesystem::path(folder) / train_room::run_name(run);
     train_room::make_folder(own.string());
     OutputFile file((own / "events.out.tfevents.0.scalecalc").string());
     const std::string events = tensorboard_events(run);

@@ -73,7 +73,7 @@ class Experiment {
     check_options(options);
     options_.device = device_here(options.device, options.ranks);
     train_room::make_folder(options.folder);
-    train_room::save_corpus(options.folder, corpus);
+    if (ranks_.rank() == 0) train_room::save_corpus(options.folder, corpus);
     for (const std::string& group : options.groups) {
       for (const std::int64_t layers : options.depths) {
         const ModelSpec model = train_model(options, train_group(group), layers, corpus);

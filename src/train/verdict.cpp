@@ -3,29 +3,17 @@
 
 #include "scalecalc/train.hpp"
 #include "train/bounds.hpp"
+#include "train/statistics.hpp"
 
 namespace scalecalc {
 namespace {
 
 using train_room::kLargestNorm, train_room::vanishing_block;
+using train_room::mean, train_room::standard_error;
 
 constexpr double kWorseThanGuess = 1.1;
 /// Of the entropy of single words: what is below it uses context.
 constexpr double kUsesContext = 0.95;
-
-double mean(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
-/// Of the mean; NaN for fewer than two.
-double standard_error(const std::vector<double>& values) {
-  const double centre = mean(values), count = static_cast<double>(values.size());
-  double square = 0.0;
-  for (const double value : values) square += (value - centre) * (value - centre);
-  return std::sqrt(square / (count - 1.0) / count);
-}
 
 /// NaN where it is infinite.
 double median(std::vector<double> values) {

@@ -1,44 +1,26 @@
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
+#include "tiny.hpp"
 
 namespace scalecalc {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A small experiment in a folder that is gone at the end.
 struct Experiment {
   Experiment() {
-    path = fs::temp_directory_path() / ("scalecalc-folder-" + std::to_string(::getpid()));
-    fs::remove_all(path);
-    options = train_profile("small");
-    options.model.width = 8;
-    options.model.heads = 2;
-    options.model.ffn = 16;
-    options.model.sequence = 8;
-    options.model.batch = 2;
     options.groups = {"post", "deepnorm"};
     options.depths = {2, 1};
-    options.seeds = 2;
-    options.steps = 12;
-    options.record_every = 5;
-    options.validation_batches = 2;
-    options.folder = path.string();
   }
-  ~Experiment() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  fs::path path;
-  TrainOptions options;
+  testing::Folder folder;
+  fs::path path = folder.path;
+  TrainOptions options = testing::tiny(folder);
   Corpus corpus = generated_corpus(2000);
 };
 

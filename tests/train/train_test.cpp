@@ -1,8 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
-#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -12,42 +9,13 @@
 #include "cluster/thread_ranks.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
+#include "tiny.hpp"
 
 namespace scalecalc {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder of its own, gone at the end.
-struct Folder {
-  Folder() {
-    static std::atomic<int> count = 0;
-    path = fs::temp_directory_path() /
-           ("scalecalc-train-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  fs::path path;
-};
-
-TrainOptions tiny(const Folder& folder) {
-  TrainOptions options = train_profile("small");
-  options.model.width = 8;
-  options.model.heads = 2;
-  options.model.ffn = 16;
-  options.model.sequence = 8;
-  options.model.batch = 2;
-  options.groups = {"post", "branchnorm"};
-  options.depths = {1, 2};
-  options.seeds = 2;
-  options.steps = 12;
-  options.record_every = 5;
-  options.validation_batches = 2;
-  options.folder = folder.path.string();
-  return options;
-}
+using testing::Folder, testing::tiny;
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
