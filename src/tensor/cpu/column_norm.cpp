@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/norm_rule.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -51,20 +51,18 @@ void CpuDevice<Real>::column_norm_forward(const ColumnNormShape& s, const Real* 
     });
     Columns factor;
     for (std::int64_t i = 0; i < columns; ++i) {
-      const double sum = power[i] + s.eps;
-      factor[i] = sum > 0.0 ? 1.0 / std::sqrt(sum) : sum;
+      factor[i] = norm_factor(power[i] + s.eps);
       inverse[out + i] = static_cast<Real>(factor[i]);
     }
     for (std::int64_t row = 0; row < s.rows; ++row) {
       for (std::int64_t i = 0; i < columns; ++i) {
         const std::int64_t at = first + row * s.width + i;
-        y[at] = static_cast<Real>((static_cast<double>(x[at]) - mean[i]) * factor[i]);
+        y[at] = static_cast<Real>(normalised(static_cast<double>(x[at]), mean[i], factor[i]));
       }
     }
   });
 }
 
-// dx = c (dy - mean(dy) - y mean(dy y)) along the rows, as in norm.cpp along the features.
 template <class Real>
 void CpuDevice<Real>::column_norm_backward(const ColumnNormShape& s, const Real* y,
                                            const Real* inverse, const Real* dy, Into<Real> dx) {
@@ -80,9 +78,10 @@ void CpuDevice<Real>::column_norm_backward(const ColumnNormShape& s, const Real*
     for (std::int64_t row = 0; row < s.rows; ++row) {
       for (std::int64_t i = 0; i < columns; ++i) {
         const std::int64_t at = first + row * s.width + i;
-        const double across =
-            static_cast<double>(dy[at]) - mean[i] - static_cast<double>(y[at]) * along[i];
-        dx.data[at] = dx(at, static_cast<Real>(static_cast<double>(inverse[out + i]) * across));
+        const double gradient =
+            norm_gradient(static_cast<double>(dy[at]), mean[i], static_cast<double>(y[at]),
+                          along[i], static_cast<double>(inverse[out + i]));
+        dx.data[at] = dx(at, static_cast<Real>(gradient));
       }
     }
   });

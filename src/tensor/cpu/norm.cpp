@@ -1,9 +1,8 @@
-#include <cmath>
-
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
 #include "tensor/cpu/scratch.hpp"
+#include "tensor/norm_rule.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -12,21 +11,21 @@ namespace {
 template <class Real>
 Real normalise_row(const NormShape& s, RowMap<Real> row) {
   if (s.centred) row -= row.mean();
-  const Real power = row.square().mean() + static_cast<Real>(s.eps);
-  const Real inverse = power > Real(0) ? Real(1) / std::sqrt(power) : power;
-  row *= inverse;
-  return inverse;
+  const Real factor = norm_factor(row.square().mean() + static_cast<Real>(s.eps));
+  row *= factor;
+  return factor;
 }
 
-/// With y = (x - mean) c, c = (variance + eps)^(-1/2):
-/// dx_i = c (dy_i - mean(dy) - y_i mean(dy y)); rms norm has no mean(dy).
-template <class Real, class Write>
+/// body(place in the matrix, gradient) for each entry of row t.
+template <class Real, class Body>
 void row_gradient(const NormShape& s, std::int64_t t, const Real* y, const Real* inverse,
-                  const Real* dy, const Write& write) {
+                  const Real* dy, const Body& body) {
   const ConstRowMap<Real> out(y + t * s.width, s.width), dout(dy + t * s.width, s.width);
   const Real along = (dout * out).mean();
-  const Real mean = s.centred ? dout.mean() : Real(0);
-  write(inverse[t] * (dout - mean - out * along));
+  const Real mean = s.centred ? dout.mean() : Real(0), factor = inverse[t];
+  for (std::int64_t i = t * s.width; i < (t + 1) * s.width; ++i) {
+    body(i, norm_gradient(dy[i], mean, y[i], along, factor));
+  }
 }
 
 /// Adds `row` to row t, or writes it there.
@@ -62,7 +61,8 @@ template <class Real>
 void CpuDevice<Real>::norm_backward(const NormShape& s, const Real* y, const Real* inverse,
                                     const Real* dy, Into<Real> dx) {
   for_rows(threads_, s.tokens, s.width, [&](std::int64_t t) {
-    row_gradient(s, t, y, inverse, dy, [&](const auto& row) { write_row(dx, t, s.width, row); });
+    row_gradient(s, t, y, inverse, dy,
+                 [=](std::int64_t at, Real value) { dx.data[at] = dx(at, value); });
   });
 }
 
@@ -85,7 +85,8 @@ void CpuDevice<Real>::blend_norm_backward(const NormShape& s, const Real* y, con
   const Real skip = static_cast<Real>(a), branch = static_cast<Real>(b);
   for_rows(threads_, s.tokens, s.width, [&](std::int64_t t) {
     RowMap<Real> sum(scratch<Real>(s.width), s.width);
-    row_gradient(s, t, y, inverse, dy, [&](const auto& row) { sum = row; });
+    row_gradient(s, t, y, inverse, dy,
+                 [&](std::int64_t at, Real value) { sum[at - t * s.width] = value; });
     if (dx) write_row(dx, t, s.width, skip * sum);
     if (df) write_row(df, t, s.width, branch * sum);
   });

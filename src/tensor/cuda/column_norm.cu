@@ -1,7 +1,6 @@
-#include <cmath>
-
 #include "tensor/cuda/columns.cuh"
 #include "tensor/cuda/cuda_device.hpp"
+#include "tensor/norm_rule.hpp"
 
 // One block for 32 columns of one group, in double as on the CPU.
 namespace scalecalc::tensor {
@@ -59,16 +58,14 @@ SCALECALC_KERNEL column_norm_forward_kernel(ColumnNormShape s, const Real* x, Re
       },
       power);
   if (!at.inside) return;
-  const double total = power[0] + s.eps;
-  const double factor = total > 0.0 ? 1.0 / std::sqrt(total) : total;
+  const double factor = norm_factor(power[0] + s.eps);
   if (threadIdx.y == 0) inverse[at.out] = static_cast<Real>(factor);
   for (std::int64_t row = threadIdx.y; row < s.rows; row += cuda::kColumnsDown) {
     const std::int64_t i = at.first + row * s.width;
-    y[i] = static_cast<Real>((static_cast<double>(x[i]) - mean[0]) * factor);
+    y[i] = static_cast<Real>(normalised(static_cast<double>(x[i]), mean[0], factor));
   }
 }
 
-// dx = c (dy - mean(dy) - y mean(dy y)) along the rows, as in norm.cu along the features.
 template <class Real>
 SCALECALC_KERNEL column_norm_backward_kernel(ColumnNormShape s, const Real* y, const Real* inverse,
                                              const Real* dy, Into<Real> dx) {
@@ -85,9 +82,9 @@ SCALECALC_KERNEL column_norm_backward_kernel(ColumnNormShape s, const Real* y, c
   const double factor = static_cast<double>(inverse[at.out]), mean = s.centred ? means[0] : 0.0;
   for (std::int64_t row = threadIdx.y; row < s.rows; row += cuda::kColumnsDown) {
     const std::int64_t i = at.first + row * s.width;
-    cuda::put(dx, i,
-              static_cast<Real>(factor * (static_cast<double>(dy[i]) - mean -
-                                          static_cast<double>(y[i]) * means[1])));
+    const double gradient = norm_gradient(static_cast<double>(dy[i]), mean,
+                                          static_cast<double>(y[i]), means[1], factor);
+    cuda::put(dx, i, static_cast<Real>(gradient));
   }
 }
 

@@ -1,9 +1,9 @@
-#include <cmath>
 #include <type_traits>
 
 #include "tensor/cuda/cuda_device.hpp"
 #include "tensor/cuda/grid.cuh"
 #include "tensor/cuda/reduce.cuh"
+#include "tensor/norm_rule.hpp"
 
 // One block a row. A row of up to 256 Items entries is read once and stays in registers; Items = 0
 // reads a longer one again for each pass.
@@ -70,14 +70,11 @@ SCALECALC_KERNEL norm_forward_kernel(Load load, int width, bool centred, Real ep
   }
   Real square = 0;
   row.each([&](std::int64_t, Real x) { square += (x - mean) * (x - mean); });
-  const Real power = cuda::block_sum(square) / static_cast<Real>(width) + eps;
-  const Real factor = power > Real(0) ? Real(1) / std::sqrt(power) : power;
+  const Real factor = norm_factor(cuda::block_sum(square) / static_cast<Real>(width) + eps);
   if (threadIdx.x == 0) inverse[blockIdx.x] = factor;
-  row.each([&](std::int64_t at, Real x) { y[at] = (x - mean) * factor; });
+  row.each([&](std::int64_t at, Real x) { y[at] = normalised(x, mean, factor); });
 }
 
-// With y = (x - mean) c, c = (variance + eps)^(-1/2):
-// dx_i = c (dy_i - mean(dy) - y_i mean(dy y)); rms norm has no mean(dy).
 template <class Real, int Items>
 SCALECALC_KERNEL norm_backward_kernel(int width, bool centred, const Real* y, const Real* inverse,
                                       const Real* dy, Real a, Into<Real> dx, Real b,
@@ -95,9 +92,9 @@ SCALECALC_KERNEL norm_backward_kernel(int width, bool centred, const Real* y, co
   const Real along = sums[1] / static_cast<Real>(width);
   const Real factor = inverse[blockIdx.x];
   row.each([&](std::int64_t at, Real d) {
-    const Real slope = factor * (d - mean - y[at] * along);
-    if (dx.data != nullptr) cuda::put(dx, at, a * slope);
-    if (df.data != nullptr) cuda::put(df, at, b * slope);
+    const Real gradient = norm_gradient(d, mean, y[at], along, factor);
+    if (dx.data != nullptr) cuda::put(dx, at, a * gradient);
+    if (df.data != nullptr) cuda::put(df, at, b * gradient);
   });
 }
 
