@@ -1,5 +1,4 @@
-#include <cmath>
-
+#include "tensor/class_rule.hpp"
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
@@ -44,7 +43,7 @@ double CpuDevice<Real>::cross_entropy_forward(std::int64_t tokens, std::int64_t 
       p = (in - top).exp();
       const Real sum = p.sum();
       p /= sum;
-      losses[t] = std::log(static_cast<double>(sum)) - static_cast<double>(in[targets[t]] - top);
+      losses[t] = class_loss(sum, in[targets[t]], top);
     }
   });
   double total = 0.0;
@@ -62,7 +61,8 @@ void CpuDevice<Real>::cross_entropy_backward(std::int64_t tokens, std::int64_t c
       const std::int64_t row = t * classes;
       for (std::int64_t c = 0; c < classes; ++c) {
         const Real hit = c == targets[t] ? Real(1) : Real(0);
-        dlogits.data[row + c] = dlogits(row + c, factor * (probabilities[row + c] - hit));
+        dlogits.data[row + c] =
+            dlogits(row + c, class_gradient(factor, probabilities[row + c], hit));
       }
     }
   });

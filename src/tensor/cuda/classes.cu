@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "tensor/class_rule.hpp"
 #include "tensor/cuda/cuda_device.hpp"
 #include "tensor/cuda/grid.cuh"
 #include "tensor/cuda/totals.cuh"
@@ -67,8 +68,7 @@ SCALECALC_KERNEL cross_entropy_kernel(std::int64_t classes, const Real* logits,
   sum = cuda::block_sum(sum);
   for (std::int64_t c = threadIdx.x; c < classes; c += blockDim.x) out[c] /= sum;
   if (threadIdx.x == 0) {
-    losses[blockIdx.x] =
-        std::log(static_cast<double>(sum)) - static_cast<double>(in[targets[blockIdx.x]] - top);
+    losses[blockIdx.x] = class_loss(sum, in[targets[blockIdx.x]], top);
   }
 }
 
@@ -80,8 +80,9 @@ struct ClassErrors {
   const std::int32_t* targets;
   Into<Real> dlogits;
   SCALECALC_DEVICE void operator()(std::int64_t row, std::int64_t c) const {
+    const std::int64_t at = row * classes + c;
     const Real hit = c == targets[row] ? Real(1) : Real(0);
-    cuda::put(dlogits, row * classes + c, factor * (probabilities[row * classes + c] - hit));
+    cuda::put(dlogits, at, class_gradient(factor, probabilities[at], hit));
   }
 };
 
