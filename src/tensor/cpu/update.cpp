@@ -1,10 +1,10 @@
 #include <array>
-#include <cmath>
 
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/lanes.hpp"
 #include "tensor/cpu/parallel.hpp"
 #include "tensor/element_update.hpp"
+#include "tensor/factored_average.hpp"
 
 namespace scalecalc::tensor {
 
@@ -25,16 +25,15 @@ template <class Real>
 void CpuDevice<Real>::average_square_sums(std::int64_t rows, std::int64_t columns, double beta,
                                           double eps, const Real* x, Real* by_row,
                                           Real* by_column) {
-  const auto average = [beta](Real& kept, double sum) {
-    kept = static_cast<Real>(beta * static_cast<double>(kept) + (1.0 - beta) * sum);
+  const auto average = [=](Real& kept, double squares, std::int64_t count) {
+    kept = averaged_squares(beta, kept, squares, static_cast<double>(count), eps);
   };
   const auto square = [x](std::int64_t i) {
     return static_cast<double>(x[i]) * static_cast<double>(x[i]);
   };
   for_ranges(threads_, rows, rows_per_tile(columns), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      average(by_row[row], sum_in_lanes(row * columns, (row + 1) * columns, square) +
-                               static_cast<double>(columns) * eps);
+      average(by_row[row], sum_in_lanes(row * columns, (row + 1) * columns, square), columns);
     }
   });
   constexpr std::int64_t kColumns = 64;
@@ -46,8 +45,7 @@ void CpuDevice<Real>::average_square_sums(std::int64_t rows, std::int64_t column
       }
     }
     for (std::int64_t i = begin; i < end; ++i) {
-      average(by_column[i],
-              sums[static_cast<std::size_t>(i - begin)] + static_cast<double>(rows) * eps);
+      average(by_column[i], sums[static_cast<std::size_t>(i - begin)], rows);
     }
   });
 }
@@ -58,10 +56,10 @@ void CpuDevice<Real>::divide_by_factored_root(std::int64_t rows, std::int64_t co
                                               double total, Real* x) {
   for_ranges(threads_, rows, rows_per_tile(columns), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      const Real along = static_cast<Real>(std::sqrt(total / static_cast<double>(by_row[row])));
+      const Real share = row_share(total, by_row[row]);
       Real* entries = x + row * columns;
       for (std::int64_t i = 0; i < columns; ++i) {
-        entries[i] = entries[i] / std::sqrt(by_column[i]) * along;
+        entries[i] = divided_by_root(entries[i], by_column[i], share);
       }
     }
   });

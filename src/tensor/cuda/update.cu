@@ -1,9 +1,8 @@
-#include <cmath>
-
 #include "tensor/cuda/columns.cuh"
 #include "tensor/cuda/cuda_device.hpp"
 #include "tensor/cuda/reduce.cuh"
 #include "tensor/element_update.hpp"
+#include "tensor/factored_average.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -17,11 +16,6 @@ struct UpdateEntry {
   }
 };
 
-template <class Real>
-SCALECALC_DEVICE Real averaged(double beta, Real kept, double sum) {
-  return static_cast<Real>(beta * static_cast<double>(kept) + (1.0 - beta) * sum);
-}
-
 /// One block a row.
 template <class Real>
 SCALECALC_KERNEL row_squares_kernel(std::int64_t columns, double beta, double eps, const Real* x,
@@ -31,8 +25,10 @@ SCALECALC_KERNEL row_squares_kernel(std::int64_t columns, double beta, double ep
   for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x) {
     sum += static_cast<double>(row[i]) * static_cast<double>(row[i]);
   }
-  sum = cuda::block_sum(sum) + static_cast<double>(columns) * eps;
-  if (threadIdx.x == 0) by_row[blockIdx.x] = averaged(beta, by_row[blockIdx.x], sum);
+  sum = cuda::block_sum(sum);
+  if (threadIdx.x != 0) return;
+  Real& kept = by_row[blockIdx.x];
+  kept = averaged_squares(beta, kept, sum, static_cast<double>(columns), eps);
 }
 
 template <class Real>
@@ -45,11 +41,11 @@ struct Squares {
 
 template <class Real>
 struct AverageColumns {
-  double beta, added;
+  double beta, rows, eps;
   const double* sums;
   Real* by_column;
   SCALECALC_DEVICE void operator()(std::int64_t i) const {
-    by_column[i] = averaged(beta, by_column[i], sums[i] + added);
+    by_column[i] = averaged_squares(beta, by_column[i], sums[i], rows, eps);
   }
 };
 
@@ -60,9 +56,8 @@ struct DivideByRoot {
   double total;
   Real* x;
   SCALECALC_DEVICE void operator()(std::int64_t row, std::int64_t column) const {
-    const Real along = static_cast<Real>(std::sqrt(total / static_cast<double>(by_row[row])));
     Real& entry = x[row * columns + column];
-    entry = entry / std::sqrt(by_column[column]) * along;
+    entry = divided_by_root(entry, by_column[column], row_share(total, by_row[row]));
   }
 };
 
@@ -91,7 +86,7 @@ void CudaDevice<Real>::average_square_sums(std::int64_t rows, std::int64_t colum
                     cuda::Columns<double, 1>{{{sums.data(), false}}});
   cuda::for_entries(
       queue_, operation, columns,
-      AverageColumns<Real>{beta, static_cast<double>(rows) * eps, sums.data(), by_column});
+      AverageColumns<Real>{beta, static_cast<double>(rows), eps, sums.data(), by_column});
 }
 
 template <class Real>
