@@ -3,6 +3,7 @@
 
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/dropout_rule.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -12,13 +13,13 @@ template <class Real, class Body>
 void for_masked(int threads, const Stream& mask, double rate, std::int64_t count,
                 const Body& body) {
   constexpr std::int64_t kChunk = 512;
-  const Real kept = static_cast<Real>(1.0 / (1.0 - rate));
+  const Real kept = kept_factor<Real>(rate);
   for_ranges(threads, count, kEntries, [&](std::int64_t begin, std::int64_t end) {
     std::array<double, kChunk> uniform;
     for (std::int64_t i = begin; i < end; i += kChunk) {
       const std::int64_t n = std::min(kChunk, end - i);
       fill_uniform(mask, static_cast<std::uint64_t>(i), n, uniform.data());
-      for (std::int64_t j = 0; j < n; ++j) body(i + j, uniform[j] < rate ? Real(0) : kept);
+      for (std::int64_t j = 0; j < n; ++j) body(i + j, dropout_factor(uniform[j], rate, kept));
     }
   });
 }

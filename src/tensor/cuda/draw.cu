@@ -1,5 +1,6 @@
 #include "tensor/cuda/cuda_device.hpp"
 #include "tensor/cuda/grid.cuh"
+#include "tensor/dropout_rule.hpp"
 #include "tensor/shaping.hpp"
 
 // Compiled without fused multiply-add: draws are the same bits as on the CPU.
@@ -37,13 +38,13 @@ struct Drop {
     if (2 * block + 1 < count) set(2 * block + 1, uniform_from_words(words.v[2], words.v[3]));
   }
   SCALECALC_DEVICE void set(std::int64_t i, double uniform) const {
-    cuda::put(y, i, (uniform < rate ? Real(0) : kept) * x[i]);
+    cuda::put(y, i, dropout_factor(uniform, rate, kept) * x[i]);
   }
 };
 
 template <class Real>
 Drop<Real> drop(const Stream& mask, double rate, std::int64_t count, const Real* x, Into<Real> y) {
-  return {mask, rate, static_cast<Real>(1.0 / (1.0 - rate)), count, x, y};
+  return {mask, rate, kept_factor<Real>(rate), count, x, y};
 }
 
 }  // namespace
