@@ -1,36 +1,26 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "tensor/attention_index.hpp"
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
 #include "tensor/cpu/scratch.hpp"
+#include "tensor/dropout_rule.hpp"
 
 namespace scalecalc::tensor {
 namespace {
 
-/// Where one query head starts in q and the mix, in k and v, and in the weights.
-struct Head {
-  Head(const AttentionShape& s, std::int64_t sequence, std::int64_t head)
-      : query(sequence * s.tokens * s.width() + head * s.head_width),
-        key(sequence * s.key_tokens() * s.key_width() +
-            head / (s.heads / s.key_heads()) * s.head_width),
-        rows((sequence * s.heads + head) * s.tokens),
-        weights(rows * s.key_tokens()),
-        is_first_of_group(head % (s.heads / s.key_heads()) == 0) {}
-  std::int64_t query, key, rows, weights;
-  bool is_first_of_group;
-};
-
-/// body(head) for all heads of all sequences; those that share a key head follow one another in
-/// one tile, so that they may add to the same gradient.
+/// body(head, whether it is the first of its key head) for all heads of all sequences; those that
+/// share a key head follow one another in one tile, so that they may add to the same gradient.
 template <class Body>
 void for_heads(int threads, const AttentionShape& s, const Body& body) {
-  const std::int64_t group = s.heads / s.key_heads();
+  const std::int64_t group = heads_per_key(s);
   for_tiles(threads, s.sequences * s.key_heads(), [&](std::int64_t tile) {
     const std::int64_t sequence = tile / s.key_heads(), first = tile % s.key_heads() * group;
-    for (std::int64_t head = first; head < first + group; ++head) body(Head(s, sequence, head));
+    for (std::int64_t head = first; head < first + group; ++head) {
+      body(Head(s, sequence, head), head == first);
+    }
   });
 }
 
@@ -45,11 +35,8 @@ template <class Body>
 void for_blocks(const AttentionShape& s, const Body& body) {
   for (std::int64_t row = 0; row < s.tokens; row += kRows) {
     const std::int64_t rows = std::min(kRows, s.tokens - row);
-    body(Block{row, rows, s.causal ? row + rows : s.key_tokens()});
+    body(Block{row, rows, keys_seen(s, row + rows - 1)});
   }
-}
-std::int64_t keys_seen(const AttentionShape& s, const Block& block, std::int64_t row) {
-  return s.causal ? block.row + row + 1 : block.keys;
 }
 
 /// Softmax of the first `n` scores in place, the rest, which the mask hides, becomes 0. Returns
@@ -75,19 +62,19 @@ void softmax_row(Real* row, std::int64_t n, std::int64_t keys, Real log_sum) {
 /// What dropout multiplies a block's weights by, 1/(1 - rate) or 0, drawn again wherever it is
 /// needed.
 template <class Real>
-void multiply_by_mask(const AttentionShape& s, std::int64_t weights, const Block& block,
+void multiply_by_mask(const AttentionShape& s, const Head& head, const Block& block,
                       const Real* from, Real* to) {
   constexpr std::int64_t kChunk = 256;
-  const Real kept = static_cast<Real>(1.0 / (1.0 - s.dropout));
+  const Real kept = kept_factor<Real>(s.dropout);
   std::array<double, kChunk> uniform;
   for (std::int64_t r = 0; r < block.rows; ++r) {
-    const std::int64_t first = weights + (block.row + r) * s.key_tokens();
+    const std::int64_t first = weight_index(s, head.row + block.row + r, 0);
     for (std::int64_t u = 0; u < block.keys; u += kChunk) {
       const std::int64_t n = std::min(kChunk, block.keys - u);
       fill_uniform(s.mask, static_cast<std::uint64_t>(first + u), n, uniform.data());
       for (std::int64_t i = 0; i < n; ++i) {
         const std::int64_t at = r * block.keys + u + i;
-        to[at] = uniform[static_cast<std::size_t>(i)] < s.dropout ? Real(0) : kept * from[at];
+        to[at] = dropout_factor(uniform[static_cast<std::size_t>(i)], s.dropout, kept) * from[at];
       }
     }
   }
@@ -99,7 +86,7 @@ template <class Real>
 void CpuDevice<Real>::attention_forward(const AttentionShape& s, const Real* q, const Real* k,
                                         const Real* v, Real* log_sums, Real* mix) {
   const Real scale = static_cast<Real>(s.scale);
-  for_heads(threads_, s, [&](const Head& head) {
+  for_heads(threads_, s, [&](const Head& head, bool) {
     const auto Q = view(q + head.query, s.tokens, s.head_width, s.width());
     const auto K = view(k + head.key, s.key_tokens(), s.head_width, s.key_width());
     const auto V = view(v + head.key, s.key_tokens(), s.head_width, s.key_width());
@@ -109,10 +96,10 @@ void CpuDevice<Real>::attention_forward(const AttentionShape& s, const Real* q, 
       auto P = view(weights, block.rows, block.keys);
       P.noalias() = scale * Q.middleRows(block.row, block.rows) * K.topRows(block.keys).transpose();
       for (std::int64_t r = 0; r < block.rows; ++r) {
-        log_sums[head.rows + block.row + r] =
-            softmax_row(&P(r, 0), keys_seen(s, block, r), block.keys);
+        log_sums[head.row + block.row + r] =
+            softmax_row(&P(r, 0), keys_seen(s, block.row + r), block.keys);
       }
-      if (s.dropout > 0.0) multiply_by_mask(s, head.weights, block, weights, weights);
+      if (s.dropout > 0.0) multiply_by_mask(s, head, block, weights, weights);
       M.middleRows(block.row, block.rows).noalias() = P * V.topRows(block.keys);
     });
   });
@@ -127,13 +114,13 @@ void CpuDevice<Real>::attention_backward(const AttentionShape& s, const Real* q,
                                          Into<Real> dv) {
   const Real scale = static_cast<Real>(s.scale);
   const std::int64_t keys = s.key_tokens(), key_stride = s.key_width();
-  for_heads(threads_, s, [&](const Head& head) {
+  for_heads(threads_, s, [&](const Head& head, bool is_first) {
     const auto Q = view(q + head.query, s.tokens, s.head_width, s.width());
     const auto K = view(k + head.key, keys, s.head_width, key_stride);
     const auto V = view(v + head.key, keys, s.head_width, key_stride);
     const auto M = view(mix + head.query, s.tokens, s.head_width, s.width());
     const auto DM = view(dmix + head.query, s.tokens, s.head_width, s.width());
-    if (head.is_first_of_group) {
+    if (is_first) {
       for (const Into<Real>& sum : {dk, dv}) {
         if (sum && !sum.adds) view(sum.data + head.key, keys, s.head_width, key_stride).setZero();
       }
@@ -146,23 +133,25 @@ void CpuDevice<Real>::attention_backward(const AttentionShape& s, const Real* q,
       const auto dm_rows = DM.middleRows(block.row, block.rows);
       P.noalias() = scale * q_rows * K.topRows(block.keys).transpose();
       for (std::int64_t r = 0; r < block.rows; ++r) {
-        softmax_row(&P(r, 0), keys_seen(s, block, r), block.keys,
-                    log_sums[head.rows + block.row + r]);
+        softmax_row(&P(r, 0), keys_seen(s, block.row + r), block.keys,
+                    log_sums[head.row + block.row + r]);
       }
       Real* masked = weights;
       if (s.dropout > 0.0) {
         masked = weights + 2 * kRows * keys;
-        multiply_by_mask(s, head.weights, block, weights, masked);
+        multiply_by_mask(s, head, block, weights, masked);
       }
       if (dv) {
         view(dv.data + head.key, block.keys, s.head_width, key_stride).noalias() +=
             view(masked, block.rows, block.keys).transpose() * dm_rows;
       }
       DS.noalias() = dm_rows * V.topRows(block.keys).transpose();
-      if (s.dropout > 0.0) multiply_by_mask(s, head.weights, block, DS.data(), DS.data());
+      if (s.dropout > 0.0) multiply_by_mask(s, head, block, DS.data(), DS.data());
       for (std::int64_t r = 0; r < block.rows; ++r) {
-        const Real mean = dm_rows.row(r).dot(M.row(block.row + r));
-        DS.row(r).array() = scale * P.row(r).array() * (DS.row(r).array() - mean);
+        const Real along = dm_rows.row(r).dot(M.row(block.row + r));
+        for (std::int64_t u = 0; u < block.keys; ++u) {
+          DS(r, u) = score_gradient(scale, P(r, u), DS(r, u), along);
+        }
       }
       if (dq) {
         write_product(

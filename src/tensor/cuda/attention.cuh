@@ -3,7 +3,9 @@
 #include <cmath>
 #include <type_traits>
 
+#include "tensor/attention_index.hpp"
 #include "tensor/cuda/grid.cuh"
+#include "tensor/dropout_rule.hpp"
 
 /// What the attention kernels share: tiles of scores that are made, used and forgotten. A block of
 /// 16 x 16 threads holds T x T scores of one head; thread (x, y) those of rows y T/16 .. and of
@@ -21,17 +23,6 @@ struct Rows {
   SCALECALC_DEVICE Rows from(std::int64_t row) const {
     return {data + row * stride, rows - row, stride};
   }
-};
-
-/// Which head of which sequence, and where it starts in q and the mix, in k and v, and among the
-/// rows of weights.
-struct Head {
-  SCALECALC_DEVICE Head(const AttentionShape& s, std::int64_t sequence, std::int64_t head)
-      : query(sequence * s.tokens * s.width() + head * s.head_width),
-        key(sequence * s.key_tokens() * s.key_width() +
-            head / (s.heads / s.key_heads()) * s.head_width),
-        row((sequence * s.heads + head) * s.tokens) {}
-  std::int64_t query, key, row;
 };
 
 template <class Real, int T, int C>
@@ -128,26 +119,17 @@ SCALECALC_DEVICE inline Real max_across(Real value) {
   return value;
 }
 
-/// Whether query t may look at key u; keys beyond the last are looked at by none.
-SCALECALC_DEVICE inline bool sees(const AttentionShape& s, std::int64_t t, std::int64_t u) {
-  return u < s.key_tokens() && (!s.causal || u <= t);
-}
-
-/// Value `index` of a stream, uniform in (0, 1). Kept out of line: it is long, and called where
-/// loops are unrolled.
-static __noinline__ SCALECALC_DEVICE double uniform_value(Stream stream, std::uint64_t index) {
-  const Philox4 words = philox_block(stream, index / 2);
-  const bool odd = index % 2 != 0;
-  return uniform_from_words(odd ? words.v[2] : words.v[0], odd ? words.v[3] : words.v[1]);
+/// Kept out of line: it is long, and called where loops are unrolled.
+static __noinline__ SCALECALC_DEVICE double mask_value(Stream mask, std::uint64_t index) {
+  return uniform_value(mask, index);
 }
 
 /// What dropout multiplies weight (row, u) by: 1/(1 - rate) or 0.
 template <class Real>
 SCALECALC_DEVICE inline Real kept_share(const AttentionShape& s, std::int64_t row, std::int64_t u) {
   if (s.dropout <= 0.0) return Real(1);
-  const auto index = static_cast<std::uint64_t>(row * s.key_tokens() + u);
-  return uniform_value(s.mask, index) < s.dropout ? Real(0)
-                                                  : static_cast<Real>(1.0 / (1.0 - s.dropout));
+  const auto index = static_cast<std::uint64_t>(weight_index(s, row, u));
+  return dropout_factor(mask_value(s.mask, index), s.dropout, kept_factor<Real>(s.dropout));
 }
 
 /// body(T, C as integral constants): the tiles for a head of this width.

@@ -7,7 +7,6 @@
 namespace scalecalc::tensor {
 namespace {
 
-using cuda::Head;
 using cuda::kAttentionThreads;
 using cuda::kSide;
 using cuda::Rows;
@@ -58,16 +57,17 @@ SCALECALC_DEVICE void scores_of(const AttentionShape& s, const Operands<Real>& i
   for (int i = 0; i < tile.kRows; ++i) {
     const std::int64_t t = query + tile.row(i);
     const bool inside = t < s.tokens;
+    const std::int64_t keys_of_row = inside ? keys_seen(s, t) : 0;
     const Real log_sum = inside ? in.log_sums[head.row + t] : Real(0);
     const Real along = inside ? in.along[head.row + t] : Real(0);
 #pragma unroll
     for (int j = 0; j < tile.kColumns; ++j) {
       const std::int64_t u = key + tile.column(j);
-      const bool seen = inside && cuda::sees(s, t, u);
+      const bool seen = u < keys_of_row;
       const Real weight = seen ? std::exp(scale * masked[i][j] - log_sum) : Real(0);
       const Real share = seen ? cuda::kept_share<Real>(s, head.row + t, u) : Real(0);
       masked[i][j] = weight * share;
-      slopes[i][j] = scale * weight * (share * slopes[i][j] - along);
+      slopes[i][j] = score_gradient(scale, weight, share * slopes[i][j], along);
     }
   }
 }
@@ -116,7 +116,7 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
   const Head head(s, index / s.heads, index % s.heads);
   const Rows<Real> K{in.k + head.key + feature, keys, s.key_width()};
   typename Tile<Real, T, C>::Result result = {};
-  const std::int64_t end = s.causal && query + T < keys ? query + T : keys;
+  const std::int64_t end = keys_seen(s, query + T - 1);
   for (std::int64_t key = 0; key < end; key += T) {
     typename Tile<Real, T, C>::Scores masked, slopes;
     scores_of(s, in, head, query, key, tile, masked, slopes);
@@ -136,7 +136,7 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
   const Tile<Real, T, C> tile;
   const std::int64_t key = blockIdx.x % tiles * T, feature = blockIdx.x / tiles % pieces * C;
   const std::int64_t index = blockIdx.x / tiles / pieces;
-  const std::int64_t sequence = index / s.key_heads(), group = s.heads / s.key_heads();
+  const std::int64_t sequence = index / s.key_heads(), group = heads_per_key(s);
   const std::int64_t first_head = index % s.key_heads() * group;
   typename Tile<Real, T, C>::Result key_sum = {}, value_sum = {};
   for (std::int64_t h = first_head; h < first_head + group; ++h) {

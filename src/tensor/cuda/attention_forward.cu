@@ -4,7 +4,6 @@
 namespace scalecalc::tensor {
 namespace {
 
-using cuda::Head;
 using cuda::kAttentionThreads;
 using cuda::Rows;
 using cuda::Tile;
@@ -35,18 +34,17 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
     top[i] = -Real(INFINITY);
     sum[i] = Real(0);
   }
-  const std::int64_t end = s.causal && first + T < keys ? first + T : keys;
+  const std::int64_t end = keys_seen(s, first + T - 1);
   for (std::int64_t key = 0; key < end; key += T) {
     typename Tile<Real, T, C>::Scores scores = {};
     tile.multiply(Q.from(first), K.from(key), s.head_width, scores);
 #pragma unroll
     for (int i = 0; i < tile.kRows; ++i) {
-      const std::int64_t t = first + tile.row(i);
+      const std::int64_t t = first + tile.row(i), seen = keys_seen(s, t);
       Real highest = top[i];
 #pragma unroll
       for (int j = 0; j < tile.kColumns; ++j) {
-        scores[i][j] =
-            cuda::sees(s, t, key + tile.column(j)) ? scale * scores[i][j] : -Real(INFINITY);
+        scores[i][j] = key + tile.column(j) < seen ? scale * scores[i][j] : -Real(INFINITY);
         highest = scores[i][j] > highest ? scores[i][j] : highest;
       }
       highest = cuda::max_across(highest);
