@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "conv_shapes.hpp"
 #include "support.hpp"
 #include "tensor/ops.hpp"
 
@@ -46,16 +47,10 @@ Vector by_loops(const ConvShape& s) {
   return y;
 }
 
-const ConvShape kShapes[] = {
-    // images, height, width, in, out, kernel, stride, padding, groups
-    {1, 1, 1, 1, 1, 1, 1, 0, 1}, {2, 5, 4, 3, 2, 3, 1, 1, 1}, {1, 5, 7, 4, 6, 3, 2, 1, 2},
-    {2, 6, 6, 4, 4, 2, 2, 0, 4}, {1, 3, 3, 2, 3, 5, 1, 2, 1}, {1, 4, 3, 2, 2, 1, 3, 0, 1},
-};
-
 }  // namespace
 
 TEST_CASE("conv: against loops") {
-  for (const ConvShape& shape : kShapes) {
+  for (const ConvShape& shape : kConvShapes) {
     CAPTURE(shape.kernel);
     const Vector expected = by_loops(shape), got = conv_run(shape).value();
     // Sums of at most 50 products of order 1.
@@ -65,7 +60,7 @@ TEST_CASE("conv: against loops") {
 }
 
 TEST_CASE("conv: backward against central differences") {
-  for (const ConvShape& shape : kShapes) {
+  for (const ConvShape& shape : kConvShapes) {
     CAPTURE(shape.kernel);
     CAPTURE(shape.groups);
     CHECK(conv_run(shape).worst_gradient_error() < 1e-9);

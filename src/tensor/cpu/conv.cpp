@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tensor/conv_index.hpp"
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
@@ -13,13 +14,13 @@ namespace {
 /// body(output position, input position) wherever tap `tap` meets the image, not its padding.
 template <class Body>
 void for_positions(const ConvShape& s, std::int64_t tap, const Body& body) {
-  const std::int64_t dy = tap / s.kernel - s.padding, dx = tap % s.kernel - s.padding;
+  const std::int64_t tap_y = tap / s.kernel, tap_x = tap % s.kernel;
   for (std::int64_t row = 0; row < s.out_height(); ++row) {
-    const std::int64_t y = row * s.stride + dy;
-    if (y < 0 || y >= s.height) continue;
+    const std::int64_t y = seen_place(s, row, tap_y);
+    if (!in_image(y, s.height)) continue;
     for (std::int64_t column = 0; column < s.out_width(); ++column) {
-      const std::int64_t x = column * s.stride + dx;
-      if (x >= 0 && x < s.width) body(row * s.out_width() + column, y * s.width + x);
+      const std::int64_t x = seen_place(s, column, tap_x);
+      if (in_image(x, s.width)) body(row * s.out_width() + column, y * s.width + x);
     }
   }
 }

@@ -1,3 +1,4 @@
+#include "tensor/conv_index.hpp"
 #include "tensor/cuda/cuda_device.hpp"
 #include "tensor/cuda/grid.cuh"
 
@@ -15,13 +16,10 @@ struct Gather {
   Real* seen;
   SCALECALC_DEVICE void operator()(std::int64_t row, std::int64_t column) const {
     const std::int64_t tap = column / s.in_channels, channel = column % s.in_channels;
-    const std::int64_t group = channel / s.group_in(), depth = s.kernel * s.kernel * s.group_in();
-    const std::int64_t image = row / s.out_positions(), out = row % s.out_positions();
-    const std::int64_t y = out / s.out_width() * s.stride + tap / s.kernel - s.padding;
-    const std::int64_t at = out % s.out_width() * s.stride + tap % s.kernel - s.padding;
-    const bool inside = y >= 0 && y < s.height && at >= 0 && at < s.width;
-    seen[(group * rows + row) * depth + tap * s.group_in() + channel % s.group_in()] =
-        inside ? x[(image * s.positions() + y * s.width + at) * s.in_channels + channel] : Real(0);
+    const std::int64_t image = row / s.out_positions();
+    const std::int64_t position = seen_position(s, row % s.out_positions(), tap);
+    seen[seen_entry(s, rows, row, tap, channel)] =
+        position < 0 ? Real(0) : x[(image * s.positions() + position) * s.in_channels + channel];
   }
 };
 
@@ -33,18 +31,11 @@ struct Collect {
   const Real* seen;
   Into<Real> dx;
   SCALECALC_DEVICE void operator()(std::int64_t row, std::int64_t channel) const {
-    const std::int64_t group = channel / s.group_in(), depth = s.kernel * s.kernel * s.group_in();
-    const std::int64_t image = row / s.positions(), position = row % s.positions();
-    const std::int64_t y = position / s.width + s.padding, x = position % s.width + s.padding;
-    const Real* from = seen + group * rows * depth + channel % s.group_in();
+    const std::int64_t first = row / s.positions() * s.out_positions();
     Real sum = 0;
     for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
-      const std::int64_t down = y - tap / s.kernel, across = x - tap % s.kernel;
-      if (down < 0 || across < 0 || down % s.stride != 0 || across % s.stride != 0) continue;
-      const std::int64_t out_y = down / s.stride, out_x = across / s.stride;
-      if (out_y >= s.out_height() || out_x >= s.out_width()) continue;
-      const std::int64_t out = image * s.out_positions() + out_y * s.out_width() + out_x;
-      sum += from[out * depth + tap * s.group_in()];
+      const std::int64_t out = seeing_position(s, row % s.positions(), tap);
+      if (out >= 0) sum += seen[seen_entry(s, rows, first + out, tap, channel)];
     }
     cuda::put(dx, row * s.in_channels + channel, sum);
   }
@@ -64,7 +55,7 @@ ConvShape of_images(ConvShape s, std::int64_t images) {
 template <class Real>
 struct Matrices {
   Matrices(const ConvShape& s, const Real* input)
-      : rows(s.images * s.out_positions()), depth(s.kernel * s.kernel * s.group_in()) {
+      : rows(s.images * s.out_positions()), depth(seen_depth(s)) {
     if (sees_as_is(s)) {
       seen = input;
       seen_row = s.in_channels;
