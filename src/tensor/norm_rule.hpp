@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "gaussian/host_device.hpp"
 
@@ -12,6 +14,14 @@ namespace scalecalc::tensor {
 template <class Real>
 SCALECALC_HOST_DEVICE Real norm_factor(Real power) {
   return power > Real(0) ? Real(1) / std::sqrt(power) : power;
+}
+
+/// Whether a variance is less than rounding can leave about the mean of `count` equal entries, whose
+/// distances from one of them are exactly 0.
+template <class Real>
+SCALECALC_HOST_DEVICE bool is_rounding(Real variance, Real mean, std::int64_t count) {
+  const Real most = static_cast<Real>(count) * std::numeric_limits<Real>::epsilon() * mean;
+  return variance < most * most;
 }
 
 template <class Real>

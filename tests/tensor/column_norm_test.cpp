@@ -67,6 +67,13 @@ TEST_CASE("column norms: a column without variance gives zeros, a NaN stays in i
   CHECK(column_run(true, 0.0, constant, 4).value() == Vector(12, 0.0));
   CHECK(column_run(true, 0.0, constant, 4).gradients(dy)[0] == Vector(12, 0.0));
   CHECK(column_run(true, 0.0, constant, 1).value() == Vector(12, 0.0));
+  // Its mean, a sum of thirds, is not exactly one of them; the columns beside it are as ever.
+  Input thirds = random_input(50, 3, 6);
+  const Vector without = column_run(true, 0.0, thirds, 50).value();
+  for (std::size_t row = 0; row < 50; ++row) thirds.values[3 * row + 1] = 1.0 / 3.0;
+  Vector expected = without;
+  for (std::size_t row = 0; row < 50; ++row) expected[3 * row + 1] = 0.0;
+  CHECK(column_run(true, 0.0, thirds, 50).value() == expected);
   Input broken = random_input(4, 3, 5);
   broken.values[4] = NAN;
   const Vector y = column_run(true, 0.0, broken, 4).value();

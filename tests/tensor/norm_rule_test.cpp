@@ -76,6 +76,21 @@ TEST_CASE("norm rule: a row of entries against the definition and its difference
   }
 }
 
+TEST_CASE("norm rule: what rounding leaves of equal entries is told from a variance") {
+  for (const std::int64_t count : {2, 3, 7, 100, 5000}) {
+    for (const double entry : {0.1, -1.0 / 3.0, 1e-200, 7e150}) {
+      double sum = 0.0;
+      for (std::int64_t i = 0; i < count; ++i) sum += entry;
+      const double mean = sum / static_cast<double>(count);
+      const double variance = std::pow(entry - mean, 2);
+      CHECK((variance == 0.0 || is_rounding(variance, mean, count)));
+    }
+    CHECK(!is_rounding(1e-20, 1.0, count));
+  }
+  CHECK(!is_rounding(0.0, 0.0, 5));
+  CHECK(!is_rounding(static_cast<double>(NAN), 1.0, 5));
+}
+
 TEST_CASE("norm rule: without variance the factor is 0, and what is not a number stays so") {
   CHECK(norm_factor(0.25) == 2.0);
   CHECK(norm_factor(0.0F) == 0.0F);

@@ -90,6 +90,13 @@ TEST_CASE("norms: a row without variance gives zeros, not NaN") {
   CHECK(norm_run(true, 0.0, constant).gradients(dy)[0] == Vector(8, 0.0));
   CHECK(norm_run(false, 0.0, zero).value() == Vector(8, 0.0));
   CHECK(norm_run(false, 0.0, zero).gradients(dy)[0] == Vector(8, 0.0));
+  // Its mean, a sum of thirds, is not exactly one of them.
+  for (const std::int64_t width : {3, 6, 50, 777}) {
+    const auto count = static_cast<std::size_t>(2 * width);
+    const Input thirds{2, width, Vector(count, 1.0 / 3.0)};
+    CHECK(norm_run(true, 0.0, thirds).value() == Vector(count, 0.0));
+    CHECK(norm_run(true, 0.0, thirds).gradients(normal_values(count, 3))[0] == Vector(count, 0.0));
+  }
   Input broken = constant;
   broken.values[5] = NAN;
   CHECK(std::isnan(norm_run(true, 0.0, broken).value()[5]));

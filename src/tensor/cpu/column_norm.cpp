@@ -34,6 +34,25 @@ Columns means(const ColumnNormShape& s, std::int64_t first, std::int64_t columns
   return mean;
 }
 
+/// Where the variance is rounding, the mean by distances from the first entry, so that those of a
+/// constant column are exactly 0. Whether there was any.
+template <class Real>
+bool centre_again(const ColumnNormShape& s, const Real* x, std::int64_t columns,
+                  const Columns& variance, Columns& mean) {
+  bool any = false;
+  for (std::int64_t i = 0; i < columns; ++i) {
+    if (!is_rounding(variance[i], mean[i], s.rows)) continue;
+    const double first = static_cast<double>(x[i]);
+    double sum = 0.0;
+    for (std::int64_t row = 0; row < s.rows; ++row) {
+      sum += static_cast<double>(x[row * s.width + i]) - first;
+    }
+    mean[i] = first + sum / static_cast<double>(s.rows);
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 template <class Real>
@@ -45,10 +64,14 @@ void CpuDevice<Real>::column_norm_forward(const ColumnNormShape& s, const Real* 
       mean = means(s, first, columns,
                    [=](std::int64_t at, std::int64_t) { return static_cast<double>(x[at]); });
     }
-    const Columns power = means(s, first, columns, [&](std::int64_t at, std::int64_t i) {
-      const double apart = static_cast<double>(x[at]) - mean[i];
-      return apart * apart;
-    });
+    const auto squares = [&] {
+      return means(s, first, columns, [&](std::int64_t at, std::int64_t i) {
+        const double apart = static_cast<double>(x[at]) - mean[i];
+        return apart * apart;
+      });
+    };
+    Columns power = squares();
+    if (s.centred && centre_again(s, x + first, columns, power, mean)) power = squares();
     Columns factor;
     for (std::int64_t i = 0; i < columns; ++i) {
       factor[i] = norm_factor(power[i] + s.eps);

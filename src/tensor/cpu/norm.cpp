@@ -7,11 +7,24 @@
 namespace scalecalc::tensor {
 namespace {
 
+/// Takes its mean off a row, a constant one to exactly 0, and returns its variance.
+template <class Real>
+Real centre(RowMap<Real> row) {
+  const Real mean = row.mean();
+  row -= mean;
+  const Real variance = row.square().mean();
+  if (!is_rounding(variance, mean, row.size())) return variance;
+  const Real first = row[0];
+  row -= first;
+  row -= row.mean();
+  return row.square().mean();
+}
+
 /// Normalises a row in place and returns what it was multiplied by.
 template <class Real>
 Real normalise_row(const NormShape& s, RowMap<Real> row) {
-  if (s.centred) row -= row.mean();
-  const Real factor = norm_factor(row.square().mean() + static_cast<Real>(s.eps));
+  const Real square = s.centred ? centre(row) : row.square().mean();
+  const Real factor = norm_factor(square + static_cast<Real>(s.eps));
   row *= factor;
   return factor;
 }

@@ -199,11 +199,15 @@ TEST_CASE_TEMPLATE("cuda: a constant row under eps = 0 becomes 0", Real, float, 
     const Pair<Real> pair;
     const auto x = pair.array(std::vector<Real>(static_cast<std::size_t>(width), Real(0.1)));
     const auto y = pair.random(width, 1), inverse = pair.random(1, 2);
-    pair.devices[1]->norm_forward({1, width, true, 0.0}, x.on(1), y.on(1), inverse.on(1));
-    CHECK(largest(y.read(1)) == 0.0);
-    CHECK(largest(inverse.read(1)) == 0.0);
-    pair.devices[1]->column_norm_forward({1, width, 1, true, 0.0}, x.on(1), y.on(1), inverse.on(1));
-    CHECK(largest(y.read(1)) == 0.0);
+    for (const int k : {0, 1}) {
+      CAPTURE(k);
+      Device<Real>& d = *pair.devices[k];
+      d.norm_forward({1, width, true, 0.0}, x.on(k), y.on(k), inverse.on(k));
+      CHECK(largest(y.read(k)) == 0.0);
+      CHECK(largest(inverse.read(k)) == 0.0);
+      d.column_norm_forward({1, width, 1, true, 0.0}, x.on(k), y.on(k), inverse.on(k));
+      CHECK(largest(y.read(k)) == 0.0);
+    }
   }
 }
 
