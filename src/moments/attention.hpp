@@ -32,6 +32,7 @@ struct AttentionRecord {
   N batch{};
   double truncation = 0;  ///< of q, and of Wq and Wk
   double value_truncation = 0, echo_truncation = 0;
+  double values_truncation = 0;  ///< of what values add to the gradient of Wv
 };
 
 /// Dv, clamped at 0: rounding makes it negative where tokens have become one.
@@ -162,6 +163,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(C& calculus, const 
   record.factors = softmax_factors(calculus, inputs, scores);
   record.truncation = scores.truncation;
   record.value_truncation = scores.mix_truncation;
+  record.values_truncation = scores.values_truncation;
   record.echo_truncation = scores.echo_truncation;
 
   Signal<X>& mix = out.mix;
@@ -255,8 +257,9 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.q_weight = weight_scale(calculus, layer.q) * calculus.positive(of_query_weight);
   out.k_weight = weight_scale(calculus, layer.k) * calculus.positive(of_key_weight) * group;
   const X own_values = product(product(gradient, factors.value_weight), record.apart_source);
-  const N of_value_weight = token_sum(record.source, out.v, record.counts.keys, record.batch) +
-                            group * pair_sum(own_values, queries, record.batch);
+  const N of_own_values = group * pair_sum(own_values, queries, record.batch);
+  const N of_value_weight =
+      token_sum(record.source, out.v, record.counts.keys, record.batch) + of_own_values;
   out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
 
   out.input = linear_backward(calculus, layer.q, out.q);
@@ -278,6 +281,10 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   }
   out.truncation = {record.value_truncation, record.value_truncation};
   out.v_truncation = record.value_truncation;
+  if constexpr (C::next_orders) {
+    const double all = calculus.value(of_value_weight), own_part = calculus.value(of_own_values);
+    if (all > 0) out.v_weight_truncation = std::fabs(own_part) / all * record.values_truncation;
+  }
   return out;
 }
 

@@ -12,11 +12,25 @@ double corrected(double f, double change) {
   return f > 0 ? f * f / (f - change) : 0;
 }
 
+/// E sum p^3, E (sum p^2)^2 and E sum p^4 of a row.
+struct PowerSums {
+  double p3, p22, p4;
+  explicit PowerSums(const SoftmaxOrders& row)
+      : p3((row.p2 + row.t2 - 1 + 2 * row.p2 - row.a) / 2),
+        p22(row.t2 - 1 + 2 * row.p2),
+        p4(row.s - row.p2 + 2 * p3) {}
+};
+
 /// E sum_{s != s'} d^2 (p_s p_s')/ds_s ds_s' = 1 - 5 P2 + 4 P3 + 6 P22 - 6 P4.
 double bend_of_products(const SoftmaxOrders& row) {
-  const double p22 = row.t2 - 1 + 2 * row.p2, p3 = (row.p2 + p22 - row.a) / 2;
-  const double p4 = row.s - row.p2 + 2 * p3;
-  return 1 - 5 * row.p2 + 4 * p3 + 6 * (p22 - p4);
+  const PowerSums sums(row);
+  return 1 - 5 * row.p2 + 4 * sums.p3 + 6 * (sums.p22 - sums.p4);
+}
+
+/// (1/2) E sum_s d^2 (p_s^2)/ds_s^2 = 2 P2 - 5 P3 + 3 P4.
+double bend_of_squares(const SoftmaxOrders& row) {
+  const PowerSums sums(row);
+  return 2 * row.p2 - 5 * sums.p3 + 3 * sums.p4;
 }
 
 }  // namespace
@@ -41,6 +55,8 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   // Tokens that overlap by chance have scores that correlate by as much, and weights p_s p_s' that
   // grow with it: by Price tau2 V/D times their second derivatives.
   out.value_weight = tau2 * small.overlap * bend_of_products(row);
+  // A token of length D (1 + e), Var e = 2/d, has scores of variance tau2 (1 + e).
+  if (!small.normalised) out.value_weight += 2 / d * tau2 * bend_of_squares(row);
   return out;
 }
 
@@ -57,6 +73,10 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   out.value_weight = c * tau2 * small.overlap * rest;
   out.query_weight = turn * small.query_overlap * rows.a_second;
   return out;
+}
+
+double omitted_values(double tau2, const Smallness& small) {
+  return tau2 * tau2 * small.overlap / 2;
 }
 
 double omitted_mix(const Smallness& small) {

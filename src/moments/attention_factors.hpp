@@ -51,6 +51,9 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
 /// be off by where it has grown in deep stacks. With it normalised tokens are within 8% at T/d =
 /// .5, d = 48 (notes 3).
 double omitted_orders(const SoftmaxOrders& row, const Smallness& small);
+/// Of what value_weight adds, E x.x' p p' of two keys of overlap V/D^2: the next term of its series
+/// in tau2 V/D.
+double omitted_values(double tau2, const Smallness& small);
 /// Of P2 and O: the square of what 2/d_h + 2/d is taken for, and 1/d for normalised tokens.
 double omitted_mix(const Smallness& small);
 

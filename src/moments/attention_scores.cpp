@@ -76,6 +76,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.error = averages.two.error;
   scores.truncation = omitted_orders(averages.one, small);
   scores.mix_truncation = omitted_mix(small);
+  scores.values_truncation = omitted_values(tau2, small);
   scores.echo_truncation = omitted_echo(averages.one, small);
   const auto both = [](double second, double cross) { return Alike<double>{0, second, cross, 0}; };
   const double keys = static_cast<double>(inputs.source.tokens);
@@ -183,6 +184,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
   scores.truncation = omitted_orders(averages.one.back(), small) + grid;
   scores.mix_truncation = omitted_mix(small) + grid;
+  scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
   scores.echo_truncation = omitted_echo(averages.one.back(), small);
   return out;
 }

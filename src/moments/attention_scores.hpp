@@ -28,6 +28,7 @@ struct Scores {
   double centred_slope = 0;     ///< that times D
   double overlap_variance = 0;  ///< of one head's p.p'
   double error = 0, truncation = 0, mix_truncation = 0, echo_truncation = 0;
+  double values_truncation = 0;
 };
 
 template <class N, class X>

@@ -217,6 +217,7 @@ class BackwardPass {
     part(layer.k, tape.k, std::move(made.k), made.k_weight, made.k_truncation);
     g.spread.all = before + made.v_strays * of_sums;
     part(layer.v, tape.v, std::move(made.v), made.v_weight, made.v_truncation);
+    ledger_.parameters[tape.v.parameter].truncation += made.v_weight_truncation;
     g.spread.all = before;
     g.x = std::move(made.input);
     g.levels = {};

@@ -106,6 +106,7 @@ struct AttentionBackward {
   /// Relative variance at k and v, over that of the square of a sum of the mix's gradients.
   double k_strays = 0, v_strays = 0;
   double q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
+  double v_weight_truncation = 0;                               ///< of Wv's besides
 };
 
 }  // namespace scalecalc::moments

@@ -103,7 +103,7 @@ Predicted predict(const AttentionCase& of, const Signal<X>& input, const Signal<
   };
   weight("q_weight", backward.q_weight, backward.q_truncation);
   weight("k_weight", backward.k_weight, backward.k_truncation);
-  weight("v_weight", backward.v_weight, backward.v_truncation);
+  weight("v_weight", backward.v_weight, backward.v_truncation + backward.v_weight_truncation);
   return out;
 }
 
@@ -159,6 +159,12 @@ TEST_CASE("one layer of attention against its simulation") {
   SUBCASE("sharp scores") {
     of.q_std = 2;
     of.tokens = 10;
+  }
+  SUBCASE("sharp scores of independent tokens") {
+    of.q_std = 2;
+    of.cosine = 0;
+    of.heads = of.kv_heads = 1;
+    of.gradient_cross = 0.2;
   }
   compare(of, 2000, 1);
 }
