@@ -75,9 +75,10 @@ struct LayerSpec {
   std::optional<bool> affine, bias;
   std::int64_t heads = 1, kv_heads = 0;
   bool causal = false, qk_norm = false;
-  bool memory = false;        ///< attends to the network's memory
-  double dropout = 0.0;       ///< the rate; of an attention: of its weights
-  std::optional<Expr> scale;  ///< of the scores, in head_width, width, N
+  bool residual_attention = false;  ///< adds the scores of the one before it
+  bool memory = false;              ///< attends to the network's memory
+  double dropout = 0.0;             ///< the rate; of an attention: of its weights
+  std::optional<Expr> scale;        ///< of the scores, in head_width, width, N
   std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;
   std::optional<Expr> gain;   ///< in N, lambda; left out: lambda in a branch, else 1
   std::optional<double> std;  ///< of the weights (of an embedding: of its rows), gain apart
@@ -116,8 +117,11 @@ struct ModelSpec {
   std::int64_t batch = 1;
   bool causal = false;
   std::string activation = "gelu";
-  bool gated = false;              ///< ffn.out(phi(ffn.gate(x)) * ffn.in(x))
-  bool qk_norm = false;            ///< rmsnorm of q and of k in each head
+  bool gated = false;    ///< ffn.out(phi(ffn.gate(x)) * ffn.in(x))
+  bool qk_norm = false;  ///< rmsnorm of q and of k in each head
+  /// Each self-attention adds the scores of the block before, which had them added, to its own
+  /// (RealFormer, He et al. 2021).
+  bool residual_attention = false;
   bool cross_attention = false;    ///< a third sublayer that attends to `memory`
   double dropout = 0.0;            ///< of each branch's output
   double attention_dropout = 0.0;  ///< of the attention weights
@@ -248,6 +252,9 @@ struct Attention {
   bool causal = false;
   bool over_memory = false;  ///< cross-attention
   bool qk_norm = false;
+  /// The scores of the Attention before it that has this set, if there is one, are added to its
+  /// own before the softmax; of as many heads, queries and keys, and never over a memory.
+  bool residual_attention = false;
   double scale = 1.0;
   double dropout = 0.0;  ///< of the attention weights
   Linear q, k, v, o;

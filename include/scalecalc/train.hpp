@@ -53,9 +53,10 @@ struct TrainGroup {
   Placement placement = Placement::post;
   /// Formulas in N; empty: solved for the optimizer.
   std::optional<Expr> alpha = Expr(1), lambda = Expr(1);
+  bool residual_attention = false;
 };
 /// none post pre deepnorm deepnet res-post sandwich sub-ln resi-dual rezero skipinit fixup
-/// branchnorm.
+/// branchnorm realformer.
 const std::vector<TrainGroup>& train_groups();
 /// Throws Error(input) with the nearest name.
 const TrainGroup& train_group(std::string_view name, const std::string& where = "--placements");
@@ -105,7 +106,8 @@ struct GroupDifference {
   std::string group, key, value, reference;
 };
 /// Every difference between the model files of the groups at their first depth; that nothing but
-/// placement, alpha, lambda and the ramp is among them is what makes the comparison one.
+/// placement, alpha, lambda, residual_attention and the ramp is among them is what makes the
+/// comparison one.
 std::vector<GroupDifference> train_differences(const TrainOptions& options, const Corpus& corpus);
 
 /// Norms of gradients by layer: "embedding", "block[0]", ..., "head".

@@ -70,6 +70,8 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
     lines.push_back(fmt::format("{} of {} is {} ({})", scale.what, scale.pattern,
                                 number_literal(scale.value), scale.formula));
   }
+  if (plan.spec.residual_attention)
+    lines.emplace_back("residual_attention: its attention adds no scores of the block before");
   return lines;
 }
 

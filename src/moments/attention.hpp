@@ -5,6 +5,7 @@
 
 #include "moments/attention_keys.hpp"
 #include "moments/attention_norms.hpp"
+#include "moments/attention_residual.hpp"
 #include "moments/attention_scores.hpp"
 #include "moments/linear.hpp"
 
@@ -28,6 +29,7 @@ struct AttentionRecord {
   /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk.
   X query_norm, key_norm, query_weight_norm, key_weight_norm;
   N score_scale{};  ///< scale^2 d_h
+  X query_cosine;   ///< of residual attention
   KeyCounts<N> counts;
   N batch{};
   double truncation = 0;  ///< of q, and of Wq and Wk
@@ -62,19 +64,6 @@ X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> mean
   return apart(calculus, means);
 }
 
-template <class X>
-X geometric_seconds(const X& x) {
-  using N = typename X::Number;
-  using T = Token<N>;
-  using std::sqrt;
-  return map(
-      x,
-      [](const T& u) {
-        return T{N(0), u.second};
-      },
-      [](const T& t, const T& u, const N&) { return N(sqrt(t.second * u.second)); });
-}
-
 /// The mix as a linear map of its tokens' averages; the heads' own P2 stray besides. Its size grows
 /// with the input's as v does and as P2 does with tau2.
 template <class C, class X>
@@ -107,11 +96,11 @@ void finish_mix(const Attention& layer, const Signal<X>& source,
   mix.truncation = doubt(source.truncation, scores.mix_truncation);
 }
 
+/// `residual`, of residual attention: the sum of the scores before this layer, then with its own.
 template <class C, class X>
-AttentionForward<AttentionRecord<C, X>, X> attention_forward(C& calculus, const Attention& layer,
-                                                             const Signal<X>& input,
-                                                             const Signal<X>* memory,
-                                                             const Counts& counts) {
+AttentionForward<AttentionRecord<C, X>, X> attention_forward(
+    C& calculus, const Attention& layer, const Signal<X>& input, const Signal<X>* memory,
+    const Counts& counts, std::optional<ScoreSum<X>>* residual = nullptr) {
   using N = typename C::Number;
   const Signal<X>& source = memory ? *memory : input;
   const Counts source_counts{static_cast<double>(source.tokens), counts.batch};
@@ -149,6 +138,12 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(C& calculus, const 
   const X plain_apart = apart(calculus, means_v);
   record.apart_v = apart_with_dropout(calculus, layer, means_v);
   record.queries = geometric_seconds(q);
+  const bool adds = residual != nullptr && residual->has_value();
+  if (residual != nullptr) {
+    const X own = score_covariance(q, record.apart_k);
+    *residual = with_scores(calculus, *residual, scaled(own, record.score_scale));
+    record.query_cosine = cosines<C>(q);
+  }
   const ScoreInputs<N, X> inputs{layer,
                                  input,
                                  source,
@@ -158,7 +153,8 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(C& calculus, const 
                                  record.apart_v,
                                  means_source,
                                  record.score_scale,
-                                 record.counts};
+                                 record.counts,
+                                 adds ? &**residual : nullptr};
   Scores scores;
   record.factors = softmax_factors(calculus, inputs, scores);
   record.truncation = scores.truncation;
@@ -203,11 +199,13 @@ inline double strays_with_sum(const Alike<double>& same, const Alike<double>& gr
   return share * share;
 }
 
-/// Gradients at q, k and v from that at the mix, `aligned` times the mix in it.
+/// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `residual`, of
+/// residual attention: what comes to the scores from the layers above, then with this one's.
 template <class C, class X>
 AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
                                         const AttentionRecord<C, X>& record, const X& gradient,
-                                        const typename C::Number& aligned) {
+                                        const typename C::Number& aligned,
+                                        std::optional<ScoreGradient<X>>* residual = nullptr) {
   using N = typename C::Number;
   const Factors<X>& factors = record.factors;
   AttentionBackward<X> out;
@@ -223,8 +221,26 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     }
     return found;
   };
-  out.q = product(record.apart_k, at_scores(factors.query, factors.echo.query));
-  const X key_scores = at_scores(factors.key, factors.echo.key);
+  X query_scores = at_scores(factors.query, factors.echo.query);
+  X key_scores = at_scores(factors.key, factors.echo.key);
+  X key_weight_scores = at_scores(factors.key_weight, factors.echo.key);
+  X own = product(product(scores, record.apart_k), factors.query_weight);
+  const X own_key_scores = key_scores;
+  if (residual != nullptr) {
+    const N scale = calculus.scale(layer), scale2 = scale * scale;
+    const std::optional<ScoreGradient<X>> above = std::move(*residual);
+    const ScoreGradient<X> from_mix{query_scores, with_cross(key_scores, query_scores),
+                                    product(scores, factors.query_weight)};
+    *residual = with_gradient(above, scaled(from_mix, N(1 / scale2)));
+    if (above) {
+      const ScoreGradient<X> more = scaled(*above, scale2);
+      query_scores = sum(query_scores, more.query);
+      key_scores = sum(key_scores, product(record.query_cosine, more.key));
+      key_weight_scores = sum(key_weight_scores, product(record.query_cosine, more.query));
+      own = sum(own, product(more.query_weight, record.apart_k));
+    }
+  }
+  out.q = product(record.apart_k, query_scores);
   const X same = product(record.queries, key_scores);
   out.k = to_keys(same, scaled(same, N(-1)), record.source, record.counts);
   const X kept = layer.dropout > 0
@@ -238,10 +254,8 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   const N group = calculus.size(layer.heads, "heads") / calculus.size(layer.kv_heads, "kv_heads");
   out.v = scaled(out.v, group);
   N of_key_weight =
-      pair_sum(product(product(record.queries, at_scores(factors.key_weight, factors.echo.key)),
-                       record.apart_source),
+      pair_sum(product(product(record.queries, key_weight_scores), record.apart_source),
                record.counts.queries, record.batch);
-  X own = product(product(scores, record.apart_k), factors.query_weight);
   X of_weight = out.q;
   if (layer.qk_norm) {
     of_weight = product(out.q, record.query_weight_norm);
@@ -269,9 +283,10 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.q_truncation = out.k_truncation = record.truncation;
   if constexpr (C::next_orders) {
     if (!layer.over_memory) echo_to_input(calculus, layer, record, aligned, out);
-    const double scored = average(scores).second * average(factors.key).second;
+    const double echoed =
+        average(own_key_scores).second - average(scores).second * average(factors.key).second;
     const double total = average(key_scores).second;
-    if (total > 0) out.k_truncation += (1 - scored / total) * record.echo_truncation;
+    if (total > 0) out.k_truncation += echoed / total * record.echo_truncation;
     out.q_truncation = out.k_truncation;
     const auto strays = [&](const Alike<double>& to_key) {
       return strays_with_sum(to_key, average(gradient), record.counts.queries);

@@ -60,16 +60,16 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   return out;
 }
 
-PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double m2,
-                                 double rest, const Smallness& small) {
+PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
+                                 double m2, double rest, const Smallness& small) {
   const double sine = 1 - c * c, turn = sine * sine;
   const double v_c = turn * (1 / small.head_width + small.query_overlap);
   PairFactors<double> out;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
   out.mix = out.value + c * m2 / small.width;
   out.query = rows.a_prime + rest * small.overlap + v_c / 2 * rows.a_third;
-  out.key = c * rows.a_prime + v_c * (rows.a_second + c * rows.a_third / 2);
-  out.key_weight = out.key + c * rest * small.overlap;
+  out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
+  out.key_weight = out.key + cosine * rest * small.overlap;
   out.value_weight = c * tau2 * small.overlap * rest;
   out.query_weight = turn * small.query_overlap * rows.a_second;
   return out;

@@ -25,7 +25,9 @@ struct PairFactors {
   N query_weight{};  ///< of m Dv Dk k_o in the gradient of Wq, beside r k_q
 };
 
-/// What is small. `overlap` is V/D^2 of the keys' tokens, 1/d at first and more in deep stacks.
+/// What is small. With scores of other layers added, whose heads stray on their own, `head_width`
+/// is as many times larger as these make their sum steadier. `overlap` is V/D^2 of the keys'
+/// tokens, 1/d at first and more in deep stacks.
 struct Smallness {
   double width = 1, head_width = 1;  ///< d, d_h
   double overlap = 0, query_overlap = 0;
@@ -40,10 +42,11 @@ struct Smallness {
 RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cosine, double plain,
                                const Smallness& small);
 
-/// Two rows of variances tau2 and tau2' (here their geometric mean), whose queries have cosine c:
-/// `m2` and `rest` are M2 and (1 - P2)^2, geometric means too where the rows differ.
-PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double m2,
-                                 double rest, const Smallness& small);
+/// Two rows of variances tau2 and tau2' (here their geometric mean) and correlation c, which is
+/// `cosine`, that of their queries, unless scores of other layers are added: `m2` and `rest` are M2
+/// and (1 - P2)^2, geometric means too where the rows differ.
+PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
+                                 double m2, double rest, const Smallness& small);
 
 /// Relative size of the orders that these leave out, in g_q and in the gradients of Wq and Wk. The
 /// part of order T/d, x = (1 - P2)^2 V/(A D^2), is exact in T/d, since the scores' gradient is

@@ -20,6 +20,25 @@ double square_excess(double square, double mean) {
   return std::max(square - mean * mean, 0.0);
 }
 
+/// Of what other layers' scores add, the input of this one knows nothing.
+template <class X>
+double own_share(const ScoreInputs<double, X>& inputs) {
+  return inputs.sum ? inputs.sum->own_share : 1;
+}
+
+/// cross/(second second)^(1/2), 1 where that is nothing.
+Eigen::ArrayXXd correlations(const PerPosition& x) {
+  const Eigen::Index size = x.second.size();
+  Eigen::ArrayXXd c = Eigen::ArrayXXd::Ones(size, size);
+  for (Eigen::Index t = 0; t < size; ++t) {
+    for (Eigen::Index u = 0; u < size; ++u) {
+      const double norm = std::sqrt(x.second[t] * x.second[u]);
+      if (norm > 0) c(t, u) = std::clamp(x.cross(t, u) / norm, -1.0, 1.0);
+    }
+  }
+  return c;
+}
+
 /// Of one row: P22 = t2 - 1 + 2 P2.
 double p2_variance(const SoftmaxOrders& row) {
   return square_excess(row.t2 - 1 + 2 * row.p2, row.p2);
@@ -39,6 +58,11 @@ ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double ga
                      double gain_k) {
   ScoreLine line;
   line.keys = inputs.source.tokens;
+  if (inputs.sum) {
+    line.scale = inputs.sum->covariance.second;
+    line.base = 1;
+    return line;
+  }
   const double q = inputs.q.second;
   const bool moves = !inputs.layer.over_memory && !inputs.layer.qk_norm && gain_q > 0 && q > 0;
   if (moves) {
@@ -52,25 +76,26 @@ ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double ga
 }
 
 Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
-                                    const SoftmaxAverages& averages, double tau2, double c,
-                                    Scores& scores) {
+                                    const SoftmaxAverages& averages, double tau2,
+                                    const RowPair& rows, Scores& scores) {
   const Smallness small = smallness(inputs);
   const Alike<double>& x = inputs.source.x;
   const double cosine = x.second > 0 ? x.cross / x.second : 1, rest = 1 - averages.one.p2;
+  const double c = rows.c;
   const RowFactors<double> row =
       row_factors(averages.one, tau2, cosine,
                   plain_share(inputs.plain_apart_v.second, inputs.apart_v.second), small);
   PairFactors<double> pair =
-      pair_factors(averages.two, tau2, c, averages.one.m2, rest * rest, small);
+      pair_factors(averages.two, tau2, c, rows.cosine, averages.one.m2, rest * rest, small);
   if (averages.one.p2 > 0) {
     // At c = 1 two rows are one, and what one row has besides is theirs; of two, by c^2.
     const double own = row.mix - averages.one.p2 - averages.one.m2 / small.width;
     pair.mix = std::min(pair.mix + c * c * averages.two.overlap / averages.one.p2 * own, row.mix);
   }
-  const double m = inputs.input.x.second;
+  const double m = inputs.input.x.second, own_tau2 = own_share(inputs) * tau2;
   scores.p2_variance = p2_variance(averages.one);
-  scores.p2_growth = averages.one.p2 > 0 ? tau2 * averages.one.p2_slope : 0;
-  scores.overlap_slope = m > 0 ? tau2 * averages.two.a_prime / m : 0;
+  scores.p2_growth = averages.one.p2 > 0 ? own_tau2 * averages.one.p2_slope : 0;
+  scores.overlap_slope = m > 0 ? own_tau2 * averages.two.a_prime / m : 0;
   scores.centred_slope = scores.overlap_slope * (m - inputs.input.x.cross);
   scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
   scores.error = averages.two.error;
@@ -97,17 +122,12 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
 
 RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
   const PerPosition& q = inputs.q;
-  const Eigen::Index size = q.second.size();
   RowScores rows;
-  rows.tau2 = inputs.score_scale * q.second * inputs.apart_k.second;
-  rows.c = Eigen::ArrayXXd::Ones(size, size);
-  for (Eigen::Index t = 0; t < size; ++t) {
-    rows.keys.push_back(inputs.counts.causal ? q.positions->at[t] + 1 : inputs.source.tokens);
-    for (Eigen::Index u = 0; u < size; ++u) {
-      const double norm = std::sqrt(q.second[t] * q.second[u]);
-      if (norm > 0) rows.c(t, u) = std::clamp(q.cross(t, u) / norm, -1.0, 1.0);
-    }
-  }
+  rows.tau2 = inputs.sum ? inputs.sum->covariance.second
+                         : Eigen::ArrayXd(inputs.score_scale * q.second * inputs.apart_k.second);
+  rows.c = correlations(inputs.sum ? inputs.sum->covariance : q);
+  for (const int t : q.positions->at)
+    rows.keys.push_back(inputs.counts.causal ? t + 1 : inputs.source.tokens);
   return rows;
 }
 
@@ -122,7 +142,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const double heads = static_cast<double>(inputs.layer.heads);
   std::vector<EchoFactors> echoes;
   const Eigen::Index size = inputs.q.second.size();
-  const double m = average(inputs.input.x).second;
+  const double m = average(inputs.input.x).second, own = own_share(inputs);
+  const Eigen::ArrayXXd cosines = inputs.sum ? correlations(inputs.q) : rows.c;
   for (Eigen::Index t = 0; t < size; ++t) {
     const SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
     const KeyMeans<PerPosition>& source = inputs.source_means;
@@ -144,13 +165,13 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     out.echo.query.second[t] = echoes.back().query;
     out.echo.key.second[t] = echoes.back().key;
     row_strays.second[t] = p2_variance(one);
-    row_strays.mean[t] = rows.tau2[t] * one.p2_slope;
+    row_strays.mean[t] = own * rows.tau2[t] * one.p2_slope;
     for (Eigen::Index u = 0; u < size; ++u) {
       const SoftmaxOrders& other = averages.one[static_cast<std::size_t>(u)];
       const SoftmaxOverlaps& two = averages.pair(t, u);
       const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
       const PairFactors<double> pair =
-          pair_factors(two, tau2, rows.c(t, u), std::sqrt(one.m2 * other.m2),
+          pair_factors(two, tau2, rows.c(t, u), cosines(t, u), std::sqrt(one.m2 * other.m2),
                        (1 - one.p2) * (1 - other.p2), small);
       out.mix.cross(t, u) = pair.mix;
       out.value.cross(t, u) = pair.value;
@@ -168,7 +189,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
         out.echo.query.cross(t, u) = out.echo.query.cross(u, t) = echo.query;
         out.echo.key.cross(t, u) = out.echo.key.cross(u, t) = echo.key;
       }
-      row_strays.cross(t, u) = tau2 * two.a_prime / m;
+      row_strays.cross(t, u) = own * tau2 * two.a_prime / m;
       pair_strays.cross(t, u) = square_excess(two.square, two.overlap);
       scores.error = std::max(scores.error, two.error);
     }

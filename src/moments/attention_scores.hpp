@@ -6,6 +6,7 @@
 
 #include "moments/attention_echo.hpp"
 #include "moments/attention_keys.hpp"
+#include "moments/attention_residual.hpp"
 #include "moments/attention_softmax.hpp"
 #include "moments/linear.hpp"
 #include "scalecalc/error.hpp"
@@ -43,6 +44,7 @@ struct ScoreInputs {
   const KeyMeans<X>& source_means;
   const N& score_scale;  ///< scale^2 d_h
   const KeyCounts<N>& counts;
+  const ScoreSum<X>* sum = nullptr;  ///< where scores of other layers are added
 };
 
 /// V/D^2: one over the dimensions that the centred tokens fill, so at most 1, which bounds the
@@ -61,6 +63,7 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   Smallness small;
   small.width = static_cast<double>(inputs.source.width);
   small.head_width = static_cast<double>(inputs.layer.head_width);
+  if (inputs.sum) small.head_width /= inputs.sum->concentration;
   small.overlap = relative_overlap(inputs.source);
   small.query_overlap = relative_overlap(inputs.input);
   small.normalised = inputs.source.normalised;
@@ -71,10 +74,16 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
 /// Throws Error(input) for scores whose variance the integrals do not cover.
 void check_scores(const Attention& layer, double tau2);
 
+/// Correlation of two rows of scores, and cosine of their queries: the same where no scores are
+/// added.
+struct RowPair {
+  double c, cosine;
+};
+
 /// In double, with the next orders.
 Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
-                                    const SoftmaxAverages& averages, double tau2, double c,
-                                    Scores& scores);
+                                    const SoftmaxAverages& averages, double tau2,
+                                    const RowPair& pair, Scores& scores);
 ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double gain_q,
                      double gain_k);
 RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs);
@@ -87,21 +96,26 @@ Factors<AlikeOf<C>> softmax_factors(C& calculus,
                                     const ScoreInputs<typename C::Number, AlikeOf<C>>& inputs,
                                     Scores& scores) {
   using N = typename C::Number;
-  const N c = inputs.q.cross / inputs.q.second;
-  const N tau2 = inputs.score_scale * inputs.q.second * inputs.apart_k.second;
+  const N cosine = inputs.q.cross / inputs.q.second;
+  const N own = inputs.score_scale * inputs.q.second * inputs.apart_k.second;
+  const N tau2 = inputs.sum ? inputs.sum->covariance.second : own;
+  const N c = inputs.sum ? N(inputs.sum->covariance.cross / tau2) : cosine;
   if constexpr (C::next_orders) {
     const auto gain = [&](const Linear& layer) {
       return calculus.size(layer.fan_in, "fan_in") * calculus.variance(layer);
     };
     check_scores(inputs.layer, tau2);
-    const double cosine = inputs.q.second > 0 ? std::clamp(c, -1.0, 1.0) : 1.0;
+    const auto correlation = [](double of, double second) {
+      return second > 0 ? std::clamp(of, -1.0, 1.0) : 1.0;
+    };
+    const RowPair rows{correlation(c, tau2), correlation(cosine, inputs.q.second)};
     const ScoreLine line = score_line(inputs, gain(inputs.layer.q), gain(inputs.layer.k));
-    return next_factors(inputs, softmax_values(calculus, line, cosine), line.tau2(cosine), cosine,
+    return next_factors(inputs, softmax_values(calculus, line, rows.c), line.tau2(rows.c), rows,
                         scores);
   } else {
     RowFactors<N> row;
     PairFactors<N> pair;
-    leading_factors(calculus, inputs.source.tokens, tau2, c, row, pair);
+    leading_factors(calculus, inputs.source.tokens, tau2, c, cosine, row, pair);
     const auto both = [](const N& second, const N& cross) {
       return Alike<N>{N(0), second, cross, N(0)};
     };

@@ -37,20 +37,21 @@ class SoftmaxLines {
   std::vector<Sheet> sheets_;
 };
 
-/// The leading order of a calculus of formulas; P2, A, O and A' by its own primitives.
+/// The leading order of a calculus of formulas; P2, A, O and A' by its own primitives. `c` and
+/// `cosine` as in pair_factors.
 template <class C>
 void leading_factors(const C& calculus, std::int64_t keys, const typename C::Number& tau2,
-                     const typename C::Number& c, RowFactors<typename C::Number>& row,
-                     PairFactors<typename C::Number>& pair) {
+                     const typename C::Number& c, const typename C::Number& cosine,
+                     RowFactors<typename C::Number>& row, PairFactors<typename C::Number>& pair) {
   row.mix = row.value = softmax_p2(calculus, keys, tau2);
   row.query = row.key = row.key_weight = softmax_a(calculus, keys, tau2);
   pair.mix = pair.value = softmax_overlap(calculus, keys, tau2, c);
   pair.query = softmax_a_prime(calculus, keys, tau2, c);
-  pair.key = pair.key_weight = c * pair.query;
+  pair.key = pair.key_weight = cosine * pair.query;
 }
 
-/// Rows of PerPosition tokens: row t has keys[t] keys and variance tau2[t]; c(t, u) is the cosine
-/// of their queries.
+/// Rows of PerPosition tokens: row t has keys[t] keys and variance tau2[t]; c(t, u) is their
+/// correlation, the cosine of their queries.
 struct RowScores {
   std::vector<std::int64_t> keys;
   Eigen::ArrayXd tau2;

@@ -35,6 +35,9 @@ class BackwardPass {
     return run(network_.layers, std::move(g));
   }
 
+  /// What residual attention behind these layers gives the scores.
+  void add_scores(ScoreGradient<X> scores) { scores_ = std::move(scores); }
+
   void note(std::size_t site, const Gradient<X>& g) {
     if (site == no_site) return;
     SiteRecord<N>& record = ledger_.sites[site];
@@ -194,7 +197,8 @@ class BackwardPass {
     if (layer.norm) g = back(*layer.norm, std::move(g));
     const auto tape = take<AttentionTape<C, X>>();
     note(tape.mix.site, g);
-    auto made = attention_backward(calculus_, layer, tape.record, g.x, g.aligned);
+    auto made = attention_backward(calculus_, layer, tape.record, g.x, g.aligned,
+                                   layer.residual_attention ? &scores_ : nullptr);
     const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
                           double truncation) {
       Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
@@ -368,6 +372,7 @@ class BackwardPass {
   N batch_;
   Ledger<C, X>& ledger_;
   HeadSpread head_;
+  std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
 };
 
 }  // namespace scalecalc::moments

@@ -55,6 +55,9 @@ class ForwardPass {
     return x;
   }
 
+  /// The scores that residual attention before these layers has added up.
+  void add_scores(ScoreSum<X> scores) { scores_ = std::move(scores); }
+
   std::size_t site(const std::string& path, const char* kind, Signal<X>& x,
                    const char* suffix = "") {
     calculus_.settle(path, x);
@@ -143,7 +146,8 @@ class ForwardPass {
   Signal<X> apply(const Attention& layer, Signal<X> x) {
     calculus_.enter(layer.path);
     const Signal<X>* memory = layer.over_memory && memory_ ? &*memory_ : nullptr;
-    auto made = attention_forward(calculus_, layer, x, memory, counts(x));
+    auto made = attention_forward(calculus_, layer, x, memory, counts(x),
+                                  layer.residual_attention ? &scores_ : nullptr);
     AttentionTape<C, X> tape;
     tape.spread = x.spread;
     tape.q = {site(layer.q.path, "linear", made.q), weights(layer.q), x.tokens};
@@ -296,6 +300,7 @@ class ForwardPass {
   const Network& network_;
   bool backward_;
   const std::optional<Signal<X>>& memory_;
+  std::optional<ScoreSum<X>> scores_;  ///< of residual attention
   Ledger<C, X>& ledger_;
 };
 

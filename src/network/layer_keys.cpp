@@ -76,6 +76,8 @@ const std::vector<Key<LayerSpec>>& keys() {
       field(
           "qk_norm", attention, [](auto& l) -> auto& { return l.qk_norm; }),
       field(
+          "residual_attention", attention, [](auto& l) -> auto& { return l.residual_attention; }),
+      field(
           "memory", attention, [](auto& l) -> auto& { return l.memory; }),
       field(
           "dropout", attention, [](auto& l) -> auto& { return l.dropout; }),

@@ -22,6 +22,16 @@ bool any(const std::vector<LayerSpec>& layers, Type type) {
   });
 }
 
+struct Scores {
+  std::int64_t heads, tokens;
+  bool causal;
+  bool operator==(const Scores&) const = default;
+};
+std::string to_string(const Scores& scores) {
+  return fmt::format("{} heads, {} tokens{}", scores.heads, scores.tokens,
+                     scores.causal ? ", causal" : "");
+}
+
 /// Walks the list. Measuring, it stores nothing and goes once through a repeat whose body leaves
 /// the shape it found.
 class Walk {
@@ -70,6 +80,22 @@ class Walk {
     memory_width_ = attention->k.fan_in;
   }
 
+  /// Scores are added to scores of as many heads and tokens.
+  void check_scores(const Layer& layer, const LayerSpec& spec, const std::string& path,
+                    std::int64_t tokens) {
+    const auto* attention = std::get_if<Attention>(&layer.op);
+    if (attention == nullptr || !attention->residual_attention) return;
+    const Scores own{attention->heads, tokens, attention->causal};
+    if (scores_ && !(*scores_ == own))
+      throw layer_error(spec, path,
+                        fmt::format("residual_attention adds the scores of {}, which are of {}, "
+                                    "and these are of {}",
+                                    scored_by_, to_string(*scores_), to_string(own)),
+                        "make heads, causal and the number of tokens equal");
+    scores_ = own;
+    scored_by_ = path;
+  }
+
   void emit(Layer layer, std::vector<Layer>& out) {
     check_memory(layer);
     if (!measuring_) {
@@ -95,8 +121,14 @@ class Walk {
       else if (layers[i].type == Type::repeat)
         repeat(layers[i], path, shape, in_branch, out);
       else
-        emit(single_layer(parts_, {layers[i], path, in_branch && !is_head, is_head}, shape), out);
+        single(layers[i], {layers[i], path, in_branch && !is_head, is_head}, shape, out);
     }
+  }
+
+  void single(const LayerSpec& spec, const Place& place, Shape& shape, std::vector<Layer>& out) {
+    Layer layer = single_layer(parts_, place, shape);
+    check_scores(layer, spec, place.path, shape.tokens);
+    emit(std::move(layer), out);
   }
 
   void residual(const LayerSpec& spec, const std::string& path, Shape& shape,
@@ -147,6 +179,8 @@ class Walk {
   bool measuring_;
   Extent extent_;
   std::int64_t memory_width_ = 0;
+  std::optional<Scores> scores_;  ///< of the last residual attention, at scored_by_
+  std::string scored_by_;
 };
 
 SpecProblem no_head(const ModelSpec& spec) {

@@ -121,6 +121,9 @@ void check_values(const LayerSpec& layer, const std::string& path) {
         layer, path,
         fmt::format("a dropout rate must be at least 0 and below 1, got {}", layer.dropout),
         "for example 0.1");
+  if (layer.residual_attention && layer.memory)
+    throw layer_error(layer, path, "residual_attention adds scores between tokens, not of a memory",
+                      "leave out residual_attention or memory");
   for (const auto& [field, value] :
        {std::pair{"std", layer.std.value_or(0)}, {"eps", layer.eps.value_or(0)}})
     if (!(value >= 0 && value < inf))

@@ -23,6 +23,16 @@ Key<ModelSpec> count(const char* name, unsigned kinds, Field member) {
   return made;
 }
 
+/// Left out unless it is set.
+template <class Field>
+Key<ModelSpec> flag(const char* name, unsigned kinds, Field member) {
+  Key<ModelSpec> made = key<ModelSpec>(name, kinds, member);
+  made.write = [member](const ModelSpec& spec) {
+    return member(spec) ? write_value(true) : std::string();
+  };
+  return made;
+}
+
 /// A formula in N, or "auto".
 template <class Field>
 Key<ModelSpec> scale(const char* name, Field member) {
@@ -77,6 +87,8 @@ const Keys& model_keys() {
           "gated", transformer, [](auto& s) -> auto& { return s.gated; }),
       field(
           "qk_norm", transformer, [](auto& s) -> auto& { return s.qk_norm; }),
+      flag(
+          "residual_attention", transformer, [](auto& s) -> auto& { return s.residual_attention; }),
       field(
           "cross_attention", transformer, [](auto& s) -> auto& { return s.cross_attention; }),
       field(

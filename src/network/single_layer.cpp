@@ -69,6 +69,7 @@ Layer attention(const Parts& parts, const Place& place, Shape& shape) {
   layer.causal = spec.causal && !spec.memory;
   layer.over_memory = spec.memory;
   layer.qk_norm = spec.qk_norm;
+  layer.residual_attention = spec.residual_attention;
   layer.dropout = spec.dropout;
   const Expr scale = spec.scale.value_or(parts.spec().attention_scale);
   Bindings values = parts.values();

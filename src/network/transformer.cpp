@@ -37,6 +37,7 @@ class Transformer {
     layer.path = path;
     layer.over_memory = over_memory;
     layer.causal = spec_.causal && !over_memory;
+    layer.residual_attention = spec_.residual_attention && !over_memory;
     layer.q.path = path + ".q";
     layer.k.path = path + ".k";
     layer.v.path = path + ".v";

@@ -96,8 +96,25 @@ void Checker::operator()(const Attention& layer) {
   checked_.footprint.activations +=
       batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
   add_activations(1);
+  if (layer.residual_attention) added_scores(layer, in.tokens);
   if (layer.norm) (*this)(*layer.norm);
   (*this)(layer.o);
+}
+
+/// These are kept, which the scores of other attentions are not.
+void Checker::added_scores(const Attention& layer, std::int64_t tokens) {
+  if (layer.over_memory)
+    refuse(layer.path, "residual_attention over a memory", "leave out one of the two");
+  const Shape own{tokens, layer.heads};
+  if (scores_ && !(*scores_ == own))
+    refuse(layer.path,
+           fmt::format("residual_attention adds scores of {} heads and {} tokens to those of {} "
+                       "and {}",
+                       scores_->width, scores_->tokens, own.width, own.tokens),
+           "make heads and tokens equal");
+  scores_ = own;
+  const double count = static_cast<double>(tokens);
+  checked_.footprint.activations += batch_ * static_cast<double>(layer.heads) * count * count;
 }
 
 void Checker::key_or_value(const Attention& layer, const Linear& projection, Shape from) {

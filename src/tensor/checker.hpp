@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ class Checker {
   void expect(const std::string& path, std::int64_t width) const;
   void weights(const Linear& layer);
   void key_or_value(const Attention& layer, const Linear& projection, Shape from);
+  void added_scores(const Attention& layer, std::int64_t tokens);
   void conv_sizes(const Conv2d& layer) const;
   void branch(const Residual& layer);
   void rate(const std::string& path, double value) const;
@@ -53,6 +55,7 @@ class Checker {
   std::int64_t memory_sequence_;
   Shape at_;
   bool ids_;
+  std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far
   Checked& checked_;
 };
 

@@ -205,6 +205,21 @@ class Device : public Memory {
                                   const Real* dmix, Into<Real> dq, Into<Real> dk,
                                   Into<Real> dv) = 0;
 
+  /// The same in two steps, between which scores of other layers are added: scores = scale q k^T +
+  /// before, (weight_rows(), keys), 0 where the mask hides a key; `before` may be null, and so may
+  /// any gradient.
+  virtual void scores_forward(const AttentionShape& shape, const Real* q, const Real* k,
+                              const Real* before, Real* scores) = 0;
+  /// dscores is 0 where the mask hides a key.
+  virtual void scores_backward(const AttentionShape& shape, const Real* q, const Real* k,
+                               const Real* dscores, Into<Real> dq, Into<Real> dk) = 0;
+  /// mix = softmax(scores) v.
+  virtual void mix_forward(const AttentionShape& shape, const Real* scores, const Real* v,
+                           Real* log_sums, Real* mix) = 0;
+  virtual void mix_backward(const AttentionShape& shape, const Real* scores, const Real* v,
+                            const Real* log_sums, const Real* mix, const Real* dmix,
+                            Into<Real> dscores, Into<Real> dv) = 0;
+
   virtual void conv_forward(const ConvShape& shape, const Real* x, const Real* w, Real* y) = 0;
   virtual void conv_backward_input(const ConvShape& shape, const Real* dy, const Real* w,
                                    Into<Real> dx) = 0;

@@ -31,6 +31,9 @@ class Forward {
         at_(start) {}
 
   const Progress& progress() const { return at_; }
+  /// Of residual attention: the scores so far.
+  const std::optional<Variable<Real>>& scores() const { return scores_; }
+  void add_scores(std::optional<Value> scores) { scores_ = std::move(scores); }
 
   Value input() {
     if (network_.input == InputKind::tokens) return {};
@@ -156,7 +159,11 @@ class Forward {
       q = normalise(tape_, false, 0.0, q, layer.head_width);
       k = normalise(tape_, false, 0.0, k, layer.head_width);
     }
-    Value mix = attend(tape_, shape_of(layer, tokens(x)), q, k, v);
+    const AttentionShape shape = shape_of(layer, tokens(x));
+    if (layer.residual_attention)
+      scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
+    Value mix = layer.residual_attention ? attend_by(tape_, shape, *scores_, v)
+                                         : attend(tape_, shape, q, k, v);
     mix = seen(layer.path, "attention", std::move(mix), ".mix");
     if (layer.norm) mix = apply(*layer.norm, mix);
     return apply(layer.o, mix);
@@ -233,6 +240,31 @@ class Forward {
   Observer<Real>* observer_;
   const Linear* head_;
   Progress at_;
+  std::optional<Value> scores_;
+};
+
+/// The stream, and the scores of residual attention beside it, as one value.
+template <class Real>
+class Packed {
+ public:
+  Packed(const Variable<Real>& x, const std::optional<Variable<Real>>& scores)
+      : rows_(x.value.rows()), columns_(x.value.columns()) {
+    if (scores) score_rows_ = scores->value.rows(), score_columns_ = scores->value.columns();
+  }
+  static Variable<Real> together(Tape<Real>& tape, const Variable<Real>& x,
+                                 const std::optional<Variable<Real>>& scores) {
+    return scores ? join(tape, x, *scores) : x;
+  }
+  Variable<Real> stream(Tape<Real>& tape, const Variable<Real>& packed) const {
+    return score_rows_ > 0 ? part(tape, packed, 0, rows_, columns_) : packed;
+  }
+  std::optional<Variable<Real>> scores(Tape<Real>& tape, const Variable<Real>& packed) const {
+    if (score_rows_ == 0) return std::nullopt;
+    return part(tape, packed, rows_ * columns_, score_rows_, score_columns_);
+  }
+
+ private:
+  std::int64_t rows_, columns_, score_rows_ = 0, score_columns_ = 0;
 };
 
 /// The outermost layers in groups that keep their input alone.
@@ -242,22 +274,30 @@ Variable<Real> run_in_groups(const Plan& plan, const Drawn<Real>& drawn, Tape<Re
   const std::vector<Layer>& layers = plan.network.layers;
   const std::size_t group = group_size(layers.size());
   Variable<Real> x = pass.input();
+  Packed<Real> form(x, std::nullopt);
   Progress at = pass.progress();
   for (std::size_t begin = 0; begin < layers.size(); begin += group) {
     const std::size_t end = std::min(begin + group, layers.size());
+    const auto run = [&plan, &drawn, observer, form, begin, end](
+                         Tape<Real>& on, const Variable<Real>& in, Forward<Real>& through) {
+      through.add_scores(form.scores(on, in));
+      return through.run(plan.network.layers, begin, end, form.stream(on, in));
+    };
     Tape<Real> first = tape.unrecorded();
-    Forward<Real> part(plan, drawn, first, observer, at);
-    Tensor<Real> value = part.run(layers, begin, end, first.constant(x.value)).value;
+    Forward<Real> once(plan, drawn, first, observer, at);
+    const Variable<Real> made = run(first, first.constant(x.value), once);
     at.replays = true;
     x = tape.recomputed(
-        x, std::move(value),
-        [&plan, &drawn, observer, at, begin, end](Tape<Real>& on, const Variable<Real>& in) {
-          return Forward<Real>(plan, drawn, on, observer, at)
-              .run(plan.network.layers, begin, end, in);
+        x, Packed<Real>::together(first, made, once.scores()).value,
+        [&plan, &drawn, observer, at, run](Tape<Real>& on, const Variable<Real>& in) {
+          Forward<Real> again(plan, drawn, on, observer, at);
+          const Variable<Real> out = run(on, in, again);
+          return Packed<Real>::together(on, out, again.scores());
         });
-    at = part.progress();
+    form = Packed<Real>(made, once.scores());
+    at = once.progress();
   }
-  return x;
+  return form.stream(tape, x);
 }
 
 }  // namespace

@@ -67,6 +67,21 @@ Variable<Real> affine(Tape<Real>& tape, const Variable<Real>& x, const Variable<
 template <class Real>
 Variable<Real> attend(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,
                       const Variable<Real>& k, const Variable<Real>& v);
+/// The same in two steps: the scores, to which those of another attention may be added, and the mix
+/// by scores as they are.
+template <class Real>
+Variable<Real> score(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,
+                     const Variable<Real>& k, const Variable<Real>* before);
+template <class Real>
+Variable<Real> attend_by(Tape<Real>& tape, const AttentionShape& shape,
+                         const Variable<Real>& scores, const Variable<Real>& v);
+/// The entries of a, then those of b, in one row.
+template <class Real>
+Variable<Real> join(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b);
+/// A matrix out of such a row, from entry `first` on.
+template <class Real>
+Variable<Real> part(Tape<Real>& tape, const Variable<Real>& joined, std::int64_t first,
+                    std::int64_t rows, std::int64_t columns);
 /// The mean of each `tokens` consecutive rows.
 template <class Real>
 Variable<Real> pool(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>& x);

@@ -19,6 +19,67 @@ Variable<Real> attend(Tape<Real>& tape, const AttentionShape& shape, const Varia
 }
 
 template <class Real>
+Variable<Real> score(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,
+                     const Variable<Real>& k, const Variable<Real>* before) {
+  const Variable<Real> none, &other = before != nullptr ? *before : none;
+  Tensor<Real> scores = tape.make(shape.weight_rows(), shape.key_tokens());
+  tape.device().scores_forward(shape, q.value.data(), k.value.data(),
+                               before != nullptr ? before->value.data() : nullptr, scores.data());
+  return tape.result(std::move(scores), {&q, &k, &other},
+                     [shape, q, k, slot = other.slot](Tape<Real>& t, const Tensor<Real>& dscores) {
+                       Device<Real>& device = t.device();
+                       const Into<Real> dq = t.into(q.slot), dk = t.into(k.slot);
+                       device.scores_backward(shape, q.value.data(), k.value.data(), dscores.data(),
+                                              dq, dk);
+                       if (const auto into = t.into(slot))
+                         device.scaled_backward(dscores.size(), 1.0, dscores.data(), into);
+                     });
+}
+
+template <class Real>
+Variable<Real> attend_by(Tape<Real>& tape, const AttentionShape& shape,
+                         const Variable<Real>& scores, const Variable<Real>& v) {
+  Tensor<Real> log_sums = tape.make(shape.weight_rows(), 1);
+  Tensor<Real> mix = tape.make(shape.sequences * shape.tokens, shape.width());
+  tape.device().mix_forward(shape, scores.value.data(), v.value.data(), log_sums.data(),
+                            mix.data());
+  return tape.result(mix, {&scores, &v},
+                     [shape, scores, v, log_sums, mix](Tape<Real>& t, const Tensor<Real>& dmix) {
+                       const Into<Real> dscores = t.into(scores.slot);
+                       t.device().mix_backward(shape, scores.value.data(), v.value.data(),
+                                               log_sums.data(), mix.data(), dmix.data(), dscores,
+                                               t.into(v.slot));
+                     });
+}
+
+template <class Real>
+Variable<Real> join(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b) {
+  const std::int64_t n = a.value.size(), m = b.value.size();
+  Tensor<Real> row = tape.make(1, n + m);
+  tape.device().scaled_backward(n, 1.0, a.value.data(), {row.data(), false});
+  tape.device().scaled_backward(m, 1.0, b.value.data(), {row.data() + n, false});
+  return tape.result(std::move(row), {&a, &b},
+                     [n, m, a = a.slot, b = b.slot](Tape<Real>& t, const Tensor<Real>& drow) {
+                       Device<Real>& device = t.device();
+                       if (const auto da = t.into(a))
+                         device.scaled_backward(n, 1.0, drow.data(), da);
+                       if (const auto db = t.into(b))
+                         device.scaled_backward(m, 1.0, drow.data() + n, db);
+                     });
+}
+
+template <class Real>
+Variable<Real> part(Tape<Real>& tape, const Variable<Real>& joined, std::int64_t first,
+                    std::int64_t rows, std::int64_t columns) {
+  Tensor<Real> y = tape.make(rows, columns);
+  tape.device().scaled_backward(y.size(), 1.0, joined.value.data() + first, {y.data(), false});
+  return tape.result(
+      std::move(y), {&joined}, [first, slot = joined.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+        t.device().scaled_backward(dy.size(), 1.0, dy.data(), {t.gradient(slot) + first, true});
+      });
+}
+
+template <class Real>
 Variable<Real> pool(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>& x) {
   const SequenceShape shape{x.value.rows() / tokens, tokens, x.value.columns()};
   Tensor<Real> y = tape.make(shape.sequences, shape.width);
@@ -61,6 +122,13 @@ Variable<Real> add_positions(Tape<Real>& tape, const Variable<Real>& x,
 #define SCALECALC_INSTANTIATE(Real)                                                               \
   template Variable<Real> attend(Tape<Real>&, const AttentionShape&, const Variable<Real>&,       \
                                  const Variable<Real>&, const Variable<Real>&);                   \
+  template Variable<Real> score(Tape<Real>&, const AttentionShape&, const Variable<Real>&,        \
+                                const Variable<Real>&, const Variable<Real>*);                    \
+  template Variable<Real> attend_by(Tape<Real>&, const AttentionShape&, const Variable<Real>&,    \
+                                    const Variable<Real>&);                                       \
+  template Variable<Real> join(Tape<Real>&, const Variable<Real>&, const Variable<Real>&);        \
+  template Variable<Real> part(Tape<Real>&, const Variable<Real>&, std::int64_t, std::int64_t,    \
+                               std::int64_t);                                                     \
   template Variable<Real> pool(Tape<Real>&, std::int64_t, const Variable<Real>&);                 \
   template Variable<Real> embed(Tape<Real>&, const Variable<Real>&, const Tensor<std::int32_t>&); \
   template Variable<Real> add_positions(Tape<Real>&, const Variable<Real>&, const Variable<Real>&);

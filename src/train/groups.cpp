@@ -28,10 +28,13 @@ std::vector<TrainGroup> make_groups() {
       {"rezero", "x + a F(x), a trained from 0", Placement::rezero},
       {"skipinit", "x + a F(x), a trained from 0", Placement::skipinit},
       {"fixup", "x + F(x), F ending in zeros", Placement::fixup},
-      {"branchnorm", "Norm(x + ramp F(x)), the ramp growing from 0 to 1", Placement::branchnorm}};
+      {"branchnorm", "Norm(x + ramp F(x)), the ramp growing from 0 to 1", Placement::branchnorm},
+      {"realformer", "post, each attention adding the scores of the block before",
+       Placement::post}};
   groups[3].alpha = groups[3].lambda = std::nullopt;
   groups[4].alpha = pow(2 * n, quarter);
   groups[4].lambda = pow(8 * n, -quarter);
+  groups.back().residual_attention = true;
   return groups;
 }
 
@@ -62,6 +65,7 @@ ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std:
   spec.placement = group.placement;
   spec.alpha = group.alpha;
   spec.lambda = group.lambda;
+  spec.residual_attention = group.residual_attention || options.model.residual_attention;
   spec.optimizer = options.optimizer.name;
   spec.vocab = corpus.vocab();
   spec.causal = true;

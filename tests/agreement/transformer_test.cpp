@@ -100,6 +100,14 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
   };
   check("grouped heads", [](ModelSpec& spec) { spec.kv_heads = 2; });
   check("qk-norm", [](ModelSpec& spec) { spec.qk_norm = true; });
+  for (const bool causal : {false, true}) {
+    check(causal ? "residual attention, causal" : "residual attention", [&](ModelSpec& spec) {
+      spec.residual_attention = true;
+      spec.placement = Placement::post;
+      spec.layers = 5;
+      spec.causal = causal;
+    });
+  }
   check("cross-attention", [](ModelSpec& spec) {
     spec.cross_attention = true;
     spec.memory = {18, 1.0, 0.1};

@@ -121,6 +121,18 @@ TEST_CASE("hf needs a model whose configuration it knows") {
     CHECK(contains(export_text(plan_of("pre-ln-12", Target::hf, names), Target::hf), "model_type"));
 }
 
+TEST_CASE("configurations say that their attention adds no scores") {
+  ModelSpec spec = find_model("gpt2");
+  const std::string line = "residual_attention: its attention adds no scores of the block before";
+  const auto text = [&](Target target) {
+    return export_text(named_plan(spec, "gpt2", target, "hf-gpt2"), target);
+  };
+  for (const Target target : {Target::hf, Target::megatron})
+    CHECK_FALSE(contains(text(target), line));
+  spec.residual_attention = true;
+  for (const Target target : {Target::hf, Target::megatron}) CHECK(contains(text(target), line));
+}
+
 TEST_CASE("trees never take the names of PyTorch's modules, unless asked") {
   CHECK(plan_of("gpt2", Target::pytorch).naming.name == "hf-gpt2");
   CHECK(plan_of("gpt2", Target::flax).naming.name == "flax");

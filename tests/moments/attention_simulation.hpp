@@ -23,6 +23,7 @@ struct AttentionCase {
   double q_std = 1, scale = 0;  ///< times 1/sqrt(width); 0: 1/sqrt(head_width)
   bool causal = false, qk_norm = false, normalised = false;
   double dropout = 0;
+  int before = 0;  ///< attentions of the same tokens whose scores are added
   int memory = 0;  ///< tokens of a memory with cosine memory_cosine; 0: the tokens themselves
   double memory_cosine = 0;
 
@@ -85,6 +86,8 @@ class AttentionSimulation {
   std::normal_distribution<double> normal_;
   std::map<std::string, Sample> samples_;
   MatrixXd q_, k_, v_, mix_, q_back_, k_back_, v_back_;
+  std::vector<MatrixXd> q_before_, k_before_;
+  MatrixXd q_before_back_, k_before_back_;  ///< of the first of them
 };
 
 inline void AttentionSimulation::head(int h, const MatrixXd& gradient) {
@@ -98,6 +101,9 @@ inline void AttentionSimulation::head(int h, const MatrixXd& gradient) {
     k = rms_rows(k, k_rms);
   }
   MatrixXd p = layer_.score_scale() * q * k.transpose();
+  for (std::size_t i = 0; i < q_before_.size(); ++i)
+    p += layer_.score_scale() * q_before_[i].middleCols(at, size) *
+         k_before_[i].middleCols(kv, size).transpose();
   for (Eigen::Index t = 0; t < p.rows(); ++t) {
     const Eigen::Index seen = layer_.causal ? t + 1 : p.cols();
     const double top = p.row(t).head(seen).maxCoeff();
@@ -118,6 +124,10 @@ inline void AttentionSimulation::head(int h, const MatrixXd& gradient) {
   const Eigen::VectorXd along = p.cwiseProduct(p_back).rowwise().sum();
   const MatrixXd s_back =
       layer_.score_scale() * p.cwiseProduct(p_back - along.replicate(1, p.cols()));
+  if (!q_before_.empty()) {
+    q_before_back_.middleCols(at, size) = s_back * k_before_[0].middleCols(kv, size);
+    k_before_back_.middleCols(kv, size) += s_back.transpose() * q_before_[0].middleCols(at, size);
+  }
   MatrixXd to_q = s_back * k, to_k = s_back.transpose() * q;
   if (layer_.qk_norm) {
     to_q = rms_backward(q, q_rms, to_q);
@@ -137,6 +147,14 @@ inline void AttentionSimulation::draw() {
   q_ = x * wq;
   k_ = source * wk;
   v_ = source * wv;
+  q_before_.clear();
+  k_before_.clear();
+  for (int i = 0; i < layer_.before; ++i) {
+    q_before_.push_back(x * normals(d, d, layer_.q_std * std));
+    k_before_.push_back(x * normals(d, kv, std));
+  }
+  q_before_back_.setZero(x.rows(), d);
+  k_before_back_.setZero(x.rows(), kv);
   mix_.setZero(x.rows(), d);
   q_back_.setZero(x.rows(), d);
   k_back_.setZero(source.rows(), kv);
@@ -150,6 +168,13 @@ inline void AttentionSimulation::draw() {
   samples_["q_weight"].add((x.transpose() * q_back_).squaredNorm() / (1.0 * d * d));
   samples_["k_weight"].add((source.transpose() * k_back_).squaredNorm() / (1.0 * d * kv));
   samples_["v_weight"].add((source.transpose() * v_back_).squaredNorm() / (1.0 * d * kv));
+  if (layer_.before > 0) {
+    note("q_before", q_before_back_);
+    note("k_before", k_before_back_);
+    samples_["q_before_weight"].add((x.transpose() * q_before_back_).squaredNorm() / (1.0 * d * d));
+    samples_["k_before_weight"].add((x.transpose() * k_before_back_).squaredNorm() /
+                                    (1.0 * d * kv));
+  }
   const MatrixXd back = q_back_ * wq.transpose();
   note("input",
        layer_.memory > 0 ? back : back + k_back_ * wk.transpose() + v_back_ * wv.transpose());

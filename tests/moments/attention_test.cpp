@@ -80,6 +80,20 @@ void add(Predicted& out, const std::string& name, const PerPosition& x, double t
   one("[late]", x.cross(last / 2, last), std::sqrt(x.second[last / 2] * x.second[last]));
 }
 
+/// What comes to the first of the attentions before by its scores alone.
+template <class X>
+void add_before(Predicted& out, Numbers& numbers, const Attention& layer,
+                const AttentionRecord<Numbers, X>& record, const X& gradient,
+                std::optional<ScoreGradient<X>>& scores) {
+  const auto back = attention_backward(numbers, layer, record, scaled(gradient, 0), 0, &scores);
+  add(out, "q_before", back.q, back.q_truncation);
+  add(out, "k_before", back.k, back.k_truncation);
+  out.values["q_before_weight"] = back.q_weight;
+  out.truncation["q_before_weight"] = back.q_weight * back.q_truncation;
+  out.values["k_before_weight"] = back.k_weight;
+  out.truncation["k_before_weight"] = back.k_weight * back.k_truncation;
+}
+
 template <class X>
 Predicted predict(const AttentionCase& of, const Signal<X>& input, const Signal<X>* memory,
                   const X& gradient) {
@@ -87,11 +101,22 @@ Predicted predict(const AttentionCase& of, const Signal<X>& input, const Signal<
   const std::string site = "attn";
   numbers.enter(site);
   const Attention layer = attention(of);
+  const Counts counts{static_cast<double>(of.tokens), 1};
+  std::optional<ScoreSum<X>> sum_of_scores;
+  std::optional<ScoreGradient<X>> gradient_of_scores;
+  const bool adds = of.before > 0;
+  AttentionForward<AttentionRecord<Numbers, X>, X> first;
+  for (int i = 0; i < of.before; ++i) {
+    auto made = attention_forward(numbers, layer, input, memory, counts, &sum_of_scores);
+    if (i == 0) first = std::move(made);
+  }
   const auto forward =
-      attention_forward(numbers, layer, input, memory, {static_cast<double>(of.tokens), 1});
+      attention_forward(numbers, layer, input, memory, counts, adds ? &sum_of_scores : nullptr);
   const X behind = sum(gradient, scaled(without_mean(forward.mix.x), of.aligned * of.aligned));
-  const auto backward = attention_backward(numbers, layer, forward.record, behind, of.aligned);
+  const auto backward = attention_backward(numbers, layer, forward.record, behind, of.aligned,
+                                           adds ? &gradient_of_scores : nullptr);
   Predicted out;
+  if (adds) add_before(out, numbers, layer, first.record, gradient, gradient_of_scores);
   add(out, "mix", forward.mix.x, forward.mix.truncation.second);
   add(out, "q", backward.q, backward.q_truncation);
   add(out, "k", backward.k, backward.k_truncation);
@@ -182,6 +207,59 @@ TEST_CASE("normed queries and keys against their simulation") {
   of.tokens = 8;
   of.qk_norm = true;
   compare(of, 2000, 3);
+}
+
+TEST_CASE("residual attention against its simulation") {
+  AttentionCase of;
+  of.before = 1;
+  SUBCASE("two heads") {}
+  SUBCASE("three before, independent tokens, one head") {
+    of.before = 3;
+    of.cosine = 0;
+    of.heads = of.kv_heads = 1;
+    of.gradient_cross = 0.2;
+  }
+  SUBCASE("normalised tokens, grouped heads") {
+    of.normalised = true;
+    of.tokens = 8;
+    of.heads = 4;
+  }
+  SUBCASE("causal") {
+    of.causal = true;
+    of.tokens = 10;
+  }
+  compare(of, 2000, 8);
+}
+
+TEST_CASE("the first of residual attentions is as any attention") {
+  AttentionCase of;
+  const Signal<Alike<double>> input = signal(moments_of(1, 0.4), of, of.tokens, 0.4);
+  const Signal<Alike<double>>* const memory = nullptr;
+  const Alike<double> gradient = moments_of(1, 0.5);
+  const Attention layer = attention(of);
+  Numbers numbers{PropagateOptions{}};
+  const std::string site = "attn";
+  numbers.enter(site);
+  std::optional<ScoreSum<Alike<double>>> sum;
+  std::optional<ScoreGradient<Alike<double>>> scores;
+  const auto alone = attention_forward(numbers, layer, input, memory, {12, 1});
+  const auto first = attention_forward(numbers, layer, input, memory, {12, 1}, &sum);
+  CHECK(first.mix.x.second == alone.mix.x.second);
+  CHECK(first.mix.x.cross == alone.mix.x.cross);
+  const auto plain = attention_backward(numbers, layer, alone.record, gradient, 0);
+  const auto last = attention_backward(numbers, layer, first.record, gradient, 0, &scores);
+  CHECK(last.q.second == plain.q.second);
+  CHECK(last.k.cross == plain.k.cross);
+  CHECK(last.q_weight == plain.q_weight);
+  CHECK(last.k_weight == plain.k_weight);
+  // d_h = 24, scale^2 = 1/24, m_q = 1, Dk = 1 - 0.4.
+  CHECK(sum->covariance.second == doctest::Approx(0.6));
+  CHECK(sum->covariance.cross == doctest::Approx(0.24));
+  const auto second = attention_forward(numbers, layer, input, memory, {12, 1}, &sum);
+  CHECK(sum->covariance.second == doctest::Approx(1.2));
+  CHECK(sum->own_share == doctest::Approx(0.5));
+  CHECK(sum->concentration == doctest::Approx(0.5));
+  CHECK(second.mix.x.second > first.mix.x.second);
 }
 
 TEST_CASE("attention dropout against its simulation") {

@@ -123,6 +123,29 @@ const FormulaSite& site(const FormulaSites& found, const std::string& path) {
 
 }  // namespace
 
+// Without scores before it and gradients behind it residual attention is attention.
+TEST_CASE("residual attention has the scores of other layers in its formulas") {
+  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+  const FormulaSites plain = symbolic_sites(spec);
+  spec.residual_attention = true;
+  const FormulaSites residual = symbolic_sites(spec);
+  REQUIRE(plain.sites.size() == residual.sites.size());
+  const auto alone = [](const Expr& formula) {
+    return substitute(formula, {{"s", 0}, {"u", 0}, {"gs", 0}, {"ks", 0}});
+  };
+  int with_scores = 0;
+  for (std::size_t i = 0; i < plain.sites.size(); ++i) {
+    const FormulaSite &a = plain.sites[i], &b = residual.sites[i];
+    CAPTURE(a.path);
+    with_scores += b.second.contains("s") || b.grad_second.contains("gs");
+    CHECK_FALSE(a.uses("s"));
+    if (a.uses("m") == b.uses("m") && a.uses("r") == b.uses("r"))
+      CHECK(proved(alone(b.second), a.second));
+    if (a.path == "block[l].attn.q") CHECK(proved(alone(b.grad_second), a.grad_second));
+  }
+  CHECK(with_scores >= 3);  // q and k by gradients, the mix by its weights
+}
+
 // What the formulas leave out is of order 1/d and T/d (theory notes, 3): the largest, (1 - P2)^2
 // V/(A D^2) of the gradient in q, is about 50/d here, a hundred at most, and all of it falls as
 // 1/d.

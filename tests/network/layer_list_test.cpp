@@ -214,6 +214,22 @@ TEST_CASE("shapes that do not fit are said where they are") {
            "the memory cannot have 4 features here and 8 before");
 }
 
+TEST_CASE("residual attention adds scores of as many heads and tokens") {
+  const std::string two = layer("type = \"attention\"\nheads = 2\nresidual_attention = true");
+  const Network network = built(two + layer("type = \"attention\"") + two + head);
+  CHECK(std::get<Attention>(network.layers[0].op).residual_attention);
+  CHECK_FALSE(std::get<Attention>(network.layers[1].op).residual_attention);
+  const std::string four = layer("type = \"attention\"\nheads = 4\nresidual_attention = true");
+  contains(error_of(two + four + head),
+           "residual_attention adds the scores of attention[0], which are of 2 heads, 24 tokens, "
+           "and these are of 4 heads, 24 tokens");
+  contains(error_of(two + four + head), "make heads, causal and the number of tokens equal");
+  contains(error_of(two + layer("type = \"pool\"") + two + head), "of 2 heads, 1 tokens");
+  contains(error_of(two + two + "causal = true\n" + head), "2 heads, 24 tokens, causal");
+  contains(error_of(layer("type = \"attention\"\nmemory = true\nresidual_attention = true") + head),
+           "residual_attention adds scores between tokens, not of a memory");
+}
+
 TEST_CASE("what a layer lacks or cannot have") {
   contains(error_of(layer("width = 4")), "m.toml:4:1 | a layer without its type");
   contains(error_of(layer("type = \"linnear\"")), "m.toml:5:1 | unknown layer type 'linnear'");

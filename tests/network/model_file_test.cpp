@@ -116,6 +116,7 @@ TEST_CASE("every key of a model file is read") {
 TEST_CASE("keys of decoders, gates and other losses are read") {
   const ModelSpec spec = parse_model(
       "[model]\nheads = 4\nkv_heads = 2\ngated = true\nqk_norm = true\ncross_attention = true\n"
+      "residual_attention = true\n"
       "dropout = 0.1\nattention_dropout = 0.2\nntk = true\nplacement = \"branchnorm\"\nramp = 0.5\n"
       "[input]\nkind = \"tokens\"\nzipf = 1.2\npositions = 0.3\n"
       "[memory]\nsequence = 7\nsecond = 2\ncross = 0.5\n"
@@ -124,6 +125,7 @@ TEST_CASE("keys of decoders, gates and other losses are read") {
   CHECK(spec.kv_heads == 2);
   CHECK(spec.gated);
   CHECK(spec.qk_norm);
+  CHECK(spec.residual_attention);
   CHECK(spec.cross_attention);
   CHECK(spec.dropout == 0.1);
   CHECK(spec.attention_dropout == 0.2);

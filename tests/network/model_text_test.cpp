@@ -44,6 +44,7 @@ TEST_CASE("every field survives") {
   spec.sequence = 9;
   spec.batch = 2;
   spec.causal = spec.gated = spec.qk_norm = spec.cross_attention = spec.ntk = true;
+  spec.residual_attention = true;
   spec.bias = spec.norm_affine = true;
   spec.activation = "x*sigmoid(1.7*x)";
   spec.dropout = 0.1;

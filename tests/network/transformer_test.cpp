@@ -69,6 +69,15 @@ TEST_CASE("grouped heads share their keys and values") {
   CHECK(layer.dropout == 0.25);
 }
 
+TEST_CASE("residual attention is between tokens of the stream") {
+  ModelSpec spec = small();
+  spec.residual_attention = spec.cross_attention = true;
+  const Network network = build_network(spec);
+  CHECK(attention(network, 0).residual_attention);
+  CHECK_FALSE(attention(network, 1).residual_attention);
+  CHECK(attention(network, 1).over_memory);
+}
+
 TEST_CASE("cross-attention is a third branch that reads the memory") {
   ModelSpec spec = small();
   spec.causal = true;

@@ -92,6 +92,19 @@ class Loops {
   Vector mask_;
 };
 
+/// The mix by scores that are made first, those of `before` added: inputs q, k, v, before.
+OperationRun scored_run(const AttentionShape& s, bool adds, int threads = 1) {
+  std::vector<Input> inputs = {random_input(s.sequences * s.tokens, s.width(), 1),
+                               random_input(s.sequences * s.key_tokens(), s.key_width(), 2),
+                               random_input(s.sequences * s.key_tokens(), s.key_width(), 3),
+                               random_input(s.weight_rows(), s.key_tokens(), 5)};
+  return {[s, adds](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+            const Variable<double> scores = score(tape, s, in[0], in[1], adds ? &in[3] : nullptr);
+            return attend_by(tape, s, scores, in[2]);
+          },
+          std::move(inputs), threads};
+}
+
 const AttentionShape kShapes[] = {
     {1, 1, 1, 1, false, 1.0},
     {1, 1, 2, 3, true, 0.5},
@@ -135,6 +148,43 @@ TEST_CASE("attention: against loops and the whole softmax Jacobian") {
   }
 }
 
+TEST_CASE("attention: in two steps it is the same") {
+  for (const AttentionShape& shape : kShapes) {
+    CAPTURE(shape.tokens);
+    CAPTURE(shape.causal);
+    const OperationRun whole = attention_run(shape), steps = scored_run(shape, false);
+    const Vector dmix = normal_values(whole.value().size(), 4);
+    CHECK(steps.value() == whole.value());
+    const std::vector<Vector> a = whole.gradients(dmix), b = steps.gradients(dmix);
+    // Rounded in another order: once more by the scale for each of up to 9 keys and tokens.
+    const double tolerance = 200.0 * std::numeric_limits<double>::epsilon();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      CHECK(distance(a[i], b[i]) <= tolerance * (norm(a[i]) + norm(dmix)));
+    }
+  }
+}
+
+TEST_CASE("attention: added scores against central differences") {
+  for (const AttentionShape& shape : kShapes) {
+    CAPTURE(shape.tokens);
+    CAPTURE(shape.causal);
+    CHECK(scored_run(shape, true).worst_gradient_error() < 1e-8);
+  }
+}
+
+// softmax(s + b) of scores s = 0 is that of b: the mix of rows of one key after the other.
+TEST_CASE("attention: what is added has its own softmax") {
+  const AttentionShape shape{1, 2, 1, 1, false, 1.0};
+  const OperationRun run{
+      [&](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+        return attend_by(tape, shape, score(tape, shape, in[0], in[0], &in[1]), in[2]);
+      },
+      {Input{2, 1, {0, 0}}, Input{2, 2, {std::log(3), 0, 0, std::log(4)}}, Input{2, 1, {1, -1}}}};
+  const Vector mix = run.value();
+  CHECK(mix[0] == doctest::Approx(3.0 / 4 - 1.0 / 4));
+  CHECK(mix[1] == doctest::Approx(1.0 / 5 - 4.0 / 5));
+}
+
 TEST_CASE("attention: large scores neither overflow nor give NaN") {
   AttentionShape shape{1, 4, 1, 2, true, 1e4};
   const OperationRun run = attention_run(shape);
@@ -156,6 +206,8 @@ TEST_CASE("attention: the number of threads does not change a bit") {
     const Vector dy = normal_values(3 * 17 * 24, 4);
     CHECK(attention_run(shape, 1).value() == attention_run(shape, 2).value());
     CHECK(attention_run(shape, 1).gradients(dy) == attention_run(shape, 2).gradients(dy));
+    CHECK(scored_run(shape, true, 1).value() == scored_run(shape, true, 2).value());
+    CHECK(scored_run(shape, true, 1).gradients(dy) == scored_run(shape, true, 2).gradients(dy));
   }
 }
 

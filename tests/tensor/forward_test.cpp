@@ -101,4 +101,21 @@ TEST_CASE("forward: the newer layers against the interpreter") {
   check_forward(network);
 }
 
+TEST_CASE("forward: residual attention against the interpreter") {
+  Attention first = attention("first", 6, 6, 2), second = attention("second", 6, 6, 2);
+  const Attention apart = attention("apart", 6, 6, 2);
+  for (Attention* layer : {&first, &second}) {
+    layer->residual_attention = layer->causal = true;
+  }
+  second.qk_norm = true;
+  Network network = network_of({{residual("first", {{first}})},
+                                {residual("apart", {{apart}})},
+                                {residual("second", {{second}})}},
+                               6, 5, 3);
+  check_forward(network);
+  std::get<Attention>(std::get<Residual>(network.layers[0].op).body[0].op).residual_attention =
+      false;
+  check_forward(network);
+}
+
 }  // namespace scalecalc::tensor

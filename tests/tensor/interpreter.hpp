@@ -147,6 +147,7 @@ class Interpreter {
       normalise_heads(k, layer.head_width);
     }
     Rows mix(q.size(), Vector(q[0].size(), 0.0));
+    Rows scored;  // query by query, head by head
     const auto batch = static_cast<std::size_t>(network_.batch);
     const std::size_t length = q.size() / batch, keys = k.size() / batch;
     const auto width = static_cast<std::size_t>(layer.head_width);
@@ -164,13 +165,16 @@ class Interpreter {
           for (std::size_t i = 0; i < width; ++i) {
             p[s] += layer.scale * q[t][at + i] * k[s][key_at + i];
           }
-          sum += p[s] = std::exp(p[s]);
+          if (layer.residual_attention && !scores_.empty()) p[s] += scores_[scored.size()][s];
         }
+        scored.push_back(p);
+        for (std::size_t s = first; s < end; ++s) sum += p[s] = std::exp(p[s]);
         for (std::size_t s = first; s < end; ++s) {
           for (std::size_t i = 0; i < width; ++i) mix[t][at + i] += p[s] / sum * v[s][key_at + i];
         }
       }
     }
+    if (layer.residual_attention) scores_ = std::move(scored);
     return run(layer.o, layer.norm ? run(*layer.norm, mix) : mix);
   }
   Rows run(const std::vector<Layer>& layers, Rows x) {
@@ -246,6 +250,7 @@ class Interpreter {
   const Network& network_;
   const Passes<double>& passes_;
   Rows memory_;
+  Rows scores_;  ///< of residual attention
   std::size_t used_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "gradient_check.hpp"
 #include "networks.hpp"
+#include "tensor/check.hpp"
 
 /// Every kind of layer inside a small network, its parameters' gradients against differences.
 namespace scalecalc::tensor {
@@ -53,6 +54,51 @@ TEST_CASE("layers: attention with grouped heads, qk-norm, dropout and a mask") {
       check_gradients(around({{layer}}, 8));
     }
   }
+}
+
+TEST_CASE("layers: residual attention with grouped heads, dropout and a mask") {
+  for (const bool causal : {false, true}) {
+    std::vector<Layer> layers;
+    for (const char* path : {"one", "two", "three"}) {
+      Attention layer = attention(path, 8, 4, 2);
+      layer.causal = causal;
+      layer.residual_attention = true;
+      layer.dropout = 0.3;
+      layers.push_back({residual(path, {{layer}})});
+    }
+    check_gradients(around(layers, 8));
+  }
+}
+
+TEST_CASE("layers: residual attention adds scores of one shape") {
+  const auto refused = [](const Attention& second, bool pooled) {
+    Attention first = attention("one", 8, 4, 2);
+    first.residual_attention = true;
+    std::vector<Layer> layers = {{first}};
+    if (pooled) layers.push_back({Pool{"pool"}});
+    layers.push_back({second});
+    Network network = around(layers, 8);
+    network.memory_sequence = 4;
+    try {
+      check(network);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  Attention other = attention("two", 8, 4, 2);
+  other.residual_attention = true;
+  CHECK(refused(other, false) == "no error");
+  CHECK(refused(other, true) ==
+        "residual_attention adds scores of 4 heads and 4 tokens to those of 4 and 1 (two); make "
+        "heads and tokens equal");
+  Attention fewer = attention("two", 8, 2, 2);
+  fewer.residual_attention = true;
+  CHECK(refused(fewer, false).find("4 heads and 4 tokens to those of 2 and 4") !=
+        std::string::npos);
+  other.over_memory = true;
+  CHECK(refused(other, false) ==
+        "residual_attention over a memory (two); leave out one of the two");
 }
 
 TEST_CASE("layers: attention over memory") {

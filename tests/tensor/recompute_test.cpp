@@ -61,6 +61,25 @@ TEST_CASE("recompute: dropout masks are drawn as they were") {
   CHECK(gradients_of(network, false).of == gradients_of(network, true).of);
 }
 
+TEST_CASE("recompute: the scores of residual attention go from group to group") {
+  ModelSpec spec;
+  spec.width = 16;
+  spec.ffn = 24;
+  spec.sequence = 6;
+  spec.residual_attention = true;
+  for (const std::int64_t layers : {1, 3, 6}) {
+    for (const Placement placement : {Placement::post, Placement::resi_dual}) {
+      CAPTURE(layers);
+      spec.layers = layers;
+      spec.placement = placement;
+      const Network network = build_network(spec);
+      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
+      CHECK(kept.loss == again.loss);
+      CHECK(kept.of == again.of);
+    }
+  }
+}
+
 TEST_CASE("recompute: sites are measured once, with the same values and gradients") {
   const Network network = deep(Placement::pre, 3);
   PassOptions options{5, 1, "cpu"};

@@ -194,7 +194,8 @@ TEST_CASE("train: groups share batches, and differ in placement and scales alone
   for (const GroupDifference& difference : differences) {
     CAPTURE(difference.group);
     const bool allowed = difference.key == "model.placement" || difference.key == "model.alpha" ||
-                         difference.key == "model.lambda" || difference.key == "model.ramp";
+                         difference.key == "model.lambda" || difference.key == "model.ramp" ||
+                         difference.key == "model.residual_attention";
     CHECK_MESSAGE(allowed, difference.key);
     groups.insert(difference.group);
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kReadable = 400;  ///< characters of a formula that is carried on
 const char* const kIndex = "l";
-constexpr std::array<const char*, 6> kSymbols{"mu", "m", "r", "g", "k", "h"};
+constexpr std::array<const char*, 10> kSymbols{"mu", "m", "r", "g", "k", "h", "s", "u", "gs", "ks"};
 
 /// Nothing when a symbol of the stream or of its gradient is left, or nobody would read it.
 std::optional<Expr> settled(const Expr& raw) {
@@ -94,6 +94,7 @@ Unit make_unit(Formulas& calculus, const Network& network, const Layer& layer, c
   }
   Ledger<Formulas, X> ledger;
   ForwardPass<Formulas, X> forward(calculus, alone, true, memory, ledger);
+  forward.add_scores({{0, score_second(), score_cross(), 0}});
   Signal<X> in = input_signal(calculus, start, place.width, place.tokens, counts);
   in.normalised = place.normalised;
   const Signal<X> out = forward.run(alone.layers, std::move(in));
@@ -112,6 +113,8 @@ Unit make_unit(Formulas& calculus, const Network& network, const Layer& layer, c
                       "weights, which the norm there takes out");
   }
   BackwardPass<Formulas, X> backward(calculus, alone, ledger);
+  const X scores{0, score_grad_second(), score_grad_cross(), 0};
+  backward.add_scores({scores, scores, {0, 0, 0, 0}});
   const Gradient<X> back = backward.run(std::move(gradient), aligned);
   Unit unit;
   unit.sites = sites_of(calculus, ledger.sites, place.is_head);

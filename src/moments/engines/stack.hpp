@@ -32,6 +32,24 @@ inline const Expr& stream_grad_cross() {
   return symbol;
 }
 
+/// Of residual attention: moments of the scores before a layer, and of their gradient behind it.
+inline const Expr& score_second() {
+  static const Expr symbol = Expr::symbol("s");
+  return symbol;
+}
+inline const Expr& score_cross() {
+  static const Expr symbol = Expr::symbol("u", Assumption::real);
+  return symbol;
+}
+inline const Expr& score_grad_second() {
+  static const Expr symbol = Expr::symbol("gs");
+  return symbol;
+}
+inline const Expr& score_grad_cross() {
+  static const Expr symbol = Expr::symbol("ks", Assumption::real);
+  return symbol;
+}
+
 /// The gradient's part along x, of Gradient::aligned.
 inline const Expr& stream_aligned() {
   static const Expr symbol = Expr::symbol("h", Assumption::real);

@@ -248,7 +248,11 @@ std::string note_of(const FormulaSite& site) {
       {"r", "cross of the stream before this layer"},
       {"g", "grad_second behind this layer"},
       {"k", "grad_cross behind this layer"},
-      {"h", "part of that gradient along x"}};
+      {"h", "part of that gradient along x"},
+      {"s", "variance of the scores before this layer"},
+      {"u", "their covariance between two queries"},
+      {"gs", "sum over keys of the squared gradient that the layers behind give a query's scores"},
+      {"ks", "the same sum of products of two queries"}};
   std::string text;
   for (const auto& [symbol, meaning] : meanings)
     if (site.uses(symbol))

@@ -80,21 +80,42 @@ void multiply_by_mask(const AttentionShape& s, const Head& head, const Block& bl
   }
 }
 
-}  // namespace
-
+/// Products of queries and keys.
 template <class Real>
-void CpuDevice<Real>::attention_forward(const AttentionShape& s, const Real* q, const Real* k,
-                                        const Real* v, Real* log_sums, Real* mix) {
-  const Real scale = static_cast<Real>(s.scale);
-  for_heads(threads_, s, [&](const Head& head, bool) {
+struct Products {
+  const Real *q, *k;
+  void operator()(const AttentionShape& s, const Head& head, const Block& block,
+                  Real* scores) const {
     const auto Q = view(q + head.query, s.tokens, s.head_width, s.width());
     const auto K = view(k + head.key, s.key_tokens(), s.head_width, s.key_width());
+    view(scores, block.rows, block.keys).noalias() = static_cast<Real>(s.scale) *
+                                                     Q.middleRows(block.row, block.rows) *
+                                                     K.topRows(block.keys).transpose();
+  }
+};
+
+/// Scores that are there.
+template <class Real>
+struct Given {
+  const Real* scores;
+  void operator()(const AttentionShape& s, const Head& head, const Block& block, Real* to) const {
+    view(to, block.rows, block.keys) =
+        view(scores + weight_index(s, head.row, 0), s.tokens, s.key_tokens())
+            .block(block.row, 0, block.rows, block.keys);
+  }
+};
+
+/// `make`(s, head, block, scores): the scores of a block.
+template <class Real, class Make>
+void mix_values(int threads, const AttentionShape& s, const Make& make, const Real* v,
+                Real* log_sums, Real* mix) {
+  for_heads(threads, s, [&](const Head& head, bool) {
     const auto V = view(v + head.key, s.key_tokens(), s.head_width, s.key_width());
     auto M = view(mix + head.query, s.tokens, s.head_width, s.width());
     Real* weights = scratch<Real>(kRows * s.key_tokens());
     for_blocks(s, [&](const Block& block) {
+      make(s, head, block, weights);
       auto P = view(weights, block.rows, block.keys);
-      P.noalias() = scale * Q.middleRows(block.row, block.rows) * K.topRows(block.keys).transpose();
       for (std::int64_t r = 0; r < block.rows; ++r) {
         log_sums[head.row + block.row + r] =
             softmax_row(&P(r, 0), keys_seen(s, block.row + r), block.keys);
@@ -105,33 +126,31 @@ void CpuDevice<Real>::attention_forward(const AttentionShape& s, const Real* q, 
   });
 }
 
-// With the masked weights P' = P o mask: dV = P'^T dM; dP = (dM V^T) o mask;
-// dS = P o (dP - rowsum(P o dP)), where that sum is dM . M; dQ = scale dS K; dK = scale dS^T Q.
 template <class Real>
-void CpuDevice<Real>::attention_backward(const AttentionShape& s, const Real* q, const Real* k,
-                                         const Real* v, const Real* log_sums, const Real* mix,
-                                         const Real* dmix, Into<Real> dq, Into<Real> dk,
-                                         Into<Real> dv) {
-  const Real scale = static_cast<Real>(s.scale);
+void begin_sum(const AttentionShape& s, const Head& head, const Into<Real>& sum) {
+  if (!sum || sum.adds) return;
+  view(sum.data + head.key, s.key_tokens(), s.head_width, s.key_width()).setZero();
+}
+
+// With the masked weights P' = P o mask: dV = P'^T dM; dP = (dM V^T) o mask;
+// dS = P o (dP - rowsum(P o dP)), where that sum is dM . M.
+/// take(head, whether it is the first of its key head, block, DS) gets `scale` times dS.
+template <class Real, class Make, class Take>
+void mix_gradients(int threads, const AttentionShape& s, const Make& make, const Real* v,
+                   const Real* log_sums, const Real* mix, const Real* dmix, Real scale,
+                   Into<Real> dv, const Take& take) {
   const std::int64_t keys = s.key_tokens(), key_stride = s.key_width();
-  for_heads(threads_, s, [&](const Head& head, bool is_first) {
-    const auto Q = view(q + head.query, s.tokens, s.head_width, s.width());
-    const auto K = view(k + head.key, keys, s.head_width, key_stride);
+  for_heads(threads, s, [&](const Head& head, bool is_first) {
     const auto V = view(v + head.key, keys, s.head_width, key_stride);
     const auto M = view(mix + head.query, s.tokens, s.head_width, s.width());
     const auto DM = view(dmix + head.query, s.tokens, s.head_width, s.width());
-    if (is_first) {
-      for (const Into<Real>& sum : {dk, dv}) {
-        if (sum && !sum.adds) view(sum.data + head.key, keys, s.head_width, key_stride).setZero();
-      }
-    }
+    if (is_first) begin_sum(s, head, dv);
     Real* weights = scratch<Real>(3 * kRows * keys);
     for_blocks(s, [&](const Block& block) {
+      make(s, head, block, weights);
       auto P = view(weights, block.rows, block.keys);
       auto DS = view(weights + kRows * keys, block.rows, block.keys);
-      const auto q_rows = Q.middleRows(block.row, block.rows);
       const auto dm_rows = DM.middleRows(block.row, block.rows);
-      P.noalias() = scale * q_rows * K.topRows(block.keys).transpose();
       for (std::int64_t r = 0; r < block.rows; ++r) {
         softmax_row(&P(r, 0), keys_seen(s, block.row + r), block.keys,
                     log_sums[head.row + block.row + r]);
@@ -153,26 +172,125 @@ void CpuDevice<Real>::attention_backward(const AttentionShape& s, const Real* q,
           DS(r, u) = score_gradient(scale, P(r, u), DS(r, u), along);
         }
       }
-      if (dq) {
-        write_product(
-            view(dq.data + head.query + block.row * s.width(), block.rows, s.head_width, s.width()),
-            DS * K.topRows(block.keys), dq.adds);
-      }
-      if (dk) {
-        view(dk.data + head.key, block.keys, s.head_width, key_stride).noalias() +=
-            DS.transpose() * q_rows;
+      take(head, is_first, block, DS);
+    });
+  });
+}
+
+/// dQ = DS K and dK = DS^T Q of one block; DS is times the scale already.
+template <class Real, class Scores>
+void products_back(const AttentionShape& s, const Head& head, const Block& block, const Scores& DS,
+                   const Products<Real>& of, Into<Real> dq, Into<Real> dk) {
+  const auto Q = view(of.q + head.query, s.tokens, s.head_width, s.width());
+  const auto K = view(of.k + head.key, s.key_tokens(), s.head_width, s.key_width());
+  if (dq) {
+    write_product(
+        view(dq.data + head.query + block.row * s.width(), block.rows, s.head_width, s.width()),
+        DS * K.topRows(block.keys), dq.adds);
+  }
+  if (dk) {
+    view(dk.data + head.key, block.keys, s.head_width, s.key_width()).noalias() +=
+        DS.transpose() * Q.middleRows(block.row, block.rows);
+  }
+}
+
+}  // namespace
+
+template <class Real>
+void CpuDevice<Real>::attention_forward(const AttentionShape& s, const Real* q, const Real* k,
+                                        const Real* v, Real* log_sums, Real* mix) {
+  mix_values(threads_, s, Products<Real>{q, k}, v, log_sums, mix);
+}
+
+template <class Real>
+void CpuDevice<Real>::attention_backward(const AttentionShape& s, const Real* q, const Real* k,
+                                         const Real* v, const Real* log_sums, const Real* mix,
+                                         const Real* dmix, Into<Real> dq, Into<Real> dk,
+                                         Into<Real> dv) {
+  const Products<Real> products{q, k};
+  mix_gradients(threads_, s, products, v, log_sums, mix, dmix, static_cast<Real>(s.scale), dv,
+                [&](const Head& head, bool is_first, const Block& block, const auto& DS) {
+                  if (is_first && block.row == 0) begin_sum(s, head, dk);
+                  products_back(s, head, block, DS, products, dq, dk);
+                });
+}
+
+template <class Real>
+void CpuDevice<Real>::scores_forward(const AttentionShape& s, const Real* q, const Real* k,
+                                     const Real* before, Real* scores) {
+  const std::int64_t keys = s.key_tokens();
+  for_heads(threads_, s, [&](const Head& head, bool) {
+    Real* own = scratch<Real>(kRows * keys);
+    for_blocks(s, [&](const Block& block) {
+      Products<Real>{q, k}(s, head, block, own);
+      for (std::int64_t r = 0; r < block.rows; ++r) {
+        const std::int64_t first = weight_index(s, head.row + block.row + r, 0);
+        const std::int64_t seen = keys_seen(s, block.row + r);
+        RowMap<Real> row(scores + first, seen);
+        row = ConstRowMap<Real>(own + r * block.keys, seen);
+        if (before != nullptr) row += ConstRowMap<Real>(before + first, seen);
+        std::fill(scores + first + seen, scores + first + keys, Real(0));
       }
     });
   });
 }
 
+template <class Real>
+void CpuDevice<Real>::scores_backward(const AttentionShape& s, const Real* q, const Real* k,
+                                      const Real* dscores, Into<Real> dq, Into<Real> dk) {
+  const Products<Real> products{q, k};
+  const Real scale = static_cast<Real>(s.scale);
+  for_heads(threads_, s, [&](const Head& head, bool is_first) {
+    if (is_first) begin_sum(s, head, dk);
+    Real* scaled = scratch<Real>(kRows * s.key_tokens());
+    for_blocks(s, [&](const Block& block) {
+      Given<Real>{dscores}(s, head, block, scaled);
+      auto DS = view(scaled, block.rows, block.keys);
+      DS *= scale;
+      products_back(s, head, block, DS, products, dq, dk);
+    });
+  });
+}
+
+template <class Real>
+void CpuDevice<Real>::mix_forward(const AttentionShape& s, const Real* scores, const Real* v,
+                                  Real* log_sums, Real* mix) {
+  mix_values(threads_, s, Given<Real>{scores}, v, log_sums, mix);
+}
+
+template <class Real>
+void CpuDevice<Real>::mix_backward(const AttentionShape& s, const Real* scores, const Real* v,
+                                   const Real* log_sums, const Real* mix, const Real* dmix,
+                                   Into<Real> dscores, Into<Real> dv) {
+  const std::int64_t keys = s.key_tokens();
+  mix_gradients(threads_, s, Given<Real>{scores}, v, log_sums, mix, dmix, Real(1), dv,
+                [&](const Head& head, bool, const Block& block, const auto& DS) {
+                  if (!dscores) return;
+                  for (std::int64_t r = 0; r < block.rows; ++r) {
+                    Real* to = dscores.data + weight_index(s, head.row + block.row + r, 0);
+                    RowMap<Real> row(to, block.keys);
+                    if (!dscores.adds) std::fill(to, to + keys, Real(0));
+                    row += DS.row(r).array();
+                  }
+                });
+}
+
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                           \
-  template void CpuDevice<Real>::attention_forward(const AttentionShape&, const Real*,        \
-                                                   const Real*, const Real*, Real*, Real*);   \
-  template void CpuDevice<Real>::attention_backward(                                          \
-      const AttentionShape&, const Real*, const Real*, const Real*, const Real*, const Real*, \
-      const Real*, Into<Real>, Into<Real>, Into<Real>);
+#define SCALECALC_INSTANTIATE(Real)                                                               \
+  template void CpuDevice<Real>::attention_forward(const AttentionShape&, const Real*,            \
+                                                   const Real*, const Real*, Real*, Real*);       \
+  template void CpuDevice<Real>::attention_backward(                                              \
+      const AttentionShape&, const Real*, const Real*, const Real*, const Real*, const Real*,     \
+      const Real*, Into<Real>, Into<Real>, Into<Real>);                                           \
+  template void CpuDevice<Real>::scores_forward(const AttentionShape&, const Real*, const Real*,  \
+                                                const Real*, Real*);                              \
+  template void CpuDevice<Real>::scores_backward(const AttentionShape&, const Real*, const Real*, \
+                                                 const Real*, Into<Real>, Into<Real>);            \
+  template void CpuDevice<Real>::mix_forward(const AttentionShape&, const Real*, const Real*,     \
+                                             Real*, Real*);                                       \
+  template void CpuDevice<Real>::mix_backward(const AttentionShape&, const Real*, const Real*,    \
+                                              const Real*, const Real*, const Real*, Into<Real>,  \
+                                              Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

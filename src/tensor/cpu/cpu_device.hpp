@@ -80,6 +80,15 @@ class CpuDevice final : public Device<Real> {
   void attention_backward(const AttentionShape& shape, const Real* q, const Real* k, const Real* v,
                           const Real* log_sums, const Real* mix, const Real* dmix, Into<Real> dq,
                           Into<Real> dk, Into<Real> dv) override;
+  void scores_forward(const AttentionShape& shape, const Real* q, const Real* k, const Real* before,
+                      Real* scores) override;
+  void scores_backward(const AttentionShape& shape, const Real* q, const Real* k,
+                       const Real* dscores, Into<Real> dq, Into<Real> dk) override;
+  void mix_forward(const AttentionShape& shape, const Real* scores, const Real* v, Real* log_sums,
+                   Real* mix) override;
+  void mix_backward(const AttentionShape& shape, const Real* scores, const Real* v,
+                    const Real* log_sums, const Real* mix, const Real* dmix, Into<Real> dscores,
+                    Into<Real> dv) override;
   void conv_forward(const ConvShape& shape, const Real* x, const Real* w, Real* y) override;
   void conv_backward_input(const ConvShape& shape, const Real* dy, const Real* w,
                            Into<Real> dx) override;

@@ -119,6 +119,43 @@ SCALECALC_DEVICE inline Real max_across(Real value) {
   return value;
 }
 
+/// Where scores come from: products of q and k, or, where they are kept, `kept`.
+template <class Real>
+struct ScoreSource {
+  const Real *q, *k, *kept;
+};
+
+/// Those of T queries and T keys; what lies beyond is not read by anyone.
+template <class Real, int T, int C>
+SCALECALC_DEVICE void make_scores(const AttentionShape& s, const ScoreSource<Real>& from,
+                                  const Head& head, std::int64_t query, std::int64_t key,
+                                  const Tile<Real, T, C>& tile,
+                                  typename Tile<Real, T, C>::Scores& scores) {
+  const std::int64_t keys = s.key_tokens();
+#pragma unroll
+  for (int i = 0; i < tile.kRows; ++i) {
+#pragma unroll
+    for (int j = 0; j < tile.kColumns; ++j) {
+      const std::int64_t t = query + tile.row(i), u = key + tile.column(j);
+      const bool inside = from.kept != nullptr && t < s.tokens && u < keys;
+      scores[i][j] = inside ? from.kept[weight_index(s, head.row + t, u)] : Real(0);
+    }
+  }
+  if (from.kept != nullptr) {
+    __syncthreads();  // as multiply() does: weights of the tile before have been read
+    return;
+  }
+  const Rows<Real> Q{from.q + head.query, s.tokens, s.width()};
+  const Rows<Real> K{from.k + head.key, keys, s.key_width()};
+  tile.multiply(Q.from(query), K.from(key), s.head_width, scores);
+  const Real scale = static_cast<Real>(s.scale);
+#pragma unroll
+  for (int i = 0; i < tile.kRows; ++i) {
+#pragma unroll
+    for (int j = 0; j < tile.kColumns; ++j) scores[i][j] *= scale;
+  }
+}
+
 /// Kept out of line: it is long, and called where loops are unrolled.
 static __noinline__ SCALECALC_DEVICE double mask_value(Stream mask, std::uint64_t index) {
   return uniform_value(mask, index);

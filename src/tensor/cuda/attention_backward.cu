@@ -10,12 +10,15 @@ namespace {
 using cuda::kAttentionThreads;
 using cuda::kSide;
 using cuda::Rows;
+using cuda::ScoreSource;
 using cuda::Tile;
 
 template <class Real>
 struct Operands {
-  const Real *q, *k, *v, *log_sums, *dmix;
-  const Real* along;  ///< the inner product of dM and the mix, for each row of weights
+  ScoreSource<Real> scores;
+  const Real *v, *log_sums, *dmix;
+  const Real* along;              ///< the inner product of dM and the mix, for each row of weights
+  const Real* dscores = nullptr;  ///< where they are known; nothing but q and k is needed then
 };
 
 /// One row of weights for 16 threads.
@@ -34,7 +37,8 @@ SCALECALC_KERNEL along_kernel(AttentionShape s, const Real* mix, const Real* dmi
   if (inside && threadIdx.x % kSide == 0) along[row] = sum;
 }
 
-/// The weights of T queries and T keys, and the gradients of their scores.
+/// The weights of T queries and T keys, and the gradients of their products, `scale` times those of
+/// their scores.
 template <class Real, int T, int C>
 SCALECALC_DEVICE void scores_of(const AttentionShape& s, const Operands<Real>& in, const Head& head,
                                 std::int64_t query, std::int64_t key, const Tile<Real, T, C>& tile,
@@ -42,16 +46,23 @@ SCALECALC_DEVICE void scores_of(const AttentionShape& s, const Operands<Real>& i
                                 typename Tile<Real, T, C>::Scores& slopes) {
   const std::int64_t keys = s.key_tokens();
   const Real scale = static_cast<Real>(s.scale);
-  const Rows<Real> Q{in.q + head.query, s.tokens, s.width()};
+  if (in.dscores != nullptr) {
+    cuda::make_scores<Real>(s, {nullptr, nullptr, in.dscores}, head, query, key, tile, slopes);
+#pragma unroll
+    for (int i = 0; i < tile.kRows; ++i) {
+#pragma unroll
+      for (int j = 0; j < tile.kColumns; ++j) slopes[i][j] *= scale;
+    }
+    return;
+  }
   const Rows<Real> DM{in.dmix + head.query, s.tokens, s.width()};
-  const Rows<Real> K{in.k + head.key, keys, s.key_width()};
   const Rows<Real> V{in.v + head.key, keys, s.key_width()};
+  cuda::make_scores(s, in.scores, head, query, key, tile, masked);
 #pragma unroll
   for (int i = 0; i < tile.kRows; ++i) {
 #pragma unroll
-    for (int j = 0; j < tile.kColumns; ++j) masked[i][j] = slopes[i][j] = Real(0);
+    for (int j = 0; j < tile.kColumns; ++j) slopes[i][j] = Real(0);
   }
-  tile.multiply(Q.from(query), K.from(key), s.head_width, masked);
   tile.multiply(DM.from(query), V.from(key), s.head_width, slopes);
 #pragma unroll
   for (int i = 0; i < tile.kRows; ++i) {
@@ -64,7 +75,7 @@ SCALECALC_DEVICE void scores_of(const AttentionShape& s, const Operands<Real>& i
     for (int j = 0; j < tile.kColumns; ++j) {
       const std::int64_t u = key + tile.column(j);
       const bool seen = u < keys_of_row;
-      const Real weight = seen ? std::exp(scale * masked[i][j] - log_sum) : Real(0);
+      const Real weight = seen ? std::exp(masked[i][j] - log_sum) : Real(0);
       const Real share = seen ? cuda::kept_share<Real>(s, head.row + t, u) : Real(0);
       masked[i][j] = weight * share;
       slopes[i][j] = score_gradient(scale, weight, share * slopes[i][j], along);
@@ -114,7 +125,7 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
   const std::int64_t feature = blockIdx.x / tiles % pieces * C;
   const std::int64_t index = blockIdx.x / tiles / pieces, keys = s.key_tokens();
   const Head head(s, index / s.heads, index % s.heads);
-  const Rows<Real> K{in.k + head.key + feature, keys, s.key_width()};
+  const Rows<Real> K{in.scores.k + head.key + feature, keys, s.key_width()};
   typename Tile<Real, T, C>::Result result = {};
   const std::int64_t end = keys_seen(s, query + T - 1);
   for (std::int64_t key = 0; key < end; key += T) {
@@ -141,7 +152,7 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
   typename Tile<Real, T, C>::Result key_sum = {}, value_sum = {};
   for (std::int64_t h = first_head; h < first_head + group; ++h) {
     const Head head(s, sequence, h);
-    const Rows<Real> Q{in.q + head.query + feature, s.tokens, s.width()};
+    const Rows<Real> Q{in.scores.q + head.query + feature, s.tokens, s.width()};
     const Rows<Real> DM{in.dmix + head.query + feature, s.tokens, s.width()};
     for (std::int64_t query = s.causal ? key : 0; query < s.tokens; query += T) {
       typename Tile<Real, T, C>::Scores masked, slopes;
@@ -167,6 +178,56 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
   }
 }
 
+/// The gradients of scores that are kept: one block for T queries and T keys of one head.
+template <class Real, int T, int C>
+SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
+    score_gradient_kernel(AttentionShape s, Operands<Real> in, Into<Real> dscores,
+                          std::int64_t tiles, std::int64_t across) {
+  const Tile<Real, T, C> tile;
+  const std::int64_t query = blockIdx.x / across % tiles * T, key = blockIdx.x % across * T;
+  const std::int64_t index = blockIdx.x / across / tiles, keys = s.key_tokens();
+  const Head head(s, index / s.heads, index % s.heads);
+  typename Tile<Real, T, C>::Scores masked, slopes;
+  scores_of(s, in, head, query, key, tile, masked, slopes);
+#pragma unroll
+  for (int i = 0; i < tile.kRows; ++i) {
+    const std::int64_t t = query + tile.row(i);
+#pragma unroll
+    for (int j = 0; j < tile.kColumns; ++j) {
+      const std::int64_t u = key + tile.column(j);
+      if (t < s.tokens && u < keys)
+        cuda::put(dscores, weight_index(s, head.row + t, u), slopes[i][j]);
+    }
+  }
+}
+
+template <class Real>
+void along_mix(const cuda::Queue& queue, const char* operation, const AttentionShape& s,
+               const Real* mix, const Real* dmix, Real* along) {
+  cuda::launch(queue, operation, dim3(cuda::blocks_of(s.weight_rows(), kSide, INT32_MAX)),
+               dim3(kAttentionThreads), along_kernel<Real>, s, mix, dmix, along);
+}
+
+template <class Real, int T, int C>
+void query_gradients(const cuda::Queue& queue, const char* operation, const AttentionShape& s,
+                     const Operands<Real>& in, Into<Real> dq) {
+  const std::int64_t tiles = cuda::pieces(s.tokens, T), pieces = cuda::pieces(s.head_width, C);
+  cuda::launch(
+      queue, operation, dim3(static_cast<unsigned>(s.sequences * s.heads * pieces * tiles)),
+      dim3(kAttentionThreads), query_gradient_kernel<Real, T, C>, s, in, dq, tiles, pieces);
+}
+
+/// dk or dv alone may be null.
+template <class Real, int T, int C>
+void key_gradients(const cuda::Queue& queue, const char* operation, const AttentionShape& s,
+                   const Operands<Real>& in, Into<Real> dk, Into<Real> dv) {
+  const std::int64_t tiles = cuda::pieces(s.key_tokens(), T);
+  const std::int64_t pieces = cuda::pieces(s.head_width, C);
+  cuda::launch(
+      queue, operation, dim3(static_cast<unsigned>(s.sequences * s.key_heads() * pieces * tiles)),
+      dim3(kAttentionThreads), key_gradient_kernel<Real, T, C>, s, in, dk, dv, tiles, pieces);
+}
+
 }  // namespace
 
 template <class Real>
@@ -175,35 +236,59 @@ void CudaDevice<Real>::attention_backward(const AttentionShape& s, const Real* q
                                           const Real* dmix, Into<Real> dq, Into<Real> dk,
                                           Into<Real> dv) {
   const cuda::Scratch<Real> along(buffers_, s.weight_rows());
-  cuda::launch(queue_, "attention_backward",
-               dim3(cuda::blocks_of(s.weight_rows(), kSide, INT32_MAX)), dim3(kAttentionThreads),
-               along_kernel<Real>, s, mix, dmix, along.data());
-  const Operands<Real> in{q, k, v, log_sums, dmix, along.data()};
+  along_mix(queue_, "attention_backward", s, mix, dmix, along.data());
+  const Operands<Real> in{{q, k, nullptr}, v, log_sums, dmix, along.data()};
   cuda::with_tile<Real>(s.head_width, [&](auto tile, auto columns) {
     constexpr int kTile = decltype(tile)::value, kColumns = decltype(columns)::value;
-    const std::int64_t pieces = cuda::pieces(s.head_width, kColumns);
-    const dim3 threads(kAttentionThreads);
-    if (dq) {
+    if (dq) query_gradients<Real, kTile, kColumns>(queue_, "attention_backward", s, in, dq);
+    if (dk || dv) key_gradients<Real, kTile, kColumns>(queue_, "attention_backward", s, in, dk, dv);
+  });
+}
+
+template <class Real>
+void CudaDevice<Real>::mix_backward(const AttentionShape& shape, const Real* scores, const Real* v,
+                                    const Real* log_sums, const Real* mix, const Real* dmix,
+                                    Into<Real> dscores, Into<Real> dv) {
+  AttentionShape s = shape;
+  s.scale = 1.0;  // the scores have it
+  const cuda::Scratch<Real> along(buffers_, s.weight_rows());
+  along_mix(queue_, "mix_backward", s, mix, dmix, along.data());
+  const Operands<Real> in{{nullptr, nullptr, scores}, v, log_sums, dmix, along.data()};
+  cuda::with_tile<Real>(s.head_width, [&](auto tile, auto columns) {
+    constexpr int kTile = decltype(tile)::value, kColumns = decltype(columns)::value;
+    if (dscores) {
       const std::int64_t tiles = cuda::pieces(s.tokens, kTile);
-      cuda::launch(queue_, "attention_backward",
-                   dim3(static_cast<unsigned>(s.sequences * s.heads * pieces * tiles)), threads,
-                   query_gradient_kernel<Real, kTile, kColumns>, s, in, dq, tiles, pieces);
+      const std::int64_t across = cuda::pieces(s.key_tokens(), kTile);
+      cuda::launch(queue_, "mix_backward",
+                   dim3(static_cast<unsigned>(s.sequences * s.heads * tiles * across)),
+                   dim3(kAttentionThreads), score_gradient_kernel<Real, kTile, kColumns>, s, in,
+                   dscores, tiles, across);
     }
-    if (dk || dv) {
-      const std::int64_t tiles = cuda::pieces(s.key_tokens(), kTile);
-      cuda::launch(queue_, "attention_backward",
-                   dim3(static_cast<unsigned>(s.sequences * s.key_heads() * pieces * tiles)),
-                   threads, key_gradient_kernel<Real, kTile, kColumns>, s, in, dk, dv, tiles,
-                   pieces);
-    }
+    if (dv) key_gradients<Real, kTile, kColumns>(queue_, "mix_backward", s, in, {}, dv);
+  });
+}
+
+template <class Real>
+void CudaDevice<Real>::scores_backward(const AttentionShape& s, const Real* q, const Real* k,
+                                       const Real* dscores, Into<Real> dq, Into<Real> dk) {
+  const Operands<Real> in{{q, k, nullptr}, nullptr, nullptr, nullptr, nullptr, dscores};
+  cuda::with_tile<Real>(s.head_width, [&](auto tile, auto columns) {
+    constexpr int kTile = decltype(tile)::value, kColumns = decltype(columns)::value;
+    if (dq) query_gradients<Real, kTile, kColumns>(queue_, "scores_backward", s, in, dq);
+    if (dk) key_gradients<Real, kTile, kColumns>(queue_, "scores_backward", s, in, dk, {});
   });
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                           \
-  template void CudaDevice<Real>::attention_backward(                                         \
-      const AttentionShape&, const Real*, const Real*, const Real*, const Real*, const Real*, \
-      const Real*, Into<Real>, Into<Real>, Into<Real>);
+#define SCALECALC_INSTANTIATE(Real)                                                                \
+  template void CudaDevice<Real>::attention_backward(                                              \
+      const AttentionShape&, const Real*, const Real*, const Real*, const Real*, const Real*,      \
+      const Real*, Into<Real>, Into<Real>, Into<Real>);                                            \
+  template void CudaDevice<Real>::scores_backward(const AttentionShape&, const Real*, const Real*, \
+                                                  const Real*, Into<Real>, Into<Real>);            \
+  template void CudaDevice<Real>::mix_backward(const AttentionShape&, const Real*, const Real*,    \
+                                               const Real*, const Real*, const Real*, Into<Real>,  \
+                                               Into<Real>);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

@@ -6,6 +6,7 @@ namespace {
 
 using cuda::kAttentionThreads;
 using cuda::Rows;
+using cuda::ScoreSource;
 using cuda::Tile;
 
 // One block for T queries of one head and C of its features. Keys come in tiles; each moves the
@@ -13,7 +14,7 @@ using cuda::Tile;
 // softmax"), and what was mixed so far shrinks by e^(old maximum - new).
 template <class Real, int T, int C>
 SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
-    attention_forward_kernel(AttentionShape s, const Real* q, const Real* k, const Real* v,
+    attention_forward_kernel(AttentionShape s, ScoreSource<Real> from, const Real* v,
                              Real* log_sums, Real* mix, std::int64_t tiles, std::int64_t pieces) {
   __shared__ Real weights[T][T + 1];
   const Tile<Real, T, C> tile;
@@ -22,10 +23,7 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
   const std::int64_t piece = blockIdx.x / tiles % pieces, index = blockIdx.x / tiles / pieces;
   const Head head(s, index / s.heads, index % s.heads);
   const std::int64_t feature = piece * C, keys = s.key_tokens();
-  const Rows<Real> Q{q + head.query, s.tokens, s.width()};
-  const Rows<Real> K{k + head.key, keys, s.key_width()};
   const Rows<Real> V{v + head.key + feature, keys, s.key_width()};
-  const Real scale = static_cast<Real>(s.scale);
 
   typename Tile<Real, T, C>::Result mixed = {};
   Real top[T / cuda::kSide], sum[T / cuda::kSide];
@@ -36,15 +34,15 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
   }
   const std::int64_t end = keys_seen(s, first + T - 1);
   for (std::int64_t key = 0; key < end; key += T) {
-    typename Tile<Real, T, C>::Scores scores = {};
-    tile.multiply(Q.from(first), K.from(key), s.head_width, scores);
+    typename Tile<Real, T, C>::Scores scores;
+    cuda::make_scores(s, from, head, first, key, tile, scores);
 #pragma unroll
     for (int i = 0; i < tile.kRows; ++i) {
       const std::int64_t t = first + tile.row(i), seen = keys_seen(s, t);
       Real highest = top[i];
 #pragma unroll
       for (int j = 0; j < tile.kColumns; ++j) {
-        scores[i][j] = key + tile.column(j) < seen ? scale * scores[i][j] : -Real(INFINITY);
+        if (key + tile.column(j) >= seen) scores[i][j] = -Real(INFINITY);
         highest = scores[i][j] > highest ? scores[i][j] : highest;
       }
       highest = cuda::max_across(highest);
@@ -79,26 +77,40 @@ SCALECALC_KERNEL __launch_bounds__(kAttentionThreads, C > 64 ? 1 : 2)
   }
 }
 
+template <class Real>
+void mix_values(const cuda::Queue& queue, const char* operation, const AttentionShape& s,
+                const ScoreSource<Real>& from, const Real* v, Real* log_sums, Real* mix) {
+  cuda::with_tile<Real>(s.head_width, [&](auto tile, auto columns) {
+    constexpr int kTile = decltype(tile)::value, kColumns = decltype(columns)::value;
+    const std::int64_t tiles = cuda::pieces(s.tokens, kTile);
+    const std::int64_t pieces = cuda::pieces(s.head_width, kColumns);
+    cuda::launch(queue, operation,
+                 dim3(static_cast<unsigned>(s.sequences * s.heads * pieces * tiles)),
+                 dim3(kAttentionThreads), attention_forward_kernel<Real, kTile, kColumns>, s, from,
+                 v, log_sums, mix, tiles, pieces);
+  });
+}
+
 }  // namespace
 
 template <class Real>
 void CudaDevice<Real>::attention_forward(const AttentionShape& s, const Real* q, const Real* k,
                                          const Real* v, Real* log_sums, Real* mix) {
-  cuda::with_tile<Real>(s.head_width, [&](auto tile, auto columns) {
-    constexpr int kTile = decltype(tile)::value, kColumns = decltype(columns)::value;
-    const std::int64_t tiles = cuda::pieces(s.tokens, kTile);
-    const std::int64_t pieces = cuda::pieces(s.head_width, kColumns);
-    cuda::launch(queue_, "attention_forward",
-                 dim3(static_cast<unsigned>(s.sequences * s.heads * pieces * tiles)),
-                 dim3(kAttentionThreads), attention_forward_kernel<Real, kTile, kColumns>, s, q, k,
-                 v, log_sums, mix, tiles, pieces);
-  });
+  mix_values<Real>(queue_, "attention_forward", s, {q, k, nullptr}, v, log_sums, mix);
+}
+
+template <class Real>
+void CudaDevice<Real>::mix_forward(const AttentionShape& s, const Real* scores, const Real* v,
+                                   Real* log_sums, Real* mix) {
+  mix_values<Real>(queue_, "mix_forward", s, {nullptr, nullptr, scores}, v, log_sums, mix);
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                     \
-  template void CudaDevice<Real>::attention_forward(const AttentionShape&, const Real*, \
-                                                    const Real*, const Real*, Real*, Real*);
+#define SCALECALC_INSTANTIATE(Real)                                                            \
+  template void CudaDevice<Real>::attention_forward(const AttentionShape&, const Real*,        \
+                                                    const Real*, const Real*, Real*, Real*);   \
+  template void CudaDevice<Real>::mix_forward(const AttentionShape&, const Real*, const Real*, \
+                                              Real*, Real*);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)

@@ -78,6 +78,66 @@ TEST_CASE_TEMPLATE("cuda: attention", Real, float, double) {
   }
 }
 
+TEST_CASE_TEMPLATE("cuda: scores that are kept", Real, float, double) {
+  if (!cuda_is_there()) return;
+  const Pair<Real> pair;
+  for (const AttentionShape& s : kShapes) {
+    CAPTURE(s.tokens);
+    CAPTURE(s.head_width);
+    CAPTURE(s.kv_heads);
+    CAPTURE(s.keys);
+    CAPTURE(s.dropout);
+    const std::int64_t count = s.sequences * s.tokens * s.width();
+    const std::int64_t key_count = s.sequences * s.key_tokens() * s.key_width();
+    const std::int64_t score_count = s.weight_rows() * s.key_tokens();
+    const auto q = pair.random(count, 1), k = pair.random(key_count, 2);
+    const auto v = pair.random(key_count, 3), dmix = pair.random(count, 4);
+    const auto sums = pair.random(s.weight_rows(), 5), mix = pair.random(count, 6);
+    const auto before = pair.random(score_count, 10), scores = pair.random(score_count, 11);
+    const Bounds<Real> allowed(s, largest(q.read(0)), largest(k.read(0)), largest(v.read(0)),
+                               largest(dmix.read(0)));
+    const double sum_of_scores =
+        largest(before.read(0)) +
+        s.scale * static_cast<double>(s.head_width) * largest(q.read(0)) * largest(k.read(0));
+    pair.run([&](Device<Real>& d, int at) {
+      d.scores_forward(s, q.on(at), k.on(at), nullptr, scores.on(at));
+    });
+    CHECK(scores.difference() <= allowed.relative * std::fabs(sum_of_scores));
+    pair.run([&](Device<Real>& d, int at) {
+      d.scores_forward(s, q.on(at), k.on(at), before.on(at), scores.on(at));
+    });
+    CHECK(scores.difference() <= allowed.relative * std::fabs(sum_of_scores));
+    pair.run([&](Device<Real>& d, int at) {
+      d.mix_forward(s, before.on(at), v.on(at), sums.on(at), mix.on(at));
+    });
+    CHECK(mix.difference() <= allowed.mix);
+    CHECK(sums.difference() <= allowed.log_sums);
+    const auto hidden = pair.random(score_count, 13);
+    pair.devices[0]->mix_backward(s, before.on(0), v.on(0), sums.on(0), mix.on(0), dmix.on(0),
+                                  {hidden.on(0), false}, {});
+    const auto given = pair.array(hidden.read(0));  // with a 0 wherever the mask hides a key
+    pair.run_written_and_added([&](bool adds) {
+      const auto dq = pair.random(count, 7), dk = pair.random(key_count, 8);
+      const auto dv = pair.random(key_count, 9), dscores = pair.random(score_count, 12);
+      pair.run([&](Device<Real>& d, int at) {
+        d.mix_backward(s, before.on(at), v.on(at), sums.on(at), mix.on(at), dmix.on(at),
+                       {dscores.on(at), adds}, {dv.on(at), adds});
+      });
+      CHECK(dscores.difference() <= allowed.relative + allowed.dq / std::fabs(s.scale));
+      CHECK(dv.difference() <= allowed.dv + allowed.relative);
+      pair.run([&](Device<Real>& d, int at) {
+        d.scores_backward(s, q.on(at), k.on(at), given.on(at), {dq.on(at), adds},
+                          {dk.on(at), adds});
+      });
+      const double keys = static_cast<double>(s.key_tokens() + s.tokens) *
+                          static_cast<double>(s.heads / s.key_heads());
+      const double product = std::fabs(s.scale) * keys * largest(given.read(0));
+      CHECK(dq.difference() <= allowed.relative * (1.0 + product * largest(k.read(0))));
+      CHECK(dk.difference() <= allowed.relative * (1.0 + product * largest(q.read(0))));
+    });
+  }
+}
+
 TEST_CASE_TEMPLATE("cuda: attention gives each gradient alone", Real, float, double) {
   if (!cuda_is_there()) return;
   const Pair<Real> pair;
