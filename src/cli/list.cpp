@@ -9,6 +9,7 @@
 #include "scalecalc/names.hpp"
 #include "scalecalc/network.hpp"
 #include "scalecalc/scaling.hpp"
+#include "scalecalc/train.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -44,6 +45,16 @@ Table placements_table() {
   for (const std::string& name : placement_names()) {
     table.rows.push_back({name, has_final_norm(placement_from(name))});
   }
+  return table;
+}
+
+Table groups_table() {
+  Table table{{"name", "alpha", "lambda", "title"}, {}};
+  const auto scale = [](const std::optional<Expr>& formula) {
+    return formula ? to_string(*formula) : "solved";
+  };
+  for (const TrainGroup& group : train_groups())
+    table.rows.push_back({group.name, scale(group.alpha), scale(group.lambda), group.title});
   return table;
 }
 
@@ -100,6 +111,7 @@ const std::vector<Listing>& listings() {
   static const std::vector<Listing> list = {
       {"families", "Optimizer families", families_table},
       {"placements", "Where a block has its norms", placements_table},
+      {"groups", "What train compares", groups_table},
       {"activations", "Activations", activations_table},
       {"names", "What other frameworks call parameters", namings_table},
       {"tables", "Tables that come with the program", tables_table},
@@ -146,8 +158,8 @@ void register_list(CLI::App& app, Context& context) {
       });
   command
       ->add_option("topic", *name,
-                   "families, placements, activations, names, targets, tables, topics, quantities "
-                   "or formats")
+                   "families, placements, groups, activations, names, targets, tables, topics, "
+                   "quantities or formats")
       ->type_name("TOPIC");
 }
 

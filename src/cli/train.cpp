@@ -33,7 +33,8 @@ void TrainFlags::add_to(CLI::App* app) {
   add("--profile", profile, "P", "small (two CPU cores, minutes; the default) or full");
   add("--model", model, "MODEL",
       "a transformer that all runs share: a preset or a model file (default: the profile's)");
-  add("--placements", placements, "P,...", "none, post, pre, deepnorm, deepnet, rezero, ...");
+  add("--placements", placements, "P,...",
+      "none, post, pre, deepnorm, realformer, ... (scalecalc list groups)");
   add("--depths", depths, "N,...", "blocks: 12,32,64 or 2:32:x4");
   add("--seeds", seeds, "S", "runs of each, from --seed on (default 3)");
   add("--text", text, "FILE", "what is learned (default: generated sentences)");
