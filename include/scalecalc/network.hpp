@@ -203,6 +203,9 @@ std::string model_text(const ModelSpec& spec);
 
 /// Named models, built into the program from tables/presets.
 struct Preset {
+/// "transformer", "mlp", "layers".
+std::string to_string(ModelSpec::Kind kind);
+
   std::string name, title, toml;
 };
 const std::vector<Preset>& presets();

@@ -8,15 +8,6 @@ namespace {
 
 using report::Value;
 
-const char* kind_name(ModelSpec::Kind kind) {
-  switch (kind) {
-    case ModelSpec::Kind::transformer: return "transformer";
-    case ModelSpec::Kind::mlp: return "mlp";
-    case ModelSpec::Kind::layers: break;
-  }
-  return "layers";
-}
-
 Value formula(const std::optional<Expr>& expr) {
   return expr ? Value(to_string(*expr)) : Value();
 }
@@ -25,7 +16,7 @@ Value formula(const std::optional<Expr>& expr) {
 
 void add_model(const std::string& model, const ModelSpec& spec, Value& inputs) {
   inputs["model"] = symbolic::shortened(model);
-  inputs["kind"] = kind_name(spec.kind);
+  inputs["kind"] = to_string(spec.kind);
   if (spec.kind == ModelSpec::Kind::layers) return;
   const bool transformer = spec.kind == ModelSpec::Kind::transformer;
   inputs["layers"] = spec.layers;
@@ -49,7 +40,7 @@ void add_model(const std::string& model, const ModelSpec& spec, Value& inputs) {
 std::string model_line(const ModelSpec& spec) {
   if (spec.kind == ModelSpec::Kind::layers) return "a list of layers";
   std::string line =
-      fmt::format("{} of {} {}, width {}", kind_name(spec.kind), spec.layers,
+      fmt::format("{} of {} {}, width {}", to_string(spec.kind), spec.layers,
                   spec.kind == ModelSpec::Kind::mlp ? "layers" : "blocks", spec.width);
   if (spec.kind == ModelSpec::Kind::transformer)
     line += fmt::format(", {} heads, ffn {}{}", spec.heads, spec.ffn, spec.gated ? " gated" : "");

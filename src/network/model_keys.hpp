@@ -16,8 +16,6 @@ struct Reading {
 };
 
 unsigned kind_bit(ModelSpec::Kind kind);
-/// "transformer", "mlp", "layers".
-std::string to_string(ModelSpec::Kind kind);
 const std::vector<std::string>& kind_names();
 /// Throws Error(input) with the nearest name.
 ModelSpec::Kind kind_from(const TomlEntry& entry);

@@ -1,24 +1,15 @@
 #include <cmath>
-#include <limits>
-#include <numeric>
 
-#include "scalecalc/verify.hpp"
+#include "verify/statistics.hpp"
 
 namespace scalecalc {
-namespace {
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-}  // namespace
 
 /// slope = Sxy/Sxx, and its variance = (residual sum of squares)/((n - 2) Sxx).
 LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() != y.size() || x.size() < 2)
     throw Error(ErrorKind::input, "a line needs two points at least, as many x as y", "fit_line",
                 "give two or more");
-  const double mean_x = mean(x), mean_y = mean(y);
+  const double mean_x = sample_mean(x), mean_y = sample_mean(y);
   double sxx = 0, sxy = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     sxx += (x[i] - mean_x) * (x[i] - mean_x);
