@@ -341,6 +341,9 @@ struct Network {
 /// its input and alpha x + F(x); pre alpha x + F(Norm(x)); res-post x + Norm(F(x))/alpha; sandwich
 /// x + Norm(F(Norm(x)))/alpha; sub-ln x + F(Norm(x)) with a norm before the output projection;
 /// resi-dual a DualStream "dual" whose norm is final_norm; rezero and skipinit x + a F(x), a
+  /// Of tokens: the chance that two are the same word, 1/vocab..1, where a text says it; 0: that of
+  /// zipf, which passes draw by unless given tokens. Moments alone read it.
+  double token_collision = 0.0;
 /// trained from 0; fixup x + F(x), F ending in zeros; branchnorm norms its input and x +
 /// (ramp/alpha) F(x); none alpha x + F(x). Throws Error(input) for what validate() refuses, when
 /// alpha or lambda is still "auto", for more than 2e9 parameters or 3e6 layers laid out.

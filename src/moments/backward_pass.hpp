@@ -360,7 +360,7 @@ class BackwardPass {
   Gradient<X> back(const Embedding& layer, Gradient<X> g) {
     const auto tape = take<PlainTape>();
     note(tape.at.site, g);
-    const N kappa = calculus_.real(same_word(layer.vocab, network_.zipf));
+    const N kappa = calculus_.real(token_collision(network_, layer));
     const N vocab = calculus_.size(layer.vocab, "vocab");
     fill(tape.at.parameter, row_gradient(g.x, kappa, vocab, tokens(tape.at.tokens), batch_), g, {});
     if (layer.position_std > 0) fill(tape.at.parameter + 1, position_gradient(g.x, batch_), g, {});

@@ -282,10 +282,11 @@ class ForwardPass {
   Signal<X> apply(const Embedding& layer, Signal<X> x) {
     calculus_.enter(layer.path);
     const N tokens = calculus_.size(x.tokens, "tokens");
-    x.x = uniform(x.x, embedded(calculus_, layer, network_.zipf, tokens));
+    const double collision = token_collision(network_, layer);
+    x.x = uniform(x.x, embedded(calculus_, layer, collision, tokens));
     x = input_signal(calculus_, std::move(x.x), layer.width, x.tokens, counts(x));
     if constexpr (C::next_orders)
-      x.overlap.coherent = std::hypot(x.overlap.coherent, word_overlap(layer, network_.zipf));
+      x.overlap.coherent = std::hypot(x.overlap.coherent, word_overlap(layer, collision));
     const std::size_t at = site(layer.path, "embedding", x);
     const std::size_t index =
         parameter(layer.path, ".weight", layer.vocab, layer.width, layer.std * layer.std);

@@ -1,26 +1,11 @@
 #include <cmath>
 
-#include "moments/same_word.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/scaling.hpp"
 #include "train/run.hpp"
 
 namespace scalecalc::train_room {
-namespace {
-
-/// The exponent at which tokens are equal as often as in the corpus: all that the moments of an
-/// embedding ask of its frequencies.
-double zipf_of(double collision, std::int64_t vocab) {
-  double low = 0.0, high = 16.0;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = 0.5 * (low + high);
-    (moments::same_word(vocab, middle) < collision ? low : high) = middle;
-  }
-  return low;
-}
-
-}  // namespace
 
 LayerNorms by_layer(const std::vector<ParameterInfo>& parameters,
                     const std::vector<double>& norms) {
@@ -44,9 +29,8 @@ TrainPrediction predict(const ModelSpec& model, const OptimizerOptions& optimize
                         const Corpus& corpus, int threads) {
   TrainPrediction prediction;
   try {
-    ModelSpec spec = model;
-    spec.input.zipf = zipf_of(corpus.collision, spec.vocab);
-    Network network = build_network(spec);
+    Network network = build_network(model);
+    network.token_collision = corpus.collision;
     network.target_collision = corpus.collision;
     PropagateOptions options;
     options.threads = threads;

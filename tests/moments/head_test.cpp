@@ -10,6 +10,7 @@
 #include "moments/pool.hpp"
 #include "moments/positions.hpp"
 #include "sample.hpp"
+#include "scalecalc/moments.hpp"
 #include "scalecalc/softmax.hpp"
 #include "support.hpp"
 
@@ -149,6 +150,27 @@ TEST_CASE("pooling shares out the gradient") {
   CHECK(back.between == near(1 / 25.0, 1e-14));
 }
 
+TEST_CASE("how often tokens are equal stands for the frequencies that say so") {
+  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+  spec.layers = 2;
+  spec.input.kind = InputKind::tokens;
+  spec.input.positions = 0.5;
+  spec.batch = 3;
+  Network text = build_network(spec);
+  spec.input.zipf = 1.2;
+  const Network zipf = build_network(spec);
+  text.token_collision = same_word(spec.vocab, 1.2);
+  const Trace expected = propagate(zipf, {}), got = propagate(text, {});
+  REQUIRE(got.parameters.size() == expected.parameters.size());
+  for (std::size_t i = 0; i < expected.parameters.size(); ++i) {
+    CAPTURE(expected.parameters[i].path);
+    CHECK(got.parameters[i].grad_second.value == expected.parameters[i].grad_second.value);
+  }
+  text.token_collision = 0;
+  CHECK(propagate(text, {}).parameters[0].grad_second.value !=
+        expected.parameters[0].grad_second.value);
+}
+
 TEST_CASE("two tokens share what words they have in common") {
   CHECK(same_word(50, 0) == near(0.02, 1e-14));
   // Zipf over 3 words: frequencies 6, 3, 2 of 11.
@@ -158,7 +180,7 @@ TEST_CASE("two tokens share what words they have in common") {
   layer.std = 2;
   layer.position_std = 1;
   Numbers numbers = calculus();
-  const Pairs x = embedded(numbers, layer, 1, 10.0);
+  const Pairs x = embedded(numbers, layer, same_word(layer.vocab, 1), 10.0);
   CHECK(x.second == near(5, 1e-14));
   CHECK(x.cross == near(4 * 49 / 121.0, 1e-14));
   CHECK(x.between == near(4 * 49 / 121.0 + 0.1, 1e-14));
