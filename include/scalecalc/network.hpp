@@ -34,6 +34,15 @@ enum class Distribution { normal, uniform, truncated_normal, orthogonal };
 enum class InputKind { gaussian, tokens };
 enum class Reduction { sum, mean };
 enum class Loss { cross_entropy, mse };  ///< mse: (1/2)|y - t|^2, targets N(0, target_second)
+/// Where a model's dropout stands; at least one. Vaswani et al. 2017 and GPT-2: input+branch;
+/// PyTorch's encoder layer: branch+activation.
+struct DropoutPlaces {
+  bool input = false;       ///< what the first block reads; of an mlp: its features
+  bool branch = true;       ///< the end of each branch, before a norm that ends it too
+  bool activation = false;  ///< after the ffn's activation
+  bool stream = false;      ///< the sum after each branch, behind a norm that closes it
+  bool operator==(const DropoutPlaces&) const = default;
+};
 /// What is done to weights before they are used: divided by their largest singular value, or by
 /// the root of each output's summed squares.
 enum class WeightNorm { none, spectral, demodulated };
@@ -46,6 +55,11 @@ std::string to_string(Distribution);
 Placement placement_from(std::string_view name, const std::string& where = "placement");
 NormKind norm_from(std::string_view name, const std::string& where = "norm");
 Distribution distribution_from(std::string_view name, const std::string& where = "distribution");
+/// "branch", "input+branch": names joined by +, in the order of the fields.
+std::string to_string(const DropoutPlaces&);
+/// Throws Error(input) with the nearest name, and for a name given twice.
+DropoutPlaces dropout_places_from(std::string_view names,
+                                  const std::string& where = "dropout_place");
 const std::vector<std::string>& placement_names();
 /// post normalises its input and has no final norm; all others but none have a final norm.
 bool has_final_norm(Placement);
@@ -122,8 +136,9 @@ struct ModelSpec {
   /// Each self-attention adds the scores of the block before, which had them added, to its own
   /// (RealFormer, He et al. 2021).
   bool residual_attention = false;
-  bool cross_attention = false;    ///< a third sublayer that attends to `memory`
-  double dropout = 0.0;            ///< of each branch's output
+  bool cross_attention = false;  ///< a third sublayer that attends to `memory`
+  double dropout = 0.0;          ///< the rate, at dropout_place
+  DropoutPlaces dropout_place;
   double attention_dropout = 0.0;  ///< of the attention weights
   bool ntk = false;                ///< weights of variance 1, outputs scaled instead
   bool bias = false;
@@ -188,6 +203,9 @@ struct ModelSpec {
   std::int64_t height = 0;  ///< of an image of `sequence` pixels; 0: it is square
 };
 
+/// "transformer", "mlp", "layers".
+std::string to_string(ModelSpec::Kind kind);
+
 /// The spec with that kind's own defaults (an mlp: placement none, no norm, which is a plain stack;
 /// with a placement the first layer maps the features to the width and each further one is a branch
 /// phi(x W); a list of layers: depth 1, no norm, no classes of its own).
@@ -203,9 +221,6 @@ std::string model_text(const ModelSpec& spec);
 
 /// Named models, built into the program from tables/presets.
 struct Preset {
-/// "transformer", "mlp", "layers".
-std::string to_string(ModelSpec::Kind kind);
-
   std::string name, title, toml;
 };
 const std::vector<Preset>& presets();
@@ -326,6 +341,9 @@ struct Network {
   std::int64_t sequence = 0, batch = 1, features = 0, classes = 0;
   double input_second = 1.0, input_cross = 0.0;
   double zipf = 0.0;  ///< of tokens
+  /// Of tokens: the chance that two are the same word, 1/vocab..1, where a text says it; 0: that of
+  /// zipf, which passes draw by unless given tokens. Moments alone read it.
+  double token_collision = 0.0;
   std::int64_t memory_sequence = 0;
   double memory_second = 1.0, memory_cross = 0.0;
   Loss loss = Loss::cross_entropy;
@@ -341,9 +359,6 @@ struct Network {
 /// its input and alpha x + F(x); pre alpha x + F(Norm(x)); res-post x + Norm(F(x))/alpha; sandwich
 /// x + Norm(F(Norm(x)))/alpha; sub-ln x + F(Norm(x)) with a norm before the output projection;
 /// resi-dual a DualStream "dual" whose norm is final_norm; rezero and skipinit x + a F(x), a
-  /// Of tokens: the chance that two are the same word, 1/vocab..1, where a text says it; 0: that of
-  /// zipf, which passes draw by unless given tokens. Moments alone read it.
-  double token_collision = 0.0;
 /// trained from 0; fixup x + F(x), F ending in zeros; branchnorm norms its input and x +
 /// (ramp/alpha) F(x); none alpha x + F(x). Throws Error(input) for what validate() refuses, when
 /// alpha or lambda is still "auto", for more than 2e9 parameters or 3e6 layers laid out.

@@ -72,6 +72,8 @@ const std::vector<std::pair<std::string, Setter>>& setters() {
       {"activation", [](Spec& s, From& f, Key& k) { s.activation = f.text(k); }},
       {"optimizer", [](Spec& s, From& f, Key& k) { s.optimizer = f.text(k); }},
       {"placement", [](Spec& s, From& f, Key& k) { s.placement = placement_from(f.text(k)); }},
+      {"dropout_place",
+       [](Spec& s, From& f, Key& k) { s.dropout_place = dropout_places_from(f.text(k)); }},
       {"norm", [](Spec& s, From& f, Key& k) { s.norm = norm_from(f.text(k)); }},
       {"scale", [](Spec& s, From& f, Key& k) { s.attention_scale = score_scale(f, k); }},
       {"scheme", [](Spec& s, From& f, Key& k) { s.init.scheme = f.text(k); }},

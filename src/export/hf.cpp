@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 struct Family {
   Json config;
   OwnRule own;
+  DropoutPlaces dropout = {};  ///< what its one rate stands for
   bool unscaled_attention = false;
 };
 
@@ -38,7 +39,8 @@ Family gpt2(const NamedPlan& plan) {
            {"n_positions", spec.sequence},
            {"vocab_size", spec.vocab},
            {"activation_function", activation_name(spec.activation)},
-           {"resid_pdrop", spec.dropout},
+           {"resid_pdrop", spec.dropout_place.branch ? spec.dropout : 0.0},
+           {"embd_pdrop", spec.dropout_place.input ? spec.dropout : 0.0},
            {"attn_pdrop", spec.attention_dropout},
            {"layer_norm_epsilon", spec.norm_eps},
            {"tie_word_embeddings", false},
@@ -47,7 +49,8 @@ Family gpt2(const NamedPlan& plan) {
             const bool ends = parameter.role == "o" || parameter.role == "ffn_out";
             if (!parameter.is_matrix) return OwnStart{};
             return OwnStart{ends ? std / std::sqrt(2 * blocks) : std, false};
-          }};
+          },
+          {.input = spec.dropout_place.input, .branch = spec.dropout_place.branch}};
 }
 
 /// bert, llama, vit: one std for every matrix.
@@ -77,7 +80,7 @@ Family bert(const NamedPlan& plan) {
   config["hidden_dropout_prob"] = spec.dropout;
   config["attention_probs_dropout_prob"] = spec.attention_dropout;
   config["tie_word_embeddings"] = false;
-  return {config, one_std(common_std(plan), false)};
+  return {config, one_std(common_std(plan), false), {.input = true}};
 }
 
 Family llama(const NamedPlan& plan) {
@@ -90,7 +93,7 @@ Family llama(const NamedPlan& plan) {
   config["attention_bias"] = spec.bias;
   config["mlp_bias"] = spec.bias;
   config["tie_word_embeddings"] = false;
-  return {config, one_std(common_std(plan), false)};
+  return {config, one_std(common_std(plan), false), {.branch = false}};
 }
 
 Family vit(const NamedPlan& plan) {
@@ -100,7 +103,7 @@ Family vit(const NamedPlan& plan) {
   config["hidden_dropout_prob"] = spec.dropout;
   config["attention_probs_dropout_prob"] = spec.attention_dropout;
   config["qkv_bias"] = spec.bias;
-  return {config, one_std(common_std(plan), true)};
+  return {config, one_std(common_std(plan), true), {.input = true}};
 }
 
 /// Its code: q (d d_kv)^-1/2, k, v and wi d^-1/2, o and wo their fan-in^-1/2, embedding and an
@@ -131,7 +134,7 @@ Family t5(const NamedPlan& plan) {
     if (role == "q") return OwnStart{1 / std::sqrt(width * head_width), false};
     return OwnStart{1 / std::sqrt(role == "ffn_out" ? ffn : width), false};
   };
-  return {config, own, true};
+  return {config, own, {.input = true, .activation = true}, true};
 }
 
 Family family_of(const NamedPlan& plan) {
@@ -160,8 +163,9 @@ std::string hf_text(const NamedPlan& plan) {
   if (plan.spec.placement != placement)
     lines.push_back("placement: its layer is " + to_string(placement) + ", this model is " +
                     to_string(plan.spec.placement));
-  for (const std::string& line : foreign_scales(plan, family.unscaled_attention))
-    lines.push_back(line);
+  for (const auto& part : {dropout_differences(plan.spec, family.dropout),
+                           foreign_scales(plan, family.unscaled_attention)})
+    lines.insert(lines.end(), part.begin(), part.end());
   family.config["_scalecalc"] = {{"version", report::version()},
                                  {"model", comment_text(plan.model)},
                                  {"not_expressed", lines}};

@@ -75,4 +75,11 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
   return lines;
 }
 
+std::vector<std::string> dropout_differences(const ModelSpec& spec, const DropoutPlaces& own) {
+  if (spec.dropout == 0 || spec.dropout_place == own) return {};
+  const std::string places = to_string(own);
+  return {"dropout_place: its code drops at " + (places.empty() ? "no place" : places) +
+          ", this model at " + to_string(spec.dropout_place)};
+}
+
 }  // namespace scalecalc::exporting

@@ -28,6 +28,9 @@ void require_transformer(const NamedPlan& plan, const char* target);
 /// ((2*N)^(1/2))".
 std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_attention = false);
 
+/// A line where the model drops elsewhere than the framework's own layer does.
+std::vector<std::string> dropout_differences(const ModelSpec& spec, const DropoutPlaces& own);
+
 std::string megatron_text(const NamedPlan& plan);
 std::string hf_text(const NamedPlan& plan);
 std::string c_text(const NamedPlan& plan);

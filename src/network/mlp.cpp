@@ -14,7 +14,8 @@ std::vector<Layer> step(const Parts& parts, const Linear& weight, const std::str
   layers.push_back({at(weight, path + ".linear")});
   if (norm_between) layers.push_back({parts.norm(path + ".norm", spec.width)});
   layers.push_back({ActivationLayer{path + ".act", spec.activation}});
-  if (spec.dropout > 0) layers.push_back({Dropout{path + ".dropout", spec.dropout}});
+  if (spec.dropout > 0 && spec.dropout_place.branch)
+    layers.push_back({Dropout{path + ".dropout", spec.dropout}});
   return layers;
 }
 
@@ -34,21 +35,30 @@ void add_mlp(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers
   const Linear first =
       parts.linear("linear", {spec.features, Expr::symbol("features")}, width, !residuals);
   const Linear further = parts.linear("linear", width, width, true);
-  layers.reserve(static_cast<std::size_t>((residuals ? 1 : 4) * blocks + 4));
+  const bool drops_stream = spec.dropout > 0 && spec.dropout_place.stream;
+  const auto drop_stream = [&](const std::string& path) {
+    if (drops_stream) layers.push_back({Dropout{path + ".stream_dropout", spec.dropout}});
+  };
+  layers.reserve(static_cast<std::size_t>((residuals ? (drops_stream ? 2 : 1) : 4) * blocks + 5));
+  if (spec.dropout > 0 && spec.dropout_place.input)
+    layers.push_back({Dropout{"input.dropout", spec.dropout}});
   append(layers, step(parts, first, "layer[0]", norm_between));
   if (spec.placement == Placement::post || spec.placement == Placement::branchnorm)
     layers.push_back({parts.norm("layer[0].norm", spec.width)});
+  drop_stream("layer[0]");
 
   DualStream dual{"dual", {}, parts.norm("final_norm", spec.width)};
   for (std::int64_t i = 1; i < blocks; ++i) {
     const std::string path = "layer[" + std::to_string(i) + "]";
     std::vector<Layer> body = step(parts, further, path, norm_between);
-    if (!residuals)
+    if (!residuals) {
       append(layers, std::move(body));
-    else if (spec.placement == Placement::resi_dual)
+    } else if (spec.placement == Placement::resi_dual) {
       dual.sublayers.push_back(parts.residual(path, std::move(body)));
-    else
+    } else {
       layers.push_back({parts.residual(path, std::move(body))});
+      drop_stream(path);
+    }
   }
   if (spec.placement == Placement::resi_dual)
     layers.push_back({std::move(dual)});

@@ -115,6 +115,8 @@ const Keys& model_keys() {
       field(
           "dropout", transformer | mlp, [](auto& s) -> auto& { return s.dropout; }),
       field(
+          "dropout_place", transformer | mlp, [](auto& s) -> auto& { return s.dropout_place; }),
+      field(
           "attention_dropout", transformer, [](auto& s) -> auto& { return s.attention_dropout; }),
       field(
           "optimizer", all, [](auto& s) -> auto& { return s.optimizer; }),

@@ -50,7 +50,8 @@ class Transformer {
   }
 
   Residual feed_forward(const std::string& path) const {
-    std::vector<Layer> body = branch(spec_.gated ? 2 : 3);
+    const bool drops = spec_.dropout > 0 && spec_.dropout_place.activation;
+    std::vector<Layer> body = branch((spec_.gated ? 2 : 3) + (drops ? 1 : 0));
     if (spec_.gated) {
       body.push_back({Gated{path + ".act", spec_.activation, at(gate_, path + ".gate"),
                             at(in_, path + ".in")}});
@@ -58,6 +59,7 @@ class Transformer {
       body.push_back({at(in_, path + ".in")});
       body.push_back({ActivationLayer{path + ".act", spec_.activation}});
     }
+    if (drops) body.push_back({Dropout{path + ".act_dropout", spec_.dropout}});
     if (spec_.placement == Placement::sub_ln)
       body.push_back({parts_.norm(path + ".act_norm", spec_.ffn)});
     body.push_back({at(out_, path + ".out")});
@@ -72,14 +74,15 @@ class Transformer {
     if (placement == Placement::sandwich) layers += 2;
     if (norm_before || placement == Placement::res_post) layers += 1;
     if (placement == Placement::sub_ln) layers += 1;
-    if (spec_.dropout > 0) layers += 1;
+    if (spec_.dropout > 0 && spec_.dropout_place.branch) layers += 1;
     std::vector<Layer> body;
     body.reserve(layers);
     return body;
   }
 
   Residual sublayer(const std::string& path, std::vector<Layer> body) const {
-    if (spec_.dropout > 0) body.push_back({Dropout{path + ".dropout", spec_.dropout}});
+    if (spec_.dropout > 0 && spec_.dropout_place.branch)
+      body.push_back({Dropout{path + ".dropout", spec_.dropout}});
     return parts_.residual(path, std::move(body));
   }
 
@@ -103,6 +106,8 @@ void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>
   add_embedding(spec, layers);
   if (spec.placement == Placement::post || spec.placement == Placement::branchnorm)
     layers.push_back({parts.norm("input.norm", spec.width)});
+  if (spec.dropout > 0 && spec.dropout_place.input)
+    layers.push_back({Dropout{"input.dropout", spec.dropout}});
   const auto each_sublayer = [&](const auto& use) {
     for (std::int64_t i = 0; i < blocks; ++i) {
       const std::string block = "block[" + std::to_string(i) + "]";
@@ -118,8 +123,13 @@ void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>
     each_sublayer([&](Residual sublayer) { dual.sublayers.push_back(std::move(sublayer)); });
     layers.push_back({std::move(dual)});
   } else {
-    layers.reserve(layers.size() + count + 2);
-    each_sublayer([&](Residual sublayer) { layers.push_back({std::move(sublayer)}); });
+    const bool drops = spec.dropout > 0 && spec.dropout_place.stream;
+    layers.reserve(layers.size() + (drops ? 2 : 1) * count + 2);
+    each_sublayer([&](Residual sublayer) {
+      const std::string path = sublayer.path;
+      layers.push_back({std::move(sublayer)});
+      if (drops) layers.push_back({Dropout{path + ".stream_dropout", spec.dropout}});
+    });
     if (has_final_norm(spec.placement) && spec.norm != NormKind::none)
       layers.push_back({parts.norm("final_norm", spec.width)});
   }

@@ -118,6 +118,28 @@ Problem rate_problem(const char* field, double rate) {
                      fmt::format("for example {} = 0.1", field)};
 }
 
+Problem dropout_problem(const ModelSpec& spec) {
+  if (Problem problem = rate_problem("dropout", spec.dropout)) return problem;
+  if (Problem problem = rate_problem("attention_dropout", spec.attention_dropout)) return problem;
+  const DropoutPlaces& place = spec.dropout_place;
+  if (!place.input && !place.branch && !place.activation && !place.stream)
+    return SpecProblem{{"dropout_place"}, "dropout_place names no place", "use branch"};
+  if (place.activation && spec.kind == Kind::mlp)
+    return SpecProblem{{"dropout_place"},
+                       "a branch of an mlp ends in its activation, so dropout there is that of the "
+                       "branch",
+                       "use dropout_place = \"branch\""};
+  if (place.stream && spec.placement == Placement::resi_dual)
+    return SpecProblem{{"dropout_place", "placement"},
+                       "placement resi-dual has two streams, and dropout_place stream means one",
+                       "use dropout_place = \"branch\""};
+  if (place.stream && spec.kind == Kind::mlp && spec.placement == Placement::none)
+    return SpecProblem{{"dropout_place", "placement"},
+                       "an mlp of placement none has no stream to drop from",
+                       "use dropout_place = \"branch\", or placement = \"pre\""};
+  return {};
+}
+
 Problem cross_problem(const std::string& section, double second, double cross) {
   if (Problem problem = finite_problem(section + ".second", second, false)) return problem;
   if (cross >= 0 && cross <= second) return {};
@@ -188,8 +210,7 @@ Problem activation_problem(const ModelSpec& spec) {
 }
 
 Problem rest_problem(const ModelSpec& spec) {
-  if (Problem problem = rate_problem("dropout", spec.dropout)) return problem;
-  if (Problem problem = rate_problem("attention_dropout", spec.attention_dropout)) return problem;
+  if (Problem problem = dropout_problem(spec)) return problem;
   if (Problem problem = cross_problem("memory", spec.memory.second, spec.memory.cross))
     return problem;
   return finite_problem("loss.target_second", spec.target_second, true);

@@ -83,6 +83,9 @@ void read_value(const TomlEntry& entry, Reduction& value) {
 void read_value(const TomlEntry& entry, WeightNorm& value) {
   value = choose(weight_norms(), "weight norm", entry);
 }
+void read_value(const TomlEntry& entry, DropoutPlaces& value) {
+  value = dropout_places_from(text_of(entry), entry.where);
+}
 
 std::string write_value(std::int64_t value) {
   return fmt::format("{}", value);
@@ -116,6 +119,9 @@ std::string write_value(Reduction value) {
 }
 std::string write_value(WeightNorm value) {
   return chosen(weight_norms(), value);
+}
+std::string write_value(const DropoutPlaces& value) {
+  return value == DropoutPlaces{} ? std::string() : quoted(to_string(value));
 }
 /// Integers bare, what is not an integer as a formula, so that it stays exact.
 std::string write_value(const Expr& value) {

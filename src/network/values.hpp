@@ -22,6 +22,7 @@ void read_value(const TomlEntry& entry, InputKind& value);
 void read_value(const TomlEntry& entry, Loss& value);
 void read_value(const TomlEntry& entry, Reduction& value);
 void read_value(const TomlEntry& entry, WeightNorm& value);
+void read_value(const TomlEntry& entry, DropoutPlaces& value);
 
 std::string write_value(std::int64_t value);
 std::string write_value(double value);
@@ -35,6 +36,8 @@ std::string write_value(InputKind value);
 std::string write_value(Loss value);
 std::string write_value(Reduction value);
 std::string write_value(WeightNorm value);
+/// Left out at the default.
+std::string write_value(const DropoutPlaces& value);
 std::string write_value(const Expr& value);
 
 template <class Value>

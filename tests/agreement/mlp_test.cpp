@@ -48,6 +48,25 @@ TEST_CASE("an activation that jumps has no gradient to compare") {
   for (const Comparison& site : verification.sites) CHECK(site.quantity.rfind("grad", 0) != 0);
 }
 
+TEST_CASE("places of dropout") {
+  const std::vector<DropoutPlaces> all = {{.input = true, .branch = false},
+                                          {},
+                                          {.branch = false, .stream = true},
+                                          {.input = true, .branch = true, .stream = true}};
+  for (const Placement placement :
+       {Placement::none, Placement::post, Placement::pre, Placement::res_post, Placement::rezero})
+    for (const DropoutPlaces& places : all) {
+      if (places.stream && placement == Placement::none) continue;
+      ModelSpec spec = stack("relu");
+      spec.layers = 4;
+      spec.placement = placement;
+      if (placement != Placement::none) spec.norm = NormKind::layernorm;
+      spec.dropout = 0.2;
+      spec.dropout_place = places;
+      agree(to_string(placement) + " at " + to_string(places), spec, seeds);
+    }
+}
+
 TEST_CASE("distributions of the weights") {
   for (const Distribution distribution :
        {Distribution::uniform, Distribution::truncated_normal, Distribution::orthogonal}) {

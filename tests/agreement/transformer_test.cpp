@@ -79,6 +79,26 @@ TEST_CASE("branches that start small") {
   }
 }
 
+const std::vector<DropoutPlaces> places_of_dropout = {
+    {.input = true, .branch = false},
+    {.branch = false, .activation = true},
+    {.branch = false, .stream = true},
+    {.input = true, .branch = true, .activation = true, .stream = true}};
+
+TEST_CASE("places of dropout") {
+  for (const std::string& name : placement_names())
+    for (const DropoutPlaces& places : places_of_dropout) {
+      const Placement placement = placement_from(name);
+      if (placement == Placement::resi_dual && places.stream) continue;
+      ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, false);
+      if (placement == Placement::none) spec.norm = NormKind::none;
+      if (placement == Placement::branchnorm) spec.ramp = 0.5;
+      spec.dropout = 0.1;
+      spec.dropout_place = places;
+      agree(name + " at " + to_string(places), spec, seeds);
+    }
+}
+
 // A sum over tokens of the output times its gradient has a mean, of the head's own weights.
 TEST_CASE("the gain of the last norm") {
   for (const NormKind norm : {NormKind::layernorm, NormKind::rmsnorm}) {

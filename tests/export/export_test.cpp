@@ -115,6 +115,38 @@ TEST_CASE("what settings cannot say is listed") {
   CHECK(contains(text, "v: planned std"));
 }
 
+TEST_CASE("where dropout stands is told, or listed") {
+  ModelSpec spec = find_model("gpt2");
+  const auto text_of = [&spec](const char* naming, Target target) {
+    spec.init.names = naming;
+    return export_text(named_plan(spec, "own", target), target);
+  };
+  CHECK(contains(text_of("hf-gpt2", Target::hf), "\"resid_pdrop\": 0.1"));
+  CHECK(contains(text_of("hf-gpt2", Target::hf), "\"embd_pdrop\": 0.1"));
+  spec.dropout_place = {};
+  CHECK(contains(text_of("hf-gpt2", Target::hf), "\"resid_pdrop\": 0.1"));
+  CHECK(contains(text_of("hf-gpt2", Target::hf), "\"embd_pdrop\": 0.0"));
+  CHECK(contains(text_of("hf-llama", Target::hf),
+                 "its code drops at no place, this model at branch"));
+  spec.dropout_place = {.input = true, .branch = false};
+  CHECK(contains(text_of("hf-gpt2", Target::hf), "\"resid_pdrop\": 0.0"));
+  CHECK(contains(text_of("hf-gpt2", Target::hf), "\"embd_pdrop\": 0.1"));
+  CHECK_FALSE(contains(text_of("hf-gpt2", Target::hf), "dropout_place"));
+  CHECK(contains(text_of("hf-t5", Target::hf),
+                 "its code drops at input+branch+activation, this model at input"));
+  spec.dropout_place = {.input = true};
+  for (const char* naming : {"hf-bert", "hf-vit"})
+    CHECK_FALSE(contains(text_of(naming, Target::hf), "dropout_place"));
+  CHECK_FALSE(contains(text_of("hf-gpt2", Target::megatron), "dropout_place"));
+  spec.dropout_place = {.stream = true};
+  CHECK(contains(text_of("hf-gpt2", Target::hf),
+                 "its code drops at branch, this model at branch+stream"));
+  CHECK(contains(text_of("hf-gpt2", Target::megatron),
+                 "its code drops at input+branch, this model at branch+stream"));
+  spec.dropout = 0;
+  CHECK_FALSE(contains(text_of("hf-gpt2", Target::megatron), "dropout_place"));
+}
+
 TEST_CASE("hf needs a model whose configuration it knows") {
   CHECK_THROWS_AS(export_text(plan_of("pre-ln-12", Target::hf), Target::hf), Error);
   for (const char* names : {"hf-gpt2", "hf-bert", "hf-llama", "hf-t5", "hf-vit"})

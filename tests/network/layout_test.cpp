@@ -161,6 +161,24 @@ TEST_CASE("an mlp is a plain stack, or residual branches after its first layer")
         "linear head\n");
 }
 
+TEST_CASE("dropout of an mlp: its features, each layer's activation, or the stream") {
+  ModelSpec spec = small(Placement::post, ModelSpec::Kind::mlp);
+  spec.layers = 2;
+  spec.dropout = 0.1;
+  spec.dropout_place = {true, true, false, true};
+  CHECK(description(build_network(spec)) ==
+        "dropout input.dropout\nlinear layer[0].linear\nact layer[0].act\n"
+        "dropout layer[0].dropout\nnorm layer[0].norm\ndropout layer[0].stream_dropout\n"
+        "( layer[1]\nlinear layer[1].linear\nact layer[1].act\ndropout layer[1].dropout\n)\n"
+        "norm layer[1].norm\ndropout layer[1].stream_dropout\nlinear head\n");
+  spec.placement = Placement::none;
+  spec.norm = NormKind::none;
+  spec.dropout_place = {true, false, false, false};
+  CHECK(description(build_network(spec)) ==
+        "dropout input.dropout\nlinear layer[0].linear\nact layer[0].act\n"
+        "linear layer[1].linear\nact layer[1].act\nlinear head\n");
+}
+
 TEST_CASE("weights inside branches are marked: all of a plain mlp's body, never a head") {
   const auto marked = [](const ModelSpec& spec) {
     std::string paths;

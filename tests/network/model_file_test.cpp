@@ -197,6 +197,16 @@ TEST_CASE("defaults that follow from the scheme") {
 }
 
 TEST_CASE("a wrong key or section is named with the nearest") {
+  contains(error_of("[model]\ndropout_place = \"brnch\""),
+           "m.toml:2:1 | unknown place of dropout 'brnch' | did you mean 'branch'");
+  contains(error_of("[model]\ndropout_place = \"input+branch+input\""),
+           "m.toml:2:1 | place of dropout 'input' is given twice");
+  contains(error_of("[model]\ndropout_place = \"input+\""),
+           "m.toml:2:1 | unknown place of dropout ''");
+  contains(error_of("[model]\nkind = \"mlp\"\ndropout_place = \"activation\""),
+           "m.toml:3:1 | a branch of an mlp ends in its activation");
+  contains(error_of("[model]\nplacement = \"resi-dual\"\ndropout_place = \"stream\""),
+           "m.toml:3:1 | placement resi-dual has two streams");
   contains(error_of("[model]\nlayer = 3"), "m.toml:2:1 | unknown key 'layer'");
   contains(error_of("[model]\nlayer = 3"), "layers");
   contains(error_of("[model]\n\n  widht = 3"), "m.toml:3:3 | unknown key 'widht'");

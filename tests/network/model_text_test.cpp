@@ -48,6 +48,7 @@ TEST_CASE("every field survives") {
   spec.bias = spec.norm_affine = true;
   spec.activation = "x*sigmoid(1.7*x)";
   spec.dropout = 0.1;
+  spec.dropout_place = {.input = true, .branch = false, .stream = true};
   spec.attention_dropout = 1.0 / 3;
   spec.norm = NormKind::scalenorm;
   spec.norm_eps = 1e-5;
@@ -77,6 +78,7 @@ TEST_CASE("every field survives") {
   CHECK(again.kv_heads == 3);
   CHECK(again.cross_attention);
   CHECK(again.activation == spec.activation);
+  CHECK(again.dropout_place == spec.dropout_place);
   CHECK(again.attention_dropout == spec.attention_dropout);
   CHECK(again.norm == NormKind::scalenorm);
   CHECK(again.ramp == 0.1);

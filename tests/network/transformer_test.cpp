@@ -112,6 +112,38 @@ TEST_CASE("dropout ends each branch, before a norm that ends it too") {
                   "norm block[0].ffn.norm\n)\n") != std::string::npos);
 }
 
+TEST_CASE("dropout stands where the model says") {
+  ModelSpec spec = small();
+  spec.placement = Placement::sub_ln;
+  spec.input.kind = InputKind::tokens;
+  const std::string none = description(build_network(spec));
+  spec.dropout_place = {true, true, true, true};
+  CHECK(description(build_network(spec)) == none);
+  spec.dropout = 0.1;
+  CHECK(description(build_network(spec)) ==
+        "embedding embedding\ndropout input.dropout\n( block[0].attn\nnorm block[0].attn.norm\n"
+        "linear block[0].attn.q\nlinear block[0].attn.k\nlinear block[0].attn.v\n"
+        "mix block[0].attn\nnorm block[0].attn.mix_norm\nlinear block[0].attn.o\n"
+        "dropout block[0].attn.dropout\n)\ndropout block[0].attn.stream_dropout\n"
+        "( block[0].ffn\nnorm block[0].ffn.norm\nlinear block[0].ffn.in\nact block[0].ffn.act\n"
+        "dropout block[0].ffn.act_dropout\nnorm block[0].ffn.act_norm\n"
+        "linear block[0].ffn.out\ndropout block[0].ffn.dropout\n)\n"
+        "dropout block[0].ffn.stream_dropout\nnorm final_norm\nlinear head\n");
+  spec.gated = true;
+  spec.placement = Placement::post;
+  spec.dropout_place = {.input = true, .branch = false, .activation = true, .stream = true};
+  CHECK(description(build_network(spec))
+            .starts_with("embedding embedding\nnorm input.norm\ndropout input.dropout\n"));
+  CHECK(
+      description(build_network(spec))
+          .ends_with("gated block[0].ffn.act\ndropout block[0].ffn.act_dropout\nlinear "
+                     "block[0].ffn.out\n)\n"
+                     "norm block[0].ffn.norm\ndropout block[0].ffn.stream_dropout\nlinear head\n"));
+  spec.dropout_place = {.input = true, .branch = false};
+  const std::string at_input = description(build_network(spec));
+  CHECK(at_input.find("\ndropout ") == at_input.rfind("\ndropout "));
+}
+
 TEST_CASE("tokens have positions and frequencies when the model asks") {
   ModelSpec spec = small();
   spec.sequence = 6;

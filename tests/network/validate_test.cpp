@@ -153,6 +153,27 @@ TEST_CASE("fields belong to the models that use them") {
             s.attention_dropout = bad;
           }).starts_with("attention_dropout must be"));
   }
+  const auto drops_at = [&](DropoutPlaces place, Placement placement, ModelSpec::Kind kind) {
+    const auto change = [&](ModelSpec& s) {
+      s.norm = NormKind::layernorm;
+      s.placement = placement;
+      s.dropout_place = place;
+    };
+    return problem(change, kind);
+  };
+  const auto transformer = ModelSpec::Kind::transformer, mlp = ModelSpec::Kind::mlp;
+  const DropoutPlaces stream{.stream = true}, activation{.activation = true};
+  CHECK(drops_at(stream, Placement::none, transformer).empty());
+  CHECK(drops_at(stream, Placement::pre, mlp).empty());
+  CHECK(drops_at(stream, Placement::none, mlp) ==
+        "an mlp of placement none has no stream to drop from");
+  for (const auto kind : {transformer, mlp})
+    CHECK(drops_at(stream, Placement::resi_dual, kind) ==
+          "placement resi-dual has two streams, and dropout_place stream means one");
+  CHECK(drops_at(activation, Placement::resi_dual, transformer).empty());
+  CHECK(drops_at(activation, Placement::pre, mlp)
+            .starts_with("a branch of an mlp ends in its activation"));
+  CHECK(drops_at({.branch = false}, Placement::pre, transformer) == "dropout_place names no place");
   CHECK(problem([](ModelSpec& s) { s.input.zipf = 1; }) ==
         "zipf belongs to tokens, and the input is gaussian");
   CHECK(problem([](ModelSpec& s) { s.input.positions = 1; }) ==
