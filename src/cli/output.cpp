@@ -75,6 +75,13 @@ void write_and_rename(const std::string& path, mode_t mode, const Target& to,
   }
 }
 
+/// A link keeps pointing to what it names: the named file is replaced, not the link.
+std::string target_of(const std::string& path) {
+  std::error_code ignored;
+  const fs::path target = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  return target.empty() ? path : target.string();
+}
+
 bool folder_is_writable(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   struct stat about = {};
@@ -117,11 +124,12 @@ void Output::write(std::string_view text) const {
     write_in_place({path_, option_}, text);
     return;
   }
-  // A link keeps pointing to what it names: the named file is replaced, not the link.
+  write_and_rename(target_of(path_), exists ? about.st_mode & 0777 : 0666, {path_, option_}, text);
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code ignored;
-  const fs::path target = fs::weakly_canonical(path_, ignored);
-  write_and_rename(target.empty() ? path_ : target.string(), exists ? about.st_mode & 0777 : 0666,
-                   {path_, option_}, text);
+  return fs::equivalent(a, b, ignored) || target_of(a) == target_of(b);
 }
 
 }  // namespace scalecalc::cli

@@ -21,4 +21,7 @@ class Output {
   std::string path_ = "-", option_ = "-o";
 };
 
+/// Whether two paths name one file, there or still to be made, through links and "./".
+bool is_same_file(const std::string& a, const std::string& b);
+
 }  // namespace scalecalc::cli

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "cli/gnuplot.hpp"
-#include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "scalecalc/error.hpp"
 #include "symbolic/text.hpp"
@@ -21,25 +20,34 @@ std::string extension_of(const std::string& path) {
 }  // namespace
 
 void PlotOption::add_to(CLI::App* app) {
-  TextOptions{app}(kOption, path_, "FILE", "also draw: a gnuplot script .gp, .svg, or .png");
+  app->add_option(kOption, path_, "also draw: a gnuplot script .gp, .svg, or .png")
+      ->type_name("FILE");
 }
 
-void PlotOption::check() const {
+void PlotOption::check(const std::string& output) const {
   if (!is_given()) return;
-  const std::string extension = extension_of(path_);
+  if (path_->empty()) {
+    throw Error(ErrorKind::input, "--plot names no file", kOption, "for example --plot figure.svg");
+  }
+  const std::string extension = extension_of(*path_);
   if (extension != ".gp" && extension != ".svg" && extension != ".png") {
     throw Error(ErrorKind::input, "no plot has this extension",
-                std::string(kOption) + " " + symbolic::shortened(path_),
+                std::string(kOption) + " " + symbolic::shortened(*path_),
                 "use .gp for a gnuplot script, .svg or .png");
   }
-  const Output writable(path_, kOption);
+  if (is_same_file(*path_, output)) {
+    throw Error(ErrorKind::usage, "-o and --plot name one file",
+                symbolic::shortened("-o " + output + " " + kOption + " " + *path_),
+                "give each a file of its own");
+  }
+  const Output writable(*path_, kOption);
   if (extension == ".png") check_gnuplot();
 }
 
 void PlotOption::write(const report::Figure& figure) const {
   if (!is_given()) return;
-  const std::string extension = extension_of(path_);
-  const Output output(path_, kOption);
+  const std::string extension = extension_of(*path_);
+  const Output output(*path_, kOption);
   if (extension == ".svg") return output.write(report::to_svg(figure));
   const std::string script = report::to_gnuplot(figure);
   output.write(extension == ".gp" ? script : png_of(script, figure.panels.size()));

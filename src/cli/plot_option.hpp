@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "scalecalc/plot.hpp"
@@ -15,15 +16,16 @@ namespace scalecalc::cli {
 class PlotOption {
  public:
   void add_to(CLI::App* app);
-  bool is_given() const { return !path_.empty(); }
-  /// Before the work begins. Throws Error(input) for another extension, Error(fault) where nothing
-  /// can be written, or a .png is asked for and there is no gnuplot.
-  void check() const;
+  bool is_given() const { return path_.has_value(); }
+  /// Before the work begins; `output` is what -o names. Throws Error(input) for no path or another
+  /// extension, Error(usage) for the file of -o, Error(fault) where nothing can be written, or a
+  /// .png is asked for and there is no gnuplot.
+  void check(const std::string& output) const;
   /// Does nothing where it is not given. Throws Error(fault).
   void write(const report::Figure& figure) const;
 
  private:
-  std::string path_;
+  std::optional<std::string> path_;
 };
 
 }  // namespace scalecalc::cli

@@ -20,7 +20,7 @@ bool is_page(const std::string& path) {
 }
 
 int run_report(const ReportFlags& flags, Context& context) {
-  flags.plot.check();
+  flags.plot.check(context.output_path());
   if (flags.folder.empty()) {
     throw Error(ErrorKind::usage, "DIR is missing", "scalecalc report",
                 "give the folder that scalecalc train -o has filled");

@@ -105,7 +105,7 @@ class Experiment {
       throw Error(ErrorKind::usage, "-o DIR is missing", "scalecalc train",
                   "runs are kept in a folder: for example -o runs/");
     }
-    flags.plot.check();
+    flags.plot.check(context.output_path());
     answer_.profile = flags.profile;
     answer_.model = flags.model;
     options() = train_profile(flags.profile);

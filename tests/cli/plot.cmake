@@ -3,7 +3,7 @@ set(tiny "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml")
 set(plots "${CMAKE_CURRENT_BINARY_DIR}/plots")
 file(MAKE_DIRECTORY "${plots}")
 
-foreach(case svg gp png no_gnuplot injection curves)
+foreach(case svg gp png no_gnuplot injection curves one_file)
   add_test(NAME "cli: plot: ${case}" COMMAND ${CMAKE_COMMAND}
     "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" "-DCASE=${case}" "-DTINY=${tiny}"
     "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/plot_${case}"

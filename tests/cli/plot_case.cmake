@@ -126,4 +126,24 @@ function(case_curves)
   endforeach()
 endfunction()
 
+# --plot names a file, and not that of -o.
+function(case_one_file)
+  shell("mkdir real; ln -s real link; touch b.svg; ln -s b.svg c.svg")
+  foreach(command "propagate ${TINY}" "verify ${TINY}" "sweep --layers 2,4 --optimizer adam"
+      "activation relu" train "report runs")
+    shell("$P ${command} -o x --plot ''")
+    expect("${command}: no file" code EQUAL 2 AND err MATCHES
+      "^scalecalc: --plot names no file .--plot.. for example --plot figure.svg\n$")
+    foreach(files "a.svg;a.svg" "a.svg;./a.svg" "real/a.svg;link/a.svg" "b.svg;c.svg")
+      list(GET files 0 output)
+      list(GET files 1 plot)
+      shell("$P ${command} -o ${output} --plot ${plot}")
+      expect("${command}: ${files}" code EQUAL 2 AND err MATCHES
+        "^scalecalc: -o and --plot name one file .-o ${output} --plot ${plot}.. give each a file of its own\n$")
+    endforeach()
+  endforeach()
+  shell("ls -R . | grep -c svg; cat b.svg; $P activation relu -o a.txt --plot a.svg && ls a.txt a.svg")
+  expect("nothing is made" code EQUAL 0 AND out STREQUAL "2\na.svg\na.txt\n")
+endfunction()
+
 cmake_language(CALL case_${CASE})
