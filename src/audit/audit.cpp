@@ -9,6 +9,7 @@
 #include "audit/judge.hpp"
 #include "audit/match.hpp"
 #include "audit/measure.hpp"
+#include "gaussian/confidence.hpp"
 #include "symbolic/text.hpp"
 
 namespace scalecalc {
@@ -18,16 +19,6 @@ using namespace auditing;
 using safetensors::Dtype;
 using safetensors::Reader;
 using safetensors::Tensor;
-
-constexpr double lowest_confidence = 0.5, highest_confidence = 1 - 1e-9;
-
-void check(const AuditOptions& options) {
-  if (options.confidence >= lowest_confidence && options.confidence <= highest_confidence) return;
-  throw Error(ErrorKind::input,
-              fmt::format("the confidence must be from {} to 1 - 1e-9, got {}", lowest_confidence,
-                          options.confidence),
-              "audit", "for example 0.99");
-}
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("({})", fmt::join(shape, ", "));
@@ -282,7 +273,7 @@ std::string to_string(Fault fault) {
 }
 
 Audit audit(const std::string& weights, const ModelSpec& spec, const AuditOptions& options) {
-  check(options);
+  check_confidence(options.confidence, "audit");
   return Auditor(weights, spec, options).run();
 }
 

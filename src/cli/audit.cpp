@@ -4,11 +4,10 @@
 #include "cli/audit_document.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "gaussian/confidence.hpp"
 
 namespace scalecalc::cli {
 namespace {
-
-constexpr double kLeastConfidence = 0.5, kMostConfidence = 1 - 1e-9;
 
 struct AuditFlags {
   std::string weights, names, confidence = "0.99";
@@ -45,7 +44,7 @@ AuditAnswer answer_to(const AuditFlags& flags, Context& context) {
   options.strict = flags.strict;
   options.threads = context.threads();
   options.confidence =
-      parse_number("--confidence", flags.confidence, kLeastConfidence, kMostConfidence, "0.99");
+      parse_number("--confidence", flags.confidence, least_confidence, most_confidence, "0.99");
   answer.spec = flags.model.spec("audit");
   options.progress = context.progress();
   answer.audit = audit(answer.weights, answer.spec, options);

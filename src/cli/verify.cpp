@@ -6,12 +6,12 @@
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/verify_document.hpp"
+#include "gaussian/confidence.hpp"
 
 namespace scalecalc::cli {
 namespace {
 
 constexpr std::int64_t kMostSeeds = 10000;
-constexpr double kLeastConfidence = 0.5, kMostConfidence = 1 - 1e-9;
 
 struct VerifyFlags {
   ModelArgument model;
@@ -36,7 +36,7 @@ VerifyAnswer answer_to(const VerifyFlags& flags, Context& context) {
   VerifyOptions& options = answer.options;
   options.seeds = static_cast<int>(parse_integer("--seeds", flags.seeds, 2, kMostSeeds, "64"));
   options.confidence =
-      parse_number("--confidence", flags.confidence, kLeastConfidence, kMostConfidence, "0.99");
+      parse_number("--confidence", flags.confidence, least_confidence, most_confidence, "0.99");
   context.set_passes(options);
   options.single_precision = flags.single;
   answer.spec = flags.model.spec("verify");

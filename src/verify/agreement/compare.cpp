@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "gaussian/confidence.hpp"
 #include "verify/agreement/band.hpp"
 #include "verify/agreement/cause.hpp"
 #include "verify/agreement/expected.hpp"
@@ -13,15 +14,6 @@ namespace scalecalc {
 namespace {
 
 constexpr int fewest_seeds = 2;
-constexpr double lowest_confidence = 0.5, highest_confidence = 1 - 1e-9;
-
-void check(const CompareOptions& options) {
-  if (options.confidence >= lowest_confidence && options.confidence <= highest_confidence) return;
-  throw Error(ErrorKind::input,
-              fmt::format("the confidence must be from {} to 1 - 1e-9, got {}", lowest_confidence,
-                          options.confidence),
-              "compare", "for example 0.99");
-}
 
 /// Pairs what is predicted with what is measured by path, in the order of the prediction.
 template <class Predicted, class Measured, class Pair>
@@ -157,7 +149,7 @@ std::size_t Verification::failures() const {
 
 Verification compare(const Trace& predicted, const PassSamples& measured,
                      const CompareOptions& options) {
-  check(options);
+  check_confidence(options.confidence, "compare");
   return Agreement(predicted, measured, options).run();
 }
 
