@@ -70,7 +70,7 @@ int run_on_ranks(Context& context) {
   }
   std::unique_ptr<Ranks> ranks;
   try {
-    ranks = start_ranks();
+    ranks = start_ranks(context.launch());
   } catch (const Error& error) {
     if (context.launch().is_first()) throw;
     // Ends the job; the first says why, where it meets the same.

@@ -1,5 +1,7 @@
 #include "cli/launch.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -31,12 +33,18 @@ Launch launch_of_environment() {
   return {};
 }
 
-std::unique_ptr<Ranks> start_ranks() {
+std::unique_ptr<Ranks> start_ranks(const Launch& launch) {
   std::error_code ignored;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   // Where a build has it, and where an installation does.
-  return mpi_ranks({(folder / "scalecalc_mpi.so").string(),
-                    (folder / SCALECALC_PLUGIN_DIR / "scalecalc_mpi.so").string()});
+  std::unique_ptr<Ranks> ranks =
+      mpi_ranks({(folder / "scalecalc_mpi.so").string(),
+                 (folder / SCALECALC_PLUGIN_DIR / "scalecalc_mpi.so").string()});
+  if (ranks->rank() == launch.rank && ranks->size() == launch.size) return ranks;
+  throw Error(ErrorKind::fault,
+              fmt::format("started as rank {} of {}, and MPI knows rank {} of {}", launch.rank,
+                          launch.size, ranks->rank(), ranks->size()),
+              "MPI", "start it by the mpirun of the MPI that the program was built with");
 }
 
 }  // namespace scalecalc::cli

@@ -16,7 +16,8 @@ struct Launch {
 /// By what Open MPI (OMPI_COMM_WORLD_*) and the starters of the PMI kind (PMI_*) leave in the
 /// environment.
 Launch launch_of_environment();
-/// The ranks of this launch. Throws Error(fault).
-std::unique_ptr<Ranks> start_ranks();
+/// The ranks of this launch. Throws Error(fault), also where MPI knows the process by another rank
+/// than its starter: each would believe to be alone.
+std::unique_ptr<Ranks> start_ranks(const Launch& launch);
 
 }  // namespace scalecalc::cli

@@ -1,6 +1,6 @@
 # Ranks that mpirun starts: the same bytes as one process, and what becomes of a rank that is lost.
 if(SCALECALC_HAS_MPI AND MPIEXEC_EXECUTABLE)
-  foreach(case train sweep verify killed damaged wrong rest)
+  foreach(case train sweep verify killed damaged wrong rest starter)
     add_test(NAME "cli: mpi: ${case}" COMMAND ${CMAKE_COMMAND}
       "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" "-DMPIRUN=${MPIEXEC_EXECUTABLE}"
       "-DCASE=${case}" "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/mpi-${case}"

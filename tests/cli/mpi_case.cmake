@@ -132,4 +132,14 @@ function(case_rest)
   expect("one rank" code EQUAL 0)
 endfunction()
 
+# The starter of another MPI gives ranks that this one does not know: none of them trains.
+function(case_starter)
+  shell("export PMI_SIZE=2; PMI_RANK=1 $P ${train} -o runs & PMI_RANK=0 $P ${train} -o runs; first=$?
+         wait $! && exit 100; test ! -e runs || exit 101; exit $first")
+  expect("a foreign starter" code EQUAL 3 AND out MATCHES "^[^\n]+\n +\"scalecalc\"[^\n]+\n +\"error\": ")
+  expect_once("a foreign starter, said once" "started as rank 0 of 2, and MPI knows rank 0 of 1 .MPI.. start it by the mpirun")
+  shell("PMI_SIZE=1 PMI_RANK=0 $P ${train} -o runs >one.json")
+  expect("one rank needs no MPI" code EQUAL 0 AND err STREQUAL nothing)
+endfunction()
+
 cmake_language(CALL case_${CASE})
