@@ -46,24 +46,26 @@ Corpus read_corpus(const std::string& path, TokenLevel level, std::int64_t vocab
 
 // ---- the experiment -----------------------------------------------------------------------------
 
-/// One way to build the model: a placement, and what its scales are.
+/// One way to build the model: a placement, what its scales are, and where dropout stands.
 struct TrainGroup {
-  std::string name;  ///< "post", "deepnorm", ...
+  std::string name;  ///< "post", "deepnorm", "post@input+branch", ...
   std::string title;
   Placement placement = Placement::post;
   /// Formulas in N; empty: solved for the optimizer.
   std::optional<Expr> alpha = Expr(1), lambda = Expr(1);
   bool residual_attention = false;
+  std::optional<DropoutPlaces> dropout_place = {};  ///< empty: the shared model's
 };
 /// none post pre deepnorm deepnet res-post sandwich sub-ln resi-dual rezero skipinit fixup
 /// branchnorm realformer.
 const std::vector<TrainGroup>& train_groups();
-/// Throws Error(input) with the nearest name.
-const TrainGroup& train_group(std::string_view name, const std::string& where = "--placements");
+/// One of those, or one with places of dropout behind an @: "pre@input+branch". Throws Error(input)
+/// with the nearest name.
+TrainGroup train_group(std::string_view name, const std::string& where = "--placements");
 
 struct TrainOptions {
-  /// What all groups share; layers, placement, alpha and lambda are set by group and depth, vocab
-  /// by the corpus. Throws where it is no transformer.
+  /// What all groups share; layers, placement, alpha and lambda are set by group and depth, and
+  /// dropout_place by groups that have one; vocab by the corpus. Throws where it is no transformer.
   ModelSpec model;
   OptimizerOptions optimizer;
   std::vector<std::string> groups;
@@ -92,7 +94,8 @@ struct TrainOptions {
 TrainOptions train_profile(std::string_view name);
 const std::vector<std::string>& train_profile_names();
 
-/// The model of a group at a depth. Throws as build_network and solve_scales do.
+/// The model of a group at a depth. Throws as build_network and solve_scales do, and where a group
+/// has a place of dropout and the rate is 0.
 ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std::int64_t layers,
                       const Corpus& corpus);
 /// The steps of each run.
@@ -103,11 +106,11 @@ double train_target(const TrainOptions& options, const Corpus& corpus);
 
 /// A key of the configuration in which a group is not as the first one.
 struct GroupDifference {
-  std::string group, key, value, reference;
+  std::string group, key, value, reference;  ///< "default": the key is left out
 };
 /// Every difference between the model files of the groups at their first depth; that nothing but
-/// placement, alpha, lambda, residual_attention and the ramp is among them is what makes the
-/// comparison one.
+/// placement, alpha, lambda, residual_attention, dropout_place and the ramp is among them is what
+/// makes the comparison one.
 std::vector<GroupDifference> train_differences(const TrainOptions& options, const Corpus& corpus);
 
 /// Norms of gradients by layer: "embedding", "block[0]", ..., "head".
@@ -204,7 +207,7 @@ std::vector<TrainCell> train_table(const std::vector<TrainRun>& runs);
 
 /// An experiment as its folder tells it, finished or not, even while it is being trained.
 struct TrainFolder {
-  /// Those that have begun, in the order of train_groups(), depths and seeds.
+  /// Those that have begun, in the order of train_groups(), places of dropout, depths and seeds.
   std::vector<TrainRun> runs;
   /// Run by run. The verdict of one that is not is that on what it has recorded.
   std::vector<bool> finished;

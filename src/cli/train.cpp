@@ -21,7 +21,8 @@ struct TrainFlags {
   std::string profile = "small", model, placements, depths, seeds;
   std::string text, level = "word", tokens = "200000";
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
-  std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout;
+  std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
+      dropout_place;
   PlotOption plot;
   ModelOptions block;
 
@@ -34,7 +35,7 @@ void TrainFlags::add_to(CLI::App* app) {
   add("--model", model, "MODEL",
       "a transformer that all runs share: a preset or a model file (default: the profile's)");
   add("--placements", placements, "P,...",
-      "none, post, pre, deepnorm, realformer, ... (scalecalc list groups)");
+      "none, post, pre, deepnorm, ... (scalecalc list groups); pre@input: with dropout there");
   add("--depths", depths, "N,...", "blocks: 12,32,64 or 2:32:x4");
   add("--seeds", seeds, "S", "runs of each, from --seed on (default 3)");
   add("--text", text, "FILE", "what is learned (default: generated sentences)");
@@ -49,6 +50,8 @@ void TrainFlags::add_to(CLI::App* app) {
   add("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
   add("--tensorboard", tensorboard, "DIR", "the records as event files of TensorBoard, at the end");
   add("--dropout", dropout, "R", "of branches and attention weights");
+  add("--dropout-place", dropout_place, "P,...",
+      "each placement with dropout at each: input, branch, activation, stream, input+branch, ...");
   plot.add_to(app);
   const TextOptions of_optimizer{app, "Optimizer"};
   of_optimizer("--optimizer", optimizer, "F", "of all runs (default adamw)");
@@ -72,13 +75,35 @@ std::vector<std::string> split(const std::string& text) {
 
 std::vector<std::string> parse_placements(const std::string& text) {
   std::vector<std::string> groups;
-  for (const std::string& name : split(text)) {
-    train_group(name);
+  for (const std::string& given : split(text)) {
+    const std::string name = train_group(given).name;
     if (std::ranges::find(groups, name) != groups.end()) {
       throw Error(ErrorKind::input, "'" + name + "' is given twice", "--placements",
                   "for example --placements none,post,pre");
     }
     groups.push_back(name);
+  }
+  return groups;
+}
+
+/// Every placement with dropout at each of the places.
+std::vector<std::string> with_places(const std::vector<std::string>& placements,
+                                     const std::string& text) {
+  std::vector<std::string> groups;
+  for (const std::string& placement : placements) {
+    if (train_group(placement).dropout_place) {
+      throw Error(ErrorKind::usage, "'" + placement + "' has a place of dropout already",
+                  "--dropout-place", "name the places here, or behind each @ of --placements");
+    }
+    for (const std::string& place : split(text)) {
+      const std::string name =
+          placement + "@" + to_string(dropout_places_from(place, "--dropout-place"));
+      if (std::ranges::find(groups, name) != groups.end()) {
+        throw Error(ErrorKind::input, "'" + place + "' is given twice", "--dropout-place",
+                    "for example --dropout-place branch,activation");
+      }
+      groups.push_back(name);
+    }
   }
   return groups;
 }
@@ -157,6 +182,8 @@ class Experiment {
 
   void set_runs() {
     if (!flags_.placements.empty()) options().groups = parse_placements(flags_.placements);
+    if (!flags_.dropout_place.empty())
+      options().groups = with_places(options().groups, flags_.dropout_place);
     if (!flags_.depths.empty()) options().depths = parse_depths("--depths", flags_.depths);
     if (!flags_.seeds.empty()) {
       options().seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, 1000, "3"));

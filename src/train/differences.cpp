@@ -8,7 +8,7 @@ namespace {
 
 std::string value_of(const std::map<std::string, std::string>& entries, const std::string& key) {
   const auto found = entries.find(key);
-  return found == entries.end() ? "" : found->second;
+  return found == entries.end() ? "default" : found->second;
 }
 
 std::map<std::string, std::string> entries_of(const std::string& text) {

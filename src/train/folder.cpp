@@ -68,10 +68,17 @@ class LogReader {
     run.group = json.at("group").get<std::string>();
     run.layers = json.at("layers").get<std::int64_t>();
     run.seed = json.at("seed").get<std::uint64_t>();
-    const auto& groups = train_groups();
-    const auto found = std::ranges::find(groups, run.group, &TrainGroup::name);
-    if (found == groups.end()) damaged("the log is of no placement that is known");
-    logged_.order = static_cast<std::size_t>(found - groups.begin());
+    const auto is_known = [&run] {
+      try {
+        return train_group(run.group).name == run.group;
+      } catch (const Error&) {
+        return false;
+      }
+    };
+    if (!is_known()) damaged("the log is of no placement that is known");
+    const std::string placement = run.group.substr(0, run.group.find('@'));
+    const auto found = std::ranges::find(train_groups(), placement, &TrainGroup::name);
+    logged_.order = static_cast<std::size_t>(found - train_groups().begin());
     logged_.configuration = json;
   }
 
@@ -125,7 +132,7 @@ std::vector<LoggedRun> read_logs(const std::string& folder) {
                 "wait for the training, or give another folder");
   }
   std::ranges::sort(logs, {}, [](const LoggedRun& logged) {
-    return std::tuple(logged.order, logged.run.layers, logged.run.seed);
+    return std::tuple(logged.order, logged.run.group, logged.run.layers, logged.run.seed);
   });
   return logs;
 }

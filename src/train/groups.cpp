@@ -45,13 +45,20 @@ const std::vector<TrainGroup>& train_groups() {
   return groups;
 }
 
-const TrainGroup& train_group(std::string_view name, const std::string& where) {
+TrainGroup train_group(std::string_view name, const std::string& where) {
+  const std::size_t at = name.find('@');
+  const std::string_view placement = name.substr(0, at);
   std::vector<std::string> names;
-  for (const TrainGroup& group : train_groups()) {
-    if (group.name == name) return group;
-    names.push_back(group.name);
+  for (const TrainGroup& known : train_groups()) {
+    names.push_back(known.name);
+    if (known.name != placement) continue;
+    TrainGroup group = known;
+    if (at == std::string_view::npos) return group;
+    group.dropout_place = dropout_places_from(name.substr(at + 1), where);
+    group.name += "@" + to_string(*group.dropout_place);
+    return group;
   }
-  throw unknown_name("placement", name, names, where);
+  throw unknown_name("placement", placement, names, where);
 }
 
 ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std::int64_t layers,
@@ -72,16 +79,24 @@ ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std:
   spec.input.kind = InputKind::tokens;
   spec.reduction = Reduction::mean;
   spec.loss = Loss::cross_entropy;
+  if (group.dropout_place) {
+    if (spec.dropout == 0) {
+      throw Error(ErrorKind::input, "dropout is 0, so its place changes nothing", group.name,
+                  "give a rate: --dropout 0.1, or dropout = 0.1 in the model file");
+    }
+    spec.dropout_place = *group.dropout_place;
+  }
   if (!spec.alpha || !spec.lambda) solve_scales(spec);
-  validate(spec, "train");
+  validate(spec, group.name);
   return spec;
 }
 
 std::vector<GroupDifference> train_differences(const TrainOptions& options, const Corpus& corpus) {
   std::vector<std::pair<std::string, std::string>> models;
   for (const std::string& name : options.groups) {
-    const ModelSpec spec = train_model(options, train_group(name), options.depths.at(0), corpus);
-    models.emplace_back(name, model_text(spec));
+    const TrainGroup group = train_group(name);
+    const ModelSpec spec = train_model(options, group, options.depths.at(0), corpus);
+    models.emplace_back(group.name, model_text(spec));
   }
   return train_room::model_differences(models);
 }

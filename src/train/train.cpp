@@ -50,6 +50,28 @@ void check_options(const TrainOptions& options) {
   check_range("the number of runs", static_cast<std::int64_t>(runs), 1, kMostRuns);
 }
 
+/// Throws where two groups name one model.
+void check_groups(const TrainOptions& options) {
+  const DropoutPlaces own = options.model.dropout_place;
+  std::vector<TrainGroup> groups;
+  for (const std::string& name : options.groups) {
+    TrainGroup group = train_group(name);
+    const auto placement_of = [](const TrainGroup& of) {
+      return of.name.substr(0, of.name.find('@'));
+    };
+    for (const TrainGroup& earlier : groups) {
+      if (placement_of(group) != placement_of(earlier)) continue;
+      if (group.dropout_place.value_or(own) != earlier.dropout_place.value_or(own)) continue;
+      throw Error(ErrorKind::input,
+                  group.name == earlier.name
+                      ? fmt::format("'{}' is given twice", group.name)
+                      : fmt::format("'{}' and '{}' are one model", earlier.name, group.name),
+                  "placements", "name each model once");
+    }
+    groups.push_back(std::move(group));
+  }
+}
+
 bool runs_on_cpu(const std::string& device) {
   if (device != "auto") return device == "cpu";
   return std::ranges::none_of(devices(), [](const DeviceInfo& info) {
@@ -71,15 +93,17 @@ class Experiment {
         ranks_(options.ranks != nullptr ? *options.ranks : one_),
         steps_(train_steps(options, corpus)) {
     check_options(options);
+    check_groups(options);
     options_.device = device_here(options.device, options.ranks);
     train_room::make_folder(options.folder);
     if (ranks_.rank() == 0) train_room::save_corpus(options.folder, corpus);
-    for (const std::string& group : options.groups) {
+    for (const std::string& name : options.groups) {
+      const TrainGroup group = train_group(name);
       for (const std::int64_t layers : options.depths) {
-        const ModelSpec model = train_model(options, train_group(group), layers, corpus);
+        const ModelSpec model = train_model(options, group, layers, corpus);
         small_ = small_ && parameter_count(build_network(model)) <= kSmallModel;
         for (int i = 0; i < options.seeds; ++i) {
-          points_.push_back({group, layers, options.seed + static_cast<std::uint64_t>(i)});
+          points_.push_back({group.name, layers, options.seed + static_cast<std::uint64_t>(i)});
         }
       }
     }

@@ -27,8 +27,16 @@ scalecalc_cli_test("train: event files that cannot be written" ARGS ${tiny} -o $
   --tensorboard /dev/null/board EXIT 3 STDERR "cannot make the folder")
 scalecalc_cli_test("train: another optimizer and schedule" ARGS ${tiny} --schedule cosine --warmup 2
   --optimizer lion -o ${folder}/lion STDOUT "Placement experiment")
+scalecalc_cli_test("train: places of dropout" ARGS ${tiny}
+  --dropout-place input,branch+activation -o ${folder}/places STDOUT "post@input +1 +trains.*\
+post@branch.activation +1 .*pre@input +1 .*pre@branch.activation +1 .*All that differs[^\n]*post@input\
+.*post@branch.activation +model.dropout_place +.branch.activation. +.input.")
+scalecalc_cli_test("report: places of dropout" ARGS report ${folder}/places
+  STDOUT "post@branch.activation, post@input, pre@branch.activation, pre@input at 1, 2 blocks\n")
+set_tests_properties("cli: train: places of dropout" PROPERTIES FIXTURES_SETUP train_places)
+set_tests_properties("cli: report: places of dropout" PROPERTIES FIXTURES_REQUIRED train_places)
 foreach(name "train as JSON" "train as a table" "train: steps to a loss" "train: event files"
-    "train: a model file"
+    "train: a model file" "train: places of dropout"
     "train: event files that cannot be written"
     "train: another optimizer and schedule")
   set_tests_properties("cli: ${name}" PROPERTIES FIXTURES_REQUIRED train_folder)
@@ -39,6 +47,22 @@ scalecalc_cli_error("train: unknown placement" EXIT 2 ARGS train --placements po
   SAYS "unknown placement 'pree' \\(--placements\\); did you mean 'pre'")
 scalecalc_cli_error("train: a placement twice" EXIT 2 ARGS train --placements pre,pre -o x
   SAYS "'pre' is given twice")
+scalecalc_cli_error("train: unknown place of dropout" EXIT 2 ARGS train --dropout-place inptu -o x
+  SAYS "unknown place of dropout 'inptu' \\(--dropout-place\\); did you mean 'input'")
+scalecalc_cli_error("train: an unknown place behind @" EXIT 2 ARGS train --placements pre@strem -o x
+  SAYS "unknown place of dropout 'strem' \\(--placements\\); did you mean 'stream'")
+scalecalc_cli_error("train: a place of dropout twice" EXIT 2
+  ARGS train --dropout-place input+branch,branch+input -o x SAYS "'branch.input' is given twice")
+scalecalc_cli_error("train: two ways to say places" EXIT 2
+  ARGS train --placements pre@input --dropout-place branch -o x
+  SAYS "'pre@input' has a place of dropout already \\(--dropout-place\\)")
+scalecalc_cli_error("train: a place, and no dropout" EXIT 2
+  ARGS train --dropout 0 --dropout-place input,branch -o x
+  SAYS "dropout is 0, so its place changes nothing \\(none@input\\)")
+scalecalc_cli_error("train: one model twice" EXIT 2 ARGS train --placements pre,pre@branch -o x
+  SAYS "'pre' and 'pre@branch' are one model")
+scalecalc_cli_error("train: two streams" EXIT 2 ARGS train --placements resi-dual@stream -o x
+  SAYS "placement resi-dual has two streams.*\\(resi-dual@stream\\)")
 scalecalc_cli_error("train: unknown profile" EXIT 2 ARGS train --profile ful -o x
   SAYS "unknown profile 'ful'.*did you mean 'full'")
 scalecalc_cli_error("train: a model that is no transformer" EXIT 2 ARGS train --model mlp-relu -o x

@@ -203,6 +203,62 @@ TEST_CASE("train: groups share batches, and differ in placement and scales alone
   CHECK(train_differences(train_profile("full"), corpus).size() >= 2);
 }
 
+TEST_CASE("train: dropout at other places, and nothing else differs") {
+  const Corpus corpus = generated_corpus(2000);
+  const Folder folder;
+  TrainOptions options = tiny(folder);
+  options.groups = {"pre", "pre@branch+input", "post@activation", "resi-dual@activation"};
+  options.depths = {1};
+  options.seeds = 1;
+  std::vector<std::string> lines;
+  for (const GroupDifference& difference : train_differences(options, corpus))
+    lines.push_back(difference.group + " " + difference.key + " " + difference.value + " for " +
+                    difference.reference);
+  CHECK(lines == std::vector<std::string>{
+                     "pre@input+branch model.dropout_place \"input+branch\" for default",
+                     "post@activation model.dropout_place \"activation\" for default",
+                     "post@activation model.placement \"post\" for \"pre\"",
+                     "resi-dual@activation model.dropout_place \"activation\" for default",
+                     "resi-dual@activation model.placement \"resi-dual\" for \"pre\""});
+  const std::vector<TrainRun> runs = train(corpus, options);
+  REQUIRE(runs.size() == 4);
+  CHECK(runs[1].group == "pre@input+branch");
+  CHECK(fs::exists(folder.path / "pre@input+branch-1-seed0.jsonl"));
+  CHECK(runs[0].final_loss != runs[1].final_loss);
+  for (const TrainRun& run : runs) CHECK(run.prediction.why_none == "");
+  const std::string before = files_of(folder);
+  train(corpus, options);
+  CHECK(files_of(folder) == before);
+  const TrainFolder read = read_train(options.folder);
+  std::vector<std::string> groups;
+  for (const TrainRun& run : read.runs) groups.push_back(run.group);
+  CHECK(groups == std::vector<std::string>{"post@activation", "pre", "pre@input+branch",
+                                           "resi-dual@activation"});
+  for (const GroupDifference& difference : read.differences)
+    CHECK((difference.key == "model.placement" || difference.key == "model.dropout_place"));
+
+  // The place is of the run's identity: another one in the shared model is another experiment.
+  TrainOptions other = options;
+  other.groups = {"pre"};
+  other.model.dropout_place = {.stream = true};
+  check_wrong(other, corpus, "the folder has a run of another configuration");
+  other = options;
+  other.groups = {"pre", "pre@branch"};
+  check_wrong(other, corpus, "'pre' and 'pre@branch' are one model");
+  other.groups = {"post", "pre@branch", "pre@branch"};
+  check_wrong(other, corpus, "'pre@branch' is given twice");
+  other.groups = {"resi-dual@stream"};
+  check_wrong(other, corpus,
+              "placement resi-dual has two streams, and dropout_place stream means one");
+  other.groups = {"pre@brnch"};
+  check_wrong(other, corpus, "unknown place of dropout 'brnch'");
+  other.groups = {"pree@branch"};
+  check_wrong(other, corpus, "unknown placement 'pree'");
+  other.groups = {"pre@input"};
+  other.model.dropout = 0;
+  check_wrong(other, corpus, "dropout is 0, so its place changes nothing");
+}
+
 TEST_CASE("train: verdicts") {
   TrainRecord record;
   record.gradient = {1.0, {"embedding", "block[0]", "block[1]"}, {1e-5, 0.5, 0.1}};
