@@ -9,12 +9,14 @@
 #include <memory>
 #include <vector>
 
+#include "sanitizer.hpp"
+
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulator {
 namespace {
 
-constexpr std::size_t kStackBytes = 128 * 1024, kWarp = 32;
+constexpr std::size_t kStackBytes = (kIsWatched ? 512 : 128) * 1024, kWarp = 32;
 enum class State { ready, at_warp, at_block, done };
 
 /// Its stack is entered once; from then on it and the scheduler jump to where the other stopped,
@@ -22,6 +24,7 @@ enum class State { ready, at_warp, at_block, done };
 struct Fiber {
   ucontext_t first;
   jmp_buf resume;
+  Stack watched;
   bool entered = false;
   std::unique_ptr<char[]> stack;
   State state = State::done;
@@ -32,16 +35,22 @@ struct Fiber {
 std::vector<std::unique_ptr<Fiber>> fibers;
 std::size_t current = 0, count = 0;
 jmp_buf scheduler;
+Stack scheduler_stack;
 const std::function<void()>* body = nullptr;
 
 /// Back to the scheduler, until it picks this thread again.
 void wait(State state) {
   Fiber& fiber = *fibers[current];
   fiber.state = state;
-  if (_setjmp(fiber.resume) == 0) _longjmp(scheduler, 1);
+  if (_setjmp(fiber.resume) == 0) {
+    leave(fiber.watched, scheduler_stack);
+    _longjmp(scheduler, 1);
+  }
+  arrive(fibers[current]->watched, scheduler_stack);
 }
 
 void enter() {
+  arrive(fibers[current]->watched, scheduler_stack);
   while (true) {
     (*body)();
     wait(State::done);
@@ -51,7 +60,8 @@ void enter() {
 void resume() {
   Fiber& fiber = *fibers[current];
   threadIdx = fiber.index;
-  if (_setjmp(scheduler) != 0) return;
+  if (_setjmp(scheduler) != 0) return arrive(scheduler_stack, fibers[current]->watched);
+  leave(scheduler_stack, fiber.watched);
   if (fiber.entered) _longjmp(fiber.resume, 1);
   fiber.entered = true;
   getcontext(&fiber.first);
@@ -75,7 +85,8 @@ void run_block(dim3 threads) {
   count = std::size_t{threads.x} * threads.y * threads.z;
   while (fibers.size() < count) {
     fibers.push_back(std::make_unique<Fiber>());
-    fibers.back()->stack = std::make_unique<char[]>(kStackBytes);
+    fibers.back()->stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
+    fibers.back()->watched = {fibers.back()->stack.get(), kStackBytes};
   }
   for (std::size_t i = 0; i < count; ++i) {
     Fiber& fiber = *fibers[i];
