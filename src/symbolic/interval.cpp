@@ -25,9 +25,16 @@ void multiply_ends(Real& target, const Real& a, const Real& b, mpfr_rnd_t roundi
   }
 }
 
+/// Gives back, when a thread ends, what MPFR keeps for it: digits of pi and the like.
+struct ThreadCaches {
+  ~ThreadCaches() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
+};
+
 }  // namespace
 
+// Every evaluation begins with a number.
 Interval::Interval(const Rational& value, mpfr_prec_t bits) : Interval(bits) {
+  static thread_local const ThreadCaches caches;
   set_quotient(lower, value, MPFR_RNDD);
   set_quotient(upper, value, MPFR_RNDU);
 }
