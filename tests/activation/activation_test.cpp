@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <functional>
 #include <limits>
 #include <thread>
@@ -245,14 +245,14 @@ TEST_CASE("activation: mistakes are found within 100 ms and named") {
   for (const auto& [text, part] : cases) {
     const std::string shown = text.substr(0, 60);
     CAPTURE(shown);
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const std::string message = error_of(text);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     CAPTURE(message);
     CHECK(contains(message, part));
     CHECK(message.size() < 500);
-    // A machine under load may take a few times as long.
-    CHECK(taken.count() < 0.5);
+    // Of the processor, whatever else runs beside; sanitizers take a few times as long.
+    CHECK(taken < 0.5);
   }
 }
 
