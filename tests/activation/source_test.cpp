@@ -5,15 +5,14 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <limits>
+
+#include "temporary_folder.hpp"
 
 using namespace scalecalc;
 
 namespace {
-
-namespace fs = std::filesystem;
 
 /// phi_value_0 and the like, which the preprocessor does not rename, made unlike those of others.
 std::string with_numbered_pieces(std::string source, const std::string& number) {
@@ -30,8 +29,6 @@ std::string with_numbered_pieces(std::string source, const std::string& number) 
 class Compiled {
  public:
   explicit Compiled(const std::vector<Activation>& activations) {
-    std::string name = (fs::temp_directory_path() / "scalecalc-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     std::ofstream file(folder_ / "phi.c");
     file << "#include <math.h>\n";
     for (std::size_t k = 0; k < activations.size(); ++k) {
@@ -42,16 +39,15 @@ class Compiled {
            << "#undef phi_value\n#undef phi_slope\n";
     }
     file.close();
-    const std::string library = (folder_ / "phi.so").string();
+    const std::string library = folder_ / "phi.so";
     const std::string command = "cc -std=c11 -O1 -Wall -Werror -Wno-unused -shared -fPIC -o " +
-                                library + " " + (folder_ / "phi.c").string() + " -lm";
+                                library + " " + (folder_ / "phi.c") + " -lm";
     REQUIRE(std::system(command.c_str()) == 0);
     handle_ = dlopen(library.c_str(), RTLD_NOW);
     REQUIRE(handle_ != nullptr);
   }
   ~Compiled() {
     if (handle_ != nullptr) dlclose(handle_);
-    fs::remove_all(folder_);
   }
   using Function = double (*)(double);
   Function find(const std::string& name) const {
@@ -59,7 +55,7 @@ class Compiled {
   }
 
  private:
-  fs::path folder_;
+  testing::TemporaryFolder folder_;
   void* handle_ = nullptr;
 };
 

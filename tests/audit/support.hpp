@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -10,24 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "network/safetensors.hpp"
 #include "scalecalc/audit.hpp"
 
 /// Weight files of small models, drawn by the standard library.
 namespace scalecalc {
 
-struct WeightsFolder {
-  std::filesystem::path path;
-  WeightsFolder()
-      : path(std::filesystem::temp_directory_path() /
-             ("scalecalc_audit_" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(path);
-    std::filesystem::create_directory(path);
-  }
-  ~WeightsFolder() { std::filesystem::remove_all(path); }
-  std::string file(const std::string& name = "w.safetensors") const {
-    return (path / name).string();
-  }
+struct WeightsFolder : testing::TemporaryFolder {
+  std::string file(const std::string& name = "w.safetensors") const { return *this / name; }
 };
 
 struct StoredTensor {

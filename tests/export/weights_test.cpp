@@ -1,24 +1,21 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <string>
 
 #include "network/safetensors.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
 #include "scalecalc/tensor.hpp"
+#include "temporary_folder.hpp"
 
 using namespace scalecalc;
 
 namespace {
 
-/// A file that is gone at the end.
 struct TemporaryFile {
-  std::string path = (std::filesystem::temp_directory_path() /
-                      ("scalecalc_weights_" + std::to_string(std::rand()) + ".safetensors"))
-                         .string();
-  ~TemporaryFile() { std::remove(path.c_str()); }
+  testing::TemporaryFolder folder;
+  std::string path = folder / "w.safetensors";
 };
 
 ModelSpec tiny(const char* name) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "scalecalc/network.hpp"
+#include "temporary_folder.hpp"
 
 using namespace scalecalc;
 
@@ -69,12 +70,12 @@ reduction = "mean"
 )toml";
 
 struct TemporaryFile {
+  testing::TemporaryFolder folder;
   std::filesystem::path path;
   explicit TemporaryFile(const std::string& text, const std::string& name = "model.toml")
-      : path(std::filesystem::temp_directory_path() / ("scalecalc_network_test_" + name)) {
+      : path(folder / name) {
     std::ofstream(path, std::ios::binary) << text;
   }
-  ~TemporaryFile() { std::filesystem::remove(path); }
 };
 
 }  // namespace

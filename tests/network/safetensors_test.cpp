@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <fstream>
 
 #include "scalecalc/error.hpp"
+#include "temporary_folder.hpp"
 
 using namespace scalecalc;
 using safetensors::Dtype;
@@ -21,15 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Folder {
-  fs::path path;
-  Folder() : path(fs::temp_directory_path() / ("scalecalc_weights_" + std::to_string(getpid()))) {
-    fs::remove_all(path);
-    fs::create_directory(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-};
+using Folder = testing::TemporaryFolder;
 
 void put(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "support.hpp"
+#include "temporary_folder.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::testing;
@@ -75,16 +76,6 @@ const std::vector<std::string> formulas{
 
 const Bindings point{{"x", 0.7}, {"y", -1.3}, {"N", 3.5}, {"M", 6.0}, {"lambda", 0.4}};
 
-/// A folder of its own that goes away again.
-struct Workspace {
-  fs::path folder;
-  Workspace() {
-    std::string name = (fs::temp_directory_path() / "scalecalc-XXXXXX").string();
-    folder = mkdtemp(name.data());
-  }
-  ~Workspace() { fs::remove_all(folder); }
-};
-
 bool has_program(const std::string& name) {
   return std::system(("command -v " + name + " > /dev/null 2>&1").c_str()) == 0;
 }
@@ -125,8 +116,8 @@ TEST_CASE("what is printed as Python runs and gives the same numbers") {
     MESSAGE("skipped: there is no python3 here");
     return;
   }
-  const Workspace workspace;
-  const fs::path file = workspace.folder / "formulas.py";
+  const TemporaryFolder folder;
+  const fs::path file = folder / "formulas.py";
   std::ofstream out(file);
   out << "import math\n" << assignments(Notation::python, "", "");
   for (const std::string& text : formulas) {
@@ -141,8 +132,8 @@ TEST_CASE("what is printed as C compiles and gives the same numbers") {
     MESSAGE("skipped: there is no C compiler here");
     return;
   }
-  const Workspace workspace;
-  const fs::path file = workspace.folder / "formulas.c", program = workspace.folder / "formulas";
+  const TemporaryFolder folder;
+  const fs::path file = folder / "formulas.c", program = folder / "formulas";
   std::ofstream out(file);
   out << "#include <math.h>\n#include <stdio.h>\nint main(void) {\n"
       << assignments(Notation::c, "  volatile double ", ";");

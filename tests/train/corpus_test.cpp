@@ -1,30 +1,21 @@
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
+#include "temporary_folder.hpp"
 
 namespace scalecalc {
 namespace {
 
 Corpus read(const std::string& text, TokenLevel level, std::int64_t vocab = 10000) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("scalecalc-" + std::to_string(::getpid()) + ".txt");
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "text.txt";
   std::ofstream(path, std::ios::binary) << text;
-  try {
-    const Corpus corpus = read_corpus(path.string(), level, vocab);
-    std::filesystem::remove(path);
-    return corpus;
-  } catch (...) {
-    std::filesystem::remove(path);
-    throw;
-  }
+  return read_corpus(path, level, vocab);
 }
 
 std::string repeated(const std::string& text, int times) {

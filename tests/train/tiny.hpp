@@ -1,27 +1,17 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <atomic>
 #include <filesystem>
 #include <string>
 
 #include "scalecalc/train.hpp"
+#include "temporary_folder.hpp"
 
 namespace scalecalc::testing {
 
-/// A folder of its own, not yet made, gone at the end.
+/// A folder of its own, not yet made.
 struct Folder {
-  Folder() {
-    static std::atomic<int> count = 0;
-    path = std::filesystem::temp_directory_path() /
-           ("scalecalc-train-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::filesystem::path path;
+  TemporaryFolder parent;
+  std::filesystem::path path = parent.path / "runs";
 };
 
 /// Runs of some milliseconds.
