@@ -238,9 +238,15 @@ class ForwardPass {
     return apply(*layer.norm, std::move(y), layer.path, "residual");
   }
 
+  /// Moments without a mean, each larger by as much.
+  static X shifted(const X& x, const N& by) {
+    return without_mean(each(x, [&](const N& entry) { return N(entry + by); }));
+  }
+
   Signal<X> apply(const DualStream& layer, Signal<X> x) {
+    const auto mean = [](const Signal<X>& signal) { return N(average(signal.x).mean); };
     Signal<X> z = x;
-    X both = x.x;
+    X both = without_mean(x.x);  // E x z
     for (const Residual& sublayer : layer.sublayers) {
       Signal<X> start = x;
       start.spread.pull = 1;
@@ -248,16 +254,19 @@ class ForwardPass {
       calculus_.enter(sublayer.path);
       Residual plain;
       plain.branch = sublayer.branch;
+      const N a = calculus_.skip(sublayer), b = calculus_.branch(sublayer), b2 = b * b;
+      both = combine(both, branch.x, [&](const N& w, const N& f) { return N(a * w + b2 * f); });
+      both = shifted(both, N(b * mean(branch) * (a * mean(x) + mean(z))));
       z = residual_forward(calculus_, plain, z, branch, counts(z));
       Signal<X> total = residual_forward(calculus_, sublayer, x, branch, counts(x));
-      const N a = calculus_.skip(sublayer),
-              b2 = calculus_.branch(sublayer) * calculus_.branch(sublayer);
-      both = combine(both, branch.x, [&](const N& w, const N& f) { return N(a * w + b2 * f); });
+      if (sublayer.norm->kind == NormKind::layernorm)
+        both = shifted(both, N(-mean(total) * mean(z)));
       const X scale = norm_scale(calculus_, *sublayer.norm, total.x);
       both = product(both, scale);
       keep(DualTape<X>{{no_site, 0, x.tokens}, scale});
       x = apply(*sublayer.norm, std::move(total), sublayer.path, "residual");
     }
+    if (layer.norm.kind == NormKind::layernorm) both = shifted(both, N(-mean(x) * mean(z)));
     const X scale = norm_scale(calculus_, layer.norm, z.x);
     keep(DualTape<X>{{no_site, 0, x.tokens}, scale});
     const Signal<X> normed = apply(layer.norm, std::move(z));
@@ -265,7 +274,7 @@ class ForwardPass {
     Residual plain;
     Signal<X> y = residual_forward(calculus_, plain, x, normed, counts(x));
     const X shared = product(both, scale);
-    y.x = sum(y.x, scaled(shared, N(2)));
+    y.x = sum(y.x, scaled(shifted(shared, N(-mean(x) * mean(normed))), N(2)));
     if constexpr (C::next_orders) {
       // Of two normalised tokens at a cosine rho, x.z strays by (1 - rho^2)^2/n and the sum by (1 -
       // rho)^2 of what independent ones would.
@@ -273,6 +282,9 @@ class ForwardPass {
       const double rho = m > 0 ? values_of(calculus_, shared).second / m : 0;
       y.spread.one *= (1 - rho) * (1 - rho);
       y.spread.all *= (1 - rho) * (1 - rho);
+      // What x.F, of variance 1/n, does to a norm and to x.z together is left out.
+      y.truncation.second += 1 / static_cast<double>(layer.norm.width);
+      y.truncation.cross += 1 / static_cast<double>(layer.norm.width);
     }
     const std::size_t at = site(layer.path, "dual", y);
     keep(DualSumTape<X>{{at, 0, x.tokens}, std::move(x.x), normed.x, shared});

@@ -67,6 +67,17 @@ TEST_CASE("places of dropout") {
     }
 }
 
+// Branches that end in an activation have a mean, and with it both streams.
+TEST_CASE("two streams of branches with a mean") {
+  for (const NormKind norm : {NormKind::layernorm, NormKind::rmsnorm}) {
+    ModelSpec spec = stack("relu");
+    spec.layers = 6;
+    spec.placement = Placement::resi_dual;
+    spec.norm = norm;
+    agree(to_string(norm), spec, seeds);
+  }
+}
+
 TEST_CASE("distributions of the weights") {
   for (const Distribution distribution :
        {Distribution::uniform, Distribution::truncated_normal, Distribution::orthogonal}) {
