@@ -32,6 +32,8 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     out.spread.all += noise / counts.samples();
     out.error.cross *= 1 - layer.rate;
     out.truncation.cross *= 1 - layer.rate;
+    calculus.assume("dropout", "masks leave features Gaussian", "rate/(1 - rate)",
+                    layer.rate / (1 - layer.rate), 0.25);
   }
   return out;
 }
