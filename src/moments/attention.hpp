@@ -225,7 +225,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   X key_scores = at_scores(factors.key, factors.echo.key);
   X key_weight_scores = at_scores(factors.key_weight, factors.echo.key);
   X own = product(product(scores, record.apart_k), factors.query_weight);
-  const X own_key_scores = key_scores;
+  const N own_key_scores = average(key_scores).second;
   if (residual != nullptr) {
     const N scale = calculus.scale(layer), scale2 = scale * scale;
     const std::optional<ScoreGradient<X>> above = std::move(*residual);
@@ -283,8 +283,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.q_truncation = out.k_truncation = record.truncation;
   if constexpr (C::next_orders) {
     if (!layer.over_memory) echo_to_input(calculus, layer, record, aligned, out);
-    const double echoed =
-        average(own_key_scores).second - average(scores).second * average(factors.key).second;
+    const double echoed = own_key_scores - average(scores).second * average(factors.key).second;
     const double total = average(key_scores).second;
     if (total > 0) out.k_truncation += echoed / total * record.echo_truncation;
     out.q_truncation = out.k_truncation;

@@ -26,17 +26,8 @@ double own_share(const ScoreInputs<double, X>& inputs) {
   return inputs.sum ? inputs.sum->own_share : 1;
 }
 
-/// cross/(second second)^(1/2), 1 where that is nothing.
 Eigen::ArrayXXd correlations(const PerPosition& x) {
-  const Eigen::Index size = x.second.size();
-  Eigen::ArrayXXd c = Eigen::ArrayXXd::Ones(size, size);
-  for (Eigen::Index t = 0; t < size; ++t) {
-    for (Eigen::Index u = 0; u < size; ++u) {
-      const double norm = std::sqrt(x.second[t] * x.second[u]);
-      if (norm > 0) c(t, u) = std::clamp(x.cross(t, u) / norm, -1.0, 1.0);
-    }
-  }
-  return c;
+  return cosines<Numbers>(x).cross.max(-1.0).min(1.0);
 }
 
 /// Of one row: P22 = t2 - 1 + 2 P2.
@@ -143,7 +134,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   std::vector<EchoFactors> echoes;
   const Eigen::Index size = inputs.q.second.size();
   const double m = average(inputs.input.x).second, own = own_share(inputs);
-  const Eigen::ArrayXXd cosines = inputs.sum ? correlations(inputs.q) : rows.c;
+  const Eigen::ArrayXXd query_cosines = inputs.sum ? correlations(inputs.q) : rows.c;
   for (Eigen::Index t = 0; t < size; ++t) {
     const SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
     const KeyMeans<PerPosition>& source = inputs.source_means;
@@ -171,7 +162,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       const SoftmaxOverlaps& two = averages.pair(t, u);
       const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
       const PairFactors<double> pair =
-          pair_factors(two, tau2, rows.c(t, u), cosines(t, u), std::sqrt(one.m2 * other.m2),
+          pair_factors(two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
                        (1 - one.p2) * (1 - other.p2), small);
       out.mix.cross(t, u) = pair.mix;
       out.value.cross(t, u) = pair.value;

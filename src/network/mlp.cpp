@@ -14,7 +14,7 @@ std::vector<Layer> step(const Parts& parts, const Linear& weight, const std::str
   layers.push_back({at(weight, path + ".linear")});
   if (norm_between) layers.push_back({parts.norm(path + ".norm", spec.width)});
   layers.push_back({ActivationLayer{path + ".act", spec.activation}});
-  if (spec.dropout > 0 && spec.dropout_place.branch)
+  if (parts.drops(&DropoutPlaces::branch))
     layers.push_back({Dropout{path + ".dropout", spec.dropout}});
   return layers;
 }
@@ -35,12 +35,12 @@ void add_mlp(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers
   const Linear first =
       parts.linear("linear", {spec.features, Expr::symbol("features")}, width, !residuals);
   const Linear further = parts.linear("linear", width, width, true);
-  const bool drops_stream = spec.dropout > 0 && spec.dropout_place.stream;
+  const bool drops_stream = parts.drops(&DropoutPlaces::stream);
   const auto drop_stream = [&](const std::string& path) {
     if (drops_stream) layers.push_back({Dropout{path + ".stream_dropout", spec.dropout}});
   };
   layers.reserve(static_cast<std::size_t>((residuals ? (drops_stream ? 2 : 1) : 4) * blocks + 5));
-  if (spec.dropout > 0 && spec.dropout_place.input)
+  if (parts.drops(&DropoutPlaces::input))
     layers.push_back({Dropout{"input.dropout", spec.dropout}});
   append(layers, step(parts, first, "layer[0]", norm_between));
   if (spec.placement == Placement::post || spec.placement == Placement::branchnorm)

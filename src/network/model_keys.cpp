@@ -13,22 +13,12 @@ Key<ModelSpec> field(const char* name, unsigned kinds, Field member) {
   return key<ModelSpec>(name, kinds, member);
 }
 
-/// Left out when it is 0.
+/// Left out when it is 0, or false.
 template <class Field>
-Key<ModelSpec> count(const char* name, unsigned kinds, Field member) {
+Key<ModelSpec> unless_zero(const char* name, unsigned kinds, Field member) {
   Key<ModelSpec> made = key<ModelSpec>(name, kinds, member);
   made.write = [member](const ModelSpec& spec) {
-    return member(spec) == 0 ? std::string() : write_value(member(spec));
-  };
-  return made;
-}
-
-/// Left out unless it is set.
-template <class Field>
-Key<ModelSpec> flag(const char* name, unsigned kinds, Field member) {
-  Key<ModelSpec> made = key<ModelSpec>(name, kinds, member);
-  made.write = [member](const ModelSpec& spec) {
-    return member(spec) ? write_value(true) : std::string();
+    return member(spec) ? write_value(member(spec)) : std::string();
   };
   return made;
 }
@@ -63,7 +53,7 @@ const Keys& model_keys() {
           "width", transformer | mlp, [](auto& s) -> auto& { return s.width; }),
       field(
           "heads", transformer, [](auto& s) -> auto& { return s.heads; }),
-      count(
+      unless_zero(
           "kv_heads", transformer, [](auto& s) -> auto& { return s.kv_heads; }),
       field(
           "ffn", transformer, [](auto& s) -> auto& { return s.ffn; }),
@@ -71,11 +61,11 @@ const Keys& model_keys() {
           "vocab", transformer, [](auto& s) -> auto& { return s.vocab; }),
       field(
           "features", mlp | layers, [](auto& s) -> auto& { return s.features; }),
-      count(
+      unless_zero(
           "classes", mlp | layers, [](auto& s) -> auto& { return s.vocab; }),
       field(
           "sequence", all, [](auto& s) -> auto& { return s.sequence; }),
-      count(
+      unless_zero(
           "height", layers, [](auto& s) -> auto& { return s.height; }),
       field(
           "batch", all, [](auto& s) -> auto& { return s.batch; }),
@@ -87,7 +77,7 @@ const Keys& model_keys() {
           "gated", transformer, [](auto& s) -> auto& { return s.gated; }),
       field(
           "qk_norm", transformer, [](auto& s) -> auto& { return s.qk_norm; }),
-      flag(
+      unless_zero(
           "residual_attention", transformer, [](auto& s) -> auto& { return s.residual_attention; }),
       field(
           "cross_attention", transformer, [](auto& s) -> auto& { return s.cross_attention; }),

@@ -21,6 +21,10 @@ class Parts {
   Linear linear(const std::string& role, const Fan& in, const Fan& out, bool in_branch) const;
   Linear head(const Fan& in, const Fan& out) const;
   Norm norm(std::string path, std::int64_t width) const;
+  /// Whether there is dropout at this place.
+  bool drops(bool DropoutPlaces::*place) const {
+    return spec_.dropout > 0 && spec_.dropout_place.*place;
+  }
   /// One branch around the stream, with the norms where the placement wants them.
   Residual residual(const std::string& path, std::vector<Layer> body) const;
 

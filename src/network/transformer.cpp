@@ -50,7 +50,7 @@ class Transformer {
   }
 
   Residual feed_forward(const std::string& path) const {
-    const bool drops = spec_.dropout > 0 && spec_.dropout_place.activation;
+    const bool drops = parts_.drops(&DropoutPlaces::activation);
     std::vector<Layer> body = branch((spec_.gated ? 2 : 3) + (drops ? 1 : 0));
     if (spec_.gated) {
       body.push_back({Gated{path + ".act", spec_.activation, at(gate_, path + ".gate"),
@@ -74,14 +74,14 @@ class Transformer {
     if (placement == Placement::sandwich) layers += 2;
     if (norm_before || placement == Placement::res_post) layers += 1;
     if (placement == Placement::sub_ln) layers += 1;
-    if (spec_.dropout > 0 && spec_.dropout_place.branch) layers += 1;
+    if (parts_.drops(&DropoutPlaces::branch)) layers += 1;
     std::vector<Layer> body;
     body.reserve(layers);
     return body;
   }
 
   Residual sublayer(const std::string& path, std::vector<Layer> body) const {
-    if (spec_.dropout > 0 && spec_.dropout_place.branch)
+    if (parts_.drops(&DropoutPlaces::branch))
       body.push_back({Dropout{path + ".dropout", spec_.dropout}});
     return parts_.residual(path, std::move(body));
   }
@@ -106,7 +106,7 @@ void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>
   add_embedding(spec, layers);
   if (spec.placement == Placement::post || spec.placement == Placement::branchnorm)
     layers.push_back({parts.norm("input.norm", spec.width)});
-  if (spec.dropout > 0 && spec.dropout_place.input)
+  if (parts.drops(&DropoutPlaces::input))
     layers.push_back({Dropout{"input.dropout", spec.dropout}});
   const auto each_sublayer = [&](const auto& use) {
     for (std::int64_t i = 0; i < blocks; ++i) {
@@ -123,7 +123,7 @@ void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>
     each_sublayer([&](Residual sublayer) { dual.sublayers.push_back(std::move(sublayer)); });
     layers.push_back({std::move(dual)});
   } else {
-    const bool drops = spec.dropout > 0 && spec.dropout_place.stream;
+    const bool drops = parts.drops(&DropoutPlaces::stream);
     layers.reserve(layers.size() + (drops ? 2 : 1) * count + 2);
     each_sublayer([&](Residual sublayer) {
       const std::string path = sublayer.path;

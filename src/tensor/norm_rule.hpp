@@ -16,8 +16,8 @@ SCALECALC_HOST_DEVICE Real norm_factor(Real power) {
   return power > Real(0) ? Real(1) / std::sqrt(power) : power;
 }
 
-/// Whether a variance is less than rounding can leave about the mean of `count` equal entries, whose
-/// distances from one of them are exactly 0.
+/// Whether a variance is less than rounding can leave about the mean of `count` equal entries,
+/// whose distances from one of them are exactly 0.
 template <class Real>
 SCALECALC_HOST_DEVICE bool is_rounding(Real variance, Real mean, std::int64_t count) {
   const Real most = static_cast<Real>(count) * std::numeric_limits<Real>::epsilon() * mean;

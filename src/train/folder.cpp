@@ -76,7 +76,7 @@ class LogReader {
       }
     };
     if (!is_known()) damaged("the log is of no placement that is known");
-    const std::string placement = run.group.substr(0, run.group.find('@'));
+    const std::string placement = train_room::placement_of(run.group);
     const auto found = std::ranges::find(train_groups(), placement, &TrainGroup::name);
     logged_.order = static_cast<std::size_t>(found - train_groups().begin());
     logged_.configuration = json;

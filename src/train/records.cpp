@@ -23,6 +23,10 @@ LayerNorms norms_from(const Json& json) {
 
 }  // namespace
 
+std::string placement_of(const std::string& group) {
+  return group.substr(0, group.find('@'));
+}
+
 std::string run_name(const TrainRun& run) {
   return fmt::format("{}-{}-seed{}", run.group, run.layers, run.seed);
 }

@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 /// "post-8-seed0": what the files of a run are called.
 std::string run_name(const TrainRun& run);
 
+/// "pre" of "pre@input+branch": which of train_groups() a group is.
+std::string placement_of(const std::string& group);
+
 Json to_json(const LayerNorms& norms);
 Json to_json(const TrainPrediction& prediction);
 Json to_json(const TrainRecord& record);

@@ -13,6 +13,7 @@
 #include "scalecalc/error.hpp"
 #include "tensor/workers.hpp"
 #include "train/corpus_file.hpp"
+#include "train/records.hpp"
 #include "train/run.hpp"
 
 namespace scalecalc {
@@ -56,11 +57,8 @@ void check_groups(const TrainOptions& options) {
   std::vector<TrainGroup> groups;
   for (const std::string& name : options.groups) {
     TrainGroup group = train_group(name);
-    const auto placement_of = [](const TrainGroup& of) {
-      return of.name.substr(0, of.name.find('@'));
-    };
     for (const TrainGroup& earlier : groups) {
-      if (placement_of(group) != placement_of(earlier)) continue;
+      if (train_room::placement_of(group.name) != train_room::placement_of(earlier.name)) continue;
       if (group.dropout_place.value_or(own) != earlier.dropout_place.value_or(own)) continue;
       throw Error(ErrorKind::input,
                   group.name == earlier.name

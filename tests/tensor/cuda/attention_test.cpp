@@ -41,6 +41,25 @@ struct Bounds {
   double relative, mix, log_sums, dq, dk, dv;
 };
 
+/// What an attention reads and writes, and how far two devices may be apart in it.
+template <class Real>
+struct Operands {
+  Operands(const Pair<Real>& pair, const AttentionShape& s)
+      : count(s.sequences * s.tokens * s.width()),
+        key_count(s.sequences * s.key_tokens() * s.key_width()),
+        q(pair.random(count, 1)),
+        k(pair.random(key_count, 2)),
+        v(pair.random(key_count, 3)),
+        dmix(pair.random(count, 4)),
+        sums(pair.random(s.weight_rows(), 5)),
+        mix(pair.random(count, 6)),
+        allowed(s, largest(q.read(0)), largest(k.read(0)), largest(v.read(0)),
+                largest(dmix.read(0))) {}
+  std::int64_t count, key_count;
+  Both<Real> q, k, v, dmix, sums, mix;
+  Bounds<Real> allowed;
+};
+
 }  // namespace
 
 TEST_CASE_TEMPLATE("cuda: attention", Real, float, double) {
@@ -52,13 +71,8 @@ TEST_CASE_TEMPLATE("cuda: attention", Real, float, double) {
     CAPTURE(s.kv_heads);
     CAPTURE(s.keys);
     CAPTURE(s.dropout);
-    const std::int64_t count = s.sequences * s.tokens * s.width();
-    const std::int64_t key_count = s.sequences * s.key_tokens() * s.key_width();
-    const auto q = pair.random(count, 1), k = pair.random(key_count, 2);
-    const auto v = pair.random(key_count, 3), dmix = pair.random(count, 4);
-    const auto sums = pair.random(s.weight_rows(), 5), mix = pair.random(count, 6);
-    const Bounds<Real> allowed(s, largest(q.read(0)), largest(k.read(0)), largest(v.read(0)),
-                               largest(dmix.read(0)));
+    const Operands<Real> operands(pair, s);
+    const auto& [count, key_count, q, k, v, dmix, sums, mix, allowed] = operands;
     pair.run([&](Device<Real>& d, int at) {
       d.attention_forward(s, q.on(at), k.on(at), v.on(at), sums.on(at), mix.on(at));
     });
@@ -87,15 +101,10 @@ TEST_CASE_TEMPLATE("cuda: scores that are kept", Real, float, double) {
     CAPTURE(s.kv_heads);
     CAPTURE(s.keys);
     CAPTURE(s.dropout);
-    const std::int64_t count = s.sequences * s.tokens * s.width();
-    const std::int64_t key_count = s.sequences * s.key_tokens() * s.key_width();
+    const Operands<Real> operands(pair, s);
+    const auto& [count, key_count, q, k, v, dmix, sums, mix, allowed] = operands;
     const std::int64_t score_count = s.weight_rows() * s.key_tokens();
-    const auto q = pair.random(count, 1), k = pair.random(key_count, 2);
-    const auto v = pair.random(key_count, 3), dmix = pair.random(count, 4);
-    const auto sums = pair.random(s.weight_rows(), 5), mix = pair.random(count, 6);
     const auto before = pair.random(score_count, 10), scores = pair.random(score_count, 11);
-    const Bounds<Real> allowed(s, largest(q.read(0)), largest(k.read(0)), largest(v.read(0)),
-                               largest(dmix.read(0)));
     const double sum_of_scores =
         largest(before.read(0)) +
         s.scale * static_cast<double>(s.head_width) * largest(q.read(0)) * largest(k.read(0));
