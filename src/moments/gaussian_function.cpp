@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "moments/width_moments.hpp"
 #include "scalecalc/error.hpp"
@@ -19,11 +21,12 @@ constexpr double panels_per_unit = 2.5;  ///< of ln(variance)
 /// What ten nodes leave of functions that are analytic in ln(variance), here within a radius of 1.
 constexpr double panel_error = 1e-10;
 
-/// Sixteen points within an angle of 0.45 leave (0.45/4)^16/16! of a sine or a cosine; rounding,
-/// with 1 - c^2, is what remains.
+/// Sixteen points within an angle of 0.45 leave (0.45/4)^16/16! of a sine or a cosine; rounding is
+/// what remains.
 constexpr double near_one = 0.9;
 constexpr int near_points = 16;
-constexpr double near_error = 1e-14;
+/// Of Chebyshev points: at most 2/pi ln(16) + 1 times the points' own error is found between them.
+constexpr double near_growth = 2.8;
 
 /// Past this variance a pair without a closed form takes seconds.
 constexpr double largest_without_formula = 1e6;
@@ -46,6 +49,19 @@ Estimate one_of(const Moments1D& line, Moment moment) {
 /// input's range; a closed form, if there is one, is better.
 bool is_sharp(const Activation& activation, double variance) {
   return !activation.has_jump() && (!activation.breaks().empty() || variance > wide_variance);
+}
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+
+/// How far values are off that were taken at the rounded cosines of angles: half a unit of a cosine
+/// in [1/2, 1] is an angle of eps/(4 sin); neighbours tell the slope.
+double error_of_cosines(const std::vector<double>& angles, const std::vector<double>& values) {
+  double most = 0;
+  for (std::size_t k = 1; k < angles.size(); ++k) {
+    const double slope = std::fabs((values[k] - values[k - 1]) / (angles[k] - angles[k - 1]));
+    most = std::max(most, slope * eps / (4 * std::sin(std::min(angles[k], angles[k - 1]))));
+  }
+  return most;
 }
 
 }  // namespace
@@ -124,15 +140,22 @@ std::optional<Estimate> GaussianFunction::by_formula(Moment moment, double varia
   if (++near.asked < near_points) return exact(correlation);
   if (near.values.empty()) {
     near.angles = {0, std::acos(near_one), near_points};
+    std::vector<double> values;
+    double error = 0, largest = 0;
     for (const double angle : near.angles.at()) {
       const auto value = exact(std::cos(angle));
       if (!value) return std::nullopt;
-      near.values.push_back(value->value);
+      values.push_back(value->value);
+      error = std::max(error, value->error);
+      largest = std::max(largest, std::fabs(value->value));
     }
+    near.error = near_growth * (error + error_of_cosines(near.angles.at(), values)) +
+                 near_points * eps * largest;
+    near.values = std::move(values);
   }
   const double value =
       near.angles(std::acos(correlation), [&](std::size_t k) { return near.values[k]; });
-  return Estimate{value, near_error * std::fabs(value), Method::closed_form};
+  return Estimate{value, near.error, Method::closed_form};
 }
 
 const PairFunction& GaussianFunction::pair_at(AtInput& input, Moment moment) const {

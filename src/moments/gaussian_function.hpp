@@ -32,6 +32,7 @@ class GaussianFunction {
     int asked = 0;
     ChebyshevPoints angles;
     std::vector<double> values;
+    double error = 0;
   };
   struct AtInput {
     double mean = 0, variance = 0;
