@@ -8,6 +8,9 @@ namespace {
 using report::Value;
 
 constexpr std::int64_t depths[] = {12, 64};
+/// Interpolations leave 1e-10 of a moment, and 128 sublayers multiply their moments.
+constexpr int digits = 6;
+
 const std::vector<std::string>& columns() {
   static const std::vector<std::string> all = {"scheme",
                                                "layers",
@@ -100,7 +103,7 @@ report::Document schemes_table_document() {
       "over first; gradient_first_over_last: norms of the gradients of the first branch's and the "
       "last branch's matrices. rezero, skipinit and fixup start as the identity: their branch "
       "weights have no gradient yet.",
-      std::move(table));
+      std::move(table), digits);
 }
 
 }  // namespace scalecalc::cli

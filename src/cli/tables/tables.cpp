@@ -14,22 +14,22 @@ using report::Value;
 
 constexpr double noise = 1e-15;
 
-Value rounded_value(Value value) {
-  if (const auto* number = std::get_if<double>(&value.data())) return rounded(*number);
+Value rounded_value(Value value, int digits) {
+  if (const auto* number = std::get_if<double>(&value.data())) return rounded(*number, digits);
   return value;
 }
 
 }  // namespace
 
-double rounded(double value) {
+double rounded(double value, int digits) {
   if (std::abs(value) < noise) return 0;
-  return std::strtod(fmt::format("{:.{}g}", value, kTableDigits).c_str(), nullptr);
+  return std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
 }
 
 report::Document table_document(const std::string& name, const std::string& title,
-                                const std::string& words, report::Table table) {
+                                const std::string& words, report::Table table, int digits) {
   for (std::vector<Value>& row : table.rows)
-    for (Value& value : row) value = rounded_value(std::move(value));
+    for (Value& value : row) value = rounded_value(std::move(value), digits);
   report::Document document;
   document.command = "table";
   document.inputs["name"] = name;
