@@ -99,7 +99,6 @@ Output::Output(std::string path, std::string option)
     : path_(std::move(path)), option_(std::move(option)) {
   if (is_stdout()) return;
   const Target to{path_, option_};
-  if (path_.empty()) fail(to, "the path is empty");
   struct stat about = {};
   if (::stat(path_.c_str(), &about) == 0) {
     if (S_ISDIR(about.st_mode)) fail(to, std::strerror(EISDIR));

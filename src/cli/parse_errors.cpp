@@ -59,14 +59,17 @@ Error unexpected_word(const CLI::App& command, const std::string& word) {
   return Error(ErrorKind::usage, "unexpected argument " + quoted(word), name, help);
 }
 
-/// An option's value that begins with -- is the next option: the value itself is missing.
+/// A value that begins with -- is the next option: the value itself is missing, as is an empty one.
 void check_values(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& value : option->results()) {
-      if (value.rfind("--", 0) != 0) continue;
-      if (option->get_positional()) throw unexpected_word(command, value);
-      throw Error(ErrorKind::usage, option->get_name() + " needs a value",
-                  "the next word is " + quoted(value), full_name(command) + " --help says which");
+      const bool is_option = value.rfind("--", 0) == 0;
+      if (is_option && option->get_positional()) throw unexpected_word(command, value);
+      if (is_option || value.empty()) {
+        throw Error(ErrorKind::usage, option->get_name() + " needs a value",
+                    is_option ? "the next word is " + quoted(value) : "this one is empty",
+                    full_name(command) + " --help says which");
+      }
     }
   }
 }

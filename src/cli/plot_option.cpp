@@ -26,9 +26,6 @@ void PlotOption::add_to(CLI::App* app) {
 
 void PlotOption::check(const std::string& output) const {
   if (!is_given()) return;
-  if (path_->empty()) {
-    throw Error(ErrorKind::input, "--plot names no file", kOption, "for example --plot figure.svg");
-  }
   const std::string extension = extension_of(*path_);
   if (extension != ".gp" && extension != ".svg" && extension != ".png") {
     throw Error(ErrorKind::input, "no plot has this extension",

@@ -130,3 +130,7 @@ scalecalc_cli_error("sweep of a folder" EXIT 2 ARGS ${sweep} / SAYS "\\(/|'/'|/:
 scalecalc_cli_error("list of nothing" EXIT 2 ARGS list SAYS "scalecalc list families")
 scalecalc_cli_error("list of what is not there" EXIT 2 ARGS list familys
   SAYS "did you mean 'families'")
+
+add_test(NAME "cli: wrong: empty values" COMMAND ${CMAKE_COMMAND}
+  "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" -P "${CMAKE_CURRENT_LIST_DIR}/empty_values.cmake")
+set_tests_properties("cli: wrong: empty values" PROPERTIES LABELS cli)

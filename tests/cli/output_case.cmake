@@ -39,7 +39,7 @@ function(case_in_place)
   shell("$P list formats -o /dev/null")
   expect("/dev/null" code EQUAL 0 AND EXISTS /dev/null)
   shell("$P list formats -o ''")
-  expect("an empty path" code EQUAL 3 AND err MATCHES "the path is empty")
+  expect("an empty path" code EQUAL 2 AND err MATCHES "^scalecalc: --output needs a value")
 endfunction()
 
 function(case_link)

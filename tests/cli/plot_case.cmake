@@ -133,7 +133,7 @@ function(case_one_file)
       "activation relu" train "report runs")
     shell("$P ${command} -o x --plot ''")
     expect("${command}: no file" code EQUAL 2 AND err MATCHES
-      "^scalecalc: --plot names no file .--plot.. for example --plot figure.svg\n$")
+      "^scalecalc: --plot needs a value .this one is empty.")
     foreach(files "a.svg;a.svg" "a.svg;./a.svg" "real/a.svg;link/a.svg" "b.svg;c.svg")
       list(GET files 0 output)
       list(GET files 1 plot)
