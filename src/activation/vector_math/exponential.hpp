@@ -70,13 +70,14 @@ inline Real expm1(const Real& x) {
 
 namespace detail {
 
-/// x = 2^e m with sqrt(1/2) <= m < sqrt(2), for x > 0 (subnormal too).
+/// |x| = 2^e m with sqrt(1/2) <= m < sqrt(2), for x != 0 (subnormal too).
 struct Decomposed {
   Real mantissa, exponent;
 };
 inline Decomposed decompose(const Real& x) {
-  const Int tiny = x < 0x1p-1022;
-  const Int pattern = bits(tiny ? x * 0x1p54 : x);
+  const Real size = abs(x);
+  const Int tiny = size < 0x1p-1022;
+  const Int pattern = bits(tiny ? size * 0x1p54 : size);
   // The exponent counts from the bits of sqrt(1/2).
   const Int offset = pattern - 0x3fe6a09e667f3bcd;
   const Int exponent = (offset >> 52);
