@@ -7,6 +7,8 @@
 #include "activation/vector_math.hpp"
 
 namespace scalecalc::softmax {
+/// A row is laid out for the machine that a file is compiled for, as vectors of lanes are.
+inline namespace SCALECALC_LANES_NAMESPACE {
 
 /// The averages that every integral over rows of softmax scores is made of, on a lattice in
 /// y = ln t of the row's own (notation of smoothing.hpp). The lattice is
@@ -56,6 +58,8 @@ class Row {
   std::vector<Block> blocks_;
   std::array<std::vector<double>, kBumps> h_;
 };
+
+}  // namespace SCALECALC_LANES_NAMESPACE
 
 /// How many terms of the series leave out less than about 1e-9 at correlations up to |c|: those of
 /// bumps fall as |c|^n e^{-pi sqrt(n)/tau}.
