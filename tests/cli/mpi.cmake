@@ -5,7 +5,7 @@ if(SCALECALC_HAS_MPI AND MPIEXEC_EXECUTABLE)
       "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" "-DMPIRUN=${MPIEXEC_EXECUTABLE}"
       "-DCASE=${case}" "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/mpi-${case}"
       -P "${CMAKE_CURRENT_SOURCE_DIR}/mpi_case.cmake")
-    set_tests_properties("cli: mpi: ${case}" PROPERTIES LABELS "cli;mpi" TIMEOUT 120)
+    set_tests_properties("cli: mpi: ${case}" PROPERTIES LABELS "cli;mpi" TIMEOUT 600)
   endforeach()
 else()
   add_test(NAME "cli: mpi" COMMAND ${CMAKE_COMMAND} -E echo

@@ -80,7 +80,7 @@ function(case_killed)
   expect("undisturbed" code EQUAL 0)
   foreach(lost 0 1)
     job("export P; ranks 2 sh -c 'echo $$ >pid-$OMPI_COMM_WORLD_RANK; exec $P ${longer} --threads 1 -o parts' &
-           for round in $(seq 600); do grep -ls verdict parts/*.jsonl && break; sleep 0.05; done
+           for round in $(seq 6000); do grep -ls verdict parts/*.jsonl && break; sleep 0.05; done
            kill -9 $(cat pid-${lost}) || exit 100; wait $!")
     expect("a lost rank ends the job" code GREATER 0 AND NOT code EQUAL 100)
     shell("grep -l verdict parts/*.jsonl >finished || exit 1
