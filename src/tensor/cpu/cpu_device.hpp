@@ -8,8 +8,8 @@
 
 namespace scalecalc::tensor {
 
-/// Plain C++ and Eigen. Work is cut into tiles that do not depend on the number of threads, so that
-/// neither do the results. Not thread-safe: one device serves one Passes.
+/// Plain C++ and Eigen. Work is cut into tiles by rules that keep every bit of the results the same
+/// for any number of threads. Not thread-safe: one device serves one Passes.
 template <class Real>
 class CpuDevice final : public Device<Real> {
  public:
