@@ -89,8 +89,9 @@ TEST_CASE("linear: against sums written out, sizes around the tiles") {
 
 TEST_CASE_TEMPLATE("linear: the number of threads does not change a bit", Real, float, double) {
   // Around the tiles, and with a last row or column alone.
-  for (const Case& c : {Case{300, 280, 600}, Case{1025, 513, 48}, Case{1, 600, 700},
-                        Case{33, 1000, 513}, Case{130, 64, 256}, Case{705, 353, 97}}) {
+  for (const Case& c :
+       {Case{300, 280, 600}, Case{1025, 513, 48}, Case{1, 600, 700}, Case{33, 1000, 513},
+        Case{130, 64, 256}, Case{705, 353, 97}, Case{24, 768, 1537}}) {
     CAPTURE(c.tokens);
     const Products<Real> one(c, 1);
     for (const int threads : {2, 3, 4, 7, 16}) {

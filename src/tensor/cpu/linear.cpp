@@ -14,28 +14,56 @@ struct Tile {
   std::int64_t row, rows, column, columns;
 };
 
-/// Sides of the tiles that a product of rows x columns sums over `depth` is cut into: columns where
-/// it suits the caches, rows also by threads, each of which gets as many tiles, as long as a tile
-/// outweighs what it costs to share work out. Large tiles pack less. How rows are cut does not show
-/// in the bits: Eigen's kernel takes four rows at once and sums each entry in the same order in
-/// every tile that begins at a multiple of four.
-struct Cut {
+/// Sides of the tiles that a product of rows x columns sums over `depth` is cut into: where it
+/// suits the caches, and by threads along the rows, or the columns where these are many more; each
+/// thread gets as many tiles, as long as a tile outweighs what it costs to share work out. Large
+/// tiles pack less. Bits do not depend on the threads: Eigen's kernel takes 4 rows and at most 48
+/// columns at once, and sums an entry in the same order in every tile that begins at a multiple.
+class Cut {
+ public:
   Cut(int threads, std::int64_t rows, std::int64_t columns, std::int64_t depth)
-      : column(std::min(columns, kLongest)) {
-    const std::int64_t across = tiles(columns, column);
-    const std::int64_t turn = threads / std::gcd<std::int64_t>(threads, across);
-    const std::int64_t wanted = pieces(pieces(rows, kLongest), turn) * turn;
-    const std::int64_t worth = std::max<std::int64_t>(1, rows * column * depth / kShareable);
-    row = pieces(pieces(rows, std::min(wanted, worth)), kStep) * kStep;
+      : rows_(rows),
+        columns_(columns),
+        row_(even(rows, pieces(rows, kLongest), kRows)),
+        column_(even(columns, pieces(columns, kLongest), kColumns)) {
+    if (rows * kWide >= columns) {
+      row_ = even(rows, for_threads(threads, rows, across(), column_ * depth), kRows);
+    } else {
+      column_ = even(columns, for_threads(threads, columns, down(), row_ * depth), kColumns);
+    }
   }
 
-  /// Tiles along a side; a single entry at its end, which would not be a matrix, joins the last.
+  std::int64_t count() const { return across() * down(); }
+  Tile tile(std::int64_t index) const {
+    const std::int64_t i = index / across(), j = index % across();
+    const std::int64_t row = i * row_, column = j * column_;
+    return {row, i + 1 < down() ? row_ : rows_ - row, column,
+            j + 1 < across() ? column_ : columns_ - column};
+  }
+
+ private:
+  static constexpr std::int64_t kRows = 4, kColumns = 48, kWide = 4, kLongest = 512,
+                                kShareable = 1 << 17;
+
+  /// The side of a tile, a multiple of `step`, of `count` entries in so many tiles.
+  static std::int64_t even(std::int64_t count, std::int64_t tiles, std::int64_t step) {
+    return pieces(pieces(count, tiles), step) * step;
+  }
+  /// Tiles along a side of `count` entries, `other` of them across, each entry of so much work.
+  static std::int64_t for_threads(int threads, std::int64_t count, std::int64_t other,
+                                  std::int64_t work) {
+    const std::int64_t turn = threads / std::gcd<std::int64_t>(threads, other);
+    const std::int64_t wanted = pieces(pieces(count, kLongest), turn) * turn;
+    return std::clamp<std::int64_t>(count * work / kShareable, 1, wanted);
+  }
+  /// A single entry at the end of a side, which would not be a matrix, joins the last tile.
   static std::int64_t tiles(std::int64_t count, std::int64_t size) {
     return std::max<std::int64_t>(1, pieces(count - 1, size));
   }
+  std::int64_t across() const { return tiles(columns_, column_); }
+  std::int64_t down() const { return tiles(rows_, row_); }
 
-  static constexpr std::int64_t kLongest = 512, kStep = 16, kShareable = 1 << 17;
-  std::int64_t row = 0, column;
+  std::int64_t rows_, columns_, row_, column_;
 };
 
 /// body(tile) for each tile of a rows x columns result.
@@ -43,13 +71,7 @@ template <class Body>
 void for_blocks(int threads, std::int64_t rows, std::int64_t columns, std::int64_t depth,
                 const Body& body) {
   const Cut cut(threads, rows, columns, depth);
-  const std::int64_t across = Cut::tiles(columns, cut.column), down = Cut::tiles(rows, cut.row);
-  for_tiles(threads, across * down, [&](std::int64_t tile) {
-    const std::int64_t i = tile / across, j = tile % across;
-    const std::int64_t row = i * cut.row, column = j * cut.column;
-    body(Tile{row, i + 1 < down ? cut.row : rows - row, column,
-              j + 1 < across ? cut.column : columns - column});
-  });
+  for_tiles(threads, cut.count(), [&](std::int64_t index) { body(cut.tile(index)); });
 }
 
 /// One tile of x w + bias, while it is near.
