@@ -34,16 +34,23 @@ struct Products {
   Products(const Case& c, int threads)
       : y(static_cast<std::size_t>(c.tokens * c.fan_out)),
         dx(static_cast<std::size_t>(c.tokens * c.fan_in)),
-        dw(some<Real>(c.fan_in * c.fan_out, 5)) {
+        activated(y.size()),
+        dw(some<Real>(c.fan_in * c.fan_out, 5)),
+        db(static_cast<std::size_t>(c.fan_out)) {
     const std::shared_ptr<Device<Real>> device = make_device<Real>("cpu", threads);
     const LinearShape shape{c.tokens, c.fan_in, c.fan_out};
     const auto x = some<Real>(c.tokens * c.fan_in, 1), w = some<Real>(c.fan_in * c.fan_out, 2);
-    const auto dy = some<Real>(c.tokens * c.fan_out, 4);
-    device->linear_forward(shape, x.data(), w.data(), nullptr, y.data());
+    const auto b = some<Real>(c.fan_out, 3), dy = some<Real>(c.tokens * c.fan_out, 4);
+    std::vector<Real> before(y.size());
+    device->linear_forward(shape, x.data(), w.data(), b.data(), y.data());
+    device->linear_activation_forward(shape, x.data(), w.data(), b.data(), ActivationKind::gelu,
+                                      before.data(), activated.data());
+    CHECK(before == y);
     device->linear_backward_input(shape, dy.data(), w.data(), {dx.data(), false});
     device->linear_backward_weight(shape, x.data(), dy.data(), {dw.data(), true});
+    device->bias_backward(c.tokens, c.fan_out, dy.data(), {db.data(), false});
   }
-  std::vector<Real> y, dx, dw;
+  std::vector<Real> y, dx, activated, dw, db;
 };
 
 }  // namespace
@@ -100,6 +107,8 @@ TEST_CASE_TEMPLATE("linear: the number of threads does not change a bit", Real, 
       CHECK(one.y == shared.y);
       CHECK(one.dx == shared.dx);
       CHECK(one.dw == shared.dw);
+      CHECK(one.db == shared.db);
+      CHECK(one.activated == shared.activated);
     }
   }
 }
