@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "scalecalc/non_negative.hpp"
+
 /// What every engine gives: moments per site, forward and backward, and per parameter. Sites and
 /// parameters come in the order of the forward pass, under the paths of the Network.
 namespace scalecalc {
@@ -14,8 +16,8 @@ namespace scalecalc {
 /// error), `truncation` from orders that the rule leaves out (1/d, T/d). Both absolute.
 struct Figure {
   double value = std::numeric_limits<double>::quiet_NaN();
-  double error = 0;
-  double truncation = 0;
+  NonNegative error = 0;
+  NonNegative truncation = 0;
   bool is_known() const { return !std::isnan(value); }
 };
 
@@ -32,7 +34,7 @@ struct Site {
   Figure grad_cross;        ///< E dL/dx_t dL/dx_s
   /// Variance, over weight draws, of the logarithm of the average of x^2 over features and tokens
   /// that a pass measures here, and of that of (dL/dx)^2; the relative variance where it is small.
-  double spread = 0, grad_spread = 0;
+  NonNegative spread = 0, grad_spread = 0;
   double cosine() const { return cross.value / second.value; }
   /// What a pass of this width shows: the mean over draws, and the typical draw. Unknown where
   /// draws part ways (an assumption says so).
@@ -47,7 +49,7 @@ struct ParameterMoments {
   std::int64_t rows = 0, columns = 0;
   Figure second;       ///< E w^2 of one entry
   Figure grad_second;  ///< E (dL/dw)^2 of one entry
-  double grad_spread = 0;
+  NonNegative grad_spread = 0;
   double grad_second_finite = std::numeric_limits<double>::quiet_NaN();  ///< as in Site
 };
 

@@ -32,9 +32,9 @@ Value make_object(std::pair<const char*, Value> (&&members)[size]) {
   return object;
 }
 
-Value figures(const Site& site, double Figure::*part) {
+Value figures(const Site& site, NonNegative Figure::*part) {
   const auto of = [part](const Figure& figure) {
-    return figure.is_known() ? Value(figure.*part) : Value();
+    return figure.is_known() ? Value(double{figure.*part}) : Value();
   };
   return make_object({{"mean", of(site.mean)},
                       {"second", of(site.second)},
@@ -54,8 +54,8 @@ Value site_value(const Site& site) {
                       {"cosine", site.cosine()},
                       {"grad_second", known(site.grad_second)},
                       {"grad_cross", known(site.grad_cross)},
-                      {"spread", site.spread},
-                      {"grad_spread", site.grad_spread},
+                      {"spread", double{site.spread}},
+                      {"grad_spread", double{site.grad_spread}},
                       {"second_finite", site.second_finite},
                       {"second_typical", site.second_typical},
                       {"grad_second_finite", site.grad_second_finite},
@@ -69,10 +69,10 @@ Value parameter_value(const ParameterMoments& parameter) {
                       {"columns", parameter.columns},
                       {"second", known(parameter.second)},
                       {"grad_second", known(parameter.grad_second)},
-                      {"grad_spread", parameter.grad_spread},
+                      {"grad_spread", double{parameter.grad_spread}},
                       {"grad_second_finite", parameter.grad_second_finite},
-                      {"grad_error", parameter.grad_second.error},
-                      {"grad_truncation", parameter.grad_second.truncation}});
+                      {"grad_error", double{parameter.grad_second.error}},
+                      {"grad_truncation", double{parameter.grad_second.truncation}}});
 }
 
 template <class Place, class Row>
@@ -92,7 +92,7 @@ Table stack_table(const std::vector<Place>& places, std::vector<std::string> col
 
 bool spread_is_visible(const Trace& trace) {
   return std::any_of(trace.sites.begin(), trace.sites.end(),
-                     [](const Site& site) { return site.spread > kVisibleSpread; });
+                     [](const Site& site) { return double{site.spread} > kVisibleSpread; });
 }
 
 Table sites_table(const Trace& trace) {
@@ -101,9 +101,9 @@ Table sites_table(const Trace& trace) {
   const bool typical = spread_is_visible(trace);
   if (typical) columns.push_back("typical second");
   return stack_table(trace.sites, columns, [typical](const Site& site) {
-    std::vector<Value> row = {site.path,     known(site.second),      known(site.cross),
-                              site.cosine(), known(site.grad_second), known(site.grad_cross),
-                              site.spread};
+    std::vector<Value> row = {site.path,          known(site.second),      known(site.cross),
+                              site.cosine(),      known(site.grad_second), known(site.grad_cross),
+                              double{site.spread}};
     if (typical) row.push_back(site.second_typical);
     return row;
   });
@@ -164,8 +164,9 @@ Table csv_rows(const Trace& trace) {
   for (const Site& site : trace.sites)
     table.rows.push_back({site.path, site.kind, known(site.mean), known(site.second),
                           known(site.cross), site.cosine(), known(site.grad_second),
-                          known(site.grad_cross), site.spread, site.grad_spread, site.second_finite,
-                          site.second_typical, site.second.error + site.second.truncation,
+                          known(site.grad_cross), double{site.spread}, double{site.grad_spread},
+                          site.second_finite, site.second_typical,
+                          site.second.error + site.second.truncation,
                           site.grad_second.error + site.grad_second.truncation});
   for (const ParameterMoments& parameter : trace.parameters)
     table.rows.push_back({parameter.path,
@@ -177,7 +178,7 @@ Table csv_rows(const Trace& trace) {
                           known(parameter.grad_second),
                           {},
                           {},
-                          parameter.grad_spread,
+                          double{parameter.grad_spread},
                           {},
                           {},
                           parameter.second.error + parameter.second.truncation,

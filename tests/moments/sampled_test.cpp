@@ -24,7 +24,7 @@ struct Worst {
     // Norms leave rounding alone: 1 is 1.
     const double slack = integrated.error + 1e-12 * std::fabs(integrated.value) + 1e-300;
     const double apart = std::fabs(sampled.value - integrated.value);
-    const double off = std::max(0.0, apart - slack) / std::max(sampled.error, slack);
+    const double off = std::max(0.0, apart - slack) / std::max<double>(sampled.error, slack);
     if (off <= z) return;
     z = off;
     at = path;

@@ -83,8 +83,10 @@ void join_site(const std::vector<Trace>& traces, std::size_t i, Site& site) {
   for (Figure Site::*member :
        {&Site::mean, &Site::second, &Site::cross, &Site::grad_second, &Site::grad_cross})
     site.*member = figure_over(traces, [&](const Trace& t) { return t.sites[i].*member; });
-  for (double Site::*member : {&Site::spread, &Site::grad_spread, &Site::second_finite,
-                               &Site::second_typical, &Site::grad_second_finite})
+  for (NonNegative Site::*member : {&Site::spread, &Site::grad_spread})
+    site.*member = mean_over(traces, [&](const Trace& t) { return t.sites[i].*member; });
+  for (double Site::*member :
+       {&Site::second_finite, &Site::second_typical, &Site::grad_second_finite})
     site.*member = mean_over(traces, [&](const Trace& t) { return t.sites[i].*member; });
 }
 
