@@ -122,9 +122,19 @@ struct Verification {
   std::size_t failures() const;
 };
 
+/// Two tokens of uniform targets agree with the chance 1/classes. Where few pairs do in all seeds
+/// together, their number is Poisson's, and the scatter over seeds does not show what one more or
+/// less would change.
+struct EqualTargets {
+  Trace distinct;               ///< the prediction for targets that all differ
+  double pairs_of_tokens = 0;   ///< expected number of equal pairs within a sequence, all seeds
+  double pairs_of_samples = 0;  ///< the same of all pairs of a batch
+};
+
 struct CompareOptions {
   double confidence = 0.99;  ///< 0.5 .. 1 - 1e-9
   bool single_precision = false;
+  const EqualTargets* equal_targets = nullptr;  ///< where the loss is a cross-entropy
 };
 /// Joins a prediction with samples of passes by path. Compared are second, cross, grad_second and
 /// grad_cross of sites and second and grad_second of parameters, wherever they are predicted, and

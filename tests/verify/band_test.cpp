@@ -57,6 +57,26 @@ TEST_CASE("the band is quantile x standard error + error") {
   CHECK_FALSE(judge(one, false, wide_by(2)).ok);
 }
 
+// Half an event is expected and none happened: every sample is the same, and the mean lies below
+// the prediction by all of what events make. Poisson quantiles at 0.005: 0 and 3 of 0.5 expected.
+TEST_CASE("rare events that did not happen are within the band") {
+  const std::vector<double> samples = {1, 1, 1, 1};
+  Case one = cross(1.2, samples);
+  CHECK_FALSE(judge(one, false, wide_by(3)).ok);
+  one.expected.rare = 0.2;
+  one.expected.rare_events = 0.5;
+  Comparison comparison = judge(one, false, wide_by(3));
+  CHECK(comparison.ok);
+  // sigma is 0.2/sqrt(0.5) = 0.283; what 3 of it allow is more than all events make.
+  CHECK(comparison.band == doctest::Approx(3 * 0.2 / std::sqrt(0.5)));
+  const std::vector<double> many = {1.9, 1.9, 1.9, 1.9};  // 4.5 events, more than 3
+  one.samples = &many;
+  one.expected.mean = 0.2;
+  comparison = judge(one, false, wide_by(3));
+  CHECK(comparison.band == doctest::Approx(0.2 * (3 / 0.5 - 1)));
+  CHECK_FALSE(comparison.ok);
+}
+
 TEST_CASE("a predicted spread makes a lucky scatter harmless") {
   const std::vector<double> samples = {1.1, 1.1, 1.1, 1.1};
   Case one = cross(1, samples);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/poisson.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
@@ -65,6 +66,20 @@ double deviations(double difference, double sigma) {
   return sigma > 0 ? difference / sigma : std::copysign(infinite, difference);
 }
 
+/// Standard deviation of the part of the mean that rare events make.
+double rare_deviation(const Expected& expected) {
+  return expected.rare_events > 0 ? std::fabs(expected.rare) / std::sqrt(expected.rare_events) : 0;
+}
+
+/// What a Poisson number of events may add, or take away, at this tail.
+double rare_width(const Expected& expected, double tail, bool measured_is_larger) {
+  if (!(expected.rare_events > 0) || expected.rare == 0) return 0;
+  const boost::math::poisson events(expected.rare_events);
+  const bool more = measured_is_larger == (expected.rare > 0);
+  const double number = more ? quantile(complement(events, tail)) : quantile(events, tail);
+  return std::fabs(expected.rare * (number / expected.rare_events - 1));
+}
+
 double seeds_of(const Case& one) {
   return static_cast<double>(one.samples->size());
 }
@@ -115,8 +130,12 @@ Comparison judge_linear(const Case& one, const Quantiles& quantiles) {
   const double root = std::sqrt(seeds_of(one));
   const double standard_error = sample_deviation(scaled) / root;
   const double spread = std::sqrt(std::expm1(expected.log_variance)) * std::abs(predicted) / root;
-  const double sigma = std::hypot(standard_error, spread, expected.rounding / unit);
-  double band = quantiles.deviations * sigma + expected.error / unit;
+  // Rare events that happened are in the scatter; those that did not are not.
+  const double rare = rare_deviation(expected) / unit;
+  const double sigma = std::hypot(std::max(standard_error, rare), spread, expected.rounding / unit);
+  const double skew = rare_width(expected, quantiles.tail, measured >= predicted) / unit -
+                      quantiles.deviations * rare;
+  double band = quantiles.deviations * sigma + std::max(0.0, skew) + expected.error / unit;
   if (has_unknown_skew(one)) {
     const LogBand skewed = log_band(one, log_variance(*one.samples), quantiles);
     band = std::max(band, distance(skewed, predicted, measured, expected.error / expected.mean));
@@ -140,7 +159,10 @@ Comparison judge_logarithms(const Case& one, const Quantiles& quantiles) {
   comparison.measured = std::exp(sample_mean(logarithms(*one.samples)));
   comparison.standard_error = comparison.measured * std::sqrt(variance / seeds_of(one));
   comparison.z = deviations(std::log(comparison.measured / comparison.predicted), band.sigma);
-  const double doubt = (expected.error + quantiles.deviations * expected.rounding) / expected.mean;
+  const double rare =
+      rare_width(expected, quantiles.tail, comparison.measured >= comparison.predicted);
+  const double doubt =
+      (expected.error + quantiles.deviations * expected.rounding + rare) / expected.mean;
   comparison.band = distance(band, comparison.predicted, comparison.measured, doubt);
   comparison.ok = std::abs(comparison.measured - comparison.predicted) <= comparison.band;
   return comparison;
@@ -163,7 +185,7 @@ Quantiles simultaneous_quantiles(std::size_t comparisons, int seeds, double conf
   const double freedom = seeds - 1;
   const chi_squared squares(freedom);
   return {quantile(complement(students_t(freedom), tail)),
-          freedom / quantile(complement(squares, tail)), freedom / quantile(squares, tail)};
+          freedom / quantile(complement(squares, tail)), freedom / quantile(squares, tail), tail};
 }
 
 bool wants_logarithms(const Case& one, bool scale_is_logarithmic) {

@@ -10,6 +10,7 @@ struct Quantiles {
   double deviations = 0;  ///< of Student's t: a mean of normal values over its estimated error
   /// Of a normal sample, true variance over measured one, by the chi-squared distribution.
   double least_variance = 1, most_variance = 1;
+  double tail = 0.005;  ///< the chance of each side of one comparison
 };
 Quantiles simultaneous_quantiles(std::size_t comparisons, int seeds, double confidence);
 

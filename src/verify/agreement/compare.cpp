@@ -67,6 +67,7 @@ class Agreement {
                                 values_beside(sites, path), samples, epsilon),
                 parameter_cases_);
          });
+    if (options.equal_targets != nullptr) add_equal_targets(*options.equal_targets);
   }
 
   Verification run() {
@@ -84,6 +85,35 @@ class Agreement {
   }
 
  private:
+  /// What the prediction has more than that of distinct targets is owed to pairs of equal ones.
+  void add_equal_targets(const EqualTargets& targets) {
+    const double pairs =
+        targets.pairs_of_tokens > 0 ? targets.pairs_of_tokens : targets.pairs_of_samples;
+    std::unordered_map<std::string, double> predicted, distinct;
+    gradients_of(predicted_, predicted);
+    gradients_of(targets.distinct, distinct);
+    for (std::vector<Case>* cases : {&site_cases_, &parameter_cases_})
+      for (Case& one : *cases) {
+        const std::string key = one.path + " " + one.quantity;
+        const auto found = predicted.find(key);
+        if (found == predicted.end()) continue;
+        one.expected.rare = found->second - distinct.at(key);
+        one.expected.rare_events = pairs;
+      }
+  }
+
+  static void gradients_of(const Trace& trace, std::unordered_map<std::string, double>& by_path) {
+    const auto put = [&](const std::string& path, const char* quantity, const Figure& figure) {
+      if (figure.is_known()) by_path.emplace(path + " " + quantity, figure.value);
+    };
+    for (const Site& site : trace.sites) {
+      put(site.path, "grad_second", site.grad_second);
+      put(site.path, "grad_cross", site.grad_cross);
+    }
+    for (const ParameterMoments& parameter : trace.parameters)
+      put(parameter.path, "grad_second", parameter.grad_second);
+  }
+
   void take(std::vector<Case> found, std::vector<Case>& cases) {
     for (Case& one : found) {
       if (one.samples->empty())

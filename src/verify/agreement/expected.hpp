@@ -15,6 +15,9 @@ struct Expected {
   double log_variance = 0;  ///< of the quantity over draws; 0: not predicted
   double error = 0;         ///< of mean and typical: computation, orders left out, rounding of sums
   double rounding = 0;      ///< standard deviation of the passes' own rounding
+  /// Part of the mean that rare events make, a Poisson number of them in all seeds together.
+  double rare = 0;
+  double rare_events = 0;  ///< its expectation; 0: none
   /// Every draw has this sign as its own: a second moment. Others are compared in logarithms only
   /// where the second moment of their place is.
   bool is_square = false;

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <limits>
+#include <optional>
+
 #include "scalecalc/moments.hpp"
 #include "scalecalc/verify.hpp"
 #include "verify/agreement/shared_samples.hpp"
@@ -16,6 +19,24 @@ void check_range(const char* name, int value, int first, int last, const char* h
               hint);
 }
 
+/// Empty where targets are no classes, where there is one, or where equal ones are no rare event.
+std::optional<EqualTargets> equal_targets(const Network& network, const Trace& predicted,
+                                          const PropagateOptions& propagation, int seeds) {
+  const double tokens = static_cast<double>(predicted.sites.back().tokens);
+  const double batch = static_cast<double>(network.batch), samples = tokens * batch;
+  // More samples than classes cannot all differ; pairs of them are many then.
+  if (network.loss != Loss::cross_entropy || samples < 2 ||
+      samples > static_cast<double>(network.classes))
+    return {};
+  const double chance = network.target_collision > 0 ? network.target_collision
+                                                     : 1 / static_cast<double>(network.classes);
+  Network distinct = network;
+  distinct.target_collision = std::numeric_limits<double>::min();
+  const auto pairs = [&](double of) { return seeds * chance * of / 2; };
+  return EqualTargets{propagate(distinct, propagation), pairs(batch * tokens * (tokens - 1)),
+                      pairs(samples * (samples - 1))};
+}
+
 }  // namespace
 
 Verification verify_network(const Network& network, const VerifyOptions& options) {
@@ -29,7 +50,10 @@ Verification verify_network(const Network& network, const VerifyOptions& options
     return !options.progress || options.progress(done, fmt::format("{} seeds", options.seeds));
   };
   const PassSamples measured = shared_samples(network, options, report);
-  return compare(predicted, measured, {options.confidence, options.single_precision});
+  const std::optional<EqualTargets> equal =
+      equal_targets(network, predicted, propagation, options.seeds);
+  return compare(predicted, measured,
+                 {options.confidence, options.single_precision, equal ? &*equal : nullptr});
 }
 
 }  // namespace scalecalc
