@@ -16,6 +16,7 @@ struct ActivationRecord {
   BackPassage passage;
   std::int64_t width = 0;
   double slope_exponent = 0;  ///< of WidthMoments
+  Doubt truncation;           ///< of x
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;
@@ -59,7 +60,7 @@ X slope_expectations(C& calculus, const typename C::Function& phi, const X& x) {
 }
 
 /// The centred overlap passes with the slope E phi'(u)phi'(v); n features have their own noise,
-/// 2 D^2/n with that of the linear map before (notes 3).
+/// (E phi^2 phi'^2 - (E phi phi')^2)/n, that of the linear map before in it.
 template <class C, class X>
 Overlap<typename C::Number> overlap_through_activation(const C& calculus,
                                                        const Overlap<typename C::Number>& in,
@@ -68,9 +69,14 @@ Overlap<typename C::Number> overlap_through_activation(const C& calculus,
   using N = typename C::Number;
   const auto slope = average(slopes).cross;
   const auto moments = average(y);
-  const N apart = moments.second - moments.cross;
-  return {in.coherent * slope,
-          in.noise * slope * slope + 2 * apart * apart / calculus.size(width, "width")};
+  const N apart = moments.second - moments.cross, square = moments.mean * moments.mean;
+  const N centred = moments.second - square;
+  // Var phi(u)phi(v) of independent u and v is m^2 - mean^4, D = m - mean^2 there.
+  N own = apart * apart;
+  if constexpr (C::next_orders) {
+    if (calculus.value(centred) > 0) own = own * (moments.second + square) / centred;
+  }
+  return {in.coherent * slope, in.noise * slope * slope + own / calculus.size(width, "width")};
 }
 
 /// A gradient phi(u) becomes phi'(u) phi(u): E phi'^2 phi^2 in place of the product, of which
@@ -163,6 +169,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const double far = far_of(calculus, in.spread, size, passed, moments.exponent);
     record.passage = {passed, in.spread, x, moments.slope_kurtosis};
     record.width = in.width;
+    record.truncation = in.truncation;
     record.slope_exponent = moments.slope_exponent;
     if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
     if (wanted.tie && variance > 0) record.tie = tie_of(calculus, moments, in.x);
@@ -170,6 +177,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->second *= moments.exponent;
       doubt->cross *= moments.exponent;
+      doubt->mean = 0;
     }
     if (far > 0) {
       const SizeMoments up = sizes(std::exp(far)), down = sizes(std::exp(-far));
@@ -216,6 +224,22 @@ void follow_through(const C& calculus, const ActivationRecord<X>& record, const 
                                                    static_cast<double>(record.width));
 }
 
+/// E phi'^2 and E phi'(u)phi'(v) where E u^2 and E u v are not known better: the second moves with
+/// d ln E phi'^2/d ln q, the cross by the mean slope of the kernel between its cosine and 1
+/// besides.
+template <class C, class X>
+Doubt slope_doubt(const C& calculus, const ActivationRecord<X>& record) {
+  const Alike<double>& x = record.passage.x;
+  const Alike<double> slopes = values_of(calculus, record.slopes);
+  Doubt doubt{std::fabs(record.slope_exponent) * record.truncation.second, 0};
+  doubt.cross = doubt.second;
+  const double apart = x.second - x.cross;
+  if (slopes.second > 0 && apart > 0)
+    doubt.cross += record.truncation.cross * x.second / apart *
+                   std::fabs(slopes.second - slopes.cross) / slopes.second;
+  return doubt;
+}
+
 template <class C, class X>
 Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
                                 const Gradient<X>& gradient, const Counts& counts) {
@@ -229,6 +253,9 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     out.aligned = gradient.aligned * record.alignment;
     out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
     const Alike<double> g = values_of(calculus, gradient.x);
+    const Doubt doubt = slope_doubt(calculus, record);
+    out.truncation.second += doubt.second;
+    if (g.second > 0) out.truncation.cross += doubt.cross * std::fabs(g.cross) / g.second;
     const auto width = static_cast<double>(record.width);
     if (record.passage.far > 0) {
       out.spread = apart_ways(gradient.spread, gradient.spread.far + record.passage.far, 0);

@@ -32,9 +32,9 @@ struct AttentionRecord {
   X query_cosine;   ///< of residual attention
   KeyCounts<N> counts;
   N batch{};
-  double truncation = 0;  ///< of q, and of Wq and Wk
-  double value_truncation = 0, echo_truncation = 0;
-  double values_truncation = 0;  ///< of what values add to the gradient of Wv
+  NonNegative truncation = 0;  ///< of q, and of Wq and Wk
+  NonNegative value_truncation = 0, echo_truncation = 0;
+  NonNegative values_truncation = 0;  ///< of what values add to the gradient of Wv
 };
 
 /// Dv, clamped at 0: rounding makes it negative where tokens have become one.
@@ -73,8 +73,14 @@ void finish_mix(const Attention& layer, const Signal<X>& source,
   const Alike<double> o = average(mix.x), dv = average(record.apart_v);
   const double heads = static_cast<double>(layer.heads);
   const double share = o.second > 0 ? dv.second / o.second : 0;
-  mix.spread = through_linear(source.spread, 1, weight_noise(layer.v), o,
-                              static_cast<double>(mix.width), counts);
+  const Alike<double> part = average(product(record.apart_v, record.factors.mix));
+  const double of_second = o.second > 0 ? part.second / o.second : 0;
+  const double of_cross = o.second > 0 ? std::fabs(part.cross) / o.second : 0;
+  const Mixed mixed{o, std::clamp(1 - of_second, 0.0, 1.0),
+                    std::clamp(average(record.factors.mix).second, 0.0, 1.0)};
+  mix.spread = through_linear(through_mix(source.spread, average(source.x), mixed,
+                                          static_cast<double>(source.width), counts),
+                              1, weight_noise(layer.v), o, static_cast<double>(mix.width), counts);
   const double strays = share * share * scores.p2_variance / heads;
   mix.spread.one += strays;
   mix.spread.all += strays / counts.tokens;
@@ -86,9 +92,6 @@ void finish_mix(const Attention& layer, const Signal<X>& source,
                                                 (scores.overlap_variance / heads +
                                                  scores.centred_slope * scores.centred_slope /
                                                      static_cast<double>(source.width))};
-  const Alike<double> part = average(product(record.apart_v, record.factors.mix));
-  const double of_second = o.second > 0 ? part.second / o.second : 0;
-  const double of_cross = o.second > 0 ? part.cross / o.second : 0;
   const auto doubt = [&](const Doubt& of_source, double own) {
     return Doubt{of_source.second + own * of_second, of_source.cross + own * of_cross};
   };
@@ -211,13 +214,16 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   AttentionBackward<X> out;
   // Of the scores' gradient: scale^2 d_h Dv g_o.
   const X scores = scaled(product(record.apart_v, without_between(gradient)), record.score_scale);
+  // Of a gradient along the mix: (d_h Dv J p)^2, and the lengths of v about d_h.
+  const N own_score = record.score_scale * aligned * aligned *
+                      calculus.real(static_cast<double>(layer.head_width) + 1);
+  const auto along_mix = [&](const X& echo) {
+    return scaled(product(product(record.apart_v, record.apart_v), echo), own_score);
+  };
   const auto at_scores = [&](const X& factor, const X& echo) {
     X found = product(scores, factor);
     if constexpr (C::next_orders) {
-      // (d_h Dv J p)^2, and the lengths of v about d_h.
-      const N own = record.score_scale * aligned * aligned * (layer.head_width + 1.0);
-      if (own > 0)
-        found = sum(found, scaled(product(product(record.apart_v, record.apart_v), echo), own));
+      if (own_score > 0) found = sum(found, along_mix(echo));
     }
     return found;
   };
@@ -225,7 +231,6 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   X key_scores = at_scores(factors.key, factors.echo.key);
   X key_weight_scores = at_scores(factors.key_weight, factors.echo.key);
   X own = product(product(scores, record.apart_k), factors.query_weight);
-  const N own_key_scores = average(key_scores).second;
   if (residual != nullptr) {
     const N scale = calculus.scale(layer), scale2 = scale * scale;
     const std::optional<ScoreGradient<X>> above = std::move(*residual);
@@ -264,7 +269,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     out.k = product(out.k, record.key_norm);
     of_key_weight = of_key_weight * average(record.key_weight_norm).second;
   }
-  out.k = scaled(out.k, group);
+  out.k = with_positive_second(calculus, scaled(out.k, group));
   const N& queries = record.counts.queries;
   const N of_query_weight = token_sum(record.input, of_weight, queries, record.batch) +
                             token_sum(geometric_seconds(record.input), own, queries, record.batch);
@@ -277,15 +282,16 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
 
   out.input = linear_backward(calculus, layer.q, out.q);
-  if (!layer.over_memory)
-    out.input = sum(out.input, sum(linear_backward(calculus, layer.k, out.k),
-                                   linear_backward(calculus, layer.v, out.v)));
+  if (!layer.over_memory) out.input = sum(out.input, linear_backward(calculus, layer.k, out.k));
+  const N through_scores = average(out.input).second;
+  if (!layer.over_memory) out.input = sum(out.input, linear_backward(calculus, layer.v, out.v));
   out.q_truncation = out.k_truncation = record.truncation;
   if constexpr (C::next_orders) {
     if (!layer.over_memory) echo_to_input(calculus, layer, record, aligned, out);
-    const double echoed = own_key_scores - average(scores).second * average(factors.key).second;
     const double total = average(key_scores).second;
-    if (total > 0) out.k_truncation += echoed / total * record.echo_truncation;
+    if (own_score > 0 && total > 0)
+      out.k_truncation +=
+          average(along_mix(factors.echo.key)).second / total * record.echo_truncation;
     out.q_truncation = out.k_truncation;
     const auto strays = [&](const Alike<double>& to_key) {
       return strays_with_sum(to_key, average(gradient), record.counts.queries);
@@ -294,6 +300,10 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     out.v_strays = strays(average(product(kept, factors.value)));
   }
   out.truncation = {record.value_truncation, record.value_truncation};
+  if constexpr (C::next_orders) {
+    const double all = values_of(calculus, out.input).second;
+    if (all > 0) out.truncation.second += calculus.value(through_scores) / all * out.k_truncation;
+  }
   out.v_truncation = record.value_truncation;
   if constexpr (C::next_orders) {
     const double all = calculus.value(of_value_weight), own_part = calculus.value(of_own_values);

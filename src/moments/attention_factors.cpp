@@ -38,10 +38,13 @@ double bend_of_squares(const SoftmaxOrders& row) {
 RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cosine, double plain,
                                const Smallness& small) {
   const double d = small.width, d_h = small.head_width;
-  const double rel = (small.qk_norm ? 0 : 2 / d_h) + 2 / d, bend = rel / 2 * tau2 * tau2;
-  const double f = small.normalised ? (1 - 2 * cosine) / d : 0;
-  const double p2 = bend * row.p2_curvature - f * row.hp2 / 4;
-  const double a = bend * row.a_curvature - f * row.ha / 4;
+  const double rel = small.qk_norm ? 0 : 2 / d_h + small.length, bend = rel / 2 * tau2 * tau2;
+  const double f = small.normalised * (1 - 2 * cosine) / d;
+  // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, with f = 1/(d_h
+  // + 2) for a unit vector of d_h features.
+  const double f_key = small.qk_norm ? (1 - 2 * cosine) / (d_h + 2) : f;
+  const double p2 = bend * row.p2_curvature - f_key * row.hp2 / 4;
+  const double a = bend * row.a_curvature - f_key * row.ha / 4;
   const double gram =
       plain * (row.t2 - row.a) * small.overlap + 2 * row.b / d - 2 * f * (row.s + row.q2);
   const double tilt = small.qk_norm ? 0 : 2 / d_h * tau2 * row.a_slope;
@@ -56,7 +59,7 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   // grow with it: by Price tau2 V/D times their second derivatives.
   out.value_weight = tau2 * small.overlap * bend_of_products(row);
   // A token of length D (1 + e), Var e = 2/d, has scores of variance tau2 (1 + e).
-  if (!small.normalised) out.value_weight += 2 / d * tau2 * bend_of_squares(row);
+  out.value_weight += (1 - small.normalised) * small.length * tau2 * bend_of_squares(row);
   return out;
 }
 
@@ -80,14 +83,14 @@ double omitted_values(double tau2, const Smallness& small) {
 }
 
 double omitted_mix(const Smallness& small) {
-  const double rel = 2 / small.head_width + 2 / small.width;
-  return rel * rel + (small.normalised ? 1 / small.width : 0);
+  const double rel = 2 / small.head_width + small.length;
+  return rel * rel + small.normalised / small.width;
 }
 
 double omitted_orders(const SoftmaxOrders& row, const Smallness& small) {
   if (row.a <= 0) return 0;
   const double rest = 1 - row.p2, x = rest * rest * small.overlap / row.a;
-  const double rel = 2 / small.head_width + 2 / small.width;
+  const double rel = 2 / small.head_width + small.length;
   const double growth = std::max(1 - 1 / (small.overlap * small.width), 0.0);
   return omitted_mix(small) + x / (1 + x) * (rel + 0.06 * growth);
 }

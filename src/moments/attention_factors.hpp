@@ -31,8 +31,9 @@ struct PairFactors {
 struct Smallness {
   double width = 1, head_width = 1;  ///< d, d_h
   double overlap = 0, query_overlap = 0;
-  bool normalised = false;  ///< the tokens' lengths do not fluctuate
-  bool qk_norm = false;     ///< nor do those of q and k
+  double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
+  double normalised = 0;  ///< share of the 2/d of Gaussian tokens that these do not stray by
+  bool qk_norm = false;   ///< nor do those of q and k
 };
 
 /// h(f) = f + (rel/2) tau2^2 f'' averages over the variance of tau2 between heads; f_n takes out

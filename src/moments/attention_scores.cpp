@@ -26,6 +26,13 @@ double own_share(const ScoreInputs<double, X>& inputs) {
   return inputs.sum ? inputs.sum->own_share : 1;
 }
 
+/// Keys of the same word share a score: of T keys some (T - 1) kappa weigh together, by as much as
+/// scores move weights at all.
+template <class X>
+double omitted_repeats(const Signal<X>& source, double tau2) {
+  return static_cast<double>(source.tokens - 1) * source.repeats * tau2 / (1 + tau2);
+}
+
 Eigen::ArrayXXd correlations(const PerPosition& x) {
   return cosines<Numbers>(x).cross.max(-1.0).min(1.0);
 }
@@ -91,7 +98,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
   scores.error = averages.two.error;
   scores.truncation = omitted_orders(averages.one, small);
-  scores.mix_truncation = omitted_mix(small);
+  scores.mix_truncation = omitted_mix(small) + omitted_repeats(inputs.source, tau2);
+  scores.truncation += omitted_repeats(inputs.source, tau2);
   scores.values_truncation = omitted_values(tau2, small);
   scores.echo_truncation = omitted_echo(averages.one, small);
   const auto both = [](double second, double cross) { return Alike<double>{0, second, cross, 0}; };
@@ -182,7 +190,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       }
       row_strays.cross(t, u) = own * tau2 * two.a_prime / m;
       pair_strays.cross(t, u) = square_excess(two.square, two.overlap);
-      scores.error = std::max(scores.error, two.error);
+      scores.error = std::max<double>(scores.error, two.error);
     }
   }
   const Eigen::ArrayXd roots = out.mix.second.max(0).sqrt();
@@ -195,7 +203,9 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.overlap_variance = average(pair_strays).cross;
   const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
   scores.truncation = omitted_orders(averages.one.back(), small) + grid;
-  scores.mix_truncation = omitted_mix(small) + grid;
+  const double repeats = omitted_repeats(inputs.source, rows.tau2.maxCoeff());
+  scores.mix_truncation = omitted_mix(small) + grid + repeats;
+  scores.truncation += repeats;
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
   scores.echo_truncation = omitted_echo(averages.one.back(), small);
   return out;

@@ -28,8 +28,8 @@ struct Scores {
   double overlap_slope = 0;     ///< dO/dr of the input
   double centred_slope = 0;     ///< that times D
   double overlap_variance = 0;  ///< of one head's p.p'
-  double error = 0, truncation = 0, mix_truncation = 0, echo_truncation = 0;
-  double values_truncation = 0;
+  NonNegative error = 0, truncation = 0, mix_truncation = 0, echo_truncation = 0;
+  NonNegative values_truncation = 0;
 };
 
 template <class N, class X>
@@ -66,7 +66,9 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   if (inputs.sum) small.head_width /= inputs.sum->concentration;
   small.overlap = relative_overlap(inputs.source);
   small.query_overlap = relative_overlap(inputs.input);
-  small.normalised = inputs.source.normalised;
+  const double own = 2 / small.width;
+  small.length = std::max<double>(own, inputs.source.spread.one);
+  small.normalised = std::max(0.0, 1 - inputs.source.spread.one / own);
   small.qk_norm = inputs.layer.qk_norm;
   return small;
 }
@@ -97,7 +99,7 @@ Factors<AlikeOf<C>> softmax_factors(C& calculus,
                                     Scores& scores) {
   using N = typename C::Number;
   const N cosine = inputs.q.cross / inputs.q.second;
-  const N own = inputs.score_scale * inputs.q.second * inputs.apart_k.second;
+  const N own = calculus.positive(N(inputs.score_scale * inputs.q.second * inputs.apart_k.second));
   const N tau2 = inputs.sum ? inputs.sum->covariance.second : own;
   const N c = inputs.sum ? N(inputs.sum->covariance.cross / tau2) : cosine;
   if constexpr (C::next_orders) {

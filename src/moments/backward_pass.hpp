@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include "moments/forward_pass.hpp"
 #include "moments/head_spread.hpp"
@@ -20,8 +21,10 @@ class BackwardPass {
         ledger_(ledger) {}
 
   /// From the gradient of the loss in the logits; `hessian` as in LossGradient: H y is along y.
-  Gradient<X> run(Gradient<X> g, const N& hessian) {
+  /// `slopes` too.
+  Gradient<X> run(Gradient<X> g, const N& hessian, std::optional<X> slopes = {}) {
     g.aligned = hessian;
+    head_slopes_ = std::move(slopes);
     if constexpr (C::next_orders) {
       if (is_plain(network_)) {
         const SiteRecord<N>& logits = ledger_.sites.back();
@@ -87,9 +90,29 @@ class BackwardPass {
     fill(parameter, gradient, g.spread.all + input.all, g.error, g.truncation);
   }
 
+  /// Of sum over tokens x_t g_t, relative to its size: what is not known of x and of g, where the
+  /// products of different tokens add up.
+  NonNegative product_doubt(const X& input, const Doubt& of_input, const Gradient<X>& g,
+                            const Counts& over) const {
+    const Alike<double> x = values_of(calculus_, input), k = values_of(calculus_, g.x);
+    const auto pairs = [&](double a, double b) {
+      return (over.tokens - 1) * std::fabs(a) + (over.batch - 1) * over.tokens * std::fabs(b);
+    };
+    const double total = x.second * k.second + (over.tokens - 1) * x.cross * k.cross +
+                         (over.batch - 1) * over.tokens * x.between * k.between;
+    if (!(total > 0)) return g.truncation.second + of_input.second;
+    const double own = x.second * k.second * (of_input.second + g.truncation.second);
+    const double others = x.second * of_input.cross * pairs(k.cross, k.between) +
+                          k.second * g.truncation.cross * pairs(x.cross, x.between);
+    return (own + others) / total;
+  }
+
   void weights(const Linear& layer, std::size_t parameter, const X& input, const Gradient<X>& g,
-               const Spread& spread, std::int64_t of) {
+               const Spread& spread, const Doubt& truncation, double overlap, std::int64_t of) {
     fill(parameter, weight_gradient(calculus_, layer, input, g.x, tokens(of), batch_), g, spread);
+    if constexpr (C::next_orders)
+      ledger_.parameters[parameter].truncation = product_doubt(input, truncation, g, counts(of));
+    if constexpr (C::next_orders) add_head_overlaps(layer, parameter, overlap, of);
     if (layer.bias) fill(parameter + 1, bias_gradient(g.x, tokens(of), batch_), g, {});
     if constexpr (C::next_orders) {
       if (!g.follow) return;
@@ -101,6 +124,18 @@ class BackwardPass {
         stray(ledger_.parameters[parameter + 1],
               weight_strays(head_, g.spread, *g.follow, {}, 0, {0, 1, 1, 1}, counts(of)));
     }
+  }
+  /// Into the head's weights: two tokens whose inputs overlap more in a draw have gradients that do
+  /// so too. E x_t.x_u g_t.g_u has, beside the product of means, V dk/dr with V the variance of
+  /// x_t.x_u/n.
+  void add_head_overlaps(const Linear& layer, std::size_t parameter, double overlap,
+                         std::int64_t of) {
+    const std::optional<X> slopes = std::exchange(head_slopes_, std::nullopt);
+    if (!slopes || !(overlap > 0)) return;
+    const N gain = calculus_.size(layer.fan_in, "fan_in") * calculus_.variance(layer);
+    const X variance = each(*slopes, [&](const N& slope) { return N(slope * overlap * gain); });
+    const N more = weight_scale(calculus_, layer) * pair_sum(variance, tokens(of), batch_);
+    ledger_.parameters[parameter].gradient = ledger_.parameters[parameter].gradient + more;
   }
   static void stray(ParameterRecord<N>& record, const WeightStrays& strays) {
     record.spread = strays.spread;
@@ -128,7 +163,8 @@ class BackwardPass {
   Gradient<X> back(const Linear& layer, Gradient<X> g) {
     const auto tape = take<WeightTape<X>>();
     note(tape.at.site, g);
-    weights(layer, tape.at.parameter, tape.input, g, tape.spread, tape.at.tokens);
+    weights(layer, tape.at.parameter, tape.input, g, tape.spread, tape.truncation, tape.overlap,
+            tape.at.tokens);
     return through(layer, tape.input, g, tape.at.tokens);
   }
 
@@ -138,6 +174,17 @@ class BackwardPass {
     Gradient<X> out = activation_backward(calculus_, tape.record, g, counts(tape.at.tokens));
     add_slope_error(out, g, tape.error);
     return out;
+  }
+
+  /// Without a norm tokens' sizes stray by more than 2/n, and what multiplies the gradient with
+  /// them: as |x|^power. The gradient that comes down follows the same sizes, and the mean of the
+  /// product is taken for the product of means.
+  void add_size_doubt(Gradient<X>& g, const Spread& of, double power, std::int64_t width) const {
+    const double latent = std::max(0.0, of.one - 2 / static_cast<double>(width));
+    const double grown = std::max(power * power * latent / 2, power * of.far);
+    const double doubt = std::expm1(std::min(grown, largest_log));
+    g.truncation.second += doubt;
+    g.truncation.cross += doubt;
   }
 
   /// An absolute error of E phi'^2 and its like, relative to what comes out.
@@ -159,9 +206,10 @@ class BackwardPass {
     return g.aligned * g.aligned * (total * total + pair_sum(product(y, y), of, batch_));
   }
 
-  Gradient<X> back(const Norm& layer, Gradient<X> g) {
+  /// `shown`: the gradient at the norm's site where g is but a part of it.
+  Gradient<X> back(const Norm& layer, Gradient<X> g, const Gradient<X>* shown = nullptr) {
     const auto tape = take<NormTape<X>>();
-    note(tape.at.site, g);
+    note(tape.at.site, shown ? *shown : g);
     const N of = tokens(tape.at.tokens);
     if (layer.affine) {
       const N drawn = pair_sum(along_output(tape.record.output, g), of, batch_);
@@ -173,6 +221,10 @@ class BackwardPass {
     }
     g = norm_backward(calculus_, tape.record, g, of, batch_);
     g.tie.reset();
+    const Alike<double> out = values_of(calculus_, g.x);
+    const double cross = out.second > 0 ? std::min(1.0, std::fabs(out.cross) / out.second) : 1;
+    g.truncation.second += tape.truncation.second + tape.record.truncation;
+    g.truncation.cross += (tape.truncation.second + tape.record.truncation) * cross;
     g.spread.one += tape.spread.one;
     g.spread.all += tape.spread.all;
     return g;
@@ -203,8 +255,10 @@ class BackwardPass {
                           double truncation) {
       Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
       own.truncation.second += truncation;
+      own.truncation.cross += truncation;
       note(at.site, own);
       fill(at.parameter, gradient, own, tape.spread);
+      ledger_.parameters[at.parameter].truncation += tape.truncation.second;
       if (!linear.bias) return;
       // A bias of all keys alike drops out of softmax.
       const bool drops = &linear == &layer.k && !layer.qk_norm;
@@ -212,6 +266,9 @@ class BackwardPass {
       fill(at.parameter + 1, bias, own, {});
     };
     stray(layer, tape.spread, made);
+    // Scores, and what comes back from them, go as |x|^2.
+    const Gradient<X> above = g;
+    if constexpr (C::next_orders) add_size_doubt(g, tape.spread, 4, layer.q.fan_in);
     const double before = g.spread.all;
     g.spread.all += layer.over_memory ? 0 : 4 * tape.spread.apart;
     part(layer.q, tape.q, std::move(made.q), made.q_weight, made.q_truncation);
@@ -220,6 +277,8 @@ class BackwardPass {
     g.spread.all += made.k_strays * of_sums;
     part(layer.k, tape.k, std::move(made.k), made.k_weight, made.k_truncation);
     g.spread.all = before + made.v_strays * of_sums;
+    g.truncation = above.truncation;
+    if constexpr (C::next_orders) add_size_doubt(g, tape.spread, 2, layer.q.fan_in);
     part(layer.v, tape.v, std::move(made.v), made.v_weight, made.v_truncation);
     ledger_.parameters[tape.v.parameter].truncation += made.v_weight_truncation;
     g.spread.all = before;
@@ -240,10 +299,15 @@ class BackwardPass {
     gate.x = std::move(parts.gate);
     in.x = std::move(parts.in);
     add_slope_error(gate, g, tape.error);
+    if constexpr (C::next_orders)
+      for (Gradient<X>* part : {&gate, &in})
+        add_size_doubt(*part, tape.spread, 2 * tape.record.exponent, layer.in.fan_in);
     note(tape.gate.site, gate);
     note(tape.in.site, in);
-    weights(layer.gate, tape.gate.parameter, tape.input, gate, tape.spread, tape.at.tokens);
-    weights(layer.in, tape.in.parameter, tape.input, in, tape.spread, tape.at.tokens);
+    weights(layer.gate, tape.gate.parameter, tape.input, gate, tape.spread, tape.truncation, 0,
+            tape.at.tokens);
+    weights(layer.in, tape.in.parameter, tape.input, in, tape.spread, tape.truncation, 0,
+            tape.at.tokens);
     Gradient<X> out = through(layer.in, tape.input, in, tape.at.tokens);
     out.x = sum(out.x, through(layer.gate, tape.input, gate, tape.at.tokens).x);
     return out;
@@ -338,12 +402,14 @@ class BackwardPass {
     const auto last = take<DualSumTape<X>>();
     note(last.at.site, g);
     Gradient<X> gz = g;
+    const Gradient<X> whole_sum = g;
+    const Gradient<X>* shown = &whole_sum;
     X both;
     split_aligned(last.post, last.dual, last.both, g, gz, both);
-    gz = back(layer.norm, std::move(gz));
+    gz = back(layer.norm, std::move(gz), shown);
     both = product(both, take<DualTape<X>>().scale);
     for (auto sublayer = layer.sublayers.rbegin(); sublayer != layer.sublayers.rend(); ++sublayer) {
-      g = back(*sublayer->norm, std::move(g));
+      g = back(*sublayer->norm, std::move(g), std::exchange(shown, nullptr));
       const auto tape = take<DualTape<X>>();
       both = product(both, tape.scale);
       const N a = calculus_.skip(*sublayer), b = calculus_.branch(*sublayer);
@@ -372,6 +438,7 @@ class BackwardPass {
   N batch_;
   Ledger<C, X>& ledger_;
   HeadSpread head_;
+  std::optional<X> head_slopes_;  ///< dk/dr of the logits, until the head's weights have met them
   std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
 };
 

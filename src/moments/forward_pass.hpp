@@ -107,7 +107,10 @@ class ForwardPass {
     Signal<X> y = linear_forward(calculus_, layer, x, counts(x));
     const bool is_head = &layer == std::get_if<Linear>(&network_.layers.back().op);
     const std::size_t at = site(layer.path, is_head ? "head" : "linear", y);
-    keep(WeightTape<X>{{at, weights(layer), x.tokens}, std::move(x.x), x.spread});
+    double overlap = 0;
+    if constexpr (C::next_orders) overlap = calculus_.value(x.overlap.variance());
+    keep(WeightTape<X>{
+        {at, weights(layer), x.tokens}, std::move(x.x), x.spread, x.truncation, overlap});
     return y;
   }
 
@@ -133,6 +136,7 @@ class ForwardPass {
     calculus_.enter(path);
     NormTape<X> tape;
     tape.spread = x.spread;
+    tape.truncation = x.truncation;
     Signal<X> y = norm_forward(calculus_, layer, x, counts(x), tape.record);
     tape.at = {site(path, kind, y), 0, x.tokens};
     if (layer.affine) {
@@ -150,6 +154,7 @@ class ForwardPass {
                                   layer.residual_attention ? &scores_ : nullptr);
     AttentionTape<C, X> tape;
     tape.spread = x.spread;
+    tape.truncation = x.truncation;
     tape.q = {site(layer.q.path, "linear", made.q), weights(layer.q), x.tokens};
     tape.k = {site(layer.k.path, "linear", made.k), weights(layer.k), made.k.tokens};
     tape.v = {site(layer.v.path, "linear", made.v), weights(layer.v), made.v.tokens};
@@ -174,6 +179,7 @@ class ForwardPass {
     tape.error = calculus_.take_slope_error();
     tape.at = {site(layer.path, "gated", y), 0, x.tokens};
     tape.spread = x.spread;
+    tape.truncation = x.truncation;
     tape.input = std::move(x.x);
     keep(std::move(tape));
     return y;
@@ -197,7 +203,8 @@ class ForwardPass {
     calculus_.enter(layer.path);
     Signal<X> y = conv_forward(calculus_, layer, x, counts(x));
     const std::size_t at = site(layer.path, "conv2d", y);
-    keep(WeightTape<X>{{at, weights(layer.weight), x.tokens}, std::move(x.x), x.spread});
+    keep(WeightTape<X>{
+        {at, weights(layer.weight), x.tokens}, std::move(x.x), x.spread, x.truncation});
     return y;
   }
 
@@ -257,7 +264,10 @@ class ForwardPass {
       const N a = calculus_.skip(sublayer), b = calculus_.branch(sublayer), b2 = b * b;
       both = combine(both, branch.x, [&](const N& w, const N& f) { return N(a * w + b2 * f); });
       both = shifted(both, N(b * mean(branch) * (a * mean(x) + mean(z))));
-      z = residual_forward(calculus_, plain, z, branch, counts(z));
+      // The branch follows the size of x, of which z knows nothing.
+      Signal<X> apart = branch;
+      apart.spread.pull = 0;
+      z = residual_forward(calculus_, plain, z, apart, counts(z));
       Signal<X> total = residual_forward(calculus_, sublayer, x, branch, counts(x));
       if (sublayer.norm->kind == NormKind::layernorm)
         both = shifted(both, N(-mean(total) * mean(z)));
@@ -299,6 +309,7 @@ class ForwardPass {
     x = input_signal(calculus_, std::move(x.x), layer.width, x.tokens, counts(x));
     if constexpr (C::next_orders)
       x.overlap.coherent = std::hypot(x.overlap.coherent, word_overlap(layer, collision));
+    x.repeats = collision;
     const std::size_t at = site(layer.path, "embedding", x);
     const std::size_t index =
         parameter(layer.path, ".weight", layer.vocab, layer.width, layer.std * layer.std);

@@ -13,6 +13,7 @@ struct GatedRecord {
   X kernel;  ///< E phi^2 and E phi(u)phi(v)
   X slopes;  ///< E phi'^2, E phi'(u)phi'(v), each times the moments of w
   Spread spread;
+  double exponent = 1;  ///< d ln E y^2/d ln E x^2
 };
 
 template <class C, class X>
@@ -42,10 +43,24 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     const Alike<double> u = values_of(calculus, gate.x);
     const WidthMoments& moments = calculus.width(phi, u.mean, u.second - u.mean * u.mean);
     record.spread = gate.spread;
+    record.exponent = 1 + moments.exponent;
     out.spread = through_gate(gate.spread, moments, u, static_cast<double>(gate.width), counts);
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->second *= 1 + moments.exponent;
       doubt->cross *= 1 + moments.exponent;
+    }
+    const LogSize size = log_size(gate.spread, static_cast<double>(gate.width));
+    const double e = record.exponent;
+    if (gate.spread.far > 0 || part_ways(size.variance, e)) {
+      const double far =
+          gate.spread.far > 0
+              ? gate.spread.far
+              : std::max(0.0, size.mean) + far_deviations * std::sqrt(std::max(0.0, size.variance));
+      out.spread = apart_ways(gate.spread, std::min(e * far, largest_log),
+                              3 * moments.kurtosis / static_cast<double>(gate.width));
+      out.truncation = doubt_of(out.spread.far);
+      calculus.assume("gated unit", "draws of this width part ways: some die, some grow",
+                      "variance of ln E x^2 where its map is steeper than 1", size.variance, 1);
     }
     calculus.assume("gated unit", "the two factors are independent given the input");
     calculus.omit(0, calculus.value(gate.overlap.variance()) / (2 * u.second * u.second));

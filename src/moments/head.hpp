@@ -1,5 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include "moments/calculus.hpp"
 #include "moments/linear.hpp"
 
@@ -11,38 +15,104 @@ template <class X>
 struct LossGradient {
   X logits;
   typename X::Number
-      hessian;  ///< E of a diagonal entry of H of one token's loss, times the reduction
-  typename X::Number loss;
+      hessian{};  ///< E of a diagonal entry of H of one token's loss, times the reduction
+  typename X::Number loss{};
+  std::optional<X> slopes{};  ///< dk/dr: of a pair's gradient in the pair's E y_t y_u
+  Doubt truncation{};
+  double own_drift = 1;  ///< of hessian^2, what draws of this width make of it
 };
 
 /// E ln sum of V exponentials of N(0, tau2): Int (e^-t - (E e^{-t e^s})^V)/t dt.
 double expected_log_sum(double classes, double tau2);
 
+/// What draws of this width make of E sum p^2: the logits of a token have the variance tau2 e^x in
+/// a draw, x Gaussian of variance `latent` with E e^x = 1. By three points.
+struct SizeDrift {
+  double second = 0;  ///< E P2(tau2 e^x) - P2(tau2)
+  double own = 1;     ///< E e^x (1 - P2(tau2 e^x))^2 over (1 - P2(tau2))^2
+};
+template <class C, class Head>
+SizeDrift drift_of_sizes(C& calculus, const Head& prepared, double tau2, double latent) {
+  constexpr double least = 1e-4;
+  SizeDrift drift;
+  if (!(latent > least)) return drift;
+  const double p2 = calculus.value(calculus.softmax_second(prepared, tau2)), rest = 1 - p2;
+  double own = 0;
+  for (int k = -1; k <= 1; ++k) {
+    const double size = std::exp(-latent / 2 + k * std::sqrt(3 * latent));
+    const double weight = k == 0 ? 4.0 / 6 : 1.0 / 6;
+    const double at = calculus.value(calculus.softmax_second(prepared, tau2 * size));
+    drift.second += weight * (at - p2);
+    own += weight * size * (1 - at) * (1 - at);
+  }
+  if (rest > 0) drift.own = own / (rest * rest);
+  return drift;
+}
+
 /// E f(tau2) for each token, E f(tau2, c) for each pair. Targets know nothing of the logits, and
 /// two are equal with the chance kappa, 1/V where they are uniform: g = (1 - 2/V + P2)/V, and k =
 /// (O - 2/V + kappa)/V, since what targets have in common gradients have.
 template <class C, class X>
-X cross_entropy_moments(C& calculus, const Network& network, const X& logits) {
+LossGradient<X> cross_entropy_moments(C& calculus, const Network& network,
+                                      const Signal<X>& signal) {
   using N = typename C::Number;
   using T = Token<N>;
+  const X& logits = signal.x;
+  LossGradient<X> made;
   const N v = calculus.size(network.classes, "classes");
   const N shared =
       network.target_collision > 0 ? N(calculus.real(network.target_collision) - 2 / v) : N(-1 / v);
   const auto prepared = calculus.softmax_head(network.classes, average(logits).second);
-  return map(
-      logits,
-      [&](const T& u) {
-        return T{N(0), (1 - 2 / v + calculus.softmax_second(prepared, u.second)) / v};
-      },
-      [&](const T& t, const T& u, const N& cross) {
-        return N((calculus.softmax_cross(prepared, t.second, u.second, cross) + shared) / v);
+  const auto at = [&](const N& drift, const auto& cross_of) {
+    return map(
+        logits,
+        [&](const T& u) {
+          return T{N(0), (1 - 2 / v + calculus.softmax_second(prepared, u.second) + drift) / v};
+        },
+        [&](const T& t, const T& u, const N& cross) {
+          const N moved = cross_of(t, u, cross);
+          return N((calculus.softmax_cross(prepared, t.second, u.second, moved) + shared) / v);
+        });
+  };
+  if constexpr (C::next_orders) {
+    // y_t.y_u strays over draws, and O with it: the mean of both sides, and the slope between them.
+    const double strays = std::sqrt(std::max(0.0, calculus.value(signal.overlap.variance())));
+    const auto step = [&](const T& t, const T& u, const N& cross) {
+      const double most = std::sqrt(calculus.value(t.second) * calculus.value(u.second));
+      return std::clamp(strays, 0.0, std::max(0.0, most - std::fabs(calculus.value(cross))));
+    };
+    const double latent = std::clamp(signal.spread.one - 2 / calculus.value(v), 0.0, 2.0);
+    const SizeDrift drift =
+        drift_of_sizes(calculus, prepared, calculus.value(average(logits).second), latent);
+    const auto moved = [&](double sign) {
+      return at(N(drift.second), [&, sign](const T& t, const T& u, const N& cross) {
+        return N(cross + sign * step(t, u, cross));
       });
+    };
+    const X up = moved(1), down = moved(-1);
+    made.logits = combine(up, down, [](const N& a, const N& b) { return N((a + b) / 2); });
+    const X steps = map(
+        logits, [](const T&) { return T{}; },
+        [&](const T& t, const T& u, const N& cross) { return N(2 * step(t, u, cross)); });
+    const X rises = combine(up, down, [](const N& a, const N& b) { return N(a - b); });
+    made.slopes = combine(rises, steps, [&](const N& rise, const N& run) {
+      return calculus.value(run) > 0 ? N(rise / run) : N(0);
+    });
+    const double g = values_of(calculus, made.logits).second * calculus.value(v);
+    if (g > 0) made.truncation.second = std::fabs(drift.second) * std::min(1.0, latent) / g;
+    made.truncation.cross = made.truncation.second;
+    made.own_drift = drift.own;
+  } else {
+    made.logits = at(N(0), [](const T&, const T&, const N& cross) { return cross; });
+  }
+  return made;
 }
 
 template <class C, class X>
-LossGradient<X> loss_gradient(C& calculus, const Network& network, const X& logits,
+LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<X>& signal,
                               const typename C::Number& samples) {
   using N = typename C::Number;
+  const X& logits = signal.x;
   const N v = calculus.size(network.classes, "classes");
   const bool is_mean = network.reduction == Reduction::mean;
   const N weight = is_mean ? N(1 / samples) : N(1);
@@ -58,12 +128,25 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const X& logi
           return T{N(0), u.second + target};
         },
         [](const T&, const T&, const N& cross) { return cross; });
-    return {scaled(gradient, N(weight * weight)), weight, total * v * (mean.second + target) / 2};
+    LossGradient<X> made;
+    made.logits = scaled(gradient, N(weight * weight));
+    made.hessian = weight;
+    made.loss = total * v * (mean.second + target) / 2;
+    if constexpr (C::next_orders)
+      made.slopes = map(
+          logits, [](const T&) { return T{}; },
+          [&](const T&, const T&, const N&) { return N(weight * weight); });
+    return made;
   }
-  const X gradient = cross_entropy_moments(calculus, network, logits);
-  const N p2 = average(gradient).second * v - 1 + 2 / v;
-  return {scaled(gradient, N(weight * weight)), weight * (1 - p2) / v,
-          total * calculus.log_sum(network.classes, mean.second)};
+  LossGradient<X> made = cross_entropy_moments(calculus, network, signal);
+  const N p2 =
+      calculus.softmax_second(calculus.softmax_head(network.classes, mean.second), mean.second);
+  made.logits = scaled(made.logits, N(weight * weight));
+  if (made.slopes) made.slopes = scaled(*made.slopes, N(weight * weight));
+  made.hessian = weight * (1 - p2) / v;
+  if constexpr (C::next_orders) made.hessian = made.hessian * std::sqrt(made.own_drift);
+  made.loss = total * calculus.log_sum(network.classes, mean.second);
+  return made;
 }
 
 }  // namespace scalecalc::moments

@@ -46,7 +46,9 @@ const Numbers::HeadSoftmax& Numbers::softmax_head(std::int64_t classes, double t
 
 double Numbers::softmax_second(const HeadSoftmax& head, double tau2) {
   const double at = std::min(tau2, condensed);
-  return at == head.tau2 ? head.p2 : softmax_one(head.classes, at).p2.value;
+  const double p2 = at == head.tau2 ? head.p2 : softmax_one(head.classes, at).p2.value;
+  // 1 - P2 is the chance of two largest logits within about 1 of each other: it falls as 1/tau.
+  return tau2 > condensed ? 1 - (1 - p2) * std::sqrt(condensed / tau2) : p2;
 }
 
 /// Of rows of different sizes, O is taken at the average one: they differ where no norm is last.

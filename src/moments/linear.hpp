@@ -73,6 +73,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->second *= share;
       doubt->cross *= share;
+      doubt->mean = 0;
     }
   }
   return out;

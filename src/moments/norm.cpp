@@ -1,14 +1,21 @@
 #include "moments/norm.hpp"
 
+#include <algorithm>
+
 namespace scalecalc::moments {
 
-/// The covariance of two tokens' s2 from that of the average over all.
+/// The covariance of two tokens' s2, within a sequence, from that of the average over all samples:
+/// between sequences it is smaller by the ratio of the squared cosines, as Gaussian features have
+/// it.
 Fluctuation fluctuation_of(const Spread& spread, double width, double share, bool layernorm,
-                           const Counts& counts) {
+                           const Alike<double>& x, const Counts& counts) {
   Fluctuation orders{spread.one, spread.one, spread.one - spread.slack, share,
                      layernorm ? spread.level / width : 0};
-  const double samples = counts.samples();
-  if (samples > 1) orders.both = (samples * spread.all - spread.one) / (samples - 1);
+  const double samples = counts.samples(), within = x.cross * x.cross;
+  const double ratio = within > 0 ? std::min(x.between * x.between / within, 1.0) : 1;
+  const double pairs = counts.tokens - 1 + (counts.batch - 1) * counts.tokens * ratio;
+  if (pairs > 0)
+    orders.both = std::min<double>((samples * spread.all - spread.one) / pairs, spread.one);
   return orders;
 }
 

@@ -66,7 +66,14 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   out.spread.uneven = in.spread.uneven;
   out.error.second = out.truncation.second = 0;
   calculus.assume("norm over samples", "features are Gaussian over the samples");
-  if constexpr (C::next_orders) calculus.omit(1 / samples, 1 / samples);
+  if constexpr (C::next_orders) {
+    // A rectified feature that is 0 at every sample stays 0: none of it where samples differ, half
+    // where they are one.
+    const Alike<double> x = values_of(calculus, in.x);
+    const double c = x.second > 0 ? std::clamp(x.cross / x.second, 0.0, 1.0) : 1;
+    const double dead = in.spread.skew != 0 ? std::max(c / 2, std::exp2(1 - counts.tokens)) : 0;
+    calculus.omit(1 / samples + dead, 1 / samples + dead);
+  }
   return out;
 }
 

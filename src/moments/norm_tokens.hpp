@@ -30,8 +30,9 @@ struct Fluctuation {
   double forward() const { return 1 - w * w * (tie - (3 * v + both) / 4); }
 };
 
+/// `x`: the averages of what is normalised.
 Fluctuation fluctuation_of(const Spread& spread, double width, double share, bool layernorm,
-                           const Counts& counts);
+                           const Alike<double>& x, const Counts& counts);
 
 /// What the projection takes of g and of k at a cosine c: LN 2/d and (3 - c^2)/d, RMS 1/d and (2 -
 /// c^2)/d of a gradient whose levels are 1.
@@ -73,6 +74,7 @@ struct NormRecord {
   SampleOrders orders;
   double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
+  NonNegative truncation = 0;  ///< of the gradient, relative
 };
 
 template <class C, class X>
@@ -92,7 +94,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   if constexpr (C::next_orders) {
     const double size = calculus.value(typical), d = static_cast<double>(in.width);
     const double share = size > 0 ? size / (size + layer.eps) : 1;
-    orders = fluctuation_of(in.spread, d, share, centre, counts);
+    orders = fluctuation_of(in.spread, d, share, centre, values_of(calculus, in.x), counts);
     record.projection = {d, share, centre};
     // s2/(s2 + eps) bends.
     const double bend = share * (1 - share) * in.spread.one;
@@ -141,7 +143,15 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
       doubt->cross += doubt->second;
       doubt->second *= rest;
     }
-    calculus.omit(0, 2 / static_cast<double>(in.width * in.width));
+    // Orders of 1/s2 past the first: v^2 beside 1 + v, and that of what is forward. Where the
+    // features are not Gaussian (v past 2/d) the covariances of s2 with x and with r are not known.
+    const double v = orders.v, kept = std::fabs(1 - orders.forward());
+    const double heavy = std::max(0.0, v - 2 / static_cast<double>(in.width));
+    record.truncation = orders.w * v * v / (1 + v);
+    const Alike<double> y = values_of(calculus, out.x);
+    const double c = y.second > 0 ? std::clamp(y.cross / y.second, -1.0, 1.0) : 1;
+    calculus.omit(0, kept * v + (v * v + heavy) / 2 * (1 - c * c));
+    if (y.second > 0) out.truncation.mean += v * std::fabs(y.mean) / std::sqrt(y.second) / 2;
   }
   return out;
 }

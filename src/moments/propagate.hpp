@@ -40,12 +40,13 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
 
   const N samples = calculus.size(logits.tokens, "tokens") * calculus.size(network.batch, "batch");
   calculus.enter(*made.ledger.sites.back().path);
-  auto loss = loss_gradient(calculus, network, logits.x, samples);
+  auto loss = loss_gradient(calculus, network, logits, samples);
   made.loss = loss.loss;
   if (!backward) return made;
   BackwardPass<C, X> back(calculus, network, made.ledger);
   const Gradient<X> first =
-      back.run(Gradient<X>{std::move(loss.logits), {}, {}, {}, {}}, loss.hessian);
+      back.run(Gradient<X>{std::move(loss.logits), {}, {}, loss.truncation, {}}, loss.hessian,
+               std::move(loss.slopes));
   back.note(input_site, first);
   return made;
 }

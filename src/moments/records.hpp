@@ -35,7 +35,7 @@ struct ParameterRecord {
   const char* suffix = "";
   std::int64_t rows = 0, columns = 0;
   N second{}, gradient{};
-  double spread = 0, error = 0, truncation = 0;
+  NonNegative spread = 0, error = 0, truncation = 0;
   std::optional<double> grad_shift{};  ///< as in Spread
 };
 
@@ -50,6 +50,8 @@ struct WeightTape {
   Places at;
   X input;
   Spread spread;
+  Doubt truncation;    ///< of the input
+  double overlap = 0;  ///< of the input: Overlap::variance()
 };
 template <class X>
 struct ActivationTape {
@@ -62,6 +64,7 @@ struct NormTape {
   Places at;
   NormRecord<X> record;
   Spread spread;
+  Doubt truncation;  ///< of the input
 };
 template <class X>
 struct GatedTape {
@@ -69,6 +72,7 @@ struct GatedTape {
   GatedRecord<X> record;
   X input;
   Spread spread;
+  Doubt truncation;  ///< of the input
   double error = 0;
 };
 template <class C, class X>
@@ -76,6 +80,7 @@ struct AttentionTape {
   Places q, k, v, mix;
   AttentionRecord<C, X> record;
   Spread spread;
+  Doubt truncation;  ///< of the input
 };
 /// Where a value has no site of its own.
 inline constexpr std::size_t no_site = static_cast<std::size_t>(-1);

@@ -55,6 +55,24 @@ Spread through_linear(const Spread& spread, double share, double noise, const Al
   return out;
 }
 
+Spread through_mix(const Spread& spread, const Alike<double>& x, const Mixed& mix, double width,
+                   const Counts& counts) {
+  const double own = 2 / width, c = x.second > 0 ? std::clamp(x.cross / x.second, 0.0, 1.0) : 0;
+  const double shared = mix.shared, rest = 1 - shared, pairs = pairs_squared(mix.y, counts);
+  const double latent = std::max(0.0, spread.one - own);
+  const double latent_all = std::max(0.0, spread.all - own * pairs_squared(x, counts));
+  const double fixed =
+      own * (1 - mix.p2) * (shared * shared * (1 - c) * (1 - c) + 2 * shared * rest + rest * rest);
+  const double free = std::min(1.0, spread.one / own);
+  Spread out = spread;
+  out.one = free * (own + shared * latent_all + rest * latent) + (1 - free) * fixed;
+  const double all =
+      free * (own * pairs + latent_all) + (1 - free) * fixed * std::max(pairs, shared * shared);
+  out.all = std::min<double>(all, out.one);
+  out.slack = rest * rest * spread.slack;
+  return out;
+}
+
 double between_tokens(double one, double all, const Counts& counts) {
   const double samples = counts.samples();
   return samples > 1 ? std::clamp((samples * all - one) / (samples - 1), 0.0, one) : one;
@@ -126,14 +144,23 @@ Spread through_sum(const Spread& spread, const Spread& branch, const Alike<doubl
     const double noise = std::max(0.0, own - branch.pull * branch.pull * stream);
     return coherent * coherent * stream + b * b * noise;
   };
-  Alike<double> products{0, x.second * f.second, x.cross * f.cross, x.between * f.between};
+  // Cosines alone count; products of moments could overflow.
+  Alike<double> products{0, 1, 0, 0};
+  if (x.second > 0 && f.second > 0)
+    products = {0, 1, x.cross / x.second * (f.cross / f.second),
+                x.between / x.second * (f.between / f.second)};
   out.one = sum(spread.one, branch.one) + 4 * p * b / width;
   out.all = sum(spread.all, branch.all) +
             4 * p * b / width * over_pairs(products, counts, [](double c) { return c; });
   const double cross = x.cross + f.cross + 2 * x.mean * f.mean;
   if (cross > 0) {
     const double pr = x.cross / cross, br = f.cross / cross;
-    const double tie = p * pr * (spread.one - spread.slack) + b * br * (branch.one - branch.slack) +
+    // The covariance of the sum's x_t.x_t and x_t.x_u: what the branch has of the stream's size
+    // moves both with it, as it does in `one`.
+    const double of_stream = spread.one - spread.slack;
+    const double of_branch =
+        std::max(0.0, branch.one - branch.slack - branch.pull * branch.pull * of_stream);
+    const double tie = coherent * (pr + br * branch.pull) * of_stream + b * br * of_branch +
                        2 * (p * br + pr * b) / width;
     out.slack = out.one - tie;
   }
@@ -213,7 +240,7 @@ Spread back_through_activation(const Spread& gradient, const Follow& follow,
   out.one = std::max(0.0, gradient.one + line + rest + shared + p.back_noise);
   const double between =
       before + line * tie + rest * tie * tie + shared * alike + p.back_noise * pairs;
-  out.all = averaged(out.one, std::clamp(between, 0.0, out.one), counts);
+  out.all = averaged(out.one, std::clamp<double>(between, 0.0, out.one), counts);
   out.shift = back_shift(gradient, out, p);
   return out;
 }

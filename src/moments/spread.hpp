@@ -39,6 +39,19 @@ Spread gaussian_spread(const Alike<double>& x, double width, const Counts& count
 /// for independent weights, 0 for square orthogonal ones.
 Spread through_linear(const Spread& spread, double share, double noise, const Alike<double>& y,
                       double width, const Counts& counts);
+/// Tokens y = sum_s p_s x_s after attention, of averages `y` up to a factor.
+struct Mixed {
+  Alike<double> y;
+  double shared = 0;  ///< of E y^2, the part that all tokens have in common
+  double p2 = 1;      ///< E sum_s p_s^2
+};
+/// Before W_v. Sums of Gaussian tokens are Gaussian: 2/n again, shared by as much as the new tokens
+/// correlate; what tokens stray beyond that, the sum does, by the average over tokens in its shared
+/// part. Tokens of one length (`free`, the share of 2/n that theirs strays, is 0) make sums whose
+/// length strays by x_s.x_s' alone: at a cosine c, (1 - c)^2 2/n in the shared part, nothing where
+/// p picks one token.
+Spread through_mix(const Spread& spread, const Alike<double>& x, const Mixed& mix, double width,
+                   const Counts& counts);
 /// ln of the size of u = xW: without the 2/n that its n Gaussian features add to what is measured.
 /// Below 0 for orthogonal weights, which bring less.
 LogSize log_size(const Spread& spread, double width);

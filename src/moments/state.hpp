@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "scalecalc/non_negative.hpp"
+
 /// What is known of the tokens at one place of a network. Rules work on either of two states:
 /// `Alike` (exchangeable tokens, any number type) and `PerPosition` (a matrix over positions,
 /// double). A gradient is kept in the same types: second = g, cross = k, between = k_b, mean = 0.
@@ -170,6 +172,17 @@ inline PerPosition without_mean(PerPosition x) {
   x.mean.setZero();
   return x;
 }
+/// Seconds below 0, which orders left out make of what is about 0, become 0.
+template <class C, class N>
+Alike<N> with_positive_second(const C& calculus, Alike<N> x) {
+  x.second = calculus.positive(x.second);
+  return x;
+}
+template <class C>
+PerPosition with_positive_second(const C& /*calculus*/, PerPosition x) {
+  x.second = x.second.max(0.0);
+  return x;
+}
 template <class X>
 X scaled(const X& a, const typename X::Number& factor) {
   return each(a, [&](const auto& s) { return s * factor; });
@@ -244,20 +257,21 @@ struct Overlap {
 /// Finite width: relative variances, over weight draws, of the realised average of x^2; they are
 /// kept as variances of its logarithm, which differ once they are not small.
 struct Spread {
-  double one = 0;    ///< of one token's average over features (2/n of it is a Gaussian draw's own)
-  double all = 0;    ///< of the average over features and tokens
-  double shift = 0;  ///< relative change of the mean of x^2
-  double pull = 1;   ///< d ln E x^2 / d ln of that at the start of the branch
+  /// Of one token's average over features (2/n of it is a Gaussian draw's own).
+  NonNegative one = 0;
+  NonNegative all = 0;  ///< of the average over features and tokens
+  double shift = 0;     ///< relative change of the mean of x^2
+  double pull = 1;      ///< d ln E x^2 / d ln of that at the start of the branch
   /// `one` less the covariance of x_t.x_t and x_t.x_u, both relative; 0 where they stray as one.
   double slack = 0;
   /// Of x^2, the share whose mean over features strays: none after a layernorm.
   double level = 1;
   /// Variance of ln D, D = E x^2 - E x_t x_s averaged over a pass's tokens.
-  double apart = 0;
+  NonNegative apart = 0;
   /// Of a Gaussian feature's scatter of its variance over samples: none after a norm over samples.
   double scatter = 1;
-  double skew = 0;    ///< third cumulant over samples, of variance 1: an activation's own
-  double uneven = 0;  ///< relative variance of E x^2 over positions: borders of an image
+  double skew = 0;         ///< third cumulant over samples, of variance 1: an activation's own
+  NonNegative uneven = 0;  ///< relative variance of E x^2 over positions: borders of an image
   /// Where draws have parted ways: ln of E x^2, beside infinite width, of a draw far up.
   double far = 0;
 };
@@ -270,7 +284,8 @@ struct Levels {
 
 /// How far a rule may be off, relative to `second` and to `second` again for the cross.
 struct Doubt {
-  double second = 0, cross = 0;
+  NonNegative second = 0, cross = 0;
+  NonNegative mean = 0;  ///< of E x beside that, relative to the root of `second`
 };
 
 /// Above an activation the gradient knows x, by E[x_t x_u phi'(x_t) phi'(x_u)] times what came to
@@ -320,6 +335,7 @@ struct Signal {
   std::int64_t tokens = 0;  ///< of one sequence
   Overlap<Number> overlap;
   Spread spread;
+  double repeats = 0;       ///< chance that two tokens of a sequence are the same word
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   Doubt error, truncation;  ///< from how primitives are computed; from orders left out
 };

@@ -67,7 +67,8 @@ void fill(Site& site, const SiteRecord<double>& from, bool backward) {
   site.tokens = from.tokens;
   const double m = from.x.second;
   const bool has_cross = from.tokens > 1;
-  site.mean = figure(from.x.mean, std::sqrt(m), from.error.second, from.truncation.second);
+  site.mean = figure(from.x.mean, std::sqrt(m), from.error.second,
+                     from.truncation.second + from.truncation.mean);
   site.second = figure(m, m, from.error.second, from.truncation.second);
   if (has_cross) site.cross = figure(from.x.cross, m, from.error.cross, from.truncation.cross);
   if (backward) add_gradient(site, from, has_cross);

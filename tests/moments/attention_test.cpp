@@ -48,6 +48,7 @@ Signal<X> signal(X x, const AttentionCase& of, int tokens, double cosine) {
   out.tokens = tokens;
   out.overlap = {(1 - cosine) / std::sqrt(static_cast<double>(of.width)), 0};
   out.normalised = of.normalised;
+  if (!of.normalised) out.spread.one = 2 / static_cast<double>(of.width);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "moments/embedding.hpp"
@@ -19,6 +20,14 @@ using namespace scalecalc::moments;
 using namespace scalecalc::testing;
 
 namespace {
+
+/// Logits whose sizes and overlaps do not stray over draws.
+template <class X>
+Signal<X> fixed(X logits) {
+  Signal<X> signal;
+  signal.x = std::move(logits);
+  return signal;
+}
 
 Network head(std::int64_t classes, Loss loss = Loss::cross_entropy) {
   Network network;
@@ -43,7 +52,7 @@ TEST_CASE("the loss at the start is ln V + tau2/2 - (e^tau2 - 1)/(2V) for many c
 TEST_CASE("cross-entropy's gradient follows P2 and O over the classes") {
   Numbers numbers = calculus();
   const Pairs logits{0, 1.5, 0.6, 0.3};
-  const auto loss = loss_gradient(numbers, head(32), logits, 12.0);
+  const auto loss = loss_gradient(numbers, head(32), fixed(logits), 12.0);
   const double p2 = softmax_one(32, 1.5).p2.value;
   CHECK(loss.logits.second == near((1 - 2 / 32.0 + p2) / 32, 1e-9));
   CHECK(loss.logits.cross ==
@@ -53,7 +62,7 @@ TEST_CASE("cross-entropy's gradient follows P2 and O over the classes") {
   CHECK(loss.hessian == near((1 - p2) / 32, 1e-9));
   Network mean = head(32);
   mean.reduction = Reduction::mean;
-  const auto less = loss_gradient(numbers, mean, logits, 12.0);
+  const auto less = loss_gradient(numbers, mean, fixed(logits), 12.0);
   CHECK(less.logits.second == near(loss.logits.second / 144, 1e-12));
   CHECK(less.loss == near(loss.loss / 12, 1e-12));
 }
@@ -88,19 +97,20 @@ TEST_CASE("cross-entropy: targets that are often equal make gradients alike") {
     cross.add(std::inner_product(g.begin(), g.end(), h.begin(), 0.0) / classes);
   }
   Numbers numbers = calculus();
-  const auto loss = loss_gradient(numbers, network, Pairs{0, 1.5, 0.6, 0.6}, 4.0);
+  const auto loss = loss_gradient(numbers, network, fixed(Pairs{0, 1.5, 0.6, 0.6}), 4.0);
   CHECK(std::fabs(loss.logits.second - second.mean()) < 4 * second.standard_error());
   CHECK(std::fabs(loss.logits.cross - cross.mean()) < 4 * cross.standard_error());
   CHECK(loss.logits.between == loss.logits.cross);
   network.target_collision = 1.0 / classes;
-  CHECK(loss_gradient(numbers, network, Pairs{0, 1.5, 0.6, 0.6}, 4.0).logits.cross ==
-        near(loss_gradient(numbers, head(classes), Pairs{0, 1.5, 0.6, 0.6}, 4.0).logits.cross,
-             1e-12));
+  CHECK(
+      loss_gradient(numbers, network, fixed(Pairs{0, 1.5, 0.6, 0.6}), 4.0).logits.cross ==
+      near(loss_gradient(numbers, head(classes), fixed(Pairs{0, 1.5, 0.6, 0.6}), 4.0).logits.cross,
+           1e-12));
 }
 
 TEST_CASE("mse: targets of different tokens share nothing") {
   Numbers numbers = calculus();
-  const auto loss = loss_gradient(numbers, head(5, Loss::mse), Pairs{0, 1.5, 0.6, 0.3}, 4.0);
+  const auto loss = loss_gradient(numbers, head(5, Loss::mse), fixed(Pairs{0, 1.5, 0.6, 0.3}), 4.0);
   CHECK(loss.logits.second == 3.5);
   CHECK(loss.logits.cross == 0.6);
   CHECK(loss.hessian == 1);
@@ -116,7 +126,7 @@ TEST_CASE("the head's own weights are in the gradient below it") {
   network.target_second = 1;
   const auto hidden = signal(1, 0.5, 64);
   const auto logits = linear_forward(numbers, layer, hidden, {8, 1});
-  const auto loss = loss_gradient(numbers, network, logits.x, 8.0);
+  const auto loss = loss_gradient(numbers, network, fixed(logits.x), 8.0);
   Gradient<Pairs> g;
   g.x = loss.logits;
   g.aligned = loss.hessian;
@@ -131,7 +141,7 @@ TEST_CASE("a state by positions interpolates the head's overlaps") {
   PerPosition logits = spread_over(Pairs{0, 1, 0.5, 0}, make_positions(12, true), 1);
   for (int t = 0; t < 12; ++t)
     for (int u = 0; u < 12; ++u) logits.cross(t, u) = 0.9 - 0.1 * std::abs(t - u);
-  const auto loss = loss_gradient(numbers, head(32), logits, 12.0);
+  const auto loss = loss_gradient(numbers, head(32), fixed(logits), 12.0);
   for (const int u : {1, 4, 11}) {
     const double c = 0.9 - 0.1 * u;
     const double exact = (softmax_pair(32, 1, c).overlap.value - 1 / 32.0) / 32;
@@ -187,4 +197,50 @@ TEST_CASE("two tokens share what words they have in common") {
   const Pairs g{0, 3, 1, 0.5};
   CHECK(row_gradient(g, 0.4, 3.0, 10.0, 1.0) == near((10 * 3 + 90 * 0.4) / 3, 1e-14));
   CHECK(position_gradient(g, 4.0) == near(4 * 3 + 12 * 0.5, 1e-14));
+}
+
+// Logits whose overlap strays: E O(c + e) over two equally likely e is the mean of both sides, and
+// its slope the difference.
+TEST_CASE("overlaps that stray over draws move the cross of the loss's gradient") {
+  Numbers numbers = calculus();
+  const std::int64_t classes = 16;
+  const double tau2 = 2, r = 0.5, strays = 0.3;
+  Signal<Pairs> logits = fixed(Pairs{0, tau2, r, 0});
+  logits.overlap.coherent = strays;
+  const auto loss = loss_gradient(numbers, head(classes), logits, 8.0);
+  const auto k = [&](double cross) {
+    return (softmax_pair(classes, tau2, cross / tau2).overlap.value - 1.0 / classes) / classes;
+  };
+  CHECK(loss.logits.cross == near((k(r + strays) + k(r - strays)) / 2, 1e-6));
+  REQUIRE(loss.slopes);
+  CHECK(loss.slopes->cross == near((k(r + strays) - k(r - strays)) / (2 * strays), 1e-5));
+  CHECK(loss.slopes->second == 0);
+}
+
+TEST_CASE(
+    "logits whose size strays have P2 averaged over sizes, and a bound of what that leaves out") {
+  Numbers numbers = calculus();
+  Signal<Pairs> logits = fixed(Pairs{0, 4, 0, 0});
+  const double classes = 32, latent = 0.3;
+  logits.spread.one = 2 / classes + latent;
+  const auto loss = loss_gradient(numbers, head(32), logits, 8.0);
+  // Trapezoid sum over the logarithm of the size.
+  double sum = 0, weights = 0;
+  for (double z = -6; z <= 6; z += 0.25) {
+    const double weight = std::exp(-z * z / 2);
+    sum += weight * softmax_one(32, 4 * std::exp(-latent / 2 + std::sqrt(latent) * z)).p2.value;
+    weights += weight;
+  }
+  const double expected = (1 - 2 / classes + sum / weights) / classes;
+  CHECK(std::fabs(loss.logits.second - expected) <= loss.truncation.second * loss.logits.second);
+  CHECK(loss.truncation.second < 0.05);
+}
+
+TEST_CASE("past the integrals the largest of the logits wins as 1/tau has it") {
+  Numbers numbers = calculus();
+  const auto& prepared = numbers.softmax_head(8, 1000);
+  const double near_edge = 1 - numbers.softmax_second(prepared, 1000);
+  CHECK(1 - numbers.softmax_second(prepared, 4000) == near(near_edge / 2, 1e-9));
+  // The law holds at the edge already: from 500 to 1000 within what is left of the next order.
+  CHECK(std::fabs((1 - softmax_one(8, 500).p2.value) / near_edge / std::sqrt(2.0) - 1) < 0.02);
 }

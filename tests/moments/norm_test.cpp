@@ -52,6 +52,25 @@ TEST_CASE("norms of Gaussian tokens have the corrections of order 1/d") {
   }
 }
 
+// Two sequences that know nothing of each other: the average over all samples then strays less than
+// that over one sequence, and only the latter says how two tokens of a sequence stray together.
+TEST_CASE("tokens of other sequences have no part in the cosine of two tokens after a norm") {
+  const auto cross_of = [](double batch) {
+    Numbers numbers = calculus();
+    NormRecord<Pairs> record;
+    Signal<Pairs> in;
+    in.x = {0, 1, 0.99, 0};
+    in.width = 48;
+    in.tokens = 2;
+    in.spread = gaussian_spread(in.x, 48, {2, batch});
+    return norm_forward(numbers, norm(NormKind::rmsnorm), in, {2, batch}, record).x.cross;
+  };
+  const double expected = 0.99 * (1 - (1 - 0.99 * 0.99) / (2 * 48));
+  CHECK(cross_of(1) == near(expected, 1e-12));
+  CHECK(cross_of(2) == near(expected, 1e-12));
+  CHECK(cross_of(4) == near(expected, 1e-12));
+}
+
 TEST_CASE("what a norm took out of a gradient is not taken twice, nor what is along its output") {
   Numbers numbers = calculus();
   NormRecord<Pairs> record;

@@ -133,3 +133,28 @@ TEST_CASE("draws part ways where the map of the second moment is steeper than 1"
   for (const char* stable : {"relu", "tanh", "elu", "sigmoid", "softplus"})
     CHECK_MESSAGE(!parts(stable), stable);
 }
+
+TEST_CASE("two tokens of a sum stray together as one does where they are nearly equal") {
+  // A branch that follows the stream's size: Cov(x_t.x_t, x_t.x_u) has to follow it too, else a
+  // norm behind the sum would make a cosine larger than 1.
+  const Pairs x{0, 1, 1, 0};
+  Spread stream, branch;
+  stream.one = stream.all = 0.2;
+  branch.one = branch.all = 0.25;
+  branch.pull = 1;
+  const Spread sum = through_sum(stream, branch, x, x, 64, {2, 1});
+  CHECK(std::fabs(sum.slack) < 1e-14);
+}
+
+TEST_CASE("the mix of Gaussian tokens is Gaussian, that of equal tokens strays as they do") {
+  const Counts counts{16, 1};
+  const Pairs x{0, 1, 0.5, 0};
+  const Mixed mix{{0, 0.6, 0.52, 0}, 0.8, 0.2};
+  const Spread gaussian = through_mix(gaussian_spread(x, 32, counts), x, mix, 32, counts);
+  CHECK(gaussian.one == near(2.0 / 32, 1e-12));
+  CHECK(gaussian.all == near(2.0 / 32 * pairs_squared(mix.y, counts), 1e-12));
+  // Tokens of one length: what p picks alone keeps it.
+  const Spread none = through_mix(Spread{}, x, {{0, 1, 0.5, 0}, 0.5, 1}, 32, counts);
+  CHECK(none.one == 0);
+  CHECK(none.all == 0);
+}

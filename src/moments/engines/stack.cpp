@@ -104,7 +104,7 @@ Unit make_unit(Formulas& calculus, const Network& network, const Layer& layer, c
   if (place.is_head) {
     const Expr samples =
         calculus.size(out.tokens, "tokens") * calculus.size(network.batch, "batch");
-    const auto loss = loss_gradient(calculus, network, out.x, samples);
+    const auto loss = loss_gradient(calculus, network, out, samples);
     gradient.x = loss.logits;
     aligned = place.normalised ? Expr(0) : loss.hessian;
     if (place.normalised)
