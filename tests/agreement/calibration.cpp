@@ -1,0 +1,80 @@
+#include "calibration.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+namespace scalecalc::random_models {
+namespace {
+
+/// Seeds one model may use.
+constexpr std::uint64_t seeds_of_a_model = 100000;
+
+Verification verified(const Network& network, int seeds, std::uint64_t seed, double confidence) {
+  VerifyOptions options;
+  options.seeds = seeds;
+  options.seed = seed;
+  options.confidence = confidence;
+  return verify_network(network, options);
+}
+
+}  // namespace
+
+Trial try_model(const ModelSpec& spec, std::uint64_t index, const CalibrationOptions& options) {
+  Trial trial;
+  trial.index = index;
+  trial.spec = spec;
+  const std::uint64_t seed = index * seeds_of_a_model;
+  try {
+    const Network network = build_network(spec);
+    trial.first = verified(network, options.seeds, seed, options.confidence);
+    if (trial.first.passed) return trial;
+    trial.again = verified(network, repeat_factor * options.seeds,
+                           seed + static_cast<std::uint64_t>(options.seeds), options.confidence);
+  } catch (const Error& error) {
+    trial.refused = error.what();
+  }
+  return trial;
+}
+
+std::vector<Trial> calibrate(const std::vector<ModelSpec>& models, std::uint64_t first,
+                             const CalibrationOptions& options) {
+  std::vector<Trial> trials(models.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex one_at_a_time;
+  const auto work = [&] {
+    for (std::size_t k = next++; k < models.size(); k = next++) {
+      trials[k] = try_model(models[k], first + k, options);
+      const std::lock_guard lock(one_at_a_time);
+      if (options.done) options.done(trials[k]);
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int k = 1; k < options.threads; ++k) threads.emplace_back(work);
+  work();
+  threads.clear();
+  return trials;
+}
+
+std::string fault_of(const Verification& verification) {
+  std::string text;
+  for (const Cause& cause : verification.causes)
+    text += (text.empty() ? "" : ", ") + cause.rule + " " + cause.quantity;
+  if (text.empty() && !verification.unmatched.empty()) text = "unmatched";
+  return text;
+}
+
+int most_failures(int trials, double rate, double confidence) {
+  double probability = std::pow(1 - rate, trials);
+  double sum = probability;
+  int count = 0;
+  while (sum < confidence && count < trials) {
+    probability *= (trials - count) * rate / ((count + 1) * (1 - rate));
+    sum += probability;
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace scalecalc::random_models

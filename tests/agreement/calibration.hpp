@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scalecalc/verify.hpp"
+
+/// verify's promise held to many models: at confidence p right predictions pass p of all runs.
+namespace scalecalc::random_models {
+
+constexpr int repeat_factor = 8;
+
+struct Trial {
+  std::uint64_t index = 0;
+  ModelSpec spec;
+  std::string refused;  ///< why there is no prediction; empty: there is one
+  Verification first;
+  /// Of a model that failed: repeat_factor times as many seeds, none of them used before.
+  std::optional<Verification> again;
+  bool failed() const { return refused.empty() && !first.passed; }
+  /// Fails where the standard error is smaller too, so that a rule is off.
+  bool is_systematic() const { return again && !again->passed; }
+};
+
+struct CalibrationOptions {
+  int seeds = 24;
+  double confidence = 0.99;
+  int threads = 2;                              ///< models side by side, on one thread each
+  std::function<void(const Trial&)> done = {};  ///< one call at a time, in any order
+};
+
+/// The seeds are those of the index: a model of another index has others.
+Trial try_model(const ModelSpec& spec, std::uint64_t index, const CalibrationOptions& options);
+
+/// Every model in its own trial, in order.
+std::vector<Trial> calibrate(const std::vector<ModelSpec>& models, std::uint64_t first,
+                             const CalibrationOptions& options);
+
+/// What a failure points at, by rule and quantity: "norm cross, attention grad_second"; empty when
+/// all is well.
+std::string fault_of(const Verification& verification);
+
+/// The smallest k that a binomial count of `trials`, each with probability `rate`, does not exceed
+/// with probability `confidence`.
+int most_failures(int trials, double rate, double confidence);
+
+}  // namespace scalecalc::random_models

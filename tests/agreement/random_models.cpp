@@ -1,0 +1,221 @@
+#include "random_models.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "scalecalc/activation.hpp"
+
+namespace scalecalc::random_models {
+namespace {
+
+/// A pass of this much takes some 50 ms.
+constexpr double most_work = 4.5e7;
+
+const std::vector<std::string>& expressions() {
+  static const std::vector<std::string> texts = {
+      "x*sigmoid(2*x)",  "sin(x) + x/2", "max(x, x/10)",  "tanh(x)^2",     "x^2/(1 + x^2)",
+      "max(x - 1/2, 0)", "x + mish(x)",  "relu(x) - 2/5", "tanh(x) + 1/2", "min(abs(x), 2)"};
+  return texts;
+}
+
+/// A divisor of `width` into heads of about `head_width` features.
+std::int64_t heads_of(std::int64_t width, std::int64_t head_width) {
+  std::int64_t heads = std::max<std::int64_t>(1, width / head_width);
+  while (width % heads != 0) --heads;
+  return heads;
+}
+
+std::int64_t random_divisor(Draws& draw, std::int64_t number) {
+  std::vector<std::int64_t> divisors;
+  for (std::int64_t k = 1; k <= number; ++k)
+    if (number % k == 0) divisors.push_back(k);
+  return draw.of(divisors);
+}
+
+std::int64_t tokens(Draws& draw) {
+  return draw.chance(80) ? draw.of<std::int64_t>({2, 4, 16, 48}) : draw.between(2, 48);
+}
+std::int64_t batch(Draws& draw) {
+  return draw.of<std::int64_t>({1, 1, 1, 1, 2, 2, 2, 4});
+}
+
+void draw_sizes(Draws& draw, ModelSpec& spec) {
+  spec.layers = draw.of<std::int64_t>({1, 2, 3, 5, 8});
+  spec.width = draw.chance(80) ? draw.of<std::int64_t>({24, 32, 48, 64, 96}) : draw.between(8, 96);
+  spec.heads = draw.chance(15) ? 1 : heads_of(spec.width, draw.of<std::int64_t>({1, 4, 8, 12, 24}));
+  if (draw.chance(20)) spec.kv_heads = random_divisor(draw, spec.heads);
+  spec.ffn = draw.chance(80) ? spec.width * draw.of<std::int64_t>({1, 2, 4}) : draw.between(8, 200);
+  spec.vocab = draw.chance(80) ? draw.of<std::int64_t>({8, 64, 300}) : draw.between(2, 100);
+  spec.sequence = tokens(draw);
+  spec.batch = batch(draw);
+}
+
+bool takes_alpha(const ModelSpec& spec) {
+  switch (spec.placement) {
+    case Placement::post:
+    case Placement::pre:
+    case Placement::res_post:
+    case Placement::sandwich:
+    case Placement::branchnorm: return true;
+    case Placement::none: return spec.kind != ModelSpec::Kind::mlp;
+    case Placement::sub_ln:
+    case Placement::resi_dual:
+    case Placement::rezero:
+    case Placement::skipinit:
+    case Placement::fixup: break;
+  }
+  return false;
+}
+
+void draw_scales(Draws& draw, ModelSpec& spec) {
+  if (spec.placement == Placement::branchnorm) spec.ramp = draw.of({1.0, 0.5, 0.1});
+  if (!draw.chance(25)) return;
+  if (takes_alpha(spec)) spec.alpha = parse(draw.of({"(2*N)^(1/4)", "N^(1/2)", "1/2", "3"}));
+  spec.lambda = parse(draw.of({"(8*N)^(-1/4)", "(2*N)^(-1/2)", "1/2", "2"}));
+}
+
+void draw_dropout(Draws& draw, ModelSpec& spec) {
+  if (!draw.chance(25)) return;
+  spec.dropout = draw.of({0.1, 0.1, 0.3});
+  if (draw.chance(60)) return;
+  const bool is_transformer = spec.kind == ModelSpec::Kind::transformer;
+  const bool has_stream = spec.placement != Placement::resi_dual &&
+                          (is_transformer || spec.placement != Placement::none);
+  spec.dropout_place = {.input = draw.chance(50),
+                        .branch = draw.chance(50),
+                        .activation = is_transformer && draw.chance(50),
+                        .stream = has_stream && draw.chance(50)};
+  const DropoutPlaces none{false, false, false, false};
+  if (spec.dropout_place == none) spec.dropout_place.input = true;
+}
+
+void draw_attention(Draws& draw, ModelSpec& spec) {
+  spec.causal = draw.chance(50);
+  spec.qk_norm = draw.chance(30);
+  spec.residual_attention = draw.chance(8);
+  if (draw.chance(10)) spec.attention_dropout = 0.1;
+  if (draw.chance(10)) spec.attention_scale = parse(draw.of({"1/head_width", "1/10", "1/width"}));
+  if (draw.chance(10)) spec.cross_attention = true;
+}
+
+}  // namespace
+
+std::string random_activation(Draws& draw) {
+  const std::size_t from = draw.below(10);
+  if (from < 6) return draw.of({"relu", "gelu", "silu", "tanh", "elu", "relu_squared"});
+  if (from < 8) return draw.of(expressions());
+  const std::string name = draw.of(activations()).name;
+  // exp of a normal of variance 10 has no second moment that a pass could measure.
+  return name == "exp" ? "softplus" : name;
+}
+
+NormKind random_norm(Draws& draw, const ModelSpec& spec) {
+  const std::size_t kind = draw.below(20);
+  if (kind == 0) return NormKind::scalenorm;
+  if (kind == 1 && spec.sequence * spec.batch > 1) return NormKind::batchnorm;
+  if (kind == 2 && spec.sequence > 1) return NormKind::instancenorm;
+  return kind < 12 ? NormKind::layernorm : NormKind::rmsnorm;
+}
+
+void draw_input(Draws& draw, ModelSpec& spec) {
+  ModelSpec::Input& input = spec.input;
+  const auto cross = [&](double second) {
+    return second * draw.of({0.0, 0.0, 0.1, 0.5, 0.9, 0.99});
+  };
+  input.second = draw.of({1.0, 1.0, 1.0, 1.0, 0.25, 4.0});
+  if (spec.kind != ModelSpec::Kind::mlp && draw.chance(20)) {
+    input.kind = InputKind::tokens;
+    if (draw.chance(40)) input.zipf = draw.of({0.5, 1.0, 1.2});
+    if (draw.chance(40)) input.positions = draw.of({0.1, 1.0});
+  } else {
+    input.cross = cross(input.second);
+  }
+  spec.memory.sequence = tokens(draw);
+  spec.memory.second = draw.of({1.0, 0.5});
+  spec.memory.cross = cross(spec.memory.second);
+}
+
+void draw_loss(Draws& draw, ModelSpec& spec) {
+  if (draw.chance(25)) spec.loss = Loss::mse;
+  if (spec.loss == Loss::mse) spec.target_second = draw.of({1.0, 1.0, 0.0, 0.3});
+  spec.reduction = draw.of({Reduction::sum, Reduction::mean});
+}
+
+void draw_init(Draws& draw, ModelSpec& spec) {
+  ModelSpec::Init& init = spec.init;
+  const bool is_transformer = spec.kind == ModelSpec::Kind::transformer;
+  init.scheme = draw.of({"lecun", "xavier", "he", "gpt2", "lecun", "xavier", "he", "gpt2", "bert",
+                         "t5", "std", "weight_variance"});
+  const bool parts = init.scheme == "gpt2" || init.scheme == "bert" || init.scheme == "t5";
+  if (parts && !is_transformer) init.scheme = "lecun";
+  if (init.scheme == "std") init.std = draw.of({0.02, 0.1});
+  if (init.scheme == "weight_variance") init.weight_variance = draw.of({0.5, 1.0, 1.5});
+  if (init.scheme == "t5") spec.attention_scale = 1;
+  if (draw.chance(25))
+    init.distribution =
+        draw.of({Distribution::uniform, Distribution::truncated_normal, Distribution::orthogonal});
+  if (draw.chance(10)) init.gain["head"] = parse(draw.of({"1/10", "1/2", "2"}));
+  spec.ntk = draw.chance(6);
+  spec.bias = draw.chance(20);
+  if (spec.bias && draw.chance(50)) init.bias_variance = 0.05;
+  spec.norm_affine = draw.chance(20);
+  if (draw.chance(15)) spec.norm_eps = draw.of({1e-6, 1e-5, 1e-2});
+}
+
+double work_of(const ModelSpec& spec) {
+  return static_cast<double>(parameter_count(build_network(spec))) *
+         static_cast<double>(spec.sequence * spec.batch);
+}
+
+ModelSpec random_transformer(Draws& draw) {
+  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+  draw_sizes(draw, spec);
+  draw_attention(draw, spec);
+  spec.activation = random_activation(draw);
+  spec.gated = draw.chance(40);
+  spec.norm = random_norm(draw, spec);
+  spec.placement = placement_from(draw.of(placement_names()));
+  if (spec.placement == Placement::none && draw.chance(50)) spec.norm = NormKind::none;
+  draw_scales(draw, spec);
+  draw_dropout(draw, spec);
+  draw_input(draw, spec);
+  draw_loss(draw, spec);
+  draw_init(draw, spec);
+  return spec;
+}
+
+ModelSpec random_mlp(Draws& draw) {
+  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
+  spec.layers = draw.of<std::int64_t>({2, 3, 5, 8, 16});
+  spec.width = draw.of<std::int64_t>({16, 33, 64, 128});
+  spec.features = draw.of<std::int64_t>({8, 21, 64, spec.width});
+  spec.vocab = draw.of<std::int64_t>({2, 10, 100});
+  spec.sequence = tokens(draw);
+  spec.batch = batch(draw);
+  spec.activation = random_activation(draw);
+  do {
+    spec.placement = placement_from(draw.of(placement_names()));
+  } while (spec.placement == Placement::sub_ln || spec.placement == Placement::fixup);
+  spec.norm = random_norm(draw, spec);
+  if (spec.placement == Placement::none && draw.chance(60)) spec.norm = NormKind::none;
+  draw_scales(draw, spec);
+  draw_dropout(draw, spec);
+  draw_input(draw, spec);
+  draw_loss(draw, spec);
+  draw_init(draw, spec);
+  return spec;
+}
+
+ModelSpec random_model(std::uint64_t seed, std::uint64_t index) {
+  Draws draw(seed, index);
+  const std::size_t kind = draw.below(20);
+  ModelSpec spec = kind < 11   ? random_transformer(draw)
+                   : kind < 15 ? random_mlp(draw)
+                               : random_layers(draw);
+  while (spec.batch > 1 && work_of(spec) > most_work) spec.batch /= 2;
+  while (spec.layers > 2 && work_of(spec) > most_work) spec.layers /= 2;
+  return spec;
+}
+
+}  // namespace scalecalc::random_models

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "random_draws.hpp"
+#include "scalecalc/network.hpp"
+
+/// Networks nobody chose: every kind, placement, norm, scheme and layer of the registry in shapes
+/// down to one head, one feature a head and two tokens. A model file of each is model_text(spec).
+namespace scalecalc::random_models {
+
+/// The model number `index` of this seed, the same on every machine. It is valid.
+ModelSpec random_model(std::uint64_t seed, std::uint64_t index);
+
+/// One of a kind.
+ModelSpec random_transformer(Draws& draw);
+ModelSpec random_mlp(Draws& draw);
+ModelSpec random_layers(Draws& draw);
+
+/// What all kinds share: the name of an activation or an expression; the input of spec.kind, and
+/// of the model's memory; loss, initial weights, biases, affine norms, parametrisation.
+std::string random_activation(Draws& draw);
+void draw_input(Draws& draw, ModelSpec& spec);
+void draw_loss(Draws& draw, ModelSpec& spec);
+void draw_init(Draws& draw, ModelSpec& spec);
+NormKind random_norm(Draws& draw, const ModelSpec& spec);
+
+/// Work of one pass: weights times the tokens that meet them.
+double work_of(const ModelSpec& spec);
+
+}  // namespace scalecalc::random_models
