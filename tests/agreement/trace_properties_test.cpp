@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 
 #include "random_models.hpp"
@@ -17,6 +18,12 @@ constexpr std::uint64_t models = 1000;
 /// Relative rounding of a sum of this many terms of like size.
 constexpr double rounding = 1e-9;
 
+std::string shown(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
 class Properties {
  public:
   explicit Properties(const Trace& trace) {
@@ -28,7 +35,7 @@ class Properties {
  private:
   void need(bool holds, const std::string& where, const std::string& what, double value) {
     if (!holds && broken_.size() < 1000)
-      broken_ += where + " " + what + ": " + std::to_string(value) + "\n";
+      broken_ += where + " " + what + ": " + shown(value) + "\n";
   }
 
   void check(const Figure& figure, const std::string& where, const std::string& what) {

@@ -13,12 +13,6 @@
 
 namespace scalecalc::bench {
 
-double quantile(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  const double rank = std::ceil(p * static_cast<double>(values.size()));
-  return values.at(static_cast<std::size_t>(std::max(1.0, rank)) - 1);
-}
-
 double Choice::uniform(double low, double high) {
   return low + (high - low) * std::ldexp(static_cast<double>(bits_() >> 11), -53);
 }

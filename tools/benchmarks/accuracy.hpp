@@ -7,11 +7,8 @@
 
 #include "scalecalc/tensor.hpp"
 
-/// What the accuracy programs share: random choices, quantiles and measured ratios of moments.
+/// What the accuracy programs share: random choices and measured ratios of moments.
 namespace scalecalc::bench {
-
-/// The p-th quantile, 0..1, by the nearest rank.
-double quantile(std::vector<double> values, double p);
 
 /// Random choices that do not depend on the standard library's distributions.
 class Choice {

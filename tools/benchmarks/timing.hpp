@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -20,6 +21,13 @@ inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+/// The p-th quantile, 0..1, by the nearest rank.
+inline double quantile(std::vector<double> values, double p) {
+  std::sort(values.begin(), values.end());
+  const double rank = std::ceil(p * static_cast<double>(values.size()));
+  return values.at(static_cast<std::size_t>(std::max(1.0, rank)) - 1);
 }
 
 /// Microseconds for one of the `calls` that one `round()` makes: the median of 31 batches of 2 ms
