@@ -72,13 +72,15 @@ class Writer {
     list.push_back(made);
   }
 
-  /// A norm that has more than one number to act on.
+  /// A norm with enough numbers to act on.
   NormKind norm_kind() {
     const auto kind =
         draw_.of({NormKind::layernorm, NormKind::layernorm, NormKind::rmsnorm, NormKind::rmsnorm,
                   NormKind::scalenorm, NormKind::batchnorm, NormKind::instancenorm});
-    const bool too_few = (kind == NormKind::batchnorm && shape_.tokens * spec_.batch < 2) ||
-                         (kind == NormKind::instancenorm && shape_.tokens < 2);
+    const std::int64_t samples =
+        kind == NormKind::batchnorm ? shape_.tokens * spec_.batch : shape_.tokens;
+    const bool over_samples = kind == NormKind::batchnorm || kind == NormKind::instancenorm;
+    const bool too_few = over_samples && samples < fewest_samples;
     return too_few ? NormKind::rmsnorm : kind;
   }
 
@@ -148,7 +150,7 @@ class Writer {
   /// What a single matrix may have of its own.
   void vary(LayerSpec& made) {
     if (draw_.chance(10)) made.bias = true;
-    if (draw_.chance(10)) made.gain = parse(draw_.of({"1/2", "2", "3/2"}));
+    if (draw_.chance(10)) made.gain = parse(draw_.of({"1/2", "3/2"}));
     if (draw_.chance(6)) made.distribution = Distribution::uniform;
   }
 
@@ -179,7 +181,7 @@ class Writer {
     }
     if (draw_.chance(30)) made.norm = norm_kind();
     if (draw_.chance(25)) made.branch = parse(draw_.of({"1/2", "1/10", "2"}));
-    if (draw_.chance(15)) made.skip = parse(draw_.of({"1/2", "2"}));
+    if (draw_.chance(15)) made.skip = parse(draw_.of({"1/2", "3/2"}));
     made.trainable = draw_.chance(10);
     list.push_back(made);
   }

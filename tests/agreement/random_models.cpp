@@ -71,8 +71,8 @@ bool takes_alpha(const ModelSpec& spec) {
 void draw_scales(Draws& draw, ModelSpec& spec) {
   if (spec.placement == Placement::branchnorm) spec.ramp = draw.of({1.0, 0.5, 0.1});
   if (!draw.chance(25)) return;
-  if (takes_alpha(spec)) spec.alpha = parse(draw.of({"(2*N)^(1/4)", "N^(1/2)", "1/2", "3"}));
-  spec.lambda = parse(draw.of({"(8*N)^(-1/4)", "(2*N)^(-1/2)", "1/2", "2"}));
+  if (takes_alpha(spec)) spec.alpha = parse(draw.of({"(2*N)^(1/4)", "N^(1/2)", "1/2", "2"}));
+  spec.lambda = parse(draw.of({"(8*N)^(-1/4)", "(2*N)^(-1/2)", "1/2", "3/2"}));
 }
 
 void draw_dropout(Draws& draw, ModelSpec& spec) {
@@ -113,8 +113,8 @@ std::string random_activation(Draws& draw) {
 NormKind random_norm(Draws& draw, const ModelSpec& spec) {
   const std::size_t kind = draw.below(20);
   if (kind == 0) return NormKind::scalenorm;
-  if (kind == 1 && spec.sequence * spec.batch > 1) return NormKind::batchnorm;
-  if (kind == 2 && spec.sequence > 1) return NormKind::instancenorm;
+  if (kind == 1 && spec.sequence * spec.batch >= fewest_samples) return NormKind::batchnorm;
+  if (kind == 2 && spec.sequence >= fewest_samples) return NormKind::instancenorm;
   return kind < 12 ? NormKind::layernorm : NormKind::rmsnorm;
 }
 
@@ -123,7 +123,7 @@ void draw_input(Draws& draw, ModelSpec& spec) {
   const auto cross = [&](double second) {
     return second * draw.of({0.0, 0.0, 0.1, 0.5, 0.9, 0.99});
   };
-  input.second = draw.of({1.0, 1.0, 1.0, 1.0, 0.25, 4.0});
+  input.second = draw.of({1.0, 1.0, 1.0, 1.0, 0.25, 2.0});
   if (spec.kind != ModelSpec::Kind::mlp && draw.chance(20)) {
     input.kind = InputKind::tokens;
     if (draw.chance(40)) input.zipf = draw.of({0.5, 1.0, 1.2});

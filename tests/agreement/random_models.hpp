@@ -25,6 +25,9 @@ void draw_loss(Draws& draw, ModelSpec& spec);
 void draw_init(Draws& draw, ModelSpec& spec);
 NormKind random_norm(Draws& draw, const ModelSpec& spec);
 
+/// A norm over the samples of a feature has a gradient of finite variance from this many on.
+constexpr std::int64_t fewest_samples = 4;
+
 /// Work of one pass: weights times the tokens that meet them.
 double work_of(const ModelSpec& spec);
 

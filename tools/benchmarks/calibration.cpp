@@ -5,8 +5,10 @@
 ///   bench_calibration shrink SEED INDEX               the least of it that still fails
 #include "calibration.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "../../tests/agreement/random_models.hpp"
 #include "../../tests/agreement/shrink_model.hpp"
@@ -31,6 +33,13 @@ void models(int count, std::uint64_t seed, int threads) {
   const std::vector<Trial> trials = calibrate(specs, 0, options);
   const std::string work = std::to_string(count) + " random models of seed " + std::to_string(seed);
   print_shares(work, trials);
+  for (const ModelSpec::Kind kind :
+       {ModelSpec::Kind::transformer, ModelSpec::Kind::mlp, ModelSpec::Kind::layers}) {
+    std::vector<Trial> of_kind;
+    std::copy_if(trials.begin(), trials.end(), std::back_inserter(of_kind),
+                 [kind](const Trial& trial) { return trial.spec.kind == kind; });
+    print_failing(work + " of kind " + to_string(kind), of_kind);
+  }
   print(work + ", time of each", (seconds() - start) / count, "s", "");
   list_failures(trials);
   list_refusals(trials);

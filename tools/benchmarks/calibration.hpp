@@ -11,6 +11,9 @@ namespace scalecalc::bench {
 /// Shares of `trials` that fail and that are refused, and the width of their bands.
 void print_shares(const std::string& work, const std::vector<random_models::Trial>& trials);
 
+/// The first of these shares alone.
+void print_failing(const std::string& work, const std::vector<random_models::Trial>& trials);
+
 /// On stderr: the models that fail at repeat_factor times the seeds too, by what is off; of each
 /// group the smallest model's file.
 void list_failures(const std::vector<random_models::Trial>& trials);

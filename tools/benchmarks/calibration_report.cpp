@@ -11,6 +11,8 @@ namespace {
 
 using random_models::Trial;
 
+const char* const setting = " at 24 seeds and confidence 0.99, ";
+
 template <class Test>
 double share(const std::vector<Trial>& trials, Test test) {
   const auto count = std::count_if(trials.begin(), trials.end(), test);
@@ -67,9 +69,15 @@ bool is_smaller(const Trial* a, const Trial* b) {
 
 }  // namespace
 
+void print_failing(const std::string& work, const std::vector<Trial>& trials) {
+  if (trials.empty()) return;
+  print(work + setting + "that fail", share(trials, [](const Trial& t) { return t.failed(); }), "%",
+        "1.5");
+}
+
 void print_shares(const std::string& work, const std::vector<Trial>& trials) {
-  const std::string at = work + " at 24 seeds and confidence 0.99, ";
-  print(at + "that fail", share(trials, [](const Trial& t) { return t.failed(); }), "%", "1.5");
+  print_failing(work, trials);
+  const std::string at = work + setting;
   print(at + "that fail again at 8 times the seeds",
         share(trials, [](const Trial& t) { return t.is_systematic(); }), "%", "0");
   print(at + "refused", share(trials, [](const Trial& t) { return !t.refused.empty(); }), "%", "1");
