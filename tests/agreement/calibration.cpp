@@ -30,8 +30,9 @@ Trial try_model(const ModelSpec& spec, std::uint64_t index, const CalibrationOpt
     const Network network = build_network(spec);
     trial.first = verified(network, options.seeds, seed, options.confidence);
     if (trial.first.passed) return trial;
-    trial.again = verified(network, repeat_factor * options.seeds,
-                           seed + static_cast<std::uint64_t>(options.seeds), options.confidence);
+    trial.again_seed = seed + static_cast<std::uint64_t>(options.seeds);
+    trial.again =
+        verified(network, repeat_factor * options.seeds, trial.again_seed, options.confidence);
   } catch (const Error& error) {
     trial.refused = error.what();
   }

@@ -20,6 +20,7 @@ struct Trial {
   Verification first;
   /// Of a model that failed: repeat_factor times as many seeds, none of them used before.
   std::optional<Verification> again;
+  std::uint64_t again_seed = 0;  ///< the first of them
   bool failed() const { return refused.empty() && !first.passed; }
   /// Fails where the standard error is smaller too, so that a rule is off.
   bool is_systematic() const { return again && !again->passed; }

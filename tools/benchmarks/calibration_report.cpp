@@ -98,7 +98,9 @@ void list_failures(const std::vector<Trial>& trials) {
     std::fprintf(stderr, "\n%zu %s: %s\n", group.size(), word(group.size() == 1), fault.c_str());
     for (const Trial* trial : group) list_one(*trial);
     const Trial& smallest = **std::min_element(group.begin(), group.end(), is_smaller);
-    std::fprintf(stderr, "\n# %llu\n%s", static_cast<unsigned long long>(smallest.index),
+    std::fprintf(stderr, "\n# %llu: scalecalc verify FILE --seeds %d --seed %llu\n%s",
+                 static_cast<unsigned long long>(smallest.index), smallest.again->seeds,
+                 static_cast<unsigned long long>(smallest.again_seed),
                  model_text(smallest.spec).c_str());
   }
 }
