@@ -13,7 +13,7 @@ namespace scalecalc::random_models {
 namespace {
 
 constexpr std::uint64_t seed = 21;
-constexpr std::uint64_t models = 1000;
+constexpr std::uint64_t models = 300;
 
 /// Relative rounding of a sum of this many terms of like size.
 constexpr double rounding = 1e-9;
