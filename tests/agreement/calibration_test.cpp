@@ -8,7 +8,7 @@ namespace scalecalc::random_models {
 namespace {
 
 constexpr std::uint64_t seed = 22;
-constexpr int models = 60;
+constexpr int models = 100;
 /// What the promise allows: at confidence 0.99 one run of 100 fails by chance, and bands are not
 /// exact at few seeds.
 constexpr double rate = 0.015;
