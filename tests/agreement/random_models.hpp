@@ -5,7 +5,7 @@
 #include "random_draws.hpp"
 #include "scalecalc/network.hpp"
 
-/// Networks nobody chose: every kind, placement, norm, scheme and layer of the registry in shapes
+/// Random networks: every kind, placement, norm, scheme and layer of the registry in shapes
 /// down to one head, one feature a head and two tokens. A model file of each is model_text(spec).
 namespace scalecalc::random_models {
 
