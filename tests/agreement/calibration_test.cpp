@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "random_models.hpp"
 
 namespace scalecalc::random_models {
@@ -35,10 +39,12 @@ std::string described(const Trial& trial) {
   return text + model_text(trial.spec);
 }
 
+// Bands that are wide enough for anything would pass as well, hence the bounds on their width.
 TEST_CASE("random models pass as often as verify says, and none fails twice") {
   std::vector<ModelSpec> specs;
   for (std::uint64_t index = 0; index < models; ++index) specs.push_back(random_model(seed, index));
   int tried = 0, failed = 0, refused = 0;
+  std::vector<double> bands;  // in standard errors
   for (const Trial& trial : calibrate(specs, 0, {})) {
     CAPTURE(trial.index);
     CAPTURE(trial.refused);
@@ -53,10 +59,15 @@ TEST_CASE("random models pass as often as verify says, and none fails twice") {
         CAPTURE(c.path);
         CAPTURE(c.quantity);
         CHECK(c.band >= c.standard_error);
+        if (c.standard_error > 0) bands.push_back(c.band / c.standard_error);
       }
   }
   CHECK(failed <= most_failures(tried, rate, confidence));
   CHECK(refused <= most_failures(models, 0.01, confidence));
+  std::sort(bands.begin(), bands.end());
+  REQUIRE(!bands.empty());
+  CHECK(bands[bands.size() / 2] < 8);
+  CHECK(bands[bands.size() * 9 / 10] < 15);
 }
 
 }  // namespace

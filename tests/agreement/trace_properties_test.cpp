@@ -34,8 +34,7 @@ class Properties {
 
  private:
   void need(bool holds, const std::string& where, const std::string& what, double value) {
-    if (!holds && broken_.size() < 1000)
-      broken_ += where + " " + what + ": " + shown(value) + "\n";
+    if (!holds && broken_.size() < 1000) broken_ += where + " " + what + ": " + shown(value) + "\n";
   }
 
   void check(const Figure& figure, const std::string& where, const std::string& what) {
