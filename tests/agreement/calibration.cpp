@@ -58,6 +58,16 @@ std::vector<Trial> calibrate(const std::vector<ModelSpec>& models, std::uint64_t
   return trials;
 }
 
+std::vector<double> band_widths(const Verification& verification) {
+  constexpr double rounding = 1e-10;
+  std::vector<double> widths;
+  for (const auto* comparisons : {&verification.sites, &verification.parameters})
+    for (const Comparison& c : *comparisons)
+      if (c.standard_error > rounding * std::abs(c.predicted))
+        widths.push_back(c.band / c.standard_error);
+  return widths;
+}
+
 std::string fault_of(const Verification& verification) {
   std::string text;
   for (const Cause& cause : verification.causes)

@@ -40,6 +40,10 @@ Trial try_model(const ModelSpec& spec, std::uint64_t index, const CalibrationOpt
 std::vector<Trial> calibrate(const std::vector<ModelSpec>& models, std::uint64_t first,
                              const CalibrationOptions& options);
 
+/// Bands in standard errors, of what scatters by more than rounding: where every draw gives the
+/// same (the second moment behind a norm), band and scatter are rounding both.
+std::vector<double> band_widths(const Verification& verification);
+
 /// What a failure points at, by rule and quantity: "norm cross, attention grad_second"; empty when
 /// all is well.
 std::string fault_of(const Verification& verification);

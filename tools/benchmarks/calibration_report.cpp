@@ -82,9 +82,10 @@ void print_shares(const std::string& work, const std::vector<Trial>& trials) {
         share(trials, [](const Trial& t) { return t.is_systematic(); }), "%", "0");
   print(at + "refused", share(trials, [](const Trial& t) { return !t.refused.empty(); }), "%", "1");
   std::vector<double> bands;
-  for (const Trial& trial : trials)
-    for (const Comparison& c : all_of(trial.first))
-      if (c.standard_error > 0) bands.push_back(c.band / c.standard_error);
+  for (const Trial& trial : trials) {
+    const std::vector<double> widths = random_models::band_widths(trial.first);
+    bands.insert(bands.end(), widths.begin(), widths.end());
+  }
   if (bands.empty()) return;
   print(work + ", bands, median", quantile(bands, 0.5), "standard errors", "8");
   print(work + ", bands, 90th percentile", quantile(bands, 0.9), "standard errors", "15");
