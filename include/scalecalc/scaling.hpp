@@ -42,15 +42,36 @@ bool operator==(const StepLaw&, const StepLaw&);
 const std::vector<Family>& families();
 /// By the name of any member. Throws Error(input) with the nearest names.
 const Family& family(std::string_view name, const std::string& where = "--optimizer");
-const Optimizer& optimizer(std::string_view name, const std::string& where = "--optimizer");
+/// A member by its name, or a rule in g and theta as it is written: "sign(g)*norm(theta)". Throws
+/// Error(input) for a name that is not known, and what parse() throws.
+Optimizer optimizer(std::string_view name_or_rule, const std::string& where = "--optimizer");
+/// What an optimizer does, in words: its family's title, or the powers of a written rule and the
+/// family that shares them.
+std::string optimizer_title(const Optimizer& optimizer);
+/// The name of the family with the same powers; "rule" where there is none.
+std::string family_name(const Optimizer& optimizer);
 /// Every member of every family.
 std::vector<std::string> family_names();
 /// Derived from an update rule by its homogeneity. Throws Error(input) when it has none.
-StepLaw step_law(const Expr& update);
+StepLaw step_law(const Expr& update, const std::string& where = "optimizer");
 /// The order of magnitude of one entry of the step: sign and orthogonal factors are 1, a norm is
 /// the size of what it measures, the global norm is that of `matrices` equal ones.
 Expr step_size(const Expr& update, const Expr& gradient, const Expr& parameter,
                const Expr& matrices);
+
+/// What one block does to sizes where alpha = lambda = 1, its tokens all alike. The defaults are
+/// those of a branch that is homogeneous of degree 1 and keeps the size of its input.
+struct BlockMoments {
+  Rational growth = 1;          ///< beta: second moment that a branch adds, over the first stream's
+  Rational kappa = 1;           ///< -d ln G/d ln m: squared gradients against the stream they pass
+  Rational rate = 0;            ///< of ln G per layer towards the input, where a norm holds m
+  bool bounded_scores = false;  ///< q and k are normalised, or there is one token
+};
+/// By the moments of 32 layers of this block, rounded: growth to one decimal, kappa to two, rate to
+/// four. A typical draw of the weights is meant: the average of G over draws is carried by rare
+/// ones. Throws what build_network and propagate throw, and Error(usage) for a placement without an
+/// equation.
+BlockMoments block_moments(const ModelSpec& spec);
 
 /// How the two unknowns are closed.
 struct Constraint {
@@ -90,17 +111,27 @@ struct Alternative {
   Scaled alpha, lambda, relative_step, branch_sum;
 };
 
+/// The other way out: at alpha = lambda = 1 the first step's learning rate divided by its loss
+/// change, which makes the first step independent of depth.
+struct WarmUp {
+  std::optional<Scaled> factor;  ///< of eta; nothing where no factor helps
+  Expr loss_change = 1;          ///< at alpha = lambda = 1, in the depth symbol
+  double exponent = 0;           ///< d ln loss_change/d ln N at the asked depth
+  std::string why_none;          ///< the reason, where it grows faster than any power
+};
+
 struct ScalingProblem {
-  std::int64_t layers = 1;  ///< N, 1..1000000
-  std::string optimizer = "adam";
+  std::int64_t layers = 1;         ///< N, 1..1000000
+  std::string optimizer = "adam";  ///< a name or a rule
   Placement placement = Placement::post;
   std::optional<Constraint> constraint;  ///< the default when empty
   std::int64_t sublayers = 2;            ///< per layer: attention and ffn; 3 with cross-attention
   std::string depth_symbol = "N";        ///< "M" for a decoder's depth
+  BlockMoments block;                    ///< for the warm-up, and for what lambda cannot hold
 };
 
 struct ScalingSolution {
-  std::string family;
+  std::string family;  ///< by its powers; "rule" for a written one that no family shares
   StepLaw law;
   Constraint constraint;
   std::string depth_symbol = "N";
@@ -113,7 +144,7 @@ struct ScalingSolution {
   Scaled branch_sum;           ///< second moments of all branches against the stream's
   Scaled gradient_scale;       ///< size of one matrix' gradient
   Scaled relative_step_scale;  ///< |dtheta| / (eta |theta|) of one matrix
-  Scaled warmup;               ///< the other way out: start from eta times this
+  WarmUp warmup;
   std::vector<DerivationStep> derivation;
   std::vector<Condition> conditions;
   std::vector<Alternative> alternatives;
@@ -122,6 +153,14 @@ struct ScalingSolution {
 /// Sets up the exponent equation and solves it over the rationals. Throws Error(usage) when the
 /// combination is contradictory or leaves something open, saying which equation fails.
 ScalingSolution solve_scaling(const ScalingProblem& problem);
+/// The power of depth of the loss change, fitted over these depths as a measurement is.
+struct PredictedExponents {
+  double pair = 0;              ///< with the pair; not 0 where lambda cannot hold the first branch
+  std::optional<double> plain;  ///< at alpha = lambda = 1; nothing where that is no power
+};
+/// For the problem at each of two depths or more. Throws what solve_scaling does.
+PredictedExponents predicted_exponents(const ScalingProblem& problem,
+                                       const std::vector<std::int64_t>& layers);
 /// Fills alpha and lambda of a spec that leaves them open, for its optimizer and placement; one
 /// that is given closes the equation. Throws Error(usage) where lambda has no formula in N.
 ScalingSolution solve_scales(ModelSpec& spec, const std::optional<Constraint>& constraint = {});
@@ -153,6 +192,8 @@ std::vector<InitEntry> init_table(const ScalingSolution& solution, std::int64_t 
 /// |g|_1 and the nuclear norm follow from E g^2 by the factors of shape_factors().
 struct PredictedStep {
   double delta_loss = 0;    ///< -<g, dtheta>/eta, summed over matrices
+  /// The same of a typical draw of the weights: each squared gradient divided by e^(spread/2).
+  double typical_delta_loss = 0;
   double grad_norm = 0;     ///< sqrt of the summed squared gradients
   double update_ratio = 0;  ///< |dtheta|/(eta |theta|), root mean square over matrices
   /// By the names above; nothing for what has no prediction.

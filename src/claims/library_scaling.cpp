@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "claims/library.hpp"
+#include "claims/networks.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc::claims {
@@ -11,6 +13,16 @@ Expr at_depth(const Expr& formula, const Expr& layers) {
   return substitute(formula, {{"N", layers}});
 }
 
+/// How one block of the named model changes sizes under this placement.
+BlockMoments moments_of_model(Arguments& arguments, Placement placement) {
+  const std::filesystem::path directory = arguments.engine().networks().directory();
+  ModelSpec spec = read_model((directory / arguments.text("model")).string());
+  spec.placement = placement;
+  if (arguments.has("norm")) spec.norm = norm_from(arguments.text("norm"));
+  if (arguments.has("activation")) spec.activation = arguments.text("activation");
+  return block_moments(spec);
+}
+
 Expr deepnorm(Arguments& arguments, const std::string& member) {
   ScalingProblem problem;
   problem.optimizer = arguments.text_or("optimizer", "adam");
@@ -18,6 +30,7 @@ Expr deepnorm(Arguments& arguments, const std::string& member) {
   if (arguments.has("constraint"))
     problem.constraint = Constraint::parse(arguments.text("constraint"));
   if (arguments.has("sublayers")) problem.sublayers = arguments.integer("sublayers");
+  if (arguments.has("model")) problem.block = moments_of_model(arguments, problem.placement);
   const Expr layers = arguments.expr("layers");
   if (layers.is_number()) problem.layers = arguments.integer("layers");
   const ScalingSolution solution = solve_scaling(problem);
@@ -32,8 +45,11 @@ Expr deepnorm(Arguments& arguments, const std::string& member) {
       {"branch_weight", solution.branch_weight.formula},
       {"branch_sum", solution.branch_sum.formula},
       {"gradient_scale", solution.gradient_scale.formula},
-      {"relative_step", solution.relative_step_scale.formula},
-      {"warmup", solution.warmup.formula}};
+      {"relative_step", solution.relative_step_scale.formula}};
+  if (member == "warmup") {
+    if (!solution.warmup.factor) throw NotApplicable{"no warm-up: " + solution.warmup.why_none};
+    return at_depth(solution.warmup.factor->formula, layers);
+  }
   for (const auto& [name, formula] : formulas)
     if (name == member) return at_depth(formula, layers);
   return at_depth(solution.equation, layers);
@@ -79,7 +95,8 @@ Expr size_of_step(Arguments& arguments, const std::string&) {
 
 std::vector<LibraryFunction> scaling_functions() {
   return {{"deepnorm",
-           {"layers", "optimizer", "placement", "constraint", "sublayers"},
+           {"layers", "optimizer", "placement", "constraint", "sublayers", "model", "norm",
+            "activation"},
            {"alpha", "lambda", "branch_weight", "branch_sum", "gradient_scale", "relative_step",
             "warmup", "equation"},
            false,

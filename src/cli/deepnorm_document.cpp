@@ -126,6 +126,26 @@ void add_quantity(Value& results, const std::string& key, const Numbers& numbers
   results[key + "_formula"] = formula(scaled.formula);
 }
 
+/// null, both the number and the formula, where no warm-up helps.
+void add_warm_up(Value& results, const Numbers& numbers, const WarmUp& warmup) {
+  if (warmup.factor) {
+    add_quantity(results, "warmup", numbers, *warmup.factor);
+    results["warmup_exponent"] = -warmup.exponent;
+    return;
+  }
+  results["warmup"] = Value();
+  results["warmup_formula"] = Value();
+  results["warmup_none_because"] = warmup.why_none;
+}
+
+void add_block(Value& results, const BlockMoments& moments) {
+  Value block = Value::object();
+  block["growth"] = moments.growth.to_double();
+  block["kappa"] = moments.kappa.to_double();
+  block["rate"] = moments.rate.to_double();
+  results["block"] = std::move(block);
+}
+
 /// As printed, which is an equation where there is no closed form.
 Value lambda_formula(const ScalingSolution& solution) {
   return solution.closed_form ? formula(solution.lambda.formula) : Value(solution.lambda_formula);
@@ -165,8 +185,12 @@ Section pair_section(const StackAnswer& answer, const std::string& title, const 
       "size of one matrix' gradient");
   add("relative step", derived.relative_step_scale, formula(derived.relative_step_scale.formula),
       "|dtheta|/(eta*|theta|) of one matrix");
-  add("or warm-up from", derived.warmup, formula(derived.warmup.formula),
-      "times eta, with alpha = lambda = 1");
+  if (derived.warmup.factor)
+    add("or warm-up from", *derived.warmup.factor, formula(derived.warmup.factor->formula),
+        "times eta, with alpha = lambda = 1");
+  else
+    table.rows.push_back(
+        {"or warm-up from", "none", Value(), "no factor helps at alpha = lambda = 1 (see below)"});
   return {title, table};
 }
 
@@ -243,7 +267,8 @@ Value stack_results(const StackAnswer& answer, int digits) {
   add_quantity(results, "branch_sum", numbers, derived.branch_sum);
   add_quantity(results, "gradient_scale", numbers, derived.gradient_scale);
   add_quantity(results, "relative_step_scale", numbers, derived.relative_step_scale);
-  add_quantity(results, "warmup", numbers, derived.warmup);
+  add_warm_up(results, numbers, derived.warmup);
+  add_block(results, answer.problem.block);
   results["family"] = derived.family;
   results["gradient_power"] = derived.law.gradient_power.to_string();
   results["parameter_power"] = derived.law.parameter_power.to_string();
@@ -266,8 +291,8 @@ std::vector<Section> stack_sections(const StackAnswer& answer, bool titled, bool
   const std::string title = fmt::format(
       "{}{} layers, {} residual branches, {} placement, {} ({}), {}",
       titled ? answer.name + ": " : "", problem.layers, problem.layers * problem.sublayers,
-      to_string(problem.placement), problem.optimizer, family(problem.optimizer).title,
-      answer.solution.constraint.to_string());
+      to_string(problem.placement), problem.optimizer,
+      optimizer_title(optimizer(problem.optimizer)), answer.solution.constraint.to_string());
   std::vector<Section> sections = {pair_section(answer, title, numbers)};
   if (answer.published) {
     Table why;
@@ -276,6 +301,9 @@ std::vector<Section> stack_sections(const StackAnswer& answer, bool titled, bool
       why.rows.push_back({std::to_string(i + 1), answer.published->why[i]});
     sections.push_back({"", why});
   }
+  if (!answer.solution.warmup.factor)
+    sections.push_back(
+        {"", report::Paragraph{"No warm-up: " + answer.solution.warmup.why_none + "."}});
   sections.push_back(init_section(answer.init));
   sections.push_back(condition_section(answer.solution));
   if (!answer.solution.alternatives.empty())
@@ -296,6 +324,7 @@ Value verification_results(const Verification& verification) {
   results["quantity"] = "delta_loss";
   results["exponent"] = verification.pair.exponent;
   results["exponent_standard_error"] = verification.pair.exponent_standard_error;
+  results["predicted_exponent"] = verification.predicted.pair;
   results["tolerance"] = verification.tolerance;
   results["statistic"] = verification.pair.by_median ? "median" : "mean";
   results["points"] = sweep_points(verification.pair);
@@ -303,6 +332,8 @@ Value verification_results(const Verification& verification) {
   plain["alpha"] = 1;
   plain["lambda"] = 1;
   plain["exponent"] = verification.plain.exponent;
+  plain["predicted_exponent"] =
+      verification.predicted.plain ? Value(*verification.predicted.plain) : Value();
   plain["exponent_standard_error"] = verification.plain.exponent_standard_error;
   plain["statistic"] = verification.plain.by_median ? "median" : "mean";
   plain["points"] = sweep_points(verification.plain);
@@ -326,11 +357,20 @@ std::vector<Section> verification_sections(const Verification& verification,
   const auto line = [](const SweepResult& sweep) {
     return fmt::format("N^({:.3f} +- {:.3f})", sweep.exponent, sweep.exponent_standard_error);
   };
-  const std::string verdict = fmt::format(
-      "The loss change of one {} step goes as {}, {} 0 within {:.3f}: {}. Without the pair "
-      "(alpha = lambda = 1) it goes as {}.",
-      optimizer, line(verification.pair), verification.passed ? "which is" : "which is not",
-      verification.tolerance, verification.passed ? "passed" : "FAILED", line(verification.plain));
+  const PredictedExponents& predicted = verification.predicted;
+  const std::string wanted =
+      predicted.pair == 0 ? "0" : fmt::format("the predicted {:.3f}", predicted.pair);
+  std::string verdict = fmt::format(
+      "The loss change of one {} step goes as {}, {} {} within {:.3f}: {}. Without the pair "
+      "(alpha = lambda = 1) it goes as {}, {}.",
+      optimizer, line(verification.pair), verification.passed ? "which is" : "which is not", wanted,
+      verification.tolerance, verification.passed ? "passed" : "FAILED", line(verification.plain),
+      predicted.plain ? fmt::format("predicted N^{:.3f}", *predicted.plain)
+                      : std::string("predicted to explode"));
+  if (predicted.pair != 0)
+    verdict +=
+        " No lambda holds it: gradients grow faster against the stream than it does (kappa, "
+        "above), so the first branch' grows with depth.";
   return {{fmt::format("Real passes: -dL/eta of one {} step, {} over seeds", optimizer,
                        verification.pair.by_median ? "median" : "mean"),
            table},

@@ -23,6 +23,7 @@ struct StackAnswer {
 /// The depth sweep that checks a pair, and the one without it.
 struct Verification {
   SweepResult pair, plain;
+  PredictedExponents predicted;
   double tolerance = 0.1;
   bool passed = false;
 };

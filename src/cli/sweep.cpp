@@ -96,8 +96,9 @@ class Sweep {
       answer_.optimizer = flags_.optimizer.empty() ? model.optimizer : flags_.optimizer;
     }
     model.optimizer = answer_.optimizer;
-    options().update = optimizer(answer_.optimizer).update;
-    answer_.family = family(answer_.optimizer).name;
+    const Optimizer rule = optimizer(answer_.optimizer);
+    options().update = rule.update;
+    answer_.family = family_name(rule);
     if (!flags_.placement.empty()) {
       model.placement = placement_from(flags_.placement, "--placement");
     }

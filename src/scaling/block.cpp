@@ -1,19 +1,34 @@
 #include "scaling/block.hpp"
 
+#include <algorithm>
+
 namespace scalecalc {
 namespace {
 
-Expr norm(const Expr& inside) {
-  return Expr::function("norm", {inside});
+constexpr const char* kNorm = "Norm";
+constexpr const char* kDegreeOne = "h";
+
+bool is_call(const Expr& expr, const char* name) {
+  return expr.kind() == Expr::Kind::function && expr.name() == name;
 }
 
 bool is_norm(const Expr& expr) {
-  return expr.kind() == Expr::Kind::function && expr.name() == "norm";
+  return is_call(expr, kNorm);
 }
 
-/// The size of an expression: what a norm returns has size 1.
+/// Whether `test` holds of the expression or of any part of it.
+template <class Test>
+bool any_part(const Expr& expr, Test test) {
+  if (test(expr)) return true;
+  const std::vector<Expr>& parts = expr.operands();
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const Expr& part) { return any_part(part, test); });
+}
+
+/// The size of an expression: what a norm returns has size 1, h keeps the size of its argument.
 Expr size(const Expr& expr) {
   if (is_norm(expr)) return 1;
+  if (is_call(expr, kDegreeOne)) return size(expr.operands()[0]);
   if (expr.kind() != Expr::Kind::product) return expr;
   Expr total = 1;
   for (const Expr& factor : expr.operands()) total = total * size(factor);
@@ -23,6 +38,7 @@ Expr size(const Expr& expr) {
 /// The derivative's size. A norm removes the radial part of a change and divides the rest by the
 /// size of what it normalises.
 Expr slope(const Expr& expr, const std::string& symbol) {
+  if (is_call(expr, kDegreeOne)) return slope(expr.operands()[0], symbol);
   if (is_norm(expr)) {
     const Expr& inside = expr.operands()[0];
     return slope(inside, symbol) / size(inside);
@@ -38,7 +54,7 @@ Expr slope(const Expr& expr, const std::string& symbol) {
   return total;
 }
 
-/// Schemes whose size does not follow from one pair (alpha, lambda); notes to theory, section 7.
+/// Schemes whose size does not follow from one pair (alpha, lambda).
 Error no_equation(Placement placement) {
   const auto because = [&](const std::string& why, const std::string& hint) {
     return Error(
@@ -62,8 +78,56 @@ Error no_equation(Placement placement) {
       "divide the learning rate of the scalars by 2*N, or use the placement pre");
 }
 
+/// The picture, and the same for LaTeX.
+struct Picture {
+  const char* text;
+  const char* latex;
+};
+
+Picture picture_of(Placement placement) {
+  switch (placement) {
+    case Placement::post: return {"Norm(alpha*x + F(x))", "\\mathrm{Norm}(\\alpha x + F(x))"};
+    case Placement::pre: return {"x + F(Norm(x))", "x + F(\\mathrm{Norm}(x))"};
+    case Placement::res_post: return {"x + Norm(F(x))/alpha", "x + \\mathrm{Norm}(F(x))/\\alpha"};
+    case Placement::sandwich:
+      return {"x + Norm(F(Norm(x)))/alpha", "x + \\mathrm{Norm}(F(\\mathrm{Norm}(x)))/\\alpha"};
+    case Placement::sub_ln:
+      return {"x + W_2*Norm(phi(W_1*Norm(x)))",
+              "x + W_2\\,\\mathrm{Norm}(\\phi(W_1\\,\\mathrm{Norm}(x)))"};
+    case Placement::branchnorm: return {"Norm(x + F(x)/alpha)", "\\mathrm{Norm}(x + F(x)/\\alpha)"};
+    case Placement::none: return {"x + F(x)", "x + F(x)"};
+    case Placement::resi_dual:
+    case Placement::rezero:
+    case Placement::skipinit:
+    case Placement::fixup: break;
+  }
+  throw no_equation(placement);
+}
+
+/// The picture as an expression: F is two matrices around a function of degree 1, W_1 and W_2 are
+/// matrices by themselves, of size lambda_1 and lambda_2.
+Expr expression_of(const std::string& picture) {
+  const Expr x = Expr::symbol("x"), first = Expr::symbol("lambda_1"),
+             second = Expr::symbol("lambda_2");
+  ParseOptions options;
+  options.where = "block";
+  options.functions = {{"Norm", Expr::function(kNorm, {x})},
+                       {"phi", Expr::function(kDegreeOne, {x})},
+                       {"F", first * second * Expr::function(kDegreeOne, {x})}};
+  return substitute(parse(picture, options), {{"W_1", first}, {"W_2", second}});
+}
+
+/// The sum of skip and branch, inside the norm where one acts on it.
+const Expr& sum_of(const Expr& next) {
+  return is_norm(next) ? next.operands()[0] : next;
+}
+
 Expr equal_gains(const Expr& expr) {
   return substitute(expr, {{"lambda_1", lambda_symbol()}, {"lambda_2", lambda_symbol()}});
+}
+
+Expr at_unit_stream(const Expr& size) {
+  return substitute(size, {{"x", 1}});
 }
 
 }  // namespace
@@ -76,70 +140,63 @@ Expr lambda_symbol() {
 }
 
 Block block_of(Placement placement) {
-  const Expr first = Expr::symbol("lambda_1"), second = Expr::symbol("lambda_2");
-  const Expr alpha = alpha_symbol();
+  const Picture picture = picture_of(placement);
   Block block;
   block.placement = placement;
-  block.skip = 1;
-  block.branch = first * second;
-  switch (placement) {
-    case Placement::post:
-      block.picture = "x' = Norm(alpha*x + F(x))";
-      block.picture_latex = "x' = \\mathrm{Norm}(\\alpha x + F(x))";
-      block.skip = alpha;
-      block.normalised = true;
-      break;
-    case Placement::pre:
-      block.picture = "x' = x + F(Norm(x))";
-      block.picture_latex = "x' = x + F(\\mathrm{Norm}(x))";
-      block.carries_alpha = false;
-      block.fixed_reason = "the norm stands on the branch, so the stream carries x itself";
-      break;
-    case Placement::res_post:
-      block.picture = "x' = x + Norm(F(x))/alpha";
-      block.picture_latex = "x' = x + \\mathrm{Norm}(F(x))/\\alpha";
-      block.branch = norm(first * second) / alpha;
-      break;
-    case Placement::sandwich:
-      block.picture = "x' = x + Norm(F(Norm(x)))/alpha";
-      block.picture_latex = "x' = x + \\mathrm{Norm}(F(\\mathrm{Norm}(x)))/\\alpha";
-      block.branch = norm(first * second) / alpha;
-      break;
-    case Placement::sub_ln:
-      block.picture = "x' = x + W_2 Norm(phi(W_1 Norm(x)))";
-      block.picture_latex = "x' = x + W_2\\,\\mathrm{Norm}(\\phi(W_1\\,\\mathrm{Norm}(x)))";
-      block.branch = second * norm(first);
-      block.carries_alpha = false;
-      block.stream_grows = true;
-      block.fixed_reason = "the norms stand on the branch, so the stream carries x itself";
-      break;
-    case Placement::branchnorm:
-      block.picture = "x' = Norm(x + F(x)/alpha)";
-      block.picture_latex = "x' = \\mathrm{Norm}(x + F(x)/\\alpha)";
-      block.branch = first * second / alpha;
-      block.normalised = true;
-      break;
-    case Placement::resi_dual:
-    case Placement::rezero:
-    case Placement::skipinit:
-    case Placement::fixup: throw no_equation(placement);
-    case Placement::none:
-      block.picture = "x' = x + F(x)";
-      block.picture_latex = "x' = x + F(x)";
-      block.carries_alpha = false;
-      block.fixed_reason =
-          "nothing normalises the stream, so any other alpha compounds to alpha^(2N)";
-      break;
+  block.picture = std::string("x' = ") + picture.text;
+  block.picture_latex = std::string("x' = ") + picture.latex;
+  block.next = expression_of(picture.text);
+  for (const Expr& term : sum_of(block.next).operands()) {
+    const bool has_matrices = term.contains("lambda_1");
+    (has_matrices ? block.branch : block.skip) = has_matrices ? term : at_unit_stream(term);
   }
   return block;
 }
 
 Expr branch_size(const Block& block) {
-  return equal_gains(size(block.branch)) / block.skip;
+  return equal_gains(at_unit_stream(size(block.branch))) / block.skip;
 }
 
 Expr gradient_size(const Block& block, int index) {
-  return equal_gains(slope(block.branch, "lambda_" + std::to_string(index))) / block.skip;
+  const Expr derivative = slope(block.branch, "lambda_" + std::to_string(index));
+  return equal_gains(at_unit_stream(derivative)) / block.skip;
+}
+
+bool is_normalised(const Block& block) {
+  return is_norm(block.next);
+}
+
+StreamGrowth stream_growth(const Block& block) {
+  if (is_normalised(block)) return StreamGrowth::held;
+  return size(block.branch).contains("x") ? StreamGrowth::multiplied : StreamGrowth::added;
+}
+
+bool carries_alpha(const Block& block) {
+  return block.next.contains("alpha");
+}
+
+std::string fixed_alpha_reason(const Block& block) {
+  if (stream_growth(block) == StreamGrowth::multiplied)
+    return "nothing normalises the stream, so any other alpha compounds to alpha^(2N)";
+  int norms = 0;
+  any_part(block.branch, [&](const Expr& part) {
+    norms += is_norm(part);
+    return false;
+  });
+  return norms == 1 ? "the norm stands on the branch, so the stream carries x itself"
+                    : "the norms stand on the branch, so the stream carries x itself";
+}
+
+bool closes_by_growth(const Block& block) {
+  const Expr gradient = gradient_size(block, 1);
+  return !gradient.contains("alpha") && !gradient.contains("lambda") &&
+         stream_growth(block) == StreamGrowth::added;
+}
+
+bool reads_bare_stream(const Block& block) {
+  return any_part(block.branch, [](const Expr& part) {
+    return is_call(part, kDegreeOne) && size(part.operands()[0]).contains("x");
+  });
 }
 
 }  // namespace scalecalc

@@ -25,28 +25,22 @@ std::vector<Condition> conditions(const Setup& setup, const ScalingSolution& sol
   const Scaled& weight = solution.branch_weight;
   const Scaled single{weight.formula * weight.formula, weight.value * weight.value};
   std::vector<Condition> list;
-  if (setup.block.stream_grows) {
-    // kappa = q E phi'^2 / Var phi (LayerNorm) or q E phi'^2 / E phi^2 (RMSNorm).
-    list.push_back(compare("kappa_rmsnorm",
-                           "relu with rmsnorm inside the branch: gradients fall exactly with the "
-                           "stream (kappa = 1)",
-                           {1, 1.0}, 1.0, true));
-    const Expr layer_norm = Expr::pi() / (Expr::pi() - 1);
-    list.push_back(compare("kappa_layernorm",
-                           "relu with layernorm inside: kappa = pi/(pi - 1), the loss change grows "
-                           "as N^(kappa - 1) whatever lambda",
-                           {layer_norm, evaluate(layer_norm)}, 1.0, true));
+  if (closes_by_growth(setup.block)) {
+    // The first branch sees the stream before it grows: (m_n)^(kappa - 1) is its squared gradient,
+    // whatever lambda.
+    list.push_back(compare("kappa", "squared gradients grow no faster than the stream (kappa)",
+                           {setup.moments.kappa, setup.moments.kappa.to_double()}, 1.0, true));
     return list;
   }
   list.push_back(
       compare("branch_small", "one branch is small against the stream", single, 0.5, true));
   list.push_back(compare("branch_sum_small", "all branches together do not outgrow the stream",
                          solution.branch_sum, 1.0, true));
-  const Expr identity = setup.block.normalised
+  const Expr identity = is_normalised(setup.block)
                             ? pow(1 + single.formula, -setup.matrices / 2)
                             : pow(1 + solution.branch_sum.formula, Expr(Rational(-1, 2)));
   const double depth_branches = single.value > 0 ? solution.branch_sum.value / single.value : 0;
-  const double identity_value = setup.block.normalised
+  const double identity_value = is_normalised(setup.block)
                                     ? std::exp(-0.5 * depth_branches * std::log1p(single.value))
                                     : 1 / std::sqrt(1 + solution.branch_sum.value);
   list.push_back(compare("identity_path",

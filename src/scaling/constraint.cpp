@@ -51,7 +51,7 @@ std::string Constraint::to_string() const {
 
 Constraint default_constraint(const StepLaw& law, Placement placement) {
   const Block block = block_of(placement);
-  if (!block.carries_alpha) return {Constraint::Kind::alpha, 1};
+  if (!carries_alpha(block)) return {Constraint::Kind::alpha, 1};
   // A norm that ends the branch hides lambda from the forward pass.
   if (!branch_size(block).contains("lambda")) return {Constraint::Kind::lambda, 1};
   if (law.parameter_power.sign() > 0) return {Constraint::Kind::alpha, 1};

@@ -1,5 +1,9 @@
 #include "scaling/derivation.hpp"
 
+#include <fmt/format.h>
+
+#include "scaling/depth_law.hpp"
+
 namespace scalecalc {
 namespace {
 
@@ -8,6 +12,11 @@ DerivationStep step(std::string statement, const Expr& left, const Expr& right, 
   return {std::move(statement), to_string(left) + " = " + to_string(right),
           to_string(left, Notation::latex) + " = " + to_string(right, Notation::latex),
           std::move(reason), std::move(condition)};
+}
+
+/// "0.713", "1.04".
+std::string decimal(const Rational& value) {
+  return fmt::format("{:.6g}", value.to_double());
 }
 
 Expr real(const std::string& name) {
@@ -53,10 +62,13 @@ DerivationStep probe_step() {
           ""};
 }
 
+/// "v and o" act in series; which letters stand for them depends on the picture.
 DerivationStep block_step(const Block& block) {
+  const bool has_branch = block.picture.find("F(") != std::string::npos;
   return {"The block, with the scales of its two matrices in front",
-          block.picture + ", F(x) = lambda_1*lambda_2*h(x)",
-          block.picture_latex + ",\\quad F(x) = \\lambda_1\\lambda_2 h(x)",
+          block.picture + (has_branch ? ", F(x) = lambda_1*lambda_2*h(x)" : ", |W_i| = lambda_i"),
+          block.picture_latex + (has_branch ? ",\\quad F(x) = \\lambda_1\\lambda_2 h(x)"
+                                            : ",\\quad |W_i| = \\lambda_i"),
           "v and o, or ffn_in and ffn_out, act in series on something of size 1; q and k only turn "
           "the softmax, whose rows keep summing to 1, so their gradients are small and their gain "
           "stays 1",
@@ -65,49 +77,66 @@ DerivationStep block_step(const Block& block) {
 
 DerivationStep gradient_step(const Setup& setup) {
   const Block& block = setup.block;
+  const Expr branch = branch_size(block);
+  const bool norm_on_branch = !(branch == setup.gradient * lambda_symbol());
   std::string reason =
       "the derivative of the branch to lambda_1, with lambda_1 = lambda_2 = lambda";
-  if (block.normalised) reason += "; the norm's slope is 1 over the size of its input, alpha*x";
-  if (branch_size(block) == gradient_size(block, 1) * lambda_symbol() || block.normalised)
-    return step("Size of one matrix' gradient", Expr::symbol("g"), setup.gradient, reason,
-                "all branches together do not outgrow the stream: " +
-                    to_string(setup.matrices * pow(branch_size(block), Expr(2))) +
-                    " at most about 1");
-  reason +=
-      "; the norm on the branch removes the radial part of a change and divides the rest by "
-      "the size of its input, so a larger lambda means a smaller gradient";
-  return step("Size of one matrix' gradient", Expr::symbol("g"), setup.gradient, reason);
+  if (is_normalised(block))
+    reason += "; the norm's slope is 1 over the size of its input, " +
+              to_string(block.skip * Expr::symbol("x"));
+  if (norm_on_branch)
+    reason +=
+        "; the norm on the branch removes the radial part of a change and divides the rest by the "
+        "size of its input, so a larger lambda of one matrix takes from the other's gradient what "
+        "it adds to it";
+  std::string condition;
+  if (!closes_by_growth(block))
+    condition = "all branches together do not outgrow the stream: " +
+                to_string(setup.matrices * pow(branch, Expr(2))) + " at most about 1";
+  return step("Size of one matrix' gradient", Expr::symbol("g"), setup.gradient, reason, condition);
 }
 
 DerivationStep growth_step(const Setup& setup) {
-  const Expr l = Expr::symbol("l");
+  const Expr l = Expr::symbol("l"), branch = branch_size(setup.block);
   return step("The stream grows under its branches, and gradients fall with it", Expr::symbol("g"),
-              setup.gradient * pow(1 + l * pow(lambda_symbol(), Expr(2)), Expr(Rational(-1, 2))),
-              "after l branches of size lambda the second moment is 1 + l*lambda^2; the final norm "
-              "and the norms before each branch divide by it",
-              "kappa = q E[phi'^2]/Var[phi] is 1: relu with rmsnorm; with layernorm it is "
-              "pi/(pi - 1) and the loss change grows as N^(kappa - 1) whatever lambda");
+              setup.gradient * pow(1 + l * pow(branch, Expr(2)), Expr(Rational(-1, 2))),
+              "after l branches of size " + to_string(branch) + " the second moment is " +
+                  to_string(1 + l * pow(branch, Expr(2))) +
+                  "; the final norm and the norms before each branch divide by it",
+              "kappa, how fast squared gradients grow against the stream that they pass, is 1 "
+              "(here " +
+                  decimal(setup.moments.kappa) + ")");
 }
 
 DerivationStep equation_step(const Setup& setup) {
-  return step(
-      "The step must not depend on depth", setup.equation, 1,
-      setup.block.stream_grows
-          ? "the sum over branches of g^p lambda^s, as an integral over l"
-          : to_string(setup.matrices) + " branches times g^p lambda^s" +
-                (setup.law.outer_power.is_one() ? std::string()
-                                                : "; the outer power does not move the root"));
+  const StepLaw& law = setup.law;
+  const std::string term = to_string(pow(Expr::symbol("g"), law.gradient_power) *
+                                     pow(lambda_symbol(), law.parameter_power));
+  return step("The step must not depend on depth", setup.equation, 1,
+              closes_by_growth(setup.block)
+                  ? "the sum over branches of " + term + ", as an integral over l"
+                  : to_string(setup.matrices) + " branches times " + term +
+                        (law.outer_power.is_one() ? std::string()
+                                                  : "; the outer power does not move the root"));
+}
+
+/// "alpha = 1 (lambda = 1/(2*N), relative step 2*N)".
+std::string described(const Alternative& other) {
+  return "alpha = " + to_string(other.alpha.formula) +
+         ", lambda = " + to_string(other.lambda.formula) + " (relative step " +
+         to_string(other.relative_step.formula) + ")";
 }
 
 DerivationStep closing_step(const Setup& setup, const ScalingSolution& solution) {
   const Constraint& constraint = solution.constraint;
   std::string reason = "one equation, two unknowns: " + constraint.to_string();
-  if (!setup.block.carries_alpha) {
-    reason = "alpha is fixed: " + setup.block.fixed_reason;
-  } else if (constraint.kind == Constraint::Kind::symmetric) {
-    reason +=
-        ", the choice between a small init with an unchanged relative step (alpha = 1) and an "
-        "unchanged init with a small step (lambda = 1)";
+  if (!carries_alpha(setup.block)) {
+    reason = "alpha is fixed: " + fixed_alpha_reason(setup.block);
+  } else if (!solution.alternatives.empty()) {
+    reason += ", relative step " + to_string(solution.relative_step_scale.formula) +
+              "; the same equation also holds for ";
+    for (std::size_t i = 0; i < solution.alternatives.size(); ++i)
+      reason += (i ? " and for " : "") + described(solution.alternatives[i]);
   }
   switch (constraint.kind) {
     case Constraint::Kind::symmetric:
@@ -131,50 +160,97 @@ DerivationStep linear_step(const Setup& setup) {
               -log(law->coefficient), "the logarithm of the equation; solved by elimination");
 }
 
-}  // namespace
-
-std::vector<DerivationStep> derivation(const Setup& setup, const ScalingSolution& solution) {
-  std::vector<DerivationStep> steps = {update_step(setup), loss_step(setup), probe_step(),
-                                       block_step(setup.block), gradient_step(setup)};
-  if (setup.block.stream_grows) steps.push_back(growth_step(setup));
-  steps.push_back(equation_step(setup));
-  steps.push_back(closing_step(setup, solution));
-  if (!setup.block.stream_grows) steps.push_back(linear_step(setup));
-
-  steps.push_back(step("alpha", alpha_symbol(), solution.alpha.formula, "the solution"));
-  if (solution.closed_form) {
-    steps.push_back(step("lambda", lambda_symbol(), solution.lambda.formula,
-                         setup.block.stream_grows
-                             ? "with w = (1 + n*lambda^2)^(1/2), lambda^2 = (w^2 - 1)/n makes the "
-                               "equation linear in w"
-                             : "the solution"));
-    // Depths start at 1, which the comparison at random points must respect.
-    const Expr back = substitute(substitute(setup.equation, {{"alpha", solution.alpha.formula},
-                                                             {"lambda", solution.lambda.formula}}),
-                                 {{solution.depth_symbol, 1 + setup.depth}});
-    steps.push_back({"Put back", to_string(setup.equation) + " = 1 at the solution",
-                     to_string(setup.equation, Notation::latex) + " = 1", equal(back, 1).describe(),
-                     ""});
-  } else {
+/// lambda, then the solution put back into the equation.
+void add_lambda(const Setup& setup, const ScalingSolution& solution,
+                std::vector<DerivationStep>& steps) {
+  if (!solution.closed_form) {
     steps.push_back(
         {"lambda", solution.lambda_formula, to_string(setup.equation, Notation::latex) + " = 1",
          "no closed form in elementary functions: found by bracketing, the solution put "
          "back gives " +
              std::to_string(solution.equation_value),
          ""});
+    return;
   }
+  steps.push_back(step("lambda", lambda_symbol(), solution.lambda.formula,
+                       closes_by_growth(setup.block)
+                           ? "with w = (1 + n*lambda^2)^(1/2), lambda^2 = (w^2 - 1)/n makes the "
+                             "equation linear in w"
+                           : "the solution"));
+  // Depths start at 1, which the comparison at random points must respect.
+  const Expr back = substitute(substitute(setup.equation, {{"alpha", solution.alpha.formula},
+                                                           {"lambda", solution.lambda.formula}}),
+                               {{solution.depth_symbol, 1 + setup.depth}});
+  steps.push_back({"Put back", to_string(setup.equation) + " = 1 at the solution",
+                   to_string(setup.equation, Notation::latex) + " = 1", equal(back, 1).describe(),
+                   ""});
+}
+
+/// The loss change without a pair, and the learning rate that undoes it.
+void add_warm_up(const Setup& setup, const ScalingSolution& solution,
+                 std::vector<DerivationStep>& steps) {
+  const WarmUp& warmup = solution.warmup;
+  if (!warmup.factor) {
+    steps.push_back({"Without the pair", "alpha = lambda = 1", "\\alpha = \\lambda = 1",
+                     warmup.why_none + ": no warm-up helps", ""});
+    return;
+  }
+  const BlockMoments& moments = setup.moments;
+  const std::string power = setup.law.gradient_power.to_string();
+  const bool held = stream_growth(setup.block) == StreamGrowth::held;
+  std::string reason =
+      held ? "the norm on the sum keeps the stream at size 1; skip and branch together carry the "
+             "squared gradient on, times e^rate a layer, rate = " +
+                 decimal(moments.rate)
+           : "l branches of this block make the stream's second moment 1 + beta*l, beta = " +
+                 decimal(moments.growth) +
+                 ", and squared gradients fall with it to the power kappa = " +
+                 decimal(moments.kappa) + ", down to one over the end's at the last branch";
+  steps.push_back(step("Loss change of one step at alpha = lambda = 1", real("dL_1"),
+                       -Expr::symbol("eta") * warmup.loss_change,
+                       reason + "; summed over the branches with p = " + power +
+                           (setup.law.outer_power.is_one()
+                                ? std::string()
+                                : ", to the power o = " + setup.law.outer_power.to_string()),
+                       "tokens have become alike, as attention makes them; typical draws of the "
+                       "weights"));
   steps.push_back(step("The other way out: warm-up", Expr::symbol("eta_0"),
-                       Expr::symbol("eta") / setup.depth,
-                       "without any alpha or lambda the loss change of the first steps grows with "
-                       "the number of layers; a learning rate that starts at eta over it, and then "
-                       "rises, undoes that"));
-  if (setup.block.normalised)
-    steps.push_back(
-        step("The published bound", lambda_symbol() / alpha_symbol(),
-             pow(4 * setup.depth, Expr(Rational(-1, 2))),
-             "DeepNet bounds both matrices of a branch together and so asks for half the "
-             "squared gradient that sgd's equation above asks for; the power of depth is "
-             "the same"));
+                       Expr::symbol("eta") * warmup.factor->formula,
+                       "a learning rate that starts there, and then rises, makes the first step "
+                       "independent of depth without any alpha or lambda"));
+}
+
+/// DeepNet's constants in this equation.
+DerivationStep published_step(const Setup& setup) {
+  const Expr n = setup.matrices;
+  const Expr alpha = pow(n, Expr(Rational(1, 4))), lambda = pow(4 * n, Expr(Rational(-1, 4)));
+  const Expr left = substitute(setup.equation, {{"alpha", alpha}, {"lambda", lambda}});
+  const auto power = power_law(left, {setup.depth.name()});
+  const bool free = power && power->exponents.empty();
+  std::string reason = "DeepNet's pair, alpha = " + to_string(alpha) +
+                       " and lambda = " + to_string(lambda) +
+                       ", makes the left side of the equation " + to_string(left);
+  reason += free ? ": free of depth too; it bounds both matrices of a branch together, which "
+                   "changes the constant alone"
+                 : ": it is derived for the squared gradient, so under " + setup.optimizer.name +
+                       " the loss change still depends on depth";
+  return step("The published bound", lambda_symbol() / alpha_symbol(), lambda / alpha, reason);
+}
+
+}  // namespace
+
+std::vector<DerivationStep> derivation(const Setup& setup, const ScalingSolution& solution) {
+  std::vector<DerivationStep> steps = {update_step(setup), loss_step(setup), probe_step(),
+                                       block_step(setup.block), gradient_step(setup)};
+  const bool by_growth = closes_by_growth(setup.block);
+  if (by_growth) steps.push_back(growth_step(setup));
+  steps.push_back(equation_step(setup));
+  steps.push_back(closing_step(setup, solution));
+  if (!by_growth) steps.push_back(linear_step(setup));
+  steps.push_back(step("alpha", alpha_symbol(), solution.alpha.formula, "the solution"));
+  add_lambda(setup, solution, steps);
+  add_warm_up(setup, solution, steps);
+  if (is_normalised(setup.block)) steps.push_back(published_step(setup));
   return steps;
 }
 

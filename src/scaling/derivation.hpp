@@ -11,6 +11,7 @@ struct Setup {
   Optimizer optimizer;
   StepLaw law;
   Block block;
+  BlockMoments moments;
   std::int64_t sublayers = 2;
   Expr depth;          ///< N or M
   Expr matrices;       ///< 2N: branches; each holds a fixed number of scaled matrices

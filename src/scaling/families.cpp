@@ -1,15 +1,17 @@
 #include <algorithm>
+#include <cctype>
 
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc {
 namespace {
 
-Optimizer define(std::string name, std::string_view rule, std::string note = {}) {
+Optimizer define(std::string name, std::string_view rule, std::string note = {},
+                 const std::string& where = "optimizer") {
   ParseOptions options;
   options.otherwise = Assumption::real;
   options.known_symbols = {"g", "theta"};
-  options.where = name;
+  options.where = where;
   return {std::move(name), parse(rule, options), std::move(note)};
 }
 
@@ -30,7 +32,7 @@ std::vector<Family> make_families() {
       group(
           "the gradient itself",
           {define("sgd", "g"), define("momentum", "g", "grows to 1/(1 - mu) times the first step"),
-           define("nesterov", "g", "1 + mu times sgd's first step, then 1/(1 - mu)")}),
+           define("nesterov", "g", "1 + mu times the gradient at first, then 1/(1 - mu) times")}),
       group("the sign of the gradient",
             {define("adam", "sign(g)"), define("adamw", "sign(g)", "weight decay is apart"),
              define("rmsprop", "sign(g)", "first step 1/sqrt(1 - rho) times larger, falling to 1"),
@@ -46,11 +48,42 @@ std::vector<Family> make_families() {
            define("soap", "orthogonal(g)", "first step: signs in the gradient's singular basis")}),
       group("the gradient over the norm of all gradients",
             {define("ngd", "g/global_norm(g)",
-                    "sgd while its global clip is active, else plain sgd")}),
+                    "while the clip of that norm is active, else the gradient itself")}),
   };
 }
 
 const Rational half(1, 2);
+
+/// A single word can only be a name; "g" is the rule of sgd.
+bool is_word(std::string_view text) {
+  return text != "g" && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_' || c == '-';
+         });
+}
+
+Optimizer written_rule(std::string_view text, const std::string& where) {
+  Optimizer rule = define(std::string(text), text, {}, where);
+  if (!rule.update.contains("g"))
+    throw Error(ErrorKind::input,
+                "the update rule " + to_string(rule.update) + " does not depend on the gradient g",
+                where, "for example \"sign(g)*norm(theta)\"");
+  step_law(rule.update, where);
+  return rule;
+}
+
+const Family* find_family(std::string_view name) {
+  for (const Family& family : families())
+    if (std::any_of(family.optimizers.begin(), family.optimizers.end(),
+                    [&](const Optimizer& member) { return member.name == name; }))
+      return &family;
+  return nullptr;
+}
+
+const Family* family_with(const StepLaw& law) {
+  for (const Family& family : families())
+    if (step_law(family.update) == law) return &family;
+  return nullptr;
+}
 
 Expr global_as_symbol(const Expr& expr) {
   if (expr.kind() == Expr::Kind::function && expr.name() == "global_norm")
@@ -94,38 +127,49 @@ std::vector<std::string> family_names() {
 }
 
 const Family& family(std::string_view name, const std::string& where) {
-  for (const Family& family : families()) {
-    if (std::any_of(family.optimizers.begin(), family.optimizers.end(),
-                    [&](const Optimizer& member) { return member.name == name; }))
-      return family;
-  }
+  if (const Family* found = find_family(name)) return *found;
   throw unknown_name("optimizer", name, family_names(), where);
 }
 
-const Optimizer& optimizer(std::string_view name, const std::string& where) {
+Optimizer optimizer(std::string_view name, const std::string& where) {
+  if (!find_family(name) && !is_word(name)) return written_rule(name, where);
   const Family& home = family(name, where);
   return *std::find_if(home.optimizers.begin(), home.optimizers.end(),
                        [&](const Optimizer& member) { return member.name == name; });
 }
 
+std::string optimizer_title(const Optimizer& optimizer) {
+  if (const Family* home = find_family(optimizer.name)) return home->title;
+  const Family* same = family_with(step_law(optimizer.update));
+  return same ? "a rule with the powers of " + same->name : "a rule with powers of its own";
+}
+
+std::string family_name(const Optimizer& optimizer) {
+  const Family* home = find_family(optimizer.name);
+  if (!home) home = family_with(step_law(optimizer.update));
+  return home ? home->name : "rule";
+}
+
 // <g, dtheta> of one matrix scales as g^a theta^b S^e, S = (sum over matrices of g^2)^(1/2) the
 // global norm where the rule has one. For n equal matrices the sum is
 // n g^a theta^b (n g^2)^(e/2) = [n g^p theta^s]^o with o = 1 + e/2, p = (a + e)/o, s = b/o.
-StepLaw step_law(const Expr& update) {
+StepLaw step_law(const Expr& update, const std::string& where) {
   const Expr change = Expr::symbol("g", Assumption::real) * global_as_symbol(update);
   const auto in_gradient = homogeneity(change, "g");
   const auto in_parameter = homogeneity(change, "theta");
   const auto in_global = homogeneity(change, "global");
   if (!in_gradient || !in_parameter || !in_global)
-    throw Error(ErrorKind::input, "the update rule " + to_string(update) + " is not homogeneous",
-                "optimizer", "use products of g, theta, sign, norm, rms, orthogonal, global_norm");
+    throw Error(ErrorKind::input,
+                "the update rule " + to_string(update) +
+                    " is not homogeneous: scaling g and theta does not scale it by a power",
+                where, "use products of g, theta, sign, norm, rms, orthogonal, global_norm");
   StepLaw law;
   law.outer_power = Rational(1) + *in_global * half;
   if (law.outer_power.is_zero())
     throw Error(
         ErrorKind::input,
         "the update rule " + to_string(update) + " does not depend on the number of matrices",
-        "optimizer", "then no depth scaling is needed");
+        where, "then no depth scaling is needed");
   law.gradient_power = (*in_gradient + *in_global) / law.outer_power;
   law.parameter_power = *in_parameter / law.outer_power;
   return law;

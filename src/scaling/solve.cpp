@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "scaling/block.hpp"
+#include "scaling/depth_law.hpp"
 #include "scaling/derivation.hpp"
 #include "scaling/growing_stream.hpp"
 
@@ -46,7 +46,7 @@ MonomialSystem equations(const Setup& setup, const Constraint& constraint) {
       system.equations.push_back({lambda_symbol(), constraint.value});
       break;
   }
-  if (!setup.block.carries_alpha) system.equations.push_back({alpha_symbol(), 1});
+  if (!carries_alpha(setup.block)) system.equations.push_back({alpha_symbol(), 1});
   return system;
 }
 
@@ -55,9 +55,9 @@ MonomialSystem equations(const Setup& setup, const Constraint& constraint) {
   const std::string placement = to_string(setup.block.placement);
   const std::string hint = "leave --constraint out (" +
                            default_constraint(setup.law, setup.block.placement).to_string() + ")";
-  if (!setup.block.carries_alpha && constraint.kind == Constraint::Kind::alpha)
+  if (!carries_alpha(setup.block) && constraint.kind == Constraint::Kind::alpha)
     throw Error(ErrorKind::usage,
-                "placement " + placement + " fixes alpha = 1 (" + setup.block.fixed_reason +
+                "placement " + placement + " fixes alpha = 1 (" + fixed_alpha_reason(setup.block) +
                     "), which " + constraint.to_string() + " contradicts",
                 "--constraint", hint);
   throw Error(ErrorKind::usage,
@@ -96,15 +96,16 @@ std::optional<Pair> power_law_pair(const Setup& setup, const Constraint& constra
 
 void solve_growing(const Setup& setup, const Constraint& constraint, std::int64_t layers,
                    ScalingSolution& solution) {
+  const std::string placement = to_string(setup.block.placement);
   if (constraint.kind != Constraint::Kind::alpha || !(constraint.value == Expr(1))) {
     throw Error(ErrorKind::usage,
-                "placement sub-ln with " + constraint.to_string() +
-                    " contradicts itself: sub-ln fixes alpha = 1 (" + setup.block.fixed_reason +
-                    ") and lambda follows from " + to_string(setup.equation) + " = 1",
+                "placement " + placement + " with " + constraint.to_string() +
+                    " contradicts itself: " + placement + " fixes alpha = 1 (" +
+                    fixed_alpha_reason(setup.block) + ") and lambda follows from " +
+                    to_string(setup.equation) + " = 1",
                 "--constraint", "leave --constraint out (alpha=1)");
   }
   const double matrices = value_at(setup.matrices, solution.depth_symbol, layers);
-  solution.alpha = {1, 1.0};
   solution.alpha = {1, 1.0};
   solution.lambda.value = growing_stream_root(setup.law, matrices);
   const auto closed = growing_stream_lambda(setup.law, setup.matrices);
@@ -121,15 +122,33 @@ void put_back(const Setup& setup, std::int64_t layers, ScalingSolution& solution
   solution.branch_sum = scaled(setup.matrices * weight * weight, solution, layers);
   solution.gradient_scale = scaled(setup.gradient, solution, layers);
   solution.relative_step_scale = scaled(setup.relative_step, solution, layers);
-  const Expr depth = Expr::symbol(solution.depth_symbol);
-  solution.warmup = {1 / depth, 1.0 / static_cast<double>(layers)};
+}
+
+/// The inverse of the loss change at alpha = lambda = 1.
+WarmUp warm_up(const Setup& setup, const std::string& depth_symbol, std::int64_t layers) {
+  WarmUp result;
+  result.why_none = why_explosive(setup.block, setup.moments);
+  if (!result.why_none.empty()) return result;
+  result.loss_change =
+      plain_loss_change(setup.law, setup.block, setup.moments, setup.sublayers, setup.depth);
+  const Expr factor = 1 / result.loss_change;
+  const double value = value_at(factor, depth_symbol, layers);
+  const Expr exponent =
+      differentiate(result.loss_change, depth_symbol) * setup.depth / result.loss_change;
+  result.exponent = value_at(exponent, depth_symbol, layers);
+  if (!(value > 0) || !std::isfinite(result.exponent)) {
+    result.why_none = "the loss change at this depth is past the largest number";
+    return result;
+  }
+  result.factor = Scaled{factor, value};
+  return result;
 }
 
 /// The other closures of the same equation.
 std::vector<Alternative> other_pairs(const Setup& setup, const ScalingSolution& chosen,
                                      std::int64_t layers) {
   std::vector<Alternative> result;
-  if (setup.block.stream_grows || !setup.block.carries_alpha) return result;
+  if (!carries_alpha(setup.block)) return result;
   const std::vector<Constraint> closures = {
       {}, {Constraint::Kind::alpha, 1}, {Constraint::Kind::lambda, 1}};
   for (const Constraint& closure : closures) {
@@ -153,11 +172,12 @@ Setup set_up(const ScalingProblem& problem) {
   setup.optimizer = optimizer(problem.optimizer);
   setup.law = step_law(setup.optimizer.update);
   setup.block = block_of(problem.placement);
+  setup.moments = problem.block;
   setup.depth = Expr::symbol(problem.depth_symbol);
   setup.sublayers = problem.sublayers;
   setup.matrices = Expr(problem.sublayers) * setup.depth;
   setup.gradient = gradient_size(setup.block, 1);
-  setup.equation = setup.block.stream_grows
+  setup.equation = closes_by_growth(setup.block)
                        ? growing_stream_equation(setup.law, setup.matrices)
                        : setup.matrices * pow(setup.gradient, setup.law.gradient_power) *
                              pow(lambda_symbol(), setup.law.parameter_power);
@@ -178,12 +198,12 @@ ScalingSolution solve_scaling(const ScalingProblem& problem) {
   const Setup setup = set_up(problem);
 
   ScalingSolution solution;
-  solution.family = family(problem.optimizer).name;
+  solution.family = family_name(setup.optimizer);
   solution.law = setup.law;
   solution.depth_symbol = problem.depth_symbol;
   solution.constraint =
       problem.constraint.value_or(default_constraint(setup.law, problem.placement));
-  if (setup.block.stream_grows) {
+  if (closes_by_growth(setup.block)) {
     solve_growing(setup, solution.constraint, problem.layers, solution);
   } else {
     const Pair pair = *power_law_pair(setup, solution.constraint, true);
@@ -203,6 +223,7 @@ ScalingSolution solve_scaling(const ScalingProblem& problem) {
                   "--constraint", "use a formula that is positive there");
   }
   put_back(setup, problem.layers, solution);
+  solution.warmup = warm_up(setup, problem.depth_symbol, problem.layers);
   solution.alternatives = other_pairs(setup, solution, problem.layers);
   solution.conditions = conditions(setup, solution, problem.layers);
   solution.derivation = derivation(setup, solution);

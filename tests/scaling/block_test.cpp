@@ -60,6 +60,35 @@ TEST_CASE("a norm divides a sideways change by the size of its input") {
   CHECK(std::sqrt(size) * sideways == doctest::Approx(predicted).epsilon(1e-9));
 }
 
+TEST_CASE("what follows from the block's expression") {
+  struct Expected {
+    Placement placement;
+    StreamGrowth growth;
+    bool normalised, carries_alpha, by_growth, bare;
+  };
+  using Growth = StreamGrowth;
+  for (const Expected& expected :
+       {Expected{Placement::post, Growth::held, true, true, false, true},
+        Expected{Placement::branchnorm, Growth::held, true, true, false, true},
+        Expected{Placement::pre, Growth::added, false, false, false, false},
+        Expected{Placement::res_post, Growth::added, false, true, false, true},
+        Expected{Placement::sandwich, Growth::added, false, true, false, false},
+        Expected{Placement::sub_ln, Growth::added, false, false, true, false},
+        Expected{Placement::none, Growth::multiplied, false, false, false, true}}) {
+    const Block block = block_of(expected.placement);
+    CAPTURE(block.picture);
+    CHECK((stream_growth(block) == expected.growth));
+    CHECK(is_normalised(block) == expected.normalised);
+    CHECK(carries_alpha(block) == expected.carries_alpha);
+    CHECK(closes_by_growth(block) == expected.by_growth);
+    CHECK(reads_bare_stream(block) == expected.bare);
+    CHECK(fixed_alpha_reason(block).empty() == false);
+  }
+  CHECK(fixed_alpha_reason(block_of(Placement::pre)).find("the norm stands") == 0);
+  CHECK(fixed_alpha_reason(block_of(Placement::sub_ln)).find("the norms stand") == 0);
+  CHECK(fixed_alpha_reason(block_of(Placement::none)).find("nothing normalises") == 0);
+}
+
 TEST_CASE("schemes without a pair to solve say why") {
   const auto message = [](Placement placement) {
     try {

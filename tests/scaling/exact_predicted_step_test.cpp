@@ -35,7 +35,7 @@ Trace flat(const Network& network) {
   return trace;
 }
 
-const Expr& update(const char* name) {
+Expr update(const char* name) {
   return optimizer(name).update;
 }
 

@@ -43,6 +43,46 @@ TEST_CASE("rules without a power law are refused") {
   CHECK_THROWS_AS(step_law(rule("g/global_norm(g)^2")), Error);
 }
 
+TEST_CASE("a rule as it is written is an optimizer too") {
+  const Optimizer written = optimizer("sign(g)*norm(theta)");
+  CHECK(written.name == "sign(g)*norm(theta)");
+  CHECK(step_law(written.update) == step_law(optimizer("lamb").update));
+  CHECK(family_name(written) == "lamb");
+  CHECK(family_name(optimizer("adamw")) == "adam");
+  CHECK(family_name(optimizer("rms(theta)^2*g")) == "rule");
+  CHECK(optimizer_title(written).find("lamb") != std::string::npos);
+  CHECK(optimizer("g").update == optimizer("sgd").update);
+
+  ScalingProblem problem;
+  problem.layers = 50;
+  problem.optimizer = written.name;
+  const ScalingSolution own = solve_scaling(problem);
+  problem.optimizer = "lamb";
+  const ScalingSolution named = solve_scaling(problem);
+  CHECK(own.alpha.value == named.alpha.value);
+  CHECK(own.lambda.value == named.lambda.value);
+  CHECK(own.warmup.factor->value == named.warmup.factor->value);
+}
+
+TEST_CASE("a rule that cannot be one is refused in one line") {
+  const auto refused = [](const char* text) {
+    try {
+      optimizer(text);
+    } catch (const Error& error) {
+      CHECK(error.exit_code() == 2);
+      CHECK(std::string(error.what()).find('\n') == std::string::npos);
+      return error.message();
+    }
+    return std::string();
+  };
+  CHECK(refused("sign(g)+theta").find("not homogeneous") != std::string::npos);
+  CHECK(refused("sign(theta)").find("does not depend on the gradient") != std::string::npos);
+  CHECK(refused("foo(g)").find("unknown function 'foo'") != std::string::npos);
+  CHECK(refused("g*lr").find("lr") != std::string::npos);
+  CHECK(refused("adm").find("unknown optimizer 'adm'") != std::string::npos);
+  CHECK(refused("g/global_norm(g)^2").find("number of matrices") != std::string::npos);
+}
+
 TEST_CASE("members of a family share their law and no name is used twice") {
   std::set<std::string> seen;
   for (const Family& group : families()) {

@@ -51,6 +51,21 @@ std::vector<MatrixSizes> sizes_of(const std::vector<Counted>& list, std::int64_t
   return sizes;
 }
 
+/// Of a typical draw: squares are lognormal over draws, their median e^(-spread/2) of their mean.
+double typical_change(const Step& step, const std::vector<Counted>& list, std::int64_t tokens) {
+  std::vector<MatrixSizes> sizes;
+  double squares = 0, change = 0;
+  for (const Counted& one : list) {
+    const ParameterMoments& moments = *one.moments;
+    const double typical = moments.grad_second.value * std::exp(-moments.grad_spread / 2);
+    sizes.push_back(exact::matrix_sizes(moments.rows, moments.columns, tokens, moments.second.value,
+                                        typical, 0));
+    squares += sizes.back().frobenius * sizes.back().frobenius;
+  }
+  for (const MatrixSizes& one : sizes) change += step.change(one, std::sqrt(squares));
+  return change;
+}
+
 }  // namespace
 
 std::optional<double> PredictedStep::find(std::string_view quantity) const {
@@ -79,6 +94,7 @@ PredictedStep predicted_step(const Network& network, const Trace& trace, const E
     ratios += ratio * ratio;
     ++matrices;
   }
+  result.typical_delta_loss = typical_change(step, list, tokens_of(network));
   result.update_ratio = matrices > 0 ? std::sqrt(ratios / matrices) : 0;
   return result;
 }

@@ -1,0 +1,84 @@
+#include <cmath>
+#include <unordered_map>
+
+#include "scalecalc/moments.hpp"
+#include "scaling/depth_law.hpp"
+
+namespace scalecalc {
+namespace {
+
+/// Deep enough that what the head's gradient brings has died out half way down.
+constexpr std::int64_t kLayers = 32;
+
+/// Size of the stream behind one branch, and of the gradient there.
+struct Station {
+  double second = 0;
+  double log_gradient = 0;
+};
+
+/// The part of the gradient that tokens share, (g + (T - 1) k)/T, of the typical draw: the mean of
+/// its square over draws is e^(spread/2) times that.
+Station station_of(const Site& site) {
+  const double tokens = static_cast<double>(site.tokens);
+  const double cross = site.tokens > 1 ? site.grad_cross.value : 0;
+  const double shared = (site.grad_second.value + (tokens - 1) * cross) / tokens;
+  return {site.second.value, std::log(shared) - site.grad_spread / 2};
+}
+
+std::vector<Station> stations_of(const Network& network, const Trace& trace) {
+  std::unordered_map<std::string, const Site*> sites;
+  for (const Site& site : trace.sites) sites[site.path] = &site;
+  std::vector<Station> stations;
+  for (const Layer& layer : network.layers)
+    if (const auto* residual = std::get_if<Residual>(&layer.op))
+      stations.push_back(station_of(*sites.at(residual->path)));
+  return stations;
+}
+
+/// alpha = lambda = 1, and tokens that are all alike: attention draws them to that state, in which
+/// it passes its values on as they are.
+ModelSpec plain_stack(const ModelSpec& spec) {
+  ModelSpec plain = spec;
+  plain.layers = kLayers;
+  plain.alpha = plain.lambda = Expr(1);
+  plain.ramp = 1;
+  plain.input.kind = InputKind::gaussian;
+  plain.input.cross = plain.input.second;
+  plain.input.zipf = plain.input.positions = 0;
+  plain.memory.cross = plain.memory.second;
+  return plain;
+}
+
+Rational rounded(double value, int decimals) {
+  const double unit = std::pow(10.0, decimals);
+  return {static_cast<std::int64_t>(std::llround(value * unit)), static_cast<std::int64_t>(unit)};
+}
+
+}  // namespace
+
+BlockMoments block_moments(const ModelSpec& spec) {
+  BlockMoments moments;
+  moments.bounded_scores = spec.qk_norm || spec.sequence == 1;
+  const Block block = block_of(spec.placement);
+  const StreamGrowth growth = stream_growth(block);
+  if (growth == StreamGrowth::multiplied) return moments;
+
+  const Network network = build_network(plain_stack(spec));
+  const std::vector<Station> stations = stations_of(network, propagate(network));
+  const std::size_t layer = stations.size() / kLayers, last = stations.size() - 1;
+  const Station& low = stations[layer - 1];
+  if (growth == StreamGrowth::held) {
+    const Station& middle = stations[layer * (kLayers / 2) - 1];
+    moments.rate = rounded((low.log_gradient - middle.log_gradient) / (kLayers / 2 - 1), 4);
+    return moments;
+  }
+  const double branches = static_cast<double>(last - (layer - 1));
+  const double added = (stations[last].second - low.second) / branches;
+  moments.growth = rounded(added / (low.second - added * static_cast<double>(layer)), 1);
+  moments.kappa = rounded((low.log_gradient - stations[last].log_gradient) /
+                              std::log(stations[last].second / low.second),
+                          2);
+  return moments;
+}
+
+}  // namespace scalecalc

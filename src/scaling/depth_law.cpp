@@ -1,0 +1,64 @@
+#include "scaling/depth_law.hpp"
+
+#include <cmath>
+
+namespace scalecalc {
+namespace {
+
+const Rational kHalf(1, 2);
+
+/// sum over layers of e^(rate p l/2), each with its branches.
+Expr held_sum(const Rational& power, const BlockMoments& moments, std::int64_t sublayers,
+              const Expr& depth) {
+  const Rational rate = moments.rate * power * kHalf;
+  if (rate.is_zero()) return Expr(sublayers) * depth;
+  return Expr(sublayers) * (exp(Expr(rate) * depth) - 1) / Expr(rate);
+}
+
+/// With w = 1 + n beta: w^((kappa - 1) p/2) times the integral of m^(-kappa p/2) dm/beta from 1 to
+/// w.
+Expr added_sum(const Rational& power, const BlockMoments& moments, const Expr& branches) {
+  const Expr beta = moments.growth, end = 1 + branches * beta;
+  const Rational half_power = power * kHalf, left = Rational(1) - moments.kappa * half_power;
+  const Expr front = pow(end, (moments.kappa - Rational(1)) * half_power);
+  if (left.is_zero()) return front * log(end) / beta;
+  return (pow(end, Rational(1) - half_power) - front) / (Expr(left) * beta);
+}
+
+}  // namespace
+
+Expr plain_loss_change(const StepLaw& law, const Block& block, const BlockMoments& moments,
+                       std::int64_t sublayers, const Expr& depth) {
+  const Expr sum = stream_growth(block) == StreamGrowth::held
+                       ? held_sum(law.gradient_power, moments, sublayers, depth)
+                       : added_sum(law.gradient_power, moments, Expr(sublayers) * depth);
+  return pow(sum, law.outer_power);
+}
+
+std::string why_explosive(const Block& block, const BlockMoments& moments) {
+  switch (stream_growth(block)) {
+    case StreamGrowth::held: return {};
+    case StreamGrowth::multiplied:
+      return "no norm stands in the block, so each branch multiplies the stream and its gradients "
+             "instead of adding to them: the loss change grows exponentially with depth";
+    case StreamGrowth::added: break;
+  }
+  if (!reads_bare_stream(block) || moments.bounded_scores) return {};
+  return "attention reads the stream without a norm, so the variance of its scores grows as the "
+         "square of the stream's second moment, softmax turns into a choice of one key, and the "
+         "gradient through it grows exponentially with depth; norms of q and k (qk_norm) keep it "
+         "a power";
+}
+
+double summed_loss_change(const StepLaw& law, double beta, double kappa, std::int64_t branches) {
+  const double half_power = law.gradient_power.to_double() / 2;
+  const double log_end = std::log1p(beta * static_cast<double>(branches));
+  double sum = 0;
+  for (std::int64_t l = 0; l < branches; ++l) {
+    const double log_here = std::log1p(beta * static_cast<double>(l));
+    sum += std::exp(half_power * ((kappa - 1) * log_end - kappa * log_here));
+  }
+  return std::pow(sum, law.outer_power.to_double());
+}
+
+}  // namespace scalecalc
