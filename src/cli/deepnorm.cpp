@@ -123,6 +123,8 @@ StackAnswer answer(const Arguments& arguments, const Request& request, bool deco
   result.name = decoder || request.architecture == Architecture::decoder ? "decoder" : "encoder";
   result.problem = problem_of(arguments, request, decoder);
   result.solution = solve_scaling(result.problem);
+  result.block = fmt::format("{}, {}, width {}", request.spec.activation,
+                             to_string(request.spec.norm), request.spec.width);
   ScalingSolution init_from = result.solution;
   if (request.published) {
     const auto pairs = deepnet_rule(request.architecture, request.layers, request.decoder_layers);

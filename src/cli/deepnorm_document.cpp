@@ -185,13 +185,20 @@ Section pair_section(const StackAnswer& answer, const std::string& title, const 
       "size of one matrix' gradient");
   add("relative step", derived.relative_step_scale, formula(derived.relative_step_scale.formula),
       "|dtheta|/(eta*|theta|) of one matrix");
-  if (derived.warmup.factor)
-    add("or warm-up from", *derived.warmup.factor, formula(derived.warmup.factor->formula),
-        "times eta, with alpha = lambda = 1");
-  else
-    table.rows.push_back(
-        {"or warm-up from", "none", Value(), "no factor helps at alpha = lambda = 1 (see below)"});
   return {title, table};
+}
+
+/// The learning rate to begin with instead of a pair, or why none helps.
+Section warm_up_section(const StackAnswer& answer, const Numbers& numbers) {
+  const WarmUp& warmup = answer.solution.warmup;
+  if (!warmup.factor)
+    return {"Or a warm-up, with alpha = lambda = 1: none helps",
+            report::Paragraph{warmup.why_none + "."}};
+  Table table;
+  table.columns = {"from eta times", "formula", "loss change there"};
+  table.rows.push_back({numbers.text(*warmup.factor), formula(warmup.factor->formula),
+                        fmt::format("grows as N^{:.2f}", warmup.exponent)});
+  return {fmt::format("Or a warm-up, with alpha = lambda = 1 ({})", answer.block), table};
 }
 
 Section init_section(const std::vector<InitEntry>& entries) {
@@ -301,9 +308,7 @@ std::vector<Section> stack_sections(const StackAnswer& answer, bool titled, bool
       why.rows.push_back({std::to_string(i + 1), answer.published->why[i]});
     sections.push_back({"", why});
   }
-  if (!answer.solution.warmup.factor)
-    sections.push_back(
-        {"", report::Paragraph{"No warm-up: " + answer.solution.warmup.why_none + "."}});
+  sections.push_back(warm_up_section(answer, numbers));
   sections.push_back(init_section(answer.init));
   sections.push_back(condition_section(answer.solution));
   if (!answer.solution.alternatives.empty())
@@ -369,8 +374,8 @@ std::vector<Section> verification_sections(const Verification& verification,
                       : std::string("predicted to explode"));
   if (predicted.pair != 0)
     verdict +=
-        " No lambda holds it: gradients grow faster against the stream than it does (kappa, "
-        "above), so the first branch' grows with depth.";
+        " No lambda holds it: squared gradients grow as the stream to the power kappa, and the "
+        "first branch sees the stream before it grows.";
   return {{fmt::format("Real passes: -dL/eta of one {} step, {} over seeds", optimizer,
                        verification.pair.by_median ? "median" : "mean"),
            table},

@@ -18,6 +18,7 @@ struct StackAnswer {
   ScalingSolution solution;                ///< derived
   std::optional<PublishedPair> published;  ///< with --rule deepnet
   std::vector<InitEntry> init;
+  std::string block;  ///< the one whose moments the warm-up takes: "gelu, layernorm, width 64"
 };
 
 /// The depth sweep that checks a pair, and the one without it.

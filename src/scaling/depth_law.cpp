@@ -7,12 +7,19 @@ namespace {
 
 const Rational kHalf(1, 2);
 
-/// sum over layers of e^(rate p l/2), each with its branches.
+Rational magnitude(const Rational& value) {
+  return value.sign() < 0 ? -value : value;
+}
+
+/// sum over layers of e^(rate p l/2), each with its branches. Written with the larger end in front,
+/// so that every factor is positive.
 Expr held_sum(const Rational& power, const BlockMoments& moments, std::int64_t sublayers,
               const Expr& depth) {
   const Rational rate = moments.rate * power * kHalf;
   if (rate.is_zero()) return Expr(sublayers) * depth;
-  return Expr(sublayers) * (exp(Expr(rate) * depth) - 1) / Expr(rate);
+  const Expr size = magnitude(rate);
+  const Expr front = rate.sign() > 0 ? exp(size * depth) : Expr(1);
+  return Expr(sublayers) * front * (1 - exp(-size * depth)) / size;
 }
 
 /// With w = 1 + n beta: w^((kappa - 1) p/2) times the integral of m^(-kappa p/2) dm/beta from 1 to

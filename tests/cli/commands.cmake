@@ -15,6 +15,21 @@ scalecalc_cli_test("deepnorm as JSON" ARGS deepnorm --layers 1000 --optimizer ad
     results.lambda_formula results.branch_weight results.gradient_scale
     results.relative_step_scale results.family results.init results.derivation results.conditions)
 
+scalecalc_cli_test("deepnorm: the warm-up as JSON"
+  ARGS deepnorm --layers 64 --optimizer sgd --placement pre --format json
+  JSON results.warmup results.warmup_formula results.warmup_exponent results.block.kappa)
+scalecalc_cli_test("deepnorm: no warm-up helps"
+  ARGS deepnorm --layers 32 --optimizer adam --placement none --format json
+  STDOUT "\"warmup\": null.*\"warmup_formula\": null.*exponentially"
+  JSON results.warmup_none_because)
+scalecalc_cli_test("deepnorm: a rule of one's own, explained and verified"
+  ARGS deepnorm --layers 8 --optimizer "sign(g)*norm(theta)" --explain --verify
+  STDOUT "powers of lamb.*lambda +0\\.25.*The other way out.*is 0 within.*passed")
+scalecalc_cli_test("deepnorm: sub-ln meets the power that kappa leaves"
+  ARGS deepnorm --layers 32 --optimizer adam --placement sub-ln --verify
+  STDOUT "which is the predicted 0\\.1.*passed.*No lambda holds it")
+scalecalc_cli_test("deepnorm: sub-ln without a closed form is verified too"
+  ARGS deepnorm --layers 8 --optimizer sgd --placement sub-ln --verify STDOUT "passed")
 scalecalc_cli_test("deepnorm exact beside the power law"
   ARGS deepnorm --layers 12 --method exact --explain
   STDOUT "reference, power law.*exact +12.*identity weight.*Power law: 12 layers")

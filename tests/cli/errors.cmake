@@ -17,6 +17,10 @@ scalecalc_cli_error("layers twice" EXIT 2 ARGS ${deepnorm} --layers 2 --layers 3
 scalecalc_cli_error("no layers" EXIT 2 ARGS ${deepnorm} SAYS "--layers")
 scalecalc_cli_error("optimizer adm" EXIT 2 ARGS deepnorm --layers 4 --optimizer adm
   SAYS "did you mean 'adam'")
+scalecalc_cli_error("a rule that is no power" EXIT 2 ARGS deepnorm --layers 4
+  --optimizer "sign(g)+theta" SAYS "not homogeneous.*--optimizer")
+scalecalc_cli_error("a rule without the gradient" EXIT 2 ARGS deepnorm --layers 4
+  --optimizer "sign(theta)" SAYS "does not depend on the gradient")
 scalecalc_cli_error("constraint lambda=0" EXIT 2 ARGS ${deepnorm} --layers 4 --constraint lambda=0
   SAYS "lambda")
 scalecalc_cli_error("constraint nonsense" EXIT 2 ARGS ${deepnorm} --layers 4 --constraint gamma=1
