@@ -67,10 +67,10 @@ struct BlockMoments {
   Rational rate = 0;            ///< of ln G per layer towards the input, where a norm holds m
   bool bounded_scores = false;  ///< q and k are normalised, or there is one token
 };
-/// By the moments of 32 layers of this block, rounded: growth to one decimal, kappa to two, rate to
-/// four. A typical draw of the weights is meant: the average of G over draws is carried by rare
-/// ones. Throws what build_network and propagate throw, and Error(usage) for a placement without an
-/// equation.
+/// By the moments of 32 layers of this block, rounded: growth to two digits, kappa to two decimals,
+/// rate to four. A typical draw of the weights is meant: the average of G over draws is carried by
+/// rare ones. Throws what build_network and propagate throw, and Error(usage) for a placement
+/// without an equation.
 BlockMoments block_moments(const ModelSpec& spec);
 
 /// How the two unknowns are closed.
@@ -191,7 +191,7 @@ std::vector<InitEntry> init_table(const ScalingSolution& solution, std::int64_t 
 /// What one step does to first order, by the second moments of a Trace. Averages over seeds of
 /// |g|_1 and the nuclear norm follow from E g^2 by the factors of shape_factors().
 struct PredictedStep {
-  double delta_loss = 0;    ///< -<g, dtheta>/eta, summed over matrices
+  double delta_loss = 0;  ///< -<g, dtheta>/eta, summed over matrices
   /// The same of a typical draw of the weights: each squared gradient divided by e^(spread/2).
   double typical_delta_loss = 0;
   double grad_norm = 0;     ///< sqrt of the summed squared gradients

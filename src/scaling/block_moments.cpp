@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
@@ -9,6 +10,8 @@ namespace {
 
 /// Deep enough that what the head's gradient brings has died out half way down.
 constexpr std::int64_t kLayers = 32;
+/// Tokens that are all alike say the same however many they are.
+constexpr std::int64_t kTokens = 24;
 
 /// Size of the stream behind one branch, and of the gradient there.
 struct Station {
@@ -42,6 +45,8 @@ ModelSpec plain_stack(const ModelSpec& spec) {
   plain.layers = kLayers;
   plain.alpha = plain.lambda = Expr(1);
   plain.ramp = 1;
+  plain.sequence = std::min(spec.sequence, kTokens);
+  plain.memory.sequence = std::min(spec.memory.sequence, kTokens);
   plain.input.kind = InputKind::gaussian;
   plain.input.cross = plain.input.second;
   plain.input.zipf = plain.input.positions = 0;
@@ -50,8 +55,13 @@ ModelSpec plain_stack(const ModelSpec& spec) {
 }
 
 Rational rounded(double value, int decimals) {
-  const double unit = std::pow(10.0, decimals);
-  return {static_cast<std::int64_t>(std::llround(value * unit)), static_cast<std::int64_t>(unit)};
+  const Rational unit = pow(Expr(10), Expr(decimals)).number();
+  return Rational(static_cast<std::int64_t>(std::llround(value * unit.to_double()))) / unit;
+}
+
+/// To two significant digits.
+Rational shortened(double value) {
+  return rounded(value, 1 - static_cast<int>(std::floor(std::log10(value))));
 }
 
 }  // namespace
@@ -72,9 +82,8 @@ BlockMoments block_moments(const ModelSpec& spec) {
     moments.rate = rounded((low.log_gradient - middle.log_gradient) / (kLayers / 2 - 1), 4);
     return moments;
   }
-  const double branches = static_cast<double>(last - (layer - 1));
-  const double added = (stations[last].second - low.second) / branches;
-  moments.growth = rounded(added / (low.second - added * static_cast<double>(layer)), 1);
+  const double first = spec.input.second, count = static_cast<double>(stations.size());
+  moments.growth = shortened((stations[last].second / first - 1) / count);
   moments.kappa = rounded((low.log_gradient - stations[last].log_gradient) /
                               std::log(stations[last].second / low.second),
                           2);

@@ -162,6 +162,25 @@ TEST_CASE("moments of a block: what its branches are made of") {
         doctest::Approx((1 + 0.45585 / (0.42522 - 0.07958)) / 2).epsilon(0.03));
 }
 
+TEST_CASE("every preset with an equation has moments, and a warm-up or a reason") {
+  int found = 0;
+  for (const Preset& one : presets()) {
+    const ModelSpec spec = find_model(one.name);
+    if (spec.kind != ModelSpec::Kind::transformer) continue;
+    CAPTURE(one.name);
+    ScalingProblem problem;
+    problem.layers = 12;
+    problem.placement = spec.placement;
+    problem.block = block_moments(spec);
+    const WarmUp warmup = solve_scaling(problem).warmup;
+    CHECK(warmup.factor.has_value() == warmup.why_none.empty());
+    CHECK(problem.block.growth.to_double() > 0);
+    if (warmup.factor) CHECK(std::isfinite(warmup.factor->value));
+    ++found;
+  }
+  CHECK(found >= 12);
+}
+
 // Real passes give N^(0.146 +- 0.021) and N^(0.05 +- 0.02) over 2, 8, 32 and 128 layers.
 TEST_CASE("sub-ln: what lambda cannot hold is predicted") {
   ScalingProblem problem;
