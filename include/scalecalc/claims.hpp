@@ -97,6 +97,7 @@ struct MethodResult {
   Verdict verdict = Verdict::open;
   std::string how;          ///< "proved: same canonical form", "equal to 1e-12", "z = 0.7", ...
   bool proved = false;      ///< exactly, by canonical forms or certain enclosures
+  int points = 0;           ///< of free symbols, at which it was tried; 0: there are none
   std::string left, right;  ///< both sides: formulas, or numbers with their error
   std::optional<double> left_value, right_value, difference, error;
   std::string difference_formula;  ///< left - right simplified; of products also their ratio
@@ -123,6 +124,11 @@ struct ClaimResult {
   std::optional<Finding> finding;
   double seconds = 0;
 };
+
+/// How far the claim is decided: "proved"; "refuted", a counter-case that certainly fails at the
+/// point shown; "checked at 62 points" of its free symbols, which is all that sampling supports;
+/// "checked", by numbers where no symbol is free; "does not hold"; "undecided", not checked yet.
+std::string verdict_of(const ClaimResult& claim);
 
 struct ClaimsReport {
   struct File {

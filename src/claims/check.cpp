@@ -30,6 +30,18 @@ std::string to_string(ClaimMethod method) {
   return "passes";
 }
 
+std::string verdict_of(const ClaimResult& claim) {
+  if (claim.methods.empty()) return "undecided";
+  if (!claim.holds) return "does not hold";
+  int points = 0;
+  for (const MethodResult& method : claim.methods) {
+    if (method.proved) return claim.expected_to_fail ? "refuted" : "proved";
+    points = std::max(points, method.points);
+  }
+  if (points == 0) return "checked";
+  return "checked at " + std::to_string(points) + (points == 1 ? " point" : " points");
+}
+
 std::size_t ClaimsReport::count() const {
   std::size_t count = 0;
   for (const File& file : files) count += file.claims.size();

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "claims/enclosed.hpp"
+
 namespace scalecalc::claims {
 namespace {
 
@@ -57,6 +59,26 @@ Estimate Engine::estimate(const Expr& expr) const {
     at[name] = leaves_[index].value;
   }
   return result;
+}
+
+std::map<std::string, std::size_t> Engine::leaves_of(const Expr& expr) const {
+  std::map<std::string, std::size_t> found;
+  collect_leaves(expr, found);
+  return found;
+}
+
+Estimate Engine::certain(const Expr& expr) const {
+  Estimate result = estimate(expr);
+  Values at;
+  for (const auto& [name, index] : leaves_of(expr)) at[name] = exact(leaves_[index].value);
+  if (const std::optional<double> value = value_at(expr, at)) result.value = *value;
+  return result;
+}
+
+double Engine::magnitude(const Expr& expr) const {
+  Bindings at;
+  for (const auto& [name, index] : leaves_of(expr)) at[name] = leaves_[index].value;
+  return claims::magnitude(expr, at);
 }
 
 Expr Engine::without_leaves(const Expr& expr) const {

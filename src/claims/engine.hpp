@@ -26,6 +26,10 @@ class Engine {
   /// Whether expectations are sampled here: not inside roots, integrals and extremes, whose errors
   /// nobody would know.
   bool samples() const { return method_ == ClaimMethod::montecarlo && unsampled_ == 0; }
+  /// Means that a handful of draws make up have no standard error to go by: at points that the
+  /// claim's author did not choose, they are left out.
+  void distrust_few_samples() { distrusts_few_ = true; }
+  bool distrusts_few() const { return distrusts_few_; }
   void begin_unsampled() { ++unsampled_; }
   void end_unsampled() { --unsampled_; }
   bool is_symbolic() const { return method_ == ClaimMethod::symbolic; }
@@ -37,6 +41,10 @@ class Engine {
   Expr leaf(double value, double error = 0) { return leaf(Estimate{value, error, {}}); }
   /// The value of an expression of numbers and leaves, and what the leaves' errors make of it.
   Estimate estimate(const Expr& expr) const;
+  /// The same without the rounding of the formula itself: enclosed at the leaves' values.
+  Estimate certain(const Expr& expr) const;
+  /// What the formula adds up at the leaves' values, each term taken positive.
+  double magnitude(const Expr& expr) const;
   double value(const Expr& expr) const { return estimate(expr).value; }
   /// Every leaf replaced by its value, as an exact binary fraction. Throws NotApplicable for
   /// sampled ones, whose error would be lost.
@@ -49,6 +57,8 @@ class Engine {
   std::uint64_t next_stream() { return ++streams_; }
 
  private:
+  std::map<std::string, std::size_t> leaves_of(const Expr& expr) const;
+
   ClaimMethod method_;
   const CheckOptions& options_;
   Networks& networks_;
@@ -56,6 +66,7 @@ class Engine {
   std::int64_t steps_ = 0;
   std::uint64_t streams_ = 0;
   int unsampled_ = 0;
+  bool distrusts_few_ = false;
 };
 
 /// A double as the binary fraction that it is.

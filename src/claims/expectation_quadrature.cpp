@@ -28,8 +28,14 @@ class QuadratureRules : public ExpectationRules {
   }
 
   Expr pair(const Expr& f, const Gaussian& u, const Expr& correlation) override {
-    const GaussianInput input = input_of(u, engine_.value(correlation));
-    return engine_.leaf(quadrature(activation(f, u), Moment::cross, input));
+    const Activation phi = activation(f, u);
+    const double c = engine_.value(correlation);
+    Estimate result = quadrature(phi, Moment::cross, input_of(u, c));
+    if (is_steep(c)) {
+      const Estimate beside = quadrature(phi, Moment::cross, input_of(u, std::nextafter(c, 0.0)));
+      result.error += std::abs(beside.value - result.value);
+    }
+    return engine_.leaf(result);
   }
 
   Expr plane(const Expr& f, const Gaussians& gaussians, const Gaussian& x,
@@ -38,27 +44,26 @@ class QuadratureRules : public ExpectationRules {
     const Expr body = engine_.without_leaves(f);
     const double mean_x = engine_.value(x.mean), mean_y = engine_.value(y.mean);
     const double std_x = std::sqrt(engine_.value(x.variance));
-    const double slope = std_x > 0 ? engine_.value(gaussians.covariance(x, y)) / std_x : 0.0;
-    const double variance_y = engine_.value(y.variance);
-    const double rest_y = std::sqrt(std::max(0.0, variance_y - slope * slope));
+    const double std_y = std::sqrt(engine_.value(y.variance));
+    const double c =
+        std_x > 0 && std_y > 0
+            ? std::clamp(engine_.value(gaussians.covariance(x, y)) / (std_x * std_y), -1.0, 1.0)
+            : 0.0;
     Bindings at;
-    const auto density = [](double z) { return std::exp(-z * z / 2) / std::sqrt(2 * M_PI); };
-    double inner_error = 0, error = 0;
-    const auto inner = [&](double a) {
-      engine_.spend();
-      at[x.name] = mean_x + std_x * a;
-      double this_error = 0;
-      const double value = integrate(
-          [&](double b) {
-            at[y.name] = mean_y + slope * a + rest_y * b;
-            return density(b) * evaluate(body, at);
-          },
-          this_error);
-      inner_error = std::max(inner_error, density(a) * this_error);
-      return density(a) * value;
+    const auto average = [&](double correlation) {
+      return of_standard([&](double a, double b) {
+        const double other = std::sqrt((1 - correlation) * (1 + correlation));
+        at[x.name] = mean_x + std_x * a;
+        at[y.name] = mean_y + std_y * (correlation * a + other * b);
+        return evaluate(body, at);
+      });
     };
-    const double value = integrate(inner, error);
-    return engine_.leaf(value, error + inner_error);
+    Estimate result = average(c);
+    if (is_steep(c)) {
+      const Estimate beside = average(std::nextafter(c, 0.0));
+      result.error += std::abs(beside.value - result.value);
+    }
+    return engine_.leaf(result);
   }
 
   std::optional<Expr> monomial(const std::vector<std::pair<std::string, int>>& powers,
@@ -68,6 +73,25 @@ class QuadratureRules : public ExpectationRules {
   }
 
  private:
+  /// Near 1 and -1 a formula may rise as 1/sqrt(1 - c^2), and the rounding of c shows.
+  static bool is_steep(double c) { return std::abs(c) > 0.99 && std::abs(c) < 1; }
+
+  /// Over the plane of two independent standard variables.
+  template <class F>
+  Estimate of_standard(const F& f) {
+    const auto density = [](double z) { return std::exp(-z * z / 2) / std::sqrt(2 * M_PI); };
+    double inner_error = 0, error = 0;
+    const auto inner = [&](double a) {
+      engine_.spend();
+      double this_error = 0;
+      const double value = integrate([&](double b) { return density(b) * f(a, b); }, this_error);
+      inner_error = std::max(inner_error, density(a) * this_error);
+      return density(a) * value;
+    };
+    const double value = integrate(inner, error);
+    return {value, error + inner_error, Method::quadrature};
+  }
+
   template <class F>
   static double integrate(const F& f, double& error) {
     using Rule = boost::math::quadrature::gauss_kronrod<double, 21>;

@@ -14,6 +14,8 @@ using Kind = Expr::Kind;
 
 constexpr std::size_t block_size = 2048;
 using Block = std::vector<double>;
+/// The share of all squared deviations past which the standard error is that of one draw.
+constexpr double most_of_one_draw = 0.05;
 
 /// The body over a block of draws.
 class Sampler {
@@ -179,6 +181,7 @@ Expr sampled_expectation(const Expr& body, const Gaussians& gaussians, Engine& e
     for (const Member& member : group.members) draws.emplace(member.name, Block(block_size));
   Sampler sampler(std::move(draws));
   sampling::Tally tally;
+  double largest = 0;
   const std::int64_t blocks =
       std::max<std::int64_t>(2, engine.options().samples / static_cast<std::int64_t>(block_size));
   for (std::int64_t block = 0; block < blocks; ++block) {
@@ -188,12 +191,17 @@ Expr sampled_expectation(const Expr& body, const Gaussians& gaussians, Engine& e
     sampling::Tally of_block;
     of_block.count = block_size;
     for (const double value : values) of_block.mean += value / block_size;
-    for (const double value : values)
-      of_block.deviations += (value - of_block.mean) * (value - of_block.mean);
+    for (const double value : values) {
+      const double square = (value - of_block.mean) * (value - of_block.mean);
+      of_block.deviations += square;
+      largest = std::max(largest, square);
+    }
     tally = sampling::join(tally, of_block);
   }
   if (!std::isfinite(tally.mean) || !std::isfinite(tally.deviations))
     throw NotApplicable{"the samples overflow"};
+  if (engine.distrusts_few() && largest >= most_of_one_draw * tally.deviations)
+    throw NotApplicable{"the spread rests on a few of the samples"};
   return engine.leaf(Estimate{tally.mean, tally.standard_error(), Method::monte_carlo});
 }
 

@@ -156,6 +156,9 @@ class ClaimReader {
   }
 
   void read_grid(const TomlEntry& entry) {
+    if (is_reserved(entry.key))
+      throw Error(ErrorKind::input, shown(entry.key) + " cannot be a name of its own", entry.where,
+                  "for example for = { q = [0.25, 1, 4] }");
     std::vector<Expr> values;
     for (const TomlEntry& one : elements_of(entry))
       values.push_back(exact_value(named(one, entry.key)));

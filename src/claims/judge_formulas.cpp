@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <cmath>
-#include <set>
+#include <map>
 
 #include "claims/judge.hpp"
 #include "symbolic/canonical.hpp"
@@ -13,17 +12,14 @@ namespace {
 using Verdict = MethodResult::Verdict;
 using Kind = Expr::Kind;
 
-constexpr int sample_points = 40;
 constexpr std::size_t shown_length = 160;
 
-void collect_symbols(const Expr& expr, std::set<std::string>& names) {
-  if (expr.kind() == Kind::symbol) names.insert(expr.name());
-  for (const Expr& operand : expr.operands()) collect_symbols(operand, names);
-}
-std::set<std::string> symbols_of(const Expr& expr) {
-  std::set<std::string> names;
-  collect_symbols(expr, names);
-  return names;
+void collect_symbols(const Expr& expr, std::map<std::string, Assumption>& symbols) {
+  if (expr.kind() == Kind::symbol) {
+    Assumption& known = symbols.try_emplace(expr.name(), expr.assumption()).first->second;
+    if (expr.assumption() == Assumption::positive) known = Assumption::positive;
+  }
+  for (const Expr& operand : expr.operands()) collect_symbols(operand, symbols);
 }
 
 Judgement proved(bool holds, const std::string& how) {
@@ -39,83 +35,6 @@ std::optional<int> sign_of(const Expr& constant) {
     if (equal(constant, 0).verdict == Equality::Verdict::equal) return 0;
     return std::nullopt;
   }
-}
-
-bool satisfies(Relation relation, int sign_of_difference) {
-  switch (relation) {
-    case Relation::equal:
-    case Relation::about: return sign_of_difference == 0;
-    case Relation::less: return sign_of_difference < 0;
-    case Relation::at_most: return sign_of_difference <= 0;
-    case Relation::greater: return sign_of_difference > 0;
-    case Relation::at_least: break;
-  }
-  return sign_of_difference >= 0;
-}
-
-/// A number of (0, 1) whose digits are those of `index` in `base`, turned round.
-double van_der_corput(int index, int base) {
-  double value = 0, place = 1;
-  for (; index > 0; index /= base) value += (index % base) * (place /= base);
-  return value;
-}
-
-double within_domain(const Domain& domain, double share) {
-  switch (domain.kind) {
-    case Domain::Kind::integer: return 1 + std::floor(63 * share);
-    case Domain::Kind::positive: return std::exp2(6 * share - 3);
-    case Domain::Kind::real: {
-      const double half = 2 * share - 1;
-      return half < 0 ? -std::exp2(-12 * half - 6) : std::exp2(12 * half - 6);
-    }
-    case Domain::Kind::interval: break;
-  }
-  const double low = evaluate(domain.low), high = evaluate(domain.high);
-  return low + (high - low) * share;
-}
-
-Bindings point_of(const std::set<std::string>& names, const std::map<std::string, Domain>& domains,
-                  int index) {
-  constexpr int bases[] = {2, 3, 5, 7, 11, 13, 17, 19};
-  Bindings point;
-  int which = 0;
-  for (const std::string& name : names) {
-    const auto domain = domains.find(name);
-    point[name] = within_domain(domain == domains.end() ? Domain{} : domain->second,
-                                van_der_corput(index + 1, bases[which++ % 8]));
-  }
-  return point;
-}
-
-std::string describe(const Bindings& point) {
-  std::string text;
-  for (const auto& [name, value] : point)
-    text += fmt::format("{}{} = {:.6g}", text.empty() ? "" : ", ", name, value);
-  return text;
-}
-
-/// Whether the number `value(point)` satisfies `right` at every point.
-template <class Holds>
-Judgement at_points(const std::set<std::string>& names,
-                    const std::map<std::string, Domain>& domains, Holds holds) {
-  for (int index = 0; index < sample_points; ++index) {
-    const Bindings point = point_of(names, domains, index);
-    if (!holds(point)) return {Verdict::fails, false, "fails at " + describe(point)};
-  }
-  return {Verdict::holds, false, fmt::format("checked at {} points", sample_points)};
-}
-
-/// Intervals are stretched over the real line, so that random values of a symbol stay within.
-Expr stretched(const Expr& expr, const std::map<std::string, Domain>& domains) {
-  std::map<std::string, Expr> values;
-  for (const auto& [name, domain] : domains) {
-    if (domain.kind != Domain::Kind::interval) continue;
-    const Expr w = Expr::symbol(name + "__stretched", Assumption::real);
-    const Expr unit = w / sqrt(Expr(1) + w * w);
-    values.emplace(
-        name, (domain.low + domain.high) / Expr(2) + (domain.high - domain.low) / Expr(2) * unit);
-  }
-  return values.empty() ? expr : substitute(expr, values);
 }
 
 /// relu(a*x) is a*relu(x) for positive a.
@@ -148,64 +67,99 @@ Expr plainly(const Expr& expr) {
   return Expr::function(name, std::move(parts));
 }
 
-Judgement judge_equality(const Expr& left, const Expr& right,
-                         const std::map<std::string, Domain>& domains) {
-  Equality result = equal(left, right);
-  if (result.method == Equality::Method::numeric) {
-    const Expr difference = expand(plainly(left) - plainly(right));
-    if (difference.is_zero()) return proved(true, "proved: same canonical form");
-    result = equal(stretched(left, domains), stretched(right, domains));
+/// Symbols of which nothing is declared are what their formula takes them for.
+std::vector<SymbolDomain> domains_of(const Expr& left, const Expr& right,
+                                     const std::map<std::string, Domain>& declared) {
+  std::map<std::string, Assumption> symbols;
+  collect_symbols(left, symbols);
+  collect_symbols(right, symbols);
+  std::vector<SymbolDomain> result;
+  for (const auto& [name, assumption] : symbols) {
+    const auto known = declared.find(name);
+    Domain domain;
+    if (assumption == Assumption::real) domain.kind = Domain::Kind::real;
+    result.emplace_back(name, known == declared.end() ? domain : known->second);
   }
+  return result;
+}
+
+/// Of sides that may have symbols: nothing where only points can tell.
+std::optional<Judgement> equality_of_forms(const Expr& left, const Expr& right) {
+  const Expr difference = left - right;
+  if (difference.is_zero()) return proved(true, "proved: same canonical form");
+  if (difference.is_number())
+    return proved(false, "proved different: the difference is a number other than 0");
+  try {
+    if (expand(difference).is_zero() || expand(plainly(left) - plainly(right)).is_zero())
+      return proved(true, "proved: same canonical form");
+  } catch (const Error&) {
+    // Too large to be multiplied out: the points decide.
+  }
+  return std::nullopt;
+}
+
+/// Equal digits are no proof; a certain enclosure without 0 is one.
+Judgement judge_constants(const Expr& left, const Expr& right) {
+  const Equality result = equal(left, right);
   if (result.verdict == Equality::Verdict::undecided) return {Verdict::open, false, "undecided"};
   const bool holds = result.verdict == Equality::Verdict::equal;
   const bool canonical = result.method == Equality::Method::canonical;
-  const bool constants = symbols_of(left).empty() && symbols_of(right).empty();
-  // A certain enclosure without 0 is a proof; equal digits are none.
-  const bool proof = canonical || !holds;
-  std::string how =
-      canonical ? (holds ? "proved: same canonical form" : "proved different") : result.describe();
-  if (!canonical && holds && !constants) how = "checked: " + how;
-  return {holds ? Verdict::holds : Verdict::fails, proof, how};
+  return {holds ? Verdict::holds : Verdict::fails, canonical || !holds, result.describe()};
 }
 
-Judgement judge_order(Relation relation, const Expr& left, const Expr& right,
-                      const std::map<std::string, Domain>& domains) {
+Judgement judge_equality(const Expr& left, const Expr& right, const std::vector<SymbolDomain>& at,
+                         const Assertion& assertion) {
+  if (const auto judged = equality_of_forms(left, right)) return *judged;
+  return at.empty() ? judge_constants(left, right) : judge_sampled(assertion, left, right, at);
+}
+
+/// By what is positive whatever its symbols are.
+std::optional<Judgement> order_of_forms(Relation relation, const Expr& difference) {
+  const auto known = [&](const Expr& form) -> std::optional<Judgement> {
+    if (form.is_positive())
+      return proved(satisfies(relation, 1), "proved: the difference is positive");
+    if ((-form).is_positive())
+      return proved(satisfies(relation, -1), "proved: the difference is negative");
+    if (form.is_zero()) return proved(satisfies(relation, 0), "proved: the sides are equal");
+    return std::nullopt;
+  };
+  if (const auto judged = known(difference)) return judged;
+  try {
+    return known(expand(difference));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+Judgement judge_order(const Expr& left, const Expr& right, const std::vector<SymbolDomain>& at,
+                      const Assertion& assertion) {
   const Expr difference = left - right;
-  const std::set<std::string> names = symbols_of(difference);
-  if (names.empty()) {
+  if (at.empty()) {
     const std::optional<int> sign = sign_of(difference);
     if (!sign) return {Verdict::open, false, "too close to tell"};
-    return proved(satisfies(relation, *sign), "proved: the sign of the difference");
+    return proved(satisfies(assertion.relation, *sign), "proved: the sign of the difference");
   }
-  const Expr expanded = expand(difference);
-  if (difference.is_positive() || expanded.is_positive())
-    return proved(satisfies(relation, 1), "proved: the difference is positive");
-  if ((-difference).is_positive() || (-expanded).is_positive())
-    return proved(satisfies(relation, -1), "proved: the difference is negative");
-  return at_points(names, domains, [&](const Bindings& point) {
-    const double value = evaluate(difference, point);
-    return satisfies(relation, value > 0 ? 1 : value < 0 ? -1 : 0);
-  });
+  if (const auto judged = order_of_forms(assertion.relation, difference)) return *judged;
+  return judge_sampled(assertion, left, right, at);
 }
 
 /// |left - right| <= amount (times |right|).
-Judgement judge_tolerance(const Tolerance& within, const Expr& left, const Expr& right,
-                          const std::map<std::string, Domain>& domains) {
-  const Expr difference = Expr::function("abs", {left - right});
-  const Expr allowed =
-      within.relative ? Expr(within.amount) * Expr::function("abs", {right}) : Expr(within.amount);
-  const Expr room = allowed - difference;
-  const std::set<std::string> names = symbols_of(room);
-  if (!names.empty())
-    return at_points(names, domains, [&](const Bindings& at) { return evaluate(room, at) >= 0; });
-  const std::optional<int> sign = sign_of(room);
+Judgement judge_tolerance(const Expr& left, const Expr& right, const std::vector<SymbolDomain>& at,
+                          const Assertion& assertion) {
+  if (!at.empty()) {
+    if ((left - right).is_zero()) return proved(true, "proved: same canonical form");
+    return judge_sampled(assertion, left, right, at);
+  }
+  const std::optional<int> sign = sign_of(room_of(*assertion.within, left, right));
   if (!sign) return {Verdict::open, false, "too close to tell"};
   return proved(*sign >= 0, "proved: the sign of what is left of the tolerance");
 }
 
 /// Half a unit of the last digit, or the digits themselves where dots follow.
 Judgement judge_digits(const Written& written, const Expr& left) {
-  if (!symbols_of(left).empty()) return {Verdict::open, false, "a symbol is left"};
+  std::map<std::string, Assumption> symbols;
+  collect_symbols(left, symbols);
+  if (!symbols.empty()) return {Verdict::open, false, "a symbol is left"};
   const Rational half = written.unit * Rational(1, 2);
   const bool negative = written.value.sign() < 0;
   Rational low = written.value - half, high = written.value + half;
@@ -220,12 +174,31 @@ Judgement judge_digits(const Written& written, const Expr& left) {
 
 }  // namespace
 
+Expr room_of(const Tolerance& within, const Expr& left, const Expr& right) {
+  const Expr allowed =
+      within.relative ? Expr(within.amount) * Expr::function("abs", {right}) : Expr(within.amount);
+  return allowed - Expr::function("abs", {left - right});
+}
+
+bool satisfies(Relation relation, int sign_of_difference) {
+  switch (relation) {
+    case Relation::equal:
+    case Relation::about: return sign_of_difference == 0;
+    case Relation::less: return sign_of_difference < 0;
+    case Relation::at_most: return sign_of_difference <= 0;
+    case Relation::greater: return sign_of_difference > 0;
+    case Relation::at_least: break;
+  }
+  return sign_of_difference >= 0;
+}
+
 Judgement judge_formulas(const Assertion& assertion, const Expr& left, const Expr& right,
                          const std::map<std::string, Domain>& domains) {
-  if (assertion.within) return judge_tolerance(*assertion.within, left, right, domains);
+  const std::vector<SymbolDomain> at = domains_of(left, right, domains);
+  if (assertion.within) return judge_tolerance(left, right, at, assertion);
   if (assertion.relation == Relation::about) return judge_digits(*assertion.written, left);
-  if (assertion.relation == Relation::equal) return judge_equality(left, right, domains);
-  return judge_order(assertion.relation, left, right, domains);
+  if (assertion.relation == Relation::equal) return judge_equality(left, right, at, assertion);
+  return judge_order(left, right, at, assertion);
 }
 
 std::string describe_difference(const Expr& left, const Expr& right) {

@@ -11,18 +11,21 @@ namespace {
 using Verdict = MethodResult::Verdict;
 
 constexpr double standard_errors = 5;
+/// Rounding in the integrands and their inputs: some thousand units in the last place.
 constexpr double deterministic = 1e-12;
-/// A quadrature that is less sure than this does not tell equal numbers.
-constexpr double least_precision = 1e-6;
 
 struct Numbers {
-  double left, right, error, scale;
+  double left, right, error, magnitude, least_precision;
   bool sampled;
+  double scale() const { return std::max(std::abs(left), std::abs(right)); }
   /// How far two equal sides may be apart.
   double slack() const {
-    if (sampled) return standard_errors * error;
-    const double floor = left == 0 || right == 0 ? deterministic : 0;
-    return deterministic * scale + error + floor;
+    return sampled ? standard_errors * error : deterministic * magnitude + error;
+  }
+  /// Whether equal sides are known to be so: to a share of them, of a zero to rounding.
+  bool is_precise() const {
+    const bool of_zero = left == 0 || right == 0;
+    return slack() <= least_precision * scale() || (of_zero && slack() <= deterministic);
   }
   double distance() const { return std::abs(left - right); }
 };
@@ -39,8 +42,8 @@ std::string distance_text(const Numbers& n) {
 }
 
 Judgement judge_equality(const Numbers& n) {
-  if (!n.sampled && n.error > least_precision * n.scale && n.distance() <= n.slack())
-    return {Verdict::open, false, fmt::format("known only to {:.1g}", n.error)};
+  if (!n.sampled && !n.is_precise() && n.distance() <= n.slack())
+    return {Verdict::open, false, fmt::format("known only to {:.1g}", n.slack())};
   return verdict(n.distance() <= n.slack(), distance_text(n));
 }
 
@@ -63,27 +66,45 @@ Judgement judge_digits(const Written& written, const Numbers& n) {
 
 /// Strict means strict: two sides that cannot be told apart are not less. Samples refute or leave
 /// it open.
-Judgement judge_order(Relation relation, const Numbers& n) {
+Judgement judge_order(Relation relation, const Numbers& n, bool ordinary) {
   const bool less = relation == Relation::less || relation == Relation::at_most;
   const bool strict = relation == Relation::less || relation == Relation::greater;
   const double lead = less ? n.right - n.left : n.left - n.right;
   if (std::abs(lead) > n.slack()) return verdict(lead > 0, distance_text(n));
-  if (n.sampled) return {Verdict::open, false, distance_text(n) + ": too close to tell"};
+  if (n.sampled || (strict && !ordinary))
+    return {Verdict::open, false, distance_text(n) + ": too close to tell"};
   return verdict(!strict, distance_text(n));
 }
 
 }  // namespace
 
 Judgement judge_numbers(const Assertion& assertion, const Estimate& left, const Estimate& right,
-                        ClaimMethod method) {
+                        double magnitude, ClaimMethod method, const NumberRules& rules) {
   const bool sampled = method == ClaimMethod::montecarlo || method == ClaimMethod::passes;
-  const Numbers n{left.value, right.value, left.error + right.error,
-                  std::max(std::abs(left.value), std::abs(right.value)),
-                  sampled && left.error + right.error > 0};
+  const Numbers n{left.value, right.value,           left.error + right.error,
+                  magnitude,  rules.least_precision, sampled && left.error + right.error > 0};
   if (assertion.within) return judge_tolerance(*assertion.within, n, method);
   if (assertion.relation == Relation::about) return judge_digits(*assertion.written, n);
   if (assertion.relation == Relation::equal) return judge_equality(n);
-  return judge_order(assertion.relation, n);
+  return judge_order(assertion.relation, n, rules.ordinary);
+}
+
+double room_of_numbers(const Assertion& assertion, double left, double right) {
+  const double distance = std::abs(left - right);
+  if (assertion.within) {
+    const double allowed =
+        assertion.within->amount.to_double() * (assertion.within->relative ? std::abs(right) : 1);
+    return allowed > 0 ? (allowed - distance) / allowed : -distance;
+  }
+  const double scale = std::max(std::abs(left), std::abs(right));
+  if (scale == 0) return 0;
+  switch (assertion.relation) {
+    case Relation::less:
+    case Relation::at_most: return (right - left) / scale;
+    case Relation::greater:
+    case Relation::at_least: return (left - right) / scale;
+    default: return -distance / scale;
+  }
 }
 
 }  // namespace scalecalc::claims

@@ -22,6 +22,10 @@ std::string why_not(const ClaimResult& claim) {
     else if (method.difference)
       text += fmt::format(", left - right = {:.6g}", *method.difference);
     if (!method.point.empty()) text += " at " + method.point;
+    if (method.points > 0 && !method.difference_formula.empty() && method.left_value &&
+        method.right_value)
+      text += fmt::format(", where left is {:.12g} and right {:.12g}", *method.left_value,
+                          *method.right_value);
   }
   return text;
 }
@@ -63,7 +67,9 @@ std::string test_case(const ClaimResult& claim, const std::string& title) {
   std::string text = fmt::format(
       "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\" time=\"{:.3f}\"",
       escaped(title), escaped(claim.name), escaped(claim.file), claim.line, claim.seconds);
-  if (claim.holds) return text + "/>\n";
+  if (claim.holds)
+    return text + fmt::format(">\n      <system-out>{}</system-out>\n    </testcase>\n",
+                              escaped(verdict_of(claim)));
   const std::string why = why_not(claim);
   return text + fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
                             escaped(why), escaped(claim.assertion + "\n" + why));

@@ -68,6 +68,10 @@ Expr Lowering::named(const Node& node) {
   const std::string& name = node.text;
   if (name.find("__") != std::string::npos)
     fail(node, "names have no two _ in a row", "write another name");
+  if (name == "inf" || name == "infinity")
+    fail(node, "a bound that never ends", "give a number, or a symbol such as n");
+  if (is_reserved(name))
+    fail(node, "'" + name + "' is no number", "give a number, or a symbol of another name");
   const auto value = scope_.values.find(name);
   if (value != scope_.values.end()) return value->second;
   if (scope_.gaussians.find(name) != nullptr) {
@@ -76,8 +80,6 @@ Expr Lowering::named(const Node& node) {
     return Expr::symbol(name, Assumption::real);
   }
   if (name == "pi") return Expr::pi();
-  if (name == "inf" || name == "infinity")
-    fail(node, "a bound that never ends", "give a number, or a symbol such as n");
   if (symbolic::find_function(name) != nullptr || name == "sqrt" || is_activation(name) ||
       library_function(name) != nullptr || find_form(name) != nullptr || name == "E")
     fail(node, "the function '" + name + "' has no argument",
@@ -147,6 +149,9 @@ std::function<double(double)> Lowering::function_of(const std::string& name, con
 const std::string& Lowering::variable(const Node& call) const {
   if (call.children.empty() || call.children[0].kind != Kind::name)
     fail(call, call.text + " begins with the name of its variable",
+         "for example " + call.text + "(k, 1, 10, k^2)");
+  if (is_reserved(call.children[0].text))
+    fail(call.children[0], "'" + call.children[0].text + "' cannot be a variable",
          "for example " + call.text + "(k, 1, 10, k^2)");
   return call.children[0].text;
 }

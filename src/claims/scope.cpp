@@ -1,6 +1,8 @@
 #include "claims/scope.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "claims/engine.hpp"
 #include "symbolic/text.hpp"
@@ -16,11 +18,13 @@ std::vector<std::string> split_names(const std::string& names, const Place& plac
     std::string name = names.substr(from, comma == std::string::npos ? comma : comma - from);
     name.erase(0, name.find_first_not_of(' '));
     name.erase(name.find_last_not_of(' ') + 1);
-    if (!symbolic::is_identifier(name) || name == "E" || name == "pi" ||
+    if (!symbolic::is_identifier(name) || name == "E" || name == "pi" || is_reserved(name) ||
         name.find("__") != std::string::npos)
       throw PlacedError(ErrorKind::input,
                         "'" + symbolic::shortened(name, 40) + "' cannot be a name of its own",
-                        place.at(), "use letters, digits and single _; E and pi are taken");
+                        place.at(),
+                        "use letters, digits and single _; E and pi are taken, nan and inf are "
+                        "reserved");
     result.push_back(name);
     if (comma == std::string::npos) return result;
     from = comma + 1;
@@ -52,12 +56,24 @@ std::pair<std::string, std::string> split_count(const std::string& text) {
   return {text.substr(0, open), text.substr(open + 1, text.size() - open - 2)};
 }
 
-Rational point_within(const Expr& low, const Expr& high, const Rational& share) {
-  const Expr point = low + (high - low) * Expr(share);
-  return point.is_number() ? point.number() : exact(evaluate(point));
+bool is_finite(const Expr& end) {
+  try {
+    return std::isfinite(evaluate(end));
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace
+
+bool is_reserved(const std::string& name) {
+  static const std::set<std::string> words = {"nan",  "inf",  "infinity", "undefined",
+                                              "none", "null", "true",     "false"};
+  std::string small = name;
+  for (char& c : small)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return words.contains(small);
+}
 
 const Gaussian* Gaussians::find(const std::string& name) const {
   const auto found = std::find_if(variables.begin(), variables.end(),
@@ -77,15 +93,14 @@ Expr Domain::symbol(const std::string& name) const {
   return Expr::symbol(name, positive ? Assumption::positive : Assumption::real);
 }
 
-std::vector<Rational> Domain::points() const {
+bool Domain::contains(const Rational& value) const {
   switch (kind) {
-    case Kind::positive: return {{3, 4}, {19, 10}, {1, 3}};
-    case Kind::real: return {{3, 4}, {-19, 10}, {-1, 3}};
-    case Kind::integer: return {1, 3, 12};
+    case Kind::positive: return value.sign() > 0;
+    case Kind::real: return true;
+    case Kind::integer: return value.sign() > 0 && value.is_integer();
     case Kind::interval: break;
   }
-  return {point_within(low, high, {7, 10}), point_within(low, high, {1, 4}),
-          point_within(low, high, {14, 15})};
+  return evaluate(low) < value.to_double() && value.to_double() < evaluate(high);
 }
 
 Declaration read_declaration(const std::string& names, const std::string& text,
@@ -112,9 +127,13 @@ Declaration read_declaration(const std::string& names, const std::string& text,
       options.where = place.at();
       const std::string inside = text.substr(text.find('(') + 1);
       const std::size_t comma = inside.find(',');
-      return parse(index == 0 ? inside.substr(0, comma)
-                              : inside.substr(comma + 1, inside.rfind(')') - comma - 1),
-                   options);
+      const Expr end = parse(index == 0 ? inside.substr(0, comma)
+                                        : inside.substr(comma + 1, inside.rfind(')') - comma - 1),
+                             options);
+      if (!is_finite(end))
+        throw PlacedError(ErrorKind::input, "the ends of an interval are numbers", place.at(),
+                          "for example c = \"in (-1, 1)\"; \"positive\" and \"real\" have no ends");
+      return end;
     };
     if (call.kind != Node::Kind::call || call.children.size() != 2)
       throw PlacedError(ErrorKind::input, "an interval has two ends", place.at(),

@@ -11,6 +11,10 @@
 /// What the names of a claim mean.
 namespace scalecalc::claims {
 
+/// Words that stand for no number here, in any spelling of small and large letters (nan, inf,
+/// infinity, undefined, none, null, true, false): as names they would be free symbols unnoticed.
+bool is_reserved(const std::string& name);
+
 /// One Gaussian variable. Those of one group have alike means and variances, and every two of them
 /// the group's correlation.
 struct Gaussian {
@@ -31,8 +35,7 @@ struct Domain {
   Kind kind = Kind::positive;
   Expr low = 0, high = 1;  ///< of an interval, open
   Expr symbol(const std::string& name) const;
-  /// A few exact values within.
-  std::vector<Rational> points() const;
+  bool contains(const Rational& value) const;
 };
 
 /// A declaration of `let`, as it is written.

@@ -43,6 +43,7 @@ Value method_value(const MethodResult& method) {
   value["error"] = optional_number(method.error);
   value["difference_formula"] = text_or_null(method.difference_formula);
   value["point"] = text_or_null(method.point);
+  value["points"] = method.points > 0 ? Value(static_cast<std::int64_t>(method.points)) : Value();
   return value;
 }
 
@@ -50,6 +51,7 @@ Value claim_value(const ClaimResult& claim) {
   Value value = Value::object();
   value["name"] = claim.name;
   value["holds"] = claim.holds;
+  value["verdict"] = verdict_of(claim);
   value["assertion"] = claim.assertion;
   value["expected_to_fail"] = claim.expected_to_fail;
   value["file"] = claim.file;
@@ -82,7 +84,7 @@ Value finding_value(const ClaimResult& claim) {
   return value;
 }
 
-/// "proved", "quadrature", "montecarlo 0.7 s.e.": what each method adds.
+/// "proved", "checked at 62 points", "quadrature at 21 points": what each method adds.
 std::string methods_text(const ClaimResult& claim) {
   std::string text;
   for (const MethodResult& method : claim.methods) {
@@ -93,6 +95,8 @@ std::string methods_text(const ClaimResult& claim) {
     } else if (method.verdict != Verdict::holds) {
       word += method.verdict == Verdict::fails ? " differs" : " open";
     }
+    if (method.points > 0 && method.verdict == Verdict::holds && !method.proved)
+      word += fmt::format(" at {} point{}", method.points, method.points == 1 ? "" : "s");
     text += (text.empty() ? "" : ", ") + word;
   }
   return text;
@@ -124,6 +128,10 @@ report::Section failure(const ClaimResult& claim) {
     else
       facts.rows.emplace_back("  left - right", optional_number(method.difference));
     if (!method.point.empty()) facts.rows.emplace_back("  where", method.point);
+    if (method.points > 0 && !method.difference_formula.empty() && method.left_value &&
+        method.right_value)
+      facts.rows.emplace_back("  there", fmt::format("left {:.12g}, right {:.12g}",
+                                                     *method.left_value, *method.right_value));
   }
   return {"Does not hold: " + symbolic::shortened(claim.name), facts};
 }
