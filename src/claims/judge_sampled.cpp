@@ -108,7 +108,7 @@ class Trial {
     if (ranked.size() > starts) ranked.resize(starts);
     double least = std::numeric_limits<double>::infinity();
     const Room of = [this](const Values& at) { return room(at); };
-    const SearchLimits limits{300 * static_cast<int>(symbols_.size()), 1e-6};
+    const SearchLimits limits{400 * static_cast<int>(symbols_.size()), 1e-10};
     for (const auto& [unused, start] : ranked) {
       const Values found = least_room(symbols_, *start, of, limits);
       const double there = room(found).value_or(least);

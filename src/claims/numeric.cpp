@@ -78,9 +78,11 @@ class Run {
       }
       points_here_ = 0;
       const SampleCounts counts = counts_for(method_, free_.size(), grid.size(), of_moments_);
-      for (const Sample& sample : sample_points(free_, counts, g)) try_at(grid[g], sample);
+      for (const Sample& sample : sample_points(free_, counts, g))
+        if (!is_refuted()) try_at(grid[g], sample);
       for (const Values& witness : witnesses_)
-        if (of_free_symbols(witness)) try_at(grid[g], {witness, false});
+        if (!is_refuted() && of_free_symbols(witness)) try_at(grid[g], {witness, false});
+      if (is_refuted()) return result();
       // A handful in each combination of `for`, a third of the points of ordinary size or more.
       if (points_here_ < std::max(2, counts.ordinary / 3)) throw NotApplicable{too_few()};
       if (is_bound() && method_ == ClaimMethod::quadrature) search(grid[g], of_moments_ ? 8 : 24);
@@ -92,6 +94,10 @@ class Run {
   bool is_bound() const {
     return claim_.assertion.within || (claim_.assertion.relation != Relation::equal &&
                                        claim_.assertion.relation != Relation::about);
+  }
+  /// One point of ordinary size says enough of an equality; of a bound the worst is looked for.
+  bool is_refuted() const {
+    return !is_bound() && worst_ && worst_->ordinary && worst_->judged.verdict == Verdict::fails;
   }
   bool of_free_symbols(const Values& witness) const {
     return std::all_of(free_.begin(), free_.end(),

@@ -161,7 +161,7 @@ Values least_room(const std::vector<SymbolDomain>& symbols, const Values& start,
 
 std::vector<Values> simple_neighbours(const std::vector<SymbolDomain>& symbols, const Values& at) {
   std::vector<Values> result;
-  for (const std::int64_t denominator : {1, 12, 100, 10000}) {
+  for (const std::int64_t denominator : {1, 12, 100, 10000, 1000000}) {
     Values simple = at;
     bool inside = true;
     for (const auto& [name, domain] : symbols) {
