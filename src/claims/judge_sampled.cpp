@@ -78,8 +78,8 @@ class Trial {
     worst_ = at;
   }
 
-  /// The lead of the side that is to be larger, as a share of what is added up in it.
-  std::optional<double> room(const Values& at) const {
+  /// The lead of the side that is to be larger; with `as_share`, of what is added up in it.
+  std::optional<double> room(const Values& at, bool as_share) const {
     try {
       const Bindings bindings = in_double(at);
       const double scale = magnitude(lead_, bindings);
@@ -90,35 +90,69 @@ class Trial {
         if (!certain) return std::nullopt;
         lead = *certain;
       }
-      return lead / scale;
+      return as_share ? lead / scale : lead;
     } catch (const Error&) {
       return std::nullopt;
     }
   }
 
-  /// From the points that have least room, downhill.
+  /// Shares lead to where sides of any size are close, the lead itself to where it vanishes.
   void search() {
+    double least = std::numeric_limits<double>::infinity();
+    for (const bool as_share : {true, false})
+      for (const Values& start : nearest(as_share)) {
+        const Values found = descend(symbols_, start, as_share);
+        if (refuted_) return;
+        const double share = room(found, true).value_or(least);
+        if (share < least) {
+          least = share;
+          worst_ = found;
+        }
+        if (strict_) touch(found, as_share);
+        if (refuted_) return;
+      }
+  }
+
+  std::vector<Values> nearest(bool as_share) const {
     constexpr std::size_t starts = 5;
     std::vector<std::pair<double, const Values*>> ranked;
     for (const Sample& sample : samples_)
-      if (const std::optional<double> there = room(sample.at))
+      if (const std::optional<double> there = room(sample.at, as_share))
         ranked.emplace_back(*there, &sample.at);
     std::stable_sort(ranked.begin(), ranked.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    if (ranked.size() > starts) ranked.resize(starts);
-    double least = std::numeric_limits<double>::infinity();
-    const Room of = [this](const Values& at) { return room(at); };
-    const SearchLimits limits{400 * static_cast<int>(symbols_.size()), 1e-10};
-    for (const auto& [unused, start] : ranked) {
-      const Values found = least_room(symbols_, *start, of, limits);
-      const double there = room(found).value_or(least);
-      if (there < least) {
-        least = there;
-        worst_ = found;
-      }
-      for (const Values& at : simple_neighbours(symbols_, found))
-        if (!refuted_) try_at(at);
-      if (!refuted_) try_at(found);
+    std::vector<Values> points;
+    for (std::size_t k = 0; k < std::min(starts, ranked.size()); ++k)
+      points.push_back(*ranked[k].second);
+    return points;
+  }
+
+  /// Downhill, and to what is simple beside the point that is found. The symbols that are not
+  /// among those that move keep their values.
+  Values descend(const std::vector<SymbolDomain>& moving, const Values& start, bool as_share) {
+    const Room of = [&](const Values& at) {
+      Values all = start;
+      for (const auto& [name, value] : at) all[name] = value;
+      return room(all, as_share);
+    };
+    const SearchLimits limits{400 * static_cast<int>(moving.size()), 1e-10};
+    const Values moved = least_room(moving, start, of, limits);
+    Values found = start;
+    for (const auto& [name, value] : moved) found[name] = value;
+    for (const Values& at : simple_neighbours(moving, found))
+      if (!refuted_) try_at(at);
+    if (!refuted_) try_at(found);
+    return found;
+  }
+
+  /// Where sides are equal along a line, each symbol in turn is moved onto it, the others being
+  /// simple numbers.
+  void touch(const Values& found, bool as_share) {
+    if (symbols_.size() < 2) return;
+    for (const SymbolDomain& symbol : symbols_) {
+      Values simple = simple_neighbours(symbols_, found).front();
+      simple[symbol.first] = found.at(symbol.first);
+      descend({symbol}, simple, as_share);
       if (refuted_) return;
     }
   }

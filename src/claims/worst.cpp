@@ -1,5 +1,7 @@
 #include "claims/worst.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -161,16 +163,23 @@ Values least_room(const std::vector<SymbolDomain>& symbols, const Values& start,
 
 std::vector<Values> simple_neighbours(const std::vector<SymbolDomain>& symbols, const Values& at) {
   std::vector<Values> result;
-  for (const std::int64_t denominator : {1, 12, 100, 10000, 1000000}) {
+  const auto add = [&](const auto& simpler) {
     Values simple = at;
     bool inside = true;
     for (const auto& [name, domain] : symbols) {
       Rational& value = simple.at(name);
-      value = nearest_fraction(value.to_double(), denominator);
+      value = simpler(value.to_double());
       inside = inside && domain.contains(value);
     }
     if (inside) result.push_back(std::move(simple));
-  }
+  };
+  for (const int digits : {2, 4, 6})
+    add([digits](double value) {
+      return Rational::parse(fmt::format("{:.{}e}", value, digits - 1));
+    });
+  for (const std::int64_t denominator : {1, 12, 100, 10000, 1000000})
+    add([denominator](double value) { return nearest_fraction(value, denominator); });
+  if (result.empty()) result.push_back(at);
   return result;
 }
 

@@ -23,8 +23,8 @@ struct SearchLimits {
 Values least_room(const std::vector<SymbolDomain>& symbols, const Values& start, const Room& room,
                   const SearchLimits& limits);
 
-/// The point with each value replaced by the nearest fraction of a small denominator: bounds that
-/// are touched are touched there.
+/// The point with the values of these symbols replaced by the nearest short decimals, then by the
+/// nearest fractions of small denominators: bounds that are touched are touched there.
 std::vector<Values> simple_neighbours(const std::vector<SymbolDomain>& symbols, const Values& at);
 
 }  // namespace scalecalc::claims
