@@ -19,8 +19,9 @@
 ///              { "u, v" = "normal(0, q, c)" }, c their correlation (left out: independent);
 ///              { x = "normal(0, 1)[d]" } for x[1], ..., x[d], d up to 64; a formula stands for its
 ///              value, and may hold random names for use in E[...];
-///              "positive" (what any other name is), "real", "integer", "in (-1, 1)" say what a
-///              symbol may be. Without let, z is normal(0, 1)
+///              "positive" (what any other name is), "real", "integer" (1, 2, ...), "in (-1, 1)"
+///              say what a symbol may be. Without let, z is normal(0, 1). nan, inf, infinity,
+///              undefined, none, null, true and false are no names
 ///   for        { q = [0.25, 1, "1/3"] }: the claim is decided at every combination (at most 10000)
 ///   by         methods, all of which must decide: symbolic quadrature montecarlo passes. Left out:
 ///              those that apply, without passes
@@ -31,6 +32,9 @@
 ///              truth == published, or ~= where published is a bare number; "approximation":
 ///              published == truth within the key `within` ("5%", "0.1"); "wrong": "right" fails.
 ///              The report lists published, truth and published/truth - 1
+///
+/// Free symbols stand for all values of their domain: a claim about them is proved, or tried at
+/// points at which each symbol has a value of its own (verdict_of: "checked at n points").
 ///
 /// An assertion compares two formulas: == (proved, else to 1e-12 by quadrature and within 5
 /// standard errors by sampling), == with `within 5%` (of the right side) or `within 0.1`, ~= (half
@@ -101,7 +105,9 @@ struct MethodResult {
   std::string left, right;  ///< both sides: formulas, or numbers with their error
   std::optional<double> left_value, right_value, difference, error;
   std::string difference_formula;  ///< left - right simplified; of products also their ratio
-  std::string point;               ///< "q = 1/4, N = 12": where; the worst of several points
+  /// "q = 1/4, N = 12": where; the worst of several points. Of formulas of free symbols the values
+  /// above are those there.
+  std::string point;
 };
 
 /// What was published, beside what is so.

@@ -30,6 +30,9 @@ class Engine {
   /// claim's author did not choose, they are left out.
   void distrust_few_samples() { distrusts_few_ = true; }
   bool distrusts_few() const { return distrusts_few_; }
+  /// Values far from 1 are tried: iterated integrals do not resolve them.
+  void go_far_out() { is_far_out_ = true; }
+  bool is_far_out() const { return is_far_out_; }
   void begin_unsampled() { ++unsampled_; }
   void end_unsampled() { --unsampled_; }
   bool is_symbolic() const { return method_ == ClaimMethod::symbolic; }
@@ -66,7 +69,7 @@ class Engine {
   std::int64_t steps_ = 0;
   std::uint64_t streams_ = 0;
   int unsampled_ = 0;
-  bool distrusts_few_ = false;
+  bool distrusts_few_ = false, is_far_out_ = false;
 };
 
 /// A double as the binary fraction that it is.

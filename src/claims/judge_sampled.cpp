@@ -19,7 +19,7 @@ constexpr double lost_in_double = 1e-9;
 
 SampleCounts counts_for(std::size_t symbols) {
   const int k = static_cast<int>(symbols);
-  return {24 + 12 * k, 8 + 4 * k, 12, k > 1 ? 6 * k : 0, 1000000000};
+  return {24 + 12 * k, 8 + 4 * k, 12, k > 1 ? 6 * k : 0, 1000000000, true};
 }
 /// What must have a value, for a verdict.
 int least_points(std::size_t symbols) {

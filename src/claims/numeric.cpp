@@ -30,9 +30,13 @@ SampleCounts counts_for(ClaimMethod method, std::size_t symbols, std::size_t gri
             shared = static_cast<int>(std::min<std::size_t>(grid, 8));
   if (symbols == 0) return {};
   if (method != ClaimMethod::quadrature || dear)
-    return {2 + std::max(1, 2 * k / shared), 0, 0, 0, 64};
-  return {std::max(2 + k, (6 + 4 * k) / shared), std::max(1, (2 + 2 * k) / shared),
-          std::max(1, 5 / shared), k > 1 ? std::max(1, 2 * k / shared) : 0, 1001};
+    return {2 + std::max(1, 2 * k / shared), 0, 0, 0, 64, false};
+  return {std::max(2 + k, (6 + 4 * k) / shared),
+          std::max(1, (2 + 2 * k) / shared),
+          std::max(1, 5 / shared),
+          k > 1 ? std::max(1, 2 * k / shared) : 0,
+          1001,
+          false};
 }
 
 /// One point, decided.
@@ -107,6 +111,7 @@ class Run {
   Found at(const Exprs& values, bool ordinary = true) const {
     Engine engine(method_, options_, networks_);
     if (!free_.empty()) engine.distrust_few_samples();
+    if (!ordinary) engine.go_far_out();
     const Sides sides = sides_at(claim_, values, engine);
     Found found;
     found.values = values;
@@ -220,7 +225,8 @@ Finding NumericTrial::compare_published(ClaimMethod method) {
   const auto compared = [&] {
     Finding finding{claim_.finding, claim_.published_text, claim_.truth_text, {}, {}, {}};
     for (const Exprs& base : grid_of(claim_))
-      for (const Sample& sample : sample_points(free_, {free_.empty() ? 1 : 3, 0, 0, 0, 64}, 0)) {
+      for (const Sample& sample :
+           sample_points(free_, {free_.empty() ? 1 : 3, 0, 0, 0, 64, false}, 0)) {
         Exprs values = base;
         for (const auto& [name, value] : sample.at) values.insert_or_assign(name, Expr(value));
         Engine engine(method, options_, networks_);

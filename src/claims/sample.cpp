@@ -83,7 +83,8 @@ Rational power_of_ten(int exponent) {
 }
 
 /// From the most telling to the farthest.
-std::vector<Rational> edges_of(const Domain& domain, std::int64_t largest) {
+std::vector<Rational> edges_of(const Domain& domain, const SampleCounts& counts) {
+  const std::int64_t largest = counts.largest_integer;
   std::vector<Rational> edges;
   if (domain.kind == Domain::Kind::integer) {
     for (const std::int64_t value :
@@ -101,7 +102,8 @@ std::vector<Rational> edges_of(const Domain& domain, std::int64_t largest) {
   } else {
     const bool real = domain.kind == Domain::Kind::real;
     if (real) edges.emplace_back(0);
-    for (const int exponent : {6, -6, 0, 12, -12, 3, -3, 9, -9}) {
+    const std::vector<int> far = {6, -6, 0, 12, -12, 3, -3, 9, -9}, near = {3, -6, 0, -12, -3};
+    for (const int exponent : counts.farthest ? far : near) {
       const Rational value = power_of_ten(exponent);
       if (real) edges.push_back(-value);
       edges.push_back(value);
@@ -147,7 +149,7 @@ class Sampler {
 
   void add_edges(std::size_t which) {
     const auto& [name, domain] = symbols_[which];
-    const std::vector<Rational> edges = edges_of(domain, counts_.largest_integer);
+    const std::vector<Rational> edges = edges_of(domain, counts_);
     const auto count = std::min(edges.size(), static_cast<std::size_t>(counts_.edges));
     for (std::size_t k = 0; k < count; ++k) {
       samples_.push_back(anywhere());
@@ -158,7 +160,7 @@ class Sampler {
   void add_corner() {
     Sample sample{{}, false};
     for (const auto& [name, domain] : symbols_) {
-      const std::vector<Rational> edges = edges_of(domain, counts_.largest_integer);
+      const std::vector<Rational> edges = edges_of(domain, counts_);
       sample.at[name] = edges[random_.below(edges.size())];
     }
     samples_.push_back(std::move(sample));

@@ -28,6 +28,7 @@ struct SampleCounts {
   int edges = 0;     ///< per symbol: 0, 1, 1e-12 to 1e12, both signs, 1e-12 from the ends
   int corners = 0;   ///< every symbol at an edge, and symbols that have the same value
   std::int64_t largest_integer = 1000000000;
+  bool farthest = false;  ///< edges beyond 1000 too, where each point is cheap
 };
 
 /// Each symbol has its own stratified order, so that no two of them run together; the same seed

@@ -16,6 +16,11 @@ foreach(format csv md latex)
 endforeach()
 scalecalc_cli_test("check: a claim that does not hold" EXIT 1 ARGS check ${claims}/wrong.toml
   STDOUT "NO.*refuted.*left +q/2.*right +q.*left - right +-q/2, left/right = 1/2")
+scalecalc_cli_test("check: what only points support says so" EXIT 1 ARGS check ${claims}/points.toml
+  STDOUT "two variances that differ +NO +quadrature differs.*a tangent line +NO +refuted.*Jensen +yes +quadrature at [1-9][0-9] points.*where +q = 1 *\n +there +left 2, right 2\\.000001")
+scalecalc_cli_test("check: points and verdicts as JSON" EXIT 1
+  ARGS check ${claims}/points.toml --format json
+  JSON results.claims.2.verdict results.claims.2.methods.quadrature.points)
 scalecalc_cli_test("check: one of two files" EXIT 1 STDOUT "4 claims, 1 of them do not hold"
   ARGS check ${claims}/right.toml ${claims}/wrong.toml)
 scalecalc_cli_test("check: annotations for GitHub" EXIT 1 ARGS check ${claims}/wrong.toml --github
@@ -34,6 +39,7 @@ foreach(case
     "function|unknown function 'rellu' \\([^ ]*function\\.toml:2:13\\); did you mean 'relu'"
     "division|division by zero \\([^ ]*division\\.toml:2:12\\)"
     "endless|a bound that never ends \\([^ ]*endless\\.toml:2:25\\)"
+    "reserved|'nan' is no number \\([^ ]*reserved\\.toml:2:27\\)"
     "huge|product of 1000000000000 factors; at most 100000.*huge\\.toml:2:11\\)"
     "divergent|this expectation does not exist \\([^ ]*divergent\\.toml:2:11\\)"
     "latin|a claim file must be UTF-8 text \\([^ ]*latin\\.toml:2:16\\)")
