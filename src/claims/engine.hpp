@@ -30,7 +30,7 @@ class Engine {
   /// claim's author did not choose, they are left out.
   void distrust_few_samples() { distrusts_few_ = true; }
   bool distrusts_few() const { return distrusts_few_; }
-  /// Values far from 1 are tried: iterated integrals do not resolve them.
+  /// Values far from 1 are tried, which iterated integrals do not resolve.
   void go_far_out() { is_far_out_ = true; }
   bool is_far_out() const { return is_far_out_; }
   void begin_unsampled() { ++unsampled_; }
