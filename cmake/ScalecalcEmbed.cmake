@@ -1,11 +1,16 @@
-# scalecalc_embed(TARGET FOLDER NAME HEADER): one .cpp with the texts of FOLDER/*.toml, compiled into
-# TARGET, as the function NAME that HEADER declares. A text's title is its first comment, or its key.
-# Run as a script (cmake -P, with FOLDER, NAME, HEADER and OUTPUT), it writes that file.
+# scalecalc_embed(TARGET FOLDER NAME HEADER [ENDING]): one .cpp with the texts of FOLDER/*.ENDING
+# (toml), compiled into TARGET, as the function NAME that HEADER declares. A text's title is its first
+# comment, or its key. Run as a script (cmake -P, with FOLDER, ENDING, NAME, HEADER and OUTPUT), it
+# writes that file.
 function(scalecalc_embed target folder name header)
-  file(GLOB files CONFIGURE_DEPENDS "${folder}/*.toml")
+  set(ending toml)
+  if(ARGC GREATER 4)
+    set(ending "${ARGV4}")
+  endif()
+  file(GLOB files CONFIGURE_DEPENDS "${folder}/*.${ending}")
   set(output "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
   add_custom_command(OUTPUT "${output}"
-    COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DNAME=${name}" "-DHEADER=${header}"
+    COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${folder}" "-DENDING=${ending}" "-DNAME=${name}" "-DHEADER=${header}"
             "-DOUTPUT=${output}" -P "${PROJECT_SOURCE_DIR}/cmake/ScalecalcEmbed.cmake"
     DEPENDS ${files} "${PROJECT_SOURCE_DIR}/cmake/ScalecalcEmbed.cmake"
     COMMENT "Embedding ${folder}" VERBATIM)
@@ -16,7 +21,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-file(GLOB files "${FOLDER}/*.toml")
+file(GLOB files "${FOLDER}/*.${ENDING}")
 list(SORT files COMPARE NATURAL)
 set(entries "")
 foreach(file IN LISTS files)

@@ -26,6 +26,10 @@
 ///   by         methods, all of which must decide: symbolic quadrature montecarlo passes. Left out:
 ///              those that apply, without passes
 ///   fails      true: the assertion does not hold, and that is the claim (a counter-case)
+///   follows    names of claims further up that it follows from (check decides it all the same)
+///   survives   { "factor 2" = "why the claim cannot tell that mutant from the truth" }, of `check
+///              --mutate`: a mutant that survives without a reason is a failure, and so is a reason
+///              of which no mutant survives
 ///   condition  under what it holds; note, source: shown as they are
 ///   published, truth, finding
 ///              in place of assert: what is stated somewhere and what is so. finding = "right":
@@ -86,6 +90,7 @@ struct CheckOptions {
   std::int64_t samples = 1 << 18;  ///< of each expectation by Monte Carlo, 4096..2^32
   int threads = 1;
   std::string device = "cpu";
+  bool mutate = false;  ///< also change each claim that holds, and decide what it says then
   /// Called before each claim with the share done; returning false stops (Error(fault)).
   std::function<bool(double done, const std::string& what)> progress;
 };
@@ -118,6 +123,17 @@ struct Finding {
   std::optional<double> off;  ///< published/truth - 1, where it is largest
 };
 
+/// A claim changed in one place: an exponent by 1/4 or 1/2, a factor by 2, a sign, the comparison
+/// turned (of a denied equality: the denial dropped), a denied tolerance doubled.
+struct MutantResult {
+  std::string mutation;   ///< "exponent 1/4", "exponent 1/2", "factor 2", "sign", "turned",
+                          ///< "tolerance 2"
+  std::string assertion;  ///< what it says, "not: ..." of a counter-case
+  bool survived = false;  ///< it holds although it was changed
+  std::string refuted_by;  ///< the first method that speaks against it, or "bad input: ..."
+  std::string reason;      ///< of the claim's `survives`, for one that survived
+};
+
 struct ClaimResult {
   std::string name, assertion, file;
   int line = 0, column = 0;  ///< of the assertion
@@ -128,7 +144,11 @@ struct ClaimResult {
   /// Methods that did not apply, with their reasons.
   std::vector<std::pair<ClaimMethod, std::string>> skipped;
   std::optional<Finding> finding;
+  std::vector<MutantResult> mutants;   ///< where they were asked for, and the claim holds
+  std::vector<std::string> unfounded;  ///< mutations with a reason of which none survived
+  std::vector<std::string> follows;    ///< names of the claims that it follows from
   double seconds = 0;
+  std::size_t survivors() const;
 };
 
 /// How far the claim is decided: "proved"; "refuted", a counter-case that certainly fails at the
@@ -144,7 +164,10 @@ struct ClaimsReport {
   std::vector<File> files;
   std::size_t count() const;
   std::size_t failures() const;
-  bool passed() const { return failures() == 0; }
+  /// Claims that a mutant of them survives; those where one has no reason, or a reason no survivor.
+  std::size_t surviving() const;
+  std::size_t unexplained() const;
+  bool passed() const { return failures() == 0 && unexplained() == 0; }
 };
 
 /// Every claim file: the paths themselves, and of a directory all *.toml below it, sorted. Throws
@@ -169,6 +192,8 @@ struct Topic {
   std::string_view toml;
 };
 const std::vector<Topic>& topics();
+/// Its claims decided, with the model files that are built in beside them.
+ClaimsReport::File check_topic(const Topic& topic, const CheckOptions& options = {});
 /// Throws Error(input) with the nearest name.
 const Topic& topic(std::string_view name, const std::string& where = "topic");
 

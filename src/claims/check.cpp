@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "claims/claim.hpp"
+#include "claims/mutate.hpp"
 #include "claims/networks.hpp"
 #include "network/document.hpp"
 #include "scalecalc/claims.hpp"
@@ -55,6 +56,30 @@ std::size_t ClaimsReport::failures() const {
   return count;
 }
 
+std::size_t ClaimResult::survivors() const {
+  return static_cast<std::size_t>(
+      std::count_if(mutants.begin(), mutants.end(), [](const auto& m) { return m.survived; }));
+}
+
+std::size_t ClaimsReport::surviving() const {
+  std::size_t count = 0;
+  for (const File& file : files)
+    for (const ClaimResult& claim : file.claims) count += claim.survivors() > 0 ? 1 : 0;
+  return count;
+}
+
+std::size_t ClaimsReport::unexplained() const {
+  std::size_t count = 0;
+  for (const File& file : files)
+    for (const ClaimResult& claim : file.claims) {
+      const bool bare = std::any_of(claim.mutants.begin(), claim.mutants.end(), [](const auto& m) {
+        return m.survived && m.reason.empty();
+      });
+      count += bare || !claim.unfounded.empty() ? 1 : 0;
+    }
+  return count;
+}
+
 std::vector<std::string> claim_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
@@ -77,20 +102,30 @@ std::vector<std::string> claim_files(const std::vector<std::string>& paths) {
   return files;
 }
 
-ClaimsReport::File check_claims_text(std::string_view toml, const std::string& name,
-                                     const CheckOptions& options) {
+ClaimsReport::File claims::check_file(const ClaimFile& read, const std::string& name,
+                                      Networks networks, const CheckOptions& options) {
   check_options(options);
-  const claims::ClaimFile read = claims::read_claims(toml, name);
-  claims::Networks networks(fs::path(name).parent_path().string());
   ClaimsReport::File file{symbolic::printable(name), read.title, {}};
   for (std::size_t k = 0; k < read.claims.size(); ++k) {
     const double done = static_cast<double>(k) / static_cast<double>(read.claims.size());
     if (options.progress && !options.progress(done, shown(read.claims[k].name)))
       throw Error(ErrorKind::fault, "stopped", shown(name), "nothing was written");
-    file.claims.push_back(claims::decide(read.claims[k], options, networks));
-    file.claims.back().file = file.path;
+    ClaimResult result = decide(read.claims[k], options, networks);
+    result.file = file.path;
+    if (options.mutate && result.holds) {
+      result.mutants = check_mutants(read.claims[k], options, networks);
+      result.unfounded = unfounded_reasons(read.claims[k], result.mutants);
+    }
+    file.claims.push_back(std::move(result));
   }
   return file;
+}
+
+ClaimsReport::File check_claims_text(std::string_view toml, const std::string& name,
+                                     const CheckOptions& options) {
+  check_options(options);
+  return claims::check_file(claims::read_claims(toml, name), name,
+                            claims::Networks(fs::path(name).parent_path().string()), options);
 }
 
 ClaimsReport::File check_claims(const std::string& path, const CheckOptions& options) {

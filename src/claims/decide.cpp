@@ -43,15 +43,19 @@ bool can_be_sampled(const Node& node) {
 
 class Decision {
  public:
-  Decision(const Claim& claim, const CheckOptions& options, Networks& networks)
-      : claim_(claim), options_(options), networks_(networks), numeric_(claim, options, networks) {}
+  Decision(const Claim& claim, const CheckOptions& options, Networks& networks, Until until)
+      : claim_(claim),
+        options_(options),
+        networks_(networks),
+        until_(until),
+        numeric_(claim, options, networks) {}
 
   ClaimResult run() {
     const auto start = std::chrono::steady_clock::now();
     result_ = undecided(claim_);
     for (const ClaimMethod method : {ClaimMethod::symbolic, ClaimMethod::quadrature,
                                      ClaimMethod::montecarlo, ClaimMethod::passes})
-      if (applies(method)) attempt(method);
+      if (applies(method) && !(until_ == Until::refuted && refuted())) attempt(method);
     conclude();
     if (!claim_.finding.empty()) compare_published();
     result_.seconds =
@@ -148,6 +152,17 @@ class Decision {
     return result;
   }
 
+  /// Whether a method has spoken against the claim; samples cannot tell a small difference from
+  /// none, and so do not speak against a counter-case.
+  bool refuted() const {
+    const Verdict against = claim_.fails ? Verdict::holds : Verdict::fails;
+    return std::any_of(
+        result_.methods.begin(), result_.methods.end(), [&](const MethodResult& method) {
+          return method.verdict == against &&
+                 !(claim_.fails && method.method == ClaimMethod::montecarlo);
+        });
+  }
+
   /// Who has decided must agree: with the assertion, or for a counter-case against it. What samples
   /// leave open is no objection, but no decision either.
   void conclude() {
@@ -193,6 +208,7 @@ class Decision {
   const Claim& claim_;
   const CheckOptions& options_;
   Networks& networks_;
+  Until until_;
   NumericTrial numeric_;
   std::vector<Values> witnesses_;  ///< where the formulas were seen to differ
   ClaimResult result_;
@@ -210,12 +226,14 @@ ClaimResult undecided(const Claim& claim) {
   result.condition = claim.condition;
   result.note = claim.note;
   result.source = claim.source;
+  result.follows = claim.follows;
   result.expected_to_fail = claim.fails;
   return result;
 }
 
-ClaimResult decide(const Claim& claim, const CheckOptions& options, Networks& networks) {
-  return Decision(claim, options, networks).run();
+ClaimResult decide(const Claim& claim, const CheckOptions& options, Networks& networks,
+                   Until until) {
+  return Decision(claim, options, networks, until).run();
 }
 
 }  // namespace scalecalc::claims

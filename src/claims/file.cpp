@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "claims/claim.hpp"
+#include "claims/mutate.hpp"
 #include "network/entry.hpp"
+#include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
 namespace {
@@ -12,8 +14,8 @@ constexpr std::size_t most_points = 10000;
 
 const std::vector<std::string>& claim_keys() {
   static const std::vector<std::string> all = {
-      "name",      "assert", "let",       "for",   "by",      "fails", "note",
-      "condition", "source", "published", "truth", "finding", "within"};
+      "name",   "assert",    "let",   "for",     "by",     "fails",    "note",   "condition",
+      "source", "published", "truth", "finding", "within", "survives", "follows"};
   return all;
 }
 
@@ -68,9 +70,26 @@ std::vector<TomlEntry> elements_of(const TomlEntry& entry) {
   return {entry};
 }
 
+/// The reasons of `survives`, by mutation.
+std::vector<std::pair<std::string, std::string>> read_reasons(const TomlEntry& entry) {
+  std::vector<std::pair<std::string, std::string>> reasons;
+  for (const TomlEntry& one : table_of(entry)) {
+    const std::vector<std::string>& known = mutation_names();
+    if (std::find(known.begin(), known.end(), one.key) == known.end())
+      throw unknown_name("mutation", one.key, known, one.where);
+    if (text_of(one).find_first_not_of(" \t\n") == std::string::npos)
+      throw Error(ErrorKind::input, "a mutation survives without a reason", one.where,
+                  "say why the claim cannot tell it from the truth");
+    reasons.emplace_back(one.key, text_of(one));
+  }
+  return reasons;
+}
+
 class ClaimReader {
  public:
-  ClaimReader(const TomlElement& element, const Lines& lines) : element_(element), lines_(lines) {}
+  /// `before`: the names of the claims further up.
+  ClaimReader(const TomlElement& element, const Lines& lines, std::vector<std::string> before)
+      : element_(element), lines_(lines), before_(std::move(before)) {}
 
   std::vector<Claim> run() {
     for (const TomlEntry& entry : element_.entries) read(entry);
@@ -83,6 +102,9 @@ class ClaimReader {
     if (assertions_.empty())
       throw Error(ErrorKind::input, "a claim without assert", element_.where,
                   "for example assert = \"E[relu(z)^2] == 1/2\"");
+    if (assertions_.size() > 1 && !claim_.survives.empty())
+      throw Error(ErrorKind::input, "survives beside several assertions", element_.where,
+                  "give the one that it is about a [[claim]] of its own");
     std::vector<Claim> claims;
     for (std::size_t k = 0; k < assertions_.size(); ++k) {
       Claim claim = claim_;
@@ -95,6 +117,10 @@ class ClaimReader {
       claims.push_back(std::move(claim));
     }
     return claims;
+  }
+  /// As follows names it: without the number of an assertion.
+  std::string name() const {
+    return claim_.name.empty() ? assertions_.front().first.text : claim_.name;
   }
 
  private:
@@ -134,6 +160,11 @@ class ClaimReader {
       truth_ = named(entry);
     } else if (key == "within") {
       within_ = text_of(entry);
+    } else if (key == "survives") {
+      claim_.survives = read_reasons(entry);
+    } else if (key == "follows") {
+      for (const TomlEntry& one : elements_of(entry))
+        claim_.follows.push_back(premise(named(one, key)));
     } else {
       throw unknown_name("key of a claim", key, claim_keys(), entry.where);
     }
@@ -153,6 +184,19 @@ class ClaimReader {
       names.push_back(to_string(known));
     }
     throw unknown_name("method", name, names, entry.where);
+  }
+
+  std::string premise(const TomlEntry& entry) const {
+    const std::string& name = text_of(entry);
+    const auto times = std::count(before_.begin(), before_.end(), name);
+    if (times == 1) return name;
+    if (times > 1)
+      throw Error(ErrorKind::input, "follows names a claim that is there twice", entry.where,
+                  "give each its own name: " + symbolic::shortened(name));
+    if (before_.empty())
+      throw Error(ErrorKind::input, "follows names a claim further up, and there is none",
+                  entry.where, "write the claims in the order in which they follow");
+    throw unknown_name("claim further up", name, before_, entry.where);
   }
 
   void read_grid(const TomlEntry& entry) {
@@ -203,6 +247,7 @@ class ClaimReader {
 
   const TomlElement& element_;
   const Lines& lines_;
+  std::vector<std::string> before_;
   Claim claim_;
   std::vector<Placed> assertions_;
   std::optional<TomlEntry> published_, truth_;
@@ -229,8 +274,11 @@ ClaimFile read_claims(std::string_view toml, const std::string& name) {
   if (claims == nullptr)
     throw Error(ErrorKind::input, "a claim file without claims", shown(name),
                 "begin each claim with [[claim]]");
+  std::vector<std::string> names;
   for (const TomlElement& element : tables_of(*claims)) {
-    std::vector<Claim> read = ClaimReader(element, lines).run();
+    ClaimReader reader(element, lines, names);
+    std::vector<Claim> read = reader.run();
+    names.push_back(reader.name());
     std::move(read.begin(), read.end(), std::back_inserter(file.claims));
   }
   return file;

@@ -20,7 +20,7 @@ int seeds_of(Arguments& arguments) {
 const Trace& trace_for(Arguments& arguments) {
   Engine& engine = arguments.engine();
   if (engine.is_symbolic()) throw NotApplicable{"moments of a network are found by numbers"};
-  return engine.networks().trace(model_of(arguments, engine.networks().directory()), engine,
+  return engine.networks().trace(model_of(arguments, engine.networks()), engine,
                                  seeds_of(arguments));
 }
 
@@ -85,7 +85,7 @@ Expr parameter(Arguments& arguments, const std::string& member) {
 Expr profile(Arguments& arguments, const std::string& member) {
   Engine& engine = arguments.engine();
   if (engine.is_symbolic()) throw NotApplicable{"profile(...) is found by numbers"};
-  const ModelSpec spec = model_of(arguments, engine.networks().directory());
+  const ModelSpec spec = model_of(arguments, engine.networks());
   const DepthProfile found =
       depth_profile(build_network(spec), engine.networks().trace(spec, engine, default_seeds));
   if (member == "identity_weight") return plain(engine, found.identity_weight, member);
@@ -108,7 +108,7 @@ bool over_all(Arguments& arguments) {
 
 /// The model with what is open solved under the call's constraint.
 ModelSpec scaled_model(Arguments& arguments) {
-  ModelSpec spec = model_of(arguments, arguments.engine().networks().directory());
+  ModelSpec spec = model_of(arguments, arguments.engine().networks());
   if (arguments.has("constraint")) {
     spec.alpha.reset();
     spec.lambda.reset();
@@ -117,31 +117,40 @@ ModelSpec scaled_model(Arguments& arguments) {
   return spec;
 }
 
-double predicted(const ModelSpec& spec, Engine& engine, Quantity quantity, bool all) {
-  const Network network = build_network(spec);
-  const Trace& trace = engine.networks().trace(spec, engine, default_seeds);
-  return chosen(predicted_step(network, trace, optimizer(spec.optimizer).update, all), quantity);
+std::string key_of(const ModelSpec& spec, Engine& engine, Quantity quantity, bool all) {
+  return to_string(engine.method()) + "\n" + to_string(quantity) + (all ? " all\n" : "\n") +
+         spec.optimizer + " " + std::to_string(spec.ramp) + "\n" + model_text(spec);
 }
 
-Expr passes_slope(Arguments& arguments, const ModelSpec& spec,
-                  const std::vector<std::int64_t>& depths, Quantity quantity) {
-  Engine& engine = arguments.engine();
+double predicted(const ModelSpec& spec, Engine& engine, Quantity quantity, bool all) {
+  const auto find = [&] {
+    const Network network = build_network(spec);
+    const Trace& trace = engine.networks().trace(spec, engine, default_seeds);
+    const PredictedStep step =
+        predicted_step(network, trace, optimizer(spec.optimizer).update, all);
+    return Estimate{chosen(step, quantity), 0, {}};
+  };
+  return engine.networks().number(key_of(spec, engine, quantity, all), find).value;
+}
+
+Estimate passes_slope(const ModelSpec& spec, Engine& engine,
+                      const std::vector<std::int64_t>& depths, Quantity quantity, bool all,
+                      int seeds) {
   SweepOptions options;
   options.model = spec;
   options.layers = depths;
   options.quantity = quantity;
   options.update = optimizer(spec.optimizer).update;
-  options.parameters = over_all(arguments) ? ParameterSet::all : ParameterSet::branch;
-  options.seeds = seeds_of(arguments);
+  options.parameters = all ? ParameterSet::all : ParameterSet::branch;
+  options.seeds = seeds;
   options.seed = engine.options().seed;
   options.threads = engine.options().threads;
   options.device = engine.options().device;
   const SweepResult result = sweep(options);
   if (!std::isfinite(result.exponent))
     throw Error(ErrorKind::input, "there is no exponent: " + result.no_exponent);
-  return engine.leaf(result.exponent, std::isfinite(result.exponent_standard_error)
-                                          ? result.exponent_standard_error
-                                          : 0.0);
+  const double error = result.exponent_standard_error;
+  return {result.exponent, std::isfinite(error) ? error : 0.0, {}};
 }
 
 Expr slope(Arguments& arguments, const std::string&) {
@@ -152,13 +161,19 @@ Expr slope(Arguments& arguments, const std::string&) {
   if (depths.size() < 2)
     arguments.fail("a slope needs two depths", "for example layers=[2, 8, 32]");
   ModelSpec spec = scaled_model(arguments);
-  if (engine.method() == ClaimMethod::passes)
-    return passes_slope(arguments, spec, depths, quantity);
+  const bool all = over_all(arguments);
+  if (engine.method() == ClaimMethod::passes) {
+    const int seeds = seeds_of(arguments);
+    std::string key = key_of(spec, engine, quantity, all) + std::to_string(seeds);
+    for (const std::int64_t depth : depths) key += " " + std::to_string(depth);
+    return engine.leaf(engine.networks().number(
+        key, [&] { return passes_slope(spec, engine, depths, quantity, all, seeds); }));
+  }
   std::vector<double> x, y;
   for (const std::int64_t depth : depths) {
     spec.layers = depth;
     x.push_back(std::log(static_cast<double>(depth)));
-    y.push_back(std::log(predicted(spec, engine, quantity, over_all(arguments))));
+    y.push_back(std::log(predicted(spec, engine, quantity, all)));
   }
   return engine.leaf(fit_line(x, y).slope, 1e-9);
 }
@@ -178,7 +193,7 @@ Expr law(Arguments& arguments, const std::string&) {
   const std::string name = arguments.text("name");
   const Expr at = arguments.expr("l");
   const SymbolicTrace trace =
-      propagate_symbolic(model_of(arguments, engine.networks().directory()));
+      propagate_symbolic(model_of(arguments, engine.networks()));
   std::vector<std::string> known;
   for (const SymbolicLaw& law : trace.laws) {
     if (law.name == name) return substitute(parse(law.formula), {{"l", at}});

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "claims/topics.hpp"
 #include "scalecalc/scaling.hpp"
 #include "scalecalc/tensor.hpp"
 
@@ -108,14 +109,13 @@ const std::vector<std::string>& gain_roles() {
   return roles;
 }
 
-ModelSpec base_of(Arguments& arguments, const std::string& directory) {
+ModelSpec base_of(Arguments& arguments, const Networks& networks) {
   const int given = arguments.has("preset") + arguments.has("model") + arguments.has("kind");
   if (given != 1)
     arguments.fail("one of preset, model and kind says which network is meant",
                    "for example preset=\"mlp-relu\"");
   if (arguments.has("preset")) return find_model(preset(arguments.text("preset")).name);
-  if (arguments.has("model"))
-    return read_model((std::filesystem::path(directory) / arguments.text("model")).string());
+  if (arguments.has("model")) return networks.model(arguments.text("model"));
   const std::string kind = arguments.text("kind");
   if (kind == "mlp") return default_spec(ModelSpec::Kind::mlp);
   if (kind == "transformer") return default_spec(ModelSpec::Kind::transformer);
@@ -161,8 +161,8 @@ std::vector<std::string> with_model_keys(std::vector<std::string> own) {
   return own;
 }
 
-ModelSpec model_of(Arguments& arguments, const std::string& directory) {
-  ModelSpec spec = base_of(arguments, directory);
+ModelSpec model_of(Arguments& arguments, const Networks& networks) {
+  ModelSpec spec = base_of(arguments, networks);
   for (const auto& [key, set] : setters()) {
     const bool list = std::any_of(
         arguments.call().named.begin(), arguments.call().named.end(), [&](const auto& named) {
@@ -178,12 +178,31 @@ ModelSpec model_of(Arguments& arguments, const std::string& directory) {
   return spec;
 }
 
+Networks Networks::built_in() {
+  Networks networks("");
+  networks.built_in_ = true;
+  return networks;
+}
+
+ModelSpec Networks::model(const std::string& file) const {
+  if (built_in_)
+    for (const Preset& text : embedded_claim_models())
+      if (text.name + ".model" == file) return parse_model(text.toml, file);
+  return read_model((std::filesystem::path(directory_) / file).string());
+}
+
 const Trace& Networks::trace(const ModelSpec& spec, Engine& engine, int seeds) {
   const std::string key = to_string(engine.method()) + "\n" + std::to_string(seeds) + "\n" +
                           std::to_string(spec.ramp) + "\n" + model_text(spec);
   const auto known = traces_.find(key);
   if (known != traces_.end()) return known->second;
   return traces_[key] = make_trace(spec, engine, seeds);
+}
+
+const Estimate& Networks::number(const std::string& key, const std::function<Estimate()>& find) {
+  const auto known = numbers_.find(key);
+  if (known != numbers_.end()) return known->second;
+  return numbers_[key] = find();
 }
 
 }  // namespace scalecalc::claims

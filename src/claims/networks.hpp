@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,20 +18,27 @@ const std::vector<std::string>& model_keys();
 /// The keys of a function with its own ones first.
 std::vector<std::string> with_model_keys(std::vector<std::string> own);
 /// preset=, model= or kind=, overridden; alpha and lambda still open are solved for the optimizer.
-/// `directory` is where model files are looked for.
-ModelSpec model_of(Arguments& arguments, const std::string& directory);
+class Networks;
+ModelSpec model_of(Arguments& arguments, const Networks& networks);
 
 /// Traces that were made already: many claims ask about one network.
 class Networks {
  public:
+  /// Model files are looked for in the directory.
   explicit Networks(std::string directory) : directory_(std::move(directory)) {}
-  const std::string& directory() const { return directory_; }
+  /// Model files are those built into the program beside its topics.
+  static Networks built_in();
+  ModelSpec model(const std::string& file) const;
   /// Throws as propagate, propagate_montecarlo and sample_passes do.
   const Trace& trace(const ModelSpec& spec, Engine& engine, int seeds);
+  /// A number that was found of networks already; `key` says all that it depends on.
+  const Estimate& number(const std::string& key, const std::function<Estimate()>& find);
 
  private:
   std::string directory_;
+  bool built_in_ = false;
   std::map<std::string, Trace> traces_;
+  std::map<std::string, Estimate> numbers_;
 };
 
 }  // namespace scalecalc::claims

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "claims/claim.hpp"
+#include "claims/networks.hpp"
 #include "scalecalc/claims.hpp"
 #include "symbolic/text.hpp"
 
@@ -13,6 +14,11 @@ ClaimsReport::File read_claims_text(std::string_view toml, const std::string& na
   ClaimsReport::File file{symbolic::printable(name), read.title, {}};
   for (const claims::Claim& claim : read.claims) file.claims.push_back(claims::undecided(claim));
   return file;
+}
+
+ClaimsReport::File check_topic(const Topic& topic, const CheckOptions& options) {
+  return claims::check_file(claims::read_claims(topic.toml, topic.name), topic.name,
+                            claims::Networks::built_in(), options);
 }
 
 const std::vector<Topic>& topics() {

@@ -11,7 +11,7 @@ namespace {
 struct CheckFlags {
   std::vector<std::string> files;
   std::string junit, samples = "262144";
-  bool github = false;
+  bool github = false, mutate = false;
 };
 
 ClaimsReport check(const CheckFlags& flags, Context& context) {
@@ -26,6 +26,7 @@ ClaimsReport check(const CheckFlags& flags, Context& context) {
   options.seed = passes.seed;
   options.threads = passes.threads;
   options.device = passes.device;
+  options.mutate = flags.mutate;
   const std::vector<std::string> paths = claim_files(flags.files);
   const Progress progress = context.progress();
   ClaimsReport report;
@@ -50,7 +51,7 @@ void register_check(CLI::App& app, Context& context) {
                     const ClaimsReport report = check(*flags, context);
                     if (!flags->junit.empty())
                       Output(flags->junit, "--junit").write(junit_xml(report));
-                    context.emit(check_document(report));
+                    context.emit(check_document(report, flags->mutate));
                     if (flags->github) Output().write(github_annotations(report));
                     return report.passed() ? 0 : 1;
                   });
@@ -59,6 +60,8 @@ void register_check(CLI::App& app, Context& context) {
   const TextOptions add{command};
   add("--junit", flags->junit, "FILE", "also write JUnit XML there");
   add("--samples", flags->samples, "N", "of each expectation by Monte Carlo (default 262144)");
+  command->add_flag("--mutate", flags->mutate,
+                    "also change each claim, and ask that it no longer holds");
   command->add_flag("--github", flags->github, "also print annotations for GitHub's workflows");
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/mutants_document.hpp"
 #include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
@@ -65,6 +66,8 @@ Value claim_value(const ClaimResult& claim) {
     value["methods"][to_string(method.method)] = method_value(method);
   value["skipped"] = Value::object();
   for (const auto& [method, reason] : claim.skipped) value["skipped"][to_string(method)] = reason;
+  value["follows"] = Value::array();
+  for (const std::string& premise : claim.follows) value["follows"].push_back(premise);
   value["seconds"] = claim.seconds;
   return value;
 }
@@ -82,24 +85,6 @@ Value finding_value(const ClaimResult& claim) {
   value["source"] = text_or_null(claim.source);
   value["holds"] = claim.holds;
   return value;
-}
-
-/// "proved", "checked at 62 points", "quadrature at 21 points": what each method adds.
-std::string methods_text(const ClaimResult& claim) {
-  std::string text;
-  for (const MethodResult& method : claim.methods) {
-    std::string word = to_string(method.method);
-    if (method.method == ClaimMethod::symbolic) {
-      const bool refuted = method.verdict == Verdict::fails;
-      word = method.proved ? (refuted ? "refuted" : "proved") : (refuted ? "fails" : "checked");
-    } else if (method.verdict != Verdict::holds) {
-      word += method.verdict == Verdict::fails ? " differs" : " open";
-    }
-    if (method.points > 0 && method.verdict == Verdict::holds && !method.proved)
-      word += fmt::format(" at {} point{}", method.points, method.points == 1 ? "" : "s");
-    text += (text.empty() ? "" : ", ") + word;
-  }
-  return text;
 }
 
 Table overview(const ClaimsReport::File& file) {
@@ -181,7 +166,24 @@ void add_rows(const ClaimsReport& report, report::Document& document) {
 
 }  // namespace
 
-report::Document check_document(const ClaimsReport& report) {
+std::string methods_text(const ClaimResult& claim) {
+  std::string text;
+  for (const MethodResult& method : claim.methods) {
+    std::string word = to_string(method.method);
+    if (method.method == ClaimMethod::symbolic) {
+      const bool refuted = method.verdict == Verdict::fails;
+      word = method.proved ? (refuted ? "refuted" : "proved") : (refuted ? "fails" : "checked");
+    } else if (method.verdict != Verdict::holds) {
+      word += method.verdict == Verdict::fails ? " differs" : " open";
+    }
+    if (method.points > 0 && method.verdict == Verdict::holds && !method.proved)
+      word += fmt::format(" at {} point{}", method.points, method.points == 1 ? "" : "s");
+    text += (text.empty() ? "" : ", ") + word;
+  }
+  return text;
+}
+
+report::Document check_document(const ClaimsReport& report, bool mutate) {
   report::Document document;
   document.command = "check";
   document.inputs["files"] = Value::array();
@@ -202,6 +204,7 @@ report::Document check_document(const ClaimsReport& report) {
       failures == 0 ? fmt::format("{} claims, all hold.", report.count())
                     : fmt::format("{} claims, {} of them do not hold.", report.count(), failures);
   document.sections.push_back({"", report::Paragraph{summary}});
+  if (mutate) add_mutants(report, document);
   return document;
 }
 

@@ -5,6 +5,10 @@
 
 namespace scalecalc::cli {
 
-report::Document check_document(const ClaimsReport& report);
+/// `mutate`: with what became of the mutants.
+report::Document check_document(const ClaimsReport& report, bool mutate = false);
+
+/// "proved, quadrature, montecarlo": what each method adds.
+std::string methods_text(const ClaimResult& claim);
 
 }  // namespace scalecalc::cli
