@@ -69,7 +69,7 @@
 ///   softmax(T, tau2)  .p2 .p3 .p4 .p22 .a    softmax_pair(T, tau2, c)  .overlap .a_prime
 ///   site(MODEL, path=)  .second .mean .cross .cosine .grad_second .grad_cross .spread
 ///     .second_finite .second_typical .exists
-///   parameter(MODEL, path=)  .second .grad_second .exists
+///   parameter(MODEL, path=)  .second .grad_second .entries .exists
 ///   profile(MODEL)  .identity_weight .effective_depth .delta_loss
 ///   slope(quantity, MODEL, optimizer=, layers=[...], constraint=, parameters=, seeds=)
 ///     .value: d log quantity / d log layers;  quantity(quantity, MODEL, optimizer=, parameters=)

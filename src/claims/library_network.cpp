@@ -79,6 +79,7 @@ Expr parameter(Arguments& arguments, const std::string& member) {
   const ParameterMoments* found = find_path(trace.parameters, path);
   if (member == "exists") return found != nullptr ? 1 : 0;
   if (found == nullptr) unknown_path("parameter", trace.parameters, path);
+  if (member == "entries") return Expr(found->rows * found->columns);
   return figure(engine, member == "second" ? found->second : found->grad_second, member);
 }
 
@@ -215,7 +216,7 @@ std::vector<LibraryFunction> network_functions() {
            site},
           {"parameter",
            with_model_keys({"path", "seeds"}),
-           {"second", "grad_second", "exists"},
+           {"second", "grad_second", "entries", "exists"},
            true,
            false,
            false,
