@@ -33,7 +33,7 @@
 ///   condition  under what it holds; note, source: shown as they are
 ///   published, truth, finding
 ///              in place of assert: what is stated somewhere and what is so. finding = "right":
-///              truth == published, or ~= where published is a bare number; "approximation":
+///              truth == published, or ~= where published is a decimal number; "approximation":
 ///              published == truth within the key `within` ("5%", "0.1"); "wrong": "right" fails.
 ///              The report lists published, truth and published/truth - 1
 ///
@@ -126,10 +126,10 @@ struct Finding {
 /// A claim changed in one place: an exponent by 1/4 or 1/2, a factor by 2, a sign, the comparison
 /// turned (of a denied equality: the denial dropped), a denied tolerance doubled.
 struct MutantResult {
-  std::string mutation;   ///< "exponent 1/4", "exponent 1/2", "factor 2", "sign", "turned",
-                          ///< "tolerance 2"
-  std::string assertion;  ///< what it says, "not: ..." of a counter-case
-  bool survived = false;  ///< it holds although it was changed
+  std::string mutation;    ///< "exponent 1/4", "exponent 1/2", "factor 2", "sign", "turned",
+                           ///< "tolerance 2"
+  std::string assertion;   ///< what it says, "not: ..." of a counter-case
+  bool survived = false;   ///< it holds although it was changed
   std::string refuted_by;  ///< the first method that speaks against it, or "bad input: ..."
   std::string reason;      ///< of the claim's `survives`, for one that survived
 };

@@ -72,9 +72,8 @@ std::size_t ClaimsReport::unexplained() const {
   std::size_t count = 0;
   for (const File& file : files)
     for (const ClaimResult& claim : file.claims) {
-      const bool bare = std::any_of(claim.mutants.begin(), claim.mutants.end(), [](const auto& m) {
-        return m.survived && m.reason.empty();
-      });
+      const bool bare = std::any_of(claim.mutants.begin(), claim.mutants.end(),
+                                    [](const auto& m) { return m.survived && m.reason.empty(); });
       count += bare || !claim.unfounded.empty() ? 1 : 0;
     }
   return count;

@@ -156,11 +156,11 @@ class Decision {
   /// none, and so do not speak against a counter-case.
   bool refuted() const {
     const Verdict against = claim_.fails ? Verdict::holds : Verdict::fails;
-    return std::any_of(
-        result_.methods.begin(), result_.methods.end(), [&](const MethodResult& method) {
-          return method.verdict == against &&
-                 !(claim_.fails && method.method == ClaimMethod::montecarlo);
-        });
+    return std::any_of(result_.methods.begin(), result_.methods.end(),
+                       [&](const MethodResult& method) {
+                         return method.verdict == against &&
+                                !(claim_.fails && method.method == ClaimMethod::montecarlo);
+                       });
   }
 
   /// Who has decided must agree: with the assertion, or for a counter-case against it. What samples

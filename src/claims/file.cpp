@@ -239,7 +239,9 @@ class ClaimReader {
       assertion.text = text;
       return {assertion, at_published};
     }
-    const std::optional<Written> written = written_number(claim_.published_text);
+    std::optional<Written> written = written_number(claim_.published_text);
+    // A whole number is meant as it stands; digits behind a point are where it was cut.
+    if (written && written->value.is_integer() && written->unit == Rational(1)) written.reset();
     assertion = parse_assertion(
         claim_.truth_text + (written ? " ~= " : " == ") + claim_.published_text, at_truth);
     return {assertion, at_truth};

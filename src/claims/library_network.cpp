@@ -193,8 +193,7 @@ Expr law(Arguments& arguments, const std::string&) {
   Engine& engine = arguments.engine();
   const std::string name = arguments.text("name");
   const Expr at = arguments.expr("l");
-  const SymbolicTrace trace =
-      propagate_symbolic(model_of(arguments, engine.networks()));
+  const SymbolicTrace trace = propagate_symbolic(model_of(arguments, engine.networks()));
   std::vector<std::string> known;
   for (const SymbolicLaw& law : trace.laws) {
     if (law.name == name) return substitute(parse(law.formula), {{"l", at}});

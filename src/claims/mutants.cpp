@@ -49,8 +49,8 @@ std::string refutation(const Claim& changed, const CheckOptions& options, Networ
 
 bool is_weaker(const Claim& claim, const Mutant& mutant, const CheckOptions& options,
                Networks& networks) {
-  const bool order = claim.assertion.relation != Relation::equal &&
-                     claim.assertion.relation != Relation::about;
+  const bool order =
+      claim.assertion.relation != Relation::equal && claim.assertion.relation != Relation::about;
   if (!order || mutant.side == Mutant::Side::none) return false;
   const bool left = mutant.side == Mutant::Side::left;
   const Node& before = left ? claim.assertion.left : claim.assertion.right;

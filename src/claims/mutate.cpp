@@ -104,8 +104,8 @@ class Walk {
   }
 
   void put_exponents(const Path& path, const std::function<Node(const Rational&)>& with) {
-    for (const auto& [mutation, step] : {std::pair{Mutation::quarter, Rational(1, 4)},
-                                         {Mutation::half, Rational(1, 2)}})
+    for (const auto& [mutation, step] :
+         {std::pair{Mutation::quarter, Rational(1, 4)}, {Mutation::half, Rational(1, 2)}})
       for (const Rational& signed_step : {step, -step}) put(mutation, path, with(signed_step));
   }
 
@@ -263,15 +263,14 @@ class Mutants {
 
   void side(Node Assertion::*which, Mutant::Side side) {
     const Node& node = original_.*which;
-    const Node& other =
-        side == Mutant::Side::left ? original_.right : original_.left;
+    const Node& other = side == Mutant::Side::left ? original_.right : original_.left;
     const auto put = [&](Mutation mutation, Node changed) {
       Assertion assertion = original_;
       assertion.*which = std::move(changed);
       add(mutation, std::move(assertion), side, claim_.fails);
     };
-    const bool exponents = is_exponent(original_.left, claim_.let) ||
-                           is_exponent(original_.right, claim_.let);
+    const bool exponents =
+        is_exponent(original_.left, claim_.let) || is_exponent(original_.right, claim_.let);
     Walk(node, exponents, put).run();
     // Twice 0 and -0 are 0, and what is compared with 0 has no scale.
     if (is_number(node, 0) || is_number(other, 0)) return;
@@ -290,8 +289,8 @@ class Mutants {
       add(mutation, std::move(assertion), Mutant::Side::right, claim_.fails);
     };
     if (is_exponent(original_.left, claim_.let))
-      for (const auto& [mutation, step] : {std::pair{Mutation::quarter, Rational(1, 4)},
-                                           {Mutation::half, Rational(1, 2)}})
+      for (const auto& [mutation, step] :
+           {std::pair{Mutation::quarter, Rational(1, 4)}, {Mutation::half, Rational(1, 2)}})
         for (const Rational& signed_step : {step, -step})
           put(mutation, written.value + signed_step);
     if (written.value.is_zero()) return;

@@ -64,9 +64,8 @@ report::Table chain_of(const Claims& claims) {
   }
   for (std::size_t k = 0; k < claims.size(); ++k)
     if (!from[k].empty() || !onward[k].empty())
-      table.rows.push_back({static_cast<std::int64_t>(k + 1), claims[k].name,
-                            verdict_of(claims[k]), numbers_text(from[k]),
-                            numbers_text(onward[k])});
+      table.rows.push_back({static_cast<std::int64_t>(k + 1), claims[k].name, verdict_of(claims[k]),
+                            numbers_text(from[k]), numbers_text(onward[k])});
   return table;
 }
 
@@ -79,8 +78,8 @@ Value statement_value(const Claims& claims, const ClaimResult& claim) {
   value["note"] = claim.note;
   value["verdict"] = verdict_of(claim);
   value["methods"] = Value::object();
-  for (const MethodResult& method : claim.methods) value["methods"][to_string(method.method)] =
-      method.how;
+  for (const MethodResult& method : claim.methods)
+    value["methods"][to_string(method.method)] = method.how;
   value["follows"] = Value::array();
   for (const std::size_t premise : premises(claims, claim))
     value["follows"].push_back(static_cast<std::int64_t>(premise));
@@ -110,9 +109,9 @@ report::Document explain_document(const Topic& topic, const ClaimsReport& report
   const report::Table chain = chain_of(file.claims);
   if (!chain.rows.empty()) document.sections.push_back({"How they follow from each other", chain});
   const std::string decided =
-      report.passed() ? fmt::format("All {} statements hold.", report.count())
-                      : fmt::format("{} of {} statements do not hold.", report.failures(),
-                                    report.count());
+      report.passed()
+          ? fmt::format("All {} statements hold.", report.count())
+          : fmt::format("{} of {} statements do not hold.", report.failures(), report.count());
   document.sections.push_back(
       {"", report::Paragraph{decided + " Each is a claim of tables/claims, decided just now as CI "
                                        "decides it; scalecalc check FILE does so for yours."}});
@@ -140,9 +139,9 @@ int explain(const std::string& name, Context& context) {
 
 void register_explain(CLI::App& app, Context& context) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command = add_command(
-      app, context, "explain", "what is claimed of a topic, as sentences, formulas and verdicts",
-      [&context, name] { return explain(*name, context); });
+  CLI::App* command = add_command(app, context, "explain",
+                                  "what is claimed of a topic, as sentences, formulas and verdicts",
+                                  [&context, name] { return explain(*name, context); });
   command->add_option("topic", *name, "one of scalecalc list topics")->type_name("TOPIC");
 }
 
