@@ -40,6 +40,20 @@
 /// Free symbols stand for all values of their domain: a claim about them is proved, or tried at
 /// points at which each symbol has a value of its own (verdict_of: "checked at n points").
 ///
+/// Mutants (check --mutate) are the assertion changed in one place; a claim with teeth is refuted
+/// then.
+///   exponent 1/4, exponent 1/2  an exponent plus and minus that: the one that is written, 1/2 of
+///                    sqrt, 1 of a name; beside slope(...) and family(...) every number. Not inside
+///                    E[...], and not of 0 and 1
+///   factor 2         a number, also inside E[...], or a side; not 0, nor a side compared with 0
+///   sign             of a side, of a term of a sum, of an exponent; none inside E[...] nor of 0
+///   turned           < for >, <= for >=; of an equality that is denied: the denial dropped
+///   tolerance 2      of an equality that is denied within a tolerance: twice that. Nothing else of
+///                    it is changed: nearly every number differs
+/// Arguments of library functions, let, for and the bracket of root, largest and smallest say what
+/// is looked at, and stay. A mutant of an inequality that follows from the claim, since it only
+/// weakens it, is left out; one that is bad input counts as refuted.
+///
 /// An assertion compares two formulas: == (proved, else to 1e-12 by quadrature and within 5
 /// standard errors by sampling), == with `within 5%` (of the right side) or `within 0.1`, ~= (half
 /// a unit of the last digit written; `1.67...`: truncated), < <= > >=.

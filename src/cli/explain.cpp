@@ -7,12 +7,16 @@
 #include "cli/check_document.hpp"
 #include "cli/options.hpp"
 #include "scalecalc/claims.hpp"
+#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
 
 using report::Value;
 using Claims = std::vector<ClaimResult>;
+
+/// Leaves room for where a statement comes from in a terminal of 100 columns.
+constexpr std::size_t shown_name = 56;
 
 /// Whether the claim is one of those that the name stands for: of several assertions, "name (2)".
 bool is_named(const ClaimResult& claim, const std::string& name) {
@@ -46,9 +50,9 @@ std::string verdict_of(const ClaimResult& claim) {
 
 /// A counter-case is stated as what is not so.
 report::Step step_of(const Claims& claims, const ClaimResult& claim) {
-  std::string reason = verdict_of(claim) + " (" + methods_text(claim) + ")";
+  std::string reason = "it " + verdict_of(claim) + " (" + methods_text(claim) + ")";
   const std::vector<std::size_t> from = premises(claims, claim);
-  if (!from.empty()) reason = "it follows from " + numbers_text(from) + "; " + reason;
+  if (!from.empty()) reason += ", and follows from " + numbers_text(from);
   if (!claim.expected_to_fail) return {claim.name, claim.assertion, "", reason, claim.condition};
   const std::string where = claim.condition.empty() ? "" : " (" + claim.condition + ")";
   return {claim.name + where, "not: " + claim.assertion, "", reason, ""};
