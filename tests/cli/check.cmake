@@ -52,7 +52,7 @@ foreach(case
     "reserved|'nan' is no number \\([^ ]*reserved\\.toml:2:27\\)"
     "huge|product of 1000000000000 factors; at most 100000.*huge\\.toml:2:11\\)"
     "divergent|this expectation does not exist \\([^ ]*divergent\\.toml:2:11\\)"
-    "reason|unknown mutation 'factor 3' \\([^ ]*reason\\.toml:3:27\\); did you mean 'factor 2'"
+    "reason|unknown mutation 'factor 3' \\([^ ]*reason\\.toml:3:14\\); did you mean 'factor 2'"
     "premise|unknown claim further up 'on' \\([^ ]*premise\\.toml:6:12\\)"
     "latin|a claim file must be UTF-8 text \\([^ ]*latin\\.toml:2:16\\)")
   string(REPLACE "|" ";" parts "${case}")
