@@ -43,9 +43,6 @@ Node binary(Kind kind, Node left, Node right) {
 
 Node doubled(const Node& node) {
   if (node.kind == Kind::number) return number_node(node.value * Rational(two), node.column);
-  if (node.kind == Kind::sum || node.kind == Kind::difference || node.kind == Kind::product ||
-      node.kind == Kind::quotient || node.kind == Kind::negative)
-    return binary(Kind::product, number_node(two, node.column), node);
   return binary(Kind::product, number_node(two, node.column), node);
 }
 

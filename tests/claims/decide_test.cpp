@@ -95,6 +95,18 @@ TEST_CASE("published claims are compared with what is so") {
                   .holds);
 }
 
+TEST_CASE("a whole number that is published is meant exactly, a decimal to its digits") {
+  const auto holds = [](const std::string& published, const std::string& truth) {
+    const std::string text =
+        "[[claim]]\npublished = '" + published + "'\ntruth = '" + truth + "'\nfinding = 'right'\n";
+    return check_claims_text(text, "test.toml").claims[0].holds;
+  };
+  CHECK(holds("1", "2*E[relu(z)^2]"));
+  CHECK_FALSE(holds("1", "5/2*E[relu(z)^2]"));
+  CHECK(holds("1.2", "5/2*E[relu(z)^2]"));
+  CHECK_FALSE(holds("1.0", "5/2*E[relu(z)^2]"));
+}
+
 TEST_CASE("what is wrong in a file is said at its place") {
   CHECK(says(complaint("[[claim]]\nasert = '1 == 1'\n"),
              "unknown key of a claim 'asert' (test.toml:2:1); did you mean 'assert'"));

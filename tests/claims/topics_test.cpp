@@ -24,6 +24,19 @@ TEST_CASE("every topic is a claim file with statements") {
   CHECK(names.size() >= 15);
 }
 
+TEST_CASE("a topic is decided with the models that are built in beside it") {
+  const ClaimsReport::File file = check_topic(topic("warm-up"));
+  CHECK_FALSE(file.claims.empty());
+  bool from_model = false;
+  for (const ClaimResult& claim : file.claims) {
+    CAPTURE(claim.name);
+    CHECK(claim.holds);
+    CHECK_FALSE(claim.methods.empty());
+    from_model = from_model || claim.assertion.find("block.model") != std::string::npos;
+  }
+  CHECK(from_model);
+}
+
 TEST_CASE("an unknown topic names the nearest") {
   try {
     topic("norm", "explain");
