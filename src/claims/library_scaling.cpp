@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 
 #include "claims/library.hpp"
 #include "claims/networks.hpp"
@@ -15,8 +14,7 @@ Expr at_depth(const Expr& formula, const Expr& layers) {
 
 /// How one block of the named model changes sizes under this placement.
 BlockMoments moments_of_model(Arguments& arguments, Placement placement) {
-  const std::filesystem::path directory = arguments.engine().networks().directory();
-  ModelSpec spec = read_model((directory / arguments.text("model")).string());
+  ModelSpec spec = arguments.engine().networks().model(arguments.text("model"));
   spec.placement = placement;
   if (arguments.has("norm")) spec.norm = norm_from(arguments.text("norm"));
   if (arguments.has("activation")) spec.activation = arguments.text("activation");

@@ -44,13 +44,13 @@ std::string numbers_text(const std::vector<std::size_t>& numbers) {
   return text;
 }
 
-std::string verdict_of(const ClaimResult& claim) {
+std::string truth_of(const ClaimResult& claim) {
   return claim.holds ? "holds" : "does not hold";
 }
 
 /// A counter-case is stated as what is not so.
 report::Step step_of(const Claims& claims, const ClaimResult& claim) {
-  std::string reason = "it " + verdict_of(claim) + " (" + methods_text(claim) + ")";
+  std::string reason = "it " + truth_of(claim) + " (" + methods_text(claim) + ")";
   const std::vector<std::size_t> from = premises(claims, claim);
   if (!from.empty()) reason += ", and follows from " + numbers_text(from);
   if (!claim.expected_to_fail) return {claim.name, claim.assertion, "", reason, claim.condition};
@@ -68,7 +68,7 @@ report::Table chain_of(const Claims& claims) {
   }
   for (std::size_t k = 0; k < claims.size(); ++k)
     if (!from[k].empty() || !onward[k].empty())
-      table.rows.push_back({static_cast<std::int64_t>(k + 1), claims[k].name, verdict_of(claims[k]),
+      table.rows.push_back({static_cast<std::int64_t>(k + 1), claims[k].name, truth_of(claims[k]),
                             numbers_text(from[k]), numbers_text(onward[k])});
   return table;
 }
@@ -80,7 +80,7 @@ Value statement_value(const Claims& claims, const ClaimResult& claim) {
   value["holds"] = claim.expected_to_fail ? "no" : "yes";
   value["condition"] = claim.condition;
   value["note"] = claim.note;
-  value["verdict"] = verdict_of(claim);
+  value["verdict"] = truth_of(claim);
   value["methods"] = Value::object();
   for (const MethodResult& method : claim.methods)
     value["methods"][to_string(method.method)] = method.how;
@@ -101,7 +101,7 @@ report::Document explain_document(const Topic& topic, const ClaimsReport& report
   for (const ClaimResult& claim : file.claims) {
     const char* const holds = claim.expected_to_fail ? "no" : "yes";
     document.rows.rows.push_back(
-        {claim.name, claim.assertion, holds, claim.condition, claim.note, verdict_of(claim)});
+        {claim.name, claim.assertion, holds, claim.condition, claim.note, truth_of(claim)});
     statements.steps.push_back(step_of(file.claims, claim));
     values.push_back(statement_value(file.claims, claim));
   }
