@@ -17,6 +17,7 @@ struct ActivationRecord {
   std::int64_t width = 0;
   double slope_exponent = 0;  ///< of WidthMoments
   Doubt truncation;           ///< of x
+  NonNegative heavy = 0;      ///< how far the fourth moment of x is from a Gaussian's
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;
@@ -170,6 +171,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     record.passage = {passed, in.spread, x, moments.slope_kurtosis};
     record.width = in.width;
     record.truncation = in.truncation;
+    record.heavy = std::fabs(in.kurtosis / 3 - 1);
     record.slope_exponent = moments.slope_exponent;
     if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
     if (wanted.tie && variance > 0) record.tie = tie_of(calculus, moments, in.x);
@@ -192,9 +194,19 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
         0, variance > 0 ? calculus.value(in.overlap.variance()) / (2 * variance * variance) : 0);
     const double skewed = std::fabs(in.spread.skew * moments.skew_effect),
                  uneven = in.spread.uneven / 8;
+    // Without weights between this activation and one before, features are not Gaussian: a fourth
+    // moment of the input stands for what E phi^2 may be off by.
+    const double heavy = std::fabs(in.kurtosis / 3 - 1);
+    calculus.omit(heavy, heavy);
+    out.kurtosis = moments.kurtosis;
     out.spread.skew = moments.skew;
     out.spread.uneven = moments.exponent * moments.exponent * in.spread.uneven;
     calculus.omit(skewed + uneven, skewed + uneven);
+    // Each token has a size of its own in a draw, and E phi goes with its root.
+    const Alike<double> y = values_of(calculus, out.x);
+    if (y.second > 0)
+      out.truncation.mean +=
+          std::max(0.0, in.spread.one - 2 / width) / 8 * std::fabs(y.mean) / std::sqrt(y.second);
     calculus.assume("activation", "inputs are Gaussian given the layer before", "1/width",
                     1 / static_cast<double>(in.width), 0.1);
   }
@@ -231,7 +243,7 @@ template <class C, class X>
 Doubt slope_doubt(const C& calculus, const ActivationRecord<X>& record) {
   const Alike<double>& x = record.passage.x;
   const Alike<double> slopes = values_of(calculus, record.slopes);
-  Doubt doubt{std::fabs(record.slope_exponent) * record.truncation.second, 0};
+  Doubt doubt{std::fabs(record.slope_exponent) * record.truncation.second + record.heavy, 0};
   doubt.cross = doubt.second;
   const double apart = x.second - x.cross;
   if (slopes.second > 0 && apart > 0)

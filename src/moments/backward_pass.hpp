@@ -26,6 +26,11 @@ class BackwardPass {
     g.aligned = hessian;
     head_slopes_ = std::move(slopes);
     if constexpr (C::next_orders) {
+      const double g0 = values_of(calculus_, g.x).second;
+      const double m0 = values_of(calculus_, ledger_.sites.back().x).second;
+      head_size_ = g0 > 0 ? m0 / g0 : 0;
+    }
+    if constexpr (C::next_orders) {
       if (is_plain(network_)) {
         const SiteRecord<N>& logits = ledger_.sites.back();
         head_ = head_spread(network_, values_of(calculus_, logits.x), logits.spread,
@@ -69,6 +74,11 @@ class BackwardPass {
     return total > 0 ? pairs / total : 0;
   }
 
+  /// Where the gradients of all tokens add up to 0 exactly, what rounding leaves of it.
+  N bias_of(const X& gradient, const N& tokens) const {
+    return calculus_.positive(bias_gradient(gradient, tokens, batch_));
+  }
+
   template <class Entry>
   Entry take() {
     return ledger_.tape.template pop<Entry>();
@@ -92,8 +102,8 @@ class BackwardPass {
 
   /// Of sum over tokens x_t g_t, relative to its size: what is not known of x and of g, where the
   /// products of different tokens add up.
-  NonNegative product_doubt(const X& input, const Doubt& of_input, const Gradient<X>& g,
-                            const Counts& over) const {
+  NonNegative product_doubt(const X& input, const Doubt& of_input, double overlap,
+                            const Gradient<X>& g, const Counts& over) const {
     const Alike<double> x = values_of(calculus_, input), k = values_of(calculus_, g.x);
     const auto pairs = [&](double a, double b) {
       return (over.tokens - 1) * std::fabs(a) + (over.batch - 1) * over.tokens * std::fabs(b);
@@ -102,18 +112,22 @@ class BackwardPass {
                          (over.batch - 1) * over.tokens * x.between * k.between;
     if (!(total > 0)) return g.truncation.second + of_input.second;
     const double own = x.second * k.second * (of_input.second + g.truncation.second);
+    // Overlaps of inputs and of gradients stray together below the head as well: as dk/dr there.
+    const double together = head_follow_ * overlap / x.second * k.second *
+                            (over.tokens - 1 + (over.batch - 1) * over.tokens);
     const double others = x.second * of_input.cross * pairs(k.cross, k.between) +
                           k.second * g.truncation.cross * pairs(x.cross, x.between);
-    return (own + others) / total;
+    return (own + others + together) / total;
   }
 
   void weights(const Linear& layer, std::size_t parameter, const X& input, const Gradient<X>& g,
                const Spread& spread, const Doubt& truncation, double overlap, std::int64_t of) {
     fill(parameter, weight_gradient(calculus_, layer, input, g.x, tokens(of), batch_), g, spread);
     if constexpr (C::next_orders)
-      ledger_.parameters[parameter].truncation = product_doubt(input, truncation, g, counts(of));
-    if constexpr (C::next_orders) add_head_overlaps(layer, parameter, overlap, of);
-    if (layer.bias) fill(parameter + 1, bias_gradient(g.x, tokens(of), batch_), g, {});
+      ledger_.parameters[parameter].truncation =
+          product_doubt(input, truncation, overlap, g, counts(of));
+    if constexpr (C::next_orders) add_head_overlaps(layer, parameter, input, overlap, of);
+    if (layer.bias) fill(parameter + 1, bias_of(g.x, tokens(of)), g, {});
     if constexpr (C::next_orders) {
       if (!g.follow) return;
       const Alike<double> x = values_of(calculus_, input);
@@ -128,12 +142,20 @@ class BackwardPass {
   /// Into the head's weights: two tokens whose inputs overlap more in a draw have gradients that do
   /// so too. E x_t.x_u g_t.g_u has, beside the product of means, V dk/dr with V the variance of
   /// x_t.x_u/n.
-  void add_head_overlaps(const Linear& layer, std::size_t parameter, double overlap,
+  static double apart_ratio(const Alike<double>& x) {
+    const double within = x.second - x.cross, between = x.second - x.between;
+    return within > 0 ? between * between / (within * within) : 1;
+  }
+  void add_head_overlaps(const Linear& layer, std::size_t parameter, const X& input, double overlap,
                          std::int64_t of) {
     const std::optional<X> slopes = std::exchange(head_slopes_, std::nullopt);
+    if (slopes && head_size_ > 0)
+      head_follow_ = std::fabs(values_of(calculus_, *slopes).cross) * head_size_;
     if (!slopes || !(overlap > 0)) return;
     const N gain = calculus_.size(layer.fan_in, "fan_in") * calculus_.variance(layer);
-    const X variance = each(*slopes, [&](const N& slope) { return N(slope * overlap * gain); });
+    // Of two sequences, whose tokens may be further apart: D^2/n there.
+    const double between = apart_ratio(values_of(calculus_, input));
+    const X variance = scaled_pairs(*slopes, N(gain * overlap), N(gain * overlap * between));
     const N more = weight_scale(calculus_, layer) * pair_sum(variance, tokens(of), batch_);
     ledger_.parameters[parameter].gradient = ledger_.parameters[parameter].gradient + more;
   }
@@ -214,7 +236,7 @@ class BackwardPass {
     if (layer.affine) {
       const N drawn = pair_sum(along_output(tape.record.output, g), of, batch_);
       fill(tape.at.parameter, drawn + aligned_gain(tape.record.output, g, of), g, {});
-      fill(tape.at.parameter + 1, bias_gradient(g.x, of, batch_), g, {});
+      fill(tape.at.parameter + 1, bias_of(g.x, of), g, {});
       if (tape.record.over_samples)
         for (const std::size_t at : {tape.at.parameter, tape.at.parameter + 1})
           ledger_.parameters[at].truncation += coherent_doubt(g, counts(tape.at.tokens));
@@ -262,7 +284,7 @@ class BackwardPass {
       if (!linear.bias) return;
       // A bias of all keys alike drops out of softmax.
       const bool drops = &linear == &layer.k && !layer.qk_norm;
-      const N bias = drops ? N(0) : bias_gradient(own.x, tokens(at.tokens), batch_);
+      const N bias = drops ? N(0) : bias_of(own.x, tokens(at.tokens));
       fill(at.parameter + 1, bias, own, {});
     };
     stray(layer, tape.spread, made);
@@ -336,8 +358,7 @@ class BackwardPass {
     fill(tape.at.parameter, conv_weight_gradient(calculus_, layer, tape.input, g.x, batch_), g,
          tape.spread);
     const std::int64_t outputs = layer.out_height() * layer.out_width();
-    if (layer.weight.bias)
-      fill(tape.at.parameter + 1, bias_gradient(g.x, tokens(outputs), batch_), g, {});
+    if (layer.weight.bias) fill(tape.at.parameter + 1, bias_of(g.x, tokens(outputs)), g, {});
     g.x = conv_backward(calculus_, layer, g.x);
     g.aligned = N(0);
     return g;
@@ -369,7 +390,17 @@ class BackwardPass {
     g.x = scaled(g.x, N(b * b));
     g.aligned = g.aligned * b * b;
     g.spread.pull = 1;
-    return joined(std::move(skip), run(layer.body, std::move(g)), tape.at.tokens);
+    Gradient<X> out = joined(std::move(skip), run(layer.body, std::move(g)), tape.at.tokens);
+    if constexpr (C::next_orders) {
+      // Both ways carry the same gradient where no weights lie between.
+      const double share = std::clamp(tape.stream_share, 0.0, 1.0);
+      if (keeps_input(layer.body)) {
+        const double both = 2 * std::sqrt(share * (1 - share)) + 1;
+        out.truncation.second += both;
+        out.truncation.cross += both;
+      }
+    }
+    return out;
   }
 
   /// The part along x of a gradient with `level` along a sum whose share x is.
@@ -438,6 +469,8 @@ class BackwardPass {
   N batch_;
   Ledger<C, X>& ledger_;
   HeadSpread head_;
+  double head_size_ = 0;          ///< E y^2/E (dL/dy)^2 of the logits
+  double head_follow_ = 0;        ///< d ln k/d ln r there, in units of both seconds
   std::optional<X> head_slopes_;  ///< dk/dr of the logits, until the head's weights have met them
   std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
 };

@@ -30,6 +30,7 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     const double noise = 3 * layer.rate / (1 - layer.rate) / static_cast<double>(in.width);
     out.spread.one += noise;
     out.spread.all += noise / counts.samples();
+    out.kurtosis /= 1 - layer.rate;
     out.error.cross *= 1 - layer.rate;
     out.truncation.cross *= 1 - layer.rate;
     calculus.assume("dropout", "masks leave features Gaussian", "rate/(1 - rate)",

@@ -251,6 +251,9 @@ class ForwardPass {
   }
 
   Signal<X> apply(const DualStream& layer, Signal<X> x) {
+    if (!is_token_norm(layer.norm.kind) && layer.norm.kind != NormKind::none)
+      throw Error(ErrorKind::input, "no rule covers two streams with a norm over samples",
+                  layer.path, "layernorm or rmsnorm, as ResiDual has it");
     const auto mean = [](const Signal<X>& signal) { return N(average(signal.x).mean); };
     Signal<X> z = x;
     X both = without_mean(x.x);  // E x z

@@ -39,10 +39,11 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
                  2 * apart * apart / calculus.size(gate.width, "width")};
   if constexpr (C::next_orders) {
     const N realised = sqrt(gate.overlap.variance() * in.overlap.variance());
-    out.x = sum_cross(out.x, scaled(slopes, realised));
+    out.x = with_bounded_cross(sum_cross(out.x, scaled(slopes, realised)));
     const Alike<double> u = values_of(calculus, gate.x);
     const WidthMoments& moments = calculus.width(phi, u.mean, u.second - u.mean * u.mean);
     record.spread = gate.spread;
+    out.kurtosis = 3 * moments.kurtosis;
     record.exponent = 1 + moments.exponent;
     out.spread = through_gate(gate.spread, moments, u, static_cast<double>(gate.width), counts);
     for (Doubt* doubt : {&out.error, &out.truncation}) {

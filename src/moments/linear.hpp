@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include "moments/calculus.hpp"
 #include "moments/spread.hpp"
@@ -56,6 +57,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   Signal<X> out = in;
   out.width = layer.fan_out;
   out.normalised = false;
+  out.kurtosis = 3;
   const auto pair = [&](const auto&, const auto&, const N& cross) { return gain * cross + bias; };
   out.x = map(
       in.x,
@@ -96,7 +98,12 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   out.levels = {};
   out.aligned =
       gradient.aligned * calculus.size(layer.fan_out, "fan_out") * calculus.variance(layer);
-  out.x = sum(out.x, scaled(without_mean(input), N(out.aligned * out.aligned)));
+  // Normal weights bring a part of y back along x and another at random; orthogonal ones that do
+  // not widen keep the size of every gradient exactly.
+  Linear transposed = layer;
+  std::swap(transposed.fan_in, transposed.fan_out);
+  const N along = calculus.real(weight_noise(transposed) / 2);
+  out.x = sum(out.x, scaled(without_mean(input), N(out.aligned * out.aligned * along)));
   if constexpr (C::next_orders) {
     if (!gradient.follow) return out;
     Follow& follow = *out.follow;

@@ -131,6 +131,12 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   const N scale = 1 / (typical + eps);
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   if constexpr (C::next_orders) {
+    // What features of a mean mu add to an overlap by themselves is (m^2 - mu^4)/n, and (m -
+    // mu^2)^2/n once it is taken out.
+    const double m = calculus.value(means.second), mu = calculus.value(means.mean);
+    if (centre && m > 0) out.overlap.noise = out.overlap.noise * ((m - mu * mu) / (m + mu * mu));
+  }
+  if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;
     out.spread = Spread{rest * rest * in.spread.one,
                         rest * rest * in.spread.all,

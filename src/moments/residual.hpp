@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "moments/calculus.hpp"
 #include "moments/spread.hpp"
@@ -20,6 +22,17 @@ Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, co
       a2 * a2 * stream.noise + b2 * b2 * branch.noise +
       (b2 * b2 * branch_apart * branch_apart + 2 * a2 * b2 * apart * branch_apart) / width;
   return {sqrt(together * together + noise), N(0)};
+}
+
+/// Whether a branch hands on a part of its input that no weights have been drawn for, so that E[x
+/// F] is not 0.
+inline bool keeps_input(const std::vector<Layer>& layers) {
+  return std::none_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    return std::holds_alternative<Linear>(layer.op) ||
+           std::holds_alternative<Attention>(layer.op) ||
+           std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Gated>(layer.op) ||
+           std::holds_alternative<Embedding>(layer.op);
+  });
 }
 
 template <class C, class X>
@@ -52,8 +65,16 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
     const auto mixed = [&](const Doubt& s, const Doubt& t) {
       return Doubt{p * s.second + q * t.second, p * s.cross + q * t.cross};
     };
+    out.kurtosis = 3 + p * p * (stream.kurtosis - 3) + q * q * (branch.kurtosis - 3);
     out.error = mixed(stream.error, branch.error);
     out.truncation = mixed(stream.truncation, branch.truncation);
+    if (keeps_input(layer.body) && total > 0) {
+      const double both_sizes = 2 * std::sqrt(left.second * right.second) / total;
+      out.truncation.second += both_sizes;
+      out.truncation.cross += both_sizes;
+      calculus.assume("residual", "the branch is independent of its input", "2 |E x F|/E y^2",
+                      both_sizes, 0.05);
+    }
   }
   return out;
 }

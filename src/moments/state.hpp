@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -172,6 +173,32 @@ inline PerPosition without_mean(PerPosition x) {
   x.mean.setZero();
   return x;
 }
+/// Pairs alone, those within a sequence and those of two.
+template <class N>
+Alike<N> scaled_pairs(const Alike<N>& x, const N& within, const N& between) {
+  return {N(0), N(0), x.cross * within, x.between * between};
+}
+inline PerPosition scaled_pairs(PerPosition x, double within, double between) {
+  x.mean.setZero();
+  x.second.setZero();
+  x.cross *= within;
+  x.between *= between;
+  return x;
+}
+/// What orders left out put past |r| = m, where two tokens are one, comes back to it.
+inline Alike<double> with_bounded_cross(Alike<double> x) {
+  x.cross = std::min(std::max(x.cross, -x.second), x.second);
+  x.between = std::min(std::max(x.between, -x.second), x.second);
+  return x;
+}
+inline PerPosition with_bounded_cross(PerPosition x) {
+  const Eigen::ArrayXd roots = x.second.max(0.0).sqrt();
+  const Eigen::ArrayXXd most = (roots.matrix() * roots.matrix().transpose()).array();
+  x.cross = x.cross.min(most).max(-most);
+  if (x.between.size() > 0) x.between = x.between.min(most).max(-most);
+  return x;
+}
+
 /// Seconds below 0, which orders left out make of what is about 0, become 0.
 template <class C, class N>
 Alike<N> with_positive_second(const C& calculus, Alike<N> x) {
@@ -335,6 +362,7 @@ struct Signal {
   std::int64_t tokens = 0;  ///< of one sequence
   Overlap<Number> overlap;
   Spread spread;
+  double kurtosis = 3;      ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
   double repeats = 0;       ///< chance that two tokens of a sequence are the same word
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   Doubt error, truncation;  ///< from how primitives are computed; from orders left out

@@ -207,6 +207,32 @@ ModelSpec random_mlp(Draws& draw) {
   return spec;
 }
 
+ModelSpec common_transformer(std::uint64_t seed, std::uint64_t index) {
+  Draws draw(seed, index);
+  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+  spec.width = draw.of<std::int64_t>({24, 32, 48, 64, 96});
+  spec.heads = std::max<std::int64_t>(1, spec.width / draw.of<std::int64_t>({4, 8, 12, 24}));
+  while (spec.width % spec.heads != 0) --spec.heads;
+  spec.kv_heads = spec.heads;
+  spec.layers = draw.of<std::int64_t>({1, 2, 3, 5, 8});
+  spec.ffn = spec.width * draw.of<std::int64_t>({1, 2, 4});
+  spec.vocab = draw.of<std::int64_t>({8, 64, 300});
+  spec.sequence = draw.of<std::int64_t>({2, 4, 16, 48});
+  spec.batch = draw.of<std::int64_t>({1, 1, 2});
+  spec.causal = draw.chance(50);
+  spec.activation = draw.of<const char*>({"relu", "gelu", "silu", "tanh", "elu", "relu_squared"});
+  spec.gated = draw.chance(50);
+  spec.qk_norm = draw.chance(33);
+  spec.norm = draw.of({NormKind::layernorm, NormKind::rmsnorm});
+  spec.placement =
+      placement_from(draw.of<const char*>({"pre", "post", "res-post", "sandwich", "sub-ln",
+                                           "resi-dual", "rezero", "branchnorm", "none"}));
+  spec.dropout = draw.of({0.0, 0.0, 0.1});
+  spec.init.scheme = draw.of<const char*>({"lecun", "xavier", "he", "gpt2"});
+  spec.input.cross = draw.of({0.0, 0.1, 0.5, 0.9});
+  return spec;
+}
+
 ModelSpec random_model(std::uint64_t seed, std::uint64_t index) {
   Draws draw(seed, index);
   const std::size_t kind = draw.below(20);

@@ -12,6 +12,10 @@ namespace scalecalc::random_models {
 /// The model number `index` of this seed, the same on every machine. It is valid.
 ModelSpec random_model(std::uint64_t seed, std::uint64_t index);
 
+/// A transformer of common parts, sizes and inputs: 1 to 8 blocks of 24 to 96 features, every
+/// placement but skipinit and fixup, with and without a mask, gates, norms of heads and dropout.
+ModelSpec common_transformer(std::uint64_t seed, std::uint64_t index);
+
 /// One of a kind.
 ModelSpec random_transformer(Draws& draw);
 ModelSpec random_mlp(Draws& draw);

@@ -119,7 +119,9 @@ TEST_CASE("errors, spreads and second moments are not negative, and bound the cr
     CHECK(properties.broken() == "");
     if (index % 10 == 0) CHECK(same(propagate(build_network(spec)), trace));
   }
-  CHECK(refused <= static_cast<int>(models) / 100);
+  // Scores of variance above 1000, jumps whose gradient is infinite, two streams with norms over
+  // samples.
+  CHECK(refused <= 4 * static_cast<int>(models) / 100);
 }
 
 }  // namespace
