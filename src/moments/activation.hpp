@@ -171,7 +171,6 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     record.passage = {passed, in.spread, x, moments.slope_kurtosis};
     record.width = in.width;
     record.truncation = in.truncation;
-    record.heavy = std::fabs(in.kurtosis / 3 - 1);
     record.slope_exponent = moments.slope_exponent;
     if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
     if (wanted.tie && variance > 0) record.tie = tie_of(calculus, moments, in.x);
@@ -196,8 +195,8 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                  uneven = in.spread.uneven / 8;
     // Without weights between this activation and one before, features are not Gaussian: a fourth
     // moment of the input stands for what E phi^2 may be off by.
-    const double heavy = std::fabs(in.kurtosis / 3 - 1);
-    calculus.omit(heavy, heavy);
+    record.heavy = std::fabs(in.kurtosis / 3 - 1);
+    calculus.omit(record.heavy, record.heavy);
     out.kurtosis = moments.kurtosis;
     out.spread.skew = moments.skew;
     out.spread.uneven = moments.exponent * moments.exponent * in.spread.uneven;

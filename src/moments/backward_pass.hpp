@@ -20,8 +20,8 @@ class BackwardPass {
         batch_(calculus.size(network.batch, "batch")),
         ledger_(ledger) {}
 
-  /// From the gradient of the loss in the logits; `hessian` as in LossGradient: H y is along y.
-  /// `slopes` too.
+  /// From the gradient of the loss in the logits; `hessian` and `slopes` as in LossGradient: H y is
+  /// along y.
   Gradient<X> run(Gradient<X> g, const N& hessian, std::optional<X> slopes = {}) {
     g.aligned = hessian;
     head_slopes_ = std::move(slopes);
@@ -123,10 +123,11 @@ class BackwardPass {
   void weights(const Linear& layer, std::size_t parameter, const X& input, const Gradient<X>& g,
                const Spread& spread, const Doubt& truncation, double overlap, std::int64_t of) {
     fill(parameter, weight_gradient(calculus_, layer, input, g.x, tokens(of), batch_), g, spread);
-    if constexpr (C::next_orders)
+    if constexpr (C::next_orders) {
       ledger_.parameters[parameter].truncation =
           product_doubt(input, truncation, overlap, g, counts(of));
-    if constexpr (C::next_orders) add_head_overlaps(layer, parameter, input, overlap, of);
+      add_head_overlaps(layer, parameter, input, overlap, of);
+    }
     if (layer.bias) fill(parameter + 1, bias_of(g.x, tokens(of)), g, {});
     if constexpr (C::next_orders) {
       if (!g.follow) return;
@@ -139,13 +140,14 @@ class BackwardPass {
               weight_strays(head_, g.spread, *g.follow, {}, 0, {0, 1, 1, 1}, counts(of)));
     }
   }
-  /// Into the head's weights: two tokens whose inputs overlap more in a draw have gradients that do
-  /// so too. E x_t.x_u g_t.g_u has, beside the product of means, V dk/dr with V the variance of
-  /// x_t.x_u/n.
+  /// D^2 of tokens of two sequences over that of tokens of one.
   static double apart_ratio(const Alike<double>& x) {
     const double within = x.second - x.cross, between = x.second - x.between;
     return within > 0 ? between * between / (within * within) : 1;
   }
+  /// Into the head's weights: two tokens whose inputs overlap more in a draw have gradients that do
+  /// so too. E x_t.x_u g_t.g_u has, beside the product of means, V dk/dr with V the variance of
+  /// x_t.x_u/n.
   void add_head_overlaps(const Linear& layer, std::size_t parameter, const X& input, double overlap,
                          std::int64_t of) {
     const std::optional<X> slopes = std::exchange(head_slopes_, std::nullopt);
@@ -289,7 +291,7 @@ class BackwardPass {
     };
     stray(layer, tape.spread, made);
     // Scores, and what comes back from them, go as |x|^2.
-    const Gradient<X> above = g;
+    const Doubt above = g.truncation;
     if constexpr (C::next_orders) add_size_doubt(g, tape.spread, 4, layer.q.fan_in);
     const double before = g.spread.all;
     g.spread.all += layer.over_memory ? 0 : 4 * tape.spread.apart;
@@ -299,7 +301,7 @@ class BackwardPass {
     g.spread.all += made.k_strays * of_sums;
     part(layer.k, tape.k, std::move(made.k), made.k_weight, made.k_truncation);
     g.spread.all = before + made.v_strays * of_sums;
-    g.truncation = above.truncation;
+    g.truncation = above;
     if constexpr (C::next_orders) add_size_doubt(g, tape.spread, 2, layer.q.fan_in);
     part(layer.v, tape.v, std::move(made.v), made.v_weight, made.v_truncation);
     ledger_.parameters[tape.v.parameter].truncation += made.v_weight_truncation;
