@@ -31,8 +31,7 @@ function(scalecalc_cuda_kernels room)
   file(GLOB kernels CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${room}/cuda/*.cu")
   set(target scalecalc_${room}_kernels)
   add_library(${target} OBJECT ${kernels})
-  target_include_directories(${target} PRIVATE
-    "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${target} PRIVATE scalecalc_${room}_headers)
   target_compile_options(${target} PRIVATE -std=c++20 -Xcompiler=-Wall,-Wextra
     $<$<BOOL:${SCALECALC_WERROR}>:-Werror=all-warnings>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)

@@ -1,8 +1,6 @@
 # What every target of the project is compiled with.
 add_library(scalecalc_options INTERFACE)
 target_compile_features(scalecalc_options INTERFACE cxx_std_20)
-target_include_directories(scalecalc_options INTERFACE
-  "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_compile_options(scalecalc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow=local
   # False alarms of GCC 12: string concatenation (bug 105329), inlined Boost integers.
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>"

@@ -1,24 +1,44 @@
-# scalecalc_room(NAME [NATIVE] [WITHOUT folder] [USES room...] [LIBRARIES target...])
+# scalecalc_room(NAME HEADERS header... [NATIVE] [WITHOUT folder] [USES room...]
+#                [LIBRARIES target...])
 #
-# One folder of src/ as a static library `scalecalc_NAME` that links only the rooms it may call, so
-# that a call against the direction of the design does not link. The installed library is made of
-# the objects of all rooms.
+# One folder of src/ as a static library `scalecalc_NAME`, and HEADERS, its public ones in
+# include/scalecalc. A room sees the headers, public and private, of the rooms that it USES and of
+# those that they use, and links them: an include or a call against the direction of the design does
+# not compile or link. The installed library is made of the objects of all rooms.
 function(scalecalc_room name)
-  cmake_parse_arguments(ROOM "NATIVE" "WITHOUT" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "NATIVE" "WITHOUT" "HEADERS;USES;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp")
   if(ROOM_WITHOUT)
     list(FILTER sources EXCLUDE REGEX "/${name}/${ROOM_WITHOUT}/")
   endif()
-  if(NOT sources)
-    return()
-  endif()
+  scalecalc_room_headers(${name} HEADERS ${ROOM_HEADERS} USES ${ROOM_USES})
   set(target scalecalc_${name})
   add_library(${target} STATIC ${sources})
   list(TRANSFORM ROOM_USES PREPEND scalecalc_)
-  target_link_libraries(${target} PUBLIC ${ROOM_USES} PRIVATE scalecalc_options ${ROOM_LIBRARIES})
+  target_link_libraries(${target} PUBLIC ${target}_headers ${ROOM_USES}
+    PRIVATE scalecalc_options ${ROOM_LIBRARIES})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   if(ROOM_NATIVE)
     target_compile_options(${target} PRIVATE ${SCALECALC_MARCH})
   endif()
   set_property(GLOBAL APPEND PROPERTY SCALECALC_ROOMS ${target})
+endfunction()
+
+# `scalecalc_NAME_headers`: a folder on the include path that holds nothing but links to the room's
+# own folder and to its public headers.
+function(scalecalc_room_headers name)
+  cmake_parse_arguments(ROOM "" "" "HEADERS;USES" ${ARGN})
+  set(folder "${PROJECT_BINARY_DIR}/rooms/${name}")
+  file(REMOVE_RECURSE "${folder}")
+  file(MAKE_DIRECTORY "${folder}/scalecalc")
+  file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${name}" "${folder}/${name}" SYMBOLIC)
+  foreach(header IN LISTS ROOM_HEADERS)
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/include/scalecalc/${header}"
+      "${folder}/scalecalc/${header}" SYMBOLIC)
+  endforeach()
+  add_library(scalecalc_${name}_headers INTERFACE)
+  target_include_directories(scalecalc_${name}_headers INTERFACE "${folder}")
+  foreach(used IN LISTS ROOM_USES)
+    target_link_libraries(scalecalc_${name}_headers INTERFACE scalecalc_${used}_headers)
+  endforeach()
 endfunction()

@@ -2,7 +2,9 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 /// What goes wrong, and what would be right. Every exception that leaves the library is an Error.
 namespace scalecalc {
@@ -54,5 +56,15 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
   std::string message_, where_, hint_;
 };
+
+/// Names close to `name` by edit distance, nearest first; empty when none is close. Used by every
+/// "did you mean".
+std::vector<std::string> nearest_names(std::string_view name,
+                                       const std::vector<std::string>& known);
+/// The error for a name that is not one of `known`: "unknown WHAT 'name' (where); did you mean 'x'?
+/// known: a, b, c". The name is cut at 80 characters.
+Error unknown_name(const std::string& what, std::string_view name,
+                   const std::vector<std::string>& known, const std::string& where,
+                   ErrorKind kind = ErrorKind::input);
 
 }  // namespace scalecalc

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scalecalc/init.hpp"
-#include "scalecalc/names.hpp"
+#include "scalecalc/named_parameters.hpp"
 
 /// Init plans as code and settings of other frameworks, and as weights.
 /// Every name and string is checked and escaped, so that no model file can put code into the text.

@@ -7,11 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "scalecalc/network.hpp"
-
-/// What the parameters of a network are called, and how they are stored, in weight files and in
-/// code of other frameworks.
+/// What parameters are called, and how they are stored, in weight files and in code of other
+/// frameworks.
 namespace scalecalc {
+
+/// What a stored tensor is called: {i} and {j} stand for indices, "layers.{i}.wqkv.weight".
+struct NamePattern {
+  std::string name;
+  std::vector<std::string> paths;  ///< "block[{i}].attn.q.weight"; several lie side by side
+  std::string beside = {};         ///< only where this path is a parameter too; empty: always
+  bool flipped = false;            ///< stored the other way round than others of its naming
+};
 
 /// How a matrix (fan_in, fan_out) is stored; embeddings are always (vocab, width).
 enum class Layout {
@@ -46,31 +52,6 @@ struct Naming {
 const std::vector<std::string>& naming_names();
 /// Throws Error(input) with the nearest name.
 Naming find_naming(std::string_view name, const std::string& where = "names");
-/// The naming of a spec: its own patterns first, then those of spec.init.names, or of `otherwise`
-/// when it names none.
-Naming naming_of(const ModelSpec& spec, std::string_view otherwise);
-
-/// A stored tensor: one parameter, or several side by side along the outputs.
-struct NamedTensor {
-  std::string name;     ///< without the prefix
-  std::string pattern;  ///< what made it: {i} stands for an index
-  std::vector<std::int64_t> indices;
-  std::vector<std::int64_t> shape;  ///< as stored
-  int axis = 0;                     ///< along which the parts lie side by side
-  bool transposed = false;          ///< stored (out, in)
-  std::vector<std::size_t> parts;   ///< indices into parameters(network), in order
-  std::optional<std::string> tied_to;
-};
-struct NamedParameters {
-  std::vector<NamedTensor> tensors;  ///< in the order of the forward pass
-  std::vector<std::size_t> unnamed;  ///< parameters that the naming has no name for
-};
-/// Throws Error(input) when two parameters get one name, or a pattern packs what does not fit side
-/// by side.
-NamedParameters name_parameters(const Network& network, const Naming& naming);
-
-/// Whether other frameworks have no such parameter: the shift of an rmsnorm or scalenorm.
-bool is_ours_alone(const ModelSpec& spec, std::string_view path);
 
 /// Whether a name is of this pattern; the indices that {i} and {j} stand for.
 std::optional<std::vector<std::int64_t>> match_pattern(std::string_view pattern,

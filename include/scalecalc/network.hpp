@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "scalecalc/names.hpp"
 #include "scalecalc/symbolic.hpp"
 
 /// What a network is: names, shapes and scales, no mathematics. The moment rules and the tensor
@@ -104,14 +105,6 @@ struct LayerSpec {
   std::int64_t vocab = 0;     ///< of an embedding
   std::vector<LayerSpec> layers, shortcut;
   std::string where;  ///< "file:line:column", for messages
-};
-
-/// What a stored tensor is called: {i} and {j} stand for indices, "layers.{i}.wqkv.weight".
-struct NamePattern {
-  std::string name;
-  std::vector<std::string> paths;  ///< "block[{i}].attn.q.weight"; several lie side by side
-  std::string beside = {};         ///< only where this path is a parameter too; empty: always
-  bool flipped = false;            ///< stored the other way round than others of its naming
 };
 
 /// A model as its file describes it ("Model files" in the README), before it is laid out at a

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 
 /// Steps of real optimizers on the parameters of Passes. Below, theta is one parameter, g its
 /// gradient after clipping, t = 1, 2, ... the step, eta = learning_rate * schedule.at(t); products

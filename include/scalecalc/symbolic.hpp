@@ -223,14 +223,4 @@ struct MonomialSolution {
 /// Throws Error(input) when a side is not a monomial in the unknowns.
 MonomialSolution solve(const MonomialSystem& system);
 
-/// Names close to `name` by edit distance, nearest first; empty when none is close. Used by every
-/// "did you mean".
-std::vector<std::string> nearest_names(std::string_view name,
-                                       const std::vector<std::string>& known);
-/// The error for a name that is not one of `known`: "unknown WHAT 'name' (where); did you mean 'x'?
-/// known: a, b, c". The name is cut at 80 characters.
-Error unknown_name(const std::string& what, std::string_view name,
-                   const std::vector<std::string>& known, const std::string& where,
-                   ErrorKind kind = ErrorKind::input);
-
 }  // namespace scalecalc

@@ -8,7 +8,7 @@
 
 #include "scalecalc/cluster.hpp"
 #include "scalecalc/network.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 #include "scalecalc/trace.hpp"
 
 /// What real passes give: by depth, with the exponents fitted to it, and beside what is predicted.

@@ -3,8 +3,8 @@
 #include <mutex>
 
 #include "activation/analysis.hpp"
+#include "base/text.hpp"
 #include "symbolic/functions.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 namespace {
@@ -17,7 +17,7 @@ const ActivationParameter& parameter_of(const ActivationInfo& info, const std::s
   }
   if (!names.empty()) throw unknown_name("parameter", name, names, info.name);
   throw Error(ErrorKind::input, "the activation has no parameters", info.name,
-              "leave '" + symbolic::shortened(name, 40) + "' out");
+              "leave '" + base::shortened(name, 40) + "' out");
 }
 
 Expr with_parameters(const ActivationInfo& info, const std::map<std::string, Rational>& given) {
@@ -31,7 +31,7 @@ Expr with_parameters(const ActivationInfo& info, const std::map<std::string, Rat
   } catch (const Error& error) {
     std::string settings;
     for (const auto& [name, value] : values) {
-      settings += " " + name + " = " + symbolic::shortened(to_string(value), 40);
+      settings += " " + name + " = " + base::shortened(to_string(value), 40);
     }
     throw Error(ErrorKind::input,
                 info.name + " has no value with" + settings + ": " + error.message(), info.name,
@@ -42,8 +42,8 @@ Expr with_parameters(const ActivationInfo& info, const std::map<std::string, Rat
 std::string name_with(const ActivationInfo& info, const std::map<std::string, Rational>& given) {
   std::string settings;
   for (const auto& [name, value] : given) {
-    settings += (settings.empty() ? "" : ", ") + name + "=" +
-                symbolic::shortened(to_string(Expr(value)), 40);
+    settings +=
+        (settings.empty() ? "" : ", ") + name + "=" + base::shortened(to_string(Expr(value)), 40);
   }
   return settings.empty() ? info.name : info.name + "(" + settings + ")";
 }

@@ -7,7 +7,7 @@
 #include "activation/domain.hpp"
 #include "activation/limits.hpp"
 #include "activation/scales.hpp"
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::activation_room {
 namespace {
@@ -48,7 +48,7 @@ class Analysis {
   explicit Analysis(Activation::Impl& result) : result_(result) {}
 
   void run() {
-    const std::string shown = symbolic::shortened(result_.name, 60);
+    const std::string shown = base::shortened(result_.name, 60);
     const std::vector<Root> places = check_domain(result_.expression, shown);
     Pieces pieces = split_into_pieces(result_.expression, places);
     for (std::size_t k = 0; k < pieces.expressions.size(); ++k) {

@@ -7,7 +7,7 @@
 
 #include "activation/enclosure.hpp"
 #include "activation/impl.hpp"
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "symbolic/canonical.hpp"
 
 namespace scalecalc::activation_room {

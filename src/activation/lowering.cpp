@@ -3,8 +3,8 @@
 #include "activation/enclosure.hpp"
 #include "activation/program.hpp"
 #include "activation/rewrite.hpp"
+#include "base/text.hpp"
 #include "symbolic/canonical.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::activation_room {
 namespace {
@@ -210,7 +210,7 @@ int Lowering::lower_call(const std::string& name, const Expr& argument) {
   const auto found = direct.find(name);
   if (found == direct.end()) {
     throw Error(ErrorKind::input,
-                "the function '" + symbolic::shortened(name, 40) + "' has no numeric value");
+                "the function '" + base::shortened(name, 40) + "' has no numeric value");
   }
   return builder_.emit(found->second, u);
 }

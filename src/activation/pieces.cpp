@@ -6,8 +6,8 @@
 #include <limits>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "symbolic/canonical.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::activation_room {
 namespace {
@@ -69,7 +69,7 @@ Expr resolved_around(const Expr& expr, const Real& sample) {
   } catch (const Error& error) {
     throw Error(ErrorKind::input,
                 fmt::format("'{}' has no real value at x = {:.6g}: {}",
-                            symbolic::shortened(to_string(expr), 60),
+                            base::shortened(to_string(expr), 60),
                             mpfr_get_d(sample.get(), MPFR_RNDN), error.message()),
                 {}, error.hint());
   }

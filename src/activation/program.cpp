@@ -4,7 +4,7 @@
 #include <cmath>
 #include <memory>
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 
 namespace scalecalc::activation_room {
 namespace {

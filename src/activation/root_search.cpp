@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::activation_room {
 namespace {
@@ -172,7 +172,7 @@ class Search {
   }
 
   [[noreturn]] void give_up(const std::string& what) const {
-    throw Error(ErrorKind::input, what + ": " + symbolic::shortened(to_string(expr_), 80), {},
+    throw Error(ErrorKind::input, what + ": " + base::shortened(to_string(expr_), 80), {},
                 "kinks, jumps and poles must be few: at most 64");
   }
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "activation/enclosure.hpp"
-#include "activation/vector_math.hpp"
 #include "activation/zone_fit.hpp"
+#include "base/vector_math.hpp"
 
 namespace scalecalc::activation_room {
 namespace {

@@ -9,8 +9,7 @@
 #include "audit/judge.hpp"
 #include "audit/match.hpp"
 #include "audit/measure.hpp"
-#include "gaussian/confidence.hpp"
-#include "symbolic/text.hpp"
+#include "base/confidence.hpp"
 
 namespace scalecalc {
 namespace {
@@ -273,7 +272,7 @@ std::string to_string(Fault fault) {
 }
 
 Audit audit(const std::string& weights, const ModelSpec& spec, const AuditOptions& options) {
-  check_confidence(options.confidence, "audit");
+  base::check_confidence(options.confidence, "audit");
   return Auditor(weights, spec, options).run();
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "activation/vector_math/lanes.hpp"
+#include "base/vector_math/lanes.hpp"
 
 namespace scalecalc::auditing {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "network/safetensors.hpp"
+#include "weights/safetensors.hpp"
 
 namespace scalecalc::auditing {
 

@@ -6,7 +6,7 @@
 
 #include "audit/family.hpp"
 #include "audit/rules.hpp"
-#include "network/safetensors.hpp"
+#include "weights/safetensors.hpp"
 
 namespace scalecalc::auditing {
 

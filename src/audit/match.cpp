@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::auditing {
 namespace {
@@ -91,7 +91,7 @@ class Matcher {
         return;
       }
       leftover.why = fmt::format("the file has '{}' too, which is the same",
-                                 symbolic::shortened(reader_.tensors()[*tensor].name));
+                                 base::shortened(reader_.tensors()[*tensor].name));
       match.leftovers.push_back(leftover);
       return;
     }
@@ -173,15 +173,14 @@ Match match_tensors(const Reader& reader, const ModelSpec& spec, const Network& 
   if (!names.empty()) find_naming(names, "--names");
   Match match = names.empty() ? best_match(matcher, spec.init.names) : matcher.with(names);
   if (match.matched > 0) return match;
-  const std::string first = reader.tensors().empty()
-                                ? ""
-                                : ", not '" + symbolic::shortened(reader.tensors()[0].name) + "'";
+  const std::string first =
+      reader.tensors().empty() ? "" : ", not '" + base::shortened(reader.tensors()[0].name) + "'";
   const std::string due = match.named.tensors.empty() ? "" : match.named.tensors[0].name;
   throw Error(ErrorKind::input,
               fmt::format("no tensor of the file is called as one of the model's: '{}' or the like "
                           "was expected{}",
                           due, first),
-              symbolic::shortened(reader.files().empty() ? "" : reader.files()[0]),
+              base::shortened(reader.files().empty() ? "" : reader.files()[0]),
               "say what they are called: --names, or [names] in the model file");
 }
 

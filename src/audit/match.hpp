@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "network/safetensors.hpp"
 #include "scalecalc/audit.hpp"
+#include "scalecalc/named_parameters.hpp"
+#include "weights/safetensors.hpp"
 
 namespace scalecalc::auditing {
 

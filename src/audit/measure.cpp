@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <mutex>
 
 #include "audit/central_moments.hpp"
 #include "audit/histogram.hpp"
-#include "network/half.hpp"
+#include "base/workers.hpp"
+#include "weights/half.hpp"
 
 namespace scalecalc::auditing {
 namespace {
@@ -157,31 +157,17 @@ class Pass {
  private:
   /// Counts are added in any order; sums are kept by unit and added in their order.
   void run_parallel(int threads) {
-    std::exception_ptr failure;
     std::mutex mutex;
-    const auto units = static_cast<std::int64_t>(units_);
-#pragma omp parallel num_threads(threads)
-    {
-      try {
-        Buffer<Real> buffer(tensor_.dtype);
-        std::vector<Histogram> histograms(parts_);
-#pragma omp for schedule(dynamic) nowait
-        for (std::int64_t unit = 0; unit < units; ++unit) {
-          try {
-            measure_unit(static_cast<std::size_t>(unit), buffer, histograms);
-          } catch (...) {
-            const std::lock_guard lock(mutex);
-            failure = std::current_exception();
-          }
-        }
-        const std::lock_guard lock(mutex);
-        for (std::size_t part = 0; part < parts_; ++part) histograms_[part].add(histograms[part]);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        failure = std::current_exception();
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
+    std::atomic<std::size_t> next = 0;
+    base::Workers workers;
+    workers.run(threads, [&] {
+      Buffer<Real> buffer(tensor_.dtype);
+      std::vector<Histogram> histograms(parts_);
+      for (std::size_t unit = next++; unit < units_ && !workers.stopped(); unit = next++)
+        measure_unit(unit, buffer, histograms);
+      const std::lock_guard lock(mutex);
+      for (std::size_t part = 0; part < parts_; ++part) histograms_[part].add(histograms[part]);
+    });
   }
 
   void measure_unit(std::size_t unit, Buffer<Real>& buffer, std::vector<Histogram>& histograms) {

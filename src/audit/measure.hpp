@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "network/safetensors.hpp"
 #include "scalecalc/audit.hpp"
+#include "weights/safetensors.hpp"
 
 namespace scalecalc::auditing {
 

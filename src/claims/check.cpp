@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.hpp"
+#include "base/text_file.hpp"
 #include "claims/claim.hpp"
 #include "claims/mutate.hpp"
 #include "claims/networks.hpp"
-#include "network/document.hpp"
 #include "scalecalc/claims.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 namespace {
@@ -93,7 +93,7 @@ std::vector<std::string> claim_files(const std::vector<std::string>& paths) {
       if (entry->is_regular_file(code) && entry->path().extension() == ".toml")
         found.push_back(entry->path().string());
     if (found.empty())
-      throw Error(ErrorKind::input, "a directory without claim files", shown(path),
+      throw Error(ErrorKind::input, "a directory without claim files", base::shortened(path),
                   "claim files end in .toml");
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
@@ -104,11 +104,11 @@ std::vector<std::string> claim_files(const std::vector<std::string>& paths) {
 ClaimsReport::File claims::check_file(const ClaimFile& read, const std::string& name,
                                       Networks networks, const CheckOptions& options) {
   check_options(options);
-  ClaimsReport::File file{symbolic::printable(name), read.title, {}};
+  ClaimsReport::File file{base::printable(name), read.title, {}};
   for (std::size_t k = 0; k < read.claims.size(); ++k) {
     const double done = static_cast<double>(k) / static_cast<double>(read.claims.size());
-    if (options.progress && !options.progress(done, shown(read.claims[k].name)))
-      throw Error(ErrorKind::fault, "stopped", shown(name), "nothing was written");
+    if (options.progress && !options.progress(done, base::shortened(read.claims[k].name)))
+      throw Error(ErrorKind::fault, "stopped", base::shortened(name), "nothing was written");
     ClaimResult result = decide(read.claims[k], options, networks);
     result.file = file.path;
     if (options.mutate && result.holds) {
@@ -128,7 +128,7 @@ ClaimsReport::File check_claims_text(std::string_view toml, const std::string& n
 }
 
 ClaimsReport::File check_claims(const std::string& path, const CheckOptions& options) {
-  return check_claims_text(read_text_file(path, "claim file"), path, options);
+  return check_claims_text(base::read_text_file(path, "claim file"), path, options);
 }
 
 }  // namespace scalecalc

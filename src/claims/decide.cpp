@@ -4,12 +4,12 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "claims/claim.hpp"
 #include "claims/judge.hpp"
 #include "claims/library.hpp"
 #include "claims/networks.hpp"
 #include "claims/numeric.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
 namespace {
@@ -142,8 +142,8 @@ class Decision {
     result.verdict = judged.verdict;
     result.proved = judged.proved;
     result.how = judged.how;
-    result.left = symbolic::shortened(to_string(sides.left), shown_length);
-    result.right = symbolic::shortened(to_string(sides.right), shown_length);
+    result.left = base::shortened(to_string(sides.left), shown_length);
+    result.right = base::shortened(to_string(sides.right), shown_length);
     result.left_value = judged.left ? judged.left : constant(sides.left);
     result.right_value = judged.right ? judged.right : constant(sides.right);
     result.difference = constant(sides.left - sides.right);

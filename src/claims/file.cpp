@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "claims/claim.hpp"
 #include "claims/mutate.hpp"
 #include "network/entry.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
 namespace {
@@ -192,7 +192,7 @@ class ClaimReader {
     if (times == 1) return name;
     if (times > 1)
       throw Error(ErrorKind::input, "follows names a claim that is there twice", entry.where,
-                  "give each its own name: " + symbolic::shortened(name));
+                  "give each its own name: " + base::shortened(name));
     if (before_.empty())
       throw Error(ErrorKind::input, "follows names a claim further up, and there is none",
                   entry.where, "write the claims in the order in which they follow");
@@ -201,14 +201,14 @@ class ClaimReader {
 
   void read_grid(const TomlEntry& entry) {
     if (is_reserved(entry.key))
-      throw Error(ErrorKind::input, shown(entry.key) + " cannot be a name of its own", entry.where,
-                  "for example for = { q = [0.25, 1, 4] }");
+      throw Error(ErrorKind::input, base::shortened(entry.key) + " cannot be a name of its own",
+                  entry.where, "for example for = { q = [0.25, 1, 4] }");
     std::vector<Expr> values;
     for (const TomlEntry& one : elements_of(entry))
       values.push_back(exact_value(named(one, entry.key)));
     if (values.empty())
-      throw Error(ErrorKind::input, "for has no value of " + shown(entry.key), entry.where,
-                  "for example for = { q = [0.25, 1, 4] }");
+      throw Error(ErrorKind::input, "for has no value of " + base::shortened(entry.key),
+                  entry.where, "for example for = { q = [0.25, 1, 4] }");
     points_ *= values.size();
     if (points_ > most_points)
       throw Error(ErrorKind::input, fmt::format("for has more than {} combinations", most_points),
@@ -261,7 +261,7 @@ class ClaimReader {
 
 ClaimFile read_claims(std::string_view toml, const std::string& name) {
   const TomlTable root = parse_toml(toml, name, "claim file");
-  const Lines lines(toml, shown(name));
+  const Lines lines(toml, base::shortened(name));
   ClaimFile file;
   const TomlEntry* claims = nullptr;
   for (const TomlEntry& entry : root) {
@@ -274,7 +274,7 @@ ClaimFile read_claims(std::string_view toml, const std::string& name) {
     }
   }
   if (claims == nullptr)
-    throw Error(ErrorKind::input, "a claim file without claims", shown(name),
+    throw Error(ErrorKind::input, "a claim file without claims", base::shortened(name),
                 "begin each claim with [[claim]]");
   std::vector<std::string> names;
   for (const TomlElement& element : tables_of(*claims)) {

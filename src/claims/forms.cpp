@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.hpp"
 #include "claims/closed_sums.hpp"
 #include "claims/lowering.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
 namespace {
@@ -21,7 +21,7 @@ void check_shape(Lowering& lowering, const Node& node, const std::string& member
   const bool right_member = member.empty() || (has_place && member == "at");
   if (node.children.size() == 4 && node.named.empty() && right_member) return;
   const std::string what = right_member ? node.text + " takes a variable, two ends and a formula"
-                                        : node.text + " has no ." + symbolic::shortened(member, 40);
+                                        : node.text + " has no ." + base::shortened(member, 40);
   lowering.fail(node, what, std::string("for example ") + example);
 }
 

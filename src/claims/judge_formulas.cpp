@@ -2,9 +2,9 @@
 
 #include <map>
 
+#include "base/text.hpp"
 #include "claims/judge.hpp"
 #include "symbolic/canonical.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
 namespace {
@@ -211,9 +211,9 @@ std::string describe_difference(const Expr& left, const Expr& right) {
   } catch (const Error&) {
     // Too large to be multiplied out: as it is.
   }
-  text = symbolic::shortened(text, shown_length);
+  text = base::shortened(text, shown_length);
   if (left.kind() != Kind::sum && right.kind() != Kind::sum && !left.is_zero() && !right.is_zero())
-    text += ", left/right = " + symbolic::shortened(to_string(left / right), shown_length);
+    text += ", left/right = " + base::shortened(to_string(left / right), shown_length);
   return text;
 }
 

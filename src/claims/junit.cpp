@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "claims/describe.hpp"
 #include "scalecalc/claims.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 namespace claims {
@@ -36,7 +36,7 @@ namespace {
 std::string escaped(const std::string& text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const symbolic::Character next = symbolic::character_at(text, at);
+    const base::Character next = base::character_at(text, at);
     const std::string_view character = std::string_view(text).substr(at, next.bytes);
     at += next.bytes;
     const auto code = static_cast<unsigned char>(character[0]);

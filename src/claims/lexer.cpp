@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 #include "symbolic/tokens.hpp"
 
 namespace scalecalc::claims {
@@ -58,7 +58,7 @@ void Lexer::advance() {
   } else if (!take_sign()) {
     reject();
   }
-  for (std::size_t at = start; at < at_; ++column_) at += symbolic::character_at(text_, at).bytes;
+  for (std::size_t at = start; at < at_; ++column_) at += base::character_at(text_, at).bytes;
 }
 
 void Lexer::take_number() {
@@ -121,8 +121,8 @@ bool Lexer::take_sign() {
 }
 
 void Lexer::reject() const {
-  const symbolic::Character found = symbolic::character_at(text_, at_);
-  const std::string shown = symbolic::printable(text_.substr(at_, found.bytes));
+  const base::Character found = base::character_at(text_, at_);
+  const std::string shown = base::printable(text_.substr(at_, found.bytes));
   std::string hint = "an assertion is made of numbers, names, + - * / ^ ( ) [ ] , and a comparison";
   if (text_[at_] == '!') hint = "write fails = true beside an assertion that does not hold";
   fail(column_, found.valid ? "unexpected '" + shown + "'" : "a byte that is not UTF-8", hint);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "claims/expectation.hpp"
 #include "claims/library.hpp"
 #include "scalecalc/activation.hpp"
 #include "symbolic/functions.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
 namespace {
@@ -95,12 +95,12 @@ Expr Lowering::indexed(const Node& node) {
   const Expr index = engine_.without_leaves((*this)(node.children[0]));
   if (!index.is_number() || !index.number().is_integer())
     fail(node, "the index of '" + node.text + "' must be a whole number",
-         "give it a value: sum(i, 1, 8, " + symbolic::shortened(node.text, 20) + "[i])");
+         "give it a value: sum(i, 1, 8, " + base::shortened(node.text, 20) + "[i])");
   const std::string name = node.text + "__" + index.number().to_string();
   if (scope_.gaussians.find(name) == nullptr)
     fail(node,
-         "there is no " + symbolic::shortened(node.text, 40) + "[" +
-             symbolic::shortened(index.number().to_string(), 20) + "]",
+         "there is no " + base::shortened(node.text, 40) + "[" +
+             base::shortened(index.number().to_string(), 20) + "]",
          "declare several with let: q = \"normal(0, 1)[8]\", counted from 1");
   if (!scope_.in_expectation)
     fail(node, "'" + node.text + "' is random here", "put it into an expectation: E[...]");
@@ -163,7 +163,7 @@ Expr Lowering::call(const Node& node, const std::string& member) {
     if (const Form form = find_form(node.text)) return form(*this, node, member);
   }
   if (!member.empty())
-    fail(node, node.text + "(...) is one number, without ." + symbolic::shortened(member, 40),
+    fail(node, node.text + "(...) is one number, without ." + base::shortened(member, 40),
          "remove the point and what follows");
   return function(node);
 }
@@ -176,7 +176,7 @@ Expr Lowering::function(const Node& node) {
   for (const Node& child : node.children) arguments.push_back((*this)(child));
   if (plain && node.primes == 0) {
     if (!node.named.empty())
-      fail(node, node.text + " takes no " + symbolic::shortened(node.named[0].first, 40) + "=",
+      fail(node, node.text + " takes no " + base::shortened(node.named[0].first, 40) + "=",
            "write " + node.text + "(x)");
     return Expr::function(node.text, std::move(arguments));
   }

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "claims/topics.hpp"
+#include "scalecalc/passes.hpp"
 #include "scalecalc/scaling.hpp"
-#include "scalecalc/tensor.hpp"
 
 namespace scalecalc::claims {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.hpp"
 #include "claims/language.hpp"
 #include "claims/lexer.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
 namespace {
@@ -86,7 +86,7 @@ class Parser {
   }
 
  private:
-  static std::string shown(const Token& token) { return symbolic::shortened(token.text, 40); }
+  static std::string shown(const Token& token) { return base::shortened(token.text, 40); }
 
   void end() {
     if (lexer_.next().kind != Token::Kind::end) reject(lexer_.next());

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.hpp"
 #include "claims/engine.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::claims {
 namespace {
@@ -18,10 +18,10 @@ std::vector<std::string> split_names(const std::string& names, const Place& plac
     std::string name = names.substr(from, comma == std::string::npos ? comma : comma - from);
     name.erase(0, name.find_first_not_of(' '));
     name.erase(name.find_last_not_of(' ') + 1);
-    if (!symbolic::is_identifier(name) || name == "E" || name == "pi" || is_reserved(name) ||
+    if (!base::is_identifier(name) || name == "E" || name == "pi" || is_reserved(name) ||
         name.find("__") != std::string::npos)
       throw PlacedError(ErrorKind::input,
-                        "'" + symbolic::shortened(name, 40) + "' cannot be a name of its own",
+                        "'" + base::shortened(name, 40) + "' cannot be a name of its own",
                         place.at(),
                         "use letters, digits and single _; E and pi are taken, nan and inf are "
                         "reserved");

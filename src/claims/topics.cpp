@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "claims/claim.hpp"
 #include "claims/networks.hpp"
 #include "scalecalc/claims.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 
 ClaimsReport::File read_claims_text(std::string_view toml, const std::string& name) {
   const claims::ClaimFile read = claims::read_claims(toml, name);
-  ClaimsReport::File file{symbolic::printable(name), read.title, {}};
+  ClaimsReport::File file{base::printable(name), read.title, {}};
   for (const claims::Claim& claim : read.claims) file.claims.push_back(claims::undecided(claim));
   return file;
 }

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -28,7 +28,7 @@ class Writer {
 
   Value inputs() const {
     Value inputs = Value::object();
-    inputs["activation"] = symbolic::shortened(answer_.activation.name());
+    inputs["activation"] = base::shortened(answer_.activation.name());
     const GaussianInput input = answer_.input.rounded();
     inputs["mean"] = input.mean;
     inputs["variance"] = input.variance;
@@ -65,9 +65,8 @@ class Writer {
 
   std::vector<Section> sections(const Value& results) const {
     const GaussianInput input = answer_.input.rounded();
-    std::string title =
-        fmt::format("{} at N({}, {})", symbolic::shortened(answer_.activation.name()), input.mean,
-                    input.variance);
+    std::string title = fmt::format("{} at N({}, {})", base::shortened(answer_.activation.name()),
+                                    input.mean, input.variance);
     if (input.correlation) title += fmt::format(", correlation {}", *input.correlation);
     std::vector<Section> sections = {{title, moment_table(results)},
                                      {"Gains", gain_table(results)}};

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/text.hpp"
 #include "cli/figures.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -57,7 +57,7 @@ report::Figure activation_figure(const ActivationAnswer& answer) {
   }
   report::Plot plot;
   plot.title =
-      fmt::format("{} at N({}, {})", symbolic::shortened(activation.name(), 48),
+      fmt::format("{} at N({}, {})", base::shortened(activation.name(), 48),
                   report::format_number(input.mean, 4), report::format_number(input.variance, 4));
   plot.x = {"input x", "pure number"};
   plot.y = {"value", "pure number"};

@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "cli/options.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -15,12 +15,12 @@ std::map<std::string, Rational> read_parameters(const std::vector<std::string>& 
     const std::size_t mark = text.find('=');
     if (mark == std::string::npos || mark == 0) {
       throw Error(ErrorKind::input, "--param must be NAME=NUMBER",
-                  "got '" + symbolic::shortened(text) + "'", "for example --param a=0.2");
+                  "got '" + base::shortened(text) + "'", "for example --param a=0.2");
     }
     const std::string name = text.substr(0, mark);
     if (!values.emplace(name, parse_exact("--param", text.substr(mark + 1), name + "=0.2"))
              .second) {
-      throw Error(ErrorKind::usage, "the parameter '" + symbolic::shortened(name) + "' comes twice",
+      throw Error(ErrorKind::usage, "the parameter '" + base::shortened(name) + "' comes twice",
                   "--param", "give each once");
     }
   }
@@ -31,8 +31,7 @@ void check_magnitude(const char* option, const Rational& value, const std::strin
   const double rounded = value.to_double();
   if (std::isfinite(rounded) && (rounded != 0 || value.is_zero())) return;
   throw Error(ErrorKind::input, std::string(option) + " is beyond the range of double",
-              "got '" + symbolic::shortened(text) + "'",
-              std::string("for example ") + option + " 1");
+              "got '" + base::shortened(text) + "'", std::string("for example ") + option + " 1");
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ Rational parse_exact(const std::string& option, const std::string& text,
     return Rational::parse(text);
   } catch (const Error&) {
     throw Error(ErrorKind::input, option + " must be a number",
-                text.empty() ? "got nothing" : "got '" + symbolic::shortened(text) + "'",
+                text.empty() ? "got nothing" : "got '" + base::shortened(text) + "'",
                 "for example " + option + " " + example);
   }
 }
@@ -91,7 +90,7 @@ ExactInput read_input(const InputOptions& options) {
   check_magnitude("--mean", input.mean, options.mean);
   if (!options.second.empty() && !options.variance.empty()) {
     throw Error(ErrorKind::usage, "--second and --variance both say how large the input is",
-                "--second " + symbolic::shortened(options.second), "give one of them");
+                "--second " + base::shortened(options.second), "give one of them");
   }
   if (!options.variance.empty()) {
     input.variance = parse_exact("--variance", options.variance, "1");
@@ -100,8 +99,8 @@ ExactInput read_input(const InputOptions& options) {
   }
   if (input.variance.sign() < 0) {
     throw Error(ErrorKind::input, "the variance of the input is negative",
-                options.second.empty() ? "--variance " + symbolic::shortened(options.variance)
-                                       : "--second " + symbolic::shortened(options.second),
+                options.second.empty() ? "--variance " + base::shortened(options.variance)
+                                       : "--second " + base::shortened(options.second),
                 "the second moment is at least the square of the mean");
   }
   check_magnitude(options.second.empty() ? "--variance" : "--second", input.variance,
@@ -110,7 +109,7 @@ ExactInput read_input(const InputOptions& options) {
     input.correlation = parse_exact("--correlation", options.correlation, "0.5");
     if (Rational(1) < *input.correlation || *input.correlation < Rational(-1)) {
       throw Error(ErrorKind::input, "--correlation must lie from -1 to 1",
-                  "got '" + symbolic::shortened(options.correlation) + "'",
+                  "got '" + base::shortened(options.correlation) + "'",
                   "for example --correlation 0.5");
     }
   }

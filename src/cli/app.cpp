@@ -9,8 +9,8 @@
 #include <new>
 #include <thread>
 
+#include "base/text.hpp"
 #include "cli/parse_errors.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -39,7 +39,7 @@ void register_commands(CLI::App& app, Context& context) {
 }
 
 int report_error(const Error& error, report::Format format) {
-  std::fprintf(stderr, "scalecalc: %s\n", symbolic::printable(error.what()).c_str());
+  std::fprintf(stderr, "scalecalc: %s\n", base::printable(error.what()).c_str());
   const std::string text = report::print_error(format, error);
   try {
     if (!text.empty()) Output().write(text);
@@ -136,7 +136,7 @@ int run(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fault("out of memory", "ask for a smaller network or fewer threads");
   } catch (const std::exception& error) {
-    return fault("unexpected failure: " + symbolic::shortened(error.what(), 160),
+    return fault("unexpected failure: " + base::shortened(error.what(), 160),
                  "this is a defect: please report the command line");
   }
 }

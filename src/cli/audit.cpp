@@ -1,10 +1,10 @@
 #include <memory>
 
+#include "base/confidence.hpp"
 #include "cli/app.hpp"
 #include "cli/audit_document.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
-#include "gaussian/confidence.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -43,8 +43,8 @@ AuditAnswer answer_to(const AuditFlags& flags, Context& context) {
   options.names = flags.names;
   options.strict = flags.strict;
   options.threads = context.threads();
-  options.confidence =
-      parse_number("--confidence", flags.confidence, least_confidence, most_confidence, "0.99");
+  options.confidence = parse_number("--confidence", flags.confidence, base::least_confidence,
+                                    base::most_confidence, "0.99");
   answer.spec = flags.model.spec("audit");
   options.progress = context.progress();
   answer.audit = audit(answer.weights, answer.spec, options);

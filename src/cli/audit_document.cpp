@@ -7,9 +7,9 @@
 #include <set>
 #include <tuple>
 
+#include "base/text.hpp"
 #include "cli/propagate_document.hpp"
 #include "cli/propagate_stack.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -78,7 +78,7 @@ Value parameter_value(const AuditedParameter& parameter) {
 }
 
 std::string shown_name(const AuditedParameter& parameter) {
-  const std::string name = symbolic::shortened(parameter.name);
+  const std::string name = base::shortened(parameter.name);
   return parameter.part.empty() ? name : name + " " + parameter.part;
 }
 
@@ -210,13 +210,13 @@ Value texts_value(const std::vector<std::string>& texts) {
 }
 
 std::string sentence(const AuditFinding& finding) {
-  const std::string what = symbolic::shortened(finding.what);
-  const std::string verdict = symbolic::shortened(finding.verdict, 200);
+  const std::string what = base::shortened(finding.what);
+  const std::string verdict = base::shortened(finding.verdict, 200);
   if (finding.all == 1) return fmt::format("{}: {}.", what, verdict);
   if (finding.count == finding.all)
     return fmt::format("{}, all {}: {}.", what, finding.all, verdict);
   return fmt::format("{}, {} of {} ({}{}): {}.", what, finding.count, finding.all,
-                     symbolic::shortened(finding.first), finding.count > 1 ? ", ..." : "", verdict);
+                     base::shortened(finding.first), finding.count > 1 ? ", ..." : "", verdict);
 }
 
 std::size_t faults_of(const Audit& audit) {
@@ -247,12 +247,12 @@ std::string summary_of(const Audit& audit) {
 std::string outcome(const Audit& audit) {
   std::string text = summary_of(audit);
   for (const std::string& remark : audit.remarks)
-    text += "\nNote: " + symbolic::shortened(remark, 240) + ".";
+    text += "\nNote: " + base::shortened(remark, 240) + ".";
   std::set<std::string> reasons;
   for (const SkippedTensor& skipped : audit.skipped)
     if (reasons.insert(skipped.why).second)
-      text += fmt::format("\nNot judged: {} ({}).", symbolic::shortened(skipped.name),
-                          symbolic::shortened(skipped.why));
+      text += fmt::format("\nNot judged: {} ({}).", base::shortened(skipped.name),
+                          base::shortened(skipped.why));
   return text;
 }
 
@@ -260,7 +260,7 @@ report::Facts facts_of(const AuditAnswer& answer) {
   const Audit& audit = answer.audit;
   report::Facts facts;
   facts.rows = {
-      {"model", fmt::format("{}: {}", symbolic::shortened(answer.model), model_line(answer.spec))},
+      {"model", fmt::format("{}: {}", base::shortened(answer.model), model_line(answer.spec))},
       {"names", audit.naming},
       {"read",
        fmt::format("{} values, {:.1f} MB", audit.values, static_cast<double>(audit.bytes) / 1e6)},
@@ -277,7 +277,7 @@ report::Document audit_document(const AuditAnswer& answer) {
   const Audit& audit = answer.audit;
   report::Document document;
   document.command = "audit";
-  document.inputs["weights"] = symbolic::shortened(answer.weights);
+  document.inputs["weights"] = base::shortened(answer.weights);
   add_model(answer.model, answer.spec, document.inputs);
   document.inputs["names"] = text_or_null(answer.options.names);
   document.inputs["confidence"] = answer.options.confidence;
@@ -309,7 +309,7 @@ report::Document audit_document(const AuditAnswer& answer) {
   document.rows = csv_rows(audit.parameters);
   if (!audit.findings.empty())
     document.sections.push_back({"Findings", report::Paragraph{findings_text(audit)}});
-  document.sections.push_back({symbolic::shortened(answer.weights), facts_of(answer)});
+  document.sections.push_back({base::shortened(answer.weights), facts_of(answer)});
   document.sections.push_back({"Parameters", table_of(audit.parameters)});
   document.sections.push_back(
       {audit.passed ? "Passed" : "Failed", report::Paragraph{outcome(audit)}});

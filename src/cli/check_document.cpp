@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "cli/mutants_document.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -90,19 +90,19 @@ Value finding_value(const ClaimResult& claim) {
 Table overview(const ClaimsReport::File& file) {
   Table table{{"claim", "holds", "by"}, {}};
   for (const ClaimResult& claim : file.claims)
-    table.rows.push_back({symbolic::shortened(claim.name, shown_name), claim.holds ? "yes" : "NO",
+    table.rows.push_back({base::shortened(claim.name, shown_name), claim.holds ? "yes" : "NO",
                           methods_text(claim) + (claim.expected_to_fail ? " (counter-case)" : "")});
   return table;
 }
 
 report::Section failure(const ClaimResult& claim) {
   report::Facts facts;
-  facts.rows.emplace_back("assertion", symbolic::printable(claim.assertion));
+  facts.rows.emplace_back("assertion", base::printable(claim.assertion));
   facts.rows.emplace_back("at", fmt::format("{}:{}:{}", claim.file, claim.line, claim.column));
   if (claim.expected_to_fail) facts.rows.emplace_back("claim", "this does not hold");
   for (const auto& [name, text] :
        {std::pair{"condition", &claim.condition}, {"note", &claim.note}, {"source", &claim.source}})
-    if (!text->empty()) facts.rows.emplace_back(name, symbolic::printable(*text));
+    if (!text->empty()) facts.rows.emplace_back(name, base::printable(*text));
   for (const MethodResult& method : claim.methods) {
     const std::string name = to_string(method.method);
     facts.rows.emplace_back(name, fmt::format("{} ({})", verdict_name(method.verdict), method.how));
@@ -118,7 +118,7 @@ report::Section failure(const ClaimResult& claim) {
       facts.rows.emplace_back("  there", fmt::format("left {:.12g}, right {:.12g}",
                                                      *method.left_value, *method.right_value));
   }
-  return {"Does not hold: " + symbolic::shortened(claim.name), facts};
+  return {"Does not hold: " + base::shortened(claim.name), facts};
 }
 
 Table findings_table(const ClaimsReport& report) {
@@ -128,7 +128,7 @@ Table findings_table(const ClaimsReport& report) {
       if (!claim.finding) continue;
       const Finding& finding = *claim.finding;
       table.rows.push_back(
-          {symbolic::shortened(claim.name), finding.finding,
+          {base::shortened(claim.name), finding.finding,
            finding.published_value ? Value(*finding.published_value) : Value(finding.published),
            finding.true_value ? Value(*finding.true_value) : Value(finding.truth),
            optional_number(finding.off)});
@@ -188,12 +188,12 @@ report::Document check_document(const ClaimsReport& report, bool mutate) {
   document.command = "check";
   document.inputs["files"] = Value::array();
   for (const ClaimsReport::File& file : report.files)
-    document.inputs["files"].push_back(symbolic::shortened(file.path));
+    document.inputs["files"].push_back(base::shortened(file.path));
   add_json(report, document);
   add_rows(report, document);
   for (const ClaimsReport::File& file : report.files)
     document.sections.push_back(
-        {symbolic::shortened(file.title.empty() ? file.path : file.title), overview(file)});
+        {base::shortened(file.title.empty() ? file.path : file.title), overview(file)});
   for (const ClaimsReport::File& file : report.files)
     for (const ClaimResult& claim : file.claims)
       if (!claim.holds) document.sections.push_back(failure(claim));

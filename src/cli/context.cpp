@@ -9,10 +9,10 @@
 #include <limits>
 #include <thread>
 
+#include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
-#include "scalecalc/tensor.hpp"
-#include "symbolic/text.hpp"
+#include "scalecalc/passes.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -119,7 +119,7 @@ Progress Context::progress() {
 void Context::note(const std::string& line) {
   if (quiet_ || !launch_.is_first()) return;
   clear_progress();
-  std::fprintf(stderr, "scalecalc: %s\n", symbolic::printable(line).c_str());
+  std::fprintf(stderr, "scalecalc: %s\n", base::printable(line).c_str());
 }
 
 }  // namespace scalecalc::cli

@@ -1,10 +1,10 @@
 #include <charconv>
 #include <memory>
 
+#include "base/text.hpp"
 #include "cli/app.hpp"
 #include "cli/convention_document.hpp"
 #include "cli/options.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -36,7 +36,7 @@ std::vector<std::int64_t> read_shape(const std::string& text) {
     if (rest.empty() && text.front() == '(') return shape;
   }
   throw Error(ErrorKind::input, "--shape must be positive sizes with x between them",
-              "got '" + symbolic::shortened(text) + "'", "for example --shape 1024x256");
+              "got '" + base::shortened(text) + "'", "for example --shape 1024x256");
 }
 
 ConventionRequest request_of(const ConventionFlags& flags) {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -164,7 +164,7 @@ Document convention_document(const ConventionRequest& request, const Convention&
   const ConventionParameter& weights = answer.parameters.front();
   Document document;
   document.command = "convention";
-  document.inputs["line"] = symbolic::shortened(request.line);
+  document.inputs["line"] = base::shortened(request.line);
   document.inputs["shape"] = request.shape.empty() ? Value() : shape_value(request.shape);
   document.results["framework"] = answer.framework;
   document.results["function"] = answer.function;

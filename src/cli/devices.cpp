@@ -1,5 +1,5 @@
 #include "cli/app.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 
 namespace scalecalc::cli {
 namespace {

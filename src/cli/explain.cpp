@@ -7,7 +7,6 @@
 #include "cli/check_document.hpp"
 #include "cli/options.hpp"
 #include "scalecalc/claims.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "moments/stream.hpp"
+#include "scalecalc/moments.hpp"
 
 namespace scalecalc::cli {
 namespace {

@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/text.hpp"
 #include "scalecalc/error.hpp"
-#include "symbolic/text.hpp"
 
 extern char** environ;
 
@@ -110,7 +110,7 @@ std::string output_of(const std::vector<std::string>& words, const std::string& 
   spawn.connect(in, STDIN_FILENO);
   spawn.connect(out, STDOUT_FILENO);
   spawn.connect(err, STDERR_FILENO);
-  if (spawn.run(words) != 0) fail("gnuplot failed", symbolic::shortened(err.read(), 200));
+  if (spawn.run(words) != 0) fail("gnuplot failed", base::shortened(err.read(), 200));
   return out.read();
 }
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/text.hpp"
 #include "cli/propagate_document.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -105,8 +105,7 @@ report::Document init_document(const NamedPlan& plan, const std::optional<std::s
   document.results["scales"] = report::records(scales_table(plan.plan));
   if (target) document.results["code"] = code;
   const report::Table scales = scales_table(plan.plan);
-  document.sections = {
-      {symbolic::shortened(plan.model) + ": how its parameters start", grouped(plan)}};
+  document.sections = {{base::shortened(plan.model) + ": how its parameters start", grouped(plan)}};
   if (!scales.rows.empty())
     document.sections.push_back({"Factors of the forward pass that no parameter holds", scales});
   document.sections.push_back(

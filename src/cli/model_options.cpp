@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.hpp"
 #include "cli/options.hpp"
 #include "scalecalc/activation.hpp"
 #include "scalecalc/scaling.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -80,7 +80,7 @@ std::string ModelOptions::given() const {
   std::string words = causal ? "--causal" : "";
   const auto add = [&words](const char* name, const std::string& text) {
     if (text.empty()) return;
-    words += (words.empty() ? "" : " ") + std::string(name) + " " + symbolic::shortened(text);
+    words += (words.empty() ? "" : " ") + std::string(name) + " " + base::shortened(text);
   };
   add("--width", width);
   add("--heads", heads);
@@ -112,9 +112,9 @@ void ModelArgument::add_to(CLI::App* app, const char* name) {
 }
 
 std::string ModelArgument::given() const {
-  std::string words = symbolic::shortened(model);
+  std::string words = base::shortened(model);
   const auto add = [&words](const char* name, const std::string& text) {
-    if (!text.empty()) words += std::string(" ") + name + " " + symbolic::shortened(text);
+    if (!text.empty()) words += std::string(" ") + name + " " + base::shortened(text);
   };
   add("--layers", layers);
   add("--placement", placement);

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -47,17 +47,17 @@ Table counts(const ClaimsReport& report) {
 
 report::Section survivor(const ClaimResult& claim) {
   report::Facts facts;
-  facts.rows.emplace_back("assertion", symbolic::printable(claim.assertion));
+  facts.rows.emplace_back("assertion", base::printable(claim.assertion));
   facts.rows.emplace_back("at", fmt::format("{}:{}:{}", claim.file, claim.line, claim.column));
   for (const MutantResult& mutant : claim.mutants) {
     if (!mutant.survived) continue;
-    facts.rows.emplace_back(mutant.mutation, symbolic::printable(mutant.assertion));
+    facts.rows.emplace_back(mutant.mutation, base::printable(mutant.assertion));
     facts.rows.emplace_back("  reason", mutant.reason.empty() ? "none is written beside the claim"
-                                                              : symbolic::printable(mutant.reason));
+                                                              : base::printable(mutant.reason));
   }
   for (const std::string& mutation : claim.unfounded)
     facts.rows.emplace_back(mutation, "a reason is written, and no such mutant survives");
-  return {"Survives its mutation: " + symbolic::shortened(claim.name), facts};
+  return {"Survives its mutation: " + base::shortened(claim.name), facts};
 }
 
 }  // namespace

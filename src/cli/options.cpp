@@ -8,8 +8,8 @@
 #include <cmath>
 #include <optional>
 
+#include "base/text.hpp"
 #include "scalecalc/report.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::int64_t kDeepest = 1000000;
 constexpr std::size_t kMostDepths = 64;
 
 std::string got(const std::string& text) {
-  return text.empty() ? "got nothing" : "got '" + symbolic::shortened(text) + "'";
+  return text.empty() ? "got nothing" : "got '" + base::shortened(text) + "'";
 }
 
 Error bad_value(const std::string& option, const std::string& must_be, const std::string& text,

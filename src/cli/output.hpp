@@ -18,6 +18,8 @@ class Output {
   void write(std::string_view text) const;
 
  private:
+  [[noreturn]] void fail(const std::string& reason) const;
+
   std::string path_ = "-", option_ = "-o";
 };
 

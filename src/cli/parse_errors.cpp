@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "scalecalc/symbolic.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
 
 std::string quoted(const std::string& text) {
-  return fmt::format("'{}'", symbolic::shortened(text));
+  return fmt::format("'{}'", base::shortened(text));
 }
 
 bool looks_like_option(const std::string& word) {
@@ -81,7 +81,7 @@ Error describe(const CLI::ParseError& error) {
   const std::string option = text.substr(0, text.find(':'));
   if (error.get_name() == "ArgumentMismatch") {
     if (text.find("missing") != std::string::npos) {
-      return Error(ErrorKind::usage, symbolic::shortened(option) + " needs a value", "",
+      return Error(ErrorKind::usage, base::shortened(option) + " needs a value", "",
                    "--help says which");
     }
     return Error(ErrorKind::usage, option + " is given more than once", "", "give it once");
@@ -89,10 +89,10 @@ Error describe(const CLI::ParseError& error) {
   if (error.get_name() == "ConversionError") {
     // "Could not convert: --quiet = loud"
     const std::size_t flag = std::min(text.find("--"), text.size());
-    return Error(ErrorKind::usage, "a flag takes no such value",
-                 symbolic::shortened(text.substr(flag)), "give the flag alone");
+    return Error(ErrorKind::usage, "a flag takes no such value", base::shortened(text.substr(flag)),
+                 "give the flag alone");
   }
-  return Error(ErrorKind::usage, symbolic::shortened(text, 160), "", "--help lists what there is");
+  return Error(ErrorKind::usage, base::shortened(text, 160), "", "--help lists what there is");
 }
 
 void check_parsed(const CLI::App& app) {

@@ -3,10 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "cli/gnuplot.hpp"
 #include "cli/output.hpp"
 #include "scalecalc/error.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -29,12 +29,12 @@ void PlotOption::check(const std::string& output) const {
   const std::string extension = extension_of(*path_);
   if (extension != ".gp" && extension != ".svg" && extension != ".png") {
     throw Error(ErrorKind::input, "no plot has this extension",
-                std::string(kOption) + " " + symbolic::shortened(*path_),
+                std::string(kOption) + " " + base::shortened(*path_),
                 "use .gp for a gnuplot script, .svg or .png");
   }
   if (is_same_file(*path_, output)) {
     throw Error(ErrorKind::usage, "-o and --plot name one file",
-                symbolic::shortened("-o " + output + " " + kOption + " " + *path_),
+                base::shortened("-o " + output + " " + kOption + " " + *path_),
                 "give each a file of its own");
   }
   const Output writable(*path_, kOption);

@@ -6,7 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/propagate_document.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 
 namespace scalecalc::cli {
 namespace {

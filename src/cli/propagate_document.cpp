@@ -6,9 +6,9 @@
 #include <cmath>
 #include <memory>
 
+#include "base/text.hpp"
 #include "cli/figures.hpp"
 #include "cli/propagate_stack.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -187,7 +187,7 @@ Table csv_rows(const Trace& trace) {
 }
 
 std::string title_of(const PropagateAnswer& answer) {
-  return fmt::format("{}: {}", symbolic::shortened(answer.model), model_line(answer.spec));
+  return fmt::format("{}: {}", base::shortened(answer.model), model_line(answer.spec));
 }
 
 report::Facts facts_of(const PropagateAnswer& answer) {

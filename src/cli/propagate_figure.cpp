@@ -1,7 +1,7 @@
+#include "base/text.hpp"
 #include "cli/figure_places.hpp"
 #include "cli/figures.hpp"
-#include "moments/stream.hpp"
-#include "symbolic/text.hpp"
+#include "scalecalc/moments.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -47,7 +47,7 @@ report::Figure propagate_figure(const PropagateAnswer& answer) {
     return moment_panel(title, axis, label, unit,
                         {series_of(trace, places, first, 0), series_of(trace, places, second, 1)});
   };
-  return {symbolic::shortened(answer.model) + ": " + model_line(answer.spec),
+  return {base::shortened(answer.model) + ": " + model_line(answer.spec),
           {panel("Forward", "moment", "pure number", {"second E x^2", &Site::second},
                  {"cross E x_t x_s", &Site::cross}),
            panel("Backward, of the gradient g = dL/dx", "moment", "nats squared",

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "cli/propagate_document.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -15,7 +15,7 @@ Value formula(const std::optional<Expr>& expr) {
 }  // namespace
 
 void add_model(const std::string& model, const ModelSpec& spec, Value& inputs) {
-  inputs["model"] = symbolic::shortened(model);
+  inputs["model"] = base::shortened(model);
   inputs["kind"] = to_string(spec.kind);
   if (spec.kind == ModelSpec::Kind::layers) return;
   const bool transformer = spec.kind == ModelSpec::Kind::transformer;
@@ -29,7 +29,7 @@ void add_model(const std::string& model, const ModelSpec& spec, Value& inputs) {
   inputs["sequence"] = spec.sequence;
   inputs["vocab"] = spec.vocab;
   inputs["batch"] = spec.batch;
-  inputs["activation"] = symbolic::shortened(spec.activation);
+  inputs["activation"] = base::shortened(spec.activation);
   inputs["norm"] = to_string(spec.norm);
   inputs["placement"] = to_string(spec.placement);
   inputs["alpha"] = formula(spec.alpha);
@@ -45,7 +45,7 @@ std::string model_line(const ModelSpec& spec) {
   if (spec.kind == ModelSpec::Kind::transformer)
     line += fmt::format(", {} heads, ffn {}{}", spec.heads, spec.ffn, spec.gated ? " gated" : "");
   line += fmt::format(", {} tokens{}, {}", spec.sequence, spec.causal ? " causal" : "",
-                      symbolic::shortened(spec.activation));
+                      base::shortened(spec.activation));
   if (spec.norm != NormKind::none)
     line += fmt::format(", {} {}", to_string(spec.placement), to_string(spec.norm));
   return line;

@@ -2,11 +2,11 @@
 #include <functional>
 #include <memory>
 
+#include "base/text.hpp"
 #include "cli/activation_options.hpp"
 #include "cli/app.hpp"
 #include "cli/options.hpp"
 #include "cli/solve_document.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -25,7 +25,7 @@ std::pair<std::string, std::string> read_pair(const char* option, const std::str
     return {text.substr(0, comma), text.substr(comma + 1)};
   }
   throw Error(ErrorKind::input, std::string(option) + " must be two numbers with a comma",
-              text.empty() ? "got nothing" : "got '" + symbolic::shortened(text) + "'",
+              text.empty() ? "got nothing" : "got '" + base::shortened(text) + "'",
               std::string("for example ") + option + " " + example);
 }
 
@@ -90,7 +90,7 @@ class Solve {
     const double rounded = variance.to_double();
     if (!(rounded > 0) || !std::isfinite(rounded)) {
       throw Error(ErrorKind::input, "--variance must be positive",
-                  "got '" + symbolic::shortened(flags_.variance) + "'", "for example --variance 1");
+                  "got '" + base::shortened(flags_.variance) + "'", "for example --variance 1");
     }
     TunedAnswer answer{phi.name(), rounded, tuned(phi, rounded), {}};
     if (beyond_double()) answer.digits = tuned_digits(phi, answer.tuned, variance, digits_);

@@ -1,6 +1,6 @@
 #include "cli/solve_document.hpp"
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -89,7 +89,7 @@ Value point_value(const FixedPoint& point, const Numbers& number) {
 
 Document self_normalizing_document(const SelfNormalizingAnswer& answer) {
   Document document = document_of("self-normalizing");
-  document.inputs["family"] = symbolic::shortened(answer.family);
+  document.inputs["family"] = base::shortened(answer.family);
   Value range = Value::array();
   range.push_back(answer.low);
   range.push_back(answer.high);
@@ -106,14 +106,14 @@ Document self_normalizing_document(const SelfNormalizingAnswer& answer) {
   document.results["solutions"] = all;
   document.rows = table;
   document.sections = {
-      {"lambda*phi_alpha with E = 0 and E^2 = 1 at N(0, 1): " + symbolic::shortened(answer.family),
+      {"lambda*phi_alpha with E = 0 and E^2 = 1 at N(0, 1): " + base::shortened(answer.family),
        table}};
   return document;
 }
 
 Document tuned_document(const TunedAnswer& answer) {
   Document document = document_of("tuned");
-  document.inputs["activation"] = symbolic::shortened(answer.activation);
+  document.inputs["activation"] = base::shortened(answer.activation);
   document.inputs["variance"] = answer.variance;
   Value& results = document.results;
   const Tuned& tuned = answer.tuned;
@@ -147,7 +147,7 @@ Document critical_document(const CriticalAnswer& answer) {
   const Critical& critical = answer.critical;
   const Numbers number(answer.digits);
   Document document = document_of("critical");
-  document.inputs["activation"] = symbolic::shortened(answer.activation);
+  document.inputs["activation"] = base::shortened(answer.activation);
   document.inputs["bias_variance"] = answer.both ? Value() : Value(critical.bias_variance);
   Value& results = document.results;
   results["weight_variance"] = number("weight_variance", critical.weight_variance.value);
@@ -169,7 +169,7 @@ Document critical_document(const CriticalAnswer& answer) {
 
 Document fixed_point_document(const FixedPointAnswer& answer) {
   Document document = document_of("fixed-point");
-  document.inputs["activation"] = symbolic::shortened(answer.activation);
+  document.inputs["activation"] = base::shortened(answer.activation);
   document.inputs["weight_variance"] = answer.weight_variance;
   document.inputs["bias_variance"] = answer.bias_variance;
   Value all = Value::array();
@@ -192,7 +192,7 @@ Document fixed_point_document(const FixedPointAnswer& answer) {
   document.rows = table;
   document.sections = {{"Fixed points of q' = " + report::format_number(answer.weight_variance) +
                             "*E phi^2 + " + report::format_number(answer.bias_variance) + ", " +
-                            symbolic::shortened(answer.activation),
+                            base::shortened(answer.activation),
                         table}};
   return document;
 }
@@ -201,8 +201,8 @@ Document truncated_document(const std::string& low, const std::string& high,
                             const TruncatedNormal& normal) {
   Document document = document_of("truncated-normal");
   Value bounds = Value::array();
-  bounds.push_back(symbolic::shortened(low));
-  bounds.push_back(symbolic::shortened(high));
+  bounds.push_back(base::shortened(low));
+  bounds.push_back(base::shortened(high));
   document.inputs["bounds"] = bounds;
   Value& results = document.results;
   const bool precise = normal.digits.size() == 4;
@@ -215,8 +215,8 @@ Document truncated_document(const std::string& low, const std::string& high,
   results["std"] = value(2, 1 / normal.correction.value);
   results["correction"] = value(3, normal.correction.value);
   results["residual"] = normal.variance.error;
-  document.sections = {{"A standard normal truncated to [" + symbolic::shortened(low) + ", " +
-                            symbolic::shortened(high) + "]",
+  document.sections = {{"A standard normal truncated to [" + base::shortened(low) + ", " +
+                            base::shortened(high) + "]",
                         facts_of(results, {{"mean", "mean"},
                                            {"variance", "variance (its ratio to 1)"},
                                            {"std", "std"},

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/text.hpp"
 #include "cli/app.hpp"
 #include "cli/figures.hpp"
 #include "cli/model_options.hpp"
@@ -11,7 +12,6 @@
 #include "cli/predicted_sweep.hpp"
 #include "cli/sweep_document.hpp"
 #include "scalecalc/scaling.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -144,7 +144,7 @@ class Sweep {
       throw Error(ErrorKind::input,
                   fmt::format("{} must be positive and finite; it is {} at N = {}", option,
                               report::format_number(value), depth),
-                  fmt::format("got '{}'", symbolic::shortened(text)),
+                  fmt::format("got '{}'", base::shortened(text)),
                   fmt::format("for example {} 1", option));
     }
   }

@@ -4,9 +4,9 @@
 #include <memory>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "cli/app.hpp"
 #include "cli/tables/tables.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -48,7 +48,7 @@ class Folder {
     if (folder == "-")
       throw Error(ErrorKind::usage, "--all needs a folder", "-o", "for example -o tables/");
     if (!fs::is_directory(folder_, ignored))
-      throw Error(ErrorKind::input, "no such folder", symbolic::shortened(folder),
+      throw Error(ErrorKind::input, "no such folder", base::shortened(folder),
                   "make it, or give -o another");
   }
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "cli/train_document.hpp"
 #include "cli/train_figures.hpp"
 #include "cli/train_forecast.hpp"
-#include "symbolic/text.hpp"
 #include "train/differences.hpp"
 
 namespace scalecalc::cli {
@@ -148,7 +148,7 @@ Facts run_facts(const ReportAnswer& answer) {
   const auto finished = std::ranges::count(folder.finished, true);
   Facts facts;
   facts.rows = {
-      {"folder", symbolic::shortened(answer.folder)},
+      {"folder", base::shortened(answer.folder)},
       {"runs", fmt::format("{} of {} finished", finished, folder.runs.size())},
       {"steps of a run", folder.steps},
       {"recorded every", fmt::format("{} steps, on {} batches of validation", folder.record_every,
@@ -218,7 +218,7 @@ report::Document report_document(const ReportAnswer& answer) {
   const std::vector<GradientCell> gradients = gradients_of(folder, cells);
   report::Document document;
   document.command = "report";
-  document.inputs["folder"] = symbolic::shortened(answer.folder);
+  document.inputs["folder"] = base::shortened(answer.folder);
   document.inputs["target_loss"] = known(answer.target_loss);
   document.results["steps"] = folder.steps;
   document.results["runs"] = static_cast<std::int64_t>(folder.runs.size());

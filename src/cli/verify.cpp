@@ -1,12 +1,12 @@
 #include <memory>
 
+#include "base/confidence.hpp"
 #include "cli/app.hpp"
 #include "cli/figures.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/verify_document.hpp"
-#include "gaussian/confidence.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -35,8 +35,8 @@ VerifyAnswer answer_to(const VerifyFlags& flags, Context& context) {
   answer.model = flags.model.model;
   VerifyOptions& options = answer.options;
   options.seeds = static_cast<int>(parse_integer("--seeds", flags.seeds, 2, kMostSeeds, "64"));
-  options.confidence =
-      parse_number("--confidence", flags.confidence, least_confidence, most_confidence, "0.99");
+  options.confidence = parse_number("--confidence", flags.confidence, base::least_confidence,
+                                    base::most_confidence, "0.99");
   context.set_passes(options);
   options.single_precision = flags.single;
   answer.spec = flags.model.spec("verify");

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "cli/figures.hpp"
 #include "cli/propagate_document.hpp"
 #include "cli/propagate_stack.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -201,7 +201,7 @@ report::Document verify_document(const VerifyAnswer& answer) {
   results["assumptions"] = assumptions_of(verification.assumptions);
   document.rows = csv_rows(verification);
   document.sections = {
-      {fmt::format("{}: {}", symbolic::shortened(answer.model), model_line(answer.spec)),
+      {fmt::format("{}: {}", base::shortened(answer.model), model_line(answer.spec)),
        facts_of(answer)},
       {"Sites", table_of(verification.sites)},
       along_depth(verification),

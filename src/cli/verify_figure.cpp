@@ -4,10 +4,10 @@
 #include <map>
 #include <unordered_set>
 
+#include "base/text.hpp"
 #include "cli/figure_places.hpp"
 #include "cli/figures.hpp"
-#include "moments/stream.hpp"
-#include "symbolic/text.hpp"
+#include "scalecalc/moments.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -117,7 +117,7 @@ std::vector<double> values_of(const Series& series) {
 report::Figure verify_figure(const VerifyAnswer& answer) {
   Places places(answer.verification);
   places.choose(shown_places(places.kinds()));
-  return {fmt::format("{}, {} seeds", symbolic::shortened(answer.model), answer.verification.seeds),
+  return {fmt::format("{}, {} seeds", base::shortened(answer.model), answer.verification.seeds),
           {panel_of(places, "Forward", "pure number", "second", "cross"),
            panel_of(places, "Backward, of the gradient dL/dx", "nats squared", "grad_second",
                     "grad_cross"),

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "network/safetensors.hpp"
 #include "scalecalc/export.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
+#include "weights/safetensors.hpp"
 
 namespace scalecalc {
 namespace {

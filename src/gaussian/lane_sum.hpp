@@ -1,6 +1,6 @@
 #pragma once
 
-#include "activation/vector_math/lanes.hpp"
+#include "base/vector_math/lanes.hpp"
 
 namespace scalecalc {
 inline namespace SCALECALC_LANES_NAMESPACE {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 
-#include "moments/stream.hpp"
 #include "scalecalc/moments.hpp"
 
 namespace scalecalc {

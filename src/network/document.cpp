@@ -17,6 +17,8 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+#include "base/text_file.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc {
@@ -100,12 +102,12 @@ TomlTable convert(const toml::table& table, const std::string& name) {
 }  // namespace
 
 TomlTable parse_toml(std::string_view text, const std::string& name, const std::string& what) {
-  const std::string file = shown(name);
-  check_text(text, name, what);
+  const std::string file = base::shortened(name);
+  base::check_text(text, name, what);
   try {
     return convert(toml::parse(text), file);
   } catch (const toml::parse_error& error) {
-    throw Error(ErrorKind::input, "not valid TOML: " + shown(error.description()),
+    throw Error(ErrorKind::input, "not valid TOML: " + base::shortened(error.description()),
                 position(file, error.source().begin), "write lines such as width = 256");
   }
 }

@@ -40,12 +40,4 @@ struct TomlElement {
 TomlTable parse_toml(std::string_view text, const std::string& name,
                      const std::string& what = "model file");
 
-/// The text of a file: at most 1 MiB of UTF-8. Throws Error(input).
-std::string read_text_file(const std::string& path, const std::string& what = "model file");
-/// Throws Error(input) for a text that is too large or not UTF-8.
-void check_text(std::string_view text, const std::string& name, const std::string& what);
-
-/// What of a foreign text goes into a message: at most 80 characters, without control characters.
-std::string shown(std::string_view text);
-
 }  // namespace scalecalc

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include "base/text.hpp"
 
 namespace scalecalc {
 namespace {
@@ -44,15 +45,17 @@ const std::string& text_of(const TomlEntry& entry) {
 const TomlTable& table_of(const TomlEntry& entry) {
   if (const auto* value = std::get_if<TomlTable>(&entry.value)) return *value;
   throw Error(ErrorKind::input,
-              fmt::format("{} must be a table, got {}", shown(entry.key), entry.type), entry.where,
-              fmt::format("write [{}], and its keys below", shown(entry.key)));
+              fmt::format("{} must be a table, got {}", base::shortened(entry.key), entry.type),
+              entry.where,
+              fmt::format("write [{}], and its keys below", base::shortened(entry.key)));
 }
 
 const std::vector<TomlElement>& tables_of(const TomlEntry& entry) {
   if (const auto* value = std::get_if<std::vector<TomlElement>>(&entry.value)) return *value;
-  throw Error(ErrorKind::input,
-              fmt::format("{} must be a list of tables, got {}", shown(entry.key), entry.type),
-              entry.where, fmt::format("write [[{}]] before each of them", shown(entry.key)));
+  throw Error(
+      ErrorKind::input,
+      fmt::format("{} must be a list of tables, got {}", base::shortened(entry.key), entry.type),
+      entry.where, fmt::format("write [[{}]] before each of them", base::shortened(entry.key)));
 }
 
 Expr formula_of(const TomlEntry& entry, const std::vector<std::string>& symbols) {

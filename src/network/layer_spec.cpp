@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include "network/document.hpp"
+#include "base/text.hpp"
 #include "network/validate.hpp"
 
 namespace scalecalc {
@@ -52,7 +52,7 @@ void check_names(const std::vector<LayerSpec>& layers, const std::string& prefix
   std::set<std::string> seen;
   for (const LayerSpec& layer : layers) {
     if (layer.name.empty()) continue;
-    const std::string path = prefix + shown(layer.name);
+    const std::string path = prefix + base::shortened(layer.name);
     if (!is_name(layer.name))
       throw layer_error(layer, path,
                         fmt::format("a name is letters, digits and _, at most {}", max_name),

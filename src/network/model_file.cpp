@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+#include "base/text_file.hpp"
 #include "network/document.hpp"
 #include "network/model_keys.hpp"
 #include "network/parts.hpp"
@@ -57,7 +59,7 @@ void read_sections(Reading& model, const TomlTable& root, const std::string& nam
   check_sections(root);
   const TomlEntry* first = find(root, "model");
   if (first == nullptr)
-    throw Error(ErrorKind::input, "a model file without [model]", shown(name), beginning);
+    throw Error(ErrorKind::input, "a model file without [model]", base::shortened(name), beginning);
   if (const TomlEntry* kind = find(table_of(*first), "kind"))
     model.spec = default_spec(kind_from(*kind));
   for (const Section& section : plain_sections())
@@ -104,19 +106,20 @@ std::string position_of(const SpecProblem& problem, const Reading& model, const 
 
 ModelSpec parse_model(std::string_view toml, const std::string& name) {
   const TomlTable root = parse_toml(toml, name);
-  if (root.empty()) throw Error(ErrorKind::input, "an empty model file", shown(name), beginning);
+  if (root.empty())
+    throw Error(ErrorKind::input, "an empty model file", base::shortened(name), beginning);
   Reading model;
   read_sections(model, root, name);
   complete(model);
   if (const std::optional<SpecProblem> problem = find_problem(model.spec)) {
-    throw Error(ErrorKind::input, problem->message, position_of(*problem, model, shown(name)),
-                problem->hint);
+    throw Error(ErrorKind::input, problem->message,
+                position_of(*problem, model, base::shortened(name)), problem->hint);
   }
   return model.spec;
 }
 
 ModelSpec read_model(const std::string& path) {
-  return parse_model(read_text_file(path), path);
+  return parse_model(base::read_text_file(path, "model file"), path);
 }
 
 }  // namespace scalecalc

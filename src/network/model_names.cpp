@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "network/document.hpp"
 #include "network/model_keys.hpp"
 
@@ -33,7 +34,8 @@ void check_pattern(const std::string& text, const std::string& where) {
   bool good = !text.empty() && text.size() <= longest_name;
   for (const char c : rest) good = good && is_name_character(c);
   if (good) return;
-  throw Error(ErrorKind::input, fmt::format("'{}' cannot name a parameter", shown(text)), where,
+  throw Error(ErrorKind::input, fmt::format("'{}' cannot name a parameter", base::shortened(text)),
+              where,
               fmt::format("a name has 1 to {} letters, digits and . _ - / : [ ], with {{i}} and "
                           "{{j}} for indices",
                           longest_name));

@@ -2,8 +2,6 @@
 
 #include <filesystem>
 
-#include "network/document.hpp"
-
 namespace scalecalc {
 namespace {
 

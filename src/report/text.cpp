@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::report {
 namespace {
@@ -36,7 +36,7 @@ std::string single_line(std::string_view text) {
   std::string line(text);
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  return symbolic::printable(line);
+  return base::printable(line);
 }
 
 std::vector<std::string> wrap(std::string_view text, int width) {

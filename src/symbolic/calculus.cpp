@@ -1,6 +1,6 @@
+#include "base/text.hpp"
 #include "symbolic/canonical.hpp"
 #include "symbolic/functions.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 namespace {
@@ -13,7 +13,7 @@ Expr value_for(const Expr& symbol, const std::map<std::string, Expr>& values) {
   if (symbol.assumption() == Assumption::positive &&
       symbolic::signs_of(found->second) == symbolic::sign::negative) {
     throw Error(ErrorKind::input, symbol.name() + " stands for a positive number",
-                symbol.name() + " = " + symbolic::shortened(to_string(found->second), 40));
+                symbol.name() + " = " + base::shortened(to_string(found->second), 40));
   }
   return found->second;
 }
@@ -70,7 +70,7 @@ Expr derivative_of_function(const Expr& expr, const std::string& symbol) {
   if (function && function->partial) return derivative_by_arguments(expr, symbol);
   if (!function || !function->derivative) {
     throw Error(ErrorKind::input,
-                "the function '" + symbolic::shortened(expr.name()) + "' has no known derivative");
+                "the function '" + base::shortened(expr.name()) + "' has no known derivative");
   }
   const Expr& argument = expr.operands()[0];
   return function->derivative(argument) * differentiate(argument, symbol);

@@ -1,14 +1,15 @@
 #include "symbolic/evaluate.hpp"
 
 #include <cmath>
+#include "base/text.hpp"
 
 namespace scalecalc {
 namespace symbolic {
 namespace {
 
 [[noreturn]] void unbound(const Expr& symbol) {
-  throw Error(ErrorKind::input, "the symbol '" + shortened(symbol.name()) + "' has no value", {},
-              "give " + shortened(symbol.name()) + " a value");
+  throw Error(ErrorKind::input, "the symbol '" + base::shortened(symbol.name()) + "' has no value",
+              {}, "give " + base::shortened(symbol.name()) + " a value");
 }
 
 [[noreturn]] void not_positive(const Expr& symbol, const std::string& value) {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "base/text.hpp"
 #include "symbolic/arithmetic.hpp"
 #include "symbolic/functions.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::symbolic {
 
@@ -34,7 +34,7 @@ Number evaluate_in(const Expr& expr, const Context& context) {
   const Function* function = expr.node().function;
   if (!function || !function->in_double) {
     throw Error(ErrorKind::input,
-                "the function '" + shortened(expr.name()) + "' has no numeric value");
+                "the function '" + base::shortened(expr.name()) + "' has no numeric value");
   }
   std::vector<Number> arguments;
   for (std::size_t k = 0; k < operands.size(); ++k) arguments.push_back(value(k));

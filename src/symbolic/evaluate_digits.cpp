@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "symbolic/big.hpp"
 #include "symbolic/evaluate.hpp"
 
@@ -33,7 +34,7 @@ bool is_unwritable(const Interval& value) {
 
 [[noreturn]] void too_far(const Expr& expr) {
   throw Error(ErrorKind::input, "the value is too large or too small to be written out",
-              shortened(to_string(expr)),
+              base::shortened(to_string(expr)),
               "plain notation is limited to " + std::to_string(longest_positional) + " places");
 }
 
@@ -56,7 +57,7 @@ bool is_narrow(const Interval& value) {
 
 /// A value that stays exactly between two decimals, or at 0, never settles.
 std::string unsettled(const Expr& expr, const Interval& value, int digits) {
-  const std::string where = shortened(to_string(expr)), bits = std::to_string(value.bits());
+  const std::string where = base::shortened(to_string(expr)), bits = std::to_string(value.bits());
   if (value.is_nan()) throw Error(ErrorKind::input, "the expression has no real value", where);
   if (is_underflow(value)) too_far(expr);
   if (!is_narrow(value)) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "symbolic/canonical.hpp"
 #include "symbolic/functions.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::symbolic::folding {
 namespace {
@@ -163,8 +163,9 @@ std::optional<Expr> logarithm(const Arguments& arguments) {
   const Expr& x = arguments[0];
   if (x.is_one()) return Expr(0);
   if (x.is_number() && x.number().sign() <= 0) {
-    throw Error(ErrorKind::input, "log(" + shortened(x.number().to_string(), 40) + ") has no value",
-                {}, "log needs a positive argument");
+    throw Error(ErrorKind::input,
+                "log(" + base::shortened(x.number().to_string(), 40) + ") has no value", {},
+                "log needs a positive argument");
   }
   if (is_function(x, "exp")) return x.operands()[0];
   if (x.kind() == Kind::power && x.operands()[0].is_positive()) {

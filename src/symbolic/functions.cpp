@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "symbolic/arithmetic.hpp"
 #include "symbolic/bivariate_normal.hpp"
 #include "symbolic/canonical.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::symbolic {
 namespace {
@@ -282,8 +282,8 @@ namespace scalecalc {
 
 Expr Expr::function(std::string name, std::vector<Expr> arguments) {
   using namespace symbolic;
-  if (!is_identifier(name)) {
-    throw Error(ErrorKind::input, "'" + shortened(name) + "' is not a name of a function", {},
+  if (!base::is_identifier(name)) {
+    throw Error(ErrorKind::input, "'" + base::shortened(name) + "' is not a name of a function", {},
                 "names are letters, digits and _");
   }
   if (name == "sqrt") {

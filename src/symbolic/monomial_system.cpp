@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "symbolic/canonical.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 namespace {
@@ -17,7 +17,7 @@ PowerLaw monomial(const Expr& side, const std::vector<std::string>& unknowns) {
   if (law && !law->coefficient.is_zero()) return *law;
   std::string names;
   for (const std::string& name : unknowns) names += (names.empty() ? "" : ", ") + name;
-  throw Error(ErrorKind::input, "not a monomial in " + names, symbolic::shortened(to_string(side)),
+  throw Error(ErrorKind::input, "not a monomial in " + names, base::shortened(to_string(side)),
               "each side is a coefficient times powers of the unknowns");
 }
 

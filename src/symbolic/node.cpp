@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/text.hpp"
 #include "symbolic/functions.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::symbolic {
 namespace {
@@ -194,8 +194,8 @@ Expr::Expr(Rational value) {
 }
 
 Expr Expr::symbol(std::string name, Assumption assumption) {
-  if (!symbolic::is_identifier(name) || name == "pi") {
-    throw Error(ErrorKind::input, "'" + symbolic::shortened(name) + "' cannot name a symbol", {},
+  if (!base::is_identifier(name) || name == "pi") {
+    throw Error(ErrorKind::input, "'" + base::shortened(name) + "' cannot name a symbol", {},
                 name == "pi" ? "pi is the constant" : "names are letters, digits and _");
   }
   Node node;

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "symbolic/big.hpp"
 #include "symbolic/canonical.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::symbolic {
 namespace {
@@ -145,8 +145,8 @@ Expr number_power(const Rational& base, const Rational& exponent) {
   }
   if (base.sign() < 0) {
     throw Error(ErrorKind::input,
-                "(" + shortened(base.to_string(), 40) + ")^(" +
-                    shortened(exponent.to_string(), 40) + ") has no real value",
+                "(" + base::shortened(base.to_string(), 40) + ")^(" +
+                    base::shortened(exponent.to_string(), 40) + ") has no real value",
                 {}, "a fractional power needs a base that is not negative");
   }
   std::vector<Radical> radicals;

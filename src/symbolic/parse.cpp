@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "symbolic/canonical.hpp"
 #include "symbolic/functions.hpp"
-#include "symbolic/text.hpp"
 #include "symbolic/tokens.hpp"
 
 namespace scalecalc {
@@ -146,7 +146,8 @@ class Parser {
     const auto& symbols = options_.known_symbols;
     if (!known && (name.text == "pi" ||
                    std::find(symbols.begin(), symbols.end(), name.text) != symbols.end())) {
-      throw Failure{bracket.column, "unexpected '('", "write " + shortened(name.text) + "*(...)"};
+      throw Failure{bracket.column, "unexpected '('",
+                    "write " + base::shortened(name.text) + "*(...)"};
     }
     if (!known) {
       std::vector<std::string> names = function_names();
@@ -171,8 +172,8 @@ class Parser {
     if (arguments.size() != 1) {
       throw Failure{
           name.column,
-          shortened(name.text) + " takes 1 argument, not " + std::to_string(arguments.size()),
-          "write " + shortened(name.text) + "(x)"};
+          base::shortened(name.text) + " takes 1 argument, not " + std::to_string(arguments.size()),
+          "write " + base::shortened(name.text) + "(x)"};
     }
     return at(name.column, [&] { return substitute(function, {{"x", arguments[0]}}); });
   }
@@ -191,12 +192,12 @@ class Parser {
     const bool another =
         next.kind == Token::Kind::number || next.kind == Token::Kind::name || next.is('(');
     if (!another) return value;
-    const std::string left = before.text.empty() ? "(...)" : shortened(before.text, 20);
-    const std::string right = next.is('(') ? "(...)" : shortened(next.text, 20);
+    const std::string left = before.text.empty() ? "(...)" : base::shortened(before.text, 20);
+    const std::string right = next.is('(') ? "(...)" : base::shortened(next.text, 20);
     if (next.text[0] == '.') {
       throw Failure{next.column, "unexpected '.'", "a number has one decimal point"};
     }
-    throw Failure{next.column, "unexpected '" + shortened(next.text, 40) + "'",
+    throw Failure{next.column, "unexpected '" + base::shortened(next.text, 40) + "'",
                   "write " + left + "*" + right + " for a product"};
   }
 
@@ -208,7 +209,7 @@ class Parser {
     const std::string hint = token.is(')')   ? "remove it or add the missing '('"
                              : token.is(',') ? "commas stand between the arguments of a function"
                                              : "a number, a name or a bracket is missing before it";
-    throw Failure{token.column, "unexpected '" + shortened(token.text, 40) + "'", hint};
+    throw Failure{token.column, "unexpected '" + base::shortened(token.text, 40) + "'", hint};
   }
 
   [[noreturn]] static void reject_name(const std::string& what, const Token& token,
@@ -242,8 +243,8 @@ std::pair<std::string, int> window(std::string_view text, int column) {
   std::string cut;
   int now = 1;
   for (std::size_t at = 0; at < text.size() && now < start + width; ++now) {
-    const Character next = character_at(text, at);
-    if (now >= start) cut += printable(text.substr(at, next.bytes));
+    const base::Character next = base::character_at(text, at);
+    if (now >= start) cut += base::printable(text.substr(at, next.bytes));
     at += next.bytes;
   }
   return {cut, column - start + 1};

@@ -2,8 +2,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/text.hpp"
 #include "symbolic/big.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 
@@ -97,8 +97,8 @@ Rational integer_power(const Rational& base, const Rational& exponent) {
   const double bits = (bit_length(base) - 1) * std::fabs(exponent.to_double());
   if (!count || bits > number_bits) {
     throw Error(ErrorKind::input,
-                "the power " + shortened(base.to_string(), 40) + "^" +
-                    shortened(exponent.to_string(), 40) + " is too large to be exact",
+                "the power " + base::shortened(base.to_string(), 40) + "^" +
+                    base::shortened(exponent.to_string(), 40) + " is too large to be exact",
                 {}, "exact numbers are limited to 16384 bits, about 4900 digits");
   }
   const unsigned times = static_cast<unsigned>(std::llabs(*count));

@@ -1,7 +1,7 @@
 #include <cctype>
 
+#include "base/text.hpp"
 #include "symbolic/big.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 namespace {
@@ -64,7 +64,7 @@ class DecimalReader {
   [[noreturn]] void fail(const std::string& hint) const {
     const std::string shown =
         text_.size() > 40 ? std::string(text_.substr(0, 40)) + "..." : std::string(text_);
-    throw Error(ErrorKind::input, "'" + symbolic::printable(shown) + "' is not a usable number", {},
+    throw Error(ErrorKind::input, "'" + base::printable(shown) + "' is not a usable number", {},
                 hint);
   }
 

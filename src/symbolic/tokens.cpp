@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::symbolic {
 
@@ -86,14 +86,14 @@ std::string_view Tokens::take_name() {
 }
 
 void Tokens::reject() const {
-  const Character found = character_at(text_, at_);
+  const base::Character found = base::character_at(text_, at_);
   const std::string_view shown = text_.substr(at_, found.bytes);
   std::string hint = "a formula is made of numbers, names, + - * / ^ ( ) and ,";
   for (const auto& [character, instead] : replacements) {
     if (character == shown) hint = "write " + std::string(instead);
   }
   const std::string what =
-      found.valid ? "'" + printable(shown) + "'" : std::string("a byte that is not UTF-8");
+      found.valid ? "'" + base::printable(shown) + "'" : std::string("a byte that is not UTF-8");
   throw Failure{column_, "unexpected " + what, hint};
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "gaussian/host_device.hpp"
+#include "base/host_device.hpp"
 #include "tensor/device.hpp"
 
 /// Where things are in attention, and which key a query may look at.

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "gaussian/host_device.hpp"
+#include "base/host_device.hpp"
 
 /// Cross-entropy, by token and by class.
 namespace scalecalc::tensor {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "gaussian/host_device.hpp"
+#include "base/host_device.hpp"
 #include "tensor/device.hpp"
 
 /// Which place of the input an output position sees through which tap of the kernel, and where that

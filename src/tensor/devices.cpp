@@ -3,8 +3,8 @@
 #include <sstream>
 #include <thread>
 
+#include "base/machine.hpp"
 #include "scalecalc/tensor.hpp"
-#include "tensor/check.hpp"
 #include "tensor/cuda.hpp"
 
 namespace scalecalc {
@@ -52,7 +52,7 @@ DeviceInfo cpu() {
   info.name = "cpu";
   info.model = system_entry("/proc/cpuinfo", "model name");
   info.threads = std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
-  info.memory_total = static_cast<std::size_t>(tensor::machine_bytes());
+  info.memory_total = static_cast<std::size_t>(base::machine_bytes());
   info.memory_free = bytes_of(system_entry("/proc/meminfo", "MemAvailable"));
   info.capability = vectors();
   return info;

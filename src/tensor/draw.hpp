@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gaussian/philox.hpp"
+#include "base/philox.hpp"
 
 /// Bulk draws on the host. Every value depends on its stream and its index alone.
 namespace scalecalc::tensor {

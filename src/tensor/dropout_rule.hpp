@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gaussian/philox.hpp"
+#include "base/philox.hpp"
 
 /// Dropout: which entries a mask keeps, and what it multiplies them by.
 namespace scalecalc::tensor {

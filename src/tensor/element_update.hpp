@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gaussian/host_device.hpp"
+#include "base/host_device.hpp"
 
 /// The arithmetic of the optimizers that acts on each entry alone, for the host and for CUDA.
 namespace scalecalc::tensor {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "gaussian/host_device.hpp"
+#include "base/host_device.hpp"
 
 /// The second moment of a matrix kept as two averages (Shazeer and Stern 2018, "Adafactor"): V_ij =
 /// by_row_i by_column_j / total, with total the sum of by_row. What is kept is rounded to Real;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "gaussian/host_device.hpp"
+#include "base/host_device.hpp"
 #include "tensor/device.hpp"
 #include "tensor/normal_tail.hpp"
 

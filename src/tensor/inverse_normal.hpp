@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gaussian/philox.hpp"
+#include "base/philox.hpp"
 
 /// The inverse of the normal distribution function Phi: Wichura 1988, algorithm AS 241 (PPND16),
 /// three rational approximations of about 16 digits.

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "gaussian/host_device.hpp"
+#include "base/host_device.hpp"
 
 /// A norm, by entry: y = (x - mean) c with c = (variance + eps)^(-1/2), along a row or down a
 /// column. One without centring has mean 0 and the mean square in place of the variance.

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "gaussian/host_device.hpp"
+#include "base/host_device.hpp"
 #include "tensor/vector_libm.hpp"
 
 namespace scalecalc::tensor {

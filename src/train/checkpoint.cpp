@@ -2,10 +2,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "network/document.hpp"
+#include "base/file_writer.hpp"
+#include "base/text.hpp"
 #include "train/files.hpp"
 #include "train/hash.hpp"
-#include "train/new_file.hpp"
 
 /// A line of JSON, the values of all tensors one after the other, and the hash of those values.
 namespace scalecalc::train_room {
@@ -22,7 +22,7 @@ Json tensors_of(const Trainer<float>& trainer) {
 }
 
 [[noreturn]] void damaged(const std::string& path, const char* why) {
-  throw Error(ErrorKind::input, why, shown(path),
+  throw Error(ErrorKind::input, why, base::shortened(path),
               "remove it and the log beside it to train the run again");
 }
 
@@ -37,9 +37,10 @@ void save_checkpoint(const std::string& path, std::uint64_t run, const Progress&
   header["loss_sum"] = progress.loss_sum;
   header["loss_count"] = progress.loss_count;
   header["tensors"] = tensors_of(trainer);
-  NewFile file(path, "cannot write the checkpoint");
+  base::FileWriter file(path, experiment_messages("cannot write the checkpoint"),
+                        base::Durability::on_disk);
   const std::string line = header.dump() + "\n";
-  file.write(line.data(), line.size());
+  file.write(line);
   std::uint64_t sum = hash(line.data(), line.size());
   for (std::size_t i = 0; i < trainer.state().size(); ++i) {
     const MatrixView<float> view = trainer.state(i);
@@ -96,7 +97,7 @@ bool load_checkpoint(const std::string& path, std::uint64_t run, Progress& progr
 void remove_checkpoint(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
-  std::filesystem::remove(NewFile::temporary(path), ignored);
+  std::filesystem::remove(base::FileWriter::temporary_name(base::resolved_path(path)), ignored);
 }
 
 }  // namespace scalecalc::train_room

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <unordered_map>
 
-#include "network/document.hpp"
+#include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
 #include "train/grammar.hpp"
@@ -41,7 +41,7 @@ void finish(Corpus& corpus, std::vector<std::int32_t> ids) {
 
 std::string read_bytes(const std::string& path) {
   const auto fail = [&path](const std::string& why) -> Error {
-    return {ErrorKind::input, why, shown(path), "give the path of a text file"};
+    return {ErrorKind::input, why, base::shortened(path), "give the path of a text file"};
   };
   std::error_code failure;
   if (std::filesystem::is_directory(path, failure)) throw fail("a folder is no text");
@@ -134,12 +134,12 @@ Corpus read_corpus(const std::string& path, TokenLevel level, std::int64_t vocab
   }
   const std::string text = read_bytes(path);
   Corpus corpus;
-  corpus.name = shown(std::filesystem::path(path).filename().string());
+  corpus.name = base::shortened(std::filesystem::path(path).filename().string());
   std::vector<std::int32_t> ids =
       level == TokenLevel::byte ? bytes_of(text, corpus) : words_of(text, vocab, corpus);
   if (static_cast<std::int64_t>(ids.size()) < kFewestTokens) {
-    throw Error(ErrorKind::input, fmt::format("a text of {} tokens", ids.size()), shown(path),
-                fmt::format("at least {} are needed", kFewestTokens));
+    throw Error(ErrorKind::input, fmt::format("a text of {} tokens", ids.size()),
+                base::shortened(path), fmt::format("at least {} are needed", kFewestTokens));
   }
   corpus.description = fmt::format("{} {}", ids.size(),
                                    level == TokenLevel::byte ? "bytes" : "words and ends of lines");

@@ -5,9 +5,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "network/document.hpp"
+#include "base/file_writer.hpp"
+#include "base/text.hpp"
 #include "scalecalc/error.hpp"
-#include "train/new_file.hpp"
+#include "train/files.hpp"
 
 namespace scalecalc::train_room {
 namespace {
@@ -43,8 +44,9 @@ void save_corpus(const std::string& folder, const Corpus& corpus) {
   const std::string path = path_of(folder), text = text_of(corpus);
   if (read_file(path) == text) return;
   try {
-    NewFile file(path, "cannot write the corpus");
-    file.write(text.data(), text.size());
+    base::FileWriter file(path, experiment_messages("cannot write the corpus"),
+                          base::Durability::on_disk);
+    file.write(text);
     file.commit();
   } catch (const Error&) {
     if (read_file(path) != text) throw;  // else another process has written the same meanwhile
@@ -63,7 +65,7 @@ void load_corpus(const std::string& folder, std::uint64_t fingerprint, TrainFold
     into.unigram_entropy = json.at("unigram_entropy").get<double>();
     if (!json.at("entropy").is_null()) into.entropy = json.at("entropy").get<double>();
   } catch (const std::exception&) {
-    throw Error(ErrorKind::input, "the file is damaged", shown(path),
+    throw Error(ErrorKind::input, "the file is damaged", base::shortened(path),
                 "remove it; the same training writes it again");
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_writer.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/optimizers.hpp"
 
@@ -51,6 +52,11 @@ bool load_checkpoint(const std::string& path, std::uint64_t run, Progress& progr
                      Trainer<float>& trainer);
 /// With what a killed save has left.
 void remove_checkpoint(const std::string& path);
+/// What a write into an experiment's folder that fails says.
+inline base::WriteMessages experiment_messages(const char* what) {
+  return {what, "", "give -o a folder that can be written to and has enough space"};
+}
+
 /// The folder, made when it is not there. Throws Error(fault).
 void make_folder(const std::string& path);
 

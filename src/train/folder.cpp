@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "network/document.hpp"
+#include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "train/corpus_file.hpp"
 #include "train/differences.hpp"
@@ -41,7 +41,8 @@ class LogReader {
 
  private:
   [[noreturn]] void damaged(const std::string& why) const {
-    throw Error(ErrorKind::input, why, shown(logged_.path) + ":" + std::to_string(at_ + 1),
+    throw Error(ErrorKind::input, why,
+                base::shortened(logged_.path) + ":" + std::to_string(at_ + 1),
                 "remove this file and its checkpoint to train the run again");
   }
 
@@ -111,7 +112,7 @@ class LogReader {
 std::vector<LoggedRun> read_logs(const std::string& folder) {
   std::error_code failure;
   if (!std::filesystem::is_directory(folder, failure)) {
-    throw Error(ErrorKind::input, "no such folder", shown(folder),
+    throw Error(ErrorKind::input, "no such folder", base::shortened(folder),
                 "give the folder that scalecalc train -o has filled");
   }
   std::vector<std::string> paths;
@@ -120,7 +121,7 @@ std::vector<LoggedRun> read_logs(const std::string& folder) {
   }
   if (failure || paths.empty()) {
     throw Error(ErrorKind::input, failure ? "the folder cannot be read" : "no runs in the folder",
-                shown(folder), "give the folder that scalecalc train -o has filled");
+                base::shortened(folder), "give the folder that scalecalc train -o has filled");
   }
   std::vector<LoggedRun> logs;
   for (const std::string& path : paths) {
@@ -128,7 +129,7 @@ std::vector<LoggedRun> read_logs(const std::string& folder) {
     if (!logged.configuration.is_null()) logs.push_back(std::move(logged));
   }
   if (logs.empty()) {
-    throw Error(ErrorKind::input, "no run of the folder has begun", shown(folder),
+    throw Error(ErrorKind::input, "no run of the folder has begun", base::shortened(folder),
                 "wait for the training, or give another folder");
   }
   std::ranges::sort(logs, {}, [](const LoggedRun& logged) {
@@ -153,10 +154,10 @@ void check_one_experiment(const std::vector<LoggedRun>& logs) {
     for (const auto& [name, value] : first.items()) {
       if (!own.contains(name) || own.at(name) != value) key = name;
     }
-    throw Error(
-        ErrorKind::input, "the runs of the folder are not of one experiment",
-        fmt::format("{}: {} is not as in {}", shown(logged.path), key, shown(logs.front().path)),
-        "keep runs of one experiment in one folder");
+    throw Error(ErrorKind::input, "the runs of the folder are not of one experiment",
+                fmt::format("{}: {} is not as in {}", base::shortened(logged.path), key,
+                            base::shortened(logs.front().path)),
+                "keep runs of one experiment in one folder");
   }
 }
 
@@ -208,7 +209,7 @@ void read_common(const std::string& folder, const std::vector<LoggedRun>& logs,
     result.model = models.front().second;
     result.differences = train_room::model_differences(models);
   } catch (const Json::exception&) {
-    throw Error(ErrorKind::input, "the log is damaged", shown(logs.front().path) + ":1",
+    throw Error(ErrorKind::input, "the log is damaged", base::shortened(logs.front().path) + ":1",
                 "remove this file and its checkpoint to train the run again");
   }
 }

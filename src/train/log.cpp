@@ -8,15 +8,15 @@
 #include <cstring>
 #include <filesystem>
 
-#include "network/document.hpp"
-#include "network/output_file.hpp"
+#include "base/file_writer.hpp"
+#include "base/text.hpp"
 #include "train/files.hpp"
 
 namespace scalecalc::train_room {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const char* what) {
-  throw Error(ErrorKind::fault, what, shown(path) + ": " + std::strerror(errno),
+  throw Error(ErrorKind::fault, what, base::shortened(path) + ": " + std::strerror(errno),
               "give -o a folder that can be written to and has enough space");
 }
 
@@ -39,7 +39,7 @@ Log::Log(std::string path) : path_(std::move(path)) {
   if (descriptor_ < 0) fail(path_, "cannot open the log");
   try {
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      throw Error(ErrorKind::usage, "another process is at this run", shown(path_),
+      throw Error(ErrorKind::usage, "another process is at this run", base::shortened(path_),
                   "wait for it, or give -o another folder");
     }
     const std::string text = read_all(descriptor_, path_);
@@ -64,12 +64,12 @@ Log::~Log() {
 
 void Log::append(const std::string& line) {
   const std::string text = line + "\n";
-  if (!write_all(descriptor_, text.data(), text.size())) fail(path_, "cannot write the log");
+  if (!base::write_all(descriptor_, text.data(), text.size())) fail(path_, "cannot write the log");
   if (::fdatasync(descriptor_) != 0) fail(path_, "cannot write the log");
 }
 
 void Log::damaged(std::size_t line, const std::string& why) const {
-  throw Error(ErrorKind::input, why, shown(path_) + ":" + std::to_string(line + 1),
+  throw Error(ErrorKind::input, why, base::shortened(path_) + ":" + std::to_string(line + 1),
               "remove this file and its checkpoint to train the run again, or give -o another "
               "folder");
 }

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "network/document.hpp"
+#include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "train/hash.hpp"
 
@@ -36,8 +36,8 @@ std::string first_difference(const Json& here, const Json& there, const std::str
     if (value == there.at(key)) continue;
     if (value.is_object()) return first_difference(value, there.at(key), name);
     if (value.is_string() && value.get<std::string>().find('\n') != std::string::npos) return name;
-    return fmt::format("{} is {} there and {} here", name, shown(there.at(key).dump()),
-                       shown(value.dump()));
+    return fmt::format("{} is {} there and {} here", name, base::shortened(there.at(key).dump()),
+                       base::shortened(value.dump()));
   }
   return "a key is missing here";
 }
@@ -101,7 +101,7 @@ void Run::read_line(std::size_t at) {
       if (json == own) return;
       if (!json.contains("configuration")) log_->damaged(at, "the log is damaged");
       throw Error(ErrorKind::input, "the folder has a run of another configuration",
-                  shown(log_->path()) + ": " +
+                  base::shortened(log_->path()) + ": " +
                       first_difference(own.at("configuration"), json.at("configuration")),
                   "give the same options, or -o another folder");
     }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "network/output_file.hpp"
+#include "base/file_writer.hpp"
 #include "scalecalc/train.hpp"
 #include "train/crc32c.hpp"
 #include "train/files.hpp"
@@ -108,10 +108,7 @@ void write_tensorboard(const std::vector<TrainRun>& runs, const std::string& fol
   for (const TrainRun& run : runs) {
     const std::filesystem::path own = std::filesystem::path(folder) / train_room::run_name(run);
     train_room::make_folder(own.string());
-    OutputFile file((own / "events.out.tfevents.0.scalecalc").string());
-    const std::string events = tensorboard_events(run);
-    file.write(events.data(), events.size());
-    file.commit();
+    base::write_file((own / "events.out.tfevents.0.scalecalc").string(), tensorboard_events(run));
   }
 }
 

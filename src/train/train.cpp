@@ -9,9 +9,9 @@
 #include <mutex>
 #include <new>
 
+#include "base/workers.hpp"
 #include "cluster/bytes.hpp"
 #include "scalecalc/error.hpp"
-#include "tensor/workers.hpp"
 #include "train/corpus_file.hpp"
 #include "train/records.hpp"
 #include "train/run.hpp"
@@ -174,43 +174,33 @@ class Experiment {
 
   void train_pending() {
     const auto most = static_cast<int>(pending_.size());
-    workers_ = small_ && runs_on_cpu(options_.device) ? std::min(options_.threads, most) : 1;
-    tensor::run_workers(workers_, [this] { work(); });
-    if (failure_) std::rethrow_exception(failure_);
+    threads_ = small_ && runs_on_cpu(options_.device) ? std::min(options_.threads, most) : 1;
+    workers_.run(threads_, [this] { work(); });
   }
 
   void work() {
     try {
-      for (std::size_t i = next_++; i < pending_.size() && !stopped_; i = next_++) {
+      for (std::size_t i = next_++; i < pending_.size() && !workers_.stopped(); i = next_++) {
         Run& run = *pending_[i];
         const std::int64_t from = run.logged();
         const auto layers = static_cast<double>(run.result().layers);
-        run.train(std::max(1, options_.threads / std::max(workers_, 1)),
+        run.train(std::max(1, options_.threads / std::max(threads_, 1)),
                   [&](std::int64_t step) { return report(run, step > from ? layers : 0.0); });
       }
     } catch (const std::bad_alloc&) {
-      fail(std::make_exception_ptr(Error(ErrorKind::fault, "out of memory during training", "train",
-                                         "use fewer layers, a smaller width or --recompute")));
-    } catch (...) {
-      fail(std::current_exception());
+      throw Error(ErrorKind::fault, "out of memory during training", "train",
+                  "use fewer layers, a smaller width or --recompute");
     }
   }
 
   bool report(const Run& run, double cost) {
     const std::lock_guard lock(mutex_);
     done_ += cost;
-    if (options_.progress && !stopped_ &&
+    if (options_.progress && !workers_.stopped() &&
         !options_.progress(std::min(1.0, done_ / work_), run.name())) {
-      stopped_ = true;
+      workers_.stop();
     }
-    return !stopped_;
-  }
-
-  /// Keeps the first failure; the others only say that they were stopped.
-  void fail(std::exception_ptr failure) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::move(failure);
-    stopped_ = true;
+    return !workers_.stopped();
   }
 
   const Corpus& corpus_;
@@ -222,12 +212,11 @@ class Experiment {
   std::vector<Point> points_;
   std::vector<std::unique_ptr<Run>> runs_;  ///< of the points; those that this rank has open
   std::vector<Run*> pending_;
-  int workers_ = 1;
+  int threads_ = 1;  ///< that runs are trained on at a time
+  base::Workers workers_;
   double work_ = 0, done_ = 0;
   std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
-  std::exception_ptr failure_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 #include "scalecalc/verify.hpp"
 
 namespace scalecalc {

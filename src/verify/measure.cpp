@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 #include "verify/dot.hpp"
 
 namespace scalecalc {

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tensor/check.hpp"
+#include "base/machine.hpp"
+#include "passes/check.hpp"
 #include "verify/measure.hpp"
 
 namespace scalecalc {
@@ -41,7 +42,7 @@ double concurrent_bytes() {
 }
 
 double single_bytes() {
-  return 0.75 * tensor::machine_bytes();
+  return 0.75 * base::machine_bytes();
 }
 
 void check_bytes(double bytes, std::int64_t layers) {

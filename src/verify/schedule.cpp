@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
+
+#include "base/workers.hpp"
 
 namespace scalecalc {
 namespace {
@@ -15,6 +14,12 @@ class Scheduler {
   Scheduler(const std::vector<Job>& jobs, double budget)
       : jobs_(jobs), budget_(budget), taken_(jobs.size(), false) {}
 
+  void run(int threads) {
+    const std::size_t most = static_cast<std::size_t>(std::max(threads, 1));
+    workers_.run(static_cast<int>(std::min(jobs_.size(), most)), [this] { work(); });
+  }
+
+ private:
   /// What each thread does.
   void work() {
     std::unique_lock lock(mutex_);
@@ -24,27 +29,20 @@ class Scheduler {
       const std::size_t index = next();
       start(index);
       lock.unlock();
-      const std::exception_ptr failure = run(jobs_[index]);
+      try {
+        jobs_[index].work();
+      } catch (...) {
+        lock.lock();
+        workers_.stop();
+        end(index);
+        throw;
+      }
       lock.lock();
-      end(index, failure);
+      end(index);
     }
   }
 
-  void rethrow() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  static std::exception_ptr run(const Job& job) {
-    try {
-      job.work();
-      return nullptr;
-    } catch (...) {
-      return std::current_exception();
-    }
-  }
-
-  bool finished() const { return failure_ != nullptr || started_ == jobs_.size(); }
+  bool finished() const { return workers_.stopped() || started_ == jobs_.size(); }
 
   /// The first job not yet taken that fits beside those that run.
   std::size_t next() const {
@@ -60,10 +58,9 @@ class Scheduler {
     used_ += jobs_[index].bytes;
   }
 
-  void end(std::size_t index, std::exception_ptr failure) {
+  void end(std::size_t index) {
     --running_;
     used_ = running_ == 0 ? 0 : used_ - jobs_[index].bytes;
-    if (failure && !failure_) failure_ = std::move(failure);
     changed_.notify_all();
   }
 
@@ -71,21 +68,15 @@ class Scheduler {
   double budget_, used_ = 0;
   std::vector<bool> taken_;
   std::size_t started_ = 0, running_ = 0;
-  std::exception_ptr failure_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  base::Workers workers_;
 };
 
 }  // namespace
 
 void run_jobs(const std::vector<Job>& jobs, int threads, double budget) {
-  Scheduler scheduler(jobs, budget);
-  std::vector<std::thread> others;
-  const std::size_t wanted = std::min(jobs.size(), static_cast<std::size_t>(std::max(threads, 1)));
-  for (std::size_t i = 1; i < wanted; ++i) others.emplace_back([&scheduler] { scheduler.work(); });
-  scheduler.work();
-  for (std::thread& thread : others) thread.join();
-  scheduler.rethrow();
+  if (!jobs.empty()) Scheduler(jobs, budget).run(threads);
 }
 
 }  // namespace scalecalc

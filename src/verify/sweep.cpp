@@ -5,7 +5,7 @@
 #include <new>
 
 #include "cluster/bytes.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 #include "verify/measure.hpp"
 #include "verify/memory.hpp"
 #include "verify/progress.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "../temporary_folder.hpp"
-#include "network/safetensors.hpp"
 #include "scalecalc/audit.hpp"
+#include "weights/safetensors.hpp"
 
 /// Weight files of small models, drawn by the standard library.
 namespace scalecalc {

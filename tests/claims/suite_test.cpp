@@ -1,8 +1,8 @@
 #include <set>
 
+#include "base/text_file.hpp"
 #include "claims/claim.hpp"
 #include "claims/networks.hpp"
-#include "network/document.hpp"
 #include "support.hpp"
 
 using namespace scalecalc;
@@ -17,7 +17,7 @@ namespace {
 
 std::vector<Claim> claims_of(const std::string& name) {
   const std::string path = std::string(SCALECALC_CLAIM_SUITE_DIR) + "/" + name;
-  return claims::read_claims(read_text_file(path, "claim file"), path).claims;
+  return claims::read_claims(base::read_text_file(path, "claim file"), path).claims;
 }
 
 /// Samples are no help to a claim that is false: quadrature and formulas have to see it.

@@ -1,9 +1,9 @@
 #include <filesystem>
 
+#include "base/text_file.hpp"
 #include "claims/library.hpp"
 #include "claims/mutate.hpp"
 #include "claims/networks.hpp"
-#include "network/document.hpp"
 #include "support.hpp"
 
 using namespace scalecalc;
@@ -41,7 +41,7 @@ TEST_CASE("of every fifth claim of tables/claims no mutant survives without a re
   options.threads = 2;
   std::size_t number = 0, mutants = 0, surviving = 0, checked = 0;
   for (const std::string& path : claim_files({tables})) {
-    const ClaimFile file = read_claims(read_text_file(path, "claim file"), path);
+    const ClaimFile file = read_claims(base::read_text_file(path, "claim file"), path);
     Networks networks(std::filesystem::path(path).parent_path().string());
     for (const Claim& claim : file.claims) {
       if (++number % step != 0) continue;
@@ -70,7 +70,7 @@ TEST_CASE("every claim of a topic touches a rule, an expectation or a network") 
   std::size_t count = 0;
   for (const std::string& path : claim_files({tables})) {
     if (is_published(path)) continue;
-    for (const Claim& claim : read_claims(read_text_file(path, "claim file"), path).claims) {
+    for (const Claim& claim : read_claims(base::read_text_file(path, "claim file"), path).claims) {
       INFO(path << ": " << claim.assertion.text);
       CHECK(is_grounded(claim));
       ++count;
@@ -82,7 +82,7 @@ TEST_CASE("every claim of a topic touches a rule, an expectation or a network") 
 TEST_CASE("real passes stand behind forty claims and more") {
   std::size_t count = 0;
   for (const std::string& path : claim_files({tables}))
-    for (const Claim& claim : read_claims(read_text_file(path, "claim file"), path).claims)
+    for (const Claim& claim : read_claims(base::read_text_file(path, "claim file"), path).claims)
       for (const ClaimMethod method : claim.by) count += method == ClaimMethod::passes ? 1 : 0;
   CHECK(count >= 40);
 }

@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <string>
 
-#include "network/safetensors.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 #include "temporary_folder.hpp"
+#include "weights/safetensors.hpp"
 
 using namespace scalecalc;
 

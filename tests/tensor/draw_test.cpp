@@ -150,4 +150,23 @@ TEST_CASE("pinned values") {
   CHECK(u == doctest::Approx(0.8805201978886142).epsilon(1e-15));
 }
 
+// In the tails e ln 2 dominates and one rounding is left; near 1 the quotient s and the sum add
+// theirs.
+TEST_CASE("the logarithm is within a unit of the last place in the tails, two elsewhere") {
+  const auto worst = [](double from, double to) {
+    double error = 0.0;
+    for (int i = 0; i <= 100000; ++i) {
+      const double x = from * std::pow(to / from, i / 100000.0);
+      const long double exact = std::log(static_cast<long double>(x));
+      const double ulp = std::ldexp(1.0, std::ilogb(static_cast<double>(exact)) - 52);
+      error = std::max(error, static_cast<double>(std::fabs(natural_log(x) - exact)) / ulp);
+    }
+    return error;
+  };
+  CHECK(worst(0x1p-60, 0.075) < 1.0);
+  CHECK(worst(0.075, 0.9999) < 2.0);
+  CHECK(worst(1.0001, 1e6) < 2.0);
+  CHECK(natural_log(1.0) == 0.0);
+}
+
 }  // namespace scalecalc::tensor

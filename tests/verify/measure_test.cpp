@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 
 using namespace scalecalc;
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 #include "verify/measure.hpp"
 
 using namespace scalecalc;

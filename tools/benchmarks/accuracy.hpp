@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 
 /// What the accuracy programs share: random choices and measured ratios of moments.
 namespace scalecalc::bench {

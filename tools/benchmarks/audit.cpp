@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "network/safetensors.hpp"
 #include "scalecalc/init.hpp"
-#include "scalecalc/names.hpp"
+#include "scalecalc/named_parameters.hpp"
 #include "tensor/draw.hpp"
+#include "weights/safetensors.hpp"
 
 namespace {
 

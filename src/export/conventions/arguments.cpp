@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "symbolic/text.hpp"
-
 namespace scalecalc::conventions {
 namespace {
 

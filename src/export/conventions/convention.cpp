@@ -4,8 +4,8 @@
 #include <cctype>
 #include <iterator>
 
+#include "base/text.hpp"
 #include "export/conventions/catalogue.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 namespace conventions {
@@ -352,7 +352,7 @@ Convention convention(const ConventionRequest& request) {
   } else {
     if (!plain || calls.applied || !calls.own) {
       throw Error(ErrorKind::input, "a layer is given by one call",
-                  "LINE, got '" + symbolic::shortened(request.line) + "'",
+                  "LINE, got '" + base::shortened(request.line) + "'",
                   "for example \"nn.Linear(1024, 256)\"");
     }
     const Arguments arguments(entry.path, entry.signature, *calls.own);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "symbolic/text.hpp"
+#include "base/text.hpp"
 
 namespace scalecalc::conventions {
 namespace {
@@ -34,9 +34,9 @@ class Parser {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     const std::string found =
-        at_ < text_.size() ? "'" + symbolic::shortened(text_.substr(at_), 12) + "'" : "the end";
+        at_ < text_.size() ? "'" + base::shortened(text_.substr(at_), 12) + "'" : "the end";
     throw Error(ErrorKind::input, fmt::format("{} at column {}, found {}", what, at_ + 1, found),
-                "LINE, got '" + symbolic::shortened(text_) + "'",
+                "LINE, got '" + base::shortened(text_) + "'",
                 "give one call, for example \"torch.nn.init.kaiming_normal_(w)\"");
   }
 
@@ -269,7 +269,7 @@ NodePtr parse_line(std::string_view line) {
 }
 
 std::string shown(const Node& node) {
-  return "'" + symbolic::shortened(node.source, 40) + "'";
+  return "'" + base::shortened(node.source, 40) + "'";
 }
 
 }  // namespace scalecalc::conventions

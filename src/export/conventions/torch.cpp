@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "export/conventions/catalogue.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::conventions {
 namespace {

@@ -1,7 +1,5 @@
 #include "gaussian/closed_form/derive.hpp"
 
-#include "symbolic/text.hpp"
-
 namespace scalecalc::calculus {
 namespace {
 

@@ -1,13 +1,13 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "gaussian/closed_form/terms.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::calculus {
 namespace {
 
 [[noreturn]] void outside(const Expr& factor) {
-  throw NoForm{symbolic::shortened(to_string(factor)) +
+  throw NoForm{base::shortened(to_string(factor)) +
                " is not made of polynomials, exponentials, sin, cos, erf and Phi"};
 }
 
@@ -99,7 +99,7 @@ class Reader {
     shape.linear[0] = ring_.constant(parts->linear);
     shape.quadratic[0] = ring_.constant(-parts->square);
     if (!parts->square.is_zero() && evaluate(parts->square) > 0) {
-      throw NoForm{"the expectation of " + symbolic::shortened(to_string(expr)) +
+      throw NoForm{"the expectation of " + base::shortened(to_string(expr)) +
                    " exists for a small variance alone"};
     }
     shape.exponent = ring_.constant(parts->constant);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 
 #include <fmt/format.h>
 
+#include "base/workers.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::sampling {
@@ -16,40 +16,15 @@ constexpr int kMostThreads = 1024;
 /// Blocks joined at a time, so that memory does not grow with the samples.
 constexpr std::int64_t kGroup = 4096;
 
-/// An exception must not leave the loop of a thread: the first one is kept for the caller.
-class Failure {
- public:
-  template <class Work>
-  void guard(Work work) {
-    try {
-      if (!seen_) work();
-    } catch (...) {
-#pragma omp critical(scalecalc_sampling_failure)
-      if (!seen_.exchange(true)) first_ = std::current_exception();
-    }
-  }
-  void rethrow() const {
-    if (first_) std::rethrow_exception(first_);
-  }
-
- private:
-  std::atomic<bool> seen_ = false;
-  std::exception_ptr first_;
-};
-
 void run_group(std::int64_t first, std::int64_t count, int threads,
                const std::function<Worker()>& make_worker, std::vector<std::vector<Tally>>& out) {
-  Failure failure;
-#pragma omp parallel num_threads(threads)
-  {
-    Worker worker;
-    failure.guard([&] { worker = make_worker(); });
-#pragma omp for schedule(dynamic)
-    for (std::int64_t k = 0; k < count; ++k) {
-      failure.guard([&] { out[static_cast<std::size_t>(k)] = worker(first + k); });
-    }
-  }
-  failure.rethrow();
+  std::atomic<std::int64_t> next = 0;
+  base::Workers workers;
+  workers.run(threads, [&] {
+    const Worker worker = make_worker();
+    for (std::int64_t k = next++; k < count && !workers.stopped(); k = next++)
+      out[static_cast<std::size_t>(k)] = worker(first + k);
+  });
 }
 
 }  // namespace

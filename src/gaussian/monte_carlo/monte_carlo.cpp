@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "gaussian/lane_sum.hpp"
 #include "gaussian/monte_carlo/blocks.hpp"
 #include "gaussian/monte_carlo/normals.hpp"

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 
 namespace scalecalc::sampling {
 namespace {

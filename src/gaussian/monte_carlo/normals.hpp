@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gaussian/philox.hpp"
+#include "base/philox.hpp"
 
 namespace scalecalc::sampling {
 

@@ -4,11 +4,11 @@
 
 #include <cmath>
 
+#include "base/text.hpp"
 #include "gaussian/quadrature/exact_pair.hpp"
 #include "gaussian/quadrature/existence.hpp"
 #include "gaussian/quadrature/moment_kind.hpp"
 #include "symbolic/evaluate.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc {
 namespace integration {
@@ -19,7 +19,7 @@ Number<P> number_of(const Expr& expr, const std::string& what) {
   const symbolic::Interval value = symbolic::enclose(expr, {}, P::bits + 32);
   if (value.is_nan() || !value.lower.is_finite() || !value.upper.is_finite()) {
     throw Error(ErrorKind::input, "the " + what + " has no real value",
-                symbolic::shortened(to_string(expr)));
+                base::shortened(to_string(expr)));
   }
   return to_big<Number<P>>(middle(value));
 }
@@ -100,7 +100,7 @@ std::string digits_with(const Activation& activation, Moment moment, const Expr&
   check_input(input.rounded, moment);
   if (is_pair(moment) && abs(input.correlation) > 1) {
     throw Error(ErrorKind::input, "the correlation must be between -1 and 1",
-                symbolic::shortened(to_string(*correlation)));
+                base::shortened(to_string(*correlation)));
   }
   input.std = sqrt(q);
   const Profile& profile = profile_of(activation);

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/text.hpp"
 #include "gaussian/quadrature/exact.hpp"
 #include "gaussian/quadrature/moment_kind.hpp"
 #include "scalecalc/error.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::integration {
 namespace {
@@ -100,7 +100,7 @@ std::optional<Obstacle> jump_obstacle(const Profile& profile, Moment moment,
 }  // namespace
 
 std::string description(const Profile& profile, Moment moment) {
-  return to_string(moment) + " of " + symbolic::shortened(profile.activation.name());
+  return to_string(moment) + " of " + base::shortened(profile.activation.name());
 }
 
 void check_input(const GaussianInput& input, Moment moment) {

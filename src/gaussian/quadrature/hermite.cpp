@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "gaussian/lane_sum.hpp"
 #include "gaussian/quadrature/adaptive.hpp"
 #include "gaussian/quadrature/panel_sums.hpp"

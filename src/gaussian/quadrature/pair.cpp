@@ -3,12 +3,12 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text.hpp"
 #include "gaussian/quadrature/hermite.hpp"
 #include "gaussian/quadrature/line_product.hpp"
 #include "gaussian/quadrature/panel_sums.hpp"
 #include "gaussian/quadrature/plane_map.hpp"
 #include "scalecalc/error.hpp"
-#include "symbolic/text.hpp"
 
 namespace scalecalc::integration {
 namespace {
@@ -73,7 +73,7 @@ class AcrossLines {
   /// Waves by the thousand in both directions.
   [[noreturn]] void refuse() const {
     throw Error(ErrorKind::unsolvable, "this pair expectation oscillates too fast for quadrature",
-                symbolic::shortened(profile_.activation.name()),
+                base::shortened(profile_.activation.name()),
                 "take a smaller variance, the closed form or samples");
   }
 

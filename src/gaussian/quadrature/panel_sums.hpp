@@ -1,6 +1,6 @@
 #pragma once
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "gaussian/lane_sum.hpp"
 #include "gaussian/quadrature/adaptive.hpp"
 #include "gaussian/quadrature/rule.hpp"

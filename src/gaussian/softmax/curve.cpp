@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "gaussian/softmax/averages.hpp"
 #include "gaussian/softmax/check.hpp"
 #include "scalecalc/error.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "gaussian/softmax/smoothing.hpp"
 
 namespace scalecalc::softmax {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 
 namespace scalecalc::softmax {
 /// A row is laid out for the machine that a file is compiled for, as vectors of lanes are.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "gaussian/monte_carlo/blocks.hpp"
 #include "gaussian/monte_carlo/normals.hpp"
 #include "gaussian/softmax/check.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "activation/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "gaussian/lane_sum.hpp"
 
 namespace scalecalc::softmax {

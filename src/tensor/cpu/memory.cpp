@@ -1,8 +1,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/machine.hpp"
 #include "scalecalc/error.hpp"
-#include "tensor/check.hpp"
 #include "tensor/cpu/cpu_device.hpp"
 #include "tensor/cpu/parallel.hpp"
 
@@ -50,7 +50,7 @@ void CpuDevice<Real>::release(void* data, std::size_t bytes) noexcept {
 
 template <class Real>
 double CpuDevice<Real>::bytes_there() const {
-  return machine_bytes();
+  return base::machine_bytes();
 }
 
 template <class Real>

@@ -5,7 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "gaussian/confidence.hpp"
+#include "base/confidence.hpp"
 #include "verify/agreement/band.hpp"
 #include "verify/agreement/cause.hpp"
 #include "verify/agreement/expected.hpp"
@@ -179,7 +179,7 @@ std::size_t Verification::failures() const {
 
 Verification compare(const Trace& predicted, const PassSamples& measured,
                      const CompareOptions& options) {
-  check_confidence(options.confidence, "compare");
+  base::check_confidence(options.confidence, "compare");
   return Agreement(predicted, measured, options).run();
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 #include "scalecalc/trace.hpp"
 
 namespace scalecalc {

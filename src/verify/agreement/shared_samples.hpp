@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 #include "scalecalc/verify.hpp"
 
 namespace scalecalc {

@@ -1,7 +1,7 @@
 #include "compare.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/network.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 
 namespace scalecalc::tensor {
 

@@ -1,6 +1,6 @@
 #include "scalecalc/network.hpp"
 #include "compare.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 
 namespace scalecalc::tensor {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "scalecalc/network.hpp"
 #include "scalecalc/optimizers.hpp"
-#include "scalecalc/tensor.hpp"
+#include "scalecalc/passes.hpp"
 
 namespace scalecalc {
 namespace {

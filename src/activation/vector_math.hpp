@@ -1,7 +1,0 @@
-#pragma once
-
-/// Elementary functions over vectors of doubles, without branches: for the compiled activations
-/// and for sampling. vector_math::apply(function, x, y, count) runs one over an array.
-#include "activation/vector_math/exponential.hpp"
-#include "activation/vector_math/normal.hpp"
-#include "activation/vector_math/trigonometric.hpp"

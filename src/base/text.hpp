@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace scalecalc::base {
+
+/// One character of UTF-8 text (RFC 3629: no overlong forms, no surrogates, nothing beyond
+/// U+10FFFF); an invalid byte counts as a character of its own.
+struct Character {
+  std::size_t bytes = 1;
+  bool valid = true;
+};
+Character character_at(std::string_view text, std::size_t at);
+
+/// The text on one line: control characters and invalid bytes become '?'.
+std::string printable(std::string_view text);
+/// At most `count` characters of the printable text, "..." marking the cut.
+std::string shortened(std::string_view text, std::size_t count = 80);
+/// Letters, digits and _, not beginning with a digit.
+bool is_identifier(std::string_view name);
+
+}  // namespace scalecalc::base

@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.hpp"
+#include "names/patterns.hpp"
+#include "names/spelling.hpp"
+#include "scalecalc/named_parameters.hpp"
+
+namespace scalecalc {
+namespace {
+
+/// The stored shape of one parameter.
+std::vector<std::int64_t> stored_shape(const ParameterInfo& info, const Conv2d* conv,
+                                       bool transposed) {
+  if (conv != nullptr) {
+    const std::int64_t in = conv->in_channels / conv->groups, out = conv->out_channels;
+    if (transposed) return {out, in, conv->kernel, conv->kernel};
+    return {conv->kernel, conv->kernel, in, out};
+  }
+  if (info.rows == 1 && !info.is_matrix) return {info.columns};
+  if (transposed) return {info.columns, info.rows};
+  return {info.rows, info.columns};
+}
+
+struct Convolutions {
+  std::map<std::string, const Conv2d*>& found;
+
+  template <class Op>
+  void operator()(const Op&) const {}
+  void operator()(const Conv2d& layer) const { found[layer.weight.path + ".weight"] = &layer; }
+  void operator()(const Residual& layer) const {
+    all(layer.body);
+    all(layer.shortcut);
+  }
+  void operator()(const DualStream& layer) const {
+    for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);
+  }
+  void all(const std::vector<Layer>& layers) const {
+    for (const Layer& layer : layers) std::visit(*this, layer.op);
+  }
+};
+
+class Namer {
+ public:
+  Namer(const Network& network, const Naming& naming)
+      : naming_(naming), parameters_(parameters(network)) {
+    Convolutions{convolutions_}.all(network.layers);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) index_[parameters_[i].path] = i;
+  }
+
+  NamedParameters run() {
+    NamedParameters result;
+    std::vector<bool> done(parameters_.size(), false);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (done[i]) continue;
+      std::optional<NamedTensor> tensor = named(i);
+      if (!tensor) tensor = spelled(i);
+      if (!tensor) {
+        result.unnamed.push_back(i);
+        continue;
+      }
+      for (const std::size_t part : tensor->parts) done[part] = true;
+      if (!names_.insert(tensor->name).second)
+        throw Error(ErrorKind::input,
+                    fmt::format("two parameters are called '{}'", base::shortened(tensor->name)),
+                    parameters_[i].path, "give each its own name");
+      matched_.insert(tensor->pattern);
+      result.tensors.push_back(std::move(*tensor));
+    }
+    check_own();
+    return result;
+  }
+
+ private:
+  void check_own() const {
+    for (std::size_t i = 0; i < naming_.own; ++i) {
+      const NamePattern& pattern = naming_.patterns[i];
+      if (matched_.count(pattern.name) > 0) continue;
+      throw Error(
+          ErrorKind::input,
+          fmt::format("'{}' names '{}', and no parameter is called so",
+                      base::shortened(pattern.name), base::shortened(pattern.paths.front())),
+          "names", "scalecalc init MODEL --format csv lists the paths");
+    }
+  }
+
+  /// By the first pattern that this parameter begins.
+  std::optional<NamedTensor> named(std::size_t first) const {
+    for (const NamePattern& pattern : naming_.patterns) {
+      const auto indices = match_pattern(pattern.paths.front(), parameters_[first].path);
+      if (!indices) continue;
+      if (!pattern.beside.empty() && index_.count(fill_pattern(pattern.beside, *indices)) == 0)
+        continue;
+      NamedTensor tensor;
+      tensor.name = fill_pattern(pattern.name, *indices);
+      tensor.pattern = pattern.name;
+      tensor.indices = *indices;
+      for (const std::string& path : pattern.paths) {
+        const auto found = index_.find(fill_pattern(path, *indices));
+        if (found == index_.end())
+          throw Error(ErrorKind::input,
+                      fmt::format("'{}' packs '{}', which this model does not have",
+                                  base::shortened(pattern.name),
+                                  base::shortened(fill_pattern(path, *indices))),
+                      "names", "pack parameters that exist together");
+        tensor.parts.push_back(found->second);
+      }
+      store(tensor, pattern.flipped);
+      return tensor;
+    }
+    return std::nullopt;
+  }
+
+  /// By its own path.
+  std::optional<NamedTensor> spelled(std::size_t index) const {
+    const std::optional<names::Spelling> spelling = names::spelling_of(naming_.name);
+    if (!spelling) return std::nullopt;
+    const auto [pattern, indices] = names::without_indices(parameters_[index].path);
+    NamedTensor tensor;
+    tensor.pattern = names::spell(pattern, *spelling);
+    tensor.indices = indices;
+    tensor.name = fill_pattern(tensor.pattern, indices);
+    tensor.parts = {index};
+    store(tensor, false);
+    return tensor;
+  }
+
+  /// Shape and order of a tensor whose parts are known.
+  void store(NamedTensor& tensor, bool flipped) const {
+    const ParameterInfo& first = parameters_[tensor.parts.front()];
+    const bool embedding = first.role == "embedding";
+    tensor.transposed =
+        (naming_.layout == Layout::out_in) != flipped && first.is_matrix && !embedding;
+    const auto conv = convolutions_.find(first.path);
+    tensor.shape = stored_shape(first, conv == convolutions_.end() ? nullptr : conv->second,
+                                tensor.transposed);
+    tensor.axis = tensor.transposed ? 0 : static_cast<int>(tensor.shape.size()) - 1;
+    for (std::size_t i = 1; i < tensor.parts.size(); ++i) {
+      const ParameterInfo& part = parameters_[tensor.parts[i]];
+      if (part.rows != first.rows || part.is_matrix != first.is_matrix || tensor.shape.size() > 2 ||
+          embedding)
+        throw Error(ErrorKind::input,
+                    fmt::format("'{}' and '{}' do not fit side by side in '{}'", first.path,
+                                part.path, base::shortened(tensor.name)),
+                    "names", "pack maps of the same input");
+      tensor.shape[static_cast<std::size_t>(tensor.axis)] += part.columns;
+    }
+    for (const TiedTensor& tied : naming_.tied)
+      if (tied.name == tensor.name) tensor.tied_to = tied.to;
+  }
+
+  const Naming& naming_;
+  std::vector<ParameterInfo> parameters_;
+  std::map<std::string, std::size_t> index_;
+  std::map<std::string, const Conv2d*> convolutions_;
+  std::set<std::string> names_, matched_;
+};
+
+}  // namespace
+
+Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
+  Naming naming = find_naming(
+      spec.init.names.empty() ? otherwise : std::string_view(spec.init.names), "init.names");
+  const std::vector<NamePattern>& own = spec.names.patterns;
+  if (own.empty()) return naming;
+  naming.patterns.insert(naming.patterns.begin(), own.begin(), own.end());
+  naming.own = own.size();
+  naming.layout = spec.names.in_out ? Layout::in_out : Layout::out_in;
+  return naming;
+}
+
+NamedParameters name_parameters(const Network& network, const Naming& naming) {
+  return Namer(network, naming).run();
+}
+
+bool is_ours_alone(const ModelSpec& spec, std::string_view path) {
+  const bool no_shift = spec.norm == NormKind::rmsnorm || spec.norm == NormKind::scalenorm;
+  return no_shift && path.ends_with(".shift");
+}
+
+}  // namespace scalecalc

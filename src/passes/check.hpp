@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scalecalc/network.hpp"
+#include "tensor/functions.hpp"
+
+namespace scalecalc::tensor {
+
+/// Of n layers that are run again on the way back, those that are run at a time.
+std::size_t group_size(std::size_t layers);
+
+/// Entries held at once, roughly: all weights, and what one pass keeps for its backward.
+struct Footprint {
+  double parameters = 0.0, activations = 0.0;
+  std::size_t layers = 1;  ///< outermost ones
+  /// With what is run again on the way back: one group's activations, and the inputs of all groups,
+  /// which are part of them.
+  double entries(bool recompute = false) const;
+};
+
+/// What is known of a network once it has been followed from its input to its head.
+struct Checked {
+  Footprint footprint;
+  std::int64_t output_tokens = 0;  ///< of one sequence, at the head
+  std::int64_t memory_width = 0;   ///< features of the memory; 0 when nothing attends to it
+  Functions functions;
+};
+
+/// Checks that the layers fit together and that every number in them can be used. Throws
+/// Error(input) naming the layer.
+Checked check(const Network& network);
+
+/// Throws Error(input), with what would fit, when passes of the network would need more than
+/// `limit` bytes; `owner`, "this machine" or a device, is who has them.
+void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute, double limit,
+                  const std::string& owner);
+
+/// What all passes that run at once may take, in bytes.
+inline constexpr double kConcurrentBytes = 1.8 * 1024.0 * 1024.0 * 1024.0;
+
+}  // namespace scalecalc::tensor

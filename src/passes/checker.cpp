@@ -1,0 +1,280 @@
+#include "passes/checker.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <variant>
+
+#include "scalecalc/error.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;  // ids and targets are 32-bit
+
+[[noreturn]] void mismatch(const std::string& path, std::int64_t expected, std::int64_t got) {
+  refuse(path, fmt::format("width {} expected, got {}", expected, got),
+         "neighbouring layers must agree in their widths");
+}
+
+void check_multiple(const std::string& path, const char* name, std::int64_t value,
+                    const char* of_name, std::int64_t of) {
+  if (value % of == 0) return;
+  refuse(path, fmt::format("{} {} is not a multiple of {} {}", name, value, of_name, of),
+         "one must divide the other");
+}
+
+}  // namespace
+
+void refuse(const std::string& where, std::string message, std::string hint) {
+  throw Error(ErrorKind::input, std::move(message), where, std::move(hint));
+}
+
+void check_size(const std::string& where, const char* name, std::int64_t value) {
+  if (value >= 1 && value < kMaxSize) return;
+  refuse(where, fmt::format("{} is {}", name, value), fmt::format("use 1 to {}", kMaxSize - 1));
+}
+
+void check_number(const std::string& where, const char* name, double value, bool non_negative) {
+  if (std::isfinite(value) && (!non_negative || value >= 0.0)) return;
+  refuse(where, fmt::format("{} is {}", name, value),
+         non_negative ? "use a finite number of at least 0" : "use a finite number");
+}
+
+Checker::Checker(const Network& network, Checked& checked)
+    : batch_(static_cast<double>(network.batch)),
+      memory_sequence_(network.memory_sequence),
+      at_{network.sequence, network.features},
+      ids_(network.input == InputKind::tokens),
+      checked_(checked) {
+  add_activations(1);
+}
+
+void Checker::run(const std::vector<Layer>& layers) {
+  for (const Layer& layer : layers) std::visit(*this, layer.op);
+}
+
+void Checker::operator()(const Linear& layer) {
+  check_size(layer.path, "fan_in", layer.fan_in);
+  check_size(layer.path, "fan_out", layer.fan_out);
+  expect(layer.path, layer.fan_in);
+  weights(layer);
+  at_.width = layer.fan_out;
+  add_activations(1);
+}
+
+void Checker::operator()(const ActivationLayer& layer) {
+  expect(layer.path, at_.width);
+  checked_.functions.add(layer.function, layer.path);
+  add_activations(1);
+}
+
+void Checker::operator()(const Norm& layer) {
+  check_number(layer.path, "eps", layer.eps, true);
+  expect(layer.path, layer.width);
+  if (layer.affine) add_parameters(2, layer.width);
+  add_activations(layer.affine ? 2 : 1);
+}
+
+void Checker::operator()(const Attention& layer) {
+  check_size(layer.path, "heads", layer.heads);
+  check_size(layer.path, "kv_heads", layer.kv_heads);
+  check_multiple(layer.path, "heads", layer.heads, "kv_heads", layer.kv_heads);
+  check_size(layer.path, "the width of a head", layer.head_width);
+  check_number(layer.path, "the scale of the scores", layer.scale, false);
+  rate(layer.path, layer.dropout);
+  const Shape in = at_;
+  (*this)(layer.q);
+  const std::int64_t width = layer.heads * layer.head_width;
+  if (layer.q.fan_out != width) mismatch(layer.q.path, width, layer.q.fan_out);
+  const Shape from{layer.over_memory ? memory_sequence_ : in.tokens,
+                   layer.over_memory ? layer.k.fan_in : in.width};
+  key_or_value(layer, layer.k, from);
+  key_or_value(layer, layer.v, from);
+  at_ = {in.tokens, width};
+  if (layer.qk_norm) add_activations(2);
+  checked_.footprint.activations +=
+      batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
+  add_activations(1);
+  if (layer.residual_attention) added_scores(layer, in.tokens);
+  if (layer.norm) (*this)(*layer.norm);
+  (*this)(layer.o);
+}
+
+/// These are kept, which the scores of other attentions are not.
+void Checker::added_scores(const Attention& layer, std::int64_t tokens) {
+  if (layer.over_memory)
+    refuse(layer.path, "residual_attention over a memory", "leave out one of the two");
+  const Shape own{tokens, layer.heads};
+  if (scores_ && !(*scores_ == own))
+    refuse(layer.path,
+           fmt::format("residual_attention adds scores of {} heads and {} tokens to those of {} "
+                       "and {}",
+                       scores_->width, scores_->tokens, own.width, own.tokens),
+           "make heads and tokens equal");
+  scores_ = own;
+  const double count = static_cast<double>(tokens);
+  checked_.footprint.activations += batch_ * static_cast<double>(layer.heads) * count * count;
+}
+
+void Checker::key_or_value(const Attention& layer, const Linear& projection, Shape from) {
+  if (layer.over_memory) {
+    check_size("network", "memory_sequence", memory_sequence_);
+    std::int64_t& width = checked_.memory_width;
+    if (width == 0) width = from.width;
+    if (from.width != width) mismatch(projection.path, width, from.width);
+  }
+  at_ = from;
+  (*this)(projection);
+  const std::int64_t width = layer.kv_heads * layer.head_width;
+  if (projection.fan_out != width) mismatch(projection.path, width, projection.fan_out);
+}
+
+void Checker::branch(const Residual& layer) {
+  check_number(layer.path, "skip", layer.skip, false);
+  check_number(layer.path, "branch", layer.branch, false);
+  expect(layer.path, at_.width);
+  run(layer.body);
+  if (layer.trainable_branch) add_parameters(1, 1);
+}
+
+void Checker::operator()(const Residual& layer) {
+  const Shape in = at_;
+  branch(layer);
+  const Shape out = at_;
+  at_ = in;
+  run(layer.shortcut);
+  if (!(at_ == out)) {
+    refuse(layer.path,
+           fmt::format("the branch gives {} tokens of width {}, the skip {} of width {}",
+                       out.tokens, out.width, at_.tokens, at_.width),
+           "a residual branch must keep the shape, or have a shortcut of its own shape");
+  }
+  add_activations(1);
+  if (layer.norm) (*this)(*layer.norm);
+}
+
+void Checker::operator()(const DualStream& layer) {
+  const Shape in = at_;
+  for (const Residual& sublayer : layer.sublayers) {
+    branch(sublayer);
+    if (!sublayer.shortcut.empty()) {
+      refuse(sublayer.path, "a shortcut in a dual stream", "both streams keep their shape");
+    }
+    if (!(at_ == in)) mismatch(sublayer.path, in.width, at_.width);
+    add_activations(2);
+    if (sublayer.norm) (*this)(*sublayer.norm);
+  }
+  expect(layer.path, in.width);
+  (*this)(layer.norm);
+  add_activations(1);
+}
+
+void Checker::operator()(const Embedding& layer) {
+  check_size(layer.path, "vocab", layer.vocab);
+  check_size(layer.path, "width", layer.width);
+  check_number(layer.path, "the standard deviation of its entries", layer.std, true);
+  check_number(layer.path, "the standard deviation of its positions", layer.position_std, true);
+  if (!ids_) refuse(layer.path, "an embedding of vectors", "it must be the first of token input");
+  ids_ = false;
+  at_.width = layer.width;
+  add_parameters(layer.vocab, layer.width);
+  if (layer.position_std > 0.0) add_parameters(at_.tokens, layer.width);
+  add_activations(layer.position_std > 0.0 ? 2 : 1);
+}
+
+void Checker::operator()(const Gated& layer) {
+  checked_.functions.add(layer.function, layer.path);
+  const Shape in = at_;
+  (*this)(layer.gate);
+  at_ = in;
+  (*this)(layer.in);
+  if (layer.gate.fan_out != layer.in.fan_out) {
+    mismatch(layer.gate.path, layer.in.fan_out, layer.gate.fan_out);
+  }
+  add_activations(2);
+}
+
+void Checker::operator()(const Dropout& layer) {
+  expect(layer.path, at_.width);
+  rate(layer.path, layer.rate);
+  add_activations(1);
+}
+
+void Checker::operator()(const Conv2d& layer) {
+  conv_sizes(layer);
+  expect(layer.path, layer.in_channels);
+  if (layer.height * layer.width != at_.tokens) {
+    refuse(layer.path,
+           fmt::format("an image of {} x {} in a sequence of {}", layer.height, layer.width,
+                       at_.tokens),
+           "tokens are the positions of one image");
+  }
+  weights(layer.weight);
+  at_ = {layer.out_height() * layer.out_width(), layer.out_channels};
+  add_activations(1);
+}
+
+void Checker::conv_sizes(const Conv2d& layer) const {
+  check_size(layer.path, "in_channels", layer.in_channels);
+  check_size(layer.path, "out_channels", layer.out_channels);
+  check_size(layer.path, "kernel", layer.kernel);
+  check_size(layer.path, "stride", layer.stride);
+  check_size(layer.path, "groups", layer.groups);
+  check_size(layer.path, "height", layer.height);
+  check_size(layer.path, "width", layer.width);
+  if (layer.padding != 0) check_size(layer.path, "padding", layer.padding);
+  check_multiple(layer.path, "in_channels", layer.in_channels, "groups", layer.groups);
+  check_multiple(layer.path, "out_channels", layer.out_channels, "groups", layer.groups);
+  const std::int64_t image = std::min(layer.height, layer.width) + 2 * layer.padding;
+  if (layer.kernel > image) {
+    refuse(layer.path, fmt::format("a kernel of {} on an image of {}", layer.kernel, image),
+           "use a smaller kernel or more padding");
+  }
+  const double fan_in = static_cast<double>(layer.kernel) * static_cast<double>(layer.kernel) *
+                        static_cast<double>(layer.in_channels / layer.groups);
+  if (static_cast<double>(layer.weight.fan_in) != fan_in) {
+    refuse(layer.path, fmt::format("fan_in is {}", layer.weight.fan_in),
+           fmt::format("kernel^2 in_channels/groups is {:.0f}", fan_in));
+  }
+  if (layer.weight.fan_out != layer.out_channels) {
+    mismatch(layer.path, layer.out_channels, layer.weight.fan_out);
+  }
+}
+
+void Checker::operator()(const Pool& layer) {
+  expect(layer.path, at_.width);
+  at_.tokens = 1;
+  add_activations(1);
+}
+
+void Checker::expect(const std::string& path, std::int64_t width) const {
+  if (ids_) refuse(path, "the input is token ids", "the first layer must be an embedding");
+  if (width != at_.width) mismatch(path, at_.width, width);
+}
+
+void Checker::weights(const Linear& layer) {
+  check_number(layer.path, "the standard deviation of its weights", layer.std, true);
+  check_number(layer.path, "the standard deviation of its biases", layer.bias_std, true);
+  check_number(layer.path, "its multiplier", layer.multiplier, false);
+  add_parameters(layer.fan_in, layer.fan_out);
+  if (layer.multiplier != 1.0) add_parameters(layer.fan_in, layer.fan_out);
+  if (layer.weight_norm != WeightNorm::none) add_parameters(2 * layer.fan_in, layer.fan_out);
+  if (layer.bias) add_parameters(1, layer.fan_out);
+}
+
+void Checker::rate(const std::string& path, double value) const {
+  if (value >= 0.0 && value < 1.0) return;
+  refuse(path, fmt::format("the dropout rate is {}", value), "use at least 0 and less than 1");
+}
+
+void Checker::add_parameters(std::int64_t rows, std::int64_t columns) {
+  checked_.footprint.parameters += static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+void Checker::add_activations(int copies) {
+  checked_.footprint.activations +=
+      copies * batch_ * static_cast<double>(at_.tokens) * static_cast<double>(at_.width);
+}
+
+}  // namespace scalecalc::tensor

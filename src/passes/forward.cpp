@@ -1,0 +1,319 @@
+#include "passes/forward.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+
+#include "tensor/ops.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+/// How far a pass has come; one that `replays` has shown its values before.
+struct Progress {
+  std::size_t parameters = 0, sites = 0;
+  bool replays = false;
+};
+
+/// Applies the layers to the stream, taking the parameters in the order of the forward pass.
+template <class Real>
+class Forward {
+ public:
+  using Value = Variable<Real>;
+  Forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape, Observer<Real>* observer,
+          Progress start = {})
+      : network_(plan.network),
+        functions_(plan.checked.functions),
+        drawn_(drawn),
+        tape_(tape),
+        observer_(observer),
+        head_(std::get_if<Linear>(&plan.network.layers.back().op)),
+        at_(start) {}
+
+  const Progress& progress() const { return at_; }
+  /// Of residual attention: the scores so far.
+  const std::optional<Variable<Real>>& scores() const { return scores_; }
+  void add_scores(std::optional<Value> scores) { scores_ = std::move(scores); }
+
+  Value input() {
+    if (network_.input == InputKind::tokens) return {};
+    if (observer_ == nullptr) return tape_.constant(drawn_.data.features);
+    return seen("input", "input", tape_.leaf(drawn_.data.features));
+  }
+
+  Value run(const std::vector<Layer>& layers, Value x) { return run(layers, 0, layers.size(), x); }
+
+  /// Layers begin .. end.
+  Value run(const std::vector<Layer>& layers, std::size_t begin, std::size_t end, Value x) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto* linear = std::get_if<Linear>(&layers[i].op);
+      const auto* activation =
+          i + 1 < end ? std::get_if<ActivationLayer>(&layers[i + 1].op) : nullptr;
+      if (linear != nullptr && activation != nullptr) {
+        x = activated(*linear, activation->function, x);
+        x = seen(activation->path, "activation", std::move(x));
+        ++i;
+      } else {
+        x = std::visit([&](const auto& op) { return apply(op, x); }, layers[i].op);
+      }
+    }
+    return x;
+  }
+
+ private:
+  Value next() {
+    const std::size_t index = at_.parameters++;
+    return tape_.parameter(index, drawn_.parameters[index]);
+  }
+
+  Value seen(const std::string& path, const char* kind, Value x, const char* suffix = "") {
+    if (observer_ == nullptr) return x;
+    const std::size_t site =
+        at_.replays ? at_.sites : observer_->value(path + suffix, kind, x.value);
+    at_.sites = site + 1;
+    tape_.probe(x, [observer = observer_, site](const Tensor<Real>& gradient) {
+      observer->gradient(site, gradient);
+    });
+    return x;
+  }
+
+  std::int64_t tokens(const Value& x) const { return x.value.rows() / network_.batch; }
+  Stream mask(const std::string& path) const { return {drawn_.seed, stream_id(path, drawn_.mask)}; }
+  double rate(double dropout) const { return drawn_.drops ? dropout : 0.0; }
+
+  /// The weight as it is used: normalised, then times the multiplier.
+  Value weight(const Linear& layer) {
+    Value w = next();
+    if (layer.weight_norm == WeightNorm::spectral) w = spectral(tape_, w);
+    if (layer.weight_norm == WeightNorm::demodulated) w = demodulate(tape_, w);
+    return layer.multiplier == 1.0 ? w : scale(tape_, layer.multiplier, w);
+  }
+
+  std::optional<Value> bias(const Linear& layer) {
+    return layer.bias ? std::optional(next()) : std::nullopt;
+  }
+  Value seen(const Linear& layer, Value y) {
+    return seen(layer.path, &layer == head_ ? "head" : "linear", std::move(y));
+  }
+  Value apply(const Linear& layer, const Value& x) {
+    const Value w = weight(layer);
+    const std::optional<Value> b = bias(layer);
+    return seen(layer, linear(tape_, x, w, b ? &*b : nullptr));
+  }
+  Value activated(const Linear& layer, const std::string& function, const Value& x) {
+    const Value w = weight(layer);
+    const std::optional<Value> b = bias(layer);
+    Activated<Real> made =
+        linear_activated(tape_, functions_.at(function), x, w, b ? &*b : nullptr);
+    seen(layer, std::move(made.before));
+    return std::move(made.after);
+  }
+  Value apply(const ActivationLayer& layer, const Value& x) {
+    return seen(layer.path, "activation", activate(tape_, functions_.at(layer.function), x));
+  }
+  Value apply(const Norm& layer, const Value& x) {
+    return seen(layer.path, "norm", normalised(layer, x));
+  }
+  Value normalised(const Norm& layer, Value x) {
+    switch (layer.kind) {
+      case NormKind::layernorm: x = normalise(tape_, true, layer.eps, x); break;
+      // Scale norm multiplies x/|x| by one gain, sqrt(width) at the start.
+      case NormKind::rmsnorm:
+      case NormKind::scalenorm: x = normalise(tape_, false, layer.eps, x); break;
+      case NormKind::batchnorm:
+        x = normalise_columns(tape_, true, layer.eps, x, x.value.rows());
+        break;
+      case NormKind::instancenorm:
+        x = normalise_columns(tape_, true, layer.eps, x, tokens(x));
+        break;
+      case NormKind::none: break;
+    }
+    return affine_of(layer, std::move(x));
+  }
+  Value affine_of(const Norm& layer, Value x) {
+    if (!layer.affine) return x;
+    const Value gain = next(), shift = next();
+    return affine(tape_, x, gain, shift);
+  }
+  static bool is_by_token(NormKind kind) {
+    return kind == NormKind::layernorm || kind == NormKind::rmsnorm || kind == NormKind::scalenorm;
+  }
+
+  AttentionShape shape_of(const Attention& layer, std::int64_t queries) const {
+    AttentionShape shape{network_.batch,   queries,      layer.heads,
+                         layer.head_width, layer.causal, layer.scale};
+    shape.kv_heads = layer.kv_heads;
+    shape.dropout = rate(layer.dropout);
+    if (shape.dropout > 0.0) shape.mask = mask(layer.path);
+    if (layer.over_memory) {
+      shape.keys = network_.memory_sequence;
+      shape.causal = false;
+    }
+    return shape;
+  }
+  Value apply(const Attention& layer, const Value& x) {
+    const Value from = layer.over_memory ? tape_.constant(drawn_.data.memory) : x;
+    Value q = apply(layer.q, x), k = apply(layer.k, from);
+    const Value v = apply(layer.v, from);
+    if (layer.qk_norm) {
+      q = normalise(tape_, false, 0.0, q, layer.head_width);
+      k = normalise(tape_, false, 0.0, k, layer.head_width);
+    }
+    const AttentionShape shape = shape_of(layer, tokens(x));
+    if (layer.residual_attention)
+      scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
+    Value mix = layer.residual_attention ? attend_by(tape_, shape, *scores_, v)
+                                         : attend(tape_, shape, q, k, v);
+    mix = seen(layer.path, "attention", std::move(mix), ".mix");
+    if (layer.norm) mix = apply(*layer.norm, mix);
+    return apply(layer.o, mix);
+  }
+
+  /// skip * `onto` + branch * f.
+  Value sum(const Residual& layer, const std::optional<Value>& scalar, double skip,
+            const Value& onto, const Value& f) {
+    return scalar ? blend(tape_, skip, onto, *scalar, f)
+                  : blend(tape_, skip, onto, layer.branch, f);
+  }
+  std::optional<Value> scalar_of(const Residual& layer) {
+    return layer.trainable_branch ? std::optional(next()) : std::nullopt;
+  }
+  Value apply(const Residual& layer, const Value& x) {
+    const Value f = run(layer.body, x);
+    const std::optional<Value> scalar = scalar_of(layer);
+    const Value skip = run(layer.shortcut, x);
+    return seen(layer.path, "residual", joined(layer, scalar, skip, f));
+  }
+  Value joined(const Residual& layer, const std::optional<Value>& scalar, const Value& skip,
+               const Value& f) {
+    if (!layer.norm || scalar || !is_by_token(layer.norm->kind)) {
+      const Value y = sum(layer, scalar, layer.skip, skip, f);
+      return layer.norm ? normalised(*layer.norm, y) : y;
+    }
+    const bool centred = layer.norm->kind == NormKind::layernorm;
+    return affine_of(*layer.norm, blend_normalised(tape_, centred, layer.norm->eps, layer.skip,
+                                                   skip, layer.branch, f));
+  }
+  Value apply(const DualStream& layer, Value x) {
+    Value z = x;
+    for (const Residual& sublayer : layer.sublayers) {
+      const Value f = run(sublayer.body, x);
+      const std::optional<Value> scalar = scalar_of(sublayer);
+      z = sum(sublayer, scalar, 1.0, z, f);
+      x = sum(sublayer, scalar, sublayer.skip, x, f);
+      x = seen(sublayer.path, "residual", sublayer.norm ? normalised(*sublayer.norm, x) : x);
+    }
+    const Value dual = apply(layer.norm, z);
+    return seen(layer.path, "dual", blend(tape_, 1.0, x, 1.0, dual));
+  }
+
+  Value apply(const Gated& layer, const Value& x) {
+    const Value gate = activated(layer.gate, layer.function, x);
+    return seen(layer.path, "gated", multiply(tape_, gate, apply(layer.in, x)));
+  }
+  Value apply(const Dropout& layer, const Value& x) {
+    const double dropped = rate(layer.rate);
+    const Value y = dropped > 0.0 ? drop(tape_, mask(layer.path), dropped, x) : x;
+    return seen(layer.path, "dropout", y);
+  }
+  Value apply(const Conv2d& layer, const Value& x) {
+    const ConvShape shape{network_.batch,    layer.height,       layer.width,
+                          layer.in_channels, layer.out_channels, layer.kernel,
+                          layer.stride,      layer.padding,      layer.groups};
+    const Value w = weight(layer.weight);
+    const std::optional<Value> b = bias(layer.weight);
+    return seen(layer.path, "conv2d", convolve(tape_, shape, x, w, b ? &*b : nullptr));
+  }
+  Value apply(const Pool& layer, const Value& x) {
+    return seen(layer.path, "pool", pool(tape_, tokens(x), x));
+  }
+  Value apply(const Embedding& layer, const Value&) {
+    Value x = embed(tape_, next(), drawn_.data.ids);
+    if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
+    return seen(layer.path, "embedding", x);
+  }
+
+  const Network& network_;
+  const Functions& functions_;
+  const Drawn<Real>& drawn_;
+  Tape<Real>& tape_;
+  Observer<Real>* observer_;
+  const Linear* head_;
+  Progress at_;
+  std::optional<Value> scores_;
+};
+
+/// The stream, and the scores of residual attention beside it, as one value.
+template <class Real>
+class Packed {
+ public:
+  Packed(const Variable<Real>& x, const std::optional<Variable<Real>>& scores)
+      : rows_(x.value.rows()), columns_(x.value.columns()) {
+    if (scores) score_rows_ = scores->value.rows(), score_columns_ = scores->value.columns();
+  }
+  static Variable<Real> together(Tape<Real>& tape, const Variable<Real>& x,
+                                 const std::optional<Variable<Real>>& scores) {
+    return scores ? join(tape, x, *scores) : x;
+  }
+  Variable<Real> stream(Tape<Real>& tape, const Variable<Real>& packed) const {
+    return score_rows_ > 0 ? part(tape, packed, 0, rows_, columns_) : packed;
+  }
+  std::optional<Variable<Real>> scores(Tape<Real>& tape, const Variable<Real>& packed) const {
+    if (score_rows_ == 0) return std::nullopt;
+    return part(tape, packed, rows_ * columns_, score_rows_, score_columns_);
+  }
+
+ private:
+  std::int64_t rows_, columns_, score_rows_ = 0, score_columns_ = 0;
+};
+
+/// The outermost layers in groups that keep their input alone.
+template <class Real>
+Variable<Real> run_in_groups(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
+                             Observer<Real>* observer, Forward<Real>& pass) {
+  const std::vector<Layer>& layers = plan.network.layers;
+  const std::size_t group = group_size(layers.size());
+  Variable<Real> x = pass.input();
+  Packed<Real> form(x, std::nullopt);
+  Progress at = pass.progress();
+  for (std::size_t begin = 0; begin < layers.size(); begin += group) {
+    const std::size_t end = std::min(begin + group, layers.size());
+    const auto run = [&plan, &drawn, observer, form, begin, end](
+                         Tape<Real>& on, const Variable<Real>& in, Forward<Real>& through) {
+      through.add_scores(form.scores(on, in));
+      return through.run(plan.network.layers, begin, end, form.stream(on, in));
+    };
+    Tape<Real> first = tape.unrecorded();
+    Forward<Real> once(plan, drawn, first, observer, at);
+    const Variable<Real> made = run(first, first.constant(x.value), once);
+    at.replays = true;
+    x = tape.recomputed(
+        x, Packed<Real>::together(first, made, once.scores()).value,
+        [&plan, &drawn, observer, at, run](Tape<Real>& on, const Variable<Real>& in) {
+          Forward<Real> again(plan, drawn, on, observer, at);
+          const Variable<Real> out = run(on, in, again);
+          return Packed<Real>::together(on, out, again.scores());
+        });
+    form = Packed<Real>(made, once.scores());
+    at = once.progress();
+  }
+  return form.stream(tape, x);
+}
+
+}  // namespace
+
+template <class Real>
+double forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
+               Observer<Real>* observer, bool recompute) {
+  Forward<Real> pass(plan, drawn, tape, observer);
+  const Variable<Real> logits = recompute ? run_in_groups(plan, drawn, tape, observer, pass)
+                                          : pass.run(plan.network.layers, pass.input());
+  const Reduction reduction = plan.network.reduction;
+  return plan.network.loss == Loss::mse
+             ? squared_error(tape, logits, drawn.data.values, reduction)
+             : cross_entropy(tape, logits, drawn.data.targets, reduction);
+}
+template double forward(const Plan&, const Drawn<float>&, Tape<float>&, Observer<float>*, bool);
+template double forward(const Plan&, const Drawn<double>&, Tape<double>&, Observer<double>*, bool);
+
+}  // namespace scalecalc::tensor

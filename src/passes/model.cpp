@@ -1,0 +1,64 @@
+#include "passes/model.hpp"
+
+#include "scalecalc/error.hpp"
+
+namespace scalecalc::tensor {
+
+template <class Real>
+Model<Real>::Model(std::shared_ptr<const Plan> plan, std::uint64_t seed,
+                   std::shared_ptr<Device<Real>> device, bool recompute)
+    : device_(std::move(device)),
+      plan_(std::move(plan)),
+      recompute_(recompute),
+      tape_(device_, true) {
+  const bool on_cpu = device_->name() == "cpu";
+  check_memory(plan_->checked.footprint, sizeof(Real), recompute, device_->bytes_there(),
+               on_cpu ? "this machine" : device_->name());
+  drawn_.seed = seed;
+  drawn_.parameters = draw_parameters(plan_->network, seed, device_);
+  drawn_.data = draw_data(*plan_, seed, device_);
+}
+
+template <class Real>
+const Tensor<Real>& Model<Real>::parameter(std::size_t index) const {
+  if (index < drawn_.parameters.size()) return drawn_.parameters[index];
+  throw Error(ErrorKind::input, "there is no parameter " + std::to_string(index), "passes",
+              "there are " + std::to_string(drawn_.parameters.size()) + ", counted from 0");
+}
+
+template <class Real>
+double Model<Real>::loss() {
+  Tape<Real> tape(device_, false);
+  return forward<Real>(*plan_, drawn_, tape, nullptr, recompute_);
+}
+
+template <class Real>
+double Model<Real>::evaluate() {
+  drawn_.drops = false;
+  try {
+    const double value = loss();
+    drawn_.drops = true;
+    return value;
+  } catch (...) {
+    drawn_.drops = true;
+    throw;
+  }
+}
+
+template <class Real>
+double Model<Real>::backward(const typename Tape<Real>::Sink& sink, Observer<Real>* observer) {
+  try {
+    const double loss = forward(*plan_, drawn_, tape_, observer, recompute_);
+    tape_.backward(sink);
+    device_->submit();
+    return loss;
+  } catch (...) {
+    tape_.clear();
+    throw;
+  }
+}
+
+template class Model<float>;
+template class Model<double>;
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "passes/optimizer_rules.hpp"
+#include "scalecalc/error.hpp"
+#include "scalecalc/optimizers.hpp"
+#include "scalecalc/symbolic.hpp"
+
+namespace scalecalc {
+namespace {
+
+using tensor::OptimizerRule;
+
+/// In the order of OptimizerRule.
+constexpr std::array<std::string_view, 11> kNames = {"sgd",       "momentum", "nesterov", "adam",
+                                                     "adamw",     "lion",     "lamb",     "lars",
+                                                     "adafactor", "muon",     "ngd"};
+
+[[noreturn]] void out_of_range(const char* name, double value, const char* hint) {
+  throw Error(ErrorKind::input, fmt::format("{} is {}", name, value), "optimizer", hint);
+}
+
+void need_positive(const char* name, double value) {
+  if (!(value > 0.0 && std::isfinite(value))) out_of_range(name, value, "use a number above 0");
+}
+void need_not_negative(const char* name, double value) {
+  if (!(value >= 0.0 && std::isfinite(value))) out_of_range(name, value, "use 0 or more");
+}
+void need_share(const char* name, double value) {
+  if (!(value >= 0.0 && value < 1.0)) out_of_range(name, value, "use 0 to 1, 1 excluded");
+}
+
+}  // namespace
+
+OptimizerRule tensor::optimizer_rule(std::string_view name) {
+  const auto* const found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) throw unknown_name("optimizer", name, optimizer_names(), "optimizer");
+  return static_cast<OptimizerRule>(found - kNames.begin());
+}
+
+bool tensor::needs_global_norm(const OptimizerOptions& options) {
+  return options.clip_norm > 0.0 || optimizer_rule(options.name) == OptimizerRule::ngd;
+}
+
+const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> names(kNames.begin(), kNames.end());
+  return names;
+}
+
+OptimizerOptions optimizer_options(std::string_view name) {
+  OptimizerOptions options;
+  options.name = name;
+  switch (tensor::optimizer_rule(name)) {
+    case OptimizerRule::sgd:
+    case OptimizerRule::momentum:
+    case OptimizerRule::nesterov:
+    case OptimizerRule::ngd: options.learning_rate = 0.01; break;
+    case OptimizerRule::adam: break;
+    case OptimizerRule::adamw: options.weight_decay = 0.01; break;
+    case OptimizerRule::lion:
+      options.learning_rate = 1e-4;
+      options.beta2 = 0.99;
+      break;
+    case OptimizerRule::lamb:
+      options.eps = 1e-6;
+      options.weight_decay = 0.01;
+      break;
+    case OptimizerRule::lars:
+      options.learning_rate = 1.0;
+      options.weight_decay = 5e-4;
+      break;
+    case OptimizerRule::adafactor: options.learning_rate = 0.01; break;
+    case OptimizerRule::muon:
+      options.learning_rate = 0.02;
+      options.momentum = 0.95;
+      options.beta2 = 0.95;
+      break;
+  }
+  return options;
+}
+
+void validate(const OptimizerOptions& o) {
+  tensor::optimizer_rule(o.name);
+  tensor::validate(o.schedule);
+  need_not_negative("learning_rate", o.learning_rate);
+  need_not_negative("adamw_learning_rate", o.adamw_learning_rate);
+  need_not_negative("weight_decay", o.weight_decay);
+  need_share("momentum", o.momentum);
+  need_share("beta1", o.beta1);
+  need_share("beta2", o.beta2);
+  need_positive("eps", o.eps);
+  need_positive("trust", o.trust);
+  need_positive("decay_power", o.decay_power);
+  need_positive("clip_rms", o.clip_rms);
+  need_positive("eps_square", o.eps_square);
+  need_positive("eps_parameter", o.eps_parameter);
+  need_not_negative("clip_norm", o.clip_norm);
+  need_not_negative("clip_value", o.clip_value);
+  if (o.newton_schulz_steps < 1 || o.newton_schulz_steps > 100) {
+    out_of_range("newton_schulz_steps", o.newton_schulz_steps, "use 1 to 100");
+  }
+  if (o.clip_norm > 0.0 && o.clip_value > 0.0) {
+    throw Error(ErrorKind::input, "both clip_norm and clip_value are set", "optimizer",
+                "use one of them");
+  }
+  if (o.application == OptimizerOptions::Application::streaming && tensor::needs_global_norm(o)) {
+    throw Error(ErrorKind::input,
+                "streaming updates cannot know the norm of all gradients, which " +
+                    std::string(o.clip_norm > 0.0 ? "clip_norm" : o.name) + " needs",
+                "optimizer", "use automatic or whole");
+  }
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <new>
+
+#include "base/workers.hpp"
+#include "passes/measure_pass.hpp"
+#include "scalecalc/error.hpp"
+#include "scalecalc/passes.hpp"
+
+namespace scalecalc {
+namespace {
+
+using tensor::MeasuredPass;
+using tensor::Plan;
+
+constexpr int kMaxSeeds = 100000;
+
+/// All seeds of one network, on several threads. Each pass writes to a place of its own.
+class Sampler {
+ public:
+  Sampler(const Network& network, const PassOptions& options, int seeds, bool single_precision,
+          const std::function<bool(double)>& progress)
+      : plan_(std::make_shared<const Plan>(network)),
+        options_(options),
+        single_(single_precision),
+        progress_(progress),
+        passes_(static_cast<std::size_t>(seeds)) {
+    tensor::make_device<float>(options.device, options.threads);  // throws for what cannot be
+    const double bytes = plan_->checked.footprint.entries(options.recompute) *
+                         static_cast<double>(single_ ? sizeof(float) : sizeof(double));
+    const double fits = std::max(1.0, std::floor(tensor::kConcurrentBytes / bytes));
+    threads_ = static_cast<int>(
+        std::min({fits, static_cast<double>(options.threads), static_cast<double>(seeds)}));
+    threads_ = std::max(threads_, 1);
+  }
+
+  std::vector<MeasuredPass> run() {
+    workers_.run(threads_, [this] { work(); });
+    return std::move(passes_);
+  }
+
+ private:
+  void work() {
+    try {
+      single_ ? measure_seeds<float>() : measure_seeds<double>();
+    } catch (const std::bad_alloc&) {
+      throw Error(ErrorKind::fault, "out of memory during a pass", "passes",
+                  "use fewer layers, a smaller width or fewer threads");
+    }
+  }
+
+  /// One device for all passes of a thread: it keeps their memory.
+  template <class Real>
+  void measure_seeds() {
+    const int threads = threads_ > 1 ? std::max(1, options_.threads / threads_) : options_.threads;
+    const auto device = tensor::make_device<Real>(options_.device, threads);
+    for (std::size_t i = next_++; i < passes_.size() && !workers_.stopped(); i = next_++) {
+      passes_[i] =
+          tensor::measure_pass<Real>(plan_, options_.seed + i, device, options_.recompute, [this] {
+            if (workers_.stopped()) interrupt();
+          });
+      if (i > 0) passes_[i].names = {};  // they are those of the first
+      report();
+    }
+  }
+
+  [[noreturn]] static void interrupt() { throw Error(ErrorKind::fault, "interrupted", "passes"); }
+
+  void report() {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    if (workers_.stopped() || !progress_) return;
+    if (progress_(static_cast<double>(done_) / static_cast<double>(passes_.size()))) return;
+    workers_.stop();  // still under the lock: nobody is asked again
+    interrupt();
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  const PassOptions& options_;
+  bool single_;
+  const std::function<bool(double)>& progress_;
+  std::vector<MeasuredPass> passes_;
+  int threads_ = 1;  ///< that passes run on at a time
+  base::Workers workers_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+};
+
+void add_sites(const std::vector<MeasuredPass>& passes, std::vector<SiteSamples>& sites) {
+  for (std::size_t i = 0; i < passes.front().names.size(); ++i) {
+    const tensor::SiteName& name = passes.front().names[i];
+    SiteSamples& site = sites.emplace_back();
+    site.path = name.path;
+    site.kind = name.kind;
+    site.width = name.width;
+    site.tokens = name.tokens;
+    for (const MeasuredPass& pass : passes) {
+      site.mean.push_back(pass.values[i].mean);
+      site.second.push_back(pass.values[i].second);
+      site.cross.push_back(pass.values[i].cross);
+      site.grad_second.push_back(pass.gradients[i].second);
+      site.grad_cross.push_back(pass.gradients[i].cross);
+    }
+  }
+}
+
+void add_parameters(const Network& network, const std::vector<MeasuredPass>& passes,
+                    std::vector<ParameterSamples>& parameters) {
+  for (const ParameterInfo& info : scalecalc::parameters(network)) {
+    const std::size_t index = parameters.size();
+    ParameterSamples& parameter = parameters.emplace_back();
+    parameter.path = info.path;
+    parameter.rows = info.rows;
+    parameter.columns = info.columns;
+    for (const MeasuredPass& pass : passes) {
+      parameter.second.push_back(pass.parameters[index].second);
+      parameter.grad_second.push_back(pass.parameters[index].grad_second);
+    }
+  }
+}
+
+}  // namespace
+
+PassSamples sample_passes(const Network& network, const PassOptions& options, int seeds,
+                          bool single_precision, const std::function<bool(double done)>& progress) {
+  if (seeds < 1 || seeds > kMaxSeeds) {
+    throw Error(ErrorKind::input, "the number of seeds is " + std::to_string(seeds), "passes",
+                "use 1 to " + std::to_string(kMaxSeeds));
+  }
+  const std::vector<MeasuredPass> passes =
+      Sampler(network, options, seeds, single_precision, progress).run();
+  PassSamples samples;
+  add_sites(passes, samples.sites);
+  add_parameters(network, passes, samples.parameters);
+  for (const MeasuredPass& pass : passes) samples.loss.push_back(pass.loss);
+  return samples;
+}
+
+}  // namespace scalecalc

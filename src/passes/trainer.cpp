@@ -1,0 +1,161 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "passes/passes_impl.hpp"
+#include "passes/updates.hpp"
+#include "scalecalc/error.hpp"
+#include "scalecalc/optimizers.hpp"
+
+namespace scalecalc {
+
+template <class Real>
+struct Trainer<Real>::Impl {
+  using Gradient = tensor::Tensor<Real>;
+
+  tensor::Model<Real>& model;
+  bool streams;
+  tensor::Updates<Real> updates;
+  std::vector<Gradient> kept;
+  std::vector<StateTensor> state;
+  std::vector<Gradient> state_tensors;
+
+  Impl(tensor::Model<Real>& of, const OptimizerOptions& options)
+      : model(of),
+        streams(options.application != OptimizerOptions::Application::whole &&
+                !tensor::needs_global_norm(options)),
+        updates(model.shared_device(), model.parameters(), options),
+        kept(streams ? 0 : model.parameters().size()) {
+    for (std::size_t i = 0; i < model.parameters().size(); ++i) {
+      const std::string& path = model.parameters()[i].path;
+      add_state(path, model.parameter(i));
+      add_state(path + " first", updates.first(i));
+      add_state(path + " second", updates.second(i));
+    }
+  }
+
+  void add_state(std::string name, const Gradient& tensor) {
+    if (tensor.empty()) return;
+    state.push_back({std::move(name), tensor.rows(), tensor.columns()});
+    state_tensors.push_back(tensor);
+  }
+
+  const Gradient& state_tensor(std::size_t index) const {
+    if (index < state_tensors.size()) return state_tensors[index];
+    throw Error(ErrorKind::input, "there is no state tensor " + std::to_string(index), "trainer",
+                "there are " + std::to_string(state_tensors.size()) + ", counted from 0");
+  }
+
+  double norm(const Gradient& x) const {
+    return std::sqrt(model.device().dot(x.size(), x.data(), x.data()));
+  }
+
+  /// `norms` may be null.
+  void apply(std::size_t index, const Gradient& gradient, double global_norm, StepNorms* norms) {
+    const Gradient& theta = model.parameter(index);
+    if (norms == nullptr) return updates.apply(index, theta, gradient, global_norm);
+    Gradient moved(model.shared_device(), theta.rows(), theta.columns());
+    model.device().scaled_backward(theta.size(), 1.0, theta.data(), {moved.data(), false});
+    norms->parameter[index] = norm(theta);
+    updates.apply(index, theta, gradient, global_norm);
+    model.device().scaled_backward(theta.size(), -1.0, theta.data(), {moved.data(), true});
+    norms->update[index] = norm(moved);
+  }
+
+  void prepare(std::size_t index, const Gradient& gradient, StepNorms* norms) {
+    if (norms != nullptr) norms->gradient[index] = norm(gradient);
+    updates.prepare(gradient);
+  }
+
+  double streaming(StepNorms* norms) {
+    return model.backward([this, norms](std::size_t index, const Gradient& gradient) {
+      prepare(index, gradient, norms);
+      apply(index, gradient, 0.0, norms);
+    });
+  }
+
+  double whole(StepNorms* norms) {
+    const double loss = model.backward([this, norms](std::size_t index, const Gradient& gradient) {
+      prepare(index, gradient, norms);
+      kept[index] = gradient;
+    });
+    double square = 0.0;
+    for (const Gradient& g : kept) square += model.device().dot(g.size(), g.data(), g.data());
+    for (std::size_t index = 0; index < kept.size(); ++index) {
+      apply(index, kept[index], std::sqrt(square), norms);
+      kept[index] = {};
+    }
+    return loss;
+  }
+
+  double step(StepNorms* norms) {
+    updates.begin();
+    const double loss = streams ? streaming(norms) : whole(norms);
+    model.device().submit();
+    return loss;
+  }
+};
+
+template <class Real>
+Trainer<Real>::Trainer(Passes<Real>& passes, const OptimizerOptions& options) {
+  validate(options);
+  impl_ = std::make_unique<Impl>(passes.impl_->model, options);
+}
+template <class Real>
+Trainer<Real>::~Trainer() = default;
+template <class Real>
+Trainer<Real>::Trainer(Trainer&&) noexcept = default;
+template <class Real>
+Trainer<Real>& Trainer<Real>::operator=(Trainer&&) noexcept = default;
+
+template <class Real>
+double Trainer<Real>::step() {
+  return impl_->step(nullptr);
+}
+template <class Real>
+double Trainer<Real>::step(StepNorms& norms) {
+  const std::size_t count = impl_->model.parameters().size();
+  norms.gradient.assign(count, 0.0);
+  norms.update.assign(count, 0.0);
+  norms.parameter.assign(count, 0.0);
+  return impl_->step(&norms);
+}
+template <class Real>
+std::int64_t Trainer<Real>::steps() const {
+  return impl_->updates.steps();
+}
+template <class Real>
+std::size_t Trainer<Real>::state_bytes() const {
+  return impl_->updates.bytes();
+}
+template <class Real>
+bool Trainer<Real>::streaming() const {
+  return impl_->streams;
+}
+template <class Real>
+const std::vector<StateTensor>& Trainer<Real>::state() const {
+  return impl_->state;
+}
+template <class Real>
+MatrixView<Real> Trainer<Real>::state(std::size_t index) const {
+  const tensor::Tensor<Real>& tensor = impl_->state_tensor(index);
+  const void* values = impl_->model.device().host(tensor.data(), tensor.bytes());
+  return {static_cast<const Real*>(values), tensor.rows(), tensor.columns()};
+}
+template <class Real>
+void Trainer<Real>::set_state(std::size_t index, const Real* values) {
+  const tensor::Tensor<Real>& tensor = impl_->state_tensor(index);
+  impl_->model.device().upload(values, tensor.data(), tensor.bytes());
+}
+template <class Real>
+void Trainer<Real>::set_steps(std::int64_t steps) {
+  if (steps < 0) {
+    throw Error(ErrorKind::input, "steps is " + std::to_string(steps), "trainer", "use 0 or more");
+  }
+  impl_->updates.set_steps(steps);
+}
+
+template class Trainer<float>;
+template class Trainer<double>;
+
+}  // namespace scalecalc

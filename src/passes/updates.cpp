@@ -1,0 +1,239 @@
+#include "passes/updates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace scalecalc::tensor {
+
+template <class Real>
+Updates<Real>::Updates(std::shared_ptr<Device<Real>> device,
+                       const std::vector<ParameterInfo>& parameters, OptimizerOptions options)
+    : device_(std::move(device)), options_(std::move(options)) {
+  scalecalc::validate(options_);
+  std::int64_t entries = 0, inner = 0;
+  for (const ParameterInfo& info : parameters) {
+    const State& state = states_.emplace_back(make_state(info));
+    if (state.rule != OptimizerRule::muon) continue;
+    entries = std::max(entries, info.rows * info.columns);
+    inner = std::max(inner, std::min(info.rows, info.columns));
+  }
+  if (entries > 0) bytes_ += newton_schulz_.emplace(device_, entries, inner).bytes();
+}
+
+template <class Real>
+Tensor<Real> Updates<Real>::zeros(std::int64_t rows, std::int64_t columns) {
+  Tensor<Real> tensor(device_, rows, columns);
+  device_->zero(tensor.data(), tensor.bytes());
+  bytes_ += tensor.bytes();
+  return tensor;
+}
+
+template <class Real>
+typename Updates<Real>::State Updates<Real>::make_state(const ParameterInfo& info) {
+  State state{optimizer_rule(options_.name), false, info.rows, info.columns, {}, {}};
+  const bool hidden = info.is_matrix && info.role != "embedding" && info.role != "head";
+  if (state.rule == OptimizerRule::muon && !hidden) state.rule = OptimizerRule::adamw;
+  switch (state.rule) {
+    case OptimizerRule::sgd:
+    case OptimizerRule::ngd: break;
+    case OptimizerRule::momentum:
+    case OptimizerRule::nesterov:
+    case OptimizerRule::lion:
+    case OptimizerRule::lars:
+    case OptimizerRule::muon: state.first = zeros(info.rows, info.columns); break;
+    case OptimizerRule::adam:
+    case OptimizerRule::adamw:
+    case OptimizerRule::lamb:
+      state.first = zeros(info.rows, info.columns);
+      state.second = zeros(info.rows, info.columns);
+      break;
+    case OptimizerRule::adafactor:
+      state.factored = info.rows > 1 && info.columns > 1;
+      if (state.factored) state.first = zeros(info.rows, 1);
+      state.second = zeros(state.factored ? 1 : info.rows, info.columns);
+      break;
+  }
+  return state;
+}
+
+template <class Real>
+void Updates<Real>::begin() {
+  ++steps_;
+  schedule_ = options_.schedule.at(steps_);
+  rate_ = options_.learning_rate * schedule_;
+}
+
+template <class Real>
+double Updates<Real>::norm(const Tensor<Real>& x) const {
+  return std::sqrt(device_->dot(x.size(), x.data(), x.data()));
+}
+
+template <class Real>
+void Updates<Real>::run(const ElementUpdate& update, const State& state, const Tensor<Real>& theta,
+                        const Tensor<Real>& gradient) {
+  device_->update(update, theta.size(), theta.data(), gradient.data(), state.first.data(),
+                  state.second.data());
+}
+
+template <class Real>
+void Updates<Real>::descend(double rate, double decay, const Tensor<Real>& theta, Real* step) {
+  ElementUpdate update{ElementRule::descent};
+  update.rate = rate;
+  update.decay = decay;
+  device_->update(update, theta.size(), theta.data(), step, nullptr, nullptr);
+}
+
+template <class Real>
+void Updates<Real>::prepare(const Tensor<Real>& gradient) {
+  if (options_.clip_value == 0.0) return;
+  ElementUpdate update{ElementRule::clip};
+  update.limit = options_.clip_value;
+  device_->update(update, gradient.size(), nullptr, gradient.data(), nullptr, nullptr);
+}
+
+template <class Real>
+void Updates<Real>::apply(std::size_t index, const Tensor<Real>& theta,
+                          const Tensor<Real>& gradient, double global_norm) {
+  const State& state = states_[index];
+  if (options_.clip_norm > 0.0 && !(global_norm <= options_.clip_norm)) {
+    ElementUpdate update{ElementRule::clip};
+    update.scale = options_.clip_norm / global_norm;
+    device_->update(update, gradient.size(), nullptr, gradient.data(), nullptr, nullptr);
+  }
+  const double decay = rate_ * options_.weight_decay;
+  switch (state.rule) {
+    case OptimizerRule::sgd: return descend(rate_, decay, theta, gradient.data());
+    case OptimizerRule::momentum:
+      return run(heavy_ball(ElementRule::momentum), state, theta, gradient);
+    case OptimizerRule::nesterov:
+      return run(heavy_ball(ElementRule::nesterov), state, theta, gradient);
+    case OptimizerRule::adam: {
+      ElementUpdate update = adam(ElementRule::adam, rate_);
+      update.coupled_decay = options_.weight_decay;
+      return run(update, state, theta, gradient);
+    }
+    case OptimizerRule::adamw: {
+      const bool of_muon = options_.name != "adamw";
+      const double rate = of_muon ? options_.adamw_learning_rate * schedule_ : rate_;
+      ElementUpdate update = adam(ElementRule::adam, rate);
+      update.decay = rate * options_.weight_decay;
+      return run(update, state, theta, gradient);
+    }
+    case OptimizerRule::lion: {
+      ElementUpdate update{ElementRule::lion};
+      update.rate = rate_;
+      update.decay = decay;
+      update.beta1 = options_.beta1;
+      update.beta2 = options_.beta2;
+      return run(update, state, theta, gradient);
+    }
+    case OptimizerRule::lamb: return lamb(state, theta, gradient);
+    case OptimizerRule::lars: return lars(state, theta, gradient);
+    case OptimizerRule::adafactor: return adafactor(state, theta, gradient);
+    case OptimizerRule::muon: return muon(state, theta, gradient);
+    case OptimizerRule::ngd: {
+      const double after =
+          options_.clip_norm > 0.0 ? std::min(options_.clip_norm, global_norm) : global_norm;
+      return descend(after == 0.0 ? 0.0 : rate_ / after, decay, theta, gradient.data());
+    }
+  }
+}
+
+template <class Real>
+ElementUpdate Updates<Real>::heavy_ball(ElementRule rule) const {
+  ElementUpdate update{rule};
+  update.rate = rate_;
+  update.beta1 = options_.momentum;
+  update.coupled_decay = options_.weight_decay;
+  return update;
+}
+
+template <class Real>
+ElementUpdate Updates<Real>::adam(ElementRule rule, double rate) const {
+  const auto t = static_cast<double>(steps_);
+  ElementUpdate update{rule};
+  update.rate = rate / (1.0 - std::pow(options_.beta1, t));
+  update.second_correction = 1.0 / std::sqrt(1.0 - std::pow(options_.beta2, t));
+  update.beta1 = options_.beta1;
+  update.beta2 = options_.beta2;
+  update.eps = options_.eps;
+  return update;
+}
+
+template <class Real>
+void Updates<Real>::lamb(const State& state, const Tensor<Real>& theta,
+                         const Tensor<Real>& gradient) {
+  ElementUpdate update = adam(ElementRule::adam_only, 1.0);
+  update.decay = options_.weight_decay;
+  run(update, state, theta, gradient);
+  const double of_theta = norm(theta), of_step = norm(gradient);
+  const double ratio = of_theta == 0.0 || of_step == 0.0 ? 1.0 : of_theta / of_step;
+  descend(rate_ * ratio, 0.0, theta, gradient.data());
+}
+
+template <class Real>
+void Updates<Real>::lars(const State& state, const Tensor<Real>& theta,
+                         const Tensor<Real>& gradient) {
+  const double of_theta = norm(theta);
+  const double against = norm(gradient) + options_.weight_decay * of_theta;
+  const double ratio = of_theta == 0.0 || against == 0.0 ? 1.0 : of_theta / against;
+  ElementUpdate update{ElementRule::momentum};
+  update.rate = 1.0;
+  update.beta1 = options_.momentum;
+  update.scale = rate_ * options_.trust * ratio;
+  update.coupled_decay = update.scale * options_.weight_decay;
+  run(update, state, theta, gradient);
+}
+
+template <class Real>
+void Updates<Real>::adafactor(const State& state, const Tensor<Real>& theta,
+                              const Tensor<Real>& gradient) {
+  const auto t = static_cast<double>(steps_), entries = static_cast<double>(theta.size());
+  const double beta = 1.0 - std::pow(t, -options_.decay_power);
+  if (state.factored) {
+    Real *by_row = state.first.data(), *by_column = state.second.data();
+    device_->average_square_sums(state.rows, state.columns, beta, options_.eps_square,
+                                 gradient.data(), by_row, by_column);
+    const auto* sums = static_cast<const Real*>(device_->host(by_row, state.first.bytes()));
+    const double total = std::accumulate(sums, sums + state.rows, 0.0);
+    device_->divide_by_factored_root(state.rows, state.columns, by_row, by_column, total,
+                                     gradient.data());
+  } else {
+    ElementUpdate update{ElementRule::root_mean_square};
+    update.beta2 = beta;
+    update.eps = options_.eps_square;
+    run(update, state, theta, gradient);
+  }
+  const double step_rms = norm(gradient) / std::sqrt(entries);
+  double rate = rate_, decay_rate = rate_;
+  if (options_.relative_step) {
+    decay_rate = schedule_ * std::min(options_.learning_rate, 1.0 / std::sqrt(t));
+    rate = decay_rate * std::max(options_.eps_parameter, norm(theta) / std::sqrt(entries));
+  }
+  descend(rate / std::max(1.0, step_rms / options_.clip_rms), decay_rate * options_.weight_decay,
+          theta, gradient.data());
+}
+
+template <class Real>
+void Updates<Real>::muon(const State& state, const Tensor<Real>& theta,
+                         const Tensor<Real>& gradient) {
+  ElementUpdate update{options_.nesterov ? ElementRule::nesterov_only : ElementRule::momentum_only};
+  update.beta1 = options_.momentum;
+  run(update, state, theta, gradient);
+  Real* step =
+      (*newton_schulz_)(state.rows, state.columns, gradient.data(), options_.newton_schulz_steps);
+  const auto fan_in = static_cast<double>(state.rows), fan_out = static_cast<double>(state.columns);
+  double scale = 1.0;
+  if (options_.muon_scale == OptimizerOptions::MuonScale::shape) {
+    scale = std::sqrt(std::max(1.0, fan_out / fan_in));
+  } else if (options_.muon_scale == OptimizerOptions::MuonScale::match_rms) {
+    scale = 0.2 * std::sqrt(std::max(fan_in, fan_out));
+  }
+  descend(rate_ * scale, rate_ * options_.weight_decay, theta, step);
+}
+
+template class Updates<float>;
+template class Updates<double>;
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,257 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "passes/initial.hpp"
+#include "scalecalc/passes.hpp"
+#include "tensor/support.hpp"
+
+namespace scalecalc::tensor {
+
+/// The whole forward pass once more, with rows as vectors and loops, straight from the Network.
+class Interpreter {
+ public:
+  using Rows = std::vector<Vector>;
+  Interpreter(const Network& network, const Passes<double>& passes)
+      : network_(network), passes_(passes) {}
+
+  double loss(std::uint64_t seed) {
+    const Data<double> data = draw_data(Plan(network_), seed, make_device<double>("cpu", 1));
+    const std::int64_t tokens = network_.sequence * network_.batch;
+    if (!data.memory.empty())
+      memory_ = rows_of({data.memory.data(), data.memory.rows(), data.memory.columns()});
+    Rows x;
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      if (network_.input == InputKind::tokens) {
+        x.push_back({static_cast<double>(data.ids.data()[t])});
+      } else {
+        const double* row = data.features.data() + t * network_.features;
+        x.emplace_back(row, row + network_.features);
+      }
+    }
+    for (const Layer& layer : network_.layers) x = apply(layer, x);
+    double total = 0.0;
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      if (network_.loss == Loss::mse) {
+        for (std::size_t c = 0; c < x[t].size(); ++c) {
+          total += 0.5 * std::pow(x[t][c] - data.values.data()[t * x[t].size() + c], 2);
+        }
+        continue;
+      }
+      double sum = 0.0;
+      for (const double logit : x[t]) sum += std::exp(logit);
+      total += std::log(sum) - x[t][static_cast<std::size_t>(data.targets.data()[t])];
+    }
+    return network_.reduction == Reduction::mean ? total / static_cast<double>(x.size()) : total;
+  }
+
+ private:
+  Rows next() { return rows_of(passes_.parameter(used_++)); }
+  static Rows rows_of(MatrixView<double> view) {
+    Rows rows;
+    for (std::int64_t i = 0; i < view.rows; ++i) {
+      rows.emplace_back(view.data + i * view.columns, view.data + (i + 1) * view.columns);
+    }
+    return rows;
+  }
+  Rows apply(const Layer& layer, const Rows& x) {
+    return std::visit([&](const auto& op) { return run(op, x); }, layer.op);
+  }
+  Rows run(const Linear& layer, const Rows& x) {
+    Rows w = next();
+    for (std::size_t o = 0; o < w[0].size(); ++o) {
+      double square = 0.0;
+      for (const Vector& row : w) square += row[o] * row[o];
+      const bool demodulated = layer.weight_norm == WeightNorm::demodulated;
+      for (Vector& row : w) row[o] *= layer.multiplier / (demodulated ? std::sqrt(square) : 1.0);
+    }
+    const Vector b = layer.bias ? next()[0] : Vector(w[0].size(), 0.0);
+    Rows y(x.size(), b);
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::size_t i = 0; i < w.size(); ++i) {
+        for (std::size_t o = 0; o < b.size(); ++o) y[t][o] += x[t][i] * w[i][o];
+      }
+    }
+    return y;
+  }
+  static double phi(const std::string& function, double v) {
+    if (function == "relu") return std::max(v, 0.0);
+    if (function == "silu") return v / (1.0 + std::exp(-v));
+    return v * 0.5 * (1.0 + std::erf(v / std::numbers::sqrt2));
+  }
+  static Rows run(const ActivationLayer& layer, Rows x) {
+    for (Vector& row : x) {
+      for (double& v : row) {
+        v = phi(layer.function, v);
+      }
+    }
+    return x;
+  }
+  static Vector standardised(Vector row, bool centred, double eps) {
+    const auto n = static_cast<double>(row.size());
+    double mean = 0.0, square = 0.0;
+    for (const double v : row) mean += centred ? v / n : 0.0;
+    for (const double v : row) square += (v - mean) * (v - mean) / n;
+    for (double& v : row) v = (v - mean) / std::sqrt(square + eps);
+    return row;
+  }
+  /// Each feature over `count` rows at a time.
+  static Rows over_samples(const Norm& layer, Rows x, std::size_t count) {
+    for (std::size_t first = 0; first < x.size(); first += count) {
+      for (std::size_t i = 0; i < x[0].size(); ++i) {
+        Vector column;
+        for (std::size_t t = first; t < first + count; ++t) column.push_back(x[t][i]);
+        column = standardised(column, true, layer.eps);
+        for (std::size_t t = first; t < first + count; ++t) x[t][i] = column[t - first];
+      }
+    }
+    return x;
+  }
+  Rows run(const Norm& layer, Rows x) {
+    const std::size_t length = x.size() / static_cast<std::size_t>(network_.batch);
+    if (layer.kind == NormKind::batchnorm) x = over_samples(layer, x, x.size());
+    if (layer.kind == NormKind::instancenorm) x = over_samples(layer, x, length);
+    for (Vector& row : x) {
+      if (layer.kind == NormKind::layernorm) row = standardised(row, true, layer.eps);
+      if (layer.kind == NormKind::rmsnorm || layer.kind == NormKind::scalenorm) {
+        row = standardised(row, false, layer.eps);
+      }
+    }
+    if (!layer.affine) return x;
+    const Vector gain = next()[0], shift = next()[0];
+    for (Vector& row : x) {
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = gain[i] * row[i] + shift[i];
+    }
+    return x;
+  }
+  static void normalise_heads(Rows& x, std::int64_t width) {
+    for (Vector& row : x) {
+      for (auto head = row.begin(); head != row.end(); head += width) {
+        const Vector unit = standardised(Vector(head, head + width), false, 0.0);
+        std::copy(unit.begin(), unit.end(), head);
+      }
+    }
+  }
+  Rows run(const Attention& layer, const Rows& x) {
+    const Rows& from = layer.over_memory ? memory_ : x;
+    Rows q = run(layer.q, x), k = run(layer.k, from);
+    const Rows v = run(layer.v, from);
+    if (layer.qk_norm) {
+      normalise_heads(q, layer.head_width);
+      normalise_heads(k, layer.head_width);
+    }
+    Rows mix(q.size(), Vector(q[0].size(), 0.0));
+    Rows scored;  // query by query, head by head
+    const auto batch = static_cast<std::size_t>(network_.batch);
+    const std::size_t length = q.size() / batch, keys = k.size() / batch;
+    const auto width = static_cast<std::size_t>(layer.head_width);
+    for (std::size_t t = 0; t < q.size(); ++t) {
+      const std::size_t first = t / length * keys;
+      const bool causal = layer.causal && !layer.over_memory;
+      const std::size_t end = causal ? t + 1 : first + keys;
+      for (std::size_t h = 0; h < static_cast<std::size_t>(layer.heads); ++h) {
+        const std::size_t at = h * width;
+        const std::size_t key_at =
+            h / static_cast<std::size_t>(layer.heads / layer.kv_heads) * width;
+        double sum = 0.0;
+        Vector p(end, 0.0);
+        for (std::size_t s = first; s < end; ++s) {
+          for (std::size_t i = 0; i < width; ++i) {
+            p[s] += layer.scale * q[t][at + i] * k[s][key_at + i];
+          }
+          if (layer.residual_attention && !scores_.empty()) p[s] += scores_[scored.size()][s];
+        }
+        scored.push_back(p);
+        for (std::size_t s = first; s < end; ++s) sum += p[s] = std::exp(p[s]);
+        for (std::size_t s = first; s < end; ++s) {
+          for (std::size_t i = 0; i < width; ++i) mix[t][at + i] += p[s] / sum * v[s][key_at + i];
+        }
+      }
+    }
+    if (layer.residual_attention) scores_ = std::move(scored);
+    return run(layer.o, layer.norm ? run(*layer.norm, mix) : mix);
+  }
+  Rows run(const std::vector<Layer>& layers, Rows x) {
+    for (const Layer& layer : layers) x = apply(layer, x);
+    return x;
+  }
+  static Rows sum(double a, Rows x, double b, const Rows& f) {
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::size_t i = 0; i < x[t].size(); ++i) x[t][i] = a * x[t][i] + b * f[t][i];
+    }
+    return x;
+  }
+  double scalar(const Residual& layer) {
+    return layer.trainable_branch ? next()[0][0] : layer.branch;
+  }
+  Rows run(const Residual& layer, const Rows& x) {
+    const Rows branch = run(layer.body, x);
+    const double b = scalar(layer);
+    const Rows y = sum(layer.skip, run(layer.shortcut, x), b, branch);
+    return layer.norm ? run(*layer.norm, y) : y;
+  }
+  Rows run(const DualStream& layer, Rows x) {
+    Rows z = x;
+    for (const Residual& sublayer : layer.sublayers) {
+      const Rows branch = run(sublayer.body, x);
+      const double b = scalar(sublayer);
+      x = sum(sublayer.skip, x, b, branch);
+      if (sublayer.norm) x = run(*sublayer.norm, x);
+      z = sum(1.0, z, b, branch);
+    }
+    return sum(1.0, x, 1.0, run(layer.norm, z));
+  }
+  Rows run(const Gated& layer, const Rows& x) {
+    Rows gate = run(layer.gate, x);
+    const Rows in = run(layer.in, x);
+    for (std::size_t t = 0; t < gate.size(); ++t) {
+      for (std::size_t i = 0; i < gate[t].size(); ++i) {
+        gate[t][i] = phi(layer.function, gate[t][i]) * in[t][i];
+      }
+    }
+    return gate;
+  }
+  Rows run(const Pool&, const Rows& x) {
+    const auto batch = static_cast<std::size_t>(network_.batch);
+    const std::size_t length = x.size() / batch;
+    Rows y(batch, Vector(x[0].size(), 0.0));
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      for (std::size_t i = 0; i < x[t].size(); ++i) {
+        y[t / length][i] += x[t][i] / static_cast<double>(length);
+      }
+    }
+    return y;
+  }
+  template <class Other>
+  Rows run(const Other&, const Rows&) {
+    FAIL("the interpreter does not have this layer");
+    return {};
+  }
+  Rows run(const Embedding& layer, const Rows& ids) {
+    const Rows table = next();
+    const auto length = static_cast<std::size_t>(network_.sequence);
+    const Rows positions =
+        layer.position_std > 0.0 ? next() : Rows(length, Vector(table[0].size(), 0.0));
+    Rows y;
+    for (std::size_t t = 0; t < ids.size(); ++t) {
+      Vector row = table[static_cast<std::size_t>(ids[t][0])];
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] += positions[t % length][i];
+      y.push_back(row);
+    }
+    return y;
+  }
+
+  const Network& network_;
+  const Passes<double>& passes_;
+  Rows memory_;
+  Rows scores_;  ///< of residual attention
+  std::size_t used_ = 0;
+};
+
+}  // namespace scalecalc::tensor

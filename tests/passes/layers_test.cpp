@@ -1,0 +1,218 @@
+#include "gradient_check.hpp"
+#include "networks.hpp"
+#include "passes/check.hpp"
+
+/// Every kind of layer inside a small network, its parameters' gradients against differences.
+namespace scalecalc::tensor {
+namespace {
+
+/// A linear layer in front, so that the gradient through the layer under test counts too.
+Network around(std::vector<Layer> layers, std::int64_t width = 6, std::int64_t sequence = 4) {
+  layers.insert(layers.begin(), {dense("first", width, width)});
+  return network_of(std::move(layers), width, sequence);
+}
+
+Layer norm_layer(NormKind kind, bool affine = false) {
+  return {Norm{"norm", kind, 6, 0.1, affine}};
+}
+
+}  // namespace
+
+TEST_CASE("layers: functions without a kernel of their own") {
+  for (const char* function : {"silu", "softplus", "mish", "x*exp(-x^2)"}) {
+    CAPTURE(function);
+    check_gradients(around({{ActivationLayer{"act", function}}}));
+  }
+}
+
+TEST_CASE("layers: gated units") {
+  for (const char* function : {"sigmoid", "silu", "gelu"}) {
+    CAPTURE(function);
+    check_gradients(around(
+        {{Gated{"act", function, dense("gate", 6, 9), dense("in", 6, 9)}}, {dense("out", 9, 6)}}));
+  }
+}
+
+TEST_CASE("layers: dropout keeps its mask from pass to pass") {
+  check_gradients(around({{Dropout{"dropout", 0.4}}}));
+  const Network dropped = around({{Dropout{"dropout", 0.4}}});
+  const Network kept = around({{Dropout{"dropout", 0.0}}});
+  Passes<double> passes(dropped, {});
+  const double loss = passes.loss();
+  CHECK(loss == passes.loss());
+  CHECK(loss != Passes<double>(kept, {}).loss());
+}
+
+TEST_CASE("layers: attention with grouped heads, qk-norm, dropout and a mask") {
+  for (const bool causal : {false, true}) {
+    for (const std::int64_t kv_heads : {1, 2, 4}) {
+      CAPTURE(kv_heads);
+      Attention layer = attention("attn", 8, 4, kv_heads);
+      layer.causal = causal;
+      layer.dropout = kv_heads == 2 ? 0.3 : 0.0;
+      layer.qk_norm = kv_heads != 4;
+      check_gradients(around({{layer}}, 8));
+    }
+  }
+}
+
+TEST_CASE("layers: residual attention with grouped heads, dropout and a mask") {
+  for (const bool causal : {false, true}) {
+    std::vector<Layer> layers;
+    for (const char* path : {"one", "two", "three"}) {
+      Attention layer = attention(path, 8, 4, 2);
+      layer.causal = causal;
+      layer.residual_attention = true;
+      layer.dropout = 0.3;
+      layers.push_back({residual(path, {{layer}})});
+    }
+    check_gradients(around(layers, 8));
+  }
+}
+
+TEST_CASE("layers: residual attention adds scores of one shape") {
+  const auto refused = [](const Attention& second, bool pooled) {
+    Attention first = attention("one", 8, 4, 2);
+    first.residual_attention = true;
+    std::vector<Layer> layers = {{first}};
+    if (pooled) layers.push_back({Pool{"pool"}});
+    layers.push_back({second});
+    Network network = around(layers, 8);
+    network.memory_sequence = 4;
+    try {
+      check(network);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  Attention other = attention("two", 8, 4, 2);
+  other.residual_attention = true;
+  CHECK(refused(other, false) == "no error");
+  CHECK(refused(other, true) ==
+        "residual_attention adds scores of 4 heads and 4 tokens to those of 4 and 1 (two); make "
+        "heads and tokens equal");
+  Attention fewer = attention("two", 8, 2, 2);
+  fewer.residual_attention = true;
+  CHECK(refused(fewer, false).find("4 heads and 4 tokens to those of 2 and 4") !=
+        std::string::npos);
+  other.over_memory = true;
+  CHECK(refused(other, false) ==
+        "residual_attention over a memory (two); leave out one of the two");
+}
+
+TEST_CASE("layers: attention over memory") {
+  Attention layer = attention("cross", 8, 4, 2);
+  layer.over_memory = layer.causal = true;
+  layer.k = dense("cross.k", 5, 4);
+  layer.v = dense("cross.v", 5, 4);
+  layer.dropout = 0.2;
+  Network network = around({{residual("cross", {{layer}})}}, 8);
+  network.memory_sequence = 7;
+  network.memory_second = 2.0;
+  network.memory_cross = 0.5;
+  check_gradients(network);
+}
+
+TEST_CASE("layers: every norm") {
+  for (const NormKind kind : {NormKind::layernorm, NormKind::rmsnorm, NormKind::scalenorm,
+                              NormKind::batchnorm, NormKind::instancenorm, NormKind::none}) {
+    CAPTURE(static_cast<int>(kind));
+    check_gradients(around({norm_layer(kind), {ActivationLayer{"act", "tanh"}}}));
+    check_gradients(around({norm_layer(kind, true), {ActivationLayer{"act", "tanh"}}}));
+  }
+}
+
+TEST_CASE("layers: multiplied and normalised weights") {
+  for (const WeightNorm kind : {WeightNorm::none, WeightNorm::spectral, WeightNorm::demodulated}) {
+    CAPTURE(static_cast<int>(kind));
+    for (const std::int64_t width : {3, 6, 11}) {
+      Linear layer = dense("layer", 6, width);
+      layer.std = 1.0;
+      layer.multiplier = 0.7;
+      layer.bias = true;
+      layer.bias_std = 0.5;
+      layer.weight_norm = kind;
+      check_gradients(
+          around({{layer}, {ActivationLayer{"act", "tanh"}}, {dense("back", width, 6)}}));
+    }
+  }
+}
+
+TEST_CASE("layers: residuals with a trained scalar, and with a shortcut") {
+  Residual trained = residual("block", {{dense("block.in", 6, 6)}});
+  trained.trainable_branch = true;
+  trained.norm = Norm{"block.norm", NormKind::layernorm, 6, 0.0, true};
+  trained.shortcut = {{dense("block.shortcut", 6, 6)}};
+  check_gradients(around({{trained}, {ActivationLayer{"act", "tanh"}}}));
+  trained.branch = 0.0;
+  check_gradients(around({{trained}}));
+  Residual narrowing = residual("block", {{dense("block.in", 6, 2)}, {dense("block.out", 2, 5)}});
+  narrowing.shortcut = {{dense("block.shortcut", 6, 5)}};
+  check_gradients(around({{narrowing}, {dense("back", 5, 6)}}));
+}
+
+TEST_CASE("layers: a dual stream") {
+  DualStream dual{"dual", {}, {"dual.norm", NormKind::layernorm, 6, 0.0, true}};
+  for (const char* path : {"one", "two"}) {
+    Residual sublayer =
+        residual(path, {{dense(std::string(path) + ".in", 6, 6)}, {ActivationLayer{"act", "tanh"}}},
+                 1.0, 0.7);
+    sublayer.norm = Norm{std::string(path) + ".norm", NormKind::layernorm, 6, 0.0, false};
+    sublayer.trainable_branch = dual.sublayers.empty();
+    dual.sublayers.push_back(std::move(sublayer));
+  }
+  check_gradients(around({{dual}}));
+}
+
+TEST_CASE("layers: pooling leaves one row for each sequence") {
+  const Network network = around({{Pool{"pool"}}, {ActivationLayer{"act", "tanh"}}});
+  check_gradients(network);
+  Network silent = network;
+  std::get<Linear>(silent.layers.back().op).std = 0.0;
+  CHECK(Passes<double>(silent, {}).loss() == doctest::Approx(2.0 * std::log(3.0)).epsilon(1e-15));
+}
+
+TEST_CASE("layers: convolutions with strides, padding and groups") {
+  for (const std::int64_t groups : {1, 2}) {
+    for (const std::int64_t stride : {1, 2}) {
+      CAPTURE(groups);
+      CAPTURE(stride);
+      Conv2d layer = conv("conv", 4, 6, 3, 5, 4);
+      layer.groups = groups;
+      layer.stride = stride;
+      layer.padding = stride == 1 ? 1 : 0;
+      layer.weight = dense("conv", 9 * 4 / groups, 6);
+      layer.weight.bias = true;
+      layer.weight.bias_std = 0.4;
+      layer.weight.weight_norm = groups == 1 ? WeightNorm::demodulated : WeightNorm::none;
+      Network network = network_of({{dense("first", 4, 4)},
+                                    {layer},
+                                    {Norm{"norm", NormKind::batchnorm, 6, 0.1, false}},
+                                    {ActivationLayer{"act", "tanh"}},
+                                    {Pool{"pool"}}},
+                                   6, 20);
+      network.features = 4;
+      check_gradients(network);
+    }
+  }
+}
+
+TEST_CASE("layers: positions, and words of Zipf's frequencies") {
+  Network network = network_of({{Embedding{"embedding", 5, 6, 1.0, 0.5}}}, 6);
+  network.input = InputKind::tokens;
+  network.zipf = 1.0;
+  check_gradients(network);
+}
+
+TEST_CASE("layers: squared errors, as a sum and as a mean") {
+  for (const Reduction reduction : {Reduction::sum, Reduction::mean}) {
+    Network network = around({{ActivationLayer{"act", "tanh"}}});
+    network.loss = Loss::mse;
+    network.target_second = 2.0;
+    network.reduction = reduction;
+    check_gradients(network);
+  }
+}
+
+}  // namespace scalecalc::tensor

@@ -1,0 +1,136 @@
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "gradient_check.hpp"
+#include "passes/check.hpp"
+#include "passes/model.hpp"
+#include "tensor/support.hpp"
+
+namespace scalecalc::tensor {
+namespace {
+
+Network deep(Placement placement, std::int64_t blocks) {
+  NetworkOptions options;
+  options.placement = placement;
+  options.blocks = blocks;
+  options.bias = options.affine = options.tokens = true;
+  return HandBuilt(options).transformer();
+}
+
+Gradients gradients_of(const Network& network, bool recompute) {
+  PassOptions options{3, 1, "cpu"};
+  options.recompute = recompute;
+  Passes<double> passes(network, options);
+  return gradients(passes);
+}
+
+std::size_t held(const Network& network, bool recompute) {
+  const auto device = make_device<float>("cpu", 1);
+  Model<float> model(std::make_shared<const Plan>(network), 1, device, recompute);
+  const std::size_t weights = device->bytes_in_use();
+  model.backward([](std::size_t, const Tensor<float>&) {});
+  CHECK(device->bytes_in_use() == weights);
+  return device->bytes_held() - weights;
+}
+
+}  // namespace
+
+TEST_CASE("recompute: the same loss and gradients, bit for bit") {
+  for (const Placement placement : {Placement::pre, Placement::post, Placement::sub_ln}) {
+    for (const std::int64_t blocks : {1, 2, 5}) {
+      CAPTURE(blocks);
+      const Network network = deep(placement, blocks);
+      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
+      CHECK(kept.loss == again.loss);
+      CHECK(kept.of == again.of);
+    }
+  }
+}
+
+TEST_CASE("recompute: dropout masks are drawn as they were") {
+  ModelSpec spec;
+  spec.layers = 3;
+  spec.width = 16;
+  spec.ffn = 24;
+  spec.sequence = 6;
+  spec.dropout = 0.3;
+  spec.attention_dropout = 0.2;
+  spec.placement = Placement::resi_dual;
+  const Network network = build_network(spec);
+  CHECK(gradients_of(network, false).of == gradients_of(network, true).of);
+}
+
+TEST_CASE("recompute: the scores of residual attention go from group to group") {
+  ModelSpec spec;
+  spec.width = 16;
+  spec.ffn = 24;
+  spec.sequence = 6;
+  spec.residual_attention = true;
+  for (const std::int64_t layers : {1, 3, 6}) {
+    for (const Placement placement : {Placement::post, Placement::resi_dual}) {
+      CAPTURE(layers);
+      spec.layers = layers;
+      spec.placement = placement;
+      const Network network = build_network(spec);
+      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
+      CHECK(kept.loss == again.loss);
+      CHECK(kept.of == again.of);
+    }
+  }
+}
+
+TEST_CASE("recompute: sites are measured once, with the same values and gradients") {
+  const Network network = deep(Placement::pre, 3);
+  PassOptions options{5, 1, "cpu"};
+  const PassSamples kept = sample_passes(network, options, 2);
+  options.recompute = true;
+  const PassSamples again = sample_passes(network, options, 2);
+  REQUIRE(kept.sites.size() == again.sites.size());
+  for (std::size_t i = 0; i < kept.sites.size(); ++i) {
+    CAPTURE(kept.sites[i].path);
+    CHECK(kept.sites[i].path == again.sites[i].path);
+    CHECK(kept.sites[i].second == again.sites[i].second);
+    CHECK(kept.sites[i].grad_second == again.sites[i].grad_second);
+  }
+}
+
+TEST_CASE("recompute: activations grow as the root of the depth") {
+  ModelSpec spec;
+  spec.width = 32;
+  spec.ffn = 128;
+  spec.sequence = 64;
+  const auto network = [&](std::int64_t layers) {
+    spec.layers = layers;
+    return build_network(spec);
+  };
+  const auto few = static_cast<double>(held(network(16), true));
+  const auto many = static_cast<double>(held(network(256), true));
+  const auto all = static_cast<double>(held(network(256), false));
+  // 16 times the depth: 4 times the memory, and some that does not grow.
+  CHECK(many < 4.0 * few);
+  CHECK(many < 0.2 * all);
+  const Footprint footprint = check(network(256)).footprint;
+  const double weights = footprint.parameters;
+  // The estimate counts what passes by as if it were kept.
+  CHECK((footprint.entries(true) - weights) * sizeof(float) > many);
+  CHECK((footprint.entries(true) - weights) * sizeof(float) < 3.0 * many);
+}
+
+TEST_CASE("recompute: an input that is the result of a group keeps its gradient") {
+  const auto device = make_device<double>("cpu", 1);
+  Tape<double> tape(device, true);
+  const auto w = tape.parameter(0, upload(device, 1, 2, {2.0, 3.0}));
+  const auto y =
+      tape.recomputed(w, w.value, [](Tape<double>&, const Variable<double>& x) { return x; });
+  tape.loss(y, [slot = y.slot](Tape<double>& t, const Tensor<double>&) {
+    t.gradient(slot)[0] = 5.0;
+    t.gradient(slot)[1] = 7.0;
+  });
+  tape.backward([](std::size_t index, const Tensor<double>& gradient) {
+    CHECK(index == 0);
+    CHECK(download(gradient) == Vector{5.0, 7.0});
+  });
+}
+
+}  // namespace scalecalc::tensor
