@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -211,6 +212,8 @@ ModelSpec read_model(const std::string& path);
 ModelSpec parse_model(std::string_view toml, const std::string& name);
 /// What was understood, as a complete model file that reads back to the same spec.
 std::string model_text(const ModelSpec& spec);
+/// "section.key" and its value, in the order of a model file as model_text() writes it.
+std::vector<std::pair<std::string, std::string>> model_entries(const std::string& text);
 
 /// Named models, built into the program from tables/presets.
 struct Preset {

@@ -24,6 +24,11 @@ class Rational {
   Rational(std::int64_t numerator, std::int64_t denominator);
   /// "3", "-3/4", "0.125", "1e-3"; decimals are exact. Throws Error(input) on anything else.
   static Rational parse(std::string_view text);
+  /// The shortest decimal that reads back as the same double. Throws Error(input) for an infinity
+  /// or a NaN.
+  static Rational shortest(double value);
+  /// The double's own value, a power of two times an integer. Throws as shortest() does.
+  static Rational exactly(double value);
 
   bool is_zero() const;
   bool is_one() const;

@@ -9,6 +9,7 @@
 #include "scalecalc/cluster.hpp"
 #include "scalecalc/network.hpp"
 #include "scalecalc/passes.hpp"
+#include "scalecalc/scaling.hpp"
 #include "scalecalc/trace.hpp"
 
 /// What real passes give: by depth, with the exponents fitted to it, and beside what is predicted.
@@ -28,6 +29,10 @@ const std::vector<std::string>& quantity_names();
 
 enum class ParameterSet { branch, all };
 
+/// What gives the values of a sweep: real passes, or the moments propagated by quadrature.
+enum class SweepEngine { passes, quadrature };
+std::string to_string(SweepEngine);
+
 /// Called with the share done, 0..1, from one thread at a time. Returning false stops the run.
 using Progress = std::function<bool(double done, const std::string& what)>;
 
@@ -35,6 +40,9 @@ struct SweepOptions {
   ModelSpec model;                   ///< layers is replaced by each depth; alpha and lambda set
   std::vector<std::int64_t> layers;  ///< each 1..1000000
   Quantity quantity = Quantity::delta_loss;
+  /// With quadrature each value is predicted: one sample a depth, without a standard error. Seeds,
+  /// device and ranks are not looked at.
+  SweepEngine engine = SweepEngine::passes;
   Expr update;  ///< the optimizer's rule in g and theta, without -eta
   ParameterSet parameters = ParameterSet::branch;
   int seeds = 8;  ///< 1..10000: seed, seed + 1, ...
@@ -69,9 +77,39 @@ struct SweepResult {
 
 /// Runs depths x seeds, spread over threads; the result does not depend on their number, nor on the
 /// order and repetition of depths. Seeds are the same at every depth. Throws Error(input) for wrong
-/// options or a network too large for memory (naming the limit), Error(fault) when `progress` stops
-/// it.
+/// options or a network too large for memory (naming the limit), Error(usage) for a quantity
+/// without a prediction under engine quadrature, Error(fault) when `progress` stops it.
 SweepResult sweep(const SweepOptions& options);
+
+/// The alpha and lambda that a scaling asks for, as formulas in N that hold at these depths.
+struct ScalingPair {
+  Expr alpha = 1, lambda = 1;
+  std::vector<std::int64_t> layers;  ///< rising, two or more
+  /// d ln(loss change)/d ln N that the pair promises, and without it (alpha = lambda = 1); nothing
+  /// where that is no power of depth.
+  double exponent = 0;
+  std::optional<double> plain_exponent;
+};
+/// Of the solved problem, at rising depths a factor of four apart up to problem.layers. Throws
+/// Error(usage) for fewer than 2 layers, and what solve_scaling throws.
+ScalingPair scaling_pair(const ScalingProblem& problem);
+/// Of a published pair of that problem, at the same depths.
+ScalingPair scaling_pair(const ScalingProblem& problem, const PublishedPair& published);
+/// Of a pair solved for one block, at its reference depth and its own. Throws Error(usage) where
+/// they are one.
+ScalingPair scaling_pair(const ScalingProblem& problem, const ExactSolution& solution);
+
+/// Real passes beside what a pair promises: the loss change of one step by depth.
+struct ScalingVerification {
+  SweepResult pair, plain;  ///< with the pair, and at alpha = lambda = 1
+  double predicted = 0;     ///< exponent with the pair
+  std::optional<double> predicted_plain;
+  double tolerance = 0;  ///< max(0.1, 3 standard errors of the measured exponent)
+  bool passed = false;   ///< every pass is finite, and the exponent is within the tolerance
+};
+/// `options` has the block and how to measure; its layers, alpha, lambda, engine and quantity are
+/// replaced. Throws what sweep() throws.
+ScalingVerification verify_scaling(const ScalingPair& pair, SweepOptions options);
 
 /// The device of this rank, by device_of_rank, among those that are here; without ranks, `device`.
 std::string device_here(const std::string& device, const Ranks* ranks);

@@ -23,18 +23,6 @@ double finite(double value) {
 
 }  // namespace
 
-Rational exact(double value) {
-  int exponent = 0;
-  const double mantissa = std::frexp(value, &exponent);
-  Rational result(static_cast<std::int64_t>(std::ldexp(mantissa, 53)));
-  exponent -= 53;
-  const Rational power = Rational(std::int64_t{1} << 32);
-  for (; exponent >= 32; exponent -= 32) result = result * power;
-  for (; exponent <= -32; exponent += 32) result = result / power;
-  return exponent >= 0 ? result * Rational(std::int64_t{1} << exponent)
-                       : result / Rational(std::int64_t{1} << -exponent);
-}
-
 Engine::Engine(ClaimMethod method, const CheckOptions& options, Networks& networks)
     : method_(method), options_(options), networks_(networks) {}
 
@@ -70,7 +58,8 @@ std::map<std::string, std::size_t> Engine::leaves_of(const Expr& expr) const {
 Estimate Engine::certain(const Expr& expr) const {
   Estimate result = estimate(expr);
   Values at;
-  for (const auto& [name, index] : leaves_of(expr)) at[name] = exact(leaves_[index].value);
+  for (const auto& [name, index] : leaves_of(expr))
+    at[name] = Rational::exactly(leaves_[index].value);
   if (const std::optional<double> value = value_at(expr, at)) result.value = *value;
   return result;
 }
@@ -89,7 +78,7 @@ Expr Engine::without_leaves(const Expr& expr) const {
     const Estimate& estimate = leaves_[index];
     if (estimate.error > 1e-12 * std::abs(estimate.value))
       throw NotApplicable{"an expectation of what is known only with an error of its own"};
-    values.emplace(name, Expr(exact(estimate.value)));
+    values.emplace(name, Expr(Rational::exactly(estimate.value)));
   }
   return values.empty() ? expr : substitute(expr, values);
 }

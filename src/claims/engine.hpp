@@ -72,7 +72,4 @@ class Engine {
   bool distrusts_few_ = false, is_far_out_ = false;
 };
 
-/// A double as the binary fraction that it is.
-Rational exact(double value);
-
 }  // namespace scalecalc::claims

@@ -107,7 +107,7 @@ Expr iterate_form(Lowering& lowering, const Node& node, const std::string& membe
     x = lowering.with(name, x, node.children[3]);
     if (!engine.is_symbolic()) {
       const Estimate now = engine.estimate(x);
-      x = now.error == 0 ? Expr(exact(now.value)) : engine.leaf(now);
+      x = now.error == 0 ? Expr(Rational::exactly(now.value)) : engine.leaf(now);
     }
   }
   return x;

@@ -32,7 +32,7 @@ double value(const Expr& expr, const Values& at) {
 /// Between two positive values geometrically, else arithmetically; integers stay integers.
 Rational between(const Domain& domain, double a, double b) {
   const double middle = a > 0 && b > 0 ? std::sqrt(a) * std::sqrt(b) : a + (b - a) / 2;
-  return exact(domain.kind == Domain::Kind::integer ? std::floor(middle) : middle);
+  return Rational::exactly(domain.kind == Domain::Kind::integer ? std::floor(middle) : middle);
 }
 
 Values middle_of(const std::vector<SymbolDomain>& symbols, const Values& a, const Values& b) {

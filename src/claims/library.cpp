@@ -102,7 +102,7 @@ double Arguments::number_or(const std::string& name, double otherwise) {
 
 Rational Arguments::rational(const std::string& name) {
   const Expr value = engine().without_leaves(expr(name));
-  return value.is_number() ? value.number() : exact(number(name));
+  return value.is_number() ? value.number() : Rational::exactly(number(name));
 }
 
 std::int64_t Arguments::integer(const std::string& name) {

@@ -70,7 +70,7 @@ Expr framework(Arguments& arguments, const std::string&) {
       const auto formula =
           parse_failure(shipped.formula) ? std::nullopt : std::optional(parse(shipped.formula));
       if (formula) return *formula;
-      return Expr(exact(shipped.value));
+      return Expr(Rational::exactly(shipped.value));
     }
     known.push_back(shipped.framework);
   }

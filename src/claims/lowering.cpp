@@ -136,7 +136,7 @@ std::function<double(double)> Lowering::function_of(const std::string& name, con
         explicit Unsampled(Engine& of) : engine(of) { engine.begin_unsampled(); }
         ~Unsampled() { engine.end_unsampled(); }
       } unsampled(engine_);
-      return engine_.value(with(name, Expr(exact(x)), body));
+      return engine_.value(with(name, Expr(Rational::exactly(x)), body));
     };
   const Expr formula =
       engine_.without_leaves(with(name, Expr::symbol(name + "__", Assumption::real), body));

@@ -49,7 +49,7 @@ double log_size(double share, double span) {
 
 Rational of_interval(const Domain& domain, const Rational& share) {
   const Expr point = domain.low + (domain.high - domain.low) * Expr(share);
-  return point.is_number() ? point.number() : exact(evaluate(point));
+  return point.is_number() ? point.number() : Rational::exactly(evaluate(point));
 }
 
 /// A share of (0, 1) as that of an interval: even, or crowded at both ends.

@@ -115,7 +115,7 @@ class PatternSearch {
     ++spent_;
     Values values;
     for (std::size_t k = 0; k < symbols_.size(); ++k)
-      values[symbols_[k].first] = exact(coordinates_[k].at(at[k]));
+      values[symbols_[k].first] = Rational::exactly(coordinates_[k].at(at[k]));
     const double room = room_(values).value_or(no_room_known);
     if (found_.empty() || room < least_) {
       least_ = room;
@@ -150,7 +150,7 @@ Rational nearest_fraction(double value, std::int64_t most) {
     if (rest - whole < 1e-12) break;
     rest = 1 / (rest - whole);
   }
-  if (q == 0) return exact(value);
+  if (q == 0) return Rational::exactly(value);
   return value < 0 ? -Rational(p, q) : Rational(p, q);
 }
 

@@ -1,15 +1,13 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <memory>
+#include <utility>
 
 #include "cli/app.hpp"
 #include "cli/deepnorm_document.hpp"
 #include "cli/exact_document.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
-#include "scaling/gains/expectation.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -151,8 +149,8 @@ ExactAnswer solve_stack(const Arguments& arguments, const Request& request, bool
   result.solution = solve_exact(spec, problem, request.reference_layers);
   if (!arguments.explain) return result;
   spec.layers = problem.layers;
-  spec.alpha = Expr(gains_room::decimal(result.solution.solved.alpha));
-  spec.lambda = Expr(gains_room::decimal(result.solution.solved.lambda));
+  spec.alpha = Expr(Rational::shortest(result.solution.solved.alpha));
+  spec.lambda = Expr(Rational::shortest(result.solution.solved.lambda));
   result.schemes = scheme_profiles(spec, optimizer(problem.optimizer).update);
   return result;
 }
@@ -164,91 +162,23 @@ Answer answer_stack(const Arguments& arguments, const Request& request, bool dec
   return {std::move(stack), std::move(exact)};
 }
 
-/// Rising depths to the asked one, a factor of four apart.
-std::vector<std::int64_t> depths_up_to(std::int64_t layers) {
-  if (layers < 2)
-    throw Error(ErrorKind::usage, "an exponent in depth needs two depths", "--verify",
-                "ask for at least --layers 2");
-  std::vector<std::int64_t> depths;
-  for (std::int64_t depth = layers < 8 ? 1 : 2; 2 * depth <= layers; depth *= 4)
-    depths.push_back(depth);
-  depths.push_back(layers);
-  return depths;
+ScalingPair pair_of(const Answer& found) {
+  const ScalingProblem& problem = found.stack.problem;
+  if (found.exact) return scaling_pair(problem, found.exact->solution);
+  if (found.stack.published) return scaling_pair(problem, *found.stack.published);
+  return scaling_pair(problem);
 }
 
-/// The polynomial in N through a number at each depth.
-Expr through(const std::vector<std::int64_t>& depths, const std::vector<double>& numbers) {
-  const Expr depth = Expr::symbol("N");
-  Expr total = 0;
-  for (std::size_t i = 0; i < depths.size(); ++i) {
-    Expr term = gains_room::decimal(numbers[i]);
-    for (std::size_t j = 0; j < depths.size(); ++j)
-      if (j != i) term = term * (depth - Expr(depths[j])) / Expr(depths[i] - depths[j]);
-    total = total + term;
-  }
-  return total;
-}
-
-/// lambda where it is a root: solved for at each depth.
-Expr solved_lambda(const ScalingProblem& problem, const std::vector<std::int64_t>& depths) {
-  std::vector<double> numbers;
-  for (const std::int64_t depth : depths) {
-    ScalingProblem at = problem;
-    at.layers = depth;
-    numbers.push_back(solve_scaling(at).lambda.value);
-  }
-  return through(depths, numbers);
-}
-
-/// The pair as formulas in N, and the depths at which they hold.
-void set_pair(const Request& request, const Answer& found, SweepOptions& options) {
-  const StackAnswer& stack = found.stack;
-  ModelSpec& model = options.model;
-  if (found.exact) {
-    const ExactPoint& from = found.exact->solution.reference;
-    const ExactPoint& to = found.exact->solution.solved;
-    if (from.layers == to.layers)
-      throw Error(ErrorKind::usage, "an exponent in depth needs two depths", "--verify",
-                  "use another --reference-layers than --layers");
-    options.layers = {from.layers, to.layers};
-    model.alpha = through(options.layers, {from.alpha, to.alpha});
-    model.lambda = through(options.layers, {from.lambda, to.lambda});
-    return;
-  }
-  options.layers = depths_up_to(request.layers);
-  model.alpha = stack.published ? stack.published->alpha.formula : stack.solution.alpha.formula;
-  model.lambda = stack.published              ? stack.published->lambda.formula
-                 : stack.solution.closed_form ? stack.solution.lambda.formula
-                                              : solved_lambda(stack.problem, options.layers);
-}
-
-Verification verify(const Arguments& arguments, const Request& request, const Answer& found,
-                    Context& context) {
+ScalingVerification verify(const Arguments& arguments, const Request& request, const Answer& found,
+                           Context& context) {
   SweepOptions options;
   options.model = request.spec;
-  set_pair(request, found, options);
   options.update = optimizer(arguments.optimizer).update;
   options.seeds = static_cast<int>(parse_integer("--seeds", arguments.seeds, 1, 10000, "5"));
   context.set_passes(options);
-  const Progress bar = context.progress();
-  const auto half = [&](double from) {
-    return [&bar, from](double done, const std::string& what) {
-      return !bar || bar(from + done / 2, what);
-    };
-  };
-
-  Verification result;
-  result.predicted = predicted_exponents(found.stack.problem, options.layers);
-  if (found.exact || found.stack.published) result.predicted.pair = 0;
-  options.progress = half(0.0);
-  result.pair = sweep(options);
-  options.model.alpha = options.model.lambda = Expr(1);
-  options.progress = half(0.5);
-  result.plain = sweep(options);
+  options.progress = context.progress();
+  ScalingVerification result = verify_scaling(pair_of(found), std::move(options));
   context.clear_progress();
-  result.tolerance = std::max(0.1, 3 * result.pair.exponent_standard_error);
-  result.passed = result.pair.finite &&
-                  std::fabs(result.pair.exponent - result.predicted.pair) <= result.tolerance;
   return result;
 }
 
@@ -304,7 +234,7 @@ int run(const Arguments& arguments, Context& context) {
 
   bool passed = true;
   if (arguments.verify) {
-    const Verification checked = verify(arguments, request, stacks.front(), context);
+    const ScalingVerification checked = verify(arguments, request, stacks.front(), context);
     document.results["verification"] = verification_results(checked);
     for (report::Section& section : verification_sections(checked, arguments.optimizer))
       document.sections.push_back(std::move(section));

@@ -323,13 +323,13 @@ std::vector<Section> stack_sections(const StackAnswer& answer, bool titled, bool
   return sections;
 }
 
-Value verification_results(const Verification& verification) {
+Value verification_results(const ScalingVerification& verification) {
   Value results = Value::object();
   results["passed"] = verification.passed;
   results["quantity"] = "delta_loss";
   results["exponent"] = verification.pair.exponent;
   results["exponent_standard_error"] = verification.pair.exponent_standard_error;
-  results["predicted_exponent"] = verification.predicted.pair;
+  results["predicted_exponent"] = verification.predicted;
   results["tolerance"] = verification.tolerance;
   results["statistic"] = verification.pair.by_median ? "median" : "mean";
   results["points"] = sweep_points(verification.pair);
@@ -338,7 +338,7 @@ Value verification_results(const Verification& verification) {
   plain["lambda"] = 1;
   plain["exponent"] = verification.plain.exponent;
   plain["predicted_exponent"] =
-      verification.predicted.plain ? Value(*verification.predicted.plain) : Value();
+      verification.predicted_plain ? Value(*verification.predicted_plain) : Value();
   plain["exponent_standard_error"] = verification.plain.exponent_standard_error;
   plain["statistic"] = verification.plain.by_median ? "median" : "mean";
   plain["points"] = sweep_points(verification.plain);
@@ -346,7 +346,7 @@ Value verification_results(const Verification& verification) {
   return results;
 }
 
-std::vector<Section> verification_sections(const Verification& verification,
+std::vector<Section> verification_sections(const ScalingVerification& verification,
                                            const std::string& optimizer) {
   Table table;
   table.columns = {
@@ -362,17 +362,16 @@ std::vector<Section> verification_sections(const Verification& verification,
   const auto line = [](const SweepResult& sweep) {
     return fmt::format("N^({:.3f} +- {:.3f})", sweep.exponent, sweep.exponent_standard_error);
   };
-  const PredictedExponents& predicted = verification.predicted;
-  const std::string wanted =
-      predicted.pair == 0 ? "0" : fmt::format("the predicted {:.3f}", predicted.pair);
+  const double predicted = verification.predicted;
+  const std::optional<double>& plain = verification.predicted_plain;
+  const std::string wanted = predicted == 0 ? "0" : fmt::format("the predicted {:.3f}", predicted);
   std::string verdict = fmt::format(
       "The loss change of one {} step goes as {}, {} {} within {:.3f}: {}. Without the pair "
       "(alpha = lambda = 1) it goes as {}, {}.",
       optimizer, line(verification.pair), verification.passed ? "which is" : "which is not", wanted,
       verification.tolerance, verification.passed ? "passed" : "FAILED", line(verification.plain),
-      predicted.plain ? fmt::format("predicted N^{:.3f}", *predicted.plain)
-                      : std::string("predicted to explode"));
-  if (predicted.pair != 0)
+      plain ? fmt::format("predicted N^{:.3f}", *plain) : std::string("predicted to explode"));
+  if (predicted != 0)
     verdict +=
         " No lambda holds it: squared gradients grow as the stream to the power kappa, and the "
         "first branch sees the stream before it grows.";

@@ -21,14 +21,6 @@ struct StackAnswer {
   std::string block;  ///< the one whose moments the warm-up takes: "gelu, layernorm, width 64"
 };
 
-/// The depth sweep that checks a pair, and the one without it.
-struct Verification {
-  SweepResult pair, plain;
-  PredictedExponents predicted;
-  double tolerance = 0.1;
-  bool passed = false;
-};
-
 /// The keys of `results` for one stack. Throws Error(usage) when more digits are asked than a
 /// number without a closed form has.
 report::Value stack_results(const StackAnswer& answer, int digits);
@@ -36,8 +28,8 @@ report::Value stack_results(const StackAnswer& answer, int digits);
 std::vector<report::Section> stack_sections(const StackAnswer& answer, bool titled, bool explain,
                                             int digits);
 
-report::Value verification_results(const Verification& verification);
-std::vector<report::Section> verification_sections(const Verification& verification,
+report::Value verification_results(const ScalingVerification& verification);
+std::vector<report::Section> verification_sections(const ScalingVerification& verification,
                                                    const std::string& optimizer);
 
 }  // namespace scalecalc::cli

@@ -9,7 +9,6 @@
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
-#include "cli/predicted_sweep.hpp"
 #include "cli/sweep_document.hpp"
 #include "scalecalc/scaling.hpp"
 
@@ -56,7 +55,9 @@ const std::string& required(const char* option, const std::string& text, const c
 class Sweep {
  public:
   Sweep(const SweepFlags& flags, Context& context) : flags_(flags) {
-    answer_.engine = parse_choice("--engine", flags.engine, {"passes", "quadrature"});
+    const bool measured =
+        parse_choice("--engine", flags.engine, {"passes", "quadrature"}) == "passes";
+    options().engine = measured ? SweepEngine::passes : SweepEngine::quadrature;
     read_options(context);
     read_model();
     set_scales();
@@ -64,7 +65,7 @@ class Sweep {
   }
 
   SweepAnswer run() {
-    answer_.result = answer_.engine == "passes" ? sweep(options()) : predicted_sweep(options());
+    answer_.result = sweep(options());
     return std::move(answer_);
   }
 

@@ -62,7 +62,7 @@ Value inputs_of(const SweepAnswer& answer) {
   inputs["eta"] = options.eta > 0 ? Value(options.eta) : Value();
   inputs["dtype"] = options.single_precision ? "float" : "double";
   inputs["device"] = options.device;
-  inputs["engine"] = answer.engine;
+  inputs["engine"] = to_string(answer.options.engine);
   return inputs;
 }
 
@@ -112,7 +112,7 @@ Facts facts_of(const SweepAnswer& answer) {
   facts.rows = {
       {"exponent", exponent_text(result)},
       {"value", meaning(answer.options.quantity)},
-      {"statistic", answer.engine == "passes"
+      {"statistic", answer.options.engine == SweepEngine::passes
                         ? fmt::format("{} over {} seeds", statistic(result), answer.options.seeds)
                         : std::string("predicted from second moments")},
       {"counted", counted(answer.options.parameters)},

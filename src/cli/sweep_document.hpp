@@ -12,7 +12,6 @@ namespace scalecalc::cli {
 struct SweepAnswer {
   std::string model;  ///< the file; empty when flags alone describe the network
   std::string optimizer, family;
-  std::string engine = "passes";
   std::string constraint;  ///< empty when alpha and lambda were both given
   SweepOptions options;
   SweepResult result;

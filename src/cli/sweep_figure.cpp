@@ -44,7 +44,7 @@ Series fit_of(const SweepResult& result) {
 
 report::Figure sweep_figure(const SweepAnswer& answer) {
   const SweepResult& result = answer.result;
-  const bool measured = answer.engine == "passes";
+  const bool measured = answer.options.engine == SweepEngine::passes;
   Series values;
   values.name = measured && result.by_median ? "median over seeds"
                 : measured                   ? "mean over seeds"

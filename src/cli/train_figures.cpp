@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "train/statistics.hpp"
+#include "base/statistics.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -266,7 +266,7 @@ report::Curves loss_curves(const std::vector<TrainCell>& cells, const std::vecto
 
 MeanOf mean_of(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  return {train_room::mean(values), train_room::standard_error(values)};
+  return {base::sample_mean(values), base::error_of_mean(values)};
 }
 
 }  // namespace scalecalc::cli

@@ -10,7 +10,6 @@
 #include "cli/train_document.hpp"
 #include "cli/train_figures.hpp"
 #include "cli/train_forecast.hpp"
-#include "train/differences.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -181,8 +180,7 @@ Facts run_facts(const ReportAnswer& answer) {
 /// The model file, a key a row.
 Facts model_facts(const std::string& text) {
   Facts facts;
-  for (const auto& [key, value] : train_room::model_entries(text))
-    facts.rows.push_back({key, value});
+  for (const auto& [key, value] : model_entries(text)) facts.rows.push_back({key, value});
   return facts;
 }
 

@@ -19,7 +19,7 @@ Scalars scalars_of(const ModelSpec& spec) {
     case Placement::sandwich: return {1, 1 / alpha};
     // Liu et al. 2023: the branch grows from 0 to 1 as training goes on; at ramp a this is post
     // placement with alpha = 1/a.
-    case Placement::branchnorm: return {1, exact(spec.ramp) / alpha};
+    case Placement::branchnorm: return {1, Expr(Rational::shortest(spec.ramp)) / alpha};
     // Bachlechner et al. 2020; De and Smith 2020: the scalar starts at 0 and is trained.
     case Placement::rezero:
     case Placement::skipinit: return {1, 0};

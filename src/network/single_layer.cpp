@@ -26,7 +26,7 @@ Linear weight(const Parts& parts, const Place& place, std::int64_t in, std::int6
   request.out = fan(out);
   request.gain = spec.gain.value_or(role_gain(model, request.role, place.in_branch));
   request.variance =
-      spec.std ? pow(exact(*spec.std), 2)
+      spec.std ? pow(Expr(Rational::shortest(*spec.std)), 2)
                : scheme_variance(model, request.role, Expr(in), scheme_out.value_or(Expr(out)));
   request.distribution = spec.distribution.value_or(model.init.distribution);
   request.bias = spec.bias.value_or(model.bias && !place.is_head);

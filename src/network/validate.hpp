@@ -35,8 +35,6 @@ void check_activation(const std::string& text);
 
 /// A formula's value; `name` is the field in messages.
 double formula_value(const Expr& formula, const Bindings& values, const std::string& name);
-/// The decimal number that a double was written as.
-Expr exact(double value);
 /// The sizes that formulas may name, with N.
 Bindings size_bindings(const ModelSpec& spec);
 

@@ -156,10 +156,6 @@ double formula_value(const Expr& formula, const Bindings& values, const std::str
   }
 }
 
-Expr exact(double value) {
-  return Rational::parse(fmt::format("{}", value));
-}
-
 Bindings size_bindings(const ModelSpec& spec) {
   Bindings values = {{"N", static_cast<double>(spec.layers)}};
   const auto add = [&](const char* name, std::int64_t size) {

@@ -55,8 +55,9 @@ std::int64_t sublayers(const ModelSpec& spec) {
 Expr scheme_variance(const ModelSpec& spec, const std::string& role, const Expr& fan_in,
                      const Expr& fan_out) {
   const std::string& scheme = spec.init.scheme;
-  if (scheme == "std") return pow(exact(spec.init.std), 2);
-  if (scheme == "weight_variance") return exact(spec.init.weight_variance) / fan_in;
+  if (scheme == "std") return pow(Expr(Rational::shortest(spec.init.std)), 2);
+  if (scheme == "weight_variance")
+    return Expr(Rational::shortest(spec.init.weight_variance)) / fan_in;
   if (scheme == "xavier") return 2 / (fan_in + fan_out);
   if (scheme == "he") return 2 / fan_in;
   if (scheme == "bert" || scheme == "gpt2") {

@@ -1,7 +1,6 @@
 #include "train/differences.hpp"
 
 #include <map>
-#include <sstream>
 
 namespace scalecalc::train_room {
 namespace {
@@ -18,23 +17,6 @@ std::map<std::string, std::string> entries_of(const std::string& text) {
 }
 
 }  // namespace
-
-std::vector<std::pair<std::string, std::string>> model_entries(const std::string& text) {
-  std::vector<std::pair<std::string, std::string>> entries;
-  std::istringstream lines(text);
-  std::string line, section;
-  while (std::getline(lines, line)) {
-    const std::size_t equals = line.find(" = ");
-    if (line.starts_with('[')) {
-      section = line.substr(1, line.find(']') - 1) + ".";
-    } else if (!line.starts_with('#') && equals != std::string::npos) {
-      std::string key = line.substr(0, equals);
-      key.erase(key.find_last_not_of(' ') + 1);
-      entries.emplace_back(section + key, line.substr(equals + 3));
-    }
-  }
-  return entries;
-}
 
 std::vector<GroupDifference> model_differences(
     const std::vector<std::pair<std::string, std::string>>& models) {

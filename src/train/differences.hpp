@@ -8,9 +8,6 @@
 
 namespace scalecalc::train_room {
 
-/// "section.key" and its value, in the order of a model file as model_text() writes it.
-std::vector<std::pair<std::string, std::string>> model_entries(const std::string& text);
-
 /// Every key in which a group's model file, as model_text() writes it, is not as the first one's.
 /// `models`: names and texts.
 std::vector<GroupDifference> model_differences(

@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/statistics.hpp"
 #include "scalecalc/train.hpp"
 #include "train/bounds.hpp"
-#include "train/statistics.hpp"
 
 namespace scalecalc {
 namespace {
 
 using train_room::kLargestNorm, train_room::vanishing_block;
-using train_room::mean, train_room::standard_error;
 
 constexpr double kWorseThanGuess = 1.1;
 /// Of the entropy of single words: what is below it uses context.
@@ -93,10 +92,10 @@ std::vector<TrainCell> train_table(const std::vector<TrainRun>& runs) {
   }
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells[i].steps_to_target = median(steps[i]);
-    cells[i].loss = mean(losses[i]);
-    cells[i].loss_error = standard_error(losses[i]);
-    cells[i].perplexity = mean(perplexities[i]);
-    cells[i].perplexity_error = standard_error(perplexities[i]);
+    cells[i].loss = base::sample_mean(losses[i]);
+    cells[i].loss_error = base::error_of_mean(losses[i]);
+    cells[i].perplexity = base::sample_mean(perplexities[i]);
+    cells[i].perplexity_error = base::error_of_mean(perplexities[i]);
   }
   return cells;
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 
-#include "verify/statistics.hpp"
+#include "base/statistics.hpp"
+#include "scalecalc/verify.hpp"
 
 namespace scalecalc {
 
@@ -9,7 +10,7 @@ LineFit fit_line(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() != y.size() || x.size() < 2)
     throw Error(ErrorKind::input, "a line needs two points at least, as many x as y", "fit_line",
                 "give two or more");
-  const double mean_x = sample_mean(x), mean_y = sample_mean(y);
+  const double mean_x = base::sample_mean(x), mean_y = base::sample_mean(y);
   double sxx = 0, sxy = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     sxx += (x[i] - mean_x) * (x[i] - mean_x);

@@ -38,4 +38,8 @@ Quantity quantity_from(std::string_view wanted, const std::string& where) {
   throw unknown_name("quantity", wanted, quantity_names(), where);
 }
 
+std::string to_string(SweepEngine engine) {
+  return engine == SweepEngine::passes ? "passes" : "quadrature";
+}
+
 }  // namespace scalecalc

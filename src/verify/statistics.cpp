@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+
+#include "base/statistics.hpp"
 
 namespace scalecalc {
 namespace {
@@ -28,25 +29,19 @@ std::vector<double> logarithms(const std::vector<double>& values) {
   return logs;
 }
 
-/// Unknown for one sample.
-double error_of_mean(const std::vector<double>& values) {
-  if (values.size() < 2) return unknown;
-  return sample_deviation(values) / std::sqrt(static_cast<double>(values.size()));
-}
-
 /// The median's error is taken in the logarithm, where samples of a large spread are near Gaussian.
 void summarise_point(SweepPoint& point, bool positive, bool by_median) {
-  point.mean = sample_mean(point.samples);
-  point.median = sample_median(point.samples);
+  point.mean = base::sample_mean(point.samples);
+  point.median = base::sample_median(point.samples);
   point.value = by_median ? point.median : point.mean;
   point.standard_error = by_median && positive ? point.median * median_factor *
-                                                     error_of_mean(logarithms(point.samples))
-                                               : error_of_mean(point.samples);
+                                                     base::error_of_mean(logarithms(point.samples))
+                                               : base::error_of_mean(point.samples);
 }
 
 bool has_large_spread(const SweepResult& result) {
   return std::any_of(result.points.begin(), result.points.end(), [](const SweepPoint& point) {
-    const double deviation = sample_deviation(logarithms(point.samples));
+    const double deviation = base::sample_deviation(logarithms(point.samples));
     return deviation * deviation > large_spread;
   });
 }
@@ -71,30 +66,17 @@ void fit_exponent(SweepResult& result) {
       result.exponent_standard_error = fit_seed(result, 0).slope_standard_error;
     return;
   }
-  result.exponent = result.by_median ? sample_median(slopes) : sample_mean(slopes);
-  result.exponent_standard_error = error_of_mean(slopes) * (result.by_median ? median_factor : 1.0);
+  result.exponent = result.by_median ? base::sample_median(slopes) : base::sample_mean(slopes);
+  result.exponent_standard_error =
+      base::error_of_mean(slopes) * (result.by_median ? median_factor : 1.0);
 }
 
 }  // namespace
 
-double sample_mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double sample_median(std::vector<double> values) {
-  if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
-    return unknown;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-double sample_deviation(const std::vector<double>& values) {
-  if (values.size() < 2) return 0;
-  const double mean = sample_mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+std::vector<std::int64_t> rising_depths(std::vector<std::int64_t> depths) {
+  std::sort(depths.begin(), depths.end());
+  depths.erase(std::unique(depths.begin(), depths.end()), depths.end());
+  return depths;
 }
 
 void summarise(SweepResult& result) {

@@ -8,6 +8,7 @@
 #include "scalecalc/passes.hpp"
 #include "verify/measure.hpp"
 #include "verify/memory.hpp"
+#include "verify/predicted_sweep.hpp"
 #include "verify/progress.hpp"
 #include "verify/schedule.hpp"
 #include "verify/statistics.hpp"
@@ -42,12 +43,6 @@ void check_options(const SweepOptions& options) {
     throw Error(ErrorKind::input, fmt::format("eta must be positive, got {}", options.eta), "sweep",
                 "leave it out to have one chosen");
   check_update(options);
-}
-
-std::vector<std::int64_t> rising_depths(std::vector<std::int64_t> depths) {
-  std::sort(depths.begin(), depths.end());
-  depths.erase(std::unique(depths.begin(), depths.end()), depths.end());
-  return depths;
 }
 
 void check_counted(const Network& network, const SweepOptions& options) {
@@ -205,6 +200,7 @@ class Sweep {
 
 SweepResult sweep(const SweepOptions& options) {
   check_options(options);
+  if (options.engine == SweepEngine::quadrature) return predicted_sweep(options);
   return Sweep(options).run();
 }
 

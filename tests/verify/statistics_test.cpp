@@ -27,15 +27,6 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-TEST_CASE("mean, median and deviation") {
-  CHECK(sample_mean({1, 2, 6}) == 3);
-  CHECK(sample_median({6, 1, 2}) == 2);
-  CHECK(sample_median({6, 1, 2, 4}) == 3);
-  CHECK(sample_deviation({1, 2, 6}) == doctest::Approx(std::sqrt(7.0)).epsilon(1e-15));
-  CHECK(sample_deviation({5}) == 0);
-  CHECK(std::isnan(sample_median({1, std::nan(""), 2})));
-}
-
 TEST_CASE("a power law gives its exponent, each seed with its own factor") {
   const SweepResult result = result_of({2, 8, 32}, {{2, 2.2}, {4, 4.4}, {8, 8.8}});
   CHECK(result.exponent == doctest::Approx(0.5).epsilon(1e-14));

@@ -183,7 +183,7 @@ symbolic::Interval Program::enclose(const double* inputs, mpfr_prec_t bits) cons
         values.push_back(bits <= constant_bits ? *step.enclosure
                                                : symbolic::enclose(step.expr, {}, bits));
         break;
-      case Kind::input: values.emplace_back(exact(inputs[step.count]), bits); break;
+      case Kind::input: values.emplace_back(Rational::exactly(inputs[step.count]), bits); break;
       case Kind::root: values.push_back(math::pow(values[from[0]], Rational(1, 2))); break;
       case Kind::whole_power:
         values.push_back(math::pow(values[from[0]], Rational(step.count)));
@@ -222,13 +222,6 @@ Bounded accurate(const Program& program, const double* inputs) {
     if (beyond) return {std::numeric_limits<long double>::infinity(), 0};
   }
   return value;
-}
-
-Rational exact(double value) {
-  int exponent = 0;
-  const double mantissa = std::frexp(value, &exponent);
-  const auto digits = static_cast<std::int64_t>(std::ldexp(mantissa, 53));
-  return Rational(digits) * symbolic::integer_power(2, exponent - 53);
 }
 
 }  // namespace scalecalc::calculus

@@ -53,7 +53,4 @@ class Program {
 /// the exact values of q, mu and c.
 Bounded accurate(const Program& program, const double* inputs);
 
-/// The exact value of a finite double.
-Rational exact(double value);
-
 }  // namespace scalecalc::calculus

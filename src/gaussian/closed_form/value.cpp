@@ -31,7 +31,7 @@ void check(Moment moment, const GaussianInput& input) {
 Place place_of(const Activation& activation, double mean) {
   Place place;
   for (const Break& next : activation.breaks()) {
-    if (next.where.is_number() ? exact(mean) == next.where.number() : mean == next.at) {
+    if (next.where.is_number() ? Rational::exactly(mean) == next.where.number() : mean == next.at) {
       place.on_break = true;
       break;
     }
@@ -45,10 +45,10 @@ Bounded at_point(const Impl& impl, const GaussianInput& input) {
   const Activation& phi = impl.activation;
   const std::vector<Expr>& pieces = is_slope(impl.moment) ? phi.slope_pieces() : phi.pieces();
   const Place place = place_of(phi, input.mean);
-  const std::map<std::string, Expr> x{{"x", exact(input.mean)}};
+  const std::map<std::string, Expr> x{{"x", Rational::exactly(input.mean)}};
   const Expr left = substitute(pieces[place.piece], x);
   const Expr right = place.on_break ? substitute(pieces[place.piece + 1], x) : left;
-  const Expr correlation = exact(input.correlation.value_or(0));
+  const Expr correlation = Rational::exactly(input.correlation.value_or(0));
   return accurate(Program(point_mass(impl.moment, left, right, correlation)), nullptr);
 }
 

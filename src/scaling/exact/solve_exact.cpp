@@ -11,8 +11,6 @@
 namespace scalecalc {
 namespace {
 
-using gains_room::decimal;
-
 /// Past a factor of e^20 of the power law nothing of its argument is left.
 constexpr double kFarthest = 20;
 
@@ -44,9 +42,9 @@ class Equation {
     ModelSpec spec = spec_;
     spec.layers = layers;
     const bool ramped = spec.placement == Placement::branchnorm;
-    spec.alpha = ramped ? Expr(1) : Expr(decimal(pair.alpha));
+    spec.alpha = ramped ? Expr(1) : Expr(Rational::shortest(pair.alpha));
     if (ramped) spec.ramp = 1 / pair.alpha;
-    spec.lambda = Expr(decimal(pair.lambda));
+    spec.lambda = Expr(Rational::shortest(pair.lambda));
     network_ = build_network(spec);
     trace_ = propagate(network_);
     ++propagations_;

@@ -64,10 +64,6 @@ std::vector<double> scanned_second(const Activation& activation, const GaussianI
   return values;
 }
 
-Rational decimal(double value) {
-  return Rational::parse(fmt::format("{}", value));
-}
-
 Activation times(const Activation& activation, const Expr& factor) {
   return Activation::from_expression(to_string(factor * activation.expression()));
 }
@@ -78,7 +74,7 @@ Activation minus(const Activation& activation, const Expr& offset) {
 Estimate variance_of(const Activation& activation, const GaussianInput& input) {
   const Estimate mean = expectation(activation, Moment::mean, input);
   if (mean.value == 0) return expectation(activation, Moment::second, input);
-  const Activation centred = minus(activation, decimal(mean.value));
+  const Activation centred = minus(activation, Rational::shortest(mean.value));
   // E(phi - m')^2 = Var + (m - m')^2 with m' the mean rounded to double.
   Estimate variance = expectation(centred, Moment::second, input);
   variance.error += mean.error * mean.error;

@@ -19,9 +19,6 @@ GaussianInput scaled(const GaussianInput& input, double log_square);
 /// exist or passes the range of double.
 std::vector<double> scanned_second(const Activation& activation, const GaussianInput& input);
 
-/// The shortest decimal that reads back as the same double.
-Rational decimal(double value);
-
 /// factor(x)*phi(x), and phi(x) - offset, as activations of their own.
 Activation times(const Activation& activation, const Expr& factor);
 Activation minus(const Activation& activation, const Expr& offset);

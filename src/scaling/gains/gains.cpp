@@ -71,7 +71,7 @@ class Solver {
   std::optional<Estimate> slope_at(const GaussianInput& input) const {
     if (input.mean == 0) return map_.log_slope(input.variance);
     const Estimate second = expectation(activation_, Moment::second, input);
-    const Expr centred = Expr::symbol("x", Assumption::real) - decimal(input.mean);
+    const Expr centred = Expr::symbol("x", Assumption::real) - Rational::shortest(input.mean);
     const Estimate tilted = expectation(times(activation_, centred), Moment::second, input);
     const double ratio = tilted.value / (input.variance * second.value);
     const double relative = tilted.error / tilted.value + second.error / second.value + 1e-15;

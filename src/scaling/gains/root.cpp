@@ -83,7 +83,7 @@ Rational precise_root(const Precise& f, double start, int digits) {
     return std::min(full, static_cast<int>(2 * right) + 12);
   };
   double right = 15;
-  Rational before = decimal(start);
+  Rational before = Rational::shortest(start);
   Rational at_before = f(before, working(right));
   if (below(at_before, 2 * right)) {
     at_before = f(before, full);

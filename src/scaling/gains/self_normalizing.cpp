@@ -52,13 +52,13 @@ Family family_from(const std::string& name) {
 
 /// E phi_alpha and its slope in alpha, at N(0, 1).
 std::pair<double, double> excess(const Family& family, double alpha) {
-  const Rational at = decimal(alpha);
+  const Rational at = Rational::shortest(alpha);
   return {expectation(family.at(at), Moment::mean, {}).value,
           expectation(family.derivative_at(at), Moment::mean, {}).value};
 }
 
 SelfNormalizing describe(const Family& family, const Root& alpha) {
-  const Activation phi = family.at(decimal(alpha.value));
+  const Activation phi = family.at(Rational::shortest(alpha.value));
   const SecondMap map(phi);
   const double second = map.second(1);
   SelfNormalizing solution;
@@ -91,7 +91,7 @@ std::vector<SelfNormalizing> solve_self_normalizing(const std::string& family_na
   }
   const Family family = family_from(family_name);
   const Function mean = [&](double alpha) {
-    return expectation(family.at(decimal(alpha)), Moment::mean, {}).value;
+    return expectation(family.at(Rational::shortest(alpha)), Moment::mean, {}).value;
   };
   std::vector<SelfNormalizing> solutions;
   for (const Bracket& bracket : sign_changes(mean, points_between(alpha_min, alpha_max))) {

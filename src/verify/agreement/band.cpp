@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "verify/statistics.hpp"
+#include "base/statistics.hpp"
 
 namespace scalecalc {
 namespace {
@@ -34,7 +34,7 @@ std::vector<double> logarithms(const std::vector<double>& samples) {
 }
 
 double log_variance(const std::vector<double>& samples) {
-  const double deviation = sample_deviation(logarithms(samples));
+  const double deviation = base::sample_deviation(logarithms(samples));
   return deviation * deviation;
 }
 
@@ -126,9 +126,9 @@ Comparison judge_linear(const Case& one, const Quantiles& quantiles) {
   if (unit == 0) unit = 1;
   std::vector<double> scaled = *one.samples;
   for (double& value : scaled) value /= unit;
-  const double predicted = expected.mean / unit, measured = sample_mean(scaled);
+  const double predicted = expected.mean / unit, measured = base::sample_mean(scaled);
   const double root = std::sqrt(seeds_of(one));
-  const double standard_error = sample_deviation(scaled) / root;
+  const double standard_error = base::sample_deviation(scaled) / root;
   const double spread = std::sqrt(std::expm1(expected.log_variance)) * std::abs(predicted) / root;
   // Rare events that happened are in the scatter; those that did not are not.
   const double rare = rare_deviation(expected) / unit;
@@ -156,7 +156,7 @@ Comparison judge_logarithms(const Case& one, const Quantiles& quantiles) {
   const double variance = log_variance(*one.samples);
   const LogBand band = log_band(one, variance, quantiles);
   comparison.predicted = expected.typical * std::exp(band.shift);
-  comparison.measured = std::exp(sample_mean(logarithms(*one.samples)));
+  comparison.measured = std::exp(base::sample_mean(logarithms(*one.samples)));
   comparison.standard_error = comparison.measured * std::sqrt(variance / seeds_of(one));
   comparison.z = deviations(std::log(comparison.measured / comparison.predicted), band.sigma);
   const double rare =
@@ -171,7 +171,7 @@ Comparison judge_logarithms(const Case& one, const Quantiles& quantiles) {
 Comparison not_finite(const Case& one) {
   Comparison comparison = named(one);
   comparison.predicted = one.expected.mean;
-  comparison.measured = sample_mean(*one.samples);
+  comparison.measured = base::sample_mean(*one.samples);
   comparison.standard_error = comparison.band = comparison.z = unknown;
   return comparison;
 }

@@ -1,12 +1,11 @@
-#include "cli/predicted_sweep.hpp"
+#include "verify/predicted_sweep.hpp"
 
-#include <algorithm>
-
+#include "scalecalc/error.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/scaling.hpp"
 #include "verify/statistics.hpp"
 
-namespace scalecalc::cli {
+namespace scalecalc {
 namespace {
 
 double chosen(const PredictedStep& step, Quantity quantity) {
@@ -38,14 +37,11 @@ SweepPoint predicted_point(const SweepOptions& options, std::int64_t layers) {
 
 SweepResult predicted_sweep(const SweepOptions& options) {
   chosen({}, options.quantity);
-  std::vector<std::int64_t> depths = options.layers;
-  std::sort(depths.begin(), depths.end());
-  depths.erase(std::unique(depths.begin(), depths.end()), depths.end());
   SweepResult result;
-  for (const std::int64_t layers : depths)
+  for (const std::int64_t layers : rising_depths(options.layers))
     result.points.push_back(predicted_point(options, layers));
   summarise(result);
   return result;
 }
 
-}  // namespace scalecalc::cli
+}  // namespace scalecalc
