@@ -1,9 +1,9 @@
 #pragma once
 
-#include "cli/activation_document.hpp"
-#include "cli/propagate_document.hpp"
-#include "cli/sweep_document.hpp"
-#include "cli/verify_document.hpp"
+#include "cli/activation/document.hpp"
+#include "cli/propagate/document.hpp"
+#include "cli/sweep/document.hpp"
+#include "cli/verify/document.hpp"
 #include "scalecalc/plot.hpp"
 
 /// What --plot draws of a command's answer, and its curves in tables.

@@ -1,0 +1,119 @@
+#include "cli/activation/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "cli/options.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+std::map<std::string, Rational> read_parameters(const std::vector<std::string>& texts) {
+  std::map<std::string, Rational> values;
+  for (const std::string& text : texts) {
+    const std::size_t mark = text.find('=');
+    if (mark == std::string::npos || mark == 0) {
+      throw Error(ErrorKind::input, "--param must be NAME=NUMBER",
+                  "got '" + base::shortened(text) + "'", "for example --param a=0.2");
+    }
+    const std::string name = text.substr(0, mark);
+    if (!values.emplace(name, parse_exact("--param", text.substr(mark + 1), name + "=0.2"))
+             .second) {
+      throw Error(ErrorKind::usage, "the parameter '" + base::shortened(name) + "' comes twice",
+                  "--param", "give each once");
+    }
+  }
+  return values;
+}
+
+void check_magnitude(const char* option, const Rational& value, const std::string& text) {
+  const double rounded = value.to_double();
+  if (std::isfinite(rounded) && (rounded != 0 || value.is_zero())) return;
+  throw Error(ErrorKind::input, std::string(option) + " is beyond the range of double",
+              "got '" + base::shortened(text) + "'", std::string("for example ") + option + " 1");
+}
+
+}  // namespace
+
+Rational parse_exact(const std::string& option, const std::string& text,
+                     const std::string& example) {
+  try {
+    return Rational::parse(text);
+  } catch (const Error&) {
+    throw Error(ErrorKind::input, option + " must be a number",
+                text.empty() ? "got nothing" : "got '" + base::shortened(text) + "'",
+                "for example " + option + " " + example);
+  }
+}
+
+void ActivationOptions::add_to(CLI::App* app) {
+  app->add_option("--expr", expression, "an expression in x, instead of a name")->type_name("E");
+  app->add_option("--param", parameters, "a parameter of the activation: a=0.2")
+      ->type_name("P=V")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+Activation ActivationOptions::read(const std::string& command) const {
+  if (name.empty() == expression.empty()) {
+    throw Error(ErrorKind::usage,
+                name.empty() ? "which activation?" : "a name and --expr are both given",
+                "scalecalc " + command,
+                "for example scalecalc " + command + " gelu, or --expr \"x*sigmoid(x)\"");
+  }
+  if (!name.empty()) return Activation::named(name, read_parameters(parameters));
+  if (!parameters.empty()) {
+    throw Error(ErrorKind::usage, "an expression has no parameters", "--param",
+                "write the numbers into --expr");
+  }
+  return Activation::from_expression(expression);
+}
+
+void InputOptions::add_to(CLI::App* app) {
+  const TextOptions add{app, "Input"};
+  add("--second", second, "M", "second moment E[x^2] of the input (default: variance 1)");
+  add("--mean", mean, "MU", "mean of the input (default 0)");
+  add("--variance", variance, "V", "variance of the input, instead of --second");
+  add("--correlation", correlation, "C", "correlation of two such inputs, from -1 to 1");
+}
+
+GaussianInput ExactInput::rounded() const {
+  GaussianInput input{mean.to_double(), variance.to_double(), {}};
+  if (correlation) input.correlation = correlation->to_double();
+  return input;
+}
+
+ExactInput read_input(const InputOptions& options) {
+  ExactInput input;
+  if (!options.mean.empty()) input.mean = parse_exact("--mean", options.mean, "0.5");
+  check_magnitude("--mean", input.mean, options.mean);
+  if (!options.second.empty() && !options.variance.empty()) {
+    throw Error(ErrorKind::usage, "--second and --variance both say how large the input is",
+                "--second " + base::shortened(options.second), "give one of them");
+  }
+  if (!options.variance.empty()) {
+    input.variance = parse_exact("--variance", options.variance, "1");
+  } else if (!options.second.empty()) {
+    input.variance = parse_exact("--second", options.second, "1") - input.mean * input.mean;
+  }
+  if (input.variance.sign() < 0) {
+    throw Error(ErrorKind::input, "the variance of the input is negative",
+                options.second.empty() ? "--variance " + base::shortened(options.variance)
+                                       : "--second " + base::shortened(options.second),
+                "the second moment is at least the square of the mean");
+  }
+  check_magnitude(options.second.empty() ? "--variance" : "--second", input.variance,
+                  options.second.empty() ? options.variance : options.second);
+  if (!options.correlation.empty()) {
+    input.correlation = parse_exact("--correlation", options.correlation, "0.5");
+    if (Rational(1) < *input.correlation || *input.correlation < Rational(-1)) {
+      throw Error(ErrorKind::input, "--correlation must lie from -1 to 1",
+                  "got '" + base::shortened(options.correlation) + "'",
+                  "for example --correlation 0.5");
+    }
+  }
+  return input;
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,68 @@
+#include <memory>
+
+#include "base/confidence.hpp"
+#include "cli/app.hpp"
+#include "cli/audit/document.hpp"
+#include "cli/model_options.hpp"
+#include "cli/options.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+struct AuditFlags {
+  std::string weights, names, confidence = "0.99";
+  bool strict = false;
+  ModelArgument model;
+
+  void add_to(CLI::App* app) {
+    const TextOptions add{app};
+    add("weights", weights, "WEIGHTS", "a .safetensors file, an index of shards, or their folder");
+    model.add_to(app, "--model");
+    add("--names", names, "NAMES",
+        "how tensors are called, hf-gpt2 for one (default: the names that fit best)");
+    add("--confidence", confidence, "P", "that right weights pass all together (default 0.99)");
+    app->add_flag("--strict", strict,
+                  "the form of a distribution counts too: a normal where a uniform of the same std "
+                  "is due is wrong");
+  }
+};
+
+AuditAnswer answer_to(const AuditFlags& flags, Context& context) {
+  if (flags.weights.empty()) {
+    throw Error(ErrorKind::usage, "weights are missing", "scalecalc audit",
+                "for example scalecalc audit model.safetensors --model gpt2");
+  }
+  if (flags.model.model.empty()) {
+    throw Error(ErrorKind::usage, "--model is missing", "scalecalc audit",
+                "a preset (scalecalc presets) or a model file: --model gpt2");
+  }
+  AuditAnswer answer;
+  answer.weights = flags.weights;
+  answer.model = flags.model.model;
+  AuditOptions& options = answer.options;
+  options.names = flags.names;
+  options.strict = flags.strict;
+  options.threads = context.threads();
+  options.confidence = parse_number("--confidence", flags.confidence, base::least_confidence,
+                                    base::most_confidence, "0.99");
+  answer.spec = flags.model.spec("audit");
+  options.progress = context.progress();
+  answer.audit = audit(answer.weights, answer.spec, options);
+  return answer;
+}
+
+}  // namespace
+
+void register_audit(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<AuditFlags>();
+  CLI::App* command =
+      add_command(app, context, "audit", "existing weights beside the rules they should follow",
+                  [&context, flags] {
+                    const AuditAnswer answer = answer_to(*flags, context);
+                    context.emit(audit_document(answer));
+                    return answer.audit.passed ? 0 : 1;
+                  });
+  flags->add_to(command);
+}
+
+}  // namespace scalecalc::cli

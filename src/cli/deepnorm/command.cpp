@@ -1,0 +1,279 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "cli/app.hpp"
+#include "cli/deepnorm/document.hpp"
+#include "cli/deepnorm/exact_document.hpp"
+#include "cli/model_options.hpp"
+#include "cli/options.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+struct Arguments {
+  std::string layers, optimizer = "adam", placement, constraint, rule = "derived",
+                      architecture = "encoder", decoder_layers, scheme = "lecun", model,
+                      seeds = "5", method = "scaling", reference_layers;
+  bool verify = false, explain = false;
+  ModelOptions block;
+};
+
+/// The asked combination, checked.
+struct Request {
+  std::int64_t layers = 1, decoder_layers = 0;
+  Placement placement = Placement::post;
+  Architecture architecture = Architecture::encoder;
+  bool published = false, exact = false;
+  std::int64_t reference_layers = 1;
+  ModelSpec spec;
+  BlockMoments moments;
+};
+
+/// Everything said about one stack.
+struct Answer {
+  StackAnswer stack;
+  std::optional<ExactAnswer> exact;
+};
+
+void read_method(const Arguments& arguments, Request& request) {
+  request.exact = parse_choice("--method", arguments.method, {"scaling", "exact"}) == "exact";
+  if (!request.exact && !arguments.reference_layers.empty())
+    throw Error(ErrorKind::usage, "only the exact method has a reference depth",
+                "--reference-layers", "add --method exact, or leave it out");
+  if (request.exact && request.published)
+    throw Error(ErrorKind::usage, "the published constants leave nothing to solve",
+                "--method exact", "leave --rule deepnet out, or use --method scaling");
+  if (!arguments.reference_layers.empty())
+    request.reference_layers = parse_layers("--reference-layers", arguments.reference_layers);
+}
+
+/// Those of a homogeneous branch where no equation, and so no warm-up, is asked for.
+BlockMoments moments_of(const ModelSpec& spec) {
+  ModelSpec valid = spec;
+  valid.alpha = valid.lambda = Expr(1);
+  validate(valid, "deepnorm");
+  return block_moments(valid);
+}
+
+Request read(const Arguments& arguments) {
+  Request request;
+  if (arguments.layers.empty())
+    throw Error(ErrorKind::usage, "deepnorm needs a depth", "--layers", "for example --layers 12");
+  request.layers = parse_layers("--layers", arguments.layers);
+  request.published = parse_choice("--rule", arguments.rule, {"derived", "deepnet"}) == "deepnet";
+  request.architecture = architecture_from(arguments.architecture);
+
+  read_method(arguments, request);
+  if (!arguments.model.empty()) request.spec = find_model(arguments.model);
+  if (request.spec.kind != ModelSpec::Kind::transformer)
+    throw Error(ErrorKind::usage, "deepnorm is about transformer blocks, and this model is none",
+                "--model", "use kind = \"transformer\"");
+  arguments.block.apply_to(request.spec);
+  request.placement =
+      arguments.placement.empty() && !arguments.model.empty()
+          ? request.spec.placement
+          : placement_from(arguments.placement.empty() ? "post" : arguments.placement,
+                           "--placement");
+  request.spec.placement = request.placement;
+  request.moments = moments_of(request.spec);
+  if (request.published && request.placement != Placement::post)
+    throw Error(ErrorKind::usage, "the published constants are for post placement",
+                "--rule deepnet", "leave --placement out, or use --rule derived");
+  if (request.published && !arguments.constraint.empty())
+    throw Error(ErrorKind::usage, "the published constants leave nothing to constrain",
+                "--rule deepnet", "leave --constraint out, or use --rule derived");
+
+  const bool two = request.architecture == Architecture::encoder_decoder;
+  if (two && arguments.decoder_layers.empty())
+    throw Error(ErrorKind::usage, "encoder-decoder needs the decoder's depth too",
+                "--arch encoder-decoder", "add --decoder-layers M, for example --decoder-layers 6");
+  if (!two && !arguments.decoder_layers.empty())
+    throw Error(ErrorKind::usage, "--decoder-layers belongs to two stacks", "--decoder-layers",
+                "add --arch encoder-decoder, or leave it out");
+  if (two) request.decoder_layers = parse_layers("--decoder-layers", arguments.decoder_layers);
+  if (two && arguments.verify)
+    throw Error(ErrorKind::usage,
+                "real passes have no cross-attention, so two stacks cannot be "
+                "verified together",
+                "--verify", "verify one stack: --arch encoder");
+  return request;
+}
+
+ScalingProblem problem_of(const Arguments& arguments, const Request& request, bool decoder) {
+  ScalingProblem problem;
+  problem.layers = decoder ? request.decoder_layers : request.layers;
+  problem.optimizer = arguments.optimizer;
+  problem.placement = request.placement;
+  problem.sublayers = decoder ? 3 : 2;
+  problem.depth_symbol = decoder ? "M" : "N";
+  problem.block = request.moments;
+  if (!arguments.constraint.empty())
+    problem.constraint = Constraint::parse(arguments.constraint, problem.depth_symbol);
+  return problem;
+}
+
+StackAnswer answer(const Arguments& arguments, const Request& request, bool decoder,
+                   const ExactSolution* exact) {
+  StackAnswer result;
+  const bool two = request.architecture == Architecture::encoder_decoder;
+  result.name = decoder || request.architecture == Architecture::decoder ? "decoder" : "encoder";
+  result.problem = problem_of(arguments, request, decoder);
+  result.solution = solve_scaling(result.problem);
+  result.block = fmt::format("{}, {}, width {}", request.spec.activation,
+                             to_string(request.spec.norm), request.spec.width);
+  ScalingSolution init_from = result.solution;
+  if (request.published) {
+    const auto pairs = deepnet_rule(request.architecture, request.layers, request.decoder_layers);
+    result.published = pairs[two && decoder ? 1 : 0];
+    init_from.lambda = result.published->lambda;
+  }
+  const ModelOptions& block = arguments.block;
+  const bool sized = !arguments.model.empty() || !block.width.empty();
+  ModelWidths widths;
+  if (sized) widths.width = request.spec.width;
+  if (sized || !block.ffn.empty()) widths.ffn = request.spec.ffn;
+  if (sized || !block.vocab.empty()) widths.vocab = request.spec.vocab;
+  if (exact) init_from.lambda = {Expr::symbol("lambda"), exact->solved.lambda};
+  result.init = init_table(init_from, result.problem.layers, arguments.scheme, widths);
+  return result;
+}
+
+/// The decoder of two stacks has a third sublayer.
+ExactAnswer solve_stack(const Arguments& arguments, const Request& request, bool decoder) {
+  ModelSpec spec = request.spec;
+  spec.cross_attention = decoder;
+  const ScalingProblem problem = problem_of(arguments, request, decoder);
+  ExactAnswer result;
+  result.solution = solve_exact(spec, problem, request.reference_layers);
+  if (!arguments.explain) return result;
+  spec.layers = problem.layers;
+  spec.alpha = Expr(Rational::shortest(result.solution.solved.alpha));
+  spec.lambda = Expr(Rational::shortest(result.solution.solved.lambda));
+  result.schemes = scheme_profiles(spec, optimizer(problem.optimizer).update);
+  return result;
+}
+
+Answer answer_stack(const Arguments& arguments, const Request& request, bool decoder) {
+  std::optional<ExactAnswer> exact;
+  if (request.exact) exact = solve_stack(arguments, request, decoder);
+  StackAnswer stack = answer(arguments, request, decoder, exact ? &exact->solution : nullptr);
+  return {std::move(stack), std::move(exact)};
+}
+
+ScalingPair pair_of(const Answer& found) {
+  const ScalingProblem& problem = found.stack.problem;
+  if (found.exact) return scaling_pair(problem, found.exact->solution);
+  if (found.stack.published) return scaling_pair(problem, *found.stack.published);
+  return scaling_pair(problem);
+}
+
+ScalingVerification verify(const Arguments& arguments, const Request& request, const Answer& found,
+                           Context& context) {
+  SweepOptions options;
+  options.model = request.spec;
+  options.update = optimizer(arguments.optimizer).update;
+  options.seeds = static_cast<int>(parse_integer("--seeds", arguments.seeds, 1, 10000, "5"));
+  context.set_passes(options);
+  options.progress = context.progress();
+  ScalingVerification result = verify_scaling(pair_of(found), std::move(options));
+  context.clear_progress();
+  return result;
+}
+
+report::Value inputs_of(const Arguments& arguments, const Request& request,
+                        const std::vector<Answer>& stacks) {
+  report::Value inputs = report::Value::object();
+  inputs["layers"] = request.layers;
+  if (request.decoder_layers > 0) inputs["decoder_layers"] = request.decoder_layers;
+  inputs["optimizer"] = arguments.optimizer;
+  inputs["placement"] = to_string(request.placement);
+  inputs["constraint"] = stacks.front().stack.solution.constraint.to_string();
+  inputs["method"] = arguments.method;
+  if (request.exact) inputs["reference_layers"] = request.reference_layers;
+  inputs["rule"] = arguments.rule;
+  inputs["arch"] = arguments.architecture;
+  inputs["scheme"] = arguments.scheme;
+  return inputs;
+}
+
+report::Value results_of(const Answer& found, int digits) {
+  if (found.exact && digits > 17)
+    throw Error(ErrorKind::usage, "an exact pair is a numeric root of 17 digits at most",
+                "--digits", "leave --digits out, or use --method scaling");
+  report::Value results = stack_results(found.stack, digits);
+  if (found.exact) put_exact_results(*found.exact, results);
+  return results;
+}
+
+void add_sections(const Answer& found, bool titled, bool explain, int digits,
+                  std::vector<report::Section>& sections) {
+  if (found.exact)
+    for (report::Section& section : exact_sections(*found.exact))
+      sections.push_back(std::move(section));
+  std::vector<report::Section> law = stack_sections(found.stack, titled, explain, digits);
+  if (found.exact) law.front().title = "Power law: " + law.front().title;
+  for (report::Section& section : law) sections.push_back(std::move(section));
+}
+
+int run(const Arguments& arguments, Context& context) {
+  const Request request = read(arguments);
+  std::vector<Answer> stacks = {answer_stack(arguments, request, false)};
+  const bool two = request.architecture == Architecture::encoder_decoder;
+  if (two) stacks.push_back(answer_stack(arguments, request, true));
+
+  report::Document document;
+  document.command = "deepnorm";
+  document.inputs = inputs_of(arguments, request, stacks);
+  document.results = results_of(stacks.front(), context.digits());
+  for (const Answer& found : stacks) {
+    if (two) document.results[found.stack.name] = results_of(found, context.digits());
+    add_sections(found, two, arguments.explain, context.digits(), document.sections);
+  }
+
+  bool passed = true;
+  if (arguments.verify) {
+    const ScalingVerification checked = verify(arguments, request, stacks.front(), context);
+    document.results["verification"] = verification_results(checked);
+    for (report::Section& section : verification_sections(checked, arguments.optimizer))
+      document.sections.push_back(std::move(section));
+    passed = checked.passed;
+  }
+  context.emit(document);
+  return passed ? 0 : 1;
+}
+
+}  // namespace
+
+void register_deepnorm(CLI::App& app, Context& context) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(app, context, "deepnorm",
+                                  "alpha and lambda for a depth, an optimizer and a placement",
+                                  [arguments, &context] { return run(*arguments, context); });
+  command->add_option("--layers", arguments->layers, "layers N of the (first) stack, 1..1000000");
+  command->add_option("--optimizer", arguments->optimizer,
+                      "what steps: sgd, adam, lamb, muon, ngd, ... (scalecalc list families)");
+  command->add_option("--placement", arguments->placement,
+                      "where the norm stands: post, pre, res-post, sandwich, sub-ln, none");
+  command->add_option("--constraint", arguments->constraint,
+                      "what closes the pair: symmetric, alpha=X, lambda=X (X a formula in N)");
+  command->add_option("--method", arguments->method,
+                      "scaling (the power law), or exact: solved for this very block");
+  command->add_option("--reference-layers", arguments->reference_layers,
+                      "depth whose loss change the exact pair keeps (default 1)");
+  command->add_option("--rule", arguments->rule, "derived, or deepnet for the published constants");
+  command->add_option("--arch", arguments->architecture, "encoder, decoder, encoder-decoder");
+  command->add_option("--decoder-layers", arguments->decoder_layers,
+                      "layers M of the decoder (encoder-decoder)");
+  command->add_option("--scheme", arguments->scheme,
+                      "lecun, xavier or he: what the gains multiply");
+  command->add_option("--model", arguments->model, "a model file that describes the block");
+  command->add_flag("--verify", arguments->verify,
+                    "measure the loss change of a real step at depths up to N");
+  command->add_option("--seeds", arguments->seeds, "draws of the weights per depth, for --verify");
+  command->add_flag("--explain", arguments->explain, "show the derivation, step by step");
+  arguments->block.add_to(command);
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,132 @@
+#include <memory>
+
+#include "cli/app.hpp"
+#include "cli/figures.hpp"
+#include "cli/model_options.hpp"
+#include "cli/options.hpp"
+#include "cli/plot_option.hpp"
+#include "cli/propagate/document.hpp"
+#include "scalecalc/passes.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr int kSeeds = 16;
+constexpr std::int64_t kMostSamples = 1LL << 40;
+
+struct PropagateFlags {
+  ModelArgument model;
+  std::string engine = "quadrature", seeds, samples;
+  PlotOption plot;
+  bool approximate = false, all_positions = false;
+
+  void add_to(CLI::App* app) {
+    model.add_to(app);
+    app->add_option("--engine", engine, "quadrature, symbolic, montecarlo or passes")
+        ->type_name("E");
+    app->add_option("--seeds", seeds, "draws of the passes (default 16)")->type_name("S");
+    plot.add_to(app);
+    app->add_option("--samples", samples, "of each expectation of montecarlo (default 65536)")
+        ->type_name("N");
+    app->add_flag("--approx", approximate, "softmax by its lognormal form for many tokens");
+    app->add_flag("--all-positions", all_positions,
+                  "every position under a causal mask, not a grid past 64");
+  }
+};
+
+/// An option that another engine would read.
+void refuse(bool given, const char* option, const char* belongs_to, const std::string& engine) {
+  if (!given) return;
+  throw Error(ErrorKind::usage,
+              std::string(option) + " belongs to --engine " + belongs_to + ", not to " + engine,
+              option, std::string("leave it out, or use --engine ") + belongs_to);
+}
+
+class Propagation {
+ public:
+  Propagation(const PropagateFlags& flags, Context& context) : flags_(flags), context_(context) {
+    answer_.engine =
+        parse_choice("--engine", flags.engine, {"quadrature", "symbolic", "montecarlo", "passes"});
+    refuse(!is("passes") && !flags.seeds.empty(), "--seeds", "passes", answer_.engine);
+    refuse(!is("montecarlo") && !flags.samples.empty(), "--samples", "montecarlo", answer_.engine);
+    refuse(!is("quadrature") && flags.approximate, "--approx", "quadrature", answer_.engine);
+    refuse(!is("quadrature") && flags.all_positions, "--all-positions", "quadrature",
+           answer_.engine);
+    if (is("symbolic") && flags.plot.is_given()) {
+      throw Error(ErrorKind::usage, "formulas are not drawn", "--plot",
+                  "leave it out, or use another --engine");
+    }
+    answer_.model = flags.model.model;
+    answer_.spec = flags.model.spec("propagate");
+    answer_.seed = context.seed();
+  }
+
+  PropagateAnswer run() {
+    if (is("symbolic")) {
+      answer_.symbolic = propagate_symbolic(answer_.spec);
+    } else {
+      answer_.trace = trace(build_network(answer_.spec));
+      answer_.verdicts = depth_verdicts(answer_.trace);
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  bool is(const char* engine) const { return answer_.engine == engine; }
+
+  Trace trace(const Network& network) {
+    if (is("passes")) return passes(network);
+    if (is("montecarlo")) return montecarlo(network);
+    PropagateOptions options;
+    options.all_positions = flags_.all_positions;
+    options.lognormal_softmax = flags_.approximate;
+    options.threads = context_.threads();
+    return propagate(network, options);
+  }
+
+  Trace montecarlo(const Network& network) {
+    MonteCarloPropagation options;
+    if (!flags_.samples.empty())
+      options.samples = parse_integer("--samples", flags_.samples, 2, kMostSamples, "65536");
+    options.seed = context_.seed();
+    options.threads = context_.threads();
+    answer_.samples = options.samples;
+    return propagate_montecarlo(network, options);
+  }
+
+  Trace passes(const Network& network) {
+    answer_.seeds = kSeeds;
+    if (!flags_.seeds.empty())
+      answer_.seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, 10000, "16"));
+    PassOptions options;
+    context_.set_passes(options);
+    std::function<bool(double)> report;
+    if (const Progress progress = context_.progress())
+      report = [progress](double done) { return progress(done, "passes"); };
+    return trace_of(sample_passes(network, options, answer_.seeds, false, report));
+  }
+
+  const PropagateFlags& flags_;
+  Context& context_;
+  PropagateAnswer answer_;
+};
+
+}  // namespace
+
+void register_propagate(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<PropagateFlags>();
+  CLI::App* command =
+      add_command(app, context, "propagate", "moments of every site and parameter of a model",
+                  [&context, flags] {
+                    flags->plot.check(context.output_path());
+                    PropagateAnswer answer = Propagation(*flags, context).run();
+                    report::Figure figure;
+                    if (flags->plot.is_given()) figure = propagate_figure(answer);
+                    context.emit(propagate_document(std::move(answer), context.format()));
+                    flags->plot.write(figure);
+                    return 0;
+                  });
+  flags->add_to(command);
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,61 @@
+#include <filesystem>
+#include <memory>
+
+#include "cli/app.hpp"
+#include "cli/options.hpp"
+#include "cli/plot_option.hpp"
+#include "cli/report/experiment.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+struct ReportFlags {
+  std::string folder, target_loss;
+  PlotOption plot;
+};
+
+bool is_page(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  return extension == ".html" || extension == ".htm";
+}
+
+int run_report(const ReportFlags& flags, Context& context) {
+  flags.plot.check(context.output_path());
+  if (flags.folder.empty()) {
+    throw Error(ErrorKind::usage, "DIR is missing", "scalecalc report",
+                "give the folder that scalecalc train -o has filled");
+  }
+  double target = 0;
+  if (!flags.target_loss.empty()) {
+    target = parse_number("--target-loss", flags.target_loss, 1e-9, 1e6, "2.5");
+  }
+  ReportAnswer answer{flags.folder, 0, read_train(flags.folder, target)};
+  answer.target_loss = train_target(answer.trained, target);
+  const report::Document document = report_document(answer);
+  if (is_page(context.output_path())) {
+    context.emit_text(report::to_html(report_page(answer)));
+    context.emit_to_stdout(document);
+  } else {
+    context.emit(document);
+  }
+  if (flags.plot.is_given()) flags.plot.write(report_figure(answer));
+  return 0;
+}
+
+}  // namespace
+
+void register_report(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<ReportFlags>();
+  CLI::App* command = add_command(
+      app, context, "report",
+      "what a folder of train holds: a table, and with -o FILE.html a page with its plots",
+      [&context, flags] { return run_report(*flags, context); });
+  command->add_option("folder", flags->folder, "that scalecalc train -o has filled")
+      ->type_name("DIR");
+  const TextOptions add{command};
+  add("--target-loss", flags->target_loss, "L",
+      "of validation, to count the steps to (default: what converged asks)");
+  flags->plot.add_to(command);
+}
+
+}  // namespace scalecalc::cli

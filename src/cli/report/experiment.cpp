@@ -1,0 +1,287 @@
+#include "cli/report/experiment.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "cli/train/document.hpp"
+#include "cli/train/figures.hpp"
+#include "cli/train/forecast.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+using report::Facts;
+using report::Table;
+using report::Value;
+
+TrainedRuns trained_runs(const TrainFolder& folder) {
+  return {folder.runs, folder.vocab, folder.unigram_entropy, folder.entropy};
+}
+
+/// "2/2 converged", "0/2 converged: vanishing, stall; 1 unfinished, at step 40 of 100".
+std::string outcome_of(const TrainFolder& folder, const TrainCell& cell) {
+  int converged = 0, finished = 0, unfinished = 0;
+  std::int64_t least = folder.steps;
+  std::vector<std::string> failures;
+  for (std::size_t i = 0; i < folder.runs.size(); ++i) {
+    const TrainRun& run = folder.runs[i];
+    if (run.group != cell.group || run.layers != cell.layers) continue;
+    if (!folder.finished[i]) {
+      ++unfinished;
+      least = std::min(least, run.steps);
+      continue;
+    }
+    ++finished;
+    if (run.verdict == TrainVerdict::converged) {
+      ++converged;
+    } else {
+      failures.push_back(to_string(run.verdict));
+    }
+  }
+  std::string text;
+  if (finished > 0) text = fmt::format("{}/{} converged", converged, finished);
+  if (!failures.empty()) text += fmt::format(": {}", fmt::join(failures, ", "));
+  if (unfinished == 0) return text;
+  return text + fmt::format("{}{} unfinished, at step {} of {}", text.empty() ? "" : "; ",
+                            unfinished, least, folder.steps);
+}
+
+std::string steps_column(double target) {
+  return std::isnan(target) ? "steps to the target" : fmt::format("steps to {:.4g}", target);
+}
+
+/// "40", or "40 (1/3)" where not every run came there.
+Value steps_of(const TrainCell& cell) {
+  if (std::isnan(cell.steps_to_target)) {
+    return cell.reached == 0 ? Value() : Value(fmt::format("- ({}/{})", cell.reached, cell.runs));
+  }
+  if (cell.reached == cell.runs) return cell.steps_to_target;
+  return fmt::format("{} ({}/{})", report::format_number(cell.steps_to_target), cell.reached,
+                     cell.runs);
+}
+
+std::vector<TrainRun> finished_runs(const TrainFolder& folder) {
+  std::vector<TrainRun> runs;
+  for (std::size_t i = 0; i < folder.runs.size(); ++i)
+    if (folder.finished[i]) runs.push_back(folder.runs[i]);
+  return runs;
+}
+
+/// Nothing where no run has ended.
+Value share_of(const ForecastShare& share) {
+  return share.runs == 0 ? Value() : Value(share.share());
+}
+
+Table outcome_table(const ReportAnswer& answer, const std::vector<TrainCell>& cells) {
+  Table table{{"placement", "layers", "outcome", "as forecast", steps_column(answer.target_loss),
+               "perplexity", "standard error"},
+              {}};
+  const std::vector<TrainRun> ended = finished_runs(answer.trained);
+  for (const TrainCell& cell : cells) {
+    const ForecastShare share = forecast_share(cell, ended, answer.trained.vocab);
+    table.rows.push_back({cell.group, cell.layers, outcome_of(answer.trained, cell),
+                          share_of(share), steps_of(cell), known(cell.perplexity),
+                          known(cell.perplexity_error)});
+  }
+  table.curves = loss_curves(cells, answer.trained.runs);
+  return table;
+}
+
+struct GradientCell {
+  std::string group;
+  std::int64_t layers = 0;
+  double predicted = 0;
+  MeanOf measured;
+  std::string why_none;
+};
+std::vector<GradientCell> gradients_of(const TrainFolder& folder,
+                                       const std::vector<TrainCell>& cells) {
+  std::vector<GradientCell> gradients;
+  for (const TrainCell& cell : cells) {
+    GradientCell gradient{cell.group, cell.layers, std::nan(""), {}, {}};
+    std::vector<double> totals;
+    for (const TrainRun& run : folder.runs) {
+      if (run.group != cell.group || run.layers != cell.layers) continue;
+      gradient.predicted = run.prediction.gradient.total;
+      gradient.why_none = run.prediction.why_none;
+      if (!run.records.empty()) totals.push_back(run.records.front().gradient.total);
+    }
+    gradient.measured = mean_of(totals);
+    gradients.push_back(std::move(gradient));
+  }
+  return gradients;
+}
+
+Table gradient_table(const std::vector<GradientCell>& gradients) {
+  Table table{{"placement", "layers", "predicted norm", "measured norm", "standard error",
+               "measured / predicted"},
+              {}};
+  for (const GradientCell& cell : gradients) {
+    table.rows.push_back({cell.group, cell.layers, known(cell.predicted),
+                          known(cell.measured.value), known(cell.measured.error),
+                          known(cell.measured.value / cell.predicted)});
+  }
+  return table;
+}
+
+std::string title_of(const TrainFolder& folder) {
+  std::vector<std::string> groups;
+  std::vector<std::int64_t> depths;
+  for (const TrainRun& run : folder.runs) {
+    if (std::ranges::find(groups, run.group) == groups.end()) groups.push_back(run.group);
+    if (std::ranges::find(depths, run.layers) == depths.end()) depths.push_back(run.layers);
+  }
+  std::ranges::sort(depths);
+  return fmt::format("Placement experiment: {} at {} {}", fmt::join(groups, ", "),
+                     fmt::join(depths, ", "),
+                     depths.size() == 1 && depths[0] == 1 ? "block" : "blocks");
+}
+
+Facts run_facts(const ReportAnswer& answer) {
+  const TrainFolder& folder = answer.trained;
+  const OptimizerOptions& optimizer = folder.optimizer;
+  const auto finished = std::ranges::count(folder.finished, true);
+  Facts facts;
+  facts.rows = {
+      {"folder", base::shortened(answer.folder)},
+      {"runs", fmt::format("{} of {} finished", finished, folder.runs.size())},
+      {"steps of a run", folder.steps},
+      {"recorded every", fmt::format("{} steps, on {} batches of validation", folder.record_every,
+                                     folder.validation_batches)},
+      {"optimizer",
+       fmt::format("{}: learning rate {}, {}{}, weight decay {}{}", optimizer.name,
+                   report::format_number(optimizer.learning_rate),
+                   schedule_names()[static_cast<std::size_t>(optimizer.schedule.kind)],
+                   optimizer.schedule.warmup > 0
+                       ? fmt::format(" after {} steps of warm-up", optimizer.schedule.warmup)
+                       : " without a warm-up",
+                   report::format_number(optimizer.weight_decay),
+                   optimizer.clip_norm > 0
+                       ? ", gradients clipped to " + report::format_number(optimizer.clip_norm)
+                       : "")},
+      {"text", folder.description.empty()
+                   ? folder.text
+                   : folder.text + ": " + folder.description + " (" + folder.license + ")"},
+      {"tokens", fmt::format("{}, of {} different words", folder.tokens, folder.vocab)}};
+  const auto entropy = [&facts](const char* name, double value) {
+    if (std::isnan(value)) return;
+    facts.rows.push_back(
+        {name, fmt::format("{:.4f} nats: perplexity {:.2f}", value, std::exp(value))});
+  };
+  entropy("entropy of single words", folder.unigram_entropy);
+  entropy("entropy of the text", folder.entropy);
+  return facts;
+}
+
+/// The model file, a key a row.
+Facts model_facts(const std::string& text) {
+  Facts facts;
+  for (const auto& [key, value] : model_entries(text)) facts.rows.push_back({key, value});
+  return facts;
+}
+
+/// What the words of the table mean.
+Facts verdict_facts() {
+  Facts facts;
+  facts.rows = {{"converged",
+                 "the validation loss ended at least a twentieth below the entropy of single "
+                 "words: context is used"},
+                {"stall", "it did not"},
+                {"vanishing", "nor did it, and the gradient in some block ended below 0.001"},
+                {"explosion", "the gradient ended above 1000, or the loss a tenth above a guess's"},
+                {"nan", "the loss is no number"},
+                {"as forecast", "runs that converged, or did not, as was to be expected (below)"},
+                {"perplexity",
+                 "of the validation text at the end: the mean over seeds, with its standard "
+                 "error"},
+                {"steps",
+                 "to the first record at or below that validation loss: the median over seeds, "
+                 "those that did not come there being the slowest"}};
+  return facts;
+}
+
+}  // namespace
+
+report::Figure report_figure(const ReportAnswer& answer) {
+  return train_figure(trained_runs(answer.trained));
+}
+
+report::Document report_document(const ReportAnswer& answer) {
+  const TrainFolder& folder = answer.trained;
+  const std::vector<TrainCell> cells = train_table(folder.runs);
+  const std::vector<GradientCell> gradients = gradients_of(folder, cells);
+  report::Document document;
+  document.command = "report";
+  document.inputs["folder"] = base::shortened(answer.folder);
+  document.inputs["target_loss"] = known(answer.target_loss);
+  document.results["steps"] = folder.steps;
+  document.results["runs"] = static_cast<std::int64_t>(folder.runs.size());
+  document.results["finished"] =
+      static_cast<std::int64_t>(std::ranges::count(folder.finished, true));
+  Value cell_list = Value::array();
+  const std::vector<TrainRun> ended = finished_runs(folder);
+  for (const TrainCell& cell : cells) {
+    Value entry = cell_value(cell);
+    const ForecastShare share = forecast_share(cell, ended, folder.vocab);
+    entry["forecast"] = share.runs > 0 ? Value(share.word()) : Value();
+    entry["as_forecast"] = share.agree;
+    cell_list.push_back(entry);
+  }
+  document.results["cells"] = cell_list;
+  Value list = Value::array();
+  for (const GradientCell& cell : gradients) {
+    Value entry = Value::object();
+    entry["placement"] = cell.group;
+    entry["layers"] = cell.layers;
+    entry["predicted"] = cell.predicted;
+    entry["measured"] = cell.measured.value;
+    entry["measured_standard_error"] = cell.measured.error;
+    if (!cell.why_none.empty()) entry["no_prediction"] = cell.why_none;
+    list.push_back(entry);
+  }
+  document.results["gradients"] = list;
+  document.results["differences"] = differences_value(folder.differences);
+  document.rows = outcome_table(answer, cells);
+  document.sections = {
+      {title_of(folder), document.rows},
+      {"Gradients at the first step", gradient_table(gradients)},
+      {"What was to be expected", forecast_table(folder.runs, folder.vocab)},
+      {"All that differs between the placements", difference_table(folder.differences)}};
+  return document;
+}
+
+report::Page report_page(const ReportAnswer& answer) {
+  const TrainFolder& folder = answer.trained;
+  const TrainedRuns trained = trained_runs(folder);
+  const std::vector<TrainCell> cells = train_table(folder.runs);
+  report::Page page{title_of(folder), {}};
+  const auto add = [&page](report::Section section) { page.parts.push_back(std::move(section)); };
+  const auto draw = [&page](const std::vector<report::Plot>& plots) {
+    page.parts.insert(page.parts.end(), plots.begin(), plots.end());
+  };
+  add({"Outcome", outcome_table(answer, cells)});
+  add({"", verdict_facts()});
+  draw(perplexity_plots(trained));
+  add({"Loss", report::Paragraph{"Of the validation text, without dropout."}});
+  draw(loss_plots(trained));
+  add({"Gradients at the first step, predicted and measured",
+       gradient_table(gradients_of(folder, cells))});
+  add({"", report::Paragraph{"Predicted by the moment rules before anything is trained; measured "
+                             "at the first step, over the seeds."}});
+  draw(gradient_plots(trained));
+  add({"What was to be expected", forecast_table(folder.runs, folder.vocab)});
+  add({"", report::Paragraph{"Forecast from what is known before the first step; as forecast above "
+                             "are the runs that converged, or did not, accordingly."}});
+  add({"All that differs between the placements", difference_table(folder.differences)});
+  add({"", report::Paragraph{"Every key of the model files that is not the same in all placements, "
+                             "from the logs of the runs themselves; all else is equal."}});
+  add({"What was run", run_facts(answer)});
+  add({"The model of the first placement", model_facts(folder.model)});
+  return page;
+}
+
+}  // namespace scalecalc::cli

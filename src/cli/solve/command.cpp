@@ -1,0 +1,166 @@
+#include <cmath>
+#include <functional>
+#include <memory>
+
+#include "base/text.hpp"
+#include "cli/activation/options.hpp"
+#include "cli/app.hpp"
+#include "cli/options.hpp"
+#include "cli/solve/document.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+struct SolveFlags {
+  std::string what, family = "selu", range = "0.01,100";
+  std::string weight_variance, bias_variance, variance = "1", bounds;
+  ActivationOptions activation;
+};
+
+/// "LOW,HIGH".
+std::pair<std::string, std::string> read_pair(const char* option, const std::string& text,
+                                              const char* example) {
+  const std::size_t comma = text.find(',');
+  if (comma != std::string::npos && text.find(',', comma + 1) == std::string::npos) {
+    return {text.substr(0, comma), text.substr(comma + 1)};
+  }
+  throw Error(ErrorKind::input, std::string(option) + " must be two numbers with a comma",
+              text.empty() ? "got nothing" : "got '" + base::shortened(text) + "'",
+              std::string("for example ") + option + " " + example);
+}
+
+Rational read_variance(const char* option, const std::string& text, const char* example) {
+  parse_number(option, text, 0, 1e300, example);
+  return parse_exact(option, text, example);
+}
+
+class Solve {
+ public:
+  Solve(const SolveFlags& flags, const Context& context)
+      : flags_(flags), digits_(context.digits()) {
+    if (digits_ <= most_digits) return;
+    throw Error(ErrorKind::input, "--digits is at most 100 here", "got " + std::to_string(digits_),
+                "for example --digits 50");
+  }
+
+  report::Document run() {
+    const struct {
+      const char* name;
+      report::Document (Solve::*solve)();
+    } known[] = {{"self-normalizing", &Solve::self_normalizing},
+                 {"tuned", &Solve::tuned_activation},
+                 {"critical", &Solve::critical},
+                 {"fixed-point", &Solve::fixed_point},
+                 {"truncated-normal", &Solve::truncated}};
+    std::vector<std::string> names;
+    for (const auto& entry : known) {
+      if (flags_.what == entry.name) return (this->*entry.solve)();
+      names.push_back(entry.name);
+    }
+    if (flags_.what.empty()) {
+      throw Error(ErrorKind::usage, "solve what?", "scalecalc solve",
+                  "for example scalecalc solve self-normalizing");
+    }
+    throw unknown_name("problem", flags_.what, names, "scalecalc solve");
+  }
+
+ private:
+  static constexpr int most_digits = 100;
+
+  bool beyond_double() const { return digits_ > 17; }
+
+  report::Document self_normalizing() {
+    const auto [low, high] = read_pair("--range", flags_.range, "0.01,100");
+    SelfNormalizingAnswer answer;
+    answer.family = flags_.family;
+    answer.low = parse_number("--range", low, -1e6, 1e6, "0.01,100");
+    answer.high = parse_number("--range", high, -1e6, 1e6, "0.01,100");
+    answer.solutions = solve_self_normalizing(flags_.family, answer.low, answer.high);
+    if (beyond_double()) {
+      for (const SelfNormalizing& solution : answer.solutions) {
+        answer.digits.push_back(self_normalizing_digits(flags_.family, solution, digits_));
+      }
+    }
+    return self_normalizing_document(answer);
+  }
+
+  report::Document tuned_activation() {
+    const Activation phi = flags_.activation.read("solve tuned");
+    const Rational variance = parse_exact("--variance", flags_.variance, "1");
+    const double rounded = variance.to_double();
+    if (!(rounded > 0) || !std::isfinite(rounded)) {
+      throw Error(ErrorKind::input, "--variance must be positive",
+                  "got '" + base::shortened(flags_.variance) + "'", "for example --variance 1");
+    }
+    TunedAnswer answer{phi.name(), rounded, tuned(phi, rounded), {}};
+    if (beyond_double()) answer.digits = tuned_digits(phi, answer.tuned, variance, digits_);
+    return tuned_document(answer);
+  }
+
+  report::Document critical() {
+    const Activation phi = flags_.activation.read("solve critical");
+    CriticalAnswer answer{phi.name(), {}, flags_.bias_variance.empty(), {}};
+    std::optional<Rational> bias;
+    if (!answer.both) bias = read_variance("--bias-variance", flags_.bias_variance, "0.05");
+    answer.critical = bias ? solve_critical(phi, bias->to_double()) : solve_critical_pair(phi);
+    if (beyond_double()) answer.digits = critical_digits(phi, answer.critical, bias, digits_);
+    return critical_document(answer);
+  }
+
+  report::Document fixed_point() {
+    const Activation phi = flags_.activation.read("solve fixed-point");
+    if (flags_.weight_variance.empty()) {
+      throw Error(ErrorKind::usage, "--weight-variance is missing", "scalecalc solve fixed-point",
+                  "for example --weight-variance 2");
+    }
+    FixedPointAnswer answer;
+    answer.activation = phi.name();
+    const Rational weight = read_variance("--weight-variance", flags_.weight_variance, "2");
+    Rational bias;
+    if (!flags_.bias_variance.empty()) {
+      bias = read_variance("--bias-variance", flags_.bias_variance, "0.05");
+    }
+    answer.weight_variance = weight.to_double();
+    answer.bias_variance = bias.to_double();
+    answer.points = solve_fixed_points(phi, answer.weight_variance, answer.bias_variance);
+    for (const FixedPoint& point : answer.points) {
+      if (!beyond_double()) break;
+      answer.digits.push_back(fixed_point_digits(phi, point, weight, bias, digits_));
+    }
+    return fixed_point_document(answer);
+  }
+
+  report::Document truncated() {
+    const auto [low, high] = read_pair("--bounds", flags_.bounds, "-2,2");
+    return truncated_document(low, high,
+                              truncated_normal(low, high, beyond_double() ? digits_ : 0));
+  }
+
+  const SolveFlags& flags_;
+  int digits_;
+};
+
+}  // namespace
+
+void register_solve(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<SolveFlags>();
+  CLI::App* command = add_command(
+      app, context, "solve", "constants that make a signal stay: critical points, selu, truncation",
+      [&context, flags] {
+        context.emit(Solve(*flags, context).run());
+        return 0;
+      });
+  const TextOptions add{command};
+  add("what", flags->what, "WHAT",
+      "self-normalizing, tuned, critical, fixed-point or truncated-normal");
+  add("name", flags->activation.name, "NAME", "of the activation (scalecalc list activations)");
+  flags->activation.add_to(command);
+  add("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
+  add("--range", flags->range, "A,B", "where alpha is sought (default 0.01,100)");
+  add("--weight-variance", flags->weight_variance, "W", "times fan-in (fixed-point)");
+  add("--bias-variance", flags->bias_variance, "B", "left out: critical solves for both");
+  add("--variance", flags->variance, "V", "of the input (tuned; default 1)");
+  add("--bounds", flags->bounds, "A,B", "in standard deviations (truncated-normal): --bounds=-2,2");
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "base/text.hpp"
+#include "cli/app.hpp"
+#include "cli/figures.hpp"
+#include "cli/model_options.hpp"
+#include "cli/options.hpp"
+#include "cli/plot_option.hpp"
+#include "cli/sweep/document.hpp"
+#include "scalecalc/scaling.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+struct SweepFlags {
+  std::string model, layers, optimizer, placement, alpha, lambda, constraint, eta;
+  std::string quantity = "delta_loss";
+  std::string parameters = "branch";
+  std::string seeds = "8";
+  std::string dtype = "double";
+  std::string engine = "passes";
+  ModelOptions block;
+  PlotOption plot;
+
+  void add_to(CLI::App* app);
+};
+
+void SweepFlags::add_to(CLI::App* app) {
+  const TextOptions add{app};
+  add("model", model, "MODEL", "a preset (scalecalc presets) or a model file; options override it");
+  add("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
+  add("--quantity", quantity, "Q", "what is measured (scalecalc list quantities)");
+  add("--optimizer", optimizer, "F", "an optimizer (scalecalc list families)");
+  add_scale_options(app, placement, alpha, lambda);
+  add("--constraint", constraint, "C", "symmetric, alpha=X or lambda=X, for auto");
+  add("--parameters", parameters, "SET", "branch (inside the residual branches) or all");
+  add("--seeds", seeds, "S", "independent draws at each depth (default 8)");
+  add("--eta", eta, "E", "step of actual_delta_loss (default: small enough)");
+  add("--dtype", dtype, "T", "double or float");
+  add("--engine", engine, "E", "passes, or quadrature for the prediction");
+  plot.add_to(app);
+  block.add_to(app);
+}
+
+/// A missing option that has no default.
+const std::string& required(const char* option, const std::string& text, const char* example) {
+  if (!text.empty()) return text;
+  throw Error(ErrorKind::usage, std::string(option) + " is missing", "scalecalc sweep",
+              std::string("for example ") + option + " " + example);
+}
+
+class Sweep {
+ public:
+  Sweep(const SweepFlags& flags, Context& context) : flags_(flags) {
+    const bool measured =
+        parse_choice("--engine", flags.engine, {"passes", "quadrature"}) == "passes";
+    options().engine = measured ? SweepEngine::passes : SweepEngine::quadrature;
+    read_options(context);
+    read_model();
+    set_scales();
+    options().progress = context.progress();
+  }
+
+  SweepAnswer run() {
+    answer_.result = sweep(options());
+    return std::move(answer_);
+  }
+
+ private:
+  SweepOptions& options() { return answer_.options; }
+
+  void read_options(const Context& context) {
+    options().layers = parse_depths("--layers", required("--layers", flags_.layers, "2,8,32,128"));
+    options().quantity = quantity_from(flags_.quantity);
+    options().seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, 10000, "8"));
+    options().single_precision =
+        parse_choice("--dtype", flags_.dtype, {"float", "double"}) == "float";
+    const bool all = parse_choice("--parameters", flags_.parameters, {"branch", "all"}) == "all";
+    options().parameters = all ? ParameterSet::all : ParameterSet::branch;
+    if (!flags_.eta.empty()) {
+      options().eta = parse_number("--eta", flags_.eta, 1e-300, 1e300, "1e-6");
+    }
+    context.set_passes(options());
+  }
+
+  void read_model() {
+    ModelSpec& model = options().model;
+    answer_.model = flags_.model;
+    if (flags_.model.empty()) {
+      model = flags_.block.spec();
+      answer_.optimizer = required("--optimizer", flags_.optimizer, "adam");
+    } else {
+      model = read_model_file();
+      answer_.optimizer = flags_.optimizer.empty() ? model.optimizer : flags_.optimizer;
+    }
+    model.optimizer = answer_.optimizer;
+    const Optimizer rule = optimizer(answer_.optimizer);
+    options().update = rule.update;
+    answer_.family = family_name(rule);
+    if (!flags_.placement.empty()) {
+      model.placement = placement_from(flags_.placement, "--placement");
+    }
+  }
+
+  ModelSpec read_model_file() const {
+    ModelSpec model = find_model(flags_.model);
+    flags_.block.apply_to(model);
+    return model;
+  }
+
+  /// Options first, then the model file; what is still open is solved for.
+  void set_scales() {
+    ModelSpec& model = options().model;
+    const bool solve = flags_.model.empty() || !flags_.constraint.empty();
+    set_scale("--alpha", flags_.alpha, solve, model.alpha);
+    set_scale("--lambda", flags_.lambda, solve, model.lambda);
+    if (!flags_.constraint.empty() && (model.alpha || model.lambda)) {
+      throw Error(ErrorKind::usage, "--constraint and --alpha or --lambda both close the equation",
+                  "--constraint " + flags_.constraint, "give one of them");
+    }
+    if (model.alpha && model.lambda) return;
+    std::optional<Constraint> constraint;
+    if (!flags_.constraint.empty()) constraint = Constraint::parse(flags_.constraint);
+    model.layers = options().layers.back();
+    answer_.constraint = solve_scales(model, constraint).constraint.to_string();
+  }
+
+  void set_scale(const char* option, const std::string& text, bool solve,
+                 std::optional<Expr>& scale) {
+    if (text.empty() ? solve : text == "auto") {
+      scale.reset();
+    } else if (!text.empty()) {
+      scale = parse_depth_formula(option, text);
+      check_positive(option, text, *scale);
+    }
+  }
+
+  void check_positive(const char* option, const std::string& text, const Expr& scale) {
+    for (std::int64_t depth : options().layers) {
+      const double value = evaluate(scale, {{"N", static_cast<double>(depth)}});
+      if (std::isfinite(value) && value > 0) continue;
+      throw Error(ErrorKind::input,
+                  fmt::format("{} must be positive and finite; it is {} at N = {}", option,
+                              report::format_number(value), depth),
+                  fmt::format("got '{}'", base::shortened(text)),
+                  fmt::format("for example {} 1", option));
+    }
+  }
+
+  const SweepFlags& flags_;
+  SweepAnswer answer_;
+};
+
+}  // namespace
+
+void register_sweep(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<SweepFlags>();
+  CLI::App* command = add_command(
+      app, context, "sweep", "a quantity by depth, of real passes or predicted, and its exponent",
+      [&context, flags] {
+        flags->plot.check(context.output_path());
+        const SweepAnswer answer = Sweep(*flags, context).run();
+        context.emit(sweep_document(answer));
+        if (flags->plot.is_given() && context.launch().is_first()) {
+          flags->plot.write(sweep_figure(answer));
+        }
+        return 0;
+      },
+      RunsOn::all);
+  flags->add_to(command);
+}
+
+}  // namespace scalecalc::cli

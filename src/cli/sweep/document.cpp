@@ -1,0 +1,173 @@
+#include "cli/sweep/document.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/figures.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+using report::Facts;
+using report::Value;
+
+const char* statistic(const SweepResult& result) {
+  return result.by_median ? "median" : "mean";
+}
+
+template <class Number>
+Value list_of(const std::vector<Number>& numbers) {
+  Value list = Value::array();
+  for (Number number : numbers) list.push_back(number);
+  return list;
+}
+
+Value formula(const std::optional<Expr>& expr) {
+  return expr ? Value(to_string(*expr)) : Value();
+}
+
+void add_model(const ModelSpec& model, Value& inputs) {
+  const bool transformer = model.kind == ModelSpec::Kind::transformer;
+  inputs["kind"] = transformer ? "transformer" : "mlp";
+  inputs["placement"] = to_string(model.placement);
+  inputs["alpha"] = formula(model.alpha);
+  inputs["lambda"] = formula(model.lambda);
+  inputs["width"] = model.width;
+  if (transformer) {
+    inputs["heads"] = model.heads;
+    inputs["ffn"] = model.ffn;
+    inputs["causal"] = model.causal;
+  }
+  inputs["sequence"] = model.sequence;
+  inputs["vocab"] = model.vocab;
+  inputs["batch"] = model.batch;
+  inputs["activation"] = model.activation;
+  inputs["norm"] = to_string(model.norm);
+  inputs["cross"] = model.input.cross;
+}
+
+Value inputs_of(const SweepAnswer& answer) {
+  const SweepOptions& options = answer.options;
+  Value inputs = Value::object();
+  inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
+  inputs["layers"] = list_of(options.layers);
+  inputs["quantity"] = to_string(options.quantity);
+  inputs["optimizer"] = answer.optimizer;
+  inputs["constraint"] = answer.constraint.empty() ? Value() : Value(answer.constraint);
+  add_model(options.model, inputs);
+  inputs["parameters"] = options.parameters == ParameterSet::all ? "all" : "branch";
+  inputs["seeds"] = options.seeds;
+  inputs["seed"] = static_cast<std::int64_t>(options.seed);
+  inputs["eta"] = options.eta > 0 ? Value(options.eta) : Value();
+  inputs["dtype"] = options.single_precision ? "float" : "double";
+  inputs["device"] = options.device;
+  inputs["engine"] = to_string(answer.options.engine);
+  return inputs;
+}
+
+Value results_of(const SweepAnswer& answer) {
+  Value results = Value::object();
+  results["points"] = sweep_points(answer.result);
+  results["exponent"] = answer.result.exponent;
+  results["exponent_standard_error"] = answer.result.exponent_standard_error;
+  results["statistic"] = statistic(answer.result);
+  results["quantity"] = to_string(answer.options.quantity);
+  results["family"] = answer.family;
+  if (!answer.result.no_exponent.empty()) results["no_exponent"] = answer.result.no_exponent;
+  results["finite"] = answer.result.finite;
+  return results;
+}
+
+const char* meaning(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::delta_loss: return "first-order loss change of one step, divided by eta";
+    case Quantity::actual_delta_loss:
+      return "loss before minus loss after one step, divided by eta";
+    case Quantity::grad_norm: return "norm of the gradient";
+    case Quantity::update_ratio: return "size of the step against the parameter, divided by eta";
+    case Quantity::probe: return "|dL/dlambda| of W = lambda U, root mean square over matrices";
+  }
+  return "";
+}
+
+const char* counted(ParameterSet parameters) {
+  return parameters == ParameterSet::all
+             ? "all parameters"
+             : "the weight matrices inside the residual branches (no embedding, head, biases or "
+               "norm gains)";
+}
+
+std::string exponent_text(const SweepResult& result) {
+  if (!result.no_exponent.empty()) return "none: " + result.no_exponent;
+  const std::string value = report::format_number(result.exponent, 3);
+  const double error = result.exponent_standard_error;
+  return value + (std::isnan(error) ? "" : " +- " + report::format_number(error, 2)) +
+         "  (d ln value / d ln N)";
+}
+
+Facts facts_of(const SweepAnswer& answer) {
+  const SweepResult& result = answer.result;
+  Facts facts;
+  facts.rows = {
+      {"exponent", exponent_text(result)},
+      {"value", meaning(answer.options.quantity)},
+      {"statistic", answer.options.engine == SweepEngine::passes
+                        ? fmt::format("{} over {} seeds", statistic(result), answer.options.seeds)
+                        : std::string("predicted from second moments")},
+      {"counted", counted(answer.options.parameters)},
+      {"alpha, lambda", fmt::format("{}, {}", to_string(*answer.options.model.alpha),
+                                    to_string(*answer.options.model.lambda))}};
+  if (!answer.constraint.empty()) {
+    facts.rows.push_back({"solved for", answer.family + ", " + answer.constraint});
+  }
+  if (!result.finite) {
+    facts.rows.push_back({"warning", "a pass gave an infinity or a NaN"});
+  }
+  return facts;
+}
+
+}  // namespace
+
+Value sweep_points(const SweepResult& result) {
+  Value points = Value::array();
+  for (const SweepPoint& point : result.points) {
+    Value entry = Value::object();
+    entry["layers"] = point.layers;
+    entry["alpha"] = point.alpha;
+    entry["lambda"] = point.lambda;
+    entry["value"] = point.value;
+    entry["standard_error"] = point.standard_error;
+    entry["mean"] = point.mean;
+    entry["median"] = point.median;
+    entry["samples"] = list_of(point.samples);
+    points.push_back(entry);
+  }
+  return points;
+}
+
+report::Table sweep_table(const SweepResult& result) {
+  report::Table table{{"layers", "alpha", "lambda", "value", "standard_error", "mean", "median"},
+                      {}};
+  for (const SweepPoint& point : result.points) {
+    table.rows.push_back({point.layers, point.alpha, point.lambda, point.value,
+                          point.standard_error, point.mean, point.median});
+  }
+  return table;
+}
+
+report::Document sweep_document(const SweepAnswer& answer) {
+  report::Document document;
+  document.command = "sweep";
+  document.inputs = inputs_of(answer);
+  document.results = results_of(answer);
+  document.rows = sweep_table(answer.result);
+  const std::string title =
+      fmt::format("{} by depth: {}, {}", to_string(answer.options.quantity), answer.optimizer,
+                  to_string(answer.options.model.placement));
+  document.sections = {
+      {title, document.rows}, along_depth(answer.result), {"Fit", facts_of(answer)}};
+  return document;
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,265 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "cli/app.hpp"
+#include "cli/model_options.hpp"
+#include "cli/options.hpp"
+#include "cli/plot_option.hpp"
+#include "cli/train/document.hpp"
+#include "scalecalc/activation.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+
+struct TrainFlags {
+  std::string profile = "small", model, placements, depths, seeds;
+  std::string text, level = "word", tokens = "200000";
+  std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
+  std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
+      dropout_place;
+  PlotOption plot;
+  ModelOptions block;
+
+  void add_to(CLI::App* app);
+};
+
+void TrainFlags::add_to(CLI::App* app) {
+  const TextOptions add{app};
+  add("--profile", profile, "P", "small (two CPU cores, minutes; the default) or full");
+  add("--model", model, "MODEL",
+      "a transformer that all runs share: a preset or a model file (default: the profile's)");
+  add("--placements", placements, "P,...",
+      "none, post, pre, deepnorm, ... (scalecalc list groups); pre@input: with dropout there");
+  add("--depths", depths, "N,...", "blocks: 12,32,64 or 2:32:x4");
+  add("--seeds", seeds, "S", "runs of each, from --seed on (default 3)");
+  add("--text", text, "FILE", "what is learned (default: generated sentences)");
+  add("--level", level, "L", "of --text: word or byte (default word)");
+  add("--tokens", tokens, "N", "length of the generated text (default 200000)");
+  add("--steps", steps, "N", "steps of each run");
+  add("--epochs", epochs, "N", "the same in lengths of the training text");
+  add("--record-every", record_every, "N", "steps between two records");
+  add("--validation-batches", validation_batches, "N", "batches of each perplexity (default 8)");
+  add("--target-loss", target_loss, "L",
+      "of validation, to count the steps to (default: what converged asks)");
+  add("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
+  add("--tensorboard", tensorboard, "DIR", "the records as event files of TensorBoard, at the end");
+  add("--dropout", dropout, "R", "of branches and attention weights");
+  add("--dropout-place", dropout_place, "P,...",
+      "each placement with dropout at each: input, branch, activation, stream, input+branch, ...");
+  plot.add_to(app);
+  const TextOptions of_optimizer{app, "Optimizer"};
+  of_optimizer("--optimizer", optimizer, "F", "of all runs (default adamw)");
+  of_optimizer("--learning-rate", learning_rate, "E", "of the optimizer");
+  of_optimizer("--schedule", schedule, "S", "constant, linear, cosine or inverse_sqrt");
+  of_optimizer("--warmup", warmup, "N", "steps over which the rate grows (default 0)");
+  of_optimizer("--weight-decay", weight_decay, "W", "of the optimizer");
+  of_optimizer("--clip-norm", clip_norm, "C", "largest norm of the whole gradient (default: none)");
+  block.add_to(app);
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0;;) {
+    const std::size_t end = text.find(',', start);
+    parts.push_back(text.substr(start, end - start));
+    if (end == std::string::npos) return parts;
+    start = end + 1;
+  }
+}
+
+std::vector<std::string> parse_placements(const std::string& text) {
+  std::vector<std::string> groups;
+  for (const std::string& given : split(text)) {
+    const std::string name = train_group(given).name;
+    if (std::ranges::find(groups, name) != groups.end()) {
+      throw Error(ErrorKind::input, "'" + name + "' is given twice", "--placements",
+                  "for example --placements none,post,pre");
+    }
+    groups.push_back(name);
+  }
+  return groups;
+}
+
+/// Every placement with dropout at each of the places.
+std::vector<std::string> with_places(const std::vector<std::string>& placements,
+                                     const std::string& text) {
+  std::vector<std::string> groups;
+  for (const std::string& placement : placements) {
+    if (train_group(placement).dropout_place) {
+      throw Error(ErrorKind::usage, "'" + placement + "' has a place of dropout already",
+                  "--dropout-place", "name the places here, or behind each @ of --placements");
+    }
+    for (const std::string& place : split(text)) {
+      const std::string name =
+          placement + "@" + to_string(dropout_places_from(place, "--dropout-place"));
+      if (std::ranges::find(groups, name) != groups.end()) {
+        throw Error(ErrorKind::input, "'" + place + "' is given twice", "--dropout-place",
+                    "for example --dropout-place branch,activation");
+      }
+      groups.push_back(name);
+    }
+  }
+  return groups;
+}
+
+void set_integer(const char* option, const std::string& text, std::int64_t min, std::int64_t max,
+                 const char* example, std::int64_t& value) {
+  if (!text.empty()) value = parse_integer(option, text, min, max, example);
+}
+void set_number(const char* option, const std::string& text, double max, const char* example,
+                double& value) {
+  if (!text.empty()) value = parse_number(option, text, 0, max, example);
+}
+
+Schedule::Kind schedule_from(const std::string& text) {
+  const std::vector<std::string>& names = schedule_names();
+  parse_choice("--schedule", text, names);
+  return static_cast<Schedule::Kind>(std::ranges::find(names, text) - names.begin());
+}
+
+class Experiment {
+ public:
+  Experiment(const TrainFlags& flags, Context& context) : flags_(flags), context_(context) {
+    if (context.output_path() == "-") {
+      throw Error(ErrorKind::usage, "-o DIR is missing", "scalecalc train",
+                  "runs are kept in a folder: for example -o runs/");
+    }
+    flags.plot.check(context.output_path());
+    answer_.profile = flags.profile;
+    answer_.model = flags.model;
+    options() = train_profile(flags.profile);
+    options().folder = context.output_path();
+    context.set_passes(options());
+    set_runs();
+    set_model();
+    set_corpus();
+    set_optimizer();
+    answer_.differences = train_differences(options(), answer_.corpus);
+  }
+
+  int run() {
+    defer_interrupt();
+    options().progress = [bar = context_.progress()](double done, const std::string& what) {
+      if (bar) bar(done, what);
+      return !was_interrupted();
+    };
+    try {
+      answer_.runs = train(answer_.corpus, options());
+    } catch (const Error&) {
+      context_.clear_progress();
+      if (!was_interrupted() || context_.ranks() != nullptr) throw;
+      context_.note("interrupted; the same command goes on from here");
+      return kInterrupted;
+    }
+    if (!context_.launch().is_first()) return 0;
+    if (!flags_.tensorboard.empty()) write_tensorboard(answer_.runs, flags_.tensorboard);
+    note_remarks();
+    const report::Document document = train_document(answer_);
+    const std::filesystem::path folder = options().folder;
+    Output((folder / "results.json").string())
+        .write(report::make_printer(report::Format::json)->print(document));
+    context_.emit_to_stdout(document);
+    if (flags_.plot.is_given()) flags_.plot.write(train_figure(answer_));
+    return 0;
+  }
+
+ private:
+  TrainOptions& options() { return answer_.options; }
+
+  /// Each once, however many runs have it.
+  void note_remarks() {
+    std::set<std::string> remarks;
+    for (const TrainRun& run : answer_.runs) remarks.insert(run.remark);
+    remarks.erase("");
+    for (const std::string& remark : remarks) context_.note(remark);
+  }
+
+  void set_runs() {
+    if (!flags_.placements.empty()) options().groups = parse_placements(flags_.placements);
+    if (!flags_.dropout_place.empty())
+      options().groups = with_places(options().groups, flags_.dropout_place);
+    if (!flags_.depths.empty()) options().depths = parse_depths("--depths", flags_.depths);
+    if (!flags_.seeds.empty()) {
+      options().seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, 1000, "3"));
+    }
+    set_integer("--steps", flags_.steps, 1, kMostSteps, "1000", options().steps);
+    if (!flags_.epochs.empty()) {
+      if (!flags_.steps.empty()) {
+        throw Error(ErrorKind::usage, "--steps and --epochs say the same", "scalecalc train",
+                    "give one of them");
+      }
+      options().steps = 0;
+      set_integer("--epochs", flags_.epochs, 1, 1'000'000, "20", options().epochs);
+    }
+    set_integer("--record-every", flags_.record_every, 1, kMostSteps, "100",
+                options().record_every);
+    if (!flags_.validation_batches.empty()) {
+      options().validation_batches = static_cast<int>(
+          parse_integer("--validation-batches", flags_.validation_batches, 1, 1'000'000, "8"));
+    }
+    if (!flags_.target_loss.empty()) {
+      options().target_loss = parse_number("--target-loss", flags_.target_loss, 1e-9, 1e6, "2.5");
+    }
+    set_integer("--ramp", flags_.ramp, 1, kMostSteps, "1000", options().ramp_steps);
+  }
+
+  /// Before the options that change it.
+  void set_model() {
+    if (!flags_.model.empty()) options().model = find_model(flags_.model);
+    flags_.block.apply_to(options().model);
+    if (flags_.dropout.empty()) return;
+    options().model.dropout = parse_number("--dropout", flags_.dropout, 0, 0.99, "0.1");
+    options().model.attention_dropout = options().model.dropout;
+  }
+
+  void set_corpus() {
+    const TokenLevel level = token_level_from(flags_.level);
+    if (flags_.text.empty()) {
+      answer_.corpus =
+          generated_corpus(parse_integer("--tokens", flags_.tokens, 100, 100'000'000, "200000"));
+      return;
+    }
+    const std::int64_t words = flags_.block.vocab.empty() ? 10000 : options().model.vocab;
+    answer_.corpus = read_corpus(flags_.text, level, words);
+  }
+
+  void set_optimizer() {
+    OptimizerOptions& optimizer = options().optimizer;
+    if (!flags_.optimizer.empty()) {
+      const double rate = optimizer.learning_rate;
+      const bool same = flags_.optimizer == optimizer.name;
+      optimizer = optimizer_options(flags_.optimizer);
+      if (same) optimizer.learning_rate = rate;
+    }
+    set_number("--learning-rate", flags_.learning_rate, 1e6, "5e-4", optimizer.learning_rate);
+    set_number("--weight-decay", flags_.weight_decay, 1e6, "0.01", optimizer.weight_decay);
+    set_number("--clip-norm", flags_.clip_norm, 1e12, "1", optimizer.clip_norm);
+    if (!flags_.schedule.empty()) optimizer.schedule.kind = schedule_from(flags_.schedule);
+    set_integer("--warmup", flags_.warmup, 0, kMostSteps, "100", optimizer.schedule.warmup);
+    optimizer.schedule.steps = train_steps(options(), answer_.corpus);
+    validate(optimizer);
+  }
+
+  const TrainFlags& flags_;
+  Context& context_;
+  TrainAnswer answer_;
+};
+
+}  // namespace
+
+void register_train(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App* command = add_command(
+      app, context, "train", "train language models that differ in their placement alone",
+      [&context, flags] { return Experiment(*flags, context).run(); }, RunsOn::all);
+  command->preparse_callback([&context](std::size_t) { context.write_into_folder(); });
+  flags->add_to(command);
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,280 @@
+#include "cli/train/document.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+
+#include "cli/train/figures.hpp"
+#include "cli/train/forecast.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+using report::Value;
+
+template <class Items>
+Value list_of(const Items& items) {
+  Value list = Value::array();
+  for (const auto& item : items) list.push_back(item);
+  return list;
+}
+
+Value inputs_of(const TrainAnswer& answer) {
+  const TrainOptions& options = answer.options;
+  Value inputs = Value::object();
+  inputs["profile"] = answer.profile;
+  inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
+  inputs["placements"] = list_of(options.groups);
+  inputs["depths"] = list_of(options.depths);
+  inputs["seeds"] = options.seeds;
+  inputs["seed"] = static_cast<std::int64_t>(options.seed);
+  inputs["steps"] = train_steps(options, answer.corpus);
+  inputs["record_every"] = options.record_every;
+  inputs["validation_batches"] = options.validation_batches;
+  inputs["target_loss"] = train_target(options, answer.corpus);
+  inputs["optimizer"] = options.optimizer.name;
+  inputs["learning_rate"] = options.optimizer.learning_rate;
+  inputs["warmup"] = options.optimizer.schedule.warmup;
+  inputs["weight_decay"] = options.optimizer.weight_decay;
+  inputs["clip_norm"] = options.optimizer.clip_norm;
+  inputs["text"] = answer.corpus.name;
+  return inputs;
+}
+
+Value corpus_value(const Corpus& corpus) {
+  Value value = Value::object();
+  value["name"] = corpus.name;
+  value["description"] = corpus.description;
+  value["license"] = corpus.license;
+  value["vocab"] = corpus.vocab();
+  value["train_tokens"] = static_cast<std::int64_t>(corpus.train.size());
+  value["validation_tokens"] = static_cast<std::int64_t>(corpus.validation.size());
+  value["unigram_entropy"] = corpus.unigram_entropy;
+  value["entropy"] = corpus.entropy ? Value(*corpus.entropy) : Value();
+  return value;
+}
+
+double measured_gradient(const TrainRun& run) {
+  return run.records.empty() ? std::nan("") : run.records.front().gradient.total;
+}
+
+/// The smallest and largest norm of the blocks' gradients.
+struct Range {
+  double least = std::nan(""), most = std::nan("");
+};
+Range blocks_of(const LayerNorms& norms) {
+  Range range;
+  for (std::size_t i = 0; i < norms.layers.size(); ++i) {
+    if (!norms.layers[i].starts_with("block[")) continue;
+    range.least = std::fmin(range.least, norms.norms[i]);
+    range.most = std::fmax(range.most, norms.norms[i]);
+  }
+  return range;
+}
+
+Value layers_value(const LayerNorms& norms) {
+  Value layers = Value::object();
+  for (std::size_t i = 0; i < norms.layers.size(); ++i) layers[norms.layers[i]] = norms.norms[i];
+  return layers;
+}
+
+Value gradients_value(const TrainRun& run) {
+  Value gradients = Value::object();
+  gradients["predicted"] = run.prediction.gradient.total;
+  gradients["measured"] = measured_gradient(run);
+  gradients["predicted_layers"] = layers_value(run.prediction.gradient);
+  gradients["measured_layers"] =
+      run.records.empty() ? Value() : layers_value(run.records.front().gradient);
+  gradients["predicted_loss_change"] = run.prediction.loss_change;
+  if (!run.prediction.why_none.empty()) gradients["no_prediction"] = run.prediction.why_none;
+  return gradients;
+}
+
+Value records_value(const TrainRun& run) {
+  Value records = Value::array();
+  for (const TrainRecord& record : run.records) {
+    Value entry = Value::object();
+    entry["step"] = record.step;
+    entry["loss"] = record.loss;
+    entry["gradient_norm"] = record.gradient.total;
+    entry["update_ratio"] = record.update_ratio;
+    entry["validation_loss"] = record.validation_loss;
+    entry["perplexity"] = std::exp(record.validation_loss);
+    records.push_back(entry);
+  }
+  return records;
+}
+
+Value runs_value(const std::vector<TrainRun>& runs, std::int64_t vocab) {
+  Value list = Value::array();
+  for (const TrainRun& run : runs) {
+    Value entry = Value::object();
+    entry["placement"] = run.group;
+    entry["layers"] = run.layers;
+    entry["seed"] = static_cast<std::int64_t>(run.seed);
+    entry["verdict"] = to_string(run.verdict);
+    entry["final_loss"] = run.final_loss;
+    entry["perplexity"] = run.perplexity;
+    entry["steps"] = run.steps;
+    entry["steps_to_target"] = run.steps_to_target ? Value(*run.steps_to_target) : Value();
+    const TrainForecast expected = forecast(run.prediction, vocab);
+    entry["forecast"] = Value::object();
+    entry["forecast"]["trains"] = expected.trains;
+    entry["forecast"]["rule"] = expected.rule;
+    entry["first_gradient"] = gradients_value(run);
+    entry["records"] = records_value(run);
+    list.push_back(entry);
+  }
+  return list;
+}
+
+Value cells_value(const TrainAnswer& answer, const std::vector<TrainCell>& cells) {
+  Value list = Value::array();
+  for (const TrainCell& cell : cells) {
+    Value entry = cell_value(cell);
+    const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
+    entry["forecast"] = share.word();
+    entry["as_forecast"] = share.agree;
+    list.push_back(entry);
+  }
+  return list;
+}
+
+report::Table outcome(const TrainAnswer& answer, const std::vector<TrainCell>& cells) {
+  const double target = train_target(answer.options, answer.corpus);
+  report::Table table{
+      {"placement", "layers", "forecast", "as forecast", "converged", "verdicts", "perplexity",
+       "standard error", "final loss", "standard error", fmt::format("steps to {:.4g}", target)},
+      {}};
+  for (const TrainCell& cell : cells) {
+    const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
+    table.rows.push_back({cell.group, cell.layers, share.word(), share.share(),
+                          fmt::format("{}/{}", cell.converged, cell.runs),
+                          fmt::format("{}", fmt::join(cell.verdicts, " ")), cell.perplexity,
+                          known(cell.perplexity_error), cell.loss, known(cell.loss_error),
+                          known(cell.steps_to_target)});
+  }
+  return table;
+}
+
+/// Of the first seed: what the moment rules say before training, and what its first step measured.
+report::Table first_step(const std::vector<TrainRun>& runs, std::uint64_t seed) {
+  report::Table table{{"placement", "layers", "predicted norm", "measured norm", "blocks from",
+                       "measured", "to", "measured", "predicted loss change"},
+                      {}};
+  for (const TrainRun& run : runs) {
+    if (run.seed != seed) continue;
+    const Range predicted = blocks_of(run.prediction.gradient);
+    const Range measured = run.records.empty() ? Range{} : blocks_of(run.records.front().gradient);
+    table.rows.push_back({run.group, run.layers, known(run.prediction.gradient.total),
+                          known(measured_gradient(run)), known(predicted.least),
+                          known(measured.least), known(predicted.most), known(measured.most),
+                          known(-run.prediction.loss_change)});
+  }
+  return table;
+}
+
+report::Facts text_facts(const Corpus& corpus) {
+  report::Facts facts;
+  facts.rows = {{"text", corpus.name + ": " + corpus.description + " (" + corpus.license + ")"},
+                {"words", corpus.vocab()},
+                {"entropy of single words",
+                 fmt::format("{:.4f} nats: perplexity {:.2f}", corpus.unigram_entropy,
+                             std::exp(corpus.unigram_entropy))}};
+  if (corpus.entropy) {
+    facts.rows.push_back(
+        {"entropy of the text", fmt::format("{:.4f} nats: no perplexity below {:.2f}",
+                                            *corpus.entropy, std::exp(*corpus.entropy))});
+  }
+  return facts;
+}
+
+}  // namespace
+
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names = {"constant", "linear", "cosine", "inverse_sqrt"};
+  return names;
+}
+
+report::Value known(double value) {
+  return std::isnan(value) ? Value() : Value(value);
+}
+
+report::Value cell_value(const TrainCell& cell) {
+  Value entry = Value::object();
+  entry["placement"] = cell.group;
+  entry["layers"] = cell.layers;
+  entry["runs"] = cell.runs;
+  entry["converged"] = cell.converged;
+  entry["verdicts"] = list_of(cell.verdicts);
+  entry["final_loss"] = cell.loss;
+  entry["final_loss_standard_error"] = cell.loss_error;
+  entry["perplexity"] = cell.perplexity;
+  entry["perplexity_standard_error"] = cell.perplexity_error;
+  entry["reached_target"] = cell.reached;
+  entry["steps_to_target"] = cell.steps_to_target;
+  return entry;
+}
+
+report::Value differences_value(const std::vector<GroupDifference>& differences) {
+  Value list = Value::array();
+  for (const GroupDifference& difference : differences) {
+    Value entry = Value::object();
+    entry["placement"] = difference.group;
+    entry["key"] = difference.key;
+    entry["value"] = difference.value;
+    entry["reference"] = difference.reference;
+    list.push_back(entry);
+  }
+  return list;
+}
+
+report::Table difference_table(const std::vector<GroupDifference>& differences) {
+  report::Table table{{"placement", "key", "value", "instead of"}, {}};
+  for (const GroupDifference& difference : differences) {
+    table.rows.push_back(
+        {difference.group, difference.key, difference.value, difference.reference});
+  }
+  return table;
+}
+
+report::Figure train_figure(const TrainAnswer& answer) {
+  const Corpus& corpus = answer.corpus;
+  return train_figure(TrainedRuns{answer.runs, corpus.vocab(), corpus.unigram_entropy,
+                                  corpus.entropy.value_or(std::nan(""))});
+}
+
+report::Document train_document(const TrainAnswer& answer) {
+  const std::vector<TrainCell> cells = train_table(answer.runs);
+  report::Table table = outcome(answer, cells);
+  table.curves = loss_curves(cells, answer.runs);
+  report::Document document;
+  document.command = "train";
+  document.inputs = inputs_of(answer);
+  document.results["runs"] = runs_value(answer.runs, answer.corpus.vocab());
+  document.results["cells"] = cells_value(answer, cells);
+  document.results["differences"] = differences_value(answer.differences);
+  document.results["corpus"] = corpus_value(answer.corpus);
+  document.rows.columns = {"placement",  "layers",     "seed",  "verdict",
+                           "final_loss", "perplexity", "steps", "steps_to_target"};
+  for (const TrainRun& run : answer.runs) {
+    document.rows.rows.push_back({run.group, run.layers, static_cast<std::int64_t>(run.seed),
+                                  to_string(run.verdict), run.final_loss, run.perplexity, run.steps,
+                                  run.steps_to_target ? Value(*run.steps_to_target) : Value()});
+  }
+  document.sections = {
+      {fmt::format("Placement experiment: {} steps, {} seeds",
+                   train_steps(answer.options, answer.corpus), answer.options.seeds),
+       std::move(table)},
+      {"Text", text_facts(answer.corpus)},
+      {fmt::format("Gradients at the first step, seed {}", answer.options.seed),
+       first_step(answer.runs, answer.options.seed)},
+      {"What was to be expected", forecast_table(answer.runs, answer.corpus.vocab())},
+      {"All that differs between the placements, from " + answer.options.groups.front(),
+       difference_table(answer.differences)}};
+  return document;
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,67 @@
+#include <memory>
+
+#include "base/confidence.hpp"
+#include "cli/app.hpp"
+#include "cli/figures.hpp"
+#include "cli/model_options.hpp"
+#include "cli/options.hpp"
+#include "cli/plot_option.hpp"
+#include "cli/verify/document.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr std::int64_t kMostSeeds = 10000;
+
+struct VerifyFlags {
+  ModelArgument model;
+  std::string seeds = "16", confidence = "0.99";
+  PlotOption plot;
+  bool single = false;
+
+  void add_to(CLI::App* app) {
+    model.add_to(app);
+    app->add_option("--seeds", seeds, "draws of weights and inputs (default 16)")->type_name("S");
+    app->add_option("--confidence", confidence,
+                    "that right predictions pass all together (default 0.99)")
+        ->type_name("P");
+    plot.add_to(app);
+    app->add_flag("--single", single, "passes in single precision");
+  }
+};
+
+VerifyAnswer answer_to(const VerifyFlags& flags, Context& context) {
+  VerifyAnswer answer;
+  answer.model = flags.model.model;
+  VerifyOptions& options = answer.options;
+  options.seeds = static_cast<int>(parse_integer("--seeds", flags.seeds, 2, kMostSeeds, "64"));
+  options.confidence = parse_number("--confidence", flags.confidence, base::least_confidence,
+                                    base::most_confidence, "0.99");
+  context.set_passes(options);
+  options.single_precision = flags.single;
+  answer.spec = flags.model.spec("verify");
+  options.progress = context.progress();
+  answer.verification = verify_network(build_network(answer.spec), options);
+  return answer;
+}
+
+}  // namespace
+
+void register_verify(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<VerifyFlags>();
+  CLI::App* command = add_command(
+      app, context, "verify", "predicted moments beside those of real passes",
+      [&context, flags] {
+        flags->plot.check(context.output_path());
+        const VerifyAnswer answer = answer_to(*flags, context);
+        context.emit(verify_document(answer));
+        if (flags->plot.is_given() && context.launch().is_first()) {
+          flags->plot.write(verify_figure(answer));
+        }
+        return answer.verification.passed ? 0 : 1;
+      },
+      RunsOn::all);
+  flags->add_to(command);
+}
+
+}  // namespace scalecalc::cli
