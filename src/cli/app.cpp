@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -109,6 +110,10 @@ CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
     context.runs_on_all = runs_on == RunsOn::all;
   });
   return command;
+}
+
+void before_parsing(CLI::App* command, std::function<void()> call) {
+  command->preparse_callback([call = std::move(call)](std::size_t) { call(); });
 }
 
 int run(int argc, char** argv) {

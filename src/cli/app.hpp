@@ -1,12 +1,15 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 
 #include "cli/context.hpp"
 
-/// The program: one register function a command, one file each.
+namespace CLI {
+class App;
+}
+
+/// The program: one register function a command, one folder each.
 namespace scalecalc::cli {
 
 /// What a command returns: 0, or 1 when a check failed. Errors are thrown.
@@ -22,6 +25,9 @@ enum class RunsOn {
 /// global options are known to be right.
 CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
                       const std::string& description, Run run, RunsOn runs_on = RunsOn::first);
+
+/// Called once the command is known, before its options are read.
+void before_parsing(CLI::App* command, std::function<void()> call);
 
 void register_deepnorm(CLI::App& app, Context& context);
 void register_activation(CLI::App& app, Context& context);

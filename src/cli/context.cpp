@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -38,19 +37,21 @@ std::optional<report::Format> format_of_path(const std::string& path) {
 
 void Context::add_options_to(CLI::App* app) {
   const char* group = "Global options";
-  const TextOptions add{app, group};
-  add("--format", format_text_, "F", "table, json, csv, md or latex (else by the extension of -o)");
-  add("-o,--output", output_text_, "FILE", "write the results there instead of stdout");
-  add("--seed", seed_text_, "N", "seed of everything random (default 0)");
-  add("--threads", threads_text_, "N", "threads (default: those of the machine, at most 16)");
-  add("--device", device_, "D", "auto, cpu, cuda or cuda:N, a number of `scalecalc devices`");
-  app->add_flag("--recompute", recompute_,
-                "passes keep less and run forward twice: depth costs its square root in memory")
-      ->group(group);
-  add("--digits", digits_text_, "N", "significant digits of numbers");
-  add("--color", color_, "WHEN", "auto, always or never");
-  add("--curves", curves_, "WHEN", "sparklines in tables: auto (on a terminal), always or never");
-  app->add_flag("--quiet", quiet_, "no progress bar and no notes")->group(group);
+  const Options add{app, group};
+  add.text("--format", format_text_, "F",
+           "table, json, csv, md or latex (else by the extension of -o)");
+  add.text("-o,--output", output_text_, "FILE", "write the results there instead of stdout");
+  add.text("--seed", seed_text_, "N", "seed of everything random (default 0)");
+  add.text("--threads", threads_text_, "N", "threads (default: those of the machine, at most 16)");
+  add.text("--device", device_, "D", "auto, cpu, cuda or cuda:N, a number of `scalecalc devices`");
+  Options{app, group}.flag(
+      "--recompute", recompute_,
+      "passes keep less and run forward twice: depth costs its square root in memory");
+  add.text("--digits", digits_text_, "N", "significant digits of numbers");
+  add.text("--color", color_, "WHEN", "auto, always or never");
+  add.text("--curves", curves_, "WHEN",
+           "sparklines in tables: auto (on a terminal), always or never");
+  Options{app, group}.flag("--quiet", quiet_, "no progress bar and no notes");
 }
 
 void Context::resolve() {

@@ -1,7 +1,5 @@
 #include "cli/model_options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "base/text.hpp"
 #include "cli/options.hpp"
 #include "scalecalc/activation.hpp"
@@ -39,18 +37,17 @@ void set_scale(const char* option, const std::string& text, std::optional<Expr>&
 }  // namespace
 
 void ModelOptions::add_to(CLI::App* app) {
-  const TextOptions add{app, "Model"};
-  add("--width", width, "D", "features of the stream (default 64)");
-  add("--heads", heads, "H", "attention heads, a divisor of the width (default 4)");
-  add("--ffn", ffn, "F", "width inside the ffn (default 4 x width)");
-  add("--sequence", sequence, "T", "tokens of a sequence (default 24)");
-  add("--vocab", vocab, "V", "classes of the head (default 64)");
-  add("--batch", batch, "B", "sequences (default 1)");
-  add("--activation", activation, "NAME", "of the ffn (default gelu)");
-  add("--norm", norm, "NAME", "layernorm, rmsnorm or none (default layernorm)");
-  add("--cross", cross, "R", "E[x_t x_s] between two tokens of the input (default 0)");
-  app->add_flag("--causal", causal, "each token attends to itself and those before")
-      ->group("Model");
+  const Options add{app, "Model"};
+  add.text("--width", width, "D", "features of the stream (default 64)");
+  add.text("--heads", heads, "H", "attention heads, a divisor of the width (default 4)");
+  add.text("--ffn", ffn, "F", "width inside the ffn (default 4 x width)");
+  add.text("--sequence", sequence, "T", "tokens of a sequence (default 24)");
+  add.text("--vocab", vocab, "V", "classes of the head (default 64)");
+  add.text("--batch", batch, "B", "sequences (default 1)");
+  add.text("--activation", activation, "NAME", "of the ffn (default gelu)");
+  add.text("--norm", norm, "NAME", "layernorm, rmsnorm or none (default layernorm)");
+  add.text("--cross", cross, "R", "E[x_t x_s] between two tokens of the input (default 0)");
+  Options{app, "Model"}.flag("--causal", causal, "each token attends to itself and those before");
 }
 
 ModelSpec ModelOptions::spec() const {
@@ -96,18 +93,18 @@ std::string ModelOptions::given() const {
 
 void add_scale_options(CLI::App* app, std::string& placement, std::string& alpha,
                        std::string& lambda) {
-  const TextOptions add{app};
-  add("--placement", placement, "P", "where the norms stand (scalecalc list placements)");
-  add("--alpha", alpha, "X", "skip multiplier: a number, a formula in N, or auto");
-  add("--lambda", lambda, "X", "gain of v, o, ffn_in, ffn_out: likewise");
+  const Options add{app};
+  add.text("--placement", placement, "P", "where the norms stand (scalecalc list placements)");
+  add.text("--alpha", alpha, "X", "skip multiplier: a number, a formula in N, or auto");
+  add.text("--lambda", lambda, "X", "gain of v, o, ffn_in, ffn_out: likewise");
 }
 
 void ModelArgument::add_to(CLI::App* app, const char* name) {
-  const TextOptions add{app};
-  add(name, model, "MODEL", "a preset (scalecalc presets) or a model file (TOML)");
-  add("--layers", layers, "N", "blocks, instead of the model's");
+  const Options add{app};
+  add.text(name, model, "MODEL", "a preset (scalecalc presets) or a model file (TOML)");
+  add.text("--layers", layers, "N", "blocks, instead of the model's");
   add_scale_options(app, placement, alpha, lambda);
-  add("--optimizer", optimizer, "F", "what auto is solved for (scalecalc list families)");
+  add.text("--optimizer", optimizer, "F", "what auto is solved for (scalecalc list families)");
   block.add_to(app);
 }
 

@@ -84,12 +84,40 @@ std::optional<std::vector<std::int64_t>> read_list(const std::string& text) {
   return repeated ? std::nullopt : std::optional(depths);
 }
 
+CLI::Option* shape(CLI::Option* option, const char* type, const char* group) {
+  if (type) option->type_name(type);
+  if (group) option->group(group);
+  return option;
+}
+
 }  // namespace
 
-void TextOptions::operator()(const char* names, std::string& text, const char* type,
-                             const char* help) const {
-  CLI::Option* option = app->add_option(names, text, help)->type_name(type);
-  if (group) option->group(group);
+void Options::text(const char* names, std::string& value, const char* type,
+                   const char* help) const {
+  shape(app->add_option(names, value, help), type, group);
+}
+
+void Options::text(const char* names, std::optional<std::string>& value, const char* type,
+                   const char* help) const {
+  shape(app->add_option(names, value, help), type, group);
+}
+
+void Options::texts(const char* names, std::vector<std::string>& values, const char* type,
+                    const char* help) const {
+  shape(app->add_option(names, values, help), type, group);
+}
+
+void Options::repeated(const char* names, std::vector<std::string>& values, const char* type,
+                       const char* help) const {
+  shape(app->add_option(names, values, help), type, group)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void Options::flag(const char* names, bool& value, const char* help,
+                   const std::function<void()>& given) const {
+  CLI::Option* option = shape(app->add_flag(names, value, help), nullptr, group);
+  if (given) option->each([given](const std::string&) { given(); });
 }
 
 std::int64_t parse_integer(const std::string& option, const std::string& text, std::int64_t min,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +15,25 @@ class App;
 /// Values of options from their text. Each throws Error(input) that says what would be right.
 namespace scalecalc::cli {
 
-/// Adds options whose text is kept as it is given; `type` stands for it in the help.
-struct TextOptions {
+/// Adds options to a command, or to the program: the only way that a command meets the parser. The
+/// variables must outlive the parsing; what is not given stays as it is.
+struct Options {
   CLI::App* app;
   const char* group = nullptr;  ///< a heading of the help
-  void operator()(const char* names, std::string& text, const char* type, const char* help) const;
+
+  /// One text, kept as it is given; `type` stands for it in the help (null: "TEXT").
+  void text(const char* names, std::string& value, const char* type, const char* help) const;
+  void text(const char* names, std::optional<std::string>& value, const char* type,
+            const char* help) const;
+  /// Any number of words, one after the other.
+  void texts(const char* names, std::vector<std::string>& values, const char* type,
+             const char* help) const;
+  /// One text each time the option is given.
+  void repeated(const char* names, std::vector<std::string>& values, const char* type,
+                const char* help) const;
+  /// True when it is given; `given` is called then.
+  void flag(const char* names, bool& value, const char* help,
+            const std::function<void()>& given = {}) const;
 };
 
 /// An integer written with digits alone: "--layers must be an integer from 1 to 1000000

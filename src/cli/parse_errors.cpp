@@ -1,5 +1,7 @@
 #include "cli/parse_errors.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,8 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "scalecalc/report.hpp"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
 
 /// What can be wrong with a command line before any command looks at it, said in our words.
 namespace scalecalc::cli {

@@ -1,6 +1,6 @@
 #include "cli/plot_option.hpp"
+#include "cli/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "base/text.hpp"
@@ -20,8 +20,7 @@ std::string extension_of(const std::string& path) {
 }  // namespace
 
 void PlotOption::add_to(CLI::App* app) {
-  app->add_option(kOption, path_, "also draw: a gnuplot script .gp, .svg, or .png")
-      ->type_name("FILE");
+  Options{app}.text(kOption, path_, "FILE", "also draw: a gnuplot script .gp, .svg, or .png");
 }
 
 void PlotOption::check(const std::string& output) const {

@@ -152,16 +152,12 @@ void register_activation(CLI::App& app, Context& context) {
                     if (flags->plot.is_given()) flags->plot.write(activation_figure(answer));
                     return 0;
                   });
-  command->add_option("name", flags->activation.name, "scalecalc list activations")
-      ->type_name("NAME");
+  Options{command}.text("name", flags->activation.name, "NAME", "scalecalc list activations");
   flags->activation.add_to(command);
   flags->input.add_to(command);
-  command
-      ->add_option("--methods", flags->methods,
-                   "closed_form, quadrature, montecarlo, or all (default: the first two)")
-      ->type_name("M,...");
-  command->add_option("--samples", flags->samples, "of Monte Carlo, which it asks for")
-      ->type_name("N");
+  Options{command}.text("--methods", flags->methods, "M,...",
+                        "closed_form, quadrature, montecarlo, or all (default: the first two)");
+  Options{command}.text("--samples", flags->samples, "N", "of Monte Carlo, which it asks for");
   flags->plot.add_to(command);
 }
 

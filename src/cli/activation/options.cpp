@@ -1,6 +1,5 @@
 #include "cli/activation/options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -48,11 +47,8 @@ Rational parse_exact(const std::string& option, const std::string& text,
 }
 
 void ActivationOptions::add_to(CLI::App* app) {
-  app->add_option("--expr", expression, "an expression in x, instead of a name")->type_name("E");
-  app->add_option("--param", parameters, "a parameter of the activation: a=0.2")
-      ->type_name("P=V")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  Options{app}.text("--expr", expression, "E", "an expression in x, instead of a name");
+  Options{app}.repeated("--param", parameters, "P=V", "a parameter of the activation: a=0.2");
 }
 
 Activation ActivationOptions::read(const std::string& command) const {
@@ -71,11 +67,11 @@ Activation ActivationOptions::read(const std::string& command) const {
 }
 
 void InputOptions::add_to(CLI::App* app) {
-  const TextOptions add{app, "Input"};
-  add("--second", second, "M", "second moment E[x^2] of the input (default: variance 1)");
-  add("--mean", mean, "MU", "mean of the input (default 0)");
-  add("--variance", variance, "V", "variance of the input, instead of --second");
-  add("--correlation", correlation, "C", "correlation of two such inputs, from -1 to 1");
+  const Options add{app, "Input"};
+  add.text("--second", second, "M", "second moment E[x^2] of the input (default: variance 1)");
+  add.text("--mean", mean, "MU", "mean of the input (default 0)");
+  add.text("--variance", variance, "V", "variance of the input, instead of --second");
+  add.text("--correlation", correlation, "C", "correlation of two such inputs, from -1 to 1");
 }
 
 GaussianInput ExactInput::rounded() const {

@@ -15,15 +15,18 @@ struct AuditFlags {
   ModelArgument model;
 
   void add_to(CLI::App* app) {
-    const TextOptions add{app};
-    add("weights", weights, "WEIGHTS", "a .safetensors file, an index of shards, or their folder");
+    const Options add{app};
+    add.text("weights", weights, "WEIGHTS",
+             "a .safetensors file, an index of shards, or their folder");
     model.add_to(app, "--model");
-    add("--names", names, "NAMES",
-        "how tensors are called, hf-gpt2 for one (default: the names that fit best)");
-    add("--confidence", confidence, "P", "that right weights pass all together (default 0.99)");
-    app->add_flag("--strict", strict,
-                  "the form of a distribution counts too: a normal where a uniform of the same std "
-                  "is due is wrong");
+    add.text("--names", names, "NAMES",
+             "how tensors are called, hf-gpt2 for one (default: the names that fit best)");
+    add.text("--confidence", confidence, "P",
+             "that right weights pass all together (default 0.99)");
+    Options{app}.flag(
+        "--strict", strict,
+        "the form of a distribution counts too: a normal where a uniform of the same std "
+        "is due is wrong");
   }
 };
 

@@ -55,14 +55,14 @@ void register_check(CLI::App& app, Context& context) {
                     if (flags->github) Output().write(github_annotations(report));
                     return report.passed() ? 0 : 1;
                   });
-  command->add_option("files", flags->files, "claim files (TOML), or directories of them")
-      ->type_name("FILE");
-  const TextOptions add{command};
-  add("--junit", flags->junit, "FILE", "also write JUnit XML there");
-  add("--samples", flags->samples, "N", "of each expectation by Monte Carlo (default 262144)");
-  command->add_flag("--mutate", flags->mutate,
-                    "also change each claim, and ask that it no longer holds");
-  command->add_flag("--github", flags->github, "also print annotations for GitHub's workflows");
+  Options{command}.texts("files", flags->files, "FILE",
+                         "claim files (TOML), or directories of them");
+  const Options add{command};
+  add.text("--junit", flags->junit, "FILE", "also write JUnit XML there");
+  add.text("--samples", flags->samples, "N", "of each expectation by Monte Carlo (default 262144)");
+  Options{command}.flag("--mutate", flags->mutate,
+                        "also change each claim, and ask that it no longer holds");
+  Options{command}.flag("--github", flags->github, "also print annotations for GitHub's workflows");
 }
 
 }  // namespace scalecalc::cli

@@ -76,19 +76,22 @@ void register_convention(CLI::App& app, Context& context) {
                                     context.emit(answer(*flags));
                                     return 0;
                                   });
-  const TextOptions add{command};
-  add("line", flags->line, "LINE",
+  const Options add{command};
+  add.text(
+      "line", flags->line, "LINE",
       "one call, for example \"torch.nn.init.kaiming_uniform_(w, a=sqrt(5))\"; it is never run");
-  add("--shape", flags->shape, "SIZES", "of the weights, as the framework has it: 1024x256");
-  add("--layer", flags->layer, "NAME",
+  add.text("--shape", flags->shape, "SIZES", "of the weights, as the framework has it: 1024x256");
+  add.text(
+      "--layer", flags->layer, "NAME",
       "linear, conv, transposed, depthwise, qkv, attention, attention-out or embedding (default: "
       "what the line or the shape says)");
-  add("--groups", flags->groups, "G", "of a convolution (default 1)");
-  add("--stride", flags->stride, "S", "of a convolution (default 1)");
-  add("--framework", flags->framework, "NAME",
+  add.text("--groups", flags->groups, "G", "of a convolution (default 1)");
+  add.text("--stride", flags->stride, "S", "of a convolution (default 1)");
+  add.text(
+      "--framework", flags->framework, "NAME",
       "pytorch, timm, jax, flax, keras, mlx, megatron, transformers or numpy, where the line does "
       "not say");
-  command->add_flag("--all", flags->all, "the catalogue of every convention that is known");
+  Options{command}.flag("--all", flags->all, "the catalogue of every convention that is known");
 }
 
 }  // namespace scalecalc::cli

@@ -251,28 +251,33 @@ void register_deepnorm(CLI::App& app, Context& context) {
   CLI::App* command = add_command(app, context, "deepnorm",
                                   "alpha and lambda for a depth, an optimizer and a placement",
                                   [arguments, &context] { return run(*arguments, context); });
-  command->add_option("--layers", arguments->layers, "layers N of the (first) stack, 1..1000000");
-  command->add_option("--optimizer", arguments->optimizer,
-                      "what steps: sgd, adam, lamb, muon, ngd, ... (scalecalc list families)");
-  command->add_option("--placement", arguments->placement,
-                      "where the norm stands: post, pre, res-post, sandwich, sub-ln, none");
-  command->add_option("--constraint", arguments->constraint,
-                      "what closes the pair: symmetric, alpha=X, lambda=X (X a formula in N)");
-  command->add_option("--method", arguments->method,
-                      "scaling (the power law), or exact: solved for this very block");
-  command->add_option("--reference-layers", arguments->reference_layers,
-                      "depth whose loss change the exact pair keeps (default 1)");
-  command->add_option("--rule", arguments->rule, "derived, or deepnet for the published constants");
-  command->add_option("--arch", arguments->architecture, "encoder, decoder, encoder-decoder");
-  command->add_option("--decoder-layers", arguments->decoder_layers,
-                      "layers M of the decoder (encoder-decoder)");
-  command->add_option("--scheme", arguments->scheme,
-                      "lecun, xavier or he: what the gains multiply");
-  command->add_option("--model", arguments->model, "a model file that describes the block");
-  command->add_flag("--verify", arguments->verify,
-                    "measure the loss change of a real step at depths up to N");
-  command->add_option("--seeds", arguments->seeds, "draws of the weights per depth, for --verify");
-  command->add_flag("--explain", arguments->explain, "show the derivation, step by step");
+  Options{command}.text("--layers", arguments->layers, nullptr,
+                        "layers N of the (first) stack, 1..1000000");
+  Options{command}.text("--optimizer", arguments->optimizer, nullptr,
+                        "what steps: sgd, adam, lamb, muon, ngd, ... (scalecalc list families)");
+  Options{command}.text("--placement", arguments->placement, nullptr,
+                        "where the norm stands: post, pre, res-post, sandwich, sub-ln, none");
+  Options{command}.text("--constraint", arguments->constraint, nullptr,
+                        "what closes the pair: symmetric, alpha=X, lambda=X (X a formula in N)");
+  Options{command}.text("--method", arguments->method, nullptr,
+                        "scaling (the power law), or exact: solved for this very block");
+  Options{command}.text("--reference-layers", arguments->reference_layers, nullptr,
+                        "depth whose loss change the exact pair keeps (default 1)");
+  Options{command}.text("--rule", arguments->rule, nullptr,
+                        "derived, or deepnet for the published constants");
+  Options{command}.text("--arch", arguments->architecture, nullptr,
+                        "encoder, decoder, encoder-decoder");
+  Options{command}.text("--decoder-layers", arguments->decoder_layers, nullptr,
+                        "layers M of the decoder (encoder-decoder)");
+  Options{command}.text("--scheme", arguments->scheme, nullptr,
+                        "lecun, xavier or he: what the gains multiply");
+  Options{command}.text("--model", arguments->model, nullptr,
+                        "a model file that describes the block");
+  Options{command}.flag("--verify", arguments->verify,
+                        "measure the loss change of a real step at depths up to N");
+  Options{command}.text("--seeds", arguments->seeds, nullptr,
+                        "draws of the weights per depth, for --verify");
+  Options{command}.flag("--explain", arguments->explain, "show the derivation, step by step");
   arguments->block.add_to(command);
 }
 

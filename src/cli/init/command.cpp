@@ -16,12 +16,12 @@ struct InitFlags {
 
   void add_to(CLI::App* app) {
     model.add_to(app);
-    const TextOptions add{app};
-    add("--target", target, "T", "pytorch, flax, keras, megatron, hf, c, json or csv");
-    add("--names", names, "NAMES", "whose parameter names (scalecalc list names)");
-    add("--weights", weights, "FILE", "draw them into a .safetensors file, by --seed");
-    add("--dtype", dtype, "D", "of --weights: f32 (default), f16 or bf16");
-    app->add_flag("--seedless", seedless, "code without a seed of its own");
+    const Options add{app};
+    add.text("--target", target, "T", "pytorch, flax, keras, megatron, hf, c, json or csv");
+    add.text("--names", names, "NAMES", "whose parameter names (scalecalc list names)");
+    add.text("--weights", weights, "FILE", "draw them into a .safetensors file, by --seed");
+    add.text("--dtype", dtype, "D", "of --weights: f32 (default), f16 or bf16");
+    Options{app}.flag("--seedless", seedless, "code without a seed of its own");
   }
 };
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/app.hpp"
+#include "cli/options.hpp"
 #include "cli/table/tables.hpp"
 #include "scalecalc/activation.hpp"
 #include "scalecalc/claims.hpp"
@@ -156,11 +157,10 @@ void register_list(CLI::App& app, Context& context) {
         context.emit(make_list(*name));
         return 0;
       });
-  command
-      ->add_option("topic", *name,
-                   "families, placements, groups, activations, names, targets, tables, topics, "
-                   "quantities or formats")
-      ->type_name("TOPIC");
+  Options{command}.text(
+      "topic", *name, "TOPIC",
+      "families, placements, groups, activations, names, targets, tables, topics, "
+      "quantities or formats");
 }
 
 }  // namespace scalecalc::cli

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "cli/app.hpp"
+#include "cli/options.hpp"
 #include "cli/propagate/document.hpp"
 #include "scalecalc/network.hpp"
 
@@ -62,7 +63,7 @@ void register_presets(CLI::App& app, Context& context) {
         context.emit(name->empty() ? list_presets() : show_preset(*name));
         return 0;
       });
-  command->add_option("name", *name, "one of them, to be shown as a model file")->type_name("NAME");
+  Options{command}.text("name", *name, "NAME", "one of them, to be shown as a model file");
 }
 
 }  // namespace scalecalc::cli

@@ -22,15 +22,14 @@ struct PropagateFlags {
 
   void add_to(CLI::App* app) {
     model.add_to(app);
-    app->add_option("--engine", engine, "quadrature, symbolic, montecarlo or passes")
-        ->type_name("E");
-    app->add_option("--seeds", seeds, "draws of the passes (default 16)")->type_name("S");
+    Options{app}.text("--engine", engine, "E", "quadrature, symbolic, montecarlo or passes");
+    Options{app}.text("--seeds", seeds, "S", "draws of the passes (default 16)");
     plot.add_to(app);
-    app->add_option("--samples", samples, "of each expectation of montecarlo (default 65536)")
-        ->type_name("N");
-    app->add_flag("--approx", approximate, "softmax by its lognormal form for many tokens");
-    app->add_flag("--all-positions", all_positions,
-                  "every position under a causal mask, not a grid past 64");
+    Options{app}.text("--samples", samples, "N",
+                      "of each expectation of montecarlo (default 65536)");
+    Options{app}.flag("--approx", approximate, "softmax by its lognormal form for many tokens");
+    Options{app}.flag("--all-positions", all_positions,
+                      "every position under a causal mask, not a grid past 64");
   }
 };
 

@@ -150,17 +150,19 @@ void register_solve(CLI::App& app, Context& context) {
         context.emit(Solve(*flags, context).run());
         return 0;
       });
-  const TextOptions add{command};
-  add("what", flags->what, "WHAT",
-      "self-normalizing, tuned, critical, fixed-point or truncated-normal");
-  add("name", flags->activation.name, "NAME", "of the activation (scalecalc list activations)");
+  const Options add{command};
+  add.text("what", flags->what, "WHAT",
+           "self-normalizing, tuned, critical, fixed-point or truncated-normal");
+  add.text("name", flags->activation.name, "NAME",
+           "of the activation (scalecalc list activations)");
   flags->activation.add_to(command);
-  add("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
-  add("--range", flags->range, "A,B", "where alpha is sought (default 0.01,100)");
-  add("--weight-variance", flags->weight_variance, "W", "times fan-in (fixed-point)");
-  add("--bias-variance", flags->bias_variance, "B", "left out: critical solves for both");
-  add("--variance", flags->variance, "V", "of the input (tuned; default 1)");
-  add("--bounds", flags->bounds, "A,B", "in standard deviations (truncated-normal): --bounds=-2,2");
+  add.text("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
+  add.text("--range", flags->range, "A,B", "where alpha is sought (default 0.01,100)");
+  add.text("--weight-variance", flags->weight_variance, "W", "times fan-in (fixed-point)");
+  add.text("--bias-variance", flags->bias_variance, "B", "left out: critical solves for both");
+  add.text("--variance", flags->variance, "V", "of the input (tuned; default 1)");
+  add.text("--bounds", flags->bounds, "A,B",
+           "in standard deviations (truncated-normal): --bounds=-2,2");
 }
 
 }  // namespace scalecalc::cli

@@ -29,18 +29,19 @@ struct SweepFlags {
 };
 
 void SweepFlags::add_to(CLI::App* app) {
-  const TextOptions add{app};
-  add("model", model, "MODEL", "a preset (scalecalc presets) or a model file; options override it");
-  add("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
-  add("--quantity", quantity, "Q", "what is measured (scalecalc list quantities)");
-  add("--optimizer", optimizer, "F", "an optimizer (scalecalc list families)");
+  const Options add{app};
+  add.text("model", model, "MODEL",
+           "a preset (scalecalc presets) or a model file; options override it");
+  add.text("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
+  add.text("--quantity", quantity, "Q", "what is measured (scalecalc list quantities)");
+  add.text("--optimizer", optimizer, "F", "an optimizer (scalecalc list families)");
   add_scale_options(app, placement, alpha, lambda);
-  add("--constraint", constraint, "C", "symmetric, alpha=X or lambda=X, for auto");
-  add("--parameters", parameters, "SET", "branch (inside the residual branches) or all");
-  add("--seeds", seeds, "S", "independent draws at each depth (default 8)");
-  add("--eta", eta, "E", "step of actual_delta_loss (default: small enough)");
-  add("--dtype", dtype, "T", "double or float");
-  add("--engine", engine, "E", "passes, or quadrature for the prediction");
+  add.text("--constraint", constraint, "C", "symmetric, alpha=X or lambda=X, for auto");
+  add.text("--parameters", parameters, "SET", "branch (inside the residual branches) or all");
+  add.text("--seeds", seeds, "S", "independent draws at each depth (default 8)");
+  add.text("--eta", eta, "E", "step of actual_delta_loss (default: small enough)");
+  add.text("--dtype", dtype, "T", "double or float");
+  add.text("--engine", engine, "E", "passes, or quadrature for the prediction");
   plot.add_to(app);
   block.add_to(app);
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "cli/app.hpp"
+#include "cli/options.hpp"
 #include "cli/table/tables.hpp"
 
 namespace scalecalc::cli {
@@ -132,13 +133,13 @@ void register_table(CLI::App& app, Context& context) {
   auto flags = std::make_shared<TableFlags>();
   CLI::App* command = add_command(app, context, "table", "the tables that come with the program",
                                   [&context, flags] { return run_table(*flags, context); });
-  command->add_option("name", flags->name, "one of them (scalecalc list tables), to be printed")
-      ->type_name("NAME");
-  command
-      ->add_flag("--all", flags->all, "every table as Markdown, CSV and JSON into the folder of -o")
-      ->each([&context](const std::string&) { context.write_into_folder(); });
-  command->add_flag("--compare", flags->compare,
-                    "with --all: compare what is there, write nothing");
+  Options{command}.text("name", flags->name, "NAME",
+                        "one of them (scalecalc list tables), to be printed");
+  Options{command}.flag("--all", flags->all,
+                        "every table as Markdown, CSV and JSON into the folder of -o",
+                        [&context] { context.write_into_folder(); });
+  Options{command}.flag("--compare", flags->compare,
+                        "with --all: compare what is there, write nothing");
 }
 
 }  // namespace scalecalc::cli

@@ -30,36 +30,40 @@ struct TrainFlags {
 };
 
 void TrainFlags::add_to(CLI::App* app) {
-  const TextOptions add{app};
-  add("--profile", profile, "P", "small (two CPU cores, minutes; the default) or full");
-  add("--model", model, "MODEL",
-      "a transformer that all runs share: a preset or a model file (default: the profile's)");
-  add("--placements", placements, "P,...",
-      "none, post, pre, deepnorm, ... (scalecalc list groups); pre@input: with dropout there");
-  add("--depths", depths, "N,...", "blocks: 12,32,64 or 2:32:x4");
-  add("--seeds", seeds, "S", "runs of each, from --seed on (default 3)");
-  add("--text", text, "FILE", "what is learned (default: generated sentences)");
-  add("--level", level, "L", "of --text: word or byte (default word)");
-  add("--tokens", tokens, "N", "length of the generated text (default 200000)");
-  add("--steps", steps, "N", "steps of each run");
-  add("--epochs", epochs, "N", "the same in lengths of the training text");
-  add("--record-every", record_every, "N", "steps between two records");
-  add("--validation-batches", validation_batches, "N", "batches of each perplexity (default 8)");
-  add("--target-loss", target_loss, "L",
-      "of validation, to count the steps to (default: what converged asks)");
-  add("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
-  add("--tensorboard", tensorboard, "DIR", "the records as event files of TensorBoard, at the end");
-  add("--dropout", dropout, "R", "of branches and attention weights");
-  add("--dropout-place", dropout_place, "P,...",
+  const Options add{app};
+  add.text("--profile", profile, "P", "small (two CPU cores, minutes; the default) or full");
+  add.text("--model", model, "MODEL",
+           "a transformer that all runs share: a preset or a model file (default: the profile's)");
+  add.text("--placements", placements, "P,...",
+           "none, post, pre, deepnorm, ... (scalecalc list groups); pre@input: with dropout there");
+  add.text("--depths", depths, "N,...", "blocks: 12,32,64 or 2:32:x4");
+  add.text("--seeds", seeds, "S", "runs of each, from --seed on (default 3)");
+  add.text("--text", text, "FILE", "what is learned (default: generated sentences)");
+  add.text("--level", level, "L", "of --text: word or byte (default word)");
+  add.text("--tokens", tokens, "N", "length of the generated text (default 200000)");
+  add.text("--steps", steps, "N", "steps of each run");
+  add.text("--epochs", epochs, "N", "the same in lengths of the training text");
+  add.text("--record-every", record_every, "N", "steps between two records");
+  add.text("--validation-batches", validation_batches, "N",
+           "batches of each perplexity (default 8)");
+  add.text("--target-loss", target_loss, "L",
+           "of validation, to count the steps to (default: what converged asks)");
+  add.text("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
+  add.text("--tensorboard", tensorboard, "DIR",
+           "the records as event files of TensorBoard, at the end");
+  add.text("--dropout", dropout, "R", "of branches and attention weights");
+  add.text(
+      "--dropout-place", dropout_place, "P,...",
       "each placement with dropout at each: input, branch, activation, stream, input+branch, ...");
   plot.add_to(app);
-  const TextOptions of_optimizer{app, "Optimizer"};
-  of_optimizer("--optimizer", optimizer, "F", "of all runs (default adamw)");
-  of_optimizer("--learning-rate", learning_rate, "E", "of the optimizer");
-  of_optimizer("--schedule", schedule, "S", "constant, linear, cosine or inverse_sqrt");
-  of_optimizer("--warmup", warmup, "N", "steps over which the rate grows (default 0)");
-  of_optimizer("--weight-decay", weight_decay, "W", "of the optimizer");
-  of_optimizer("--clip-norm", clip_norm, "C", "largest norm of the whole gradient (default: none)");
+  const Options of_optimizer{app, "Optimizer"};
+  of_optimizer.text("--optimizer", optimizer, "F", "of all runs (default adamw)");
+  of_optimizer.text("--learning-rate", learning_rate, "E", "of the optimizer");
+  of_optimizer.text("--schedule", schedule, "S", "constant, linear, cosine or inverse_sqrt");
+  of_optimizer.text("--warmup", warmup, "N", "steps over which the rate grows (default 0)");
+  of_optimizer.text("--weight-decay", weight_decay, "W", "of the optimizer");
+  of_optimizer.text("--clip-norm", clip_norm, "C",
+                    "largest norm of the whole gradient (default: none)");
   block.add_to(app);
 }
 
@@ -258,7 +262,7 @@ void register_train(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context, "train", "train language models that differ in their placement alone",
       [&context, flags] { return Experiment(*flags, context).run(); }, RunsOn::all);
-  command->preparse_callback([&context](std::size_t) { context.write_into_folder(); });
+  before_parsing(command, [&context] { context.write_into_folder(); });
   flags->add_to(command);
 }
 

@@ -21,12 +21,11 @@ struct VerifyFlags {
 
   void add_to(CLI::App* app) {
     model.add_to(app);
-    app->add_option("--seeds", seeds, "draws of weights and inputs (default 16)")->type_name("S");
-    app->add_option("--confidence", confidence,
-                    "that right predictions pass all together (default 0.99)")
-        ->type_name("P");
+    Options{app}.text("--seeds", seeds, "S", "draws of weights and inputs (default 16)");
+    Options{app}.text("--confidence", confidence, "P",
+                      "that right predictions pass all together (default 0.99)");
     plot.add_to(app);
-    app->add_flag("--single", single, "passes in single precision");
+    Options{app}.flag("--single", single, "passes in single precision");
   }
 };
 
