@@ -1,13 +1,14 @@
 #pragma once
 
-#include <boost/multiprecision/cpp_int.hpp>
+#include <gmpxx.h>
+
 #include <string>
 
 #include "scalecalc/symbolic.hpp"
 
 namespace scalecalc {
 
-using BigInteger = boost::multiprecision::cpp_int;
+using BigInteger = mpz_class;
 
 struct Rational::Big {
   BigInteger numerator, denominator;
@@ -17,6 +18,12 @@ namespace symbolic {
 
 /// Numerators and denominators may have this many bits (about 4900 digits).
 inline constexpr unsigned number_bits = 16384;
+
+BigInteger power(const BigInteger& base, unsigned exponent);
+/// Bits of |value|, which is not 0.
+unsigned bits_of(const BigInteger& value);
+/// The nearest integer to top/bottom, to even when it lies halfway; both are positive.
+BigInteger rounded_quotient(const BigInteger& top, const BigInteger& bottom);
 
 BigInteger big_numerator(const Rational& value);
 BigInteger big_denominator(const Rational& value);

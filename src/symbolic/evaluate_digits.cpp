@@ -86,18 +86,15 @@ std::optional<Decimal> agreed_digits(const Interval& value, int digits) {
 Decimal rounded(const Rational& value, int digits) {
   BigInteger top = abs(big_numerator(value)), bottom = big_denominator(value);
   const BigInteger ten = 10;
-  long exponent = static_cast<long>(top.str().size()) - static_cast<long>(bottom.str().size());
+  long exponent =
+      static_cast<long>(top.get_str().size()) - static_cast<long>(bottom.get_str().size());
   long shift = digits - exponent;  // value * 10^shift has `digits` or one more
-  (shift < 0 ? bottom : top) *= pow(ten, static_cast<unsigned>(std::labs(shift)));
-  if (top >= bottom * pow(ten, static_cast<unsigned>(digits))) {
+  (shift < 0 ? bottom : top) *= power(ten, static_cast<unsigned>(std::labs(shift)));
+  if (top >= bottom * power(ten, static_cast<unsigned>(digits))) {
     bottom *= 10;
     --shift;
   }
-  BigInteger quotient, remainder;
-  divide_qr(top, bottom, quotient, remainder);
-  const int half = BigInteger(2 * remainder).compare(bottom);
-  if (half > 0 || (half == 0 && bit_test(quotient, 0))) ++quotient;
-  Decimal result{value.sign() < 0, quotient.str(), 0};
+  Decimal result{value.sign() < 0, rounded_quotient(top, bottom).get_str(), 0};
   result.exponent = static_cast<long>(result.digits.size()) - shift;
   result.digits.resize(static_cast<std::size_t>(digits));
   return result;

@@ -28,10 +28,9 @@ struct Factor {
 
 /// floor(value^(1/degree)), by Newton's iteration from above.
 BigInteger integer_root(const BigInteger& value, unsigned degree) {
-  BigInteger root = BigInteger(1) << (msb(value) / degree + 1);
+  BigInteger root = BigInteger(1) << ((bits_of(value) - 1) / degree + 1);
   while (true) {
-    const BigInteger power = pow(root, degree - 1);
-    BigInteger next = ((degree - 1) * root + value / power) / degree;
+    BigInteger next = ((degree - 1) * root + value / power(root, degree - 1)) / degree;
     if (next >= root) return root;
     root = std::move(next);
   }
@@ -40,10 +39,10 @@ BigInteger integer_root(const BigInteger& value, unsigned degree) {
 /// A cofactor without small divisors, as a perfect power when it is one.
 Factor whole_factor(BigInteger value) {
   Factor factor{std::move(value), 1};
-  if (msb(factor.base) >= searched_bits) return factor;
-  for (unsigned degree = 2; degree <= msb(factor.base) / 14 + 1;) {
+  if (bits_of(factor.base) > searched_bits) return factor;
+  for (unsigned degree = 2; degree <= (bits_of(factor.base) - 1) / 14 + 1;) {
     BigInteger root = integer_root(factor.base, degree);
-    if (pow(root, degree) == factor.base) {
+    if (power(root, degree) == factor.base) {
       factor.base = std::move(root);
       factor.multiplicity *= degree;
     } else {
@@ -98,7 +97,7 @@ std::vector<Factor> factorize(const Rational& integer) {
   }
   BigInteger value = big_numerator(integer);
   divide_by_all(value, short_bound, factors);
-  if (msb(value) < searched_bits) divide_by_all(value, trial_bound, factors);
+  if (bits_of(value) <= searched_bits) divide_by_all(value, trial_bound, factors);
   if (value != 1) factors.push_back(whole_factor(std::move(value)));
   return factors;
 }

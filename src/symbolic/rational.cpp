@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -21,10 +22,10 @@ struct RationalAccess {
 
   static Rational big(BigInteger numerator, BigInteger denominator) {
     if (abs(numerator) <= largest && denominator <= largest) {
-      return small(static_cast<std::int64_t>(numerator), static_cast<std::int64_t>(denominator));
+      return small(numerator.get_si(), denominator.get_si());
     }
     const BigInteger& longer = abs(numerator) > denominator ? numerator : denominator;
-    if (msb(abs(longer)) >= symbolic::number_bits) {
+    if (symbolic::bits_of(longer) > symbolic::number_bits) {
       throw Error(ErrorKind::input, "a number has more than 16384 bits", {},
                   "numbers are limited to about 4900 digits");
     }
@@ -58,6 +59,24 @@ struct RationalAccess {
 
 namespace symbolic {
 
+BigInteger power(const BigInteger& base, unsigned exponent) {
+  BigInteger result;
+  mpz_pow_ui(result.get_mpz_t(), base.get_mpz_t(), exponent);
+  return result;
+}
+
+unsigned bits_of(const BigInteger& value) {
+  return static_cast<unsigned>(mpz_sizeinbase(value.get_mpz_t(), 2));
+}
+
+BigInteger rounded_quotient(const BigInteger& top, const BigInteger& bottom) {
+  BigInteger quotient, remainder;
+  mpz_tdiv_qr(quotient.get_mpz_t(), remainder.get_mpz_t(), top.get_mpz_t(), bottom.get_mpz_t());
+  const int half = cmp(BigInteger(2 * remainder), bottom);
+  if (half > 0 || (half == 0 && mpz_odd_p(quotient.get_mpz_t()))) ++quotient;
+  return quotient;
+}
+
 BigInteger big_numerator(const Rational& value) {
   return value.big() ? value.big()->numerator : BigInteger(value.small_numerator());
 }
@@ -67,7 +86,7 @@ BigInteger big_denominator(const Rational& value) {
 }
 
 Rational make_rational(BigInteger numerator, BigInteger denominator) {
-  if (denominator.is_zero()) throw Error(ErrorKind::input, "division by zero");
+  if (denominator == 0) throw Error(ErrorKind::input, "division by zero");
   if (denominator < 0) {
     numerator = -numerator;
     denominator = -denominator;
@@ -83,9 +102,7 @@ Rational make_rational(BigInteger numerator, BigInteger denominator) {
 }
 
 unsigned bit_length(const Rational& value) {
-  const BigInteger numerator = abs(big_numerator(value)), denominator = big_denominator(value);
-  const BigInteger& longer = numerator > denominator ? numerator : denominator;
-  return static_cast<unsigned>(msb(longer)) + 1;
+  return std::max(bits_of(big_numerator(value)), bits_of(big_denominator(value)));
 }
 
 Rational integer_power(const Rational& base, const Rational& exponent) {
@@ -102,7 +119,7 @@ Rational integer_power(const Rational& base, const Rational& exponent) {
                 {}, "exact numbers are limited to 16384 bits, about 4900 digits");
   }
   const unsigned times = static_cast<unsigned>(std::llabs(*count));
-  BigInteger top = pow(big_numerator(base), times), bottom = pow(big_denominator(base), times);
+  BigInteger top = power(big_numerator(base), times), bottom = power(big_denominator(base), times);
   return *count > 0 ? make_rational(std::move(top), std::move(bottom))
                     : make_rational(std::move(bottom), std::move(top));
 }
@@ -168,7 +185,7 @@ bool Rational::is_integer() const {
 }
 
 int Rational::sign() const {
-  if (big_) return big_->numerator.sign();
+  if (big_) return sgn(big_->numerator);
   return (numerator_ > 0) - (numerator_ < 0);
 }
 
@@ -186,9 +203,9 @@ std::optional<std::int64_t> Rational::to_int64() const {
 }
 
 std::string Rational::to_string() const {
-  const std::string top = big_ ? big_->numerator.str() : std::to_string(numerator_);
+  const std::string top = big_ ? big_->numerator.get_str() : std::to_string(numerator_);
   if (is_integer()) return top;
-  return top + "/" + (big_ ? big_->denominator.str() : std::to_string(denominator_));
+  return top + "/" + (big_ ? big_->denominator.get_str() : std::to_string(denominator_));
 }
 
 double Rational::to_double() const {
@@ -197,17 +214,14 @@ double Rational::to_double() const {
     return static_cast<double>(numerator_) / static_cast<double>(denominator_);
   }
   BigInteger top = abs(symbolic::big_numerator(*this)), bottom = symbolic::big_denominator(*this);
-  const int guess = static_cast<int>(msb(top)) - static_cast<int>(msb(bottom));
+  const int guess =
+      static_cast<int>(symbolic::bits_of(top)) - static_cast<int>(symbolic::bits_of(bottom));
   if (guess > 1025) return sign() * std::numeric_limits<double>::infinity();
   (guess < 0 ? top : bottom) <<= std::abs(guess);
   const int exponent = top < bottom ? guess - 1 : guess;  // 2^exponent <= |value| < twice that
   const int unit = std::max(exponent - 52, -1074);
   (guess > unit ? top : bottom) <<= std::abs(guess - unit);
-  BigInteger quotient, remainder;
-  divide_qr(top, bottom, quotient, remainder);
-  const int half = BigInteger(2 * remainder).compare(bottom);
-  if (half > 0 || (half == 0 && bit_test(quotient, 0))) ++quotient;
-  return sign() * std::ldexp(static_cast<double>(quotient), unit);
+  return sign() * std::ldexp(symbolic::rounded_quotient(top, bottom).get_d(), unit);
 }
 
 Rational Rational::operator-() const {

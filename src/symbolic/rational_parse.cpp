@@ -30,10 +30,9 @@ class DecimalReader {
     digits.erase(0, digits.find_first_not_of('0'));
     if (digits.empty()) return 0;
     if (shift > 4900 || shift < -10000) fail("decimal exponents are limited to 4900");
-    BigInteger top(digits), bottom = 1;
-    const BigInteger ten = 10;
+    BigInteger top(digits, 10), bottom = 1;
     (shift < 0 ? bottom : top) *=
-        boost::multiprecision::pow(ten, static_cast<unsigned>(shift < 0 ? -shift : shift));
+        symbolic::power(10, static_cast<unsigned>(shift < 0 ? -shift : shift));
     const Rational value = symbolic::make_rational(std::move(top), std::move(bottom));
     return negative ? -value : value;
   }

@@ -19,8 +19,8 @@ int decimal_places(const Rational& value) {
 }
 
 std::string decimal_text(const Rational& value, int places) {
-  const BigInteger scale = pow(BigInteger(10), static_cast<unsigned>(places));
-  std::string digits = BigInteger(big_numerator(value) * scale / big_denominator(value)).str();
+  const BigInteger scale = power(10, static_cast<unsigned>(places));
+  std::string digits = BigInteger(big_numerator(value) * scale / big_denominator(value)).get_str();
   const auto wanted = static_cast<std::size_t>(places) + 1;
   if (digits.size() < wanted) digits.insert(0, wanted - digits.size(), '0');
   return digits.insert(digits.size() - static_cast<std::size_t>(places), ".");
