@@ -5,6 +5,7 @@
 
 #include "moments/forward_pass.hpp"
 #include "moments/head_spread.hpp"
+#include "moments/strays.hpp"
 #include "moments/tied.hpp"
 
 namespace scalecalc::moments {
@@ -38,6 +39,10 @@ class BackwardPass {
         g.spread = head_.spread;
         g.follow = Follow{head_.sense, 1, head_.parallel, 0, 0, 1};
         if (g.spread.far > 0) g.truncation = doubt_of(g.spread.far);
+      } else {
+        const SiteRecord<N>& logits = ledger_.sites.back();
+        g.strays = strays_of_loss(network_, values_of(calculus_, logits.x), logits.spread,
+                                  values_of(calculus_, g.x), counts(logits.tokens));
       }
     }
     return run(network_.layers, std::move(g));
@@ -51,6 +56,9 @@ class BackwardPass {
     SiteRecord<N>& record = ledger_.sites[site];
     record.gradient = average(g.x);
     record.grad_spread = g.spread;
+    if constexpr (C::next_orders) {
+      if (!g.follow) record.grad_spread.all = g.strays.now(0, 0);
+    }
     record.has_grad_shift = g.follow && !(g.spread.far > 0);
     record.grad_error = g.error;
     record.grad_truncation = g.truncation;
@@ -99,6 +107,23 @@ class BackwardPass {
   void fill(std::size_t parameter, const N& gradient, const Gradient<X>& g, const Spread& input) {
     fill(parameter, gradient, g.spread.all + input.all, g.error, g.truncation);
   }
+  /// What a gradient of sum_t x_t g_t strays by, beside x.
+  void stray(std::size_t parameter, const Gradient<X>& g, const X& input, const Spread& spread,
+             std::int64_t of) {
+    if constexpr (C::next_orders) {
+      if (g.follow) return;
+      ledger_.parameters[parameter].spread =
+          strays_of_product(g.strays, values_of(calculus_, input), values_of(calculus_, g.x),
+                            counts(of)) +
+          spread.all;
+    }
+  }
+  /// The same of a bias: the sum alone.
+  void stray_bias(std::size_t parameter, const Gradient<X>& g) {
+    if constexpr (C::next_orders) {
+      if (!g.follow) ledger_.parameters[parameter].spread = std::max(g.strays.now(1, 1), 0.0);
+    }
+  }
 
   /// Of sum over tokens x_t g_t, relative to its size: what is not known of x and of g, where the
   /// products of different tokens add up.
@@ -123,12 +148,14 @@ class BackwardPass {
   void weights(const Linear& layer, std::size_t parameter, const X& input, const Gradient<X>& g,
                const Spread& spread, const Doubt& truncation, double overlap, std::int64_t of) {
     fill(parameter, weight_gradient(calculus_, layer, input, g.x, tokens(of), batch_), g, spread);
+    stray(parameter, g, input, spread, of);
     if constexpr (C::next_orders) {
       ledger_.parameters[parameter].truncation =
           product_doubt(input, truncation, overlap, g, counts(of));
       add_head_overlaps(layer, parameter, input, overlap, of);
     }
     if (layer.bias) fill(parameter + 1, bias_of(g.x, tokens(of)), g, {});
+    if (layer.bias) stray_bias(parameter + 1, g);
     if constexpr (C::next_orders) {
       if (!g.follow) return;
       const Alike<double> x = values_of(calculus_, input);
@@ -180,8 +207,20 @@ class BackwardPass {
       out.spread = back_through_linear(out.spread, out.follow, weight_noise(transposed),
                                        values_of(calculus_, out.x),
                                        static_cast<double>(layer.fan_in), counts(of));
+      if (!g.follow)
+        out.strays = stray_through(layer, values_of(calculus_, g.x), counts(of), g.strays);
     }
     return out;
+  }
+  static Strays stray_through(const Linear& layer, const Alike<double>& g, const Counts& over,
+                              Strays strays) {
+    Linear transposed;
+    transposed.distribution = layer.distribution;
+    transposed.fan_in = layer.fan_out;
+    transposed.fan_out = layer.fan_in;
+    stray_through_linear(strays, Coherent(g, over), weight_noise(transposed),
+                         static_cast<double>(layer.fan_in));
+    return strays;
   }
 
   Gradient<X> back(const Linear& layer, Gradient<X> g) {
@@ -197,7 +236,21 @@ class BackwardPass {
     note(tape.at.site, g);
     Gradient<X> out = activation_backward(calculus_, tape.record, g, counts(tape.at.tokens));
     add_slope_error(out, g, tape.error);
+    if constexpr (C::next_orders) {
+      if (!g.follow) stray_through_activation(tape.record, g, tape.at.tokens, out);
+    }
     return out;
+  }
+  void stray_through_activation(const ActivationRecord<X>& record, const Gradient<X>& g,
+                                std::int64_t of, Gradient<X>& out) const {
+    const BackPassage& passed = record.passage;
+    const auto width = static_cast<double>(record.width);
+    const double latent = passed.forward.all - 2 / width * pairs_squared(passed.x, counts(of));
+    const double follows = passed.passage.back_slope * passed.passage.back_slope;
+    stray_through_slopes(out.strays,
+                         {values_of(calculus_, record.slopes), passed.x, passed.slope_kurtosis,
+                          follows * std::max(latent, 0.0), width},
+                         values_of(calculus_, g.x), counts(of));
   }
 
   /// Without a norm tokens' sizes stray by more than 2/n, and what multiplies the gradient with
@@ -251,6 +304,7 @@ class BackwardPass {
     g.truncation.cross += (tape.truncation.second + tape.record.truncation) * cross;
     g.spread.one += tape.spread.one;
     g.spread.all += tape.spread.all;
+    if constexpr (C::next_orders) stray_through_norm(g.strays, tape.spread.all);
     return g;
   }
 
@@ -268,6 +322,45 @@ class BackwardPass {
     }
   }
 
+  /// At the queries, keys and values, and of what comes back through them.
+  struct AttentionStrays {
+    Strays q, k, v, input;
+  };
+  AttentionStrays attention_strays(const Attention& layer, const AttentionTape<C, X>& tape,
+                                   const Gradient<X>& g, const AttentionBackward<X>& made) const {
+    AttentionStrays out;
+    if constexpr (C::next_orders) {
+      const Factors<X>& factors = tape.record.factors;
+      const auto shares = [&](const X& of) {
+        const Alike<double> one = values_of(calculus_, of);
+        return StrayShares{one.second, one.cross};
+      };
+      const Alike<double> from = values_of(calculus_, g.x);
+      const Counts over = counts(tape.mix.tokens);
+      Strays start = g.strays;
+      start.since.setIdentity();
+      out.q = strays_to_queries(start, from, shares(factors.query), over);
+      out.k = strays_to_keys(start, from, shares(factors.key), over);
+      out.v = strays_to_keys(start, from, shares(factors.value), over);
+      // Gradients into scores are of D^2.
+      for (Strays* each : {&out.q, &out.k})
+        if (!layer.over_memory) stray_through_norm(*each, 4 * tape.spread.apart);
+      Alike<double> total = values_of(calculus_, linear_backward(calculus_, layer.q, made.q));
+      out.input = stray_through(layer.q, values_of(calculus_, made.q), over, out.q);
+      const auto add = [&](const Linear& linear, const X& x, const Strays& strays) {
+        const Alike<double> more = values_of(calculus_, linear_backward(calculus_, linear, x));
+        out.input = strays_of_sum(start, out.input,
+                                  stray_through(linear, values_of(calculus_, x), over, strays),
+                                  total, more, static_cast<double>(layer.q.fan_in), over);
+        total = sum(total, more);
+      };
+      if (!layer.over_memory) add(layer.k, made.k, out.k);
+      if (!layer.over_memory) add(layer.v, made.v, out.v);
+      out.input.since = out.input.since * g.strays.since;
+    }
+    return out;
+  }
+
   Gradient<X> back(const Attention& layer, Gradient<X> g) {
     g = back(layer.o, std::move(g));
     if (layer.norm) g = back(*layer.norm, std::move(g));
@@ -275,37 +368,36 @@ class BackwardPass {
     note(tape.mix.site, g);
     auto made = attention_backward(calculus_, layer, tape.record, g.x, g.aligned,
                                    layer.residual_attention ? &scores_ : nullptr);
+    stray(layer, tape.spread, made);
+    const AttentionStrays strays = attention_strays(layer, tape, g, made);
     const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
-                          double truncation) {
+                          double truncation, const Strays& own_strays) {
       Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
+      own.strays = own_strays;
       own.truncation.second += truncation;
       own.truncation.cross += truncation;
       note(at.site, own);
       fill(at.parameter, gradient, own, tape.spread);
+      stray(at.parameter, own, &linear == &layer.q ? tape.record.input : tape.record.source,
+            tape.spread, at.tokens);
       ledger_.parameters[at.parameter].truncation += tape.truncation.second;
       if (!linear.bias) return;
       // A bias of all keys alike drops out of softmax.
       const bool drops = &linear == &layer.k && !layer.qk_norm;
       const N bias = drops ? N(0) : bias_of(own.x, tokens(at.tokens));
       fill(at.parameter + 1, bias, own, {});
+      stray_bias(at.parameter + 1, own);
     };
-    stray(layer, tape.spread, made);
     // Scores, and what comes back from them, go as |x|^2.
     const Doubt above = g.truncation;
     if constexpr (C::next_orders) add_size_doubt(g, tape.spread, 4, layer.q.fan_in);
-    const double before = g.spread.all;
-    g.spread.all += layer.over_memory ? 0 : 4 * tape.spread.apart;
-    part(layer.q, tape.q, std::move(made.q), made.q_weight, made.q_truncation);
-    // Sums over tokens of the loss's gradient have no more directions than there are classes.
-    const double of_sums = 2 / static_cast<double>(network_.classes);
-    g.spread.all += made.k_strays * of_sums;
-    part(layer.k, tape.k, std::move(made.k), made.k_weight, made.k_truncation);
-    g.spread.all = before + made.v_strays * of_sums;
+    part(layer.q, tape.q, std::move(made.q), made.q_weight, made.q_truncation, strays.q);
+    part(layer.k, tape.k, std::move(made.k), made.k_weight, made.k_truncation, strays.k);
     g.truncation = above;
     if constexpr (C::next_orders) add_size_doubt(g, tape.spread, 2, layer.q.fan_in);
-    part(layer.v, tape.v, std::move(made.v), made.v_weight, made.v_truncation);
+    part(layer.v, tape.v, std::move(made.v), made.v_weight, made.v_truncation, strays.v);
     ledger_.parameters[tape.v.parameter].truncation += made.v_weight_truncation;
-    g.spread.all = before;
+    g.strays = strays.input;
     g.x = std::move(made.input);
     g.levels = {};
     g.aligned = made.aligned;
@@ -326,6 +418,20 @@ class BackwardPass {
     if constexpr (C::next_orders)
       for (Gradient<X>* part : {&gate, &in})
         add_size_doubt(*part, tape.spread, 2 * tape.record.exponent, layer.in.fan_in);
+    if constexpr (C::next_orders) {
+      const Alike<double> from = values_of(calculus_, g.x), x = values_of(calculus_, tape.input);
+      const auto width = static_cast<double>(layer.in.fan_out);
+      gate.strays.since.setIdentity();
+      in.strays.since.setIdentity();
+      stray_through_slopes(
+          gate.strays,
+          {values_of(calculus_, tape.record.slopes), x, tape.record.gate_kurtosis, 0, width}, from,
+          counts(tape.at.tokens));
+      stray_through_slopes(
+          in.strays,
+          {values_of(calculus_, tape.record.kernel), x, tape.record.in_kurtosis, 0, width}, from,
+          counts(tape.at.tokens));
+    }
     note(tape.gate.site, gate);
     note(tape.in.site, in);
     weights(layer.gate, tape.gate.parameter, tape.input, gate, tape.spread, tape.truncation, 0,
@@ -333,7 +439,12 @@ class BackwardPass {
     weights(layer.in, tape.in.parameter, tape.input, in, tape.spread, tape.truncation, 0,
             tape.at.tokens);
     Gradient<X> out = through(layer.in, tape.input, in, tape.at.tokens);
-    out.x = sum(out.x, through(layer.gate, tape.input, gate, tape.at.tokens).x);
+    const Gradient<X> other = through(layer.gate, tape.input, gate, tape.at.tokens);
+    if constexpr (C::next_orders)
+      out.strays = strays_of_sum(g.strays, out.strays, other.strays, values_of(calculus_, out.x),
+                                 values_of(calculus_, other.x),
+                                 static_cast<double>(layer.in.fan_in), counts(tape.at.tokens));
+    out.x = sum(out.x, other.x);
     return out;
   }
 
@@ -380,6 +491,8 @@ class BackwardPass {
     note(tape.at.site, g);
     branch_scale(layer, tape, g);
     const N a = calculus_.skip(layer), b = calculus_.branch(layer);
+    const Strays start = g.strays;
+    g.strays.since.setIdentity();
     Gradient<X> skip = g;
     skip.x = scaled(g.x, N(a * a));
     skip.aligned = g.aligned * a * a;
@@ -392,7 +505,7 @@ class BackwardPass {
     g.x = scaled(g.x, N(b * b));
     g.aligned = g.aligned * b * b;
     g.spread.pull = 1;
-    Gradient<X> out = joined(std::move(skip), run(layer.body, std::move(g)), tape.at.tokens);
+    Gradient<X> out = joined(std::move(skip), run(layer.body, std::move(g)), start, tape.at.tokens);
     if constexpr (C::next_orders) {
       // Both ways carry the same gradient where no weights lie between.
       const double share = std::clamp(tape.stream_share, 0.0, 1.0);
@@ -409,13 +522,16 @@ class BackwardPass {
   static double across(double level, double share) { return share * level + 1 - share; }
 
   /// The gradient that comes through a branch is independent of that on the skip.
-  Gradient<X> joined(Gradient<X> skip, const Gradient<X>& branch, std::int64_t of) {
+  Gradient<X> joined(Gradient<X> skip, const Gradient<X>& branch, const Strays& start,
+                     std::int64_t of) {
     if constexpr (C::next_orders) {
       const Alike<double> left = values_of(calculus_, skip.x),
                           right = values_of(calculus_, branch.x);
       const double total = left.second + right.second, p = total > 0 ? left.second / total : 1;
       skip.spread = through_sum(skip.spread, branch.spread, left, right,
                                 static_cast<double>(ledger_.sites.front().width), counts(of));
+      skip.strays = strays_of_sum(start, skip.strays, branch.strays, left, right,
+                                  static_cast<double>(ledger_.sites.front().width), counts(of));
       const auto mixed = [&](const Doubt& s, const Doubt& t) {
         return Doubt{p * s.second + (1 - p) * t.second, p * s.cross + (1 - p) * t.cross};
       };
@@ -446,11 +562,13 @@ class BackwardPass {
       const auto tape = take<DualTape<X>>();
       both = product(both, tape.scale);
       const N a = calculus_.skip(*sublayer), b = calculus_.branch(*sublayer);
+      const Strays start = g.strays;
+      g.strays.since.setIdentity();
       Gradient<X> whole = g;
       whole.x = scaled(sum(sum(g.x, gz.x), scaled(both, N(2))), N(b * b));
       g.x = scaled(g.x, N(a * a));
       both = scaled(both, a);
-      g = joined(std::move(g), run(sublayer->body, std::move(whole)), tape.at.tokens);
+      g = joined(std::move(g), run(sublayer->body, std::move(whole)), start, tape.at.tokens);
     }
     g.x = sum(sum(g.x, gz.x), scaled(both, N(2)));
     return g;

@@ -14,6 +14,8 @@ struct GatedRecord {
   X slopes;  ///< E phi'^2, E phi'(u)phi'(v), each times the moments of w
   Spread spread;
   double exponent = 1;  ///< d ln E y^2/d ln E x^2
+  /// Relative fourth moments of what gradients at w and at u are multiplied by: phi, and phi' w.
+  double in_kurtosis = 3, gate_kurtosis = 3;
 };
 
 template <class C, class X>
@@ -45,6 +47,8 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     record.spread = gate.spread;
     out.kurtosis = 3 * moments.kurtosis;
     record.exponent = 1 + moments.exponent;
+    record.in_kurtosis = moments.kurtosis;
+    record.gate_kurtosis = 3 * moments.slope_kurtosis;
     out.spread = through_gate(gate.spread, moments, u, static_cast<double>(gate.width), counts);
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->second *= 1 + moments.exponent;

@@ -339,6 +339,13 @@ struct Follow {
   double more = 1;  ///< E g^2 with such parts over E g^2 without
 };
 
+/// Covariance, over weight draws, of ln sum_t |g_t|^2 and ln |sum_t g_t|^2 of a gradient, and how
+/// the two follow what they were where the branch ends (strays.hpp).
+struct Strays {
+  Eigen::Matrix2d now = Eigen::Matrix2d::Zero();
+  Eigen::Matrix2d since = Eigen::Matrix2d::Identity();
+};
+
 /// Everything that travels backward. Its spread is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (notes 4, "the head's own W", followed further down).
@@ -351,6 +358,7 @@ struct Gradient {
   Levels levels{};
   std::optional<Tie<X>> tie{};     ///< as far up as nothing but sums lie between
   std::optional<Follow> follow{};  ///< of plain stacks, up from the logits
+  Strays strays{};                 ///< of all others, up from the logits
 };
 
 /// Everything that travels forward. X is Alike<N> or PerPosition.
