@@ -85,6 +85,8 @@ void finish_mix(const Attention& layer, const Signal<X>& source,
   mix.spread.one += strays;
   mix.spread.all += strays / counts.tokens;
   mix.spread.pull *= 1 + 2 * share * scores.p2_growth;
+  if (o.second > 0)
+    mix.spread.lean = (part.second - dv.second + dv.second * scores.p2_growth) / o.second;
   const Overlap<double>& in = source.overlap;
   const double slope = dv.cross * scores.overlap_slope;
   mix.overlap = {slope * in.coherent,

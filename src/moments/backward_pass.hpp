@@ -308,11 +308,12 @@ class BackwardPass {
     return g;
   }
 
-  /// Gradients into scores are of D^2, and E D^2 = e^(Var ln D) (E D)^2.
+  /// Gradients into scores are of D^2. What the rules make of D is that of a typical draw: E D^2 is
+  /// e^(2 Var ln D) of its square.
   void stray(const Attention& layer, const Spread& spread, AttentionBackward<X>& made) {
     if constexpr (C::next_orders) {
       if (layer.over_memory) return;
-      const N more = N(std::exp(spread.apart));
+      const N more = N(std::exp(2 * spread.apart));
       made.q = scaled(made.q, more);
       made.k = scaled(made.k, more);
       made.q_weight = made.q_weight * more;

@@ -138,13 +138,16 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   }
   if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;
+    const ApartAfterNorm apart = apart_after_norm(in.spread, orders.w);
     out.spread = Spread{rest * rest * in.spread.one,
                         rest * rest * in.spread.all,
                         rest * in.spread.shift,
                         rest * in.spread.pull,
                         rest * rest * in.spread.slack,
                         centre ? 0 : in.spread.level,
-                        apart_after_norm(in.spread, values_of(calculus, in.x))};
+                        apart.variance};
+    out.spread.apart_tie = apart.tie;
+    out.spread.lean = rest * in.spread.lean;
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->cross += doubt->second;
       doubt->second *= rest;

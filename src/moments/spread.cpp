@@ -27,11 +27,16 @@ double relative(double log_ratio) {
 
 }  // namespace
 
-/// D/s2 with s2 = D + R: c^2 of what D strays, and what R does.
-double apart_after_norm(const Spread& spread, const Alike<double>& x) {
-  const double c = x.second > 0 ? std::clamp(x.cross / x.second, 0.0, 1.0) : 0;
-  const double rest = spread.all - (1 - c) * (1 - c) * spread.apart;
-  return c * c * spread.apart + std::max(0.0, rest);
+/// Where only the differences of tokens stray, E x^2 does by their share of it.
+double tie_of(double apart, const Alike<double>& x) {
+  return x.second > 0 ? std::clamp(1 - x.cross / x.second, 0.0, 1.0) * apart : 0;
+}
+
+/// ln D - w ln s2.
+ApartAfterNorm apart_after_norm(const Spread& spread, double normed) {
+  const double tie = spread.apart_tie, all = spread.all;
+  return {std::max(0.0, spread.apart + normed * normed * all - 2 * normed * tie),
+          (1 - normed) * (tie - normed * all)};
 }
 
 Spread gaussian_spread(const Alike<double>& x, double width, const Counts& counts) {
@@ -39,6 +44,7 @@ Spread gaussian_spread(const Alike<double>& x, double width, const Counts& count
   spread.one = 2 / width;
   spread.all = 2 / width * pairs_squared(x, counts);
   spread.apart = apart_noise(2, width, counts);
+  spread.apart_tie = tie_of(spread.apart, x);
   return spread;
 }
 
@@ -52,6 +58,8 @@ Spread through_linear(const Spread& spread, double share, double noise, const Al
   out.pull = share * spread.pull;
   out.far = spread.far;
   out.apart = spread.apart + apart_noise(noise, width, counts);
+  out.apart_tie = share * spread.apart_tie + tie_of(apart_noise(noise, width, counts), y);
+  out.lean = share * spread.lean;
   return out;
 }
 
@@ -113,6 +121,8 @@ Spread through_activation(const Spread& spread, const Passage& passage, const Wi
   out.shift = relative(passage.mean + (e * e * one + passage.rest + passage.noise) / 2);
   out.pull = e * spread.pull;
   out.apart = spread.apart + apart_noise(2, width, counts);
+  out.apart_tie = e * spread.apart_tie + tie_of(apart_noise(2, width, counts), x);
+  out.lean = e * spread.lean;
   return out;
 }
 
@@ -129,6 +139,8 @@ Spread through_gate(const Spread& spread, const WidthMoments& phi, const Alike<d
   out.shift = e * spread.shift + (phi.curvature + 2 * phi.exponent) / 2 * latent;
   out.pull = e * spread.pull;
   out.apart = spread.apart + apart_noise(2, width, counts);
+  out.apart_tie = e * spread.apart_tie + tie_of(apart_noise(2, width, counts), x);
+  out.lean = e * spread.lean;
   return out;
 }
 
@@ -167,7 +179,18 @@ Spread through_sum(const Spread& spread, const Spread& branch, const Alike<doubl
   const double apart = x.second - x.cross, own = f.second - f.cross;
   if (apart + own > 0) {
     const double share = std::clamp(own / (apart + own), 0.0, 1.0);
-    out.apart = spread.apart + share * share * std::max(0.0, branch.apart - spread.apart);
+    const double of_branch = std::max(0.0, branch.apart - spread.apart);
+    const double chance = 2 * share * (1 - share) * apart_noise(2, width, counts);
+    out.apart = spread.apart + share * share * of_branch + chance;
+    // ln of the sum's size follows that of the stream, and its D besides.
+    const double lean = b * branch.lean,
+                 follows = coherent * spread.apart_tie + lean * spread.apart;
+    out.all += std::max(0.0, lean * (lean * spread.apart + 2 * coherent * spread.apart_tie));
+    const double own_tie =
+        branch.apart_tie - branch.pull * spread.apart_tie - branch.lean * spread.apart;
+    out.apart_tie =
+        follows + share * b * own_tie + tie_of(chance, {0, x.second + f.second, cross, 0});
+    out.lean = coherent * spread.lean + lean;
   }
   out.level = p * spread.level + b * branch.level;
   out.far = std::max(spread.far, branch.far);

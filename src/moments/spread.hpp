@@ -57,8 +57,12 @@ Spread through_mix(const Spread& spread, const Alike<double>& x, const Mixed& mi
 LogSize log_size(const Spread& spread, double width);
 Spread through_activation(const Spread& spread, const Passage& passage, const WidthMoments& phi,
                           const Alike<double>& x, double width, const Counts& counts);
-/// Variance of ln D after a norm of each token.
-double apart_after_norm(const Spread& spread, const Alike<double>& x);
+/// After a norm of each token that takes the share `normed` of a change of its size out: variance
+/// of ln D, and its covariance with what is left of the size.
+struct ApartAfterNorm {
+  double variance = 0, tie = 0;
+};
+ApartAfterNorm apart_after_norm(const Spread& spread, double normed);
 /// Past a variance of 1 with a slope past 1, draws part ways: some die and some grow, which one
 /// Gaussian in the logarithm does not describe.
 bool part_ways(double variance, double slope);

@@ -301,6 +301,10 @@ struct Spread {
   NonNegative uneven = 0;  ///< relative variance of E x^2 over positions: borders of an image
   /// Where draws have parted ways: ln of E x^2, beside infinite width, of a draw far up.
   double far = 0;
+  double apart_tie = 0;  ///< covariance of ln D and of the logarithm that `all` is the variance of
+  /// d ln E x^2 / d ln D of the start of the branch, at the same E x^2 there: attention's sum of
+  /// tokens is the larger the more these are alike.
+  double lean = 0;
 };
 
 /// Of a gradient's second, the part along two directions that a norm takes out, in units of 1/n: of

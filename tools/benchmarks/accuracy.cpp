@@ -1,6 +1,6 @@
 /// Holds predictions to real passes. usage:
 ///   bench_accuracy components [CONFIGURATIONS=100] [THREADS=2]
-///   bench_accuracy grid [SEEDS=16] [THREADS=2]
+///   bench_accuracy grid [SEEDS=64] [THREADS=2] [deepnorm|pre|post|res-post|mlp]
 ///   bench_accuracy spread [SEEDS=1000] [THREADS=2]
 #include "accuracy.hpp"
 
@@ -81,16 +81,17 @@ void Errors::print(const std::string& work, const std::vector<const char*>& targ
 
 namespace {
 
-int run(const std::string& suite, int number, int threads) {
+int run(const std::string& suite, int number, int threads, const std::string& only) {
   using namespace scalecalc::bench;
   if (suite == "components") {
     components(number > 0 ? number : 100, threads);
   } else if (suite == "grid") {
-    grid(number > 0 ? number : 16, threads);
+    grid(number > 0 ? number : 64, threads, only);
   } else if (suite == "spread") {
     spread(number > 0 ? number : 1000, threads);
   } else {
-    std::fprintf(stderr, "usage: bench_accuracy components|grid|spread [NUMBER] [THREADS]\n");
+    std::fprintf(stderr,
+                 "usage: bench_accuracy components|grid|spread [NUMBER] [THREADS] [ONLY]\n");
     return 2;
   }
   return 0;
@@ -101,7 +102,7 @@ int run(const std::string& suite, int number, int threads) {
 int main(int argc, char** argv) {
   try {
     return run(argc > 1 ? argv[1] : "", argc > 2 ? std::atoi(argv[2]) : 0,
-               argc > 3 ? std::atoi(argv[3]) : 2);
+               argc > 3 ? std::atoi(argv[3]) : 2, argc > 4 ? argv[4] : "");
   } catch (const scalecalc::Error& error) {
     std::fprintf(stderr, "bench_accuracy: %s\n", error.what());
     return error.exit_code();

@@ -51,7 +51,8 @@ class Errors {
 
 /// The suites: percentiles by component; one grid of networks against passes; the spread of depth.
 void components(int configurations, int threads);
-void grid(int seeds, int threads);
+/// `only`: deepnorm, pre, post, res-post or mlp; empty for all. `seeds` to begin with.
+void grid(int seeds, int threads, const std::string& only);
 void spread(int seeds, int threads);
 
 }  // namespace scalecalc::bench
