@@ -35,6 +35,7 @@ struct AttentionRecord {
   NonNegative truncation = 0;  ///< of q, and of Wq and Wk
   NonNegative value_truncation = 0, echo_truncation = 0;
   NonNegative values_truncation = 0;  ///< of what values add to the gradient of Wv
+  double rows_variance = 0;           ///< of Scores
 };
 
 /// Dv, clamped at 0: rounding makes it negative where tokens have become one.
@@ -166,6 +167,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   record.value_truncation = scores.mix_truncation;
   record.values_truncation = scores.values_truncation;
   record.echo_truncation = scores.echo_truncation;
+  record.rows_variance = scores.rows_variance;
 
   Signal<X>& mix = out.mix;
   mix = out.v;

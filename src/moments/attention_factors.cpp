@@ -45,8 +45,8 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double f_key = small.qk_norm ? (1 - 2 * cosine) / (d_h + 2) : f;
   const double p2 = bend * row.p2_curvature - f_key * row.hp2 / 4;
   const double a = bend * row.a_curvature - f_key * row.ha / 4;
-  const double gram =
-      plain * (row.t2 - row.a) * small.overlap + 2 * row.b / d - 2 * f * (row.s + row.q2);
+  const double gram = plain * (row.t2 - row.a) * small.overlap + plain * row.a * small.uneven +
+                      2 * row.b / d - 2 * f * (row.s + row.q2);
   const double tilt = small.qk_norm ? 0 : 2 / d_h * tau2 * row.a_slope;
   const double along = small.qk_norm ? 0 : (row.b - row.a) / d_h;
   RowFactors<double> out;
@@ -70,9 +70,9 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   PairFactors<double> out;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
   out.mix = out.value + c * m2 / small.width;
-  out.query = rows.a_prime + rest * small.overlap + v_c / 2 * rows.a_third;
+  out.query = rows.a_prime * (1 + small.uneven) + rest * small.overlap + v_c / 2 * rows.a_third;
   out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
-  out.key_weight = out.key + cosine * rest * small.overlap;
+  out.key_weight = out.key + cosine * (rest * small.overlap + rows.a_prime * small.uneven);
   out.value_weight = c * tau2 * small.overlap * rest;
   out.query_weight = turn * small.query_overlap * rows.a_second;
   return out;

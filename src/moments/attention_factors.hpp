@@ -34,6 +34,7 @@ struct Smallness {
   double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
   double normalised = 0;  ///< share of the 2/d of Gaussian tokens that these do not stray by
   bool qk_norm = false;   ///< nor do those of q and k
+  double uneven = 0;      ///< relative variance of |x_s|^2 about the keys' mean, over the keys
 };
 
 /// h(f) = f + (rel/2) tau2^2 f'' averages over the variance of tau2 between heads; f_n takes out

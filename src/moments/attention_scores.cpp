@@ -1,6 +1,7 @@
 #include "moments/attention_scores.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace scalecalc::moments {
 namespace {
@@ -35,6 +36,57 @@ double omitted_repeats(const Signal<X>& source, double tau2) {
 
 Eigen::ArrayXXd correlations(const PerPosition& x) {
   return cosines<Numbers>(x).cross.max(-1.0).min(1.0);
+}
+
+/// Keys that are not alike: past what D (1 - 1/n) on the diagonal and -D/n elsewhere would be, the
+/// mean squares of the centred x_s.x_s' of the keys that a row sees, over pairs and over keys, both
+/// relative to D^2. What comes back through scores is quadratic in these products, so that one key
+/// far from the others counts for more than as many that differ evenly.
+struct KeyStructure {
+  double pairs = 0, keys = 0;
+};
+KeyStructure key_structure(const PerPosition& x, Eigen::Index last) {
+  const Eigen::Index size = last + 1;
+  Eigen::ArrayXd weight = x.positions->weight.head(size);
+  const double n = weight.sum();
+  if (size < 2 || n <= 2) return {};
+  // The key itself and its neighbours of the same position apart.
+  Eigen::MatrixXd gram = x.cross.topLeftCorner(size, size).matrix();
+  const Eigen::ArrayXd own = x.second.head(size) - x.cross.matrix().diagonal().head(size).array();
+  const Eigen::VectorXd rows = (gram * weight.matrix() + own.matrix()) / n;
+  const double mean = weight.matrix().dot(rows) / n;
+  gram = ((gram.colwise() - rows).rowwise() - rows.transpose()).array() + mean;
+  const Eigen::ArrayXd diagonal = gram.diagonal().array() + own;
+  const double trace = (weight * diagonal).sum(), apart = trace / (n - 1);
+  if (!(apart > 0)) return {};
+  const Eigen::ArrayXXd others = gram.array() + apart / n;
+  const Eigen::ArrayXd selves = diagonal - apart * (1 - 1 / n);
+  const double same = (weight * others.matrix().diagonal().array().square()).sum();
+  const double all = weight.matrix().dot(others.square().matrix() * weight.matrix());
+  const double d2 = apart * apart;
+  return {std::max(0.0, all - same) / (n * (n - 1) * d2),
+          (weight * selves.square()).sum() / (n * d2)};
+}
+
+/// What is left of D as a difference of doubles, in units of it.
+template <class X>
+double rounded(const X& x) {
+  constexpr double steps = 16, most = 1e6;
+  const Alike<double> mean = average(x);
+  const double apart = mean.second - mean.cross;
+  const double lost = steps * std::numeric_limits<double>::epsilon() * std::fabs(mean.second);
+  return apart > 0 ? std::min(lost / apart, most) : most;
+}
+
+/// Relative variance over draws of one row's |J V g|^2. Of a softmax that has all but condensed a
+/// row counts where its two largest scores are close, z apart with a chance that hardly depends on
+/// z: with p = 1/(1 + e^z) E sum p^2 = 1 - 2 rho, E tr J^2 = rho 2/3 and E (tr J^2)^2 = rho 4/35,
+/// per rho of z. A Gaussian g along 1/P2 directions adds 2 P2.
+double rows_variance(const SoftmaxOrders& row) {
+  const double rest = 1 - row.p2;
+  if (!(rest > 0)) return 0;
+  const double uneven = std::max(1.0, 18.0 / 35 / rest);
+  return uneven * (1 + 2 * row.p2) - 1;
 }
 
 /// Of one row: P22 = t2 - 1 + 2 P2.
@@ -97,7 +149,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.centred_slope = scores.overlap_slope * (m - inputs.input.x.cross);
   scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
   scores.error = averages.two.error;
-  scores.truncation = omitted_orders(averages.one, small);
+  scores.truncation = omitted_orders(averages.one, small) + rounded(inputs.source.x);
+  scores.rows_variance = rows_variance(averages.one);
   scores.mix_truncation = omitted_mix(small) + omitted_repeats(inputs.source, tau2);
   scores.truncation += omitted_repeats(inputs.source, tau2);
   scores.values_truncation = omitted_values(tau2, small);
@@ -143,6 +196,14 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const Eigen::Index size = inputs.q.second.size();
   const double m = average(inputs.input.x).second, own = own_share(inputs);
   const Eigen::ArrayXXd query_cosines = inputs.sum ? correlations(inputs.q) : rows.c;
+  std::vector<Smallness> smalls;
+  for (Eigen::Index t = 0; t < size; ++t) {
+    smalls.push_back(small);
+    if (!inputs.counts.causal) continue;
+    const KeyStructure keys = key_structure(inputs.source.x, t);
+    smalls.back().overlap += keys.pairs;
+    smalls.back().uneven = keys.keys;
+  }
   for (Eigen::Index t = 0; t < size; ++t) {
     const SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
     const KeyMeans<PerPosition>& source = inputs.source_means;
@@ -150,7 +211,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     const double cosine = same > 0 ? source.other.second[t] / same : 1;
     const RowFactors<double> row =
         row_factors(one, rows.tau2[t], cosine,
-                    plain_share(inputs.plain_apart_v.second[t], inputs.apart_v.second[t]), small);
+                    plain_share(inputs.plain_apart_v.second[t], inputs.apart_v.second[t]),
+                    smalls[static_cast<std::size_t>(t)]);
     out.mix.second[t] = row.mix;
     out.value.second[t] = row.value;
     out.query.second[t] = row.query;
@@ -169,9 +231,9 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       const SoftmaxOrders& other = averages.one[static_cast<std::size_t>(u)];
       const SoftmaxOverlaps& two = averages.pair(t, u);
       const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
-      const PairFactors<double> pair =
-          pair_factors(two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
-                       (1 - one.p2) * (1 - other.p2), small);
+      const PairFactors<double> pair = pair_factors(
+          two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
+          (1 - one.p2) * (1 - other.p2), smalls[static_cast<std::size_t>(std::min(t, u))]);
       out.mix.cross(t, u) = pair.mix;
       out.value.cross(t, u) = pair.value;
       out.query.cross(t, u) = pair.query;
@@ -202,7 +264,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.centred_slope = scores.overlap_slope * (m - average(inputs.input.x).cross);
   scores.overlap_variance = average(pair_strays).cross;
   const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
-  scores.truncation = omitted_orders(averages.one.back(), small) + grid;
+  scores.truncation = omitted_orders(averages.one.back(), small) + grid + rounded(inputs.source.x);
+  scores.rows_variance = rows_variance(averages.one.back());
   const double repeats = omitted_repeats(inputs.source, rows.tau2.maxCoeff());
   scores.mix_truncation = omitted_mix(small) + grid + repeats;
   scores.truncation += repeats;

@@ -30,6 +30,7 @@ struct Scores {
   double overlap_variance = 0;  ///< of one head's p.p'
   NonNegative error = 0, truncation = 0, mix_truncation = 0, echo_truncation = 0;
   NonNegative values_truncation = 0;
+  double rows_variance = 0;  ///< relative, of what comes back to one row's scores
 };
 
 template <class N, class X>

@@ -343,9 +343,11 @@ class BackwardPass {
       out.q = strays_to_queries(start, from, shares(factors.query), over);
       out.k = strays_to_keys(start, from, shares(factors.key), over);
       out.v = strays_to_keys(start, from, shares(factors.value), over);
-      // Gradients into scores are of D^2.
-      for (Strays* each : {&out.q, &out.k})
-        if (!layer.over_memory) stray_through_norm(*each, 4 * tape.spread.apart);
+      // Gradients into scores are of D^2, and of a few rows where a softmax is sharp: the same for
+      // queries and keys.
+      const double of_rows =
+          tape.record.rows_variance / (static_cast<double>(layer.heads) * over.samples());
+      const double of_scores = of_rows + (layer.over_memory ? 0 : 4 * tape.spread.apart);
       Alike<double> total = values_of(calculus_, linear_backward(calculus_, layer.q, made.q));
       out.input = stray_through(layer.q, values_of(calculus_, made.q), over, out.q);
       const auto add = [&](const Linear& linear, const X& x, const Strays& strays) {
@@ -356,6 +358,7 @@ class BackwardPass {
         total = sum(total, more);
       };
       if (!layer.over_memory) add(layer.k, made.k, out.k);
+      for (Strays* each : {&out.q, &out.k, &out.input}) stray_through_norm(*each, of_scores);
       if (!layer.over_memory) add(layer.v, made.v, out.v);
       out.input.since = out.input.since * g.strays.since;
     }
