@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "moments/calculus.hpp"
+#include "moments/mixed_activation.hpp"
 #include "moments/spread.hpp"
 
 /// y = phi(x), x Gaussian (theory, section 2): m' = E phi^2, r' = E phi(u)phi(v); back g = g' E
@@ -18,6 +19,7 @@ struct ActivationRecord {
   double slope_exponent = 0;  ///< of WidthMoments
   Doubt truncation;           ///< of x
   NonNegative heavy = 0;      ///< how far the fourth moment of x is from a Gaussian's
+  KindGradient kinds;         ///< what phi' makes of a gradient
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;
@@ -149,13 +151,40 @@ double far_of(C& calculus, const Spread& spread, const LogSize& x, const Passage
 }
 
 template <class C, class X>
+X mixed_values(C& calculus, const typename C::Function& phi, const Signal<X>& in, Moment second,
+               Moment pair) {
+  if constexpr (C::next_orders)
+    return mixed_expectations(calculus, phi, in.mixture, in.x, second, pair);
+  else
+    return in.x;
+}
+
+/// The kinds of features that go in come out with other sizes.
+template <class C, class X>
+void mix_kinds(C& calculus, const typename C::Function& phi, const Signal<X>& in, Signal<X>& out,
+               ActivationRecord<X>& record) {
+  const Alike<double> x = values_of(calculus, in.x);
+  const KindSizes sizes = kind_sizes(calculus, phi, in.mixture, x, Moment::second, Moment::cross);
+  out.mixture = with_sizes(in.mixture, sizes.second, sizes.cross);
+  out.kurtosis *= out.mixture.square();
+  record.kinds =
+      kinds_of(kind_sizes(calculus, phi, in.mixture, x, Moment::slope_second, Moment::slope_cross),
+               in.mixture);
+}
+
+template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
   Signal<X> out = in;
   out.normalised = false;
-  out.x = expectations(calculus, phi, in.x);
+  bool mixed = false;
+  if constexpr (C::next_orders) mixed = mixes(in.mixture, values_of(calculus, in.x));
+  out.x = mixed ? mixed_values(calculus, phi, in, Moment::second, Moment::cross)
+                : expectations(calculus, phi, in.x);
   if (wanted.slopes) {
-    record.slopes = slope_expectations(calculus, phi, in.x);
+    record.slopes = mixed
+                        ? mixed_values(calculus, phi, in, Moment::slope_second, Moment::slope_cross)
+                        : slope_expectations(calculus, phi, in.x);
     out.overlap = overlap_through_activation(calculus, in.overlap, record.slopes, out.x, in.width);
   }
   if constexpr (C::next_orders) {
@@ -195,9 +224,11 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                  uneven = in.spread.uneven / 8;
     // Without weights between this activation and one before, features are not Gaussian: a fourth
     // moment of the input stands for what E phi^2 may be off by.
-    record.heavy = std::fabs(in.kurtosis / 3 - 1);
+    record.heavy = std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 - 1);
     calculus.omit(record.heavy, record.heavy);
     out.kurtosis = moments.kurtosis;
+    out.mixture = {};
+    if (mixed) mix_kinds(calculus, phi, in, out, record);
     out.spread.skew = moments.skew;
     out.spread.uneven = moments.exponent * moments.exponent * in.spread.uneven;
     calculus.omit(skewed + uneven, skewed + uneven);
@@ -279,6 +310,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     }
     if (gradient.spread.far > 0) out.spread.far = std::max(out.spread.far, gradient.spread.far);
     if (gradient.follow) follow_through(calculus, record, g, out);
+    out.kinds = record.kinds;
   }
   return out;
 }

@@ -296,7 +296,11 @@ class BackwardPass {
         for (const std::size_t at : {tape.at.parameter, tape.at.parameter + 1})
           ledger_.parameters[at].truncation += coherent_doubt(g, counts(tape.at.tokens));
     }
+    const double radial = g.levels.radial;
     g = norm_backward(calculus_, tape.record, g, of, batch_);
+    if constexpr (C::next_orders)
+      scale_kinds(g,
+                  below_norm(tape.record.mixture_norm, tape.record.kind_weight, radial, g.kinds));
     g.tie.reset();
     const Alike<double> out = values_of(calculus_, g.x);
     const double cross = out.second > 0 ? std::min(1.0, std::fabs(out.cross) / out.second) : 1;
@@ -404,6 +408,7 @@ class BackwardPass {
     g.strays = strays.input;
     g.x = std::move(made.input);
     g.levels = {};
+    g.kinds = {};
     g.aligned = made.aligned;
     g.truncation.second += made.truncation.second;
     g.truncation.cross += made.truncation.cross;
@@ -452,19 +457,24 @@ class BackwardPass {
     return out;
   }
 
-  Gradient<X> plain(Gradient<X> g) {
-    note(take<PlainTape>().at.site, g);
-    return g;
+  /// What the kinds of features of dropout make of a gradient that knows them.
+  void scale_kinds(Gradient<X>& g, const KindFactors& factors) const {
+    if (factors.second == 1 && factors.cross == 1) return;
+    const N second = calculus_.real(factors.second), cross = calculus_.real(factors.cross);
+    g.x = each_cross(scaled(g.x, second), [&](const N& k) { return N(k * cross / second); });
   }
   Gradient<X> back(const Dropout& layer, Gradient<X> g) {
-    g = plain(std::move(g));
+    const auto tape = take<DropoutTape>();
+    note(tape.at.site, g);
     g.x = dropped(calculus_, layer, g.x);
+    if constexpr (C::next_orders) scale_kinds(g, before_dropout(tape.before, g.kinds));
     return g;
   }
   Gradient<X> back(const Pool&, Gradient<X> g) {
     const auto tape = take<PlainTape>();
     note(tape.at.site, g);
     g.x = pool_backward(g.x, tokens(tape.at.tokens));
+    g.kinds = {};
     g.aligned = N(0);
     return g;
   }
@@ -477,6 +487,7 @@ class BackwardPass {
     const std::int64_t outputs = layer.out_height() * layer.out_width();
     if (layer.weight.bias) fill(tape.at.parameter + 1, bias_of(g.x, tokens(outputs)), g, {});
     g.x = conv_backward(calculus_, layer, g.x);
+    g.kinds = {};
     g.aligned = N(0);
     return g;
   }
@@ -501,6 +512,10 @@ class BackwardPass {
     skip.x = scaled(g.x, N(a * a));
     skip.aligned = g.aligned * a * a;
     if (tape.after_activation) repeated_slopes(calculus_, skip, tape.stream_share);
+    if constexpr (C::next_orders) {
+      skip.kinds = left_of(tape.kinds, g.kinds);
+      g.kinds = right_of(tape.kinds, g.kinds);
+    }
     tie_to(calculus_, skip, a);
     tie_to(calculus_, g, b);
     skip.levels.radial = across(g.levels.radial, tape.stream_share);
@@ -541,6 +556,7 @@ class BackwardPass {
       };
       skip.levels = {p * skip.levels.mean + (1 - p) * branch.levels.mean,
                      p * skip.levels.radial + (1 - p) * branch.levels.radial};
+      skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
       skip.error = mixed(skip.error, branch.error);
       skip.truncation = mixed(skip.truncation, branch.truncation);
     }
@@ -560,9 +576,11 @@ class BackwardPass {
     X both;
     split_aligned(last.post, last.dual, last.both, g, gz, both);
     gz = back(layer.norm, std::move(gz), shown);
+    gz.kinds = {};
     both = product(both, take<DualTape<X>>().scale);
     for (auto sublayer = layer.sublayers.rbegin(); sublayer != layer.sublayers.rend(); ++sublayer) {
       g = back(*sublayer->norm, std::move(g), std::exchange(shown, nullptr));
+      g.kinds = {};
       const auto tape = take<DualTape<X>>();
       both = product(both, tape.scale);
       const N a = calculus_.skip(*sublayer), b = calculus_.branch(*sublayer);

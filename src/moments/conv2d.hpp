@@ -36,6 +36,8 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   const auto x = average(in.x);
   Signal<X> out = in;
   out.normalised = false;
+  out.kurtosis = 3;
+  out.mixture = {};
   out.width = layer.out_channels;
   out.tokens = layer.out_height() * layer.out_width();
   out.x = uniform(in.x, Alike<N>{N(0), share(taps.once, outputs) * x.second + bias,

@@ -26,15 +26,21 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
   out.normalised = false;
   out.x = dropped(calculus, layer, in.x);
   if constexpr (C::next_orders) {
-    // Masks are drawn for each token: the fourth moment of Gaussian features, 3, is cut up alone.
-    const double noise = 3 * layer.rate / (1 - layer.rate) / static_cast<double>(in.width);
+    // Masks are drawn for each token. Of E x^4/(E x^2)^2 = k, which becomes k/(1 - p), the relative
+    // variance of |x|^2 is (k - 1)/d.
+    const double more = layer.rate / (1 - layer.rate), width = static_cast<double>(in.width);
+    const double noise = in.kurtosis * more / width;
     out.spread.one += noise;
     out.spread.all += noise / counts.samples();
     out.kurtosis /= 1 - layer.rate;
+    out.mixture = dropped(in.mixture, layer.rate);
+    // So does that of x_t.x_u: E x_t^2 x_u^2 of independent masks is (1 - p)^-2 of m^2 + 2 r^2.
+    const Alike<double> x = values_of(calculus, in.x);
+    out.overlap.noise =
+        out.overlap.noise +
+        calculus.real((x.second * x.second + 2 * x.cross * x.cross) * more * (2 + more) / width);
     out.error.cross *= 1 - layer.rate;
     out.truncation.cross *= 1 - layer.rate;
-    calculus.assume("dropout", "masks leave features Gaussian", "rate/(1 - rate)",
-                    layer.rate / (1 - layer.rate), 0.25);
   }
   return out;
 }

@@ -188,7 +188,7 @@ class ForwardPass {
   Signal<X> apply(const Dropout& layer, Signal<X> x) {
     calculus_.enter(layer.path);
     Signal<X> y = dropout_forward(calculus_, layer, x, counts(x));
-    keep(PlainTape{{site(layer.path, "dropout", y), 0, x.tokens}});
+    keep(DropoutTape{{site(layer.path, "dropout", y), 0, x.tokens}, std::move(x.mixture)});
     return y;
   }
 
@@ -234,14 +234,19 @@ class ForwardPass {
       scale = parameter(layer.path, ".scale", 1, 1, layer.branch * layer.branch);
     if (!layer.shortcut.empty()) x = run(layer.shortcut, std::move(x));
     calculus_.enter(layer.path);
-    Signal<X> y = residual_forward(calculus_, layer, x, branch, counts(x));
+    MixedSum kinds;
+    Signal<X> y = residual_forward(calculus_, layer, x, branch, counts(x), &kinds);
+    const auto keep_sum = [&](std::size_t at) {
+      SumTape<X> tape = sum_tape(layer, {at, scale, x.tokens}, x, y, branch);
+      tape.kinds = std::move(kinds);
+      keep(std::move(tape));
+    };
     if (!layer.norm) {
-      const std::size_t at = site(layer.path, "residual", y);
-      keep(sum_tape(layer, {at, scale, x.tokens}, x, y, branch));
+      keep_sum(site(layer.path, "residual", y));
       return y;
     }
     calculus_.settle(layer.path, y);
-    keep(sum_tape(layer, {no_site, scale, x.tokens}, x, y, branch));
+    keep_sum(no_site);
     return apply(*layer.norm, std::move(y), layer.path, "residual");
   }
 

@@ -58,6 +58,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   out.width = layer.fan_out;
   out.normalised = false;
   out.kurtosis = 3;
+  out.mixture = {};
   const auto pair = [&](const auto&, const auto&, const N& cross) { return gain * cross + bias; };
   out.x = map(
       in.x,
@@ -96,6 +97,7 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   Gradient<X> out = gradient;
   out.x = linear_backward(calculus, layer, gradient.x);
   out.levels = {};
+  out.kinds = {};
   out.aligned =
       gradient.aligned * calculus.size(layer.fan_out, "fan_out") * calculus.variance(layer);
   // Normal weights bring a part of y back along x and another at random; orthogonal ones that do

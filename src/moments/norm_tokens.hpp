@@ -75,7 +75,18 @@ struct NormRecord {
   double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
   NonNegative truncation = 0;  ///< of the gradient, relative
+  MixtureNorm mixture_norm;
+  Eigen::ArrayXd kind_weight;
 };
+
+/// What tokens' s2 strays by beside what masks of their features do: that is in mixture_norm.
+template <class X>
+Spread normal_part(const Signal<X>& in) {
+  Spread spread = in.spread;
+  const double own = in.kurtosis * (1 - 1 / in.mixture.square()) / static_cast<double>(in.width);
+  spread.one = std::max(0.0, spread.one - own);
+  return spread;
+}
 
 template <class C, class X>
 Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const Counts& counts,
@@ -94,7 +105,9 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   if constexpr (C::next_orders) {
     const double size = calculus.value(typical), d = static_cast<double>(in.width);
     const double share = size > 0 ? size / (size + layer.eps) : 1;
-    orders = fluctuation_of(in.spread, d, share, centre, values_of(calculus, in.x), counts);
+    orders = fluctuation_of(normal_part(in), d, share, centre, values_of(calculus, in.x), counts);
+    record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0);
+    record.kind_weight = in.mixture.weight;
     record.projection = {d, share, centre};
     // s2/(s2 + eps) bends.
     const double bend = share * (1 - share) * in.spread.one;
@@ -109,11 +122,12 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   out.x = map(
       in.x,
       [&](const T& u) {
-        return T{centre ? N(0) : N(u.mean / sqrt(s2(u) + eps)), s2(u) / (s2(u) + eps)};
+        const N second = calculus.real(record.mixture_norm.alive) * s2(u) / (s2(u) + eps);
+        return T{centre ? N(0) : N(u.mean / sqrt(s2(u) + eps)), second};
       },
       [&](const T& u, const T& v, const N& cross) {
         const N c = inside(u, v, cross) / root(u, v);
-        if constexpr (C::next_orders) return N(c * orders.forward());
+        if constexpr (C::next_orders) return N(c * orders.forward() * record.mixture_norm.forward);
         return c;
       });
   record.factors = map(

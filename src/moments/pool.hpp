@@ -14,6 +14,7 @@ Signal<X> pool_forward(C& calculus, const Signal<X>& in) {
   const N second = (x.second + (tokens - 1) * x.cross) / tokens;
   Signal<X> out = in;
   out.normalised = false;
+  out.mixture = {};
   out.tokens = 1;
   out.x = uniform(in.x, Alike<N>{x.mean, second, second, x.between});
   out.overlap = {in.overlap.coherent, in.overlap.noise};

@@ -88,12 +88,17 @@ inline constexpr std::size_t no_site = static_cast<std::size_t>(-1);
 struct PlainTape {
   Places at;
 };
+struct DropoutTape {
+  Places at;
+  Mixture before;
+};
 template <class X>
 struct SumTape {
   Places at;
   X branch;
   double stream_share = 1, branch_share = 0;  ///< of the sum's second
   bool after_activation = false;              ///< the stream
+  MixedSum kinds;
 };
 /// The branch and the factors of the two streams' covariance (DualStream).
 template <class X>
@@ -124,7 +129,7 @@ class Tape {
  private:
   std::tuple<Pieces<WeightTape<X>>, Pieces<ActivationTape<X>>, Pieces<NormTape<X>>,
              Pieces<GatedTape<X>>, Pieces<AttentionTape<C, X>>, Pieces<PlainTape>,
-             Pieces<SumTape<X>>, Pieces<DualTape<X>>, Pieces<DualSumTape<X>>>
+             Pieces<DropoutTape>, Pieces<SumTape<X>>, Pieces<DualTape<X>>, Pieces<DualSumTape<X>>>
       entries_;
 };
 

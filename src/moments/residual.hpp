@@ -37,7 +37,8 @@ inline bool keeps_input(const std::vector<Layer>& layers) {
 
 template <class C, class X>
 Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& stream,
-                           const Signal<X>& branch, const Counts& counts) {
+                           const Signal<X>& branch, const Counts& counts,
+                           MixedSum* kinds = nullptr) {
   using N = typename C::Number;
   using T = Token<N>;
   const N a = calculus.skip(layer), b = calculus.branch(layer), a2 = a * a, b2 = b * b;
@@ -65,6 +66,11 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
     const auto mixed = [&](const Doubt& s, const Doubt& t) {
       return Doubt{p * s.second + q * t.second, p * s.cross + q * t.cross};
     };
+    const Alike<double> sums = values_of(calculus, out.x);
+    MixedSum made =
+        mixed_sum(stream.mixture, branch.mixture, p, sums.cross != 0 ? left.cross / sums.cross : 0);
+    out.mixture = made.sum;
+    if (kinds) *kinds = std::move(made);
     out.kurtosis = 3 + p * p * (stream.kurtosis - 3) + q * q * (branch.kurtosis - 3);
     out.error = mixed(stream.error, branch.error);
     out.truncation = mixed(stream.truncation, branch.truncation);

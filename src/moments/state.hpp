@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "moments/mixture.hpp"
 #include "scalecalc/non_negative.hpp"
 
 /// What is known of the tokens at one place of a network. Rules work on either of two states:
@@ -363,6 +364,7 @@ struct Gradient {
   std::optional<Tie<X>> tie{};     ///< as far up as nothing but sums lie between
   std::optional<Follow> follow{};  ///< of plain stacks, up from the logits
   Strays strays{};                 ///< of all others, up from the logits
+  KindGradient kinds{};            ///< of the kinds of features there
 };
 
 /// Everything that travels forward. X is Alike<N> or PerPosition.
@@ -375,6 +377,7 @@ struct Signal {
   Overlap<Number> overlap;
   Spread spread;
   double kurtosis = 3;      ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
+  Mixture mixture;          ///< of features behind dropout, until weights mix them
   double repeats = 0;       ///< chance that two tokens of a sequence are the same word
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   Doubt error, truncation;  ///< from how primitives are computed; from orders left out

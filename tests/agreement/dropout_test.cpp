@@ -1,0 +1,111 @@
+#include "support.hpp"
+
+namespace scalecalc {
+namespace {
+
+constexpr int seeds = 64;
+
+ModelSpec on_the_stream(ModelSpec::Kind kind, Placement placement, double rate) {
+  ModelSpec spec = default_spec(kind);
+  spec.layers = 4;
+  spec.width = 64;
+  if (kind == ModelSpec::Kind::transformer) {
+    spec.heads = 4;
+    spec.ffn = 256;
+    spec.vocab = 200;
+    spec.sequence = 16;
+    spec.activation = "relu";
+  } else {
+    spec.features = 64;
+    spec.sequence = 8;
+    spec.input.cross = 0.2;
+    spec.activation = "tanh";
+  }
+  spec.norm = NormKind::layernorm;
+  spec.placement = placement;
+  spec.dropout = rate;
+  spec.dropout_place = dropout_places_from("stream", "here");
+  return spec;
+}
+
+/// Median and worst of |predicted/measured - 1|, less three standard errors, of all gradients.
+struct Errors {
+  double median = 0, worst = 0;
+};
+Errors errors_of(const Verification& verification) {
+  std::vector<double> all;
+  double worst = 0;
+  for (const auto* comparisons : {&verification.sites, &verification.parameters}) {
+    for (const Comparison& c : *comparisons) {
+      if (c.quantity != "grad_second" || !(c.measured > 0)) continue;
+      const double off = std::fabs(c.predicted / c.measured - 1);
+      all.push_back(off);
+      worst = std::max(worst, off - 3 * c.standard_error / c.measured);
+    }
+  }
+  REQUIRE(!all.empty());
+  std::sort(all.begin(), all.end());
+  return {all[all.size() / 2], worst};
+}
+
+// Of a stream that dropout has gone over again and again one feature in many holds all of |x|^2.
+TEST_CASE("dropout on the stream") {
+  for (const ModelSpec::Kind kind : {ModelSpec::Kind::transformer, ModelSpec::Kind::mlp}) {
+    for (const Placement placement : {Placement::pre, Placement::post}) {
+      for (const double rate : {0.1, 0.2, 0.4}) {
+        const std::string name = to_string(placement) + " " + std::to_string(rate);
+        const Errors errors = errors_of(agree(name, on_the_stream(kind, placement, rate), seeds));
+        CAPTURE(name);
+        CHECK(errors.median < 0.04);
+        CHECK(errors.worst < 0.15);
+      }
+    }
+  }
+}
+
+// Right behind dropout an activation and a norm see features of which some are 0.
+TEST_CASE("dropout right before activations and norms") {
+  for (const char* activation : {"relu", "tanh", "gelu", "sigmoid", "selu"}) {
+    const std::string text = std::string(R"([model]
+kind = "layers"
+features = 48
+classes = 10
+sequence = 6
+activation = ")") + activation +
+                             R"("
+[input]
+cross = 0.5
+[[layer]]
+type = "linear"
+width = 64
+[[layer]]
+type = "dropout"
+rate = 0.3
+[[layer]]
+type = "activation"
+[[layer]]
+type = "linear"
+width = 64
+[[layer]]
+type = "dropout"
+rate = 0.4
+[[layer]]
+type = "norm"
+norm = "rmsnorm"
+[[layer]]
+type = "activation"
+)";
+    const Verification found = agree(activation, parse_model(text, activation), 128);
+    CAPTURE(activation);
+    CHECK(errors_of(found).worst < 0.1);
+    for (const Comparison& c : found.sites) {
+      if (c.quantity != "second") continue;
+      CAPTURE(c.path);
+      // Of second moments no more is left out than of order 1/width.
+      CHECK(std::fabs(c.measured - c.predicted) < 4.5 * c.standard_error + 0.02 * c.predicted);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace scalecalc
