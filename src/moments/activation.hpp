@@ -6,6 +6,7 @@
 #include "moments/calculus.hpp"
 #include "moments/mixed_activation.hpp"
 #include "moments/spread.hpp"
+#include "moments/words.hpp"
 
 /// y = phi(x), x Gaussian (theory, section 2): m' = E phi^2, r' = E phi(u)phi(v); back g = g' E
 /// phi'^2, k = k' E phi'(u)phi'(v).
@@ -150,6 +151,41 @@ double far_of(C& calculus, const Spread& spread, const LogSize& x, const Passage
   return std::min(std::max(0.0, x.mean) + far_deviations * std::sqrt(x.variance), largest_log);
 }
 
+/// E phi phi moves with r by E phi' phi', at most what it is on the way to two tokens that are one,
+/// and with m where r stays by what is left of its growth with both.
+template <class C, class X>
+Doubt doubt_through(const C& calculus, const Doubt& of, const Alike<double>& x,
+                    const Alike<double>& y, const WidthMoments& moments, const X* slopes) {
+  const double both = std::fabs(moments.exponent);
+  Doubt made{both * of.second, both * of.cross};
+  const double apart = x.second - x.cross;
+  if (slopes == nullptr || !(y.second > 0) || !(apart > 0)) return made;
+  const Alike<double> slope = values_of(calculus, *slopes);
+  const double reach = std::min(1.0, of.cross * x.second / apart);
+  const double most = std::fabs(slope.cross) + reach * std::fabs(slope.second - slope.cross);
+  const double by_r = most * x.second / y.second;
+  const double by_m =
+      std::fabs(moments.exponent * y.cross / y.second - slope.cross * x.cross / y.second);
+  made.cross = std::min<double>(both * (of.cross + of.second), by_r * of.cross + by_m * of.second);
+  return made;
+}
+
+/// Of E phi(u)phi(v), relative to E phi^2 = `second`: what it bends over overlaps that stray by
+/// `variance`, half of it to either side.
+template <class C>
+double bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<double>& x,
+                    double second, double variance) {
+  const double q = x.second - x.mean * x.mean;
+  if (!(variance > 0) || !(second > 0) || !(q > 0)) return 0;
+  const double room = std::min(x.second - x.cross, q + x.cross - x.mean * x.mean);
+  const double strays = std::sqrt(variance), step = std::min(strays, std::max(room, 0.0));
+  if (!(step > 0)) return 0;
+  const Token<double> u{x.mean, x.second};
+  const auto at = [&](double cross) { return calculus.pair(phi, Moment::cross, u, u, cross); };
+  const double bend = std::fabs(at(x.cross + step) + at(x.cross - step) - 2 * at(x.cross)) / 2;
+  return bend * variance / (step * step) / second;
+}
+
 template <class C, class X>
 X mixed_values(C& calculus, const typename C::Function& phi, const Signal<X>& in, Moment second,
                Moment pair) {
@@ -179,13 +215,20 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
   out.normalised = false;
   bool mixed = false;
   if constexpr (C::next_orders) mixed = mixes(in.mixture, values_of(calculus, in.x));
+  const bool words = has_words(in) && !mixed;
+  const auto over_words = [&](const auto& rule) {
+    return words ? with_words(rule(calculus, phi, of_words(in.x, in.repeats)), in.repeats)
+                 : rule(calculus, phi, in.x);
+  };
   out.x = mixed ? mixed_values(calculus, phi, in, Moment::second, Moment::cross)
-                : expectations(calculus, phi, in.x);
+                : over_words(expectations<C, X>);
   if (wanted.slopes) {
     record.slopes = mixed
                         ? mixed_values(calculus, phi, in, Moment::slope_second, Moment::slope_cross)
-                        : slope_expectations(calculus, phi, in.x);
-    out.overlap = overlap_through_activation(calculus, in.overlap, record.slopes, out.x, in.width);
+                        : over_words(slope_expectations<C, X>);
+    const auto overlap = words ? of_words(in).overlap : in.overlap;
+    out.overlap = overlap_through_activation(calculus, overlap, record.slopes, out.x, in.width);
+    if (words) add_word_overlap(in.repeats, out);
   }
   if constexpr (C::next_orders) {
     const Alike<double> x = values_of(calculus, in.x);
@@ -204,11 +247,9 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
     if (wanted.tie && variance > 0) record.tie = tie_of(calculus, moments, in.x);
     out.spread = through_activation(in.spread, passed, moments, x, width, counts);
-    for (Doubt* doubt : {&out.error, &out.truncation}) {
-      doubt->second *= moments.exponent;
-      doubt->cross *= moments.exponent;
-      doubt->mean = 0;
-    }
+    for (Doubt* doubt : {&out.error, &out.truncation})
+      *doubt = doubt_through(calculus, *doubt, x, values_of(calculus, out.x), moments,
+                             wanted.slopes ? &record.slopes : nullptr);
     if (far > 0) {
       const SizeMoments up = sizes(std::exp(far)), down = sizes(std::exp(-far));
       out.spread = apart_ways(in.spread,
@@ -218,8 +259,8 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                                     std::fabs(log_ratio(down.slope, moments.slope)));
       out.truncation = doubt_of(out.spread.far);
     }
-    calculus.omit(
-        0, variance > 0 ? calculus.value(in.overlap.variance()) / (2 * variance * variance) : 0);
+    calculus.omit(0, bend_of_pair(calculus, phi, x, values_of(calculus, out.x).second,
+                                  (words ? of_words(in) : in).overlap.variance()));
     const double skewed = std::fabs(in.spread.skew * moments.skew_effect),
                  uneven = in.spread.uneven / 8;
     // Without weights between this activation and one before, features are not Gaussian: a fourth
@@ -228,6 +269,8 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     calculus.omit(record.heavy, record.heavy);
     out.kurtosis = moments.kurtosis;
     out.mixture = {};
+    out.flat.reset();
+    if (!phi->activation().breaks().empty()) out.flat.emplace(phi->activation().name(), x);
     if (mixed) mix_kinds(calculus, phi, in, out, record);
     out.spread.skew = moments.skew;
     out.spread.uneven = moments.exponent * moments.exponent * in.spread.uneven;
@@ -282,6 +325,13 @@ Doubt slope_doubt(const C& calculus, const ActivationRecord<X>& record) {
   return doubt;
 }
 
+/// A gradient that has no mean, as it is taken for one: a doubt of ten times its size. What of it
+/// is left below the activation is the share that few samples make.
+inline constexpr double no_mean = 10;
+inline double few_doubt(double alive, double few) {
+  return 2 * few / alive;
+}
+
 template <class C, class X>
 Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
                                 const Gradient<X>& gradient, const Counts& counts) {
@@ -311,6 +361,15 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     if (gradient.spread.far > 0) out.spread.far = std::max(out.spread.far, gradient.spread.far);
     if (gradient.follow) follow_through(calculus, record, g, out);
     out.kinds = record.kinds;
+    if (gradient.alive < 1) {
+      // Features without a gradient from above have no slope either.
+      out.x = scaled(out.x, typename C::Number(1 / gradient.alive));
+      const double few = few_doubt(gradient.alive, gradient.few) - no_mean;
+      out.truncation.second = std::max(0.0, out.truncation.second + few);
+      out.truncation.cross = std::max(0.0, out.truncation.cross + few);
+      out.alive = 1;
+      out.few = 0;
+    }
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include "moments/attention_norms.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/attention_scores.hpp"
+#include "moments/attention_words.hpp"
 #include "moments/linear.hpp"
 
 /// Softmax attention (theory, section 2; notes 3 and 5). With p the softmax of scores of variance
@@ -28,8 +29,9 @@ struct AttentionRecord {
   X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
   /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk.
   X query_norm, key_norm, query_weight_norm, key_weight_norm;
-  N score_scale{};  ///< scale^2 d_h
-  X query_cosine;   ///< of residual attention
+  N score_scale{};     ///< scale^2 d_h
+  X query_cosine;      ///< of residual attention
+  bool words = false;  ///< equal keys share their scores
   KeyCounts<N> counts;
   N batch{};
   NonNegative truncation = 0;  ///< of q, and of Wq and Wk
@@ -126,7 +128,17 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const N scale = calculus.scale(layer);
   record.score_scale = scale * scale * calculus.size(layer.head_width, "head_width");
 
-  X q = out.q.x, k = out.k.x;
+  bool words = false;
+  if constexpr (std::is_same_v<X, Alike<double>>)
+    words = shares_scores(layer, input, residual != nullptr);
+  record.words = words;
+  // Means over keys, and their overlaps, are of different words then.
+  const Signal<X> distinct = words ? of_words(source) : Signal<X>{};
+  const Signal<X>& keys = words ? distinct : source;
+  const Signal<X>& queries = words ? distinct : input;
+  const auto seen = [&](const X& x) { return words ? of_words(x, input.repeats) : x; };
+  X q = seen(out.q.x), k = seen(out.k.x);
+  const X v = seen(out.v.x);
   if (layer.qk_norm) {
     const HeadNorms norms(layer, static_cast<double>(input.width), input.normalised);
     record.query_norm = norm_factors<C>(q, norms.query);
@@ -136,8 +148,8 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     q = normalised<C>(q, norms.key);
     k = normalised<C>(k, norms.key);
   }
-  const KeyMeans<X> means_v = key_means(q, out.v.x, record.counts);
-  const KeyMeans<X> means_source = key_means(q, source.x, record.counts);
+  const KeyMeans<X> means_v = key_means(q, v, record.counts);
+  const KeyMeans<X> means_source = key_means(q, keys.x, record.counts);
   record.apart_k = apart(calculus, key_means(q, k, record.counts));
   record.apart_source = apart(calculus, means_source);
   record.shared_source = without_between(means_source.other);
@@ -151,8 +163,8 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     record.query_cosine = cosines<C>(q);
   }
   const ScoreInputs<N, X> inputs{layer,
-                                 input,
-                                 source,
+                                 queries,
+                                 keys,
                                  q,
                                  record.apart_k,
                                  plain_apart,
@@ -162,7 +174,17 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
                                  record.counts,
                                  adds ? &**residual : nullptr};
   Scores scores;
-  record.factors = softmax_factors(calculus, inputs, scores);
+  if constexpr (std::is_same_v<X, Alike<double>>) {
+    const auto of_keys = [&](const ScoreInputs<N, X>& of, Scores& found) {
+      return softmax_factors(calculus, of, found);
+    };
+    const WordCounts counted = word_counts(input.repeats, input.triples, input.different,
+                                           static_cast<double>(input.tokens));
+    record.factors =
+        words ? word_factors(of_keys, inputs, counted, scores) : of_keys(inputs, scores);
+  } else {
+    record.factors = softmax_factors(calculus, inputs, scores);
+  }
   record.truncation = scores.truncation;
   record.value_truncation = scores.mix_truncation;
   record.values_truncation = scores.values_truncation;
@@ -175,7 +197,10 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   mix.width = layer.heads * layer.head_width;
   mix.x = sum(means_v.other, product(record.apart_v, record.factors.mix));
   mix.x.between = between_means(input.x, out.v.x, record.counts);
-  if constexpr (C::next_orders) finish_mix(layer, source, record, scores, counts, mix);
+  if constexpr (C::next_orders) finish_mix(layer, keys, record, scores, counts, mix);
+  if (words) add_word_overlap(input.repeats, mix);
+  // Masks of weights, and of keys, are each token's own.
+  mix.same_words = input.same_words && !layer.causal && layer.dropout == 0;
   calculus.assume("attention", "scores are Gaussian, independent between keys given the query");
   return out;
 }
@@ -281,11 +306,19 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.k_weight = weight_scale(calculus, layer.k) * calculus.positive(of_key_weight) * group;
   const X own_values = product(product(gradient, factors.value_weight), record.apart_source);
   const N of_own_values = group * pair_sum(own_values, queries, record.batch);
+  // x_s g_s of equal words stray together; their sum over s is that of the mix.
+  X inputs = record.source, gradients = out.v;
+  if (record.words) {
+    inputs = sum(record.shared_source, product(record.apart_source, factors.mix));
+    inputs.between = record.source.between;
+    gradients = scaled(gradient, group);
+  }
   const N of_value_weight =
-      token_sum(record.source, out.v, record.counts.keys, record.batch) + of_own_values;
+      token_sum(inputs, gradients, record.counts.keys, record.batch) + of_own_values;
   out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
 
   out.input = linear_backward(calculus, layer.q, out.q);
+  const N of_queries = average(out.input).second;
   if (!layer.over_memory) out.input = sum(out.input, linear_backward(calculus, layer.k, out.k));
   const N through_scores = average(out.input).second;
   if (!layer.over_memory) out.input = sum(out.input, linear_backward(calculus, layer.v, out.v));
@@ -306,6 +339,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.truncation = {record.value_truncation, record.value_truncation};
   if constexpr (C::next_orders) {
     const double all = values_of(calculus, out.input).second;
+    if (all > 0) out.through_queries = std::min(1.0, calculus.value(of_queries) / all);
     if (all > 0) out.truncation.second += calculus.value(through_scores) / all * out.k_truncation;
   }
   out.v_truncation = record.value_truncation;

@@ -409,6 +409,9 @@ class BackwardPass {
     g.x = std::move(made.input);
     g.levels = {};
     g.kinds = {};
+    // Equal keys get the same from every query.
+    g.equal_words = tape.record.words ? 1 - made.through_queries * (1 - g.equal_words)
+                                      : made.through_queries * g.equal_words;
     g.aligned = made.aligned;
     g.truncation.second += made.truncation.second;
     g.truncation.cross += made.truncation.cross;
@@ -467,6 +470,7 @@ class BackwardPass {
     const auto tape = take<DropoutTape>();
     note(tape.at.site, g);
     g.x = dropped(calculus_, layer, g.x);
+    g.equal_words *= 1 - layer.rate;
     if constexpr (C::next_orders) scale_kinds(g, before_dropout(tape.before, g.kinds));
     return g;
   }
@@ -556,6 +560,7 @@ class BackwardPass {
       };
       skip.levels = {p * skip.levels.mean + (1 - p) * branch.levels.mean,
                      p * skip.levels.radial + (1 - p) * branch.levels.radial};
+      skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;
       skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
       skip.error = mixed(skip.error, branch.error);
       skip.truncation = mixed(skip.truncation, branch.truncation);
@@ -601,9 +606,18 @@ class BackwardPass {
     note(tape.at.site, g);
     const N kappa = calculus_.real(token_collision(network_, layer));
     const N vocab = calculus_.size(layer.vocab, "vocab");
-    fill(tape.at.parameter, row_gradient(g.x, kappa, vocab, tokens(tape.at.tokens), batch_), g, {});
+    const N same = equal_words(g);
+    fill(tape.at.parameter, row_gradient(g.x, same, kappa, vocab, tokens(tape.at.tokens), batch_),
+         g, {});
     if (layer.position_std > 0) fill(tape.at.parameter + 1, position_gradient(g.x, batch_), g, {});
     return g;
+  }
+
+  /// k at equal words less k at any two.
+  N equal_words(const Gradient<X>& g) const {
+    if constexpr (!C::next_orders) return N(0);
+    const Alike<double> x = values_of(calculus_, g.x);
+    return calculus_.real(std::max(0.0, g.equal_words * x.second - x.cross));
   }
 
   C& calculus_;

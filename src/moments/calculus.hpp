@@ -102,6 +102,7 @@ struct AttentionBackward {
   /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
   typename X::Number q_weight, k_weight, v_weight;
   typename X::Number aligned{};  ///< of `input`: that times x_t
+  double through_queries = 1;    ///< of E `input`^2
   Doubt truncation;              ///< of the gradients, relative to their second
   /// Relative variance at k and v, over that of the square of a sum of the mix's gradients.
   NonNegative k_strays = 0, v_strays = 0;

@@ -38,6 +38,8 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   out.normalised = false;
   out.kurtosis = 3;
   out.mixture = {};
+  out.flat.reset();
+  out.same_words = false;
   out.width = layer.out_channels;
   out.tokens = layer.out_height() * layer.out_width();
   out.x = uniform(in.x, Alike<N>{N(0), share(taps.once, outputs) * x.second + bias,

@@ -24,6 +24,8 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
                           const Counts& counts) {
   Signal<X> out = in;
   out.normalised = false;
+  out.flat.reset();
+  out.same_words = in.same_words && layer.rate == 0;
   out.x = dropped(calculus, layer, in.x);
   if constexpr (C::next_orders) {
     // Masks are drawn for each token. Of E x^4/(E x^2)^2 = k, which becomes k/(1 - p), the relative

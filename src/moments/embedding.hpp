@@ -23,6 +23,31 @@ inline double same_word(std::int64_t vocab, double zipf) {
   return squares / (sum * sum);
 }
 
+/// Sum of f^3: that three are.
+inline double triple_word(const Network& network, const Embedding& layer) {
+  // Of a given chance of two: as many words as make it where all are equally frequent.
+  if (network.token_collision > 0) return network.token_collision * network.token_collision;
+  double sum = 0, cubes = 0;
+  for (std::int64_t k = 1; k <= layer.vocab; ++k) {
+    const double f = std::pow(static_cast<double>(k), -network.zipf);
+    sum += f;
+    cubes += f * f * f;
+  }
+  return cubes / (sum * sum * sum);
+}
+
+/// Expected number of different words among so many tokens.
+inline double different_words(const Network& network, const Embedding& layer, double tokens) {
+  const auto seen = [&](double frequency) { return 1 - std::pow(1 - frequency, tokens); };
+  if (network.token_collision > 0) return seen(network.token_collision) / network.token_collision;
+  double sum = 0, found = 0;
+  for (std::int64_t k = 1; k <= layer.vocab; ++k)
+    sum += std::pow(static_cast<double>(k), -network.zipf);
+  for (std::int64_t k = 1; k <= layer.vocab; ++k)
+    found += seen(std::pow(static_cast<double>(k), -network.zipf) / sum);
+  return found;
+}
+
 /// The chance that two tokens are the same word.
 inline double token_collision(const Network& network, const Embedding& layer) {
   if (network.token_collision > 0) return network.token_collision;
@@ -46,10 +71,14 @@ inline double word_overlap(const Embedding& layer, double collision) {
 }
 
 /// Mean over rows: (T g + T (T-1) kappa k)/V in one sequence, and B times that with the pairs of
-/// different sequences beside; k at equal words is taken to be k at any.
+/// different sequences beside. `same`: k at equal words less k at any.
 template <class X, class N>
-N row_gradient(const X& gradient, const N& kappa, const N& vocab, const N& tokens, const N& batch) {
-  const Alike<N> g = average(gradient), shared{N(0), N(1), kappa, kappa};
+N row_gradient(const X& gradient, const N& same, const N& kappa, const N& vocab, const N& tokens,
+               const N& batch) {
+  const Alike<N> shared{N(0), N(1), kappa, kappa};
+  Alike<N> g = average(gradient);
+  g.cross = g.cross + same;
+  g.between = g.between + same;
   return token_sum(shared, g, tokens, batch) / vocab;
 }
 

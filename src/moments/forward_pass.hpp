@@ -97,6 +97,13 @@ class ForwardPass {
     return index;
   }
 
+  /// Behind dropout tokens' sizes stray by their masks, and the gradients of weights with them.
+  static Doubt with_sizes_of(const Signal<X>& x) {
+    Doubt doubt = x.truncation;
+    doubt.second += x.kurtosis * (1 - 1 / x.mixture.square()) / static_cast<double>(x.width);
+    return doubt;
+  }
+
   template <class Entry>
   void keep(Entry entry) {
     if (backward_) ledger_.tape.push(std::move(entry));
@@ -110,7 +117,7 @@ class ForwardPass {
     double overlap = 0;
     if constexpr (C::next_orders) overlap = calculus_.value(x.overlap.variance());
     keep(WeightTape<X>{
-        {at, weights(layer), x.tokens}, std::move(x.x), x.spread, x.truncation, overlap});
+        {at, weights(layer), x.tokens}, std::move(x.x), x.spread, with_sizes_of(x), overlap});
     return y;
   }
 
@@ -154,7 +161,7 @@ class ForwardPass {
                                   layer.residual_attention ? &scores_ : nullptr);
     AttentionTape<C, X> tape;
     tape.spread = x.spread;
-    tape.truncation = x.truncation;
+    tape.truncation = with_sizes_of(x);
     tape.q = {site(layer.q.path, "linear", made.q), weights(layer.q), x.tokens};
     tape.k = {site(layer.k.path, "linear", made.k), weights(layer.k), made.k.tokens};
     tape.v = {site(layer.v.path, "linear", made.v), weights(layer.v), made.v.tokens};
@@ -179,7 +186,7 @@ class ForwardPass {
     tape.error = calculus_.take_slope_error();
     tape.at = {site(layer.path, "gated", y), 0, x.tokens};
     tape.spread = x.spread;
-    tape.truncation = x.truncation;
+    tape.truncation = with_sizes_of(x);
     tape.input = std::move(x.x);
     keep(std::move(tape));
     return y;
@@ -318,6 +325,9 @@ class ForwardPass {
     if constexpr (C::next_orders)
       x.overlap.coherent = std::hypot(x.overlap.coherent, word_overlap(layer, collision));
     x.repeats = collision;
+    x.triples = triple_word(network_, layer);
+    x.same_words = layer.position_std == 0;
+    x.different = different_words(network_, layer, static_cast<double>(x.tokens));
     const std::size_t at = site(layer.path, "embedding", x);
     const std::size_t index =
         parameter(layer.path, ".weight", layer.vocab, layer.width, layer.std * layer.std);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "moments/activation.hpp"
+#include "moments/words.hpp"
 
 /// y = phi(u) w with u, w linear maps of one x (theory, section 2; notes 5): m' = E phi^2 m_w, r' =
 /// K(c) r_w + V_R dK/dr_u, the last because both see the same realised overlap of x.
@@ -24,32 +25,39 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
   using N = typename C::Number;
   using T = Token<N>;
   using std::sqrt;
-  const X slopes = slope_expectations(calculus, phi, gate.x);
-  record.kernel = expectations(calculus, phi, gate.x);
-  record.slopes = product(slopes, in.x);
+  const bool words = has_words(gate);
+  const auto seen = [&](const Signal<X>& x) { return words ? of_words(x.x, x.repeats) : x.x; };
+  const auto whole = [&](const X& x) { return words ? with_words(x, gate.repeats) : x; };
+  const X u = seen(gate), w_x = seen(in);
+  const X slopes = slope_expectations(calculus, phi, u), kernels = expectations(calculus, phi, u);
+  record.kernel = whole(kernels);
+  record.slopes = whole(product(slopes, w_x));
   Signal<X> out = gate;
   out.normalised = false;
   out.x = zip(
-      record.kernel, in.x,
+      kernels, w_x,
       [](const T& k, const T& w) {
         return T{N(0), k.second * w.second};
       },
       [](const T&, const T&, const N& k, const N& w) { return N(k * w); });
-  const auto slope = average(slopes), kernel = average(record.kernel), w = average(in.x);
+  const auto slope = average(slopes), kernel = average(kernels), w = average(w_x);
+  const Overlap<N> gates = words ? of_words(gate).overlap : gate.overlap;
+  const Overlap<N> ins = words ? of_words(in).overlap : in.overlap;
   const N apart = kernel.second * w.second - kernel.cross * w.cross;
-  out.overlap = {gate.overlap.coherent * slope.cross * w.cross + in.overlap.coherent * kernel.cross,
+  out.overlap = {gates.coherent * slope.cross * w.cross + ins.coherent * kernel.cross,
                  2 * apart * apart / calculus.size(gate.width, "width")};
   if constexpr (C::next_orders) {
-    const N realised = sqrt(gate.overlap.variance() * in.overlap.variance());
-    out.x = with_bounded_cross(sum_cross(out.x, scaled(slopes, realised)));
-    const Alike<double> u = values_of(calculus, gate.x);
-    const WidthMoments& moments = calculus.width(phi, u.mean, u.second - u.mean * u.mean);
+    const N realised = sqrt(gates.variance() * ins.variance());
+    out.x = whole(with_bounded_cross(sum_cross(out.x, scaled(slopes, realised))));
+    if (words) add_word_overlap(gate.repeats, out);
+    const Alike<double> g = values_of(calculus, gate.x);
+    const WidthMoments& moments = calculus.width(phi, g.mean, g.second - g.mean * g.mean);
     record.spread = gate.spread;
     out.kurtosis = 3 * moments.kurtosis;
     record.exponent = 1 + moments.exponent;
     record.in_kurtosis = moments.kurtosis;
     record.gate_kurtosis = 3 * moments.slope_kurtosis;
-    out.spread = through_gate(gate.spread, moments, u, static_cast<double>(gate.width), counts);
+    out.spread = through_gate(gate.spread, moments, g, static_cast<double>(gate.width), counts);
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->second *= 1 + moments.exponent;
       doubt->cross *= 1 + moments.exponent;
@@ -68,7 +76,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
                       "variance of ln E x^2 where its map is steeper than 1", size.variance, 1);
     }
     calculus.assume("gated unit", "the two factors are independent given the input");
-    calculus.omit(0, calculus.value(gate.overlap.variance()) / (2 * u.second * u.second));
+    calculus.omit(0, calculus.value(gates.variance()) / (2 * g.second * g.second));
   }
   return out;
 }

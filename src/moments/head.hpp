@@ -108,6 +108,16 @@ LossGradient<X> cross_entropy_moments(C& calculus, const Network& network,
   return made;
 }
 
+/// Of E g^2 = `second`, what two tokens of equal logits have in common: all but what their targets
+/// do not.
+inline double equal_words_share(const Network& network, double second, double samples) {
+  const double weight = network.reduction == Reduction::mean ? 1 / samples : 1;
+  const auto classes = static_cast<double>(network.classes);
+  const double same = network.target_collision > 0 ? network.target_collision : 1 / classes;
+  const double own = network.loss == Loss::mse ? network.target_second : (1 - same) / classes;
+  return second > 0 ? std::clamp(1 - weight * weight * own / second, 0.0, 1.0) : 0;
+}
+
 template <class C, class X>
 LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<X>& signal,
                               const typename C::Number& samples) {

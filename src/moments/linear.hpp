@@ -59,6 +59,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   out.normalised = false;
   out.kurtosis = 3;
   out.mixture = {};
+  out.flat.reset();
   const auto pair = [&](const auto&, const auto&, const N& cross) { return gain * cross + bias; };
   out.x = map(
       in.x,

@@ -71,7 +71,7 @@ struct Inverses {
   double alive = 1;
 };
 
-Inverses inverses(const Mixture& x, double width, double eps) {
+Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
   constexpr double step = 0.1, below = 30, above = 14;
   const Index kinds = x.weight.size();
   double never = 0;  // kinds that are 0
@@ -80,10 +80,13 @@ Inverses inverses(const Mixture& x, double width, double eps) {
   Inverses sums;
   for (ArrayXd* sum : {&sums.inverse, &sums.along, &sums.root, &sums.forward}) sum->setZero(kinds);
   sums.alive = 1 - std::pow(never, width);
-  const ArrayXd scale = 2 * x.variance / width;
+  // Of a square of mean v and variance (k - 1) v^2.
+  constexpr double least = 0.05;  // features of one size
+  const double spread = std::max(kurtosis - 1, least), shape = 1 / spread;
+  const ArrayXd scale = spread * x.variance / width;
   for (double u = -below; u < above; u += step) {
     const double t = std::exp(u);
-    const ArrayXd h = 1 / (1 + t * scale), decay = h.sqrt();
+    const ArrayXd h = 1 / (1 + t * scale), decay = h.pow(shape);
     const double mean = (x.weight * decay).sum();
     const double all_but_one = std::exp((width - 1) * std::log(mean) - t * eps);
     // What stays of tokens that are 0 in every feature is no part of a mean.
@@ -179,10 +182,11 @@ Mixture with_sizes(const Mixture& x, const ArrayXd& second, const ArrayXXd& cros
   return y;
 }
 
-MixtureNorm mixture_norm(const Mixture& x, double width, double eps) {
+MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurtosis) {
   MixtureNorm made;
   if (x.plain()) return made;
-  const Inverses own = inverses(x, width, eps), one = inverses(normal(), width, eps);
+  const Inverses own = inverses(x, width, eps, kurtosis),
+                 one = inverses(normal(), width, eps, kurtosis);
   made.alive = own.alive;
   made.inverse = own.inverse;
   made.along = own.along;

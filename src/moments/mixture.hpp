@@ -45,8 +45,9 @@ struct MixtureNorm {
   Eigen::ArrayXd inverse, along, root;
   double normal_inverse = 1, normal_along = 0, normal_root = 1;
 };
-/// `eps` relative to E x^2.
-MixtureNorm mixture_norm(const Mixture& x, double width, double eps);
+/// `eps` relative to E x^2; `kurtosis` that of features of one kind, whose squares are taken for
+/// gamma variables of that variance: exact for normal ones, of kurtosis 3.
+MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurtosis = 3);
 
 /// Of a gradient beside what it is on average, for each kind of x there: E g^2, and the root of
 /// what two tokens' product is multiplied by. Empty where it knows nothing of them.

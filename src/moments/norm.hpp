@@ -1,5 +1,7 @@
 #pragma once
 
+#include "moments/activation.hpp"
+#include "moments/constant_samples.hpp"
 #include "moments/norm_tokens.hpp"
 #include "scalecalc/error.hpp"
 
@@ -42,6 +44,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   const N scale = 1 / (average(inside).second + calculus.real(layer.eps));
   Signal<X> out = in;
   out.normalised = false;
+  out.flat.reset();
   out.x = scaled(inside, scale);
   if (!record.over_batch) out.x = without_between(out.x);
   N back = scale;
@@ -59,6 +62,18 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   } else {
     back = back * calculus.real(samples - 2) / calculus.real(samples - 3);
   }
+  if constexpr (C::next_orders) {
+    if (in.flat) {
+      const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
+      const ConstantSamples flat =
+          constant_samples(calculus.function(in.flat->first)->activation(), in.flat->second, over);
+      record.alive = std::max(1 - flat.all, 1 / static_cast<double>(in.width));
+      record.few = flat.few;
+      out.x = scaled(out.x, record.alive);
+      // 1/s2 of those that are not.
+      back = back * record.alive;
+    }
+  }
   record.factors = each(out.x, [&](const N&) { return back; });
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   out.spread = {2 / static_cast<double>(in.width), 0, 0, 0, 0, 1, in.spread.apart, 0};
@@ -67,12 +82,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   out.error.second = out.truncation.second = 0;
   calculus.assume("norm over samples", "features are Gaussian over the samples");
   if constexpr (C::next_orders) {
-    // A rectified feature that is 0 at every sample stays 0: none of it where samples differ, half
-    // where they are one.
-    const Alike<double> x = values_of(calculus, in.x);
-    const double c = x.second > 0 ? std::clamp(x.cross / x.second, 0.0, 1.0) : 1;
-    const double dead = in.spread.skew != 0 ? std::max(c / 2, std::exp2(1 - counts.tokens)) : 0;
-    calculus.omit(1 / samples + dead, 1 / samples + dead);
+    calculus.omit(1 / samples, 1 / samples);
   }
   return out;
 }
@@ -131,6 +141,9 @@ X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<
                    {scale * to.within, scale * to.between}, over);
 }
 
+/// So few dead features no pass sees.
+inline constexpr double few_enough = 1e-4;
+
 /// What of the gradient is along the output, a norm takes out exactly.
 template <class C, class X>
 Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
@@ -152,6 +165,16 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   if constexpr (C::next_orders) {
     out.x = across_samples(calculus, record, gradient, inside,
                            {calculus.value(tokens), calculus.value(sequences)});
+    if (record.alive < 1 - few_enough) {
+      // Dead features hand nothing on; E 1/s2 of those with one sample or two does not exist.
+      out.x = scaled(out.x, record.alive);
+      out.alive = record.alive;
+      out.few = record.few;
+      out.truncation.second += no_mean;
+      out.truncation.cross += no_mean;
+    } else {
+      out.truncation.second += 2 * record.few;
+    }
     out.truncation.second += record.by_chance;
     const Alike<double> x = values_of(calculus, out.x);
     if (x.second > 0) out.truncation.cross += record.by_chance * std::fabs(x.cross) / x.second;

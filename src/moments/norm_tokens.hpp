@@ -72,7 +72,8 @@ struct NormRecord {
   Projection projection;
   bool over_samples = false, over_batch = false;
   SampleOrders orders;
-  double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
+  double alive = 1, few = 0;  ///< of constant_samples: 1 - all, and few
+  double by_chance = 0;       ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
   NonNegative truncation = 0;  ///< of the gradient, relative
   MixtureNorm mixture_norm;
@@ -106,7 +107,8 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double size = calculus.value(typical), d = static_cast<double>(in.width);
     const double share = size > 0 ? size / (size + layer.eps) : 1;
     orders = fluctuation_of(normal_part(in), d, share, centre, values_of(calculus, in.x), counts);
-    record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0);
+    record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0,
+                                       in.kurtosis / in.mixture.square());
     record.kind_weight = in.mixture.weight;
     record.projection = {d, share, centre};
     // s2/(s2 + eps) bends.
@@ -115,6 +117,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   }
   Signal<X> out = in;
   out.normalised = true;
+  out.flat.reset();
   const auto root = [&](const T& u, const T& v) { return sqrt((s2(u) + eps) * (s2(v) + eps)); };
   const auto inside = [&](const T& u, const T& v, const N& cross) {
     return centre ? N(cross - u.mean * v.mean) : cross;

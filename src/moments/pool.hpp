@@ -15,6 +15,7 @@ Signal<X> pool_forward(C& calculus, const Signal<X>& in) {
   Signal<X> out = in;
   out.normalised = false;
   out.mixture = {};
+  out.flat.reset();
   out.tokens = 1;
   out.x = uniform(in.x, Alike<N>{x.mean, second, second, x.between});
   out.overlap = {in.overlap.coherent, in.overlap.noise};

@@ -44,9 +44,13 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
   made.loss = loss.loss;
   if (!backward) return made;
   BackwardPass<C, X> back(calculus, network, made.ledger);
-  const Gradient<X> first =
-      back.run(Gradient<X>{std::move(loss.logits), {}, {}, loss.truncation, {}}, loss.hessian,
-               std::move(loss.slopes));
+  Gradient<X> last{std::move(loss.logits), {}, {}, loss.truncation, {}};
+  if constexpr (C::next_orders) {
+    if (has_words(logits))
+      last.equal_words = equal_words_share(network, average(last.x).second,
+                                           static_cast<double>(logits.tokens * network.batch));
+  }
+  const Gradient<X> first = back.run(std::move(last), loss.hessian, std::move(loss.slopes));
   back.note(input_site, first);
   return made;
 }

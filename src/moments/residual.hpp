@@ -44,6 +44,8 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
   const N a = calculus.skip(layer), b = calculus.branch(layer), a2 = a * a, b2 = b * b;
   Signal<X> out = stream;
   out.normalised = false;
+  out.flat.reset();
+  out.same_words = stream.same_words && branch.same_words;
   const N both = 2 * a * b;
   out.x = zip(
       stream.x, branch.x,

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "moments/mixture.hpp"
@@ -365,6 +367,9 @@ struct Gradient {
   std::optional<Follow> follow{};  ///< of plain stacks, up from the logits
   Strays strays{};                 ///< of all others, up from the logits
   KindGradient kinds{};            ///< of the kinds of features there
+  double equal_words = 0;          ///< E g_t g_u of two equal words over E g^2
+  double alive = 1;                ///< share of the features that there is any for
+  double few = 0;                  ///< share that a norm over samples has no E 1/variance for
 };
 
 /// Everything that travels forward. X is Alike<N> or PerPosition.
@@ -376,9 +381,14 @@ struct Signal {
   std::int64_t tokens = 0;  ///< of one sequence
   Overlap<Number> overlap;
   Spread spread;
-  double kurtosis = 3;      ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
-  Mixture mixture;          ///< of features behind dropout, until weights mix them
+  double kurtosis = 3;  ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
+  Mixture mixture;      ///< of features behind dropout, until weights mix them
+  /// Right behind an activation that is constant somewhere: its name, and its input's averages.
+  std::optional<std::pair<std::string, Alike<double>>> flat;
   double repeats = 0;       ///< chance that two tokens of a sequence are the same word
+  double triples = 0;       ///< that three are
+  double different = 0;     ///< how many different words a sequence has
+  bool same_words = false;  ///< tokens of the same word are equal
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   Doubt error, truncation;  ///< from how primitives are computed; from orders left out
 };

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+
+#include "moments/attention_scores.hpp"
+#include "moments/words.hpp"
+
+/// Attention to tokens of which some are the same word: equal keys share a score, so softmax shares
+/// itself out among words, a word that stands n times with n e^s. With S2 = E sum (n/T)^2 and S3 =
+/// E sum (n/T)^3 over the words of a sequence, and f(K) an average over K keys of their own,
+///   E sum P_w^2 = S2 K f(K), K = S2/S3:
+/// a word's own weight is in the sum that it is divided by, by S3/S2 on average. Of two queries it
+/// is in both, which takes 2 (K f(K) - 1) (S3/S2 - S2) of E sum P_w P'_w where words are not
+/// equally frequent. Of single tokens, sum p_s^2 = sum P_w^2/n_w counts rare words as much as
+/// frequent ones: E sum p_s^2 = K f(K)/T at the number of different words. Equal queries have equal
+/// rows.
+namespace scalecalc::moments {
+
+struct WordCounts {
+  double same = 0;       ///< chance that two tokens are the same word
+  double squares = 1;    ///< S2
+  double cubes = 1;      ///< S3
+  double different = 1;  ///< words of a sequence
+  double tokens = 1;
+  double words() const;  ///< K
+};
+WordCounts word_counts(double same, double triple, double different, double tokens);
+
+/// Whether a layer's keys come in equal words: a mask gives equal words other keys, or other
+/// weights.
+template <class X>
+bool shares_scores(const Attention& layer, const Signal<X>& input, bool adds) {
+  return has_words(input) && input.tokens > 1 && !layer.causal && !layer.over_memory &&
+         layer.dropout == 0 && !adds;
+}
+
+/// Of keys that know nothing of each other, as many as the source has tokens.
+using FactorsOf =
+    std::function<Factors<Alike<double>>(const ScoreInputs<double, Alike<double>>&, Scores&)>;
+/// `inputs` are of different words.
+Factors<Alike<double>> word_factors(const FactorsOf& factors,
+                                    const ScoreInputs<double, Alike<double>>& inputs,
+                                    const WordCounts& words, Scores& scores);
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,63 @@
+#include "moments/constant_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "sample.hpp"
+
+namespace scalecalc::moments {
+namespace {
+
+TEST_CASE("features that are the same at all samples") {
+  for (const char* name : {"relu", "relu6", "hard_sigmoid"}) {
+    const Activation phi = Activation::named(name);
+    for (const double cosine : {0.0, 0.5, 0.95}) {
+      constexpr int tokens = 4, draws = 100000;
+      const double second = 9;
+      std::mt19937_64 random(3);
+      std::normal_distribution<double> normal;
+      testing::Sample all, few;
+      for (int draw = 0; draw < draws; ++draw) {
+        const double shared = normal(random);
+        int low = 0, high = 0;
+        for (int t = 0; t < tokens; ++t) {
+          const double x = std::sqrt(second) *
+                           (std::sqrt(cosine) * shared + std::sqrt(1 - cosine) * normal(random));
+          const bool rising = phi.slope(x) != 0;
+          low += !rising && x < 0;
+          high += !rising && x > 0;
+        }
+        all.add(low == tokens || high == tokens);
+        few.add((low == tokens - 1 || low == tokens - 2) +
+                (high == tokens - 1 || high == tokens - 2));
+      }
+      const ConstantSamples found =
+          constant_samples(phi, {0, second, second * cosine, 0}, {tokens, 1});
+      CAPTURE(name);
+      CAPTURE(cosine);
+      // Equal steps of 0.1 leave less than 1e-3 of what changes within the narrowest of them.
+      CHECK(std::fabs(found.all - all.mean()) < 4.5 * all.standard_error() + 1e-3);
+      CHECK(std::fabs(found.few - few.mean()) < 4.5 * few.standard_error() + 1e-3);
+    }
+  }
+}
+
+TEST_CASE("an activation without constant pieces has none") {
+  for (const char* name : {"gelu", "tanh", "leaky_relu", "elu"}) {
+    const ConstantSamples found = constant_samples(Activation::named(name), {0, 1, 0.9, 0}, {4, 1});
+    CHECK(found.all == 0);
+    CHECK(found.few == 0);
+  }
+}
+
+TEST_CASE("a batch of sequences shares less") {
+  const Activation relu = Activation::named("relu");
+  // Independent sequences: each by itself.
+  const double one = constant_samples(relu, {0, 1, 0.5, 0}, {4, 1}).all;
+  const double two = constant_samples(relu, {0, 1, 0.5, 0}, {4, 2}).all;
+  CHECK(two == doctest::Approx(one * one).epsilon(1e-3));
+}
+
+}  // namespace
+}  // namespace scalecalc::moments
