@@ -23,7 +23,9 @@ std::vector<std::pair<double, double>> constant_pieces(const Activation& activat
   ends.push_back(infinite);
   std::vector<std::pair<double, double>> found;
   for (std::size_t n = 0; n + 1 < ends.size() && ends.size() > 2; ++n) {
-    const double low = std::max(ends[n], ends[n + 1] - 8), high = std::min(ends[n + 1], low + 8);
+    constexpr double reach = 8;
+    const double low = std::isinf(ends[n]) ? ends[n + 1] - reach : ends[n];
+    const double high = std::min(ends[n + 1], low + reach);
     bool flat = true;
     for (const double share : {0.2, 0.5, 0.9})
       flat = flat && activation.slope(low + share * (high - low)) == 0;
