@@ -8,13 +8,13 @@ function(run)
   endif()
 endfunction()
 
-# The README's C++ examples are these very consumers.
-file(READ "${SOURCE}/README.md" readme)
+# The C++ examples of the guide are these very consumers.
+file(READ "${SOURCE}/docs/guide/library.md" guide)
 foreach(example consumer training)
   file(READ "${SOURCE}/tests/consumer/${example}.cpp" text)
-  string(FIND "${readme}" "${text}" found)
+  string(FIND "${guide}" "${text}" found)
   if(found EQUAL -1)
-    message(FATAL_ERROR "README.md does not show tests/consumer/${example}.cpp as it is")
+    message(FATAL_ERROR "docs/guide/library.md does not show tests/consumer/${example}.cpp as it is")
   endif()
 endforeach()
 
