@@ -7,7 +7,7 @@
 #include <vector>
 
 /// What a line of another framework really draws: distribution, standard deviation, bounds, fans
-/// and truncation, derived from the framework's own rule. Source: theory, section 4 (README).
+/// and truncation, derived from the framework's own rule. Source: docs/theory/gains.md#conventions.
 namespace scalecalc {
 
 struct ConventionRequest {

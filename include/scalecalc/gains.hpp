@@ -9,7 +9,7 @@
 #include "scalecalc/gaussian.hpp"
 
 /// Gains, fixed points and constants that follow from Gaussian moments: what keeps a signal's
-/// second moment, and whether it stays kept. Source: theory, section 4 (README). Closed forms are
+/// second moment, and whether it stays kept. Source: docs/theory/gains.md#gains. Closed forms are
 /// used where there are any, quadrature elsewhere.
 namespace scalecalc {
 

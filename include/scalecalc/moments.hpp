@@ -8,8 +8,8 @@
 #include "scalecalc/trace.hpp"
 
 /// The moment rules: second moments, crosses between tokens and gradients of a whole network, by
-/// the rules of theory, sections 2 to 6 (README). Rules exist once; what differs is the number
-/// type.
+/// the rules of docs/theory/layers.md and docs/theory/attention.md. Rules exist once; what differs
+/// is the number type.
 namespace scalecalc {
 
 struct PropagateOptions {

@@ -108,7 +108,7 @@ struct LayerSpec {
   std::string where;  ///< "file:line:column", for messages
 };
 
-/// A model as its file describes it ("Model files" in the README), before it is laid out at a
+/// A model as its file describes it (docs/guide/model-files.md), before it is laid out at a
 /// depth. Scales are formulas in N (layers); an empty alpha or lambda is "auto", to be solved by
 /// the caller.
 struct ModelSpec {

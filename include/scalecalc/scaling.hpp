@@ -11,7 +11,8 @@
 #include "scalecalc/trace.hpp"
 
 /// How constants must scale with depth: optimizer families, the exponent equations of alpha and
-/// lambda, their exact solution, and the derivation behind it. Source: theory, section 5 (README).
+/// lambda, their exact solution, and the derivation behind it. Source:
+/// docs/theory/scaling.md#equation.
 namespace scalecalc {
 
 /// One named optimizer: what its first step does to one matrix.
@@ -278,7 +279,7 @@ struct PublishedPair {
   Scaled ratio;                              ///< lambda/alpha as published
   std::vector<std::string> why;              ///< why they differ from the derived pair
 };
-/// decoder_layers only for encoder_decoder. Sources: README, "Published constants".
+/// decoder_layers only for encoder_decoder. Sources: docs/theory/scaling.md#published.
 std::vector<PublishedPair> deepnet_rule(Architecture architecture, std::int64_t layers,
                                         std::int64_t decoder_layers);
 

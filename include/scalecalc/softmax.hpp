@@ -6,8 +6,8 @@
 
 #include "scalecalc/gaussian.hpp"
 
-/// Softmax averages of theory, section 2: p = softmax of T scores, iid N(0, tau2); a second row p'
-/// whose scores correlate with the first's, key by key, with c.
+/// Softmax averages (docs/theory/softmax.md#derivation): p = softmax of T scores, iid N(0, tau2); a
+/// second row p' whose scores correlate with the first's, key by key, with c.
 namespace scalecalc {
 
 /// Each value with an estimate of its (absolute) error. T from 1 to 1e6, tau2 from 0 to 1e3.
@@ -27,9 +27,9 @@ SoftmaxPair softmax_pair(std::int64_t keys, double tau2, double correlation);
 /// Rows with different numbers of keys, fewer <= more, the shared keys being the first `fewer`.
 SoftmaxPair softmax_pair(std::int64_t fewer, std::int64_t more, double tau2, double correlation);
 
-/// What the next orders of attention ask of one row (theory notes, sections 2 and 3), J being the
-/// slope of softmax, diag(p) - p p^T, z the scores over tau, and h_k, zz_k of the notes the
-/// averages with z^4 - 6 z^2 + 3 and z^2 - 1 put in.
+/// What the next orders of attention ask of one row (docs/theory/softmax.md#orders), J being the
+/// slope of softmax, diag(p) - p p^T, z the scores over tau, and h_k, zz_k the averages with z^4 -
+/// 6 z^2 + 3 and z^2 - 1 put in.
 struct SoftmaxOrders {
   double p2 = 0, p2_slope = 0, p2_curvature = 0;  ///< P2 and its derivatives in tau2
   double a = 0, a_slope = 0, a_curvature = 0;     ///< A = E tr J^2, likewise

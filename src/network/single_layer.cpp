@@ -100,7 +100,8 @@ Layer attention(const Parts& parts, const Place& place, Shape& shape) {
   return {layer};
 }
 
-/// Fan-in kernel^2 in/groups, fan-out kernel^2 out/(groups stride^2): notes to theory, section 5.
+/// Fan-in kernel^2 in/groups, fan-out kernel^2 out/(groups stride^2):
+/// docs/theory/layers.md#conv-fans.
 Layer convolution(const Parts& parts, const Place& place, Shape& shape) {
   const LayerSpec& spec = place.spec;
   if (shape.height == 0)

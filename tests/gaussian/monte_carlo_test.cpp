@@ -13,7 +13,8 @@ namespace {
 
 constexpr double pi = std::numbers::pi;
 
-/// GELU's moments over N(0, q), and over pairs of correlation c (theory, 3, and notes, 6).
+/// GELU's moments over N(0, q), and over pairs of correlation c
+/// (docs/theory/expectations.md#closed-form).
 struct Gelu {
   double q, c;
   double r = q * c, root = std::sqrt((1 + q) * (1 + q) - r * r);

@@ -47,8 +47,8 @@ TEST_CASE("the integrals over one row agree with reference digits") {
   CHECK(compared == 24);
 }
 
-// theory-notes, 1: P2 = 0.20491 at T = 32, tau2 = 3.5.
-TEST_CASE("the number of the notes") {
+// To five digits (docs/theory/softmax.md#derivation): P2 = 0.20491 at T = 32, tau2 = 3.5.
+TEST_CASE("P2 of 32 keys at a variance of 3.5") {
   CHECK(std::abs(softmax_one(32, 3.5).p2.value - 0.20491) < 0.5e-5);
 }
 

@@ -9,8 +9,8 @@ using namespace scalecalc::testing;
 
 namespace {
 
-/// What the integrals stand for, of one drawn row (theory notes, section 3): h_k is the average
-/// with the sum of He4 over all keys, zz_k that with He2 of the key itself.
+/// What the integrals stand for, of one drawn row (docs/theory/softmax.md#orders): h_k is the
+/// average with the sum of He4 over all keys, zz_k that with He2 of the key itself.
 std::array<double, 8> averages_of(const DrawnRow& row) {
   const double p2 = row.sum(2), p3 = row.sum(3);
   double fourth = 0, mean = 0, own = 0, inside = 0, centred = 0, s = 0, jp = 0;

@@ -52,7 +52,8 @@ Signal<X> signal(X x, const AttentionCase& of, int tokens, double cosine) {
   return out;
 }
 
-/// Those of an RMS norm of Gaussian tokens lose (1 - c^2)/(2 d) of c (notes 1.1).
+/// Those of an RMS norm of Gaussian tokens lose (1 - c^2)/(2 d) of c
+/// (docs/theory/layers.md#norm-tokens).
 double cosine_of(const AttentionCase& of, double c) {
   return of.normalised ? c * (1 - (1 - c * c) / (2.0 * of.width)) : c;
 }

@@ -28,8 +28,8 @@ Gradient<Pairs> random_gradient(double second, double cross) {
 
 }  // namespace
 
-// Exact expectations over Gaussian features (notes 1.1) against rules of order 1/d: (1 - 2/d)(1 +
-// 3/d) differs from (d-2)/(d-3) by 9/d^2, the others by less.
+// Exact expectations over Gaussian features (docs/theory/layers.md#norm-tokens) against rules of
+// order 1/d: (1 - 2/d)(1 + 3/d) differs from (d-2)/(d-3) by 9/d^2, the others by less.
 TEST_CASE("norms of Gaussian tokens have the corrections of order 1/d") {
   for (const double d : {32.0, 256.0}) {
     for (const double c : {0.0, 0.5, 0.9}) {
@@ -101,7 +101,7 @@ TEST_CASE("eps keeps a part of the size, and lets a signal of 0 through") {
   CHECK(none.x.second == 0);
 }
 
-// Exact for Gaussian features: notes 5.
+// Exact for Gaussian features: docs/theory/layers.md#norm-samples.
 TEST_CASE("norms over samples centre crosses and gradients") {
   Numbers numbers = calculus();
   NormRecord<Pairs> record;
@@ -133,10 +133,11 @@ TEST_CASE("a state by positions whose tokens are alike gives what alike tokens g
   CHECK(average(inside).between == near(expected.between, 1e-12));
 }
 
-// Linear, BatchNorm, relu, by hand from notes 5: with c = -1/(n-1) and the arc-cosine kernels K, a
-// gradient g with k = c g grows by 2 (1/2 - c K'(c)) (n-2)/(n-3) over D = 2 (1/2 - K(c)). What
-// relu(y) hands back knows y: of E(y.g)^2, pairs have K(c) k in place of c K'(c) k, and the way
-// back takes (K(c) - c K'(c))/(n-1) less. Real passes have 1.493 at 64 samples and 1.59 at 16.
+// Linear, BatchNorm, relu, by hand from docs/theory/layers.md#norm-samples: with c = -1/(n-1) and
+// the arc-cosine kernels K, a gradient g with k = c g grows by 2 (1/2 - c K'(c)) (n-2)/(n-3) over D
+// = 2 (1/2 - K(c)). What relu(y) hands back knows y: of E(y.g)^2, pairs have K(c) k in place of c
+// K'(c) k, and the way back takes (K(c) - c K'(c))/(n-1) less. Real passes have 1.493 at 64 samples
+// and 1.59 at 16.
 TEST_CASE("gradients of plain BatchNorm stacks grow by pi/(pi-1) a layer") {
   constexpr double pi = std::numbers::pi;
   const auto by_hand = [](double n) {

@@ -78,7 +78,8 @@ TEST_CASE("DeepNorm's skip enters squared") {
   CHECK(out.grad_second.value / after.grad_second.value == near(1.0 / 10, 5.0 / 4096));
 }
 
-// m = 2 + 2 cov, cov = [2^(-l/2) + sum_{j=1..l} 2^(-j/2)]/sqrt(l+1) for unit branches (notes 7).
+// m = 2 + 2 cov, cov = [2^(-l/2) + sum_{j=1..l} 2^(-j/2)]/sqrt(l+1) for unit branches
+// (docs/theory/layers.md#dual-stream).
 TEST_CASE("ResiDual's two streams are correlated through their branches") {
   const int layers = 8;
   const Trace trace = trace_of_model(

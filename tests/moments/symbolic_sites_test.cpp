@@ -146,9 +146,9 @@ TEST_CASE("residual attention has the scores of other layers in its formulas") {
   CHECK(with_scores >= 3);  // q and k by gradients, the mix by its weights
 }
 
-// What the formulas leave out is of order 1/d and T/d (theory notes, 3): the largest, (1 - P2)^2
-// V/(A D^2) of the gradient in q, is about 50/d here, a hundred at most, and all of it falls as
-// 1/d.
+// What the formulas leave out is of order 1/d and T/d (docs/theory/attention.md#next): the largest,
+// (1 - P2)^2 V/(A D^2) of the gradient in q, is about 50/d here, a hundred at most, and all of it
+// falls as 1/d.
 TEST_CASE("formulas at the numbers give propagate's values") {
   for (const Placement placement :
        {Placement::post, Placement::pre, Placement::res_post, Placement::sub_ln})

@@ -80,8 +80,8 @@ TEST_CASE("between great depths the exact pair follows the power law's exponents
   CHECK(exponent("adam", "alpha=1", false) == doctest::Approx(-1).epsilon(0.02));
 }
 
-// Notes to theory, 7: with a layernorm inside the branch the loss change of sub-ln grows as
-// N^(kappa - 1) whatever lambda.
+// docs/theory/scaling.md#warm-up: with a layernorm inside the branch the loss change of sub-ln
+// grows as N^(kappa - 1) whatever lambda.
 TEST_CASE("a block that no pair can hold says so") {
   try {
     solved("adam", 12, "", Placement::sub_ln);

@@ -40,8 +40,8 @@ TEST_CASE("singular values follow Marchenko and Pastur's law") {
 TEST_CASE("nuclear norms: few tokens bound the rank, many give a Gaussian matrix") {
   CHECK(nuclear_shape(1000, 1000, 1) == doctest::Approx(1).epsilon(0.001));
   CHECK(nuclear_shape(4096, 4096, 4) == doctest::Approx(2).epsilon(0.001));
-  // theory notes, section 7: .8364 n^(1/2) measured at T = 8 n; two digits of it are the product
-  // rule's own error.
+  // docs/theory/scaling.md#step-sizes: .8364 n^(1/2) measured at T = 8 n; two digits of it are the
+  // product rule's own error.
   CHECK(nuclear_shape(512, 512, 4096) / std::sqrt(512.0) == doctest::Approx(0.8364).epsilon(0.005));
   CHECK(nuclear_shape(3, 7, 5) == doctest::Approx(nuclear_shape(7, 5, 3)));
 }

@@ -70,7 +70,8 @@ TEST_CASE("bounded distributions stay inside their bounds and reach them") {
   CHECK(*std::ranges::max_element(uniform) < 0.5 * std::numbers::sqrt3);
   CHECK(*std::ranges::max_element(uniform) > 0.499 * std::numbers::sqrt3);
   CHECK(*std::ranges::min_element(uniform) > -0.5 * std::numbers::sqrt3);
-  // The correction of a normal cut at two standard deviations is 1.1368472 (theory, section 3).
+  // The correction of a normal cut at two standard deviations is 1.1368472
+  // (docs/theory/gains.md#truncated-normal).
   const auto truncated = sample(Draw::Kind::truncated_normal, 200000);
   CHECK(*std::ranges::max_element(truncated) < 2.0 * 1.1368473);
   CHECK(*std::ranges::max_element(truncated) > 2.0 * 1.1360);

@@ -32,8 +32,8 @@ Jet operator+(const Jet& a, const Jet& b) {
 }
 
 /// All that an integrand is made of at a block of points. By the heat equation d/dtau2 = D^2/2, and
-/// E[z f] = tau D E f, E[(z^2 - 1) f] = tau^2 D^2 E f, E[He4 f] = tau^4 D^4 E f: the a_kj of the
-/// notes, times t^k.
+/// E[z f] = tau D E f, E[(z^2 - 1) f] = tau^2 D^2 E f, E[He4 f] = tau^4 D^4 E f: the a_kj of
+/// docs/theory/softmax.md#derivation, times t^k.
 struct Point {
   const Row::Block& at;
   double keys, tau;
@@ -76,7 +76,7 @@ enum Quantity {
 };
 using Values = std::array<Real, kQuantities>;
 
-/// Theory notes, sections 2 and 3; dt t^{k-1} = t^k dy.
+/// The integrands of docs/theory/softmax.md#orders; dt t^{k-1} = t^k dy.
 Values integrand(const Point& point) {
   const double t = point.keys, pairs = t * (t - 1.0), triples = pairs * (t - 2.0);
   const auto& g = point.at.g;

@@ -19,7 +19,7 @@ struct MatrixSizes {
 };
 
 /// E|x|/rms of an entry that is the sum of `tokens` products of two Gaussians: 2/pi for one token,
-/// sqrt(2/pi) for many (theory notes, section 7).
+/// sqrt(2/pi) for many (docs/theory/scaling.md#step-sizes).
 double one_norm_shape(std::int64_t tokens);
 /// |g|_nuclear/|g| for the sum of `tokens` outer products of Gaussian vectors: sqrt(rank) times a
 /// factor for the unequal singular values.
