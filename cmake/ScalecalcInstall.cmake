@@ -16,4 +16,5 @@ write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/scalecalcConfigVer
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/scalecalcConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/scalecalcConfigVersion.cmake"
   DESTINATION "${package_dir}")
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
