@@ -467,9 +467,11 @@ class BackwardPass {
     g.x = each_cross(scaled(g.x, second), [&](const N& k) { return N(k * cross / second); });
   }
   Gradient<X> back(const Dropout& layer, Gradient<X> g) {
-    const auto tape = take<DropoutTape>();
+    const auto tape = take<DropoutTape<X>>();
     note(tape.at.site, g);
-    g.x = dropped(calculus_, layer, g.x);
+    g.x = sum(dropped(calculus_, layer, g.x),
+              dropped_part_along(calculus_, layer, tape.input, g.aligned));
+    g.aligned = g.aligned / (1 - calculus_.real(layer.rate));
     g.equal_words *= 1 - layer.rate;
     if constexpr (C::next_orders) scale_kinds(g, before_dropout(tape.before, g.kinds));
     return g;

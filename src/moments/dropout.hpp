@@ -19,6 +19,24 @@ X dropped(const C& calculus, const Dropout& layer, const X& x) {
       [](const T&, const T&, const N& cross) { return cross; });
 }
 
+/// Of a gradient with a part a y along y = m x/(1 - p), m the mask, comes m a y/(1 - p): m is in it
+/// twice. What that makes beyond dropped(): a^2 x^2 (1 - p)^-3 for (1 - p)^-2 of one token, a^2 r
+/// (1
+/// - p)^-2 for a^2 r of two.
+template <class C, class X>
+X dropped_part_along(const C& calculus, const Dropout& layer, const X& x,
+                     const typename C::Number& aligned) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  const N kept = 1 - calculus.real(layer.rate), square = aligned * aligned / (kept * kept);
+  return map(
+      x,
+      [&](const T& u) {
+        return T{N(0), square * u.second * (1 - kept) / kept};
+      },
+      [&](const T&, const T&, const N& cross) { return N(square * cross * (1 - kept * kept)); });
+}
+
 template <class C, class X>
 Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in,
                           const Counts& counts) {

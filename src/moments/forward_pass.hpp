@@ -195,7 +195,8 @@ class ForwardPass {
   Signal<X> apply(const Dropout& layer, Signal<X> x) {
     calculus_.enter(layer.path);
     Signal<X> y = dropout_forward(calculus_, layer, x, counts(x));
-    keep(DropoutTape{{site(layer.path, "dropout", y), 0, x.tokens}, std::move(x.mixture)});
+    const std::size_t at = site(layer.path, "dropout", y);
+    keep(DropoutTape<X>{{at, 0, x.tokens}, std::move(x.mixture), std::move(x.x)});
     return y;
   }
 

@@ -88,9 +88,11 @@ inline constexpr std::size_t no_site = static_cast<std::size_t>(-1);
 struct PlainTape {
   Places at;
 };
+template <class X>
 struct DropoutTape {
   Places at;
   Mixture before;
+  X input;
 };
 template <class X>
 struct SumTape {
@@ -129,7 +131,8 @@ class Tape {
  private:
   std::tuple<Pieces<WeightTape<X>>, Pieces<ActivationTape<X>>, Pieces<NormTape<X>>,
              Pieces<GatedTape<X>>, Pieces<AttentionTape<C, X>>, Pieces<PlainTape>,
-             Pieces<DropoutTape>, Pieces<SumTape<X>>, Pieces<DualTape<X>>, Pieces<DualSumTape<X>>>
+             Pieces<DropoutTape<X>>, Pieces<SumTape<X>>, Pieces<DualTape<X>>,
+             Pieces<DualSumTape<X>>>
       entries_;
 };
 
