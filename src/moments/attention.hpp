@@ -220,17 +220,6 @@ void echo_to_input(const C& calculus, const Attention& layer, const AttentionRec
   if (m > 0) out.aligned = gain * average(along).second / m;
 }
 
-/// A key's gradient is a weighted sum over queries: `same` of g from each, and of k from each pair.
-/// Of its size this much strays as |sum_t g_t|^2 does, T (g + (T - 1) k) on average.
-inline double strays_with_sum(const Alike<double>& same, const Alike<double>& gradient,
-                              double queries) {
-  const double total = same.second + (queries - 1) * same.cross;
-  if (!(total > 0) || gradient.cross == 0) return 0;
-  const double sums = gradient.second + (queries - 1) * gradient.cross;
-  const double share = same.cross / gradient.cross * sums / total;
-  return share * share;
-}
-
 /// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `residual`, of
 /// residual attention: what comes to the scores from the layers above, then with this one's.
 template <class C, class X>
@@ -330,11 +319,6 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
       out.k_truncation +=
           average(along_mix(factors.echo.key)).second / total * record.echo_truncation;
     out.q_truncation = out.k_truncation;
-    const auto strays = [&](const Alike<double>& to_key) {
-      return strays_with_sum(to_key, average(gradient), record.counts.queries);
-    };
-    out.k_strays = strays(average(same));
-    out.v_strays = strays(average(product(kept, factors.value)));
   }
   out.truncation = {record.value_truncation, record.value_truncation};
   if constexpr (C::next_orders) {

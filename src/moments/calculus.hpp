@@ -104,8 +104,6 @@ struct AttentionBackward {
   typename X::Number aligned{};  ///< of `input`: that times x_t
   double through_queries = 1;    ///< of E `input`^2
   Doubt truncation;              ///< of the gradients, relative to their second
-  /// Relative variance at k and v, over that of the square of a sum of the mix's gradients.
-  NonNegative k_strays = 0, v_strays = 0;
   NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
   NonNegative v_weight_truncation = 0;                               ///< of Wv's besides
 };

@@ -8,8 +8,11 @@
 namespace scalecalc {
 namespace {
 
+/// Of a change of the loss the typical draw's, which the median over seeds is: past the collapse of
+/// Post-Norm the mean is carried by rare draws, more of it with every layer.
 double chosen(const PredictedStep& step, Quantity quantity) {
   const std::string name = to_string(quantity);
+  if (quantity == Quantity::delta_loss) return step.typical_delta_loss;
   if (const std::optional<double> value = step.find(name)) return *value;
   throw Error(ErrorKind::usage, name + " has no prediction", "--engine quadrature",
               "use delta_loss, grad_norm or update_ratio, or --engine passes");

@@ -114,7 +114,10 @@ Facts facts_of(const SweepAnswer& answer) {
       {"value", meaning(answer.options.quantity)},
       {"statistic", answer.options.engine == SweepEngine::passes
                         ? fmt::format("{} over {} seeds", statistic(result), answer.options.seeds)
-                        : std::string("predicted from second moments")},
+                        : fmt::format("predicted from second moments, {}",
+                                      answer.options.quantity == Quantity::delta_loss
+                                          ? "of the typical draw"
+                                          : "means over draws")},
       {"counted", counted(answer.options.parameters)},
       {"alpha, lambda", fmt::format("{}, {}", to_string(*answer.options.model.alpha),
                                     to_string(*answer.options.model.lambda))}};

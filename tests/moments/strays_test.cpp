@@ -1,0 +1,106 @@
+#include "moments/strays.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+/// Covariances of ln sum_t |g_t|^2 and ln |sum_t g_t|^2 beside draws of matrices.
+namespace scalecalc::moments {
+namespace {
+
+constexpr int tokens = 6, width = 48, draws = 3000;
+
+class Drawn {
+ public:
+  void add(const Eigen::MatrixXd& g) {
+    const Eigen::Vector2d x(std::log(g.squaredNorm()), std::log(g.rowwise().sum().squaredNorm()));
+    sum_ += x;
+    squares_ += x * x.transpose();
+    ++count_;
+  }
+  Eigen::Matrix2d covariance() const {
+    const Eigen::Vector2d mean = sum_ / count_;
+    return squares_ / count_ - mean * mean.transpose();
+  }
+
+ private:
+  Eigen::Vector2d sum_ = Eigen::Vector2d::Zero();
+  Eigen::Matrix2d squares_ = Eigen::Matrix2d::Zero();
+  double count_ = 0;
+};
+
+Eigen::MatrixXd normal(std::mt19937_64& bits, Eigen::Index rows, Eigen::Index columns) {
+  std::normal_distribution<double> z;
+  return Eigen::MatrixXd::NullaryExpr(rows, columns, [&] { return z(bits); });
+}
+
+/// Tokens of exactly the cosine c.
+Eigen::MatrixXd alike(double c) {
+  Eigen::MatrixXd gram = Eigen::MatrixXd::Constant(tokens, tokens, c);
+  gram.diagonal().setOnes();
+  Eigen::MatrixXd x = Eigen::MatrixXd::Zero(width, tokens);
+  x.topRows(tokens) = Eigen::MatrixXd(gram.llt().matrixL()).transpose() * std::sqrt(width);
+  return x;
+}
+
+/// First order in 1/width, and the error of a variance over the draws.
+void check(const Eigen::Matrix2d& predicted, const Eigen::Matrix2d& drawn) {
+  const double allowed = 2.0 / width + 5 * std::sqrt(2.0 / draws);
+  for (const auto& [i, j] : {std::pair{0, 0}, std::pair{1, 1}, std::pair{0, 1}})
+    CHECK(std::abs(predicted(i, j) - drawn(i, j)) < allowed * std::sqrt(drawn(i, i) * drawn(j, j)));
+}
+
+const Counts counts{tokens, 1};
+
+TEST_CASE("a matrix moves the sum of tokens as one vector, the tokens as far as they are alike") {
+  std::mt19937_64 bits(1);
+  for (const double c : {0.0, 0.4, 0.95}) {
+    const Eigen::MatrixXd g = alike(c);
+    Drawn drawn;
+    for (int k = 0; k < draws; ++k) drawn.add(normal(bits, width, width) * g);
+    Strays strays;
+    stray_through_linear(strays, Coherent({0, 1, c, 0}, counts), 2, width);
+    check(strays.now, drawn.covariance());
+  }
+}
+
+TEST_CASE("a skip and a branch that follows it") {
+  std::mt19937_64 bits(2);
+  for (const double c : {0.0, 0.6}) {
+    const Eigen::MatrixXd start = alike(c);
+    Drawn drawn;
+    for (int k = 0; k < draws; ++k) {
+      const Eigen::MatrixXd g = normal(bits, width, width) * start / std::sqrt(width);
+      drawn.add(g + normal(bits, width, width) * g / std::sqrt(2.0 * width));
+    }
+    const Alike<double> left{0, 1, c, 0}, right{0, 0.5, 0.5 * c, 0};
+    Strays first;
+    stray_through_linear(first, Coherent(left, counts), 2, width);
+    Strays skip = first, branch = first;
+    stray_through_linear(branch, Coherent(left, counts), 2, width);
+    check(strays_of_sum(first, skip, branch, left, right, width, counts).now, drawn.covariance());
+  }
+}
+
+/// g_v,s = sum_t p_ts g_t with all p = 1/T: nothing is left but the sum.
+TEST_CASE("values get the sum of their queries' gradients") {
+  Strays strays;
+  strays.now << 0.01, 0.02, 0.02, 0.3;
+  const double even = 1.0 / tokens;
+  const Strays made = strays_to_keys(strays, {0, 1, 0.1, 0}, {even, even}, counts);
+  CHECK(made.now(0, 0) == doctest::Approx(0.3));
+  CHECK(made.now(1, 1) == doctest::Approx(0.3));
+  const Strays own = strays_to_keys(strays, {0, 1, 0.1, 0}, {1, 0}, counts);
+  CHECK(own.now(0, 0) == doctest::Approx(0.01));
+}
+
+TEST_CASE("a weight's gradient strays as the sum does where its inputs are one") {
+  Strays strays;
+  strays.now << 0.01, 0, 0, 0.3;
+  CHECK(strays_of_product(strays, {0, 1, 1, 0}, {0, 1, 0, 0}, counts) == doctest::Approx(0.3));
+  CHECK(strays_of_product(strays, {0, 1, 0, 0}, {0, 1, 0, 0}, counts) == doctest::Approx(0.01));
+}
+
+}  // namespace
+}  // namespace scalecalc::moments
