@@ -308,7 +308,8 @@ class BackwardPass {
     g.truncation.cross += (tape.truncation.second + tape.record.truncation) * cross;
     g.spread.one += tape.spread.one;
     g.spread.all += tape.spread.all;
-    if constexpr (C::next_orders) stray_through_norm(g.strays, tape.spread.all);
+    if constexpr (C::next_orders)
+      stray_through_norm(g.strays, tape.spread.all + tape.spread.leaning);
     return g;
   }
 

@@ -165,6 +165,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
                         apart.variance};
     out.spread.apart_tie = apart.tie;
     out.spread.lean = rest * in.spread.lean;
+    out.spread.leaning = rest * rest * in.spread.leaning;
     for (Doubt* doubt : {&out.error, &out.truncation}) {
       doubt->cross += doubt->second;
       doubt->second *= rest;

@@ -34,7 +34,7 @@ double tie_of(double apart, const Alike<double>& x) {
 
 /// ln D - w ln s2.
 ApartAfterNorm apart_after_norm(const Spread& spread, double normed) {
-  const double tie = spread.apart_tie, all = spread.all;
+  const double tie = spread.apart_tie, all = spread.all + spread.leaning;
   return {std::max(0.0, spread.apart + normed * normed * all - 2 * normed * tie),
           (1 - normed) * (tie - normed * all)};
 }
@@ -185,7 +185,8 @@ Spread through_sum(const Spread& spread, const Spread& branch, const Alike<doubl
     // ln of the sum's size follows that of the stream, and its D besides.
     const double lean = b * branch.lean,
                  follows = coherent * spread.apart_tie + lean * spread.apart;
-    out.all += std::max(0.0, lean * (lean * spread.apart + 2 * coherent * spread.apart_tie));
+    out.leaning = coherent * coherent * spread.leaning +
+                  std::max(0.0, lean * (lean * spread.apart + 2 * coherent * spread.apart_tie));
     const double own_tie =
         branch.apart_tie - branch.pull * spread.apart_tie - branch.lean * spread.apart;
     out.apart_tie =

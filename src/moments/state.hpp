@@ -308,6 +308,7 @@ struct Spread {
   /// d ln E x^2 / d ln D of the start of the branch, at the same E x^2 there: attention's sum of
   /// tokens is the larger the more these are alike.
   double lean = 0;
+  NonNegative leaning = 0;  ///< what that adds to `all` of a sum, all tokens together
 };
 
 /// Of a gradient's second, the part along two directions that a norm takes out, in units of 1/n: of
