@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks what the tree says of its documentation: every `docs/PAGE.md#anchor` that a comment or a
-page cites exists, every relative link of a page leads somewhere, and no comment cites a text that is
-not in the tree. usage: anchors.py [ROOT]"""
+page cites exists, every relative link of a page leads somewhere, every source file that a page for
+developers names is there, and no comment cites a text that is not in the tree.
+usage: anchors.py [ROOT]"""
 
 import os
 import re
@@ -12,6 +13,7 @@ ABSENT = re.compile(r"theory, section|theory notes|\bnotes,? (?:section )?\d"
                     r"|section \d+ of the notes|\(theory\b|[Tt]heory, sections")
 CITED = re.compile(r"\bdocs/[\w./-]+?\.md(?:#[\w-]+)?")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+NAMED = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:hpp|cpp|cuh?|cmake|py|txt))`")
 SOURCES = (".hpp", ".cpp", ".cu", ".cuh", ".h", ".cmake", ".txt", ".py", ".toml", ".in")
 
 
@@ -60,7 +62,8 @@ class Checker:
     def __init__(self, root):
         self.root = root
         self.errors = []
-        self.citations = self.links = 0
+        self.citations = self.links = self.files = 0
+        self.names = set()
 
     def fail(self, path, number, text):
         self.errors.append(f"{os.path.relpath(path, self.root)}:{number}: {text}")
@@ -75,6 +78,16 @@ class Checker:
         self.citations += 1
         page, _, anchor = cited.partition("#")
         self.target(path, number, os.path.join(self.root, page), anchor, cited)
+
+    def named_files(self, path, text):
+        """Whole paths, from the root or from src/, or names alone."""
+        for number, line in enumerate(text.split("\n"), 1):
+            for name in NAMED.findall(line):
+                self.files += 1
+                there = name in self.names if "/" not in name else any(
+                    os.path.exists(os.path.join(self.root, above, name)) for above in ("", "src"))
+                if not there:
+                    self.fail(path, number, f"{name}: no such file")
 
     def source(self, path):
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -110,10 +123,16 @@ class Checker:
         for number, line in enumerate(text.split("\n"), 1):
             for cited in re.findall(r"`(docs/[\w./-]+?\.md(?:#[\w-]+)?)`", line):
                 self.citation(path, number, cited)
+        if os.path.relpath(path, self.root).split(os.sep)[:2] not in (["docs", "guide"],
+                                                                      ["CHANGELOG.md"]):
+            self.named_files(path, text)
 
 
 def check(root):
     checker = Checker(root)
+    for folder in ("src", "include", "tests", "cmake"):
+        for path in files_below(root, folder, SOURCES):
+            checker.names.add(os.path.basename(path))
     for folder in ("src", "include", "tests", "tools"):
         for path in files_below(root, folder, SOURCES):
             if os.path.dirname(path) != os.path.join(root, "tests", "docs"):
@@ -133,7 +152,8 @@ def main():
     checker = check(root)
     for error in checker.errors:
         print(error)
-    print(f"{checker.citations} citations, {checker.links} links, {len(checker.errors)} errors")
+    print(f"{checker.citations} citations, {checker.links} links, {checker.files} files, "
+          f"{len(checker.errors)} errors")
     return 1 if checker.errors else 0
 
 

@@ -11,7 +11,7 @@ import anchors  # noqa: E402
 RIGHT = {
     "README.md": "# A\n\n[page](docs/page.md#place), [head](docs/page.md#a-heading)\n",
     "CHANGELOG.md": "# Changes\n",
-    "CONTRIBUTING.md": "# How\n\n`docs/page.md#place`\n",
+    "CONTRIBUTING.md": "# How\n\n`docs/page.md#place`, `src/a.cpp`, `a.hpp`\n",
     "docs/page.md": "# A heading\n\n<a id=\"place\"></a>\ntext `[no](link.md)`\n"
                     "```\n[no](link.md)\n```\n",
     "src/a.cpp": "/// See docs/page.md#place, and docs/page.md.\n",
@@ -29,6 +29,8 @@ WRONG = {
     "the same over two lines": {"src/a.cpp": "/// y = x (theory\n/// notes, 3)\n"},
     "notes that are not there": {"include/a.hpp": "/// as notes 1.6 say\n"},
     "a dead citation of a page": {"CONTRIBUTING.md": "`docs/page.md#nowhere`\n"},
+    "a file that is not there": {"CONTRIBUTING.md": "`src/b.cpp`\n"},
+    "a name of no file": {"docs/page.md": "# A heading\n<a id=\"place\"></a>`b.hpp`\n"},
     "a page that is missing": {"CHANGELOG.md": None},
 }
 
