@@ -112,14 +112,16 @@ class Checker:
             text = file.read()
         for name in anchors_of(path)[1]:
             self.fail(path, 1, f"anchor {name} is there twice")
-        for number, line in enumerate(without_code(text).split("\n"), 1):
-            for link in LINK.findall(line):
-                if re.match(r"[a-z]+:", link):
-                    continue
-                self.links += 1
-                where, _, anchor = link.partition("#")
-                page = os.path.join(os.path.dirname(path), where) if where else path
-                self.target(path, number, os.path.normpath(page), anchor, link)
+        plain = without_code(text)
+        for found in LINK.finditer(plain):
+            link = found[1]
+            if re.match(r"[a-z]+:", link):
+                continue
+            self.links += 1
+            number = plain.count("\n", 0, found.start()) + 1
+            where, _, anchor = link.partition("#")
+            page = os.path.join(os.path.dirname(path), where) if where else path
+            self.target(path, number, os.path.normpath(page), anchor, link)
         for number, line in enumerate(text.split("\n"), 1):
             for cited in re.findall(r"`(docs/[\w./-]+?\.md(?:#[\w-]+)?)`", line):
                 self.citation(path, number, cited)

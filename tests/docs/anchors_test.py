@@ -21,6 +21,7 @@ WRONG = {
     "a missing anchor": {"src/a.cpp": "/// docs/page.md#nowhere\n"},
     "a missing page": {"src/a.cpp": "/// docs/none.md\n"},
     "a dead link": {"README.md": "[page](docs/none.md)\n"},
+    "a dead link over two lines": {"README.md": "[a\npage](docs/none.md)\n"},
     "a dead anchor of a link": {"README.md": "[page](docs/page.md#nowhere)\n"},
     "a dead anchor within a page": {"README.md": "[here](#nowhere)\n"},
     "an anchor that is there twice": {"docs/page.md": "<a id=\"place\"></a>\n<a id=\"place\"></a>\n"
