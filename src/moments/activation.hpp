@@ -338,6 +338,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
   Gradient<X> out = gradient;
   out.x = product(gradient.x, record.slopes);
   out.levels = {};
+  out.uneven = 0;
   out.aligned = typename C::Number(0);
   if constexpr (C::next_orders) {
     out.tie = record.tie;

@@ -69,8 +69,9 @@ X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> mean
 
 /// The mix as a linear map of its tokens' averages; the heads' own P2 stray besides. Its size grows
 /// with the input's as v does and as P2 does with tau2.
+/// Overlaps of the mix move with those of the queries, of `input`.
 template <class C, class X>
-void finish_mix(const Attention& layer, const Signal<X>& source,
+void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>& source,
                 const AttentionRecord<C, X>& record, const Scores& scores, const Counts& counts,
                 Signal<X>& mix) {
   const Alike<double> o = average(mix.x), dv = average(record.apart_v);
@@ -90,7 +91,7 @@ void finish_mix(const Attention& layer, const Signal<X>& source,
   mix.spread.pull *= 1 + 2 * share * scores.p2_growth;
   if (o.second > 0)
     mix.spread.lean = (part.second - dv.second + dv.second * scores.p2_growth) / o.second;
-  const Overlap<double>& in = source.overlap;
+  const Overlap<double>& in = input.overlap;
   const double slope = dv.cross * scores.overlap_slope;
   mix.overlap = {slope * in.coherent,
                  slope * slope * in.noise + dv.cross * dv.cross *
@@ -197,7 +198,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   mix.width = layer.heads * layer.head_width;
   mix.x = sum(means_v.other, product(record.apart_v, record.factors.mix));
   mix.x.between = between_means(input.x, out.v.x, record.counts);
-  if constexpr (C::next_orders) finish_mix(layer, keys, record, scores, counts, mix);
+  if constexpr (C::next_orders) finish_mix(layer, input, keys, record, scores, counts, mix);
   if (words) add_word_overlap(input.repeats, mix);
   // Masks of weights, and of keys, are each token's own.
   mix.same_words = input.same_words && !layer.causal && layer.dropout == 0;

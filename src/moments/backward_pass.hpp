@@ -27,11 +27,6 @@ class BackwardPass {
     g.aligned = hessian;
     head_slopes_ = std::move(slopes);
     if constexpr (C::next_orders) {
-      const double g0 = values_of(calculus_, g.x).second;
-      const double m0 = values_of(calculus_, ledger_.sites.back().x).second;
-      head_size_ = g0 > 0 ? m0 / g0 : 0;
-    }
-    if constexpr (C::next_orders) {
       if (is_plain(network_)) {
         const SiteRecord<N>& logits = ledger_.sites.back();
         head_ = head_spread(network_, values_of(calculus_, logits.x), logits.spread,
@@ -127,8 +122,8 @@ class BackwardPass {
 
   /// Of sum over tokens x_t g_t, relative to its size: what is not known of x and of g, where the
   /// products of different tokens add up.
-  NonNegative product_doubt(const X& input, const Doubt& of_input, double overlap,
-                            const Gradient<X>& g, const Counts& over) const {
+  NonNegative product_doubt(const X& input, const Doubt& of_input, const Gradient<X>& g,
+                            const Counts& over) const {
     const Alike<double> x = values_of(calculus_, input), k = values_of(calculus_, g.x);
     const auto pairs = [&](double a, double b) {
       return (over.tokens - 1) * std::fabs(a) + (over.batch - 1) * over.tokens * std::fabs(b);
@@ -137,22 +132,20 @@ class BackwardPass {
                          (over.batch - 1) * over.tokens * x.between * k.between;
     if (!(total > 0)) return g.truncation.second + of_input.second;
     const double own = x.second * k.second * (of_input.second + g.truncation.second);
-    // Overlaps of inputs and of gradients stray together below the head as well: as dk/dr there.
-    const double together = head_follow_ * overlap / x.second * k.second *
-                            (over.tokens - 1 + (over.batch - 1) * over.tokens);
     const double others = x.second * of_input.cross * pairs(k.cross, k.between) +
                           k.second * g.truncation.cross * pairs(x.cross, x.between);
-    return (own + others + together) / total;
+    return (own + others) / total;
   }
 
   void weights(const Linear& layer, std::size_t parameter, const X& input, const Gradient<X>& g,
-               const Spread& spread, const Doubt& truncation, double overlap, std::int64_t of) {
+               const Spread& spread, const Doubt& truncation, const OverlapStrays& overlap,
+               std::int64_t of) {
     fill(parameter, weight_gradient(calculus_, layer, input, g.x, tokens(of), batch_), g, spread);
     stray(parameter, g, input, spread, of);
     if constexpr (C::next_orders) {
-      ledger_.parameters[parameter].truncation =
-          product_doubt(input, truncation, overlap, g, counts(of));
-      add_head_overlaps(layer, parameter, input, overlap, of);
+      ledger_.parameters[parameter].truncation = product_doubt(input, truncation, g, counts(of));
+      add_overlaps(layer, parameter,
+                   overlap_covariance(g.slopes, overlap, gain_of(layer), counts(of)));
     }
     if (layer.bias) fill(parameter + 1, bias_of(g.x, tokens(of)), g, {});
     if (layer.bias) stray_bias(parameter + 1, g);
@@ -167,26 +160,25 @@ class BackwardPass {
               weight_strays(head_, g.spread, *g.follow, {}, 0, {0, 1, 1, 1}, counts(of)));
     }
   }
-  /// D^2 of tokens of two sequences over that of tokens of one.
-  static double apart_ratio(const Alike<double>& x) {
-    const double within = x.second - x.cross, between = x.second - x.between;
-    return within > 0 ? between * between / (within * within) : 1;
+  double gain_of(const Linear& layer) const {
+    return static_cast<double>(layer.fan_in) * calculus_.value(calculus_.variance(layer));
   }
-  /// Into the head's weights: two tokens whose inputs overlap more in a draw have gradients that do
-  /// so too. E x_t.x_u g_t.g_u has, beside the product of means, V dk/dr with V the variance of
-  /// x_t.x_u/n.
-  void add_head_overlaps(const Linear& layer, std::size_t parameter, const X& input, double overlap,
-                         std::int64_t of) {
-    const std::optional<X> slopes = std::exchange(head_slopes_, std::nullopt);
-    if (slopes && head_size_ > 0)
-      head_follow_ = std::fabs(values_of(calculus_, *slopes).cross) * head_size_;
-    if (!slopes || !(overlap > 0)) return;
-    const N gain = calculus_.size(layer.fan_in, "fan_in") * calculus_.variance(layer);
-    // Of two sequences, whose tokens may be further apart: D^2/n there.
-    const double between = apart_ratio(values_of(calculus_, input));
-    const X variance = scaled_pairs(*slopes, N(gain * overlap), N(gain * overlap * between));
-    const N more = weight_scale(calculus_, layer) * pair_sum(variance, tokens(of), batch_);
-    ledger_.parameters[parameter].gradient = ledger_.parameters[parameter].gradient + more;
+  /// Of what W^T does to k, beside what W does to r.
+  static double back_ratio(const Linear& layer) {
+    return static_cast<double>(layer.fan_out) / static_cast<double>(layer.fan_in);
+  }
+  /// Of the logits' overlaps, whose strays are those of the head's input.
+  void start_slopes(const OverlapStrays& input, double gain, Gradient<X>& g) {
+    if constexpr (C::next_orders) {
+      const Alike<double> rise = values_of(calculus_, *head_slopes_);
+      g.slopes = {{rise.cross, rise.cross * gain * input.coherent},
+                  {rise.between, rise.between * gain * input.coherent * input.apart}};
+    }
+    head_slopes_.reset();
+  }
+  void add_overlaps(const Linear& layer, std::size_t parameter, double covariance) {
+    N& gradient = ledger_.parameters[parameter].gradient;
+    gradient = calculus_.positive(gradient + weight_scale(calculus_, layer) * covariance);
   }
   static void stray(ParameterRecord<N>& record, const WeightStrays& strays) {
     record.spread = strays.spread;
@@ -196,10 +188,22 @@ class BackwardPass {
       record.grad_shift = strays.shift;
   }
 
+  /// Of a gradient with a part along y = x W, what W^T W brings back at random (linear_backward).
+  double part_along(const Linear& layer, const N& aligned) const {
+    Linear transposed = layer;
+    std::swap(transposed.fan_in, transposed.fan_out);
+    const double along = calculus_.value(aligned);
+    return along * along * weight_noise(transposed) / 2;
+  }
+
   /// W^T g: Gaussian in n_in features again.
-  Gradient<X> through(const Linear& layer, const X& input, const Gradient<X>& g, std::int64_t of) {
+  Gradient<X> through(const Linear& layer, const X& input, const OverlapStrays& overlap,
+                      const Gradient<X>& g, std::int64_t of) {
     Gradient<X> out = linear_backward(calculus_, layer, input, g);
     if constexpr (C::next_orders) {
+      const double gain = gain_of(layer);
+      out.slopes = through_map(g.slopes, gain, gain * back_ratio(layer));
+      out.slopes = with_part_along(out.slopes, part_along(layer, out.aligned), overlap);
       Linear transposed;
       transposed.distribution = layer.distribution;
       transposed.fan_in = layer.fan_out;
@@ -226,9 +230,10 @@ class BackwardPass {
   Gradient<X> back(const Linear& layer, Gradient<X> g) {
     const auto tape = take<WeightTape<X>>();
     note(tape.at.site, g);
+    if (head_slopes_) start_slopes(tape.overlap, gain_of(layer), g);
     weights(layer, tape.at.parameter, tape.input, g, tape.spread, tape.truncation, tape.overlap,
             tape.at.tokens);
-    return through(layer, tape.input, g, tape.at.tokens);
+    return through(layer, tape.input, tape.overlap, g, tape.at.tokens);
   }
 
   Gradient<X> back(const ActivationLayer&, Gradient<X> g) {
@@ -239,6 +244,8 @@ class BackwardPass {
     if constexpr (C::next_orders) {
       if (!g.follow) stray_through_activation(tape.record, g, tape.at.tokens, out);
     }
+    if constexpr (C::next_orders)
+      out.slopes = through_kernel(g.slopes, tape.kernel, values_of(calculus_, g.x), tape.overlap);
     return out;
   }
   void stray_through_activation(const ActivationRecord<X>& record, const Gradient<X>& g,
@@ -280,24 +287,29 @@ class BackwardPass {
   N aligned_gain(const X& y, const Gradient<X>& g, const N& of) const {
     if (g.tie) return N(0);
     const N total = average(y).second * of * batch_;
-    return g.aligned * g.aligned * (total * total + pair_sum(product(y, y), of, batch_));
+    const N pairs = pair_sum(product(y, y), of, batch_);
+    const N whole = g.aligned * g.aligned * (total * total + pairs);
+    if constexpr (C::next_orders)
+      return whole + g.uneven * (total * total + 2 * pairs);  // E (sum y^2)^2
+    return whole;
   }
 
   /// `shown`: the gradient at the norm's site where g is but a part of it.
   Gradient<X> back(const Norm& layer, Gradient<X> g, const Gradient<X>* shown = nullptr) {
     const auto tape = take<NormTape<X>>();
-    note(tape.at.site, shown ? *shown : g);
+    const Gradient<X>& whole = shown ? *shown : g;
+    note(tape.at.site, whole);
     const N of = tokens(tape.at.tokens);
     if (layer.affine) {
-      const N drawn = pair_sum(along_output(tape.record.output, g), of, batch_);
-      fill(tape.at.parameter, drawn + aligned_gain(tape.record.output, g, of), g, {});
-      fill(tape.at.parameter + 1, bias_of(g.x, of), g, {});
+      const N drawn = pair_sum(along_output(tape.record.output, whole), of, batch_);
+      fill(tape.at.parameter, drawn + aligned_gain(tape.record.output, whole, of), g, {});
+      fill(tape.at.parameter + 1, bias_of(whole.x, of), g, {});
       if (tape.record.over_samples)
         for (const std::size_t at : {tape.at.parameter, tape.at.parameter + 1})
           ledger_.parameters[at].truncation += coherent_doubt(g, counts(tape.at.tokens));
     }
     const double radial = g.levels.radial;
-    g = norm_backward(calculus_, tape.record, g, of, batch_);
+    g = through_norm(tape, g, of);
     if constexpr (C::next_orders)
       scale_kinds(g,
                   below_norm(tape.record.mixture_norm, tape.record.kind_weight, radial, g.kinds));
@@ -311,6 +323,17 @@ class BackwardPass {
     if constexpr (C::next_orders)
       stray_through_norm(g.strays, tape.spread.all + tape.spread.leaning);
     return g;
+  }
+
+  /// k = (k' - aligned^2 r')/(s_t s_u).
+  Gradient<X> through_norm(const NormTape<X>& tape, const Gradient<X>& g, const N& of) {
+    Gradient<X> out = norm_backward(calculus_, tape.record, g, of, batch_);
+    if constexpr (C::next_orders) {
+      const double scale = values_of(calculus_, tape.record.factors).second;
+      out.slopes = with_part_along(g.slopes, -g.aligned * g.aligned, tape.overlap);
+      out.slopes = through_map(out.slopes, scale, scale);
+    }
+    return out;
   }
 
   /// Gradients into scores are of D^2. What the rules make of D is that of a typical draw: E D^2 is
@@ -408,6 +431,9 @@ class BackwardPass {
     ledger_.parameters[tape.v.parameter].truncation += made.v_weight_truncation;
     g.strays = strays.input;
     g.x = std::move(made.input);
+    // One weight of T, which each token's overlap has of a sum over keys, is left out.
+    g.slopes = {};
+    g.uneven = 0;
     g.levels = {};
     g.kinds = {};
     // Equal keys get the same from every query.
@@ -419,6 +445,36 @@ class BackwardPass {
     return g;
   }
 
+  /// r' = K(r_u) r_w of linear maps u and w of one x: k_u = k' D r_w and k_w = k' K. The slopes
+  /// are in x's overlap, for both.
+  void gated_slopes(const Gated& layer, const GatedTape<X>& tape, const Gradient<X>& g,
+                    Gradient<X>& gate, Gradient<X>& in) const {
+    if constexpr (C::next_orders) {
+      const Alike<double> k = values_of(calculus_, g.x),
+                          kernel = values_of(calculus_, tape.record.kernel),
+                          x = values_of(calculus_, tape.input);
+      const double of_gate = gain_of(layer.gate), of_in = gain_of(layer.in);
+      const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k_out,
+                            double phi, double r, double coherent, bool is_gate) {
+        const double slope = d.value * r, forward = of_gate * slope + of_in * phi;
+        const double factor = is_gate ? slope : phi;
+        const double rise = is_gate ? d.rise * of_gate * r + d.value * of_in : d.value * of_gate;
+        const double own = (s.own * forward * factor + k_out * rise);
+        return OverlapSlope{own / (is_gate ? of_gate : of_in),
+                            s.stream * factor + k_out * rise * coherent};
+      };
+      const auto both = [&](bool is_gate) {
+        return OverlapSlopes{
+            pair(g.slopes.within, tape.kernel.within, k.cross, kernel.cross, of_in * x.cross,
+                 tape.overlap.coherent, is_gate),
+            pair(g.slopes.between, tape.kernel.between, k.between, kernel.between,
+                 of_in * x.between, tape.overlap.coherent * tape.overlap.apart, is_gate)};
+      };
+      gate.slopes = both(true);
+      in.slopes = both(false);
+    }
+  }
+
   Gradient<X> back(const Gated& layer, Gradient<X> g) {
     const auto tape = take<GatedTape<X>>();
     note(tape.at.site, g);
@@ -427,6 +483,7 @@ class BackwardPass {
     gate.aligned = in.aligned = N(0);
     gate.x = std::move(parts.gate);
     in.x = std::move(parts.in);
+    gated_slopes(layer, tape, g, gate, in);
     add_slope_error(gate, g, tape.error);
     if constexpr (C::next_orders)
       for (Gradient<X>* part : {&gate, &in})
@@ -447,17 +504,18 @@ class BackwardPass {
     }
     note(tape.gate.site, gate);
     note(tape.in.site, in);
-    weights(layer.gate, tape.gate.parameter, tape.input, gate, tape.spread, tape.truncation, 0,
+    weights(layer.gate, tape.gate.parameter, tape.input, gate, tape.spread, tape.truncation,
+            tape.overlap, tape.at.tokens);
+    weights(layer.in, tape.in.parameter, tape.input, in, tape.spread, tape.truncation, tape.overlap,
             tape.at.tokens);
-    weights(layer.in, tape.in.parameter, tape.input, in, tape.spread, tape.truncation, 0,
-            tape.at.tokens);
-    Gradient<X> out = through(layer.in, tape.input, in, tape.at.tokens);
-    const Gradient<X> other = through(layer.gate, tape.input, gate, tape.at.tokens);
+    Gradient<X> out = through(layer.in, tape.input, tape.overlap, in, tape.at.tokens);
+    const Gradient<X> other = through(layer.gate, tape.input, tape.overlap, gate, tape.at.tokens);
     if constexpr (C::next_orders)
       out.strays = strays_of_sum(g.strays, out.strays, other.strays, values_of(calculus_, out.x),
                                  values_of(calculus_, other.x),
                                  static_cast<double>(layer.in.fan_in), counts(tape.at.tokens));
     out.x = sum(out.x, other.x);
+    out.slopes = out.slopes + other.slopes;
     return out;
   }
 
@@ -482,6 +540,8 @@ class BackwardPass {
     note(tape.at.site, g);
     g.x = pool_backward(g.x, tokens(tape.at.tokens));
     g.kinds = {};
+    g.slopes = {};
+    g.uneven = 0;
     g.aligned = N(0);
     return g;
   }
@@ -495,6 +555,8 @@ class BackwardPass {
     if (layer.weight.bias) fill(tape.at.parameter + 1, bias_of(g.x, tokens(outputs)), g, {});
     g.x = conv_backward(calculus_, layer, g.x);
     g.kinds = {};
+    g.slopes = {};
+    g.uneven = 0;
     g.aligned = N(0);
     return g;
   }
@@ -522,6 +584,10 @@ class BackwardPass {
     if constexpr (C::next_orders) {
       skip.kinds = left_of(tape.kinds, g.kinds);
       g.kinds = right_of(tape.kinds, g.kinds);
+      skip.slopes = through_sum_part(g.slopes, a * a, tape.stream_overlap);
+      g.slopes = through_sum_part(g.slopes, b * b, tape.stream_overlap);
+      skip.uneven *= a * a * a * a;
+      g.uneven *= b * b * b * b;
     }
     tie_to(calculus_, skip, a);
     tie_to(calculus_, g, b);
@@ -569,6 +635,8 @@ class BackwardPass {
       skip.truncation = mixed(skip.truncation, branch.truncation);
     }
     skip.x = sum(skip.x, branch.x);
+    skip.slopes = skip.slopes + branch.slopes;
+    skip.uneven += branch.uneven;
     skip.aligned = skip.aligned + branch.aligned;
     skip.tie.reset();
     return skip;
@@ -578,11 +646,19 @@ class BackwardPass {
   Gradient<X> back(const DualStream& layer, Gradient<X> g) {
     const auto last = take<DualSumTape<X>>();
     note(last.at.site, g);
+    g.slopes = {};
     Gradient<X> gz = g;
-    const Gradient<X> whole_sum = g;
+    Gradient<X> whole_sum = g;
+    // Of a (x + z), E x (x + z) is along either output.
+    const N second = average(last.post).second;
+    if constexpr (C::next_orders) {
+      if (second > 0) whole_sum.aligned = g.aligned * (1 + average(last.both).second / second);
+      whole_sum.uneven = 0;
+    }
     const Gradient<X>* shown = &whole_sum;
     X both;
     split_aligned(last.post, last.dual, last.both, g, gz, both);
+    g.uneven = gz.uneven = 0;
     gz = back(layer.norm, std::move(gz), shown);
     gz.kinds = {};
     both = product(both, take<DualTape<X>>().scale);
@@ -628,8 +704,6 @@ class BackwardPass {
   N batch_;
   Ledger<C, X>& ledger_;
   HeadSpread head_;
-  double head_size_ = 0;          ///< E y^2/E (dL/dy)^2 of the logits
-  double head_follow_ = 0;        ///< d ln k/d ln r there, in units of both seconds
   std::optional<X> head_slopes_;  ///< dk/dr of the logits, until the head's weights have met them
   std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
 };

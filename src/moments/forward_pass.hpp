@@ -114,8 +114,8 @@ class ForwardPass {
     Signal<X> y = linear_forward(calculus_, layer, x, counts(x));
     const bool is_head = &layer == std::get_if<Linear>(&network_.layers.back().op);
     const std::size_t at = site(layer.path, is_head ? "head" : "linear", y);
-    double overlap = 0;
-    if constexpr (C::next_orders) overlap = calculus_.value(x.overlap.variance());
+    OverlapStrays overlap;
+    if constexpr (C::next_orders) overlap = overlap_strays(calculus_, x);
     keep(WeightTape<X>{
         {at, weights(layer), x.tokens}, std::move(x.x), x.spread, with_sizes_of(x), overlap});
     return y;
@@ -126,12 +126,22 @@ class ForwardPass {
     calculus_.enter(layer.path);
     ActivationTape<X> tape;
     const auto phi = calculus_.function(layer.function);
+    note_kernel(phi, x, tape);
     Signal<X> y = activation_forward(calculus_, phi, x, counts(x), {backward_, backward_ && tied},
                                      tape.record);
     tape.error = calculus_.take_slope_error();
     tape.at = {site(layer.path, "activation", y), 0, x.tokens};
     keep(std::move(tape));
     return y;
+  }
+
+  void note_kernel(const typename C::Function& phi, const Signal<X>& u, ActivationTape<X>& tape) {
+    if constexpr (C::next_orders) {
+      if (!backward_) return;
+      tape.overlap = overlap_strays(calculus_, u);
+      tape.kernel =
+          slope_kernel(calculus_, phi, values_of(calculus_, u.x), tape.overlap, counts(u));
+    }
   }
 
   Signal<X> apply(const Norm& layer, Signal<X> x) {
@@ -145,6 +155,7 @@ class ForwardPass {
     tape.spread = x.spread;
     tape.truncation = x.truncation;
     Signal<X> y = norm_forward(calculus_, layer, x, counts(x), tape.record);
+    if constexpr (C::next_orders) tape.overlap = overlap_strays(calculus_, y);
     tape.at = {site(path, kind, y), 0, x.tokens};
     if (layer.affine) {
       tape.at.parameter = parameter(layer.path, ".gain", 1, layer.width, 1);
@@ -177,11 +188,16 @@ class ForwardPass {
     calculus_.enter(layer.path);
     GatedTape<X> tape;
     const Counts over = counts(x);
+    if constexpr (C::next_orders) tape.overlap = overlap_strays(calculus_, x);
     Signal<X> gate = linear_forward(calculus_, layer.gate, x, over);
     tape.gate = {site(layer.gate.path, "linear", gate), weights(layer.gate), x.tokens};
     Signal<X> in = linear_forward(calculus_, layer.in, x, over);
     tape.in = {site(layer.in.path, "linear", in), weights(layer.in), x.tokens};
     const auto phi = calculus_.function(layer.function);
+    if constexpr (C::next_orders)
+      if (backward_)
+        tape.kernel = slope_kernel(calculus_, phi, values_of(calculus_, gate.x),
+                                   overlap_strays(calculus_, gate), over);
     Signal<X> y = gated_forward(calculus_, phi, gate, in, over, tape.record);
     tape.error = calculus_.take_slope_error();
     tape.at = {site(layer.path, "gated", y), 0, x.tokens};
@@ -227,6 +243,8 @@ class ForwardPass {
         tape.stream_share = a * a * values_of(calculus_, x.x).second / m;
         tape.branch_share = b * b * values_of(calculus_, branch.x).second / m;
       }
+      const double together = a * a * x.overlap.coherent + b * b * branch.overlap.coherent;
+      if (y.overlap.coherent > 0) tape.stream_overlap = together / y.overlap.coherent;
     }
     tape.after_activation = x.spread.skew != 0;
     tape.branch = std::move(branch.x);

@@ -35,7 +35,7 @@ const Numbers::HeadSoftmax& Numbers::softmax_head(std::int64_t classes, double t
   auto& head = cache<HeadSoftmax>();
   head = {};
   head.classes = classes;
-  head.tau2 = std::min(tau2, condensed);
+  head.tau2 = std::clamp(tau2, 0.0, condensed);
   assume("cross-entropy", "a head's softmax is taken as condensed past logits of variance 1000",
          "tau2 of the logits", tau2, condensed);
   const Estimate p2 = softmax_one(classes, head.tau2).p2;
@@ -45,7 +45,7 @@ const Numbers::HeadSoftmax& Numbers::softmax_head(std::int64_t classes, double t
 }
 
 double Numbers::softmax_second(const HeadSoftmax& head, double tau2) {
-  const double at = std::min(tau2, condensed);
+  const double at = std::clamp(tau2, 0.0, condensed);
   const double p2 = at == head.tau2 ? head.p2 : softmax_one(head.classes, at).p2.value;
   // 1 - P2 is the chance of two largest logits within about 1 of each other: it falls as 1/tau.
   return tau2 > condensed ? 1 - (1 - p2) * std::sqrt(condensed / tau2) : p2;
@@ -63,7 +63,7 @@ double Numbers::softmax_cross(const HeadSoftmax& /*head*/, double tau2_t, double
 
 double Numbers::log_sum(std::int64_t classes, double tau2) const {
   const double scale = tau2 > condensed ? std::sqrt(tau2 / condensed) : 1;
-  return scale * expected_log_sum(static_cast<double>(classes), std::min(tau2, condensed));
+  return scale * expected_log_sum(static_cast<double>(classes), std::clamp(tau2, 0.0, condensed));
 }
 
 /// On a uniform grid of ln t, from where both terms are 1 to 1e-13 to where both are 0; the steps

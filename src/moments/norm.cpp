@@ -1,6 +1,7 @@
 #include "moments/norm.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace scalecalc::moments {
 
@@ -17,6 +18,26 @@ Fluctuation fluctuation_of(const Spread& spread, double width, double share, boo
   if (pairs > 0)
     orders.both = std::min<double>((samples * spread.all - spread.one) / pairs, spread.one);
   return orders;
+}
+
+double mean_order(const Alike<double>& x, double skew, double kurtosis, double width) {
+  const double m = x.second, mu = x.mean, variance = std::max(0.0, m - mu * mu);
+  if (mu == 0 || !(m > 0)) return 0;
+  const double strays = std::max(0.0, kurtosis - 1) / width;
+  const double third = skew * std::pow(variance, 1.5) + 2 * mu * variance;  // E x^3 - mu m
+  // The next order of relu(x)^2, whose tail is heavy, is -3.8 V of this one; 1/(1 + 4 V) has it.
+  return (3 * mu * strays / 8 - third / (2 * width * m)) / (1 + 4 * strays);
+}
+
+double kept_beside_eps(double mean, double eps, double variance) {
+  constexpr double least_variance = 1e-12;  // below it nothing is seen of the scatter
+  if (!(variance > least_variance)) return mean / (mean + eps);
+  // e^z E_k(z) = 1/(z + k - k/(z + k + 2 - 2 (k + 1)/(z + k + 4 - ...))), from its end.
+  constexpr int terms = 64;
+  const double k = 1 / variance, z = k * eps / mean;
+  double tail = z + k + 2 * terms;
+  for (int n = terms; n > 0; --n) tail = z + k + 2 * (n - 1) - n * (k + n - 1) / tail;
+  return 1 - z / tail;
 }
 
 SampleMeans sample_means(const PerPosition& x, const Counts& over) {

@@ -152,6 +152,10 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   const N along = gradient.aligned * gradient.aligned;
   Gradient<X> out = gradient;
   out.aligned = N(0);
+  if constexpr (C::next_orders) {
+    const double scale = values_of(calculus, record.factors).second;
+    out.uneven = gradient.uneven * scale * scale;
+  }
   const X across = sum(gradient.x, scaled(without_mean(record.output), N(-along)));
   if (!record.over_samples) {
     out.x = projected(calculus, record, gradient.levels, product(across, record.factors));

@@ -34,6 +34,16 @@ struct Fluctuation {
 Fluctuation fluctuation_of(const Spread& spread, double width, double share, bool layernorm,
                            const Alike<double>& x, const Counts& counts);
 
+/// What E x_i/|x| has beside E x_i/(E x^2)^(1/2), in units of that root: |x|^2/n of n independent
+/// features strays by V = (E x^4/m^2 - 1)/n of m = E x^2, and with x_i by (E x^3 - mu m)/n: mu 3V/8
+/// - (E x^3 - mu m)/(2 n m).
+double mean_order(const Alike<double>& x, double skew, double kurtosis, double width);
+
+/// E s/(s + eps) of a token's s of this mean and relative variance, as a Gamma variable (the mean
+/// of Gaussian features' squares) has it: 1 - (eps/mean) k e^z E_k(z) with k = 1/variance and z = k
+/// eps/mean, E_k the exponential integral of order k.
+double kept_beside_eps(double mean, double eps, double variance);
+
 /// What the projection takes of g and of k at a cosine c: LN 2/d and (3 - c^2)/d, RMS 1/d and (2 -
 /// c^2)/d of a gradient whose levels are 1.
 struct Projection {
@@ -111,13 +121,34 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
                                        in.kurtosis / in.mixture.square());
     record.kind_weight = in.mixture.weight;
     record.projection = {d, share, centre};
-    // s2/(s2 + eps) bends.
     const double bend = share * (1 - share) * in.spread.one;
-    calculus.omit(bend, bend);
+    calculus.omit(0, bend);
+  }
+  const auto second_of = [&](const N& size) {
+    if constexpr (C::next_orders) {
+      if (layer.eps > 0 && size > 0)
+        return kept_beside_eps(size * (1 - orders.mean), layer.eps,
+                               in.spread.one / (1 - orders.mean));
+    }
+    return N(size / (size + eps));
+  };
+  if constexpr (C::next_orders) {
+    // A scatter that is none of Gaussian features' bends by as much, but for what it has past its
+    // variance: by V of it.
+    const double size = calculus.value(typical);
+    if (layer.eps > 0 && size > 0)
+      calculus.omit(std::fabs(second_of(typical) - size / (size + layer.eps)) *
+                        std::min(1.0, 2 * in.spread.one),
+                    0);
   }
   Signal<X> out = in;
   out.normalised = true;
   out.flat.reset();
+  N more_mean(0);
+  if constexpr (C::next_orders)
+    more_mean = mean_order(values_of(calculus, in.x), in.spread.skew, in.kurtosis,
+                           static_cast<double>(in.width)) *
+                orders.w;
   const auto root = [&](const T& u, const T& v) { return sqrt((s2(u) + eps) * (s2(v) + eps)); };
   const auto inside = [&](const T& u, const T& v, const N& cross) {
     return centre ? N(cross - u.mean * v.mean) : cross;
@@ -125,8 +156,8 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   out.x = map(
       in.x,
       [&](const T& u) {
-        const N second = calculus.real(record.mixture_norm.alive) * s2(u) / (s2(u) + eps);
-        return T{centre ? N(0) : N(u.mean / sqrt(s2(u) + eps)), second};
+        const N second = calculus.real(record.mixture_norm.alive) * second_of(s2(u));
+        return T{centre ? N(0) : N((u.mean + more_mean) / sqrt(s2(u) + eps)), second};
       },
       [&](const T& u, const T& v, const N& cross) {
         const N c = inside(u, v, cross) / root(u, v);
@@ -178,7 +209,15 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const Alike<double> y = values_of(calculus, out.x);
     const double c = y.second > 0 ? std::clamp(y.cross / y.second, -1.0, 1.0) : 1;
     calculus.omit(0, kept * v + (v * v + heavy) / 2 * (1 - c * c));
-    if (y.second > 0) out.truncation.mean += v * std::fabs(y.mean) / std::sqrt(y.second) / 2;
+    // Features' own scatter is of the next order there; that of a token's size drops out of x/|x|
+    // but for v/8 that goes with |x|.
+    const double root_second = std::sqrt(y.second);
+    const double own = std::min(1.0, (in.kurtosis - 1) / static_cast<double>(in.width));
+    const double bent = calculus.value(more_mean) / std::sqrt(calculus.value(typical) + layer.eps);
+    if (y.second > 0)
+      out.truncation.mean +=
+          (2 * own * std::fabs(bent) + heavy / 8 * std::fabs(y.mean)) / root_second;
+    out.spread.skew = in.spread.skew;
   }
   return out;
 }

@@ -11,6 +11,7 @@
 #include "moments/attention.hpp"
 #include "moments/gated.hpp"
 #include "moments/norm.hpp"
+#include "moments/overlap_slope.hpp"
 #include "moments/pieces.hpp"
 
 /// What a propagation notes down: sites and parameters in the numbers of its calculus, and the tape
@@ -50,13 +51,15 @@ struct WeightTape {
   Places at;
   X input;
   Spread spread;
-  Doubt truncation;    ///< of the input
-  double overlap = 0;  ///< of the input: Overlap::variance()
+  Doubt truncation;         ///< of the input
+  OverlapStrays overlap{};  ///< of the input
 };
 template <class X>
 struct ActivationTape {
   Places at;
   ActivationRecord<X> record;
+  OverlapStrays overlap{};  ///< of u
+  SlopeKernel kernel{};
   double error = 0;  ///< of the slopes, absolute
 };
 template <class X>
@@ -64,7 +67,8 @@ struct NormTape {
   Places at;
   NormRecord<X> record;
   Spread spread;
-  Doubt truncation;  ///< of the input
+  Doubt truncation;         ///< of the input
+  OverlapStrays overlap{};  ///< of the output
 };
 template <class X>
 struct GatedTape {
@@ -72,7 +76,9 @@ struct GatedTape {
   GatedRecord<X> record;
   X input;
   Spread spread;
-  Doubt truncation;  ///< of the input
+  Doubt truncation;         ///< of the input
+  OverlapStrays overlap{};  ///< of the input
+  SlopeKernel kernel{};     ///< of the gate
   double error = 0;
 };
 template <class C, class X>
@@ -101,6 +107,7 @@ struct SumTape {
   double stream_share = 1, branch_share = 0;  ///< of the sum's second
   bool after_activation = false;              ///< the stream
   MixedSum kinds;
+  double stream_overlap = 1;  ///< what the stream's strays make of the sum's: the latter over it
 };
 /// The branch and the factors of the two streams' covariance (DualStream).
 template <class X>

@@ -354,6 +354,26 @@ struct Strays {
   Eigen::Matrix2d since = Eigen::Matrix2d::Identity();
 };
 
+/// dk/dr of one kind of pair, k = E g_t g_u of a gradient in the overlap r at the same place.
+struct OverlapSlope {
+  double own = 0;     ///< in what the layers of this branch add to the overlap (Overlap::noise)
+  double stream = 0;  ///< in the stream's part of it: of k, per standard deviation of that
+  OverlapSlope operator+(const OverlapSlope& other) const {
+    return {own + other.own, stream + other.stream};
+  }
+};
+/// Of two tokens of one sequence, and of tokens of two.
+struct OverlapSlopes {
+  OverlapSlope within, between;
+  OverlapSlopes operator+(const OverlapSlopes& other) const {
+    return {within + other.within, between + other.between};
+  }
+  template <class F>
+  OverlapSlopes each(const F& f) const {
+    return {f(within), f(between)};
+  }
+};
+
 /// Everything that travels backward. Its spread is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (notes 4, "the head's own W", followed further down).
@@ -363,6 +383,9 @@ struct Gradient {
   Spread spread{};
   Doubt error{}, truncation{};
   typename X::Number aligned{};
+  /// Variance over features of what multiplies a feature's own x: (W^T W)_ii is not the same for
+  /// all, and a norm takes out the mean alone.
+  double uneven = 0;
   Levels levels{};
   std::optional<Tie<X>> tie{};     ///< as far up as nothing but sums lie between
   std::optional<Follow> follow{};  ///< of plain stacks, up from the logits
@@ -371,6 +394,7 @@ struct Gradient {
   double equal_words = 0;          ///< E g_t g_u of two equal words over E g^2
   double alive = 1;                ///< share of the features that there is any for
   double few = 0;                  ///< share that a norm over samples has no E 1/variance for
+  OverlapSlopes slopes{};
 };
 
 /// Everything that travels forward. X is Alike<N> or PerPosition.

@@ -94,7 +94,8 @@ TEST_CASE("eps keeps a part of the size, and lets a signal of 0 through") {
   NormRecord<Pairs> record;
   const auto y =
       norm_forward(numbers, norm(NormKind::rmsnorm, 1), signal(3, 0, 64), {8, 1}, record);
-  CHECK(y.x.second == near(0.75, 1e-14));
+  // w = 3/4 less w^2 (1 - w) V, V = 2/64, and orders of V^2.
+  CHECK(std::fabs(y.x.second - (0.75 - 0.75 * 0.75 * 0.25 * 2 / 64)) < 2.0 / 64 * 2 / 64);
   CHECK(y.spread.pull == near(0.25, 1e-14));
   const auto none =
       norm_forward(numbers, norm(NormKind::rmsnorm, 1), signal(0, 0, 64), {8, 1}, record);
@@ -159,4 +160,53 @@ TEST_CASE("gradients of plain BatchNorm stacks grow by pi/(pi-1) a layer") {
   for (const int n : {16, 64, 100000}) CHECK(growth(n) == near(by_hand(n), 2e-3 / n + 1e-5));
   CHECK(std::fabs(growth(64) - 1.493) < 0.005);
   CHECK(std::fabs(growth(16) - 1.59) < 0.01);
+}
+
+// E s/(s + eps) of the mean square of d Gaussian features: with k = d/2, 1 - z e^z E_k(z). E_1 is
+// the exponential integral, E_2 = e^-z - z E_1. 64 terms of the continued fraction leave less than
+// 1e-6 at these z.
+TEST_CASE("what a norm's eps takes follows from the scatter of the squares") {
+  for (const double eps : {0.3, 1.0, 4.0}) {
+    const auto e1 = [](double z) { return -std::expint(-z); };
+    const double z1 = eps, z2 = 2 * eps;
+    CHECK(kept_beside_eps(1, eps, 1) ==
+          doctest::Approx(1 - z1 * std::exp(z1) * e1(z1)).epsilon(1e-6));
+    const double e2 = std::exp(-z2) - z2 * e1(z2);
+    CHECK(kept_beside_eps(3, 3 * eps, 0.5) ==
+          doctest::Approx(1 - z2 * std::exp(z2) * e2).epsilon(1e-8));
+    CHECK(kept_beside_eps(2, eps, 0) == doctest::Approx(2 / (2 + eps)));
+  }
+}
+
+// Features relu(u)^2 have E x, x^2, x^3, x^4 = 1/2, 3/2, 15/2, 105/2: x_i/|x| has the mean of 3V/8
+// - Cov/2 more, V = (70/3 - 1)/n.
+TEST_CASE("the mean behind a norm is that of x/|x|") {
+  const double mean = 0.5, second = 1.5, n = 4096;
+  const double variance = second - mean * mean;
+  const double third = 7.5 - 3 * mean * second + 2 * mean * mean * mean;
+  const double strays = (52.5 / 2.25 - 1) / n;
+  const double expected = 3 * strays / 8 * mean - (7.5 - mean * second) / (2 * n * second);
+  CHECK(mean_order({mean, second, 0, 0}, third / std::pow(variance, 1.5), 52.5 / 2.25, n) ==
+        doctest::Approx(expected).epsilon(5 * strays));
+  CHECK(mean_order({0, second, 0, 0}, 0, 3, 64) == 0);
+}
+
+// (W^T W)_ii of n Gaussian weights strays by 2/n; what a norm takes out of a gradient W^T W y is
+// its mean alone.
+TEST_CASE("a norm leaves what its gradient has along single features") {
+  const Linear layer = linear(48, 16, 1.0 / 16);
+  Gradient<Pairs> g;
+  g.aligned = 1;
+  g.x = {0, 2, 0, 0};
+  Numbers numbers = calculus();
+  const Gradient<Pairs> below = linear_backward(numbers, layer, Pairs{0, 1, 0, 0}, g);
+  CHECK(below.uneven == doctest::Approx(2.0 / 16));
+  NormRecord<Pairs> record;
+  norm_forward(numbers, norm(NormKind::rmsnorm), signal(4, 0, 48), {8, 1}, record);
+  const Gradient<Pairs> through = norm_backward(numbers, record, below, 8.0, 1.0);
+  CHECK(through.aligned == 0);
+  CHECK(through.uneven == doctest::Approx(2.0 / 16 / 16).epsilon(0.1));  // 1/s^4, and 1/d
+  Linear square = linear(48, 48, 1.0 / 48);
+  square.distribution = Distribution::orthogonal;
+  CHECK(length_scatter(square) == 0);
 }

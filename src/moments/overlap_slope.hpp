@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "moments/calculus.hpp"
+
+/// Two tokens whose inputs overlap more in a draw have gradients that overlap more too. A weight's
+/// gradient sums (x_t.x_u)(g_t.g_u) over pairs of tokens, so that it has the covariance of the two
+/// overlaps beside the product of their means: dk/dr times the variance of x_t.x_u/n.
+namespace scalecalc::moments {
+
+/// How far overlaps stray, of both kinds of pair: those of two sequences, which may be further
+/// apart, as D^2 says.
+struct OverlapStrays {
+  double coherent = 0, noise = 0;  ///< as in Overlap
+  double apart = 1;                ///< D of two sequences over D of one
+};
+template <class C, class X>
+OverlapStrays overlap_strays(const C& calculus, const Signal<X>& x) {
+  const Alike<double> mean = values_of(calculus, x.x);
+  const double within = mean.second - mean.cross, between = mean.second - mean.between;
+  const double coherent = calculus.value(x.overlap.coherent),
+               noise = calculus.value(x.overlap.noise), variance = coherent * coherent + noise;
+  // Where D is all but 0, what strays is not by it: no more than D^2/n of two sequences then.
+  const double most = std::max(1.0, between * between / (static_cast<double>(x.width) * variance));
+  const double apart =
+      within > 0 && variance > 0 ? std::min(std::max(0.0, between / within), std::sqrt(most)) : 1;
+  return {coherent, noise, apart};
+}
+
+/// y = x W: r' = forward r, k = back k'.
+inline OverlapSlopes through_map(const OverlapSlopes& slopes, double forward, double back) {
+  return slopes.each([&](const OverlapSlope& s) {
+    return OverlapSlope{s.own * forward * back, s.stream * back};
+  });
+}
+
+/// A gradient with a part along x, E g_t g_u = .. + share r.
+inline OverlapSlopes with_part_along(const OverlapSlopes& slopes, double share,
+                                     const OverlapStrays& x) {
+  return slopes + OverlapSlopes{{share, share * x.coherent}, {share, share * x.coherent * x.apart}};
+}
+
+/// E phi'(u)phi'(v) and what it rises by with E u v, for the two kinds of pair.
+struct SlopeKernel {
+  struct Pair {
+    double value = 0, rise = 0;
+  };
+  Pair within, between;
+};
+
+/// The rise as the secant over what the overlap strays by, so that it holds for large ones and for
+/// kinks at c = 1.
+template <class C>
+SlopeKernel slope_kernel(C& calculus, const typename C::Function& phi, const Alike<double>& x,
+                         const OverlapStrays& strays, const Counts& counts) {
+  constexpr double least = 1e-3;
+  const Token<double> u{x.mean, x.second};
+  const double variance = x.second - x.mean * x.mean;
+  if (!(variance > 0)) return {};
+  const double deviation = std::sqrt(strays.coherent * strays.coherent + strays.noise);
+  const auto pair = [&](double cross, double step) {
+    step = std::clamp(step, least * variance, variance);
+    const double most = x.mean * x.mean + variance, fewest = x.mean * x.mean - variance;
+    const double up = std::min(cross + step, most), down = std::max(cross - step, fewest);
+    const double above = calculus.pair(phi, Moment::slope_cross, u, u, up),
+                 below = calculus.pair(phi, Moment::slope_cross, u, u, down);
+    return SlopeKernel::Pair{calculus.pair(phi, Moment::slope_cross, u, u, cross),
+                             up > down ? (above - below) / (up - down) : 0};
+  };
+  SlopeKernel kernel;
+  if (counts.tokens > 1) kernel.within = pair(x.cross, deviation);
+  if (counts.batch > 1) kernel.between = pair(x.between, deviation * strays.apart);
+  return kernel;
+}
+
+/// u below phi: k = k' D, D = E phi'(u)phi'(v), and r' rises by D. `gradient`: k' of both kinds.
+inline OverlapSlopes through_kernel(const OverlapSlopes& slopes, const SlopeKernel& kernel,
+                                    const Alike<double>& gradient, const OverlapStrays& u) {
+  const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k,
+                        double coherent) {
+    return OverlapSlope{s.own * d.value * d.value + k * d.rise,
+                        s.stream * d.value + k * d.rise * coherent};
+  };
+  return {pair(slopes.within, kernel.within, gradient.cross, u.coherent),
+          pair(slopes.between, kernel.between, gradient.between, u.coherent * u.apart)};
+}
+
+/// What a sum y = a x + b F does: the stream's standard deviation becomes `stream` of that of y.
+inline OverlapSlopes through_sum_part(const OverlapSlopes& slopes, double factor2, double stream) {
+  return slopes.each([&](const OverlapSlope& s) {
+    return OverlapSlope{s.own * factor2 * factor2, s.stream * factor2 * stream};
+  });
+}
+
+/// E of (x_t.x_u)(g_t.g_u) beside the product of means, added up over all pairs. `gain`: of r from
+/// the weights' input x to their output.
+inline double overlap_covariance(const OverlapSlopes& slopes, const OverlapStrays& x, double gain,
+                                 const Counts& counts) {
+  const auto pair = [&](const OverlapSlope& s, double apart) {
+    return s.own * gain * x.noise * apart * apart + s.stream * x.coherent * apart;
+  };
+  const double tokens = counts.tokens, batch = counts.batch;
+  return batch * tokens * (tokens - 1) * pair(slopes.within, 1) +
+         batch * (batch - 1) * tokens * tokens * pair(slopes.between, x.apart);
+}
+
+}  // namespace scalecalc::moments

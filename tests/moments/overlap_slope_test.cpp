@@ -1,0 +1,76 @@
+#include "moments/overlap_slope.hpp"
+
+#include <cmath>
+
+#include "support.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+using namespace scalecalc::testing;
+
+namespace {
+
+constexpr OverlapStrays strays{0.2, 0.01, 1};
+
+}  // namespace
+
+TEST_CASE("a linear map moves overlaps forward and gradients back") {
+  const OverlapSlopes slopes = through_map({{2, 3}, {4, 5}}, 1.5, 0.5);
+  CHECK(slopes.within.own == doctest::Approx(2 * 1.5 * 0.5));
+  CHECK(slopes.within.stream == doctest::Approx(3 * 0.5));
+  CHECK(slopes.between.own == doctest::Approx(4 * 1.5 * 0.5));
+  CHECK(slopes.between.stream == doctest::Approx(5 * 0.5));
+}
+
+TEST_CASE("a part of the gradient along x has the slope of its share") {
+  const OverlapSlopes slopes = with_part_along({}, 0.3, {0.2, 0.01, 2});
+  CHECK(slopes.within.own == 0.3);
+  CHECK(slopes.within.stream == doctest::Approx(0.3 * 0.2));
+  CHECK(slopes.between.stream == doctest::Approx(0.3 * 0.2 * 2));
+}
+
+// k = k'(r'(r)) D(r) with D = dr'/dr: dk/dr = dk'/dr' D^2 + k' dD/dr. For relu D = (pi - theta)/(2
+// pi) and dD/dc = 1/(2 pi sin theta); the secant over the strays s of c is off by s^2/6 of the
+// third derivative, (1 + 2 c^2)/(2 pi sin^5 theta).
+TEST_CASE("an activation's slope is that of its kernel") {
+  Numbers numbers = calculus();
+  const auto relu = numbers.function("relu");
+  const double c = 0.3, sine = std::sqrt(1 - c * c), theta = std::acos(c);
+  for (const double s : {0.01, 0.1}) {
+    const SlopeKernel kernel = slope_kernel(numbers, relu, {0, 1, c, c}, {s, 0, 1}, {4, 2});
+    const double rise = 1 / (2 * M_PI * sine);
+    const double bend = (1 + 2 * c * c) / (2 * M_PI * std::pow(sine, 5));
+    CHECK(kernel.within.value == doctest::Approx((M_PI - theta) / (2 * M_PI)).epsilon(1e-9));
+    CHECK(std::fabs(kernel.within.rise - rise) < s * s / 5 * bend + 1e-9);
+    CHECK(kernel.between.rise == doctest::Approx(kernel.within.rise));
+    const OverlapSlopes below = through_kernel({{2, 0}, {0, 0}}, kernel, {0, 1, 0.5, 0}, {s, 0, 1});
+    const double d = kernel.within.value;
+    CHECK(below.within.own == doctest::Approx(2 * d * d + 0.5 * kernel.within.rise));
+    CHECK(below.within.stream == doctest::Approx(0.5 * kernel.within.rise * s));
+  }
+}
+
+TEST_CASE("one token and one sequence have no pairs to find a kernel of") {
+  Numbers numbers = calculus();
+  const SlopeKernel kernel =
+      slope_kernel(numbers, numbers.function("tanh"), {0, 1, 0.5, 0}, {0.1, 0, 1}, {1, 1});
+  CHECK(kernel.within.value == 0);
+  CHECK(kernel.between.value == 0);
+}
+
+TEST_CASE("a covariance is the slope times the variance, over all pairs") {
+  // Of T = 3 tokens: 6 pairs a sequence, and 2 x 9 of two sequences.
+  const double within = 2 * 1.5 * 0.01 + 3 * 0.2;
+  CHECK(overlap_covariance({{2, 3}, {}}, strays, 1.5, {3, 1}) == doctest::Approx(6 * within));
+  CHECK(overlap_covariance({{}, {2, 3}}, strays, 1.5, {3, 2}) == doctest::Approx(18 * within));
+}
+
+TEST_CASE("overlaps of two sequences stray by their own D, and by no more than D^2/n") {
+  Numbers numbers = calculus();
+  auto x = signal(1, 0.5, 64);
+  CHECK(overlap_strays(numbers, x).apart == doctest::Approx(2));
+  // Tokens that have all but become one: D = 1e-6 within a sequence.
+  x = signal(1, 1 - 1e-6, 64);
+  x.overlap = {1e-3, 0};
+  CHECK(overlap_strays(numbers, x).apart * 1e-3 == doctest::Approx(1 / 8.0));
+}
