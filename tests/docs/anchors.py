@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks what the tree says of its documentation: every `docs/PAGE.md#anchor` that a comment or a
 page cites exists, every relative link of a page leads somewhere, every source file that a page for
-developers names is there, and no comment cites a text that is not in the tree.
+developers names is there, the drawing of the rooms is the build's, and no comment cites a text that
+is not in the tree.
 usage: anchors.py [ROOT]"""
 
 import os
@@ -129,9 +130,28 @@ class Checker:
                                                                       ["CHANGELOG.md"]):
             self.named_files(path, text)
 
+    def drawing(self, path, build):
+        """The rooms and calls that the drawing's description lists are those of the build."""
+        with open(path, encoding="utf-8") as file:
+            drawn = {room: set(others.split())
+                     for room, others in re.findall(r"^(\w+) calls ([\w ]+)", file.read(), re.M)}
+        with open(build, encoding="utf-8") as file:
+            rooms = re.findall(r"^scalecalc_room\((\w+)([^)]*)\)", file.read(), re.M)
+        built = {}
+        for room, rest in rooms:
+            uses = re.search(r"\bUSES((?:\s+[a-z_]+)+)", rest)
+            built[room] = set(uses[1].split()) if uses else set()
+        for room in sorted(set(drawn) | set(built)):
+            if drawn.get(room, set()) != built.get(room, set()):
+                self.fail(path, 1, f"{room} calls {sorted(built.get(room, set()))}, "
+                                   f"and the drawing says {sorted(drawn.get(room, set()))}")
+
 
 def check(root):
     checker = Checker(root)
+    drawing = os.path.join(root, "docs", "architecture.svg")
+    if os.path.exists(drawing):
+        checker.drawing(drawing, os.path.join(root, "src", "CMakeLists.txt"))
     for folder in ("src", "include", "tests", "cmake"):
         for path in files_below(root, folder, SOURCES):
             checker.names.add(os.path.basename(path))

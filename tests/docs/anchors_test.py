@@ -16,6 +16,10 @@ RIGHT = {
                     "```\n[no](link.md)\n```\n",
     "src/a.cpp": "/// See docs/page.md#place, and docs/page.md.\n",
     "include/a.hpp": "int a;\n",
+    "docs/architecture.svg": "<desc>\na calls b c\nb calls c</desc>\n",
+    "src/CMakeLists.txt": "scalecalc_room(c HEADERS c.hpp)\n"
+                          "scalecalc_room(b NATIVE USES c LIBRARIES\n  x::y)\n"
+                          "scalecalc_room(a HEADERS a.hpp USES b c)\n",
 }
 WRONG = {
     "a missing anchor": {"src/a.cpp": "/// docs/page.md#nowhere\n"},
@@ -32,6 +36,8 @@ WRONG = {
     "a dead citation of a page": {"CONTRIBUTING.md": "`docs/page.md#nowhere`\n"},
     "a file that is not there": {"CONTRIBUTING.md": "`src/b.cpp`\n"},
     "a name of no file": {"docs/page.md": "# A heading\n<a id=\"place\"></a>`b.hpp`\n"},
+    "a call that is not drawn": {"docs/architecture.svg": "a calls b\nb calls c\n"},
+    "a call that is not there": {"docs/architecture.svg": "a calls b c\nb calls c\nc calls a\n"},
     "a page that is missing": {"CHANGELOG.md": None},
 }
 
