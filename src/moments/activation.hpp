@@ -8,8 +8,8 @@
 #include "moments/spread.hpp"
 #include "moments/words.hpp"
 
-/// y = phi(x), x Gaussian (theory, section 2): m' = E phi^2, r' = E phi(u)phi(v); back g = g' E
-/// phi'^2, k = k' E phi'(u)phi'(v).
+/// y = phi(x), x Gaussian (docs/theory/layers.md#activation): m' = E phi^2, r' = E phi(u)phi(v);
+/// back g = g' E phi'^2, k = k' E phi'(u)phi'(v).
 namespace scalecalc::moments {
 
 template <class X>

@@ -10,7 +10,7 @@
 #include "moments/attention_words.hpp"
 #include "moments/linear.hpp"
 
-/// Softmax attention (theory, section 2; notes 3 and 5). With p the softmax of scores of variance
+/// Softmax attention (docs/theory/attention.md#leading). With p the softmax of scores of variance
 /// tau2 = scale^2 d_h m_q Dk and D = E x_s^2 - E x_s x_s' over the keys,
 ///   m_o = r_v + P2 Dv,  r_o = r_v + O Dv;
 ///   g_q = scale^2 d_h A Dv Dk g_o,  k_q the same with A' and k_o;
@@ -58,7 +58,8 @@ X scale_second(X x, const N& factor) {
 }
 
 /// Attention dropout: what is kept of p_s^2 is 1/(1 - rate) of it, while products of different p
-/// stay (notes 3): m_v/(1 - rate) - r_v in the place of Dv, rows only.
+/// stay (docs/theory/attention.md#attention-dropout): m_v/(1 - rate) - r_v in the place of Dv, rows
+/// only.
 template <class C, class X>
 X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> means) {
   if (layer.dropout > 0)

@@ -3,8 +3,8 @@
 #include "scalecalc/softmax.hpp"
 
 /// What multiplies the moments of v, k and q in attention: softmax averages, with the orders 1/d,
-/// 1/d_h and T/d of notes 3. One row of scores at a time, and one pair of rows: the same for tokens
-/// that are alike and for rows of a causal mask.
+/// 1/d_h and T/d (docs/theory/attention.md#next). One row of scores at a time, and one pair of
+/// rows: the same for tokens that are alike and for rows of a causal mask.
 namespace scalecalc::moments {
 
 /// Of one row. At leading order P2 in the first two and A in the others.
@@ -54,7 +54,7 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
 /// part of order T/d, x = (1 - P2)^2 V/(A D^2), is exact in T/d, since the scores' gradient is
 /// quadratic in the tokens' overlaps; it lacks factors 1 + O(1/d_h), and the 6% that V itself may
 /// be off by where it has grown in deep stacks. With it normalised tokens are within 8% at T/d =
-/// .5, d = 48 (notes 3).
+/// .5, d = 48 (docs/theory/attention.md#normalised).
 double omitted_orders(const SoftmaxOrders& row, const Smallness& small);
 /// Of what value_weight adds, E x.x' p p' of two keys of overlap V/D^2: the next term of its series
 /// in tau2 V/D.

@@ -2,8 +2,9 @@
 
 #include "moments/state.hpp"
 
-/// Sums over the keys that queries see, and back from queries to keys (theory, section 2,
-/// "Positions are not alike"). In a state, `second` is of one row t, `cross` of two rows t != u.
+/// Sums over the keys that queries see, and back from queries to keys
+/// (docs/theory/attention.md#keys). In a state, `second` is of one row t, `cross` of two rows t !=
+/// u.
 namespace scalecalc::moments {
 
 /// The same tokens with all moments 0.

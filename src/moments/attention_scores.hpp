@@ -49,7 +49,8 @@ struct ScoreInputs {
 };
 
 /// V/D^2: one over the dimensions that the centred tokens fill, so at most 1, which bounds the
-/// growth that notes 3 carry along once tokens have all but become one; 1/d where they have.
+/// growth that overlaps carry along (docs/theory/attention.md#overlap) once tokens have all but
+/// become one; 1/d where they have.
 template <class X>
 double relative_overlap(const Signal<X>& x) {
   const Alike<double> mean = average(x.x);

@@ -561,7 +561,8 @@ class BackwardPass {
     return g;
   }
 
-  /// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F (notes 7).
+  /// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F
+  /// (docs/theory/layers.md#branch-scale).
   void branch_scale(const Residual& layer, const SumTape<X>& tape, const Gradient<X>& g) {
     if (!layer.trainable_branch) return;
     const N features = calculus_.size(ledger_.sites.front().width, "width");

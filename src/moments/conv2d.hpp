@@ -5,9 +5,9 @@
 #include "moments/linear.hpp"
 #include "scalecalc/error.hpp"
 
-/// Conv2d: the positions of an image are its tokens (theory, section 2; notes 5). Taps have weights
-/// of their own, so products of different taps vanish; tap j is inside the image at n_j of P
-/// outputs.
+/// Conv2d: the positions of an image are its tokens (docs/theory/layers.md#conv2d). Taps have
+/// weights of their own, so products of different taps vanish; tap j is inside the image at n_j of
+/// P outputs.
 namespace scalecalc::moments {
 
 /// Sums over taps that all rules are made of.

@@ -3,7 +3,8 @@
 #include "moments/calculus.hpp"
 #include "moments/spread.hpp"
 
-/// Inverted dropout (theory, section 2): m' = m/(1 - p), r' = r; g = g'/(1 - p), k = k'.
+/// Inverted dropout (docs/theory/layers.md#dropout): m' = m/(1 - p), r' = r; g = g'/(1 - p), k =
+/// k'.
 namespace scalecalc::moments {
 
 template <class C, class X>

@@ -8,7 +8,7 @@
 #include "moments/spread.hpp"
 
 /// A table of words, and one of positions: second = both variances; two tokens share what they have
-/// in common (theory, section 2; notes 4).
+/// in common (docs/theory/layers.md#embedding).
 namespace scalecalc::moments {
 
 /// kappa = sum of f^2 over words of frequency f ~ k^-zipf: the chance that two are the same.

@@ -5,8 +5,8 @@
 #include "moments/activation.hpp"
 #include "moments/words.hpp"
 
-/// y = phi(u) w with u, w linear maps of one x (theory, section 2; notes 5): m' = E phi^2 m_w, r' =
-/// K(c) r_w + V_R dK/dr_u, the last because both see the same realised overlap of x.
+/// y = phi(u) w with u, w linear maps of one x (docs/theory/layers.md#gated): m' = E phi^2 m_w, r'
+/// = K(c) r_w + V_R dK/dr_u, the last because both see the same realised overlap of x.
 namespace scalecalc::moments {
 
 template <class X>

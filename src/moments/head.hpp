@@ -7,7 +7,7 @@
 #include "moments/calculus.hpp"
 #include "moments/linear.hpp"
 
-/// Loss heads (theory, section 2; notes 4): the gradient of the loss in the logits, and what the
+/// Loss heads (docs/theory/layers.md#head): the gradient of the loss in the logits, and what the
 /// head's own weights add below it.
 namespace scalecalc::moments {
 

@@ -6,11 +6,12 @@
 #include "moments/calculus.hpp"
 #include "moments/spread.hpp"
 
-/// y = x W + b (theory, section 2): m' = n_in sw2 m + sb2, crosses alike.
+/// y = x W + b (docs/theory/layers.md#linear): m' = n_in sw2 m + sb2, crosses alike.
 namespace scalecalc::moments {
 
 /// Noise of |xW|^2 in units of 1/n_out. Orthogonal weights keep every overlap when they do not
-/// project (notes 5); a projection onto n_out of n_in directions keeps 1 - n_out/n_in of the noise.
+/// project (docs/theory/layers.md#orthogonal); a projection onto n_out of n_in directions keeps 1 -
+/// n_out/n_in of the noise.
 inline double weight_noise(const Linear& layer) {
   if (layer.distribution != Distribution::orthogonal) return 2;
   const double kept = static_cast<double>(layer.fan_out) / static_cast<double>(layer.fan_in);
@@ -158,7 +159,7 @@ typename C::Number weight_gradient(C& calculus, const Linear& layer, const X& in
   return weight_scale(calculus, layer) * token_sum(input, gradient, tokens, batch);
 }
 
-/// Of one bias: the same with x = 1 (notes 4).
+/// Of one bias: the same with x = 1 (docs/theory/layers.md#weight-gradient).
 template <class X, class N>
 N bias_gradient(const X& gradient, const N& tokens, const N& batch) {
   return pair_sum(gradient, tokens, batch);

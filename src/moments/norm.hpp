@@ -5,8 +5,8 @@
 #include "moments/norm_tokens.hpp"
 #include "scalecalc/error.hpp"
 
-/// Norms over one token's features (norm_tokens.hpp) and over samples (batch, instance; notes 5).
-/// Gains are 1 and shifts 0.
+/// Norms over one token's features (norm_tokens.hpp) and over samples (batch, instance:
+/// docs/theory/layers.md#norm-samples). Gains are 1 and shifts 0.
 namespace scalecalc::moments {
 
 /// Means over the samples of each position, and over all: [m + sum of crosses]/n.

@@ -2,9 +2,10 @@
 
 #include "moments/spread.hpp"
 
-/// Norms over samples, B sequences of T tokens each (notes 5). Of a centred state R there are two
-/// levels: B (T-1) directions that differ within a sequence, and B - 1 between sequences. A feature
-/// over the samples is Gaussian with covariance R, and is divided by its own scatter.
+/// Norms over samples, B sequences of T tokens each (docs/theory/layers.md#norm-samples). Of a
+/// centred state R there are two levels: B (T-1) directions that differ within a sequence, and B -
+/// 1 between sequences. A feature over the samples is Gaussian with covariance R, and is divided by
+/// its own scatter.
 namespace scalecalc::moments {
 
 /// Eigenvalues of a centred state.

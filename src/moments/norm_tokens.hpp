@@ -6,8 +6,8 @@
 #include "moments/norm_samples.hpp"
 #include "moments/spread.hpp"
 
-/// Norms over one token's features (layer, rms, scale); theory, section 2, and notes 1.1. Gains are
-/// 1 and shifts 0.
+/// Norms over one token's features (layer, rms, scale): docs/theory/layers.md#norm-tokens. Gains
+/// are 1 and shifts 0.
 namespace scalecalc::moments {
 
 inline bool is_token_norm(NormKind kind) {
@@ -15,10 +15,10 @@ inline bool is_token_norm(NormKind kind) {
 }
 
 /// The corrections of order 1/d that come of a token's s2 straying. v: relative variance of a
-/// token's s2, `both` its covariance between two tokens, w: the share of s2 in s2 + eps. Notes 1.1
-/// split into what the projection takes and what E[1/s2] > 1/E[s2] gives back: v of g and (3v +
-/// both)/4 of k; a LayerNorm's own mean takes another 1/d from s2. Gaussian features have v = 2/d
-/// and both = c^2 v.
+/// token's s2, `both` its covariance between two tokens, w: the share of s2 in s2 + eps. The orders
+/// 1/d of docs/theory/layers.md#norm-tokens are split into what the projection takes and what
+/// E[1/s2] > 1/E[s2] gives back: v of g and (3v + both)/4 of k; a LayerNorm's own mean takes
+/// another 1/d from s2. Gaussian features have v = 2/d and both = c^2 v.
 struct Fluctuation {
   double v = 0, both = 0, tie = 0, w = 1;
   double mean = 0;  ///< what a layernorm's own mean takes of s2

@@ -30,7 +30,7 @@ using SizesAt = std::function<SizeMoments(double scale)>;  ///< at scale times E
 Passage passage(const SizesAt& sizes, const WidthMoments& phi, const LogSize& x, double width);
 
 /// Noise of n independent terms of cumulants k2, k3: the variance of the logarithm of their mean,
-/// in two orders (notes 1.6).
+/// in two orders (docs/theory/finite-width.md#log-variance).
 inline double log_variance(double k2, double k3, double n) {
   return k2 / n + (2.5 * k2 * k2 - k3) / (n * n);
 }

@@ -3,7 +3,7 @@
 #include "moments/calculus.hpp"
 #include "moments/spread.hpp"
 
-/// The mean over T tokens: m' = (m + (T-1) r)/T; back g = k = g'/T^2 (notes 4).
+/// The mean over T tokens: m' = (m + (T-1) r)/T; back g = k = g'/T^2 (docs/theory/layers.md#pool).
 namespace scalecalc::moments {
 
 template <class C, class X>

@@ -7,12 +7,12 @@
 #include "moments/calculus.hpp"
 #include "moments/spread.hpp"
 
-/// y = a x + b F(x) (theory, section 2): m' = a^2 m + b^2 m_F. F ends in weights that know nothing
-/// of x, so that E[x F] = E[x] E[F], which is 0 unless F ends in an activation.
+/// y = a x + b F(x) (docs/theory/layers.md#residual): m' = a^2 m + b^2 m_F. F ends in weights that
+/// know nothing of x, so that E[x F] = E[x] E[F], which is 0 unless F ends in an activation.
 namespace scalecalc::moments {
 
-/// s^2 -> (a^2 s + b^2 K s_in)^2 + (b^4 D_F^2 + 2 a^2 b^2 D D_F)/d + b^4 noise (notes 3, "Deeper
-/// layers").
+/// s^2 -> (a^2 s + b^2 K s_in)^2 + (b^4 D_F^2 + 2 a^2 b^2 D D_F)/d + b^4 noise
+/// (docs/theory/attention.md#overlap).
 template <class N>
 Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, const N& a2,
                           const N& b2, const N& apart, const N& branch_apart, const N& width) {

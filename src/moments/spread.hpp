@@ -5,8 +5,9 @@
 #include "moments/passage.hpp"
 #include "moments/state.hpp"
 
-/// Finite width (theory, section 2; notes 1.6): how far the realised average of x^2 over n features
-/// strays, layer by layer. Plain double; a rule calls it with the averages of its moments.
+/// Finite width (docs/theory/finite-width.md#log-variance): how far the realised average of x^2
+/// over n features strays, layer by layer. Plain double; a rule calls it with the averages of its
+/// moments.
 namespace scalecalc::moments {
 
 /// f at the correlation of every pair of the batch's tokens, a token with itself included,

@@ -247,8 +247,8 @@ const Alike<N>& average(const Alike<N>& x) {
 Alike<double> average(const PerPosition& x);
 
 /// The gradient's second moment of one weight entry, loss summed over all tokens, between an input
-/// x and an output gradient g: B [T m g + T (T-1) r k] + B (B-1) T^2 r_b k_b (theory, sections 2,
-/// 4).
+/// x and an output gradient g: B [T m g + T (T-1) r k] + B (B-1) T^2 r_b k_b
+/// (docs/theory/layers.md#weight-gradient).
 template <class N>
 N token_sum(const Alike<N>& x, const Alike<N>& g, const N& tokens, const N& batch) {
   return batch * (tokens * x.second * g.second + tokens * (tokens - 1) * x.cross * g.cross) +
@@ -274,14 +274,14 @@ inline double row_sum(const Alike<double>& x, const Counts& counts) {
 
 // ---- what goes with the moments -----------------------------------------------------------------
 
-/// The centred overlap x_t.x_u/n of two tokens: how far a draw of the weights moves it (theory
-/// notes, section 3, "Deeper layers"). On the stream `noise` is 0 and `coherent` the standard
+/// The centred overlap x_t.x_u/n of two tokens: how far a draw of the weights moves it
+/// (docs/theory/attention.md#overlap). On the stream `noise` is 0 and `coherent` the standard
 /// deviation s; inside a branch, `coherent` is its slope K times the s at the branch's start (it
 /// moves with the stream), `noise` the variance that the branch added by itself.
 template <class N>
 struct Overlap {
   N coherent{}, noise{};
-  N variance() const { return coherent * coherent + noise; }  ///< V of the notes
+  N variance() const { return coherent * coherent + noise; }  ///< V, the variance
 };
 
 /// Finite width: relative variances, over weight draws, of the realised average of x^2; they are
@@ -376,7 +376,8 @@ struct OverlapSlopes {
 
 /// Everything that travels backward. Its spread is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
-/// what is random (notes 4, "the head's own W", followed further down).
+/// what is random (docs/theory/layers.md#head-weights, followed further down as
+/// docs/theory/attention.md#aligned).
 template <class X>
 struct Gradient {
   X x;
