@@ -80,7 +80,9 @@ HeadSpread head_spread(const Network& network, const Alike<double>& logits, cons
   const LogSize x = log_size(strays, head.classes);
   const Line line = line_of(size, x);
   const double own = size.own(), samples = counts.samples();
-  const double follows = line.slope * line.slope * x.variance + line.rest;
+  // The entries of orthogonal weights stray by less than Gaussian ones do.
+  const double latent = std::max(0.0, x.variance);
+  const double follows = line.slope * line.slope * latent + line.rest;
   head.spread.one = follows + own;
   const double all = strays.all - 2 / head.classes * pairs_squared(logits, counts);
   const double tie = strays.one > 2 / head.classes

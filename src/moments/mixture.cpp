@@ -130,8 +130,9 @@ KindGradient part_of(const MixedSum& sum, const KindGradient& gradient, bool lef
 
 }  // namespace
 
+/// From its scatter about its mean, which is 1: not below 1 for any rounding.
 double Mixture::square() const {
-  return plain() ? 1 : (weight * variance * variance).sum();
+  return plain() ? 1.0 : 1 + (weight * (variance - 1).square()).sum();
 }
 
 Mixture dropped(const Mixture& x, double rate) {

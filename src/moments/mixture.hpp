@@ -1,6 +1,6 @@
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <vector>
 
 /// Features that dropout has cut up, a mixture of normals: given the masks of a token's features,

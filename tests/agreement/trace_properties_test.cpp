@@ -104,13 +104,15 @@ bool same(const Trace& a, const Trace& b) {
 
 TEST_CASE("errors, spreads and second moments are not negative, and bound the crosses") {
   int refused = 0;
+  std::string reasons;
   for (std::uint64_t index = 0; index < models; ++index) {
     const ModelSpec spec = random_model(seed, index);
     Trace trace;
     try {
       trace = propagate(build_network(spec));
-    } catch (const Error&) {
+    } catch (const Error& error) {
       ++refused;
+      reasons += std::to_string(index) + ": " + error.what() + "\n";
       continue;
     }
     const Properties properties(trace);
@@ -119,6 +121,7 @@ TEST_CASE("errors, spreads and second moments are not negative, and bound the cr
     CHECK(properties.broken() == "");
     if (index % 10 == 0) CHECK(same(propagate(build_network(spec)), trace));
   }
+  CAPTURE(reasons);
   // Scores of variance above 1000, jumps whose gradient is infinite, two streams with norms over
   // samples.
   CHECK(refused <= 4 * static_cast<int>(models) / 100);
