@@ -10,6 +10,7 @@
 
 #include "../temporary_folder.hpp"
 #include "scalecalc/audit.hpp"
+#include "scalecalc/named_parameters.hpp"
 #include "weights/safetensors.hpp"
 
 /// Weight files of small models, drawn by the standard library.

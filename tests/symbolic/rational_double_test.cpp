@@ -29,7 +29,7 @@ TEST_CASE("both read back as the same double, at the edges of its range too") {
 }
 
 TEST_CASE("an infinity and a NaN are no numbers of a formula") {
-  for (const double value : {INFINITY, -INFINITY, std::nan("")}) {
+  for (const double value : {double{INFINITY}, -double{INFINITY}, std::nan("")}) {
     CHECK_THROWS_AS(Rational::shortest(value), Error);
     CHECK_THROWS_AS(Rational::exactly(value), Error);
   }
