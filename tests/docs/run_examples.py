@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the examples of a Markdown page and compares what the program prints with the page.
 
-usage: run_examples.py --program PROGRAM --tables FOLDER [--any-number] PAGE...
+usage: run_examples.py --program PROGRAM --tables FOLDER [--any-number] [--update] PAGE...
 
 In every ```console block each "$ scalecalc ..." is run, and what it prints (stdout, then stderr) is
 compared with the lines below it. A line "..." stands for any lines, "..." within a line for any
@@ -10,10 +10,12 @@ error. Two comments, invisible in the rendered page, serve files that a page sho
   <!-- file: NAME -->       the next fenced block becomes NAME in the folder where examples run
   <!-- run: scalecalc ... -->  a call that must exit with 0; its output is not compared
 A page runs in an empty folder of its own that has the repository's tables/ in it. A page without an
-example is an error unless --any-number is given.
+example is an error unless --any-number is given. With --update a page is rewritten to show what is
+printed now, with its "..." kept; read the change before you commit it.
 """
 
 import argparse
+import difflib
 import os
 import re
 import shlex
@@ -65,6 +67,44 @@ def first_difference(lines, patterns):
     return None
 
 
+def parts_of(patterns):
+    """The runs of lines between the "..." lines."""
+    parts = [[]]
+    for pattern in patterns:
+        if pattern == "...":
+            parts.append([])
+        else:
+            parts[-1].append(pattern)
+    return parts
+
+
+def place_of(part, lines, first):
+    """Where the lines that are most like the part begin, from `first` on."""
+    def likeness(at):
+        return sum(difflib.SequenceMatcher(None, a, b).ratio()
+                   for a, b in zip(part, lines[at:at + len(part)]))
+    return max(range(first, max(first, len(lines) - len(part)) + 1), key=likeness)
+
+
+def updated(patterns, lines):
+    """The patterns with what is printed in the place of what is not."""
+    parts = parts_of(patterns)
+    if len(parts) == 1:
+        parts[0] += [""] * (len(lines) - len(parts[0]))
+        parts[0] = parts[0][:len(lines)]
+    shown, at = [], 0
+    for index, part in enumerate(parts):
+        if index > 0:
+            shown.append("...")
+            last = index == len(parts) - 1
+            at = len(lines) - len(part) if last else place_of(part, lines, at)
+        for pattern in part:
+            keep = at >= len(lines) or line_matches(lines[at], pattern)
+            shown.append(pattern if keep else lines[at])
+            at += 1
+    return shown
+
+
 class Page:
     """One page and the folder that its examples run in."""
 
@@ -74,6 +114,7 @@ class Page:
         self.folder = folder
         self.examples = 0
         self.errors = []
+        self.updates = []  # first line, count, new lines
 
     def fail(self, number, text):
         self.errors.append(f"{self.path}:{number}: {text}")
@@ -102,6 +143,8 @@ class Page:
             return
         wrong = first_difference(split_lines(found[0]), split_lines("\n".join(patterns)))
         if wrong:
+            new = updated(split_lines("\n".join(patterns)), split_lines(found[0]))
+            self.updates.append((number + 1, len(patterns), new))
             self.fail(number, f"$ {command}\n{wrong}\n---- printed in full:\n{found[0]}----")
 
     def must_pass(self, number, command):
@@ -152,6 +195,15 @@ class Page:
         if pending:
             self.fail(pending[0], f"no block follows that {pending[1]} could be")
 
+    def update(self):
+        """Rewrites the page."""
+        with open(self.path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        for first, count, new in reversed(self.updates):
+            lines[first - 1:first - 1 + count] = new
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+
     def write(self, number, name, block):
         if os.path.basename(name) != name:
             self.fail(number, f"{name} is not the name of a file")
@@ -165,6 +217,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--tables", required=True, help="the repository's tables/")
     parser.add_argument("--any-number", action="store_true", help="a page may have no example")
+    parser.add_argument("--update", action="store_true", help="show what is printed now")
     parser.add_argument("pages", nargs="+", metavar="PAGE")
     options = parser.parse_args()
     failed = False
@@ -173,6 +226,8 @@ def main():
             os.symlink(os.path.abspath(options.tables), os.path.join(folder, "tables"))
             page = Page(path, os.path.abspath(options.program), folder)
             page.run()
+        if options.update and page.updates:
+            page.update()
         if page.examples == 0 and not options.any_number:
             page.errors.append(f"{path}: no example")
         for error in page.errors:
