@@ -1,5 +1,6 @@
 #include "moments/norm_samples.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -40,9 +41,11 @@ Inverses inverses(const std::array<double, 2>& lambda, const std::array<double, 
 }  // namespace
 
 SampleLevels sample_levels(const Alike<double>& x, const Counts& counts) {
-  SampleLevels levels{x.second - x.cross, 0};
+  // Variances: where one is 0 (between sequences behind an instancenorm), rounding may leave less.
+  SampleLevels levels{std::max(x.second - x.cross, 0.0), 0};
   if (counts.batch > 1)
-    levels.between = x.second + (counts.tokens - 1) * x.cross - counts.tokens * x.between;
+    levels.between =
+        std::max(x.second + (counts.tokens - 1) * x.cross - counts.tokens * x.between, 0.0);
   return levels;
 }
 

@@ -11,7 +11,8 @@ Signal<X> pool_forward(C& calculus, const Signal<X>& in) {
   using N = typename C::Number;
   const N tokens = calculus.size(in.tokens, "tokens");
   const auto x = average(in.x);
-  const N second = (x.second + (tokens - 1) * x.cross) / tokens;
+  // Where the tokens add up to 0 (behind an instancenorm) rounding may leave less than that.
+  const N second = calculus.positive((x.second + (tokens - 1) * x.cross) / tokens);
   Signal<X> out = in;
   out.normalised = false;
   out.mixture = {};

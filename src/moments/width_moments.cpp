@@ -169,10 +169,14 @@ SizeMoments sizes_of(const Sampled& at) {
   SizeMoments s;
   s.second = at.power(at.f, 1);
   s.slope = at.power(at.h, 1);
-  s.kurtosis = ratio(at.power(at.f, 2), s.second * s.second);
-  s.slope_kurtosis = ratio(at.power(at.h, 2), s.slope * s.slope);
-  s.third = ratio(at.power(at.f, 3), s.second * s.second * s.second) - 3 * s.kurtosis + 2;
-  s.slope_sixth = ratio(at.power(at.h, 3), s.slope * s.slope * s.slope);
+  // At least 1 each; of what is 0 everywhere (a dead unit) as of a constant.
+  const auto relative = [](double moment, double power) {
+    return power > 0 ? std::max(ratio(moment, power), 1.0) : 1.0;
+  };
+  s.kurtosis = relative(at.power(at.f, 2), s.second * s.second);
+  s.slope_kurtosis = relative(at.power(at.h, 2), s.slope * s.slope);
+  s.third = relative(at.power(at.f, 3), s.second * s.second * s.second) - 3 * s.kurtosis + 2;
+  s.slope_sixth = relative(at.power(at.h, 3), s.slope * s.slope * s.slope);
   return s;
 }
 

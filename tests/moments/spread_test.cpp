@@ -1,6 +1,7 @@
 #include "moments/spread.hpp"
 
 #include <cmath>
+#include <string_view>
 
 #include "moments/width_moments.hpp"
 #include "support.hpp"
@@ -20,6 +21,21 @@ TEST_CASE("what width needs of relu") {
   CHECK(w.slope_kurtosis == near(2, 0.02));
   CHECK(w.covariance(1) == near(5, 2e-3));
   CHECK(w.covariance(0) == 0);
+}
+
+// Jensen: E X^2 >= (E X)^2; of a unit that is off everywhere there is nothing that could stray.
+TEST_CASE("kurtoses are not below 1, those of dead units neither") {
+  for (const char* name : {"relu", "gelu", "tanh", "silu", "abs", "max(x - 1/2, 0)"})
+    for (const double variance : {0.0, 1e-12, 1e-3, 1.0, 100.0}) {
+      CAPTURE(name);
+      CAPTURE(variance);
+      const Activation phi = std::string_view(name).find('(') == std::string_view::npos
+                                 ? Activation::named(name)
+                                 : Activation::from_expression(name);
+      const WidthMoments w = width_moments(phi, 0, variance);
+      CHECK(w.kurtosis >= 1);
+      CHECK(w.slope_kurtosis >= 1);
+    }
 }
 
 // docs/theory/finite-width.md#log-variance: 5/n a layer, and 18.5/n^2 in the next order. Measured
