@@ -27,15 +27,14 @@ class BackwardPass {
     g.aligned = hessian;
     head_slopes_ = std::move(slopes);
     if constexpr (C::next_orders) {
+      const SiteRecord<N>& logits = ledger_.sites.back();
       if (is_plain(network_)) {
-        const SiteRecord<N>& logits = ledger_.sites.back();
         head_ = head_spread(network_, values_of(calculus_, logits.x), logits.spread,
                             values_of(calculus_, g.x), counts(logits.tokens));
         g.spread = head_.spread;
         g.follow = Follow{head_.sense, 1, head_.parallel, 0, 0, 1};
         if (g.spread.far > 0) g.truncation = doubt_of(g.spread.far);
       } else {
-        const SiteRecord<N>& logits = ledger_.sites.back();
         g.strays = strays_of_loss(network_, values_of(calculus_, logits.x), logits.spread,
                                   values_of(calculus_, g.x), counts(logits.tokens));
       }
@@ -147,8 +146,10 @@ class BackwardPass {
       add_overlaps(layer, parameter,
                    overlap_covariance(g.slopes, overlap, gain_of(layer), counts(of)));
     }
-    if (layer.bias) fill(parameter + 1, bias_of(g.x, tokens(of)), g, {});
-    if (layer.bias) stray_bias(parameter + 1, g);
+    if (layer.bias) {
+      fill(parameter + 1, bias_of(g.x, tokens(of)), g, {});
+      stray_bias(parameter + 1, g);
+    }
     if constexpr (C::next_orders) {
       if (!g.follow) return;
       const Alike<double> x = values_of(calculus_, input);
@@ -243,9 +244,8 @@ class BackwardPass {
     add_slope_error(out, g, tape.error);
     if constexpr (C::next_orders) {
       if (!g.follow) stray_through_activation(tape.record, g, tape.at.tokens, out);
-    }
-    if constexpr (C::next_orders)
       out.slopes = through_kernel(g.slopes, tape.kernel, values_of(calculus_, g.x), tape.overlap);
+    }
     return out;
   }
   void stray_through_activation(const ActivationRecord<X>& record, const Gradient<X>& g,

@@ -60,14 +60,6 @@ Line line_of(const LossSize& size, const LogSize& x) {
   return line;
 }
 
-/// The average over pairs of different samples.
-double cross_of(const Alike<double>& x, const Counts& counts) {
-  const double samples = counts.samples();
-  if (samples <= 1) return x.cross;
-  const Alike<double> others{x.mean, 0, x.cross, x.between};
-  return row_sum(others, counts) / (samples - 1);
-}
-
 }  // namespace
 
 HeadSpread head_spread(const Network& network, const Alike<double>& logits, const Spread& strays,
@@ -96,7 +88,8 @@ HeadSpread head_spread(const Network& network, const Alike<double>& logits, cons
   if (strays.far > 0)
     head.spread.far =
         std::max(std::fabs(size.log_at(strays.far)), std::fabs(size.log_at(-strays.far)));
-  const double k = gradient.second > 0 ? cross_of(gradient, counts) / gradient.second : 0;
+  const double cross = samples > 1 ? mean_of_pairs(gradient, counts) : gradient.cross;
+  const double k = gradient.second > 0 ? cross / gradient.second : 0;
   head.parallel = std::min(1.0, k * k + (head.classes > 1 ? 1 / (head.classes - 1) : 0));
   return head;
 }
@@ -115,7 +108,7 @@ Pairing pairing(const HeadSpread& head, const Follow& follow, const Alike<double
   const double samples = counts.samples();
   const double g = head.gradient.second, m = x.second;
   if (samples <= 1 || !(g > 0) || !(m > 0)) return {};
-  const double k = cross_of(head.gradient, counts) / g, r = cross_of(x, counts) / m;
+  const double k = mean_of_pairs(head.gradient, counts) / g, r = mean_of_pairs(x, counts) / m;
   const auto purity = [&](double a, double b, double less) {
     const double shared = (1 + (samples - 1) * a) * (1 + (samples - 1) * b);
     const double apart = (1 - a) * (1 - b), total = shared + (samples - 1) * apart;

@@ -271,6 +271,10 @@ N row_sum(const Alike<N>& x, const N& tokens, const N& batch) {
 inline double row_sum(const Alike<double>& x, const Counts& counts) {
   return row_sum(x, counts.tokens, counts.batch);
 }
+/// The average of x_t x_u over pairs of different samples, of which there are two or more.
+inline double mean_of_pairs(const Alike<double>& x, const Counts& counts) {
+  return row_sum(Alike<double>{x.mean, 0, x.cross, x.between}, counts) / (counts.samples() - 1);
+}
 
 // ---- what goes with the moments -----------------------------------------------------------------
 

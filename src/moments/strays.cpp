@@ -18,11 +18,9 @@ Two symmetric(double second, double sum, double both) {
   return made;
 }
 
-/// The average over pairs of different samples.
+/// The average over pairs of different samples; one sample is as alike as itself.
 double cross_of(const Alike<double>& x, const Counts& counts) {
-  const double samples = counts.samples();
-  if (samples <= 1) return x.second;
-  return (row_sum(x, counts) - x.second) / (samples - 1);
+  return counts.samples() > 1 ? mean_of_pairs(x, counts) : x.second;
 }
 
 double cosine_of(const Alike<double>& x, const Counts& counts) {

@@ -197,8 +197,7 @@ TEST_CASE("two tokens share what words they have in common") {
   const Pairs g{0, 3, 1, 0.5};
   CHECK(row_gradient(g, 0.0, 0.4, 3.0, 10.0, 1.0) == near((10 * 3 + 90 * 0.4) / 3, 1e-14));
   // Equal words with gradients that have 0.5 more in common.
-  CHECK(row_gradient(g, 0.5, 0.4, 3.0, 10.0, 1.0) ==
-        near((10 * 3 + 90 * 0.4 * 1.5) / 3, 1e-14));
+  CHECK(row_gradient(g, 0.5, 0.4, 3.0, 10.0, 1.0) == near((10 * 3 + 90 * 0.4 * 1.5) / 3, 1e-14));
   CHECK(position_gradient(g, 4.0) == near(4 * 3 + 12 * 0.5, 1e-14));
 }
 
