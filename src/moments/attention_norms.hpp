@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "moments/norm.hpp"
+#include "moments/norm_tokens.hpp"
 #include "scalecalc/network.hpp"
 
 /// The norms of queries and keys inside attention.

@@ -8,7 +8,7 @@
 #include "moments/attention_keys.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/attention_softmax.hpp"
-#include "moments/linear.hpp"
+#include "moments/linear_map.hpp"
 #include "scalecalc/error.hpp"
 
 /// From the moments of q and k to the factors of attention, entry by entry.

@@ -76,36 +76,4 @@ Alike<double> values_of(const C& calculus, const X& x) {
           calculus.value(mean.between)};
 }
 
-/// What attention hands over. It is called with the branch's input; q, k, v are linear maps of it
-/// (k and v of `memory` when layer.over_memory, whose tokens have the same moments and no
-/// gradient), mix = softmax(scale q k^T) v. The norm on the mix and the projection o are applied by
-/// the driver, with the rules of those layers.
-///
-///   template <class C, class X>
-///   AttentionForward<AttentionRecord<C, X>, X> attention_forward(
-///       C&, const Attention&, const Signal<X>& input, const Signal<X>* memory, const Counts&);
-///   template <class C, class X>
-///   AttentionBackward<X> attention_backward(C&, const Attention&, const AttentionRecord<C, X>&,
-///                                           const X& mix_gradient, const Number& aligned);
-///
-/// (attention.hpp, with AttentionRecord: all that the way back needs, the input's moments
-/// included.)
-template <class Record, class X>
-struct AttentionForward {
-  Signal<X> q, k, v, mix;
-  Record record;
-};
-template <class X>
-struct AttentionBackward {
-  X q, k, v;  ///< gradients at those sites
-  X input;    ///< what goes back to the branch's input through q, k and v
-  /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
-  typename X::Number q_weight, k_weight, v_weight;
-  typename X::Number aligned{};  ///< of `input`: that times x_t
-  double through_queries = 1;    ///< of E `input`^2
-  Doubt truncation;              ///< of the gradients, relative to their second
-  NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
-  NonNegative v_weight_truncation = 0;                               ///< of Wv's besides
-};
-
 }  // namespace scalecalc::moments

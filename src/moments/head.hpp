@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "moments/calculus.hpp"
-#include "moments/linear.hpp"
+#include "moments/linear_map.hpp"
 
 /// Loss heads (docs/theory/layers.md#head): the gradient of the loss in the logits, and what the
 /// head's own weights add below it.

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "moments/backward_pass.hpp"
+#include "moments/head.hpp"
+#include "moments/layers.hpp"
 
 /// Network -> the records of every site and parameter, for any calculus and state.
 namespace scalecalc::moments {

@@ -37,24 +37,4 @@ void tie_to(const C& calculus, Gradient<X>& g, const typename C::Number& factor)
     g.tie->input = scaled(g.tie->input, N(1 / (factor * factor)));
 }
 
-/// A gradient a (x + z) reaches either norm with all of it along a sum of both outputs; each
-/// takes its own output out, rho = E[x z], and leaves a (z - rho x) or a (x - rho z). `post`,
-/// `dual`, `shared`: x, z and their mean product.
-template <class X>
-void split_aligned(const X& post, const X& dual, const X& shared, Gradient<X>& g, Gradient<X>& gz,
-                   X& both) {
-  using N = typename X::Number;
-  const N second = average(post).second, a2 = g.aligned * g.aligned;
-  const N rho = average(shared).second / second, rho2 = rho * rho;
-  const auto mix = [&](const N& of_post, const N& of_dual, const N& of_shared) {
-    return scaled(sum(sum(scaled(post, of_post), scaled(dual, of_dual)), scaled(shared, of_shared)),
-                  a2);
-  };
-  const X rest = sum(g.x, mix(N(-1), N(-1), N(-2)));
-  g.x = without_mean(sum(rest, mix(rho2, N(1), N(-2 * rho))));
-  gz.x = without_mean(sum(rest, mix(N(1), rho2, N(-2 * rho))));
-  both = without_mean(sum(rest, mix(N(-rho), N(-rho), N(1 + rho2))));
-  g.aligned = gz.aligned = N(0);
-}
-
 }  // namespace scalecalc::moments

@@ -1,4 +1,4 @@
-#include "moments/activation.hpp"
+#include "moments/layers/activation.hpp"
 
 #include <algorithm>
 #include <cmath>

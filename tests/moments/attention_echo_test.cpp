@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attention_simulation.hpp"
-#include "moments/embedding.hpp"
+#include "moments/layers/embedding.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::moments;

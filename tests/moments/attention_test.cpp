@@ -1,4 +1,4 @@
-#include "moments/attention.hpp"
+#include "moments/attention_rule.hpp"
 
 #include <doctest/doctest.h>
 

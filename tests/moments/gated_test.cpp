@@ -1,7 +1,7 @@
-#include "moments/gated.hpp"
+#include "moments/layers/gated.hpp"
 
-#include "moments/dropout.hpp"
-#include "moments/linear.hpp"
+#include "moments/layers/dropout.hpp"
+#include "moments/linear_map.hpp"
 #include "support.hpp"
 
 using namespace scalecalc;

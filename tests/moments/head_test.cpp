@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "moments/embedding.hpp"
+#include "moments/layers/embedding.hpp"
 #include "moments/head_softmax.hpp"
-#include "moments/pool.hpp"
+#include "moments/layers/pool.hpp"
 #include "moments/positions.hpp"
 #include "sample.hpp"
 #include "scalecalc/moments.hpp"

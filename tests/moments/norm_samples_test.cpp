@@ -5,8 +5,8 @@
 #include <numbers>
 #include <random>
 
-#include "moments/activation.hpp"
-#include "moments/norm.hpp"
+#include "moments/layers/activation.hpp"
+#include "moments/layers/norm.hpp"
 #include "sample.hpp"
 #include "support.hpp"
 

@@ -1,4 +1,4 @@
-#include "moments/residual.hpp"
+#include "moments/layers/residual.hpp"
 
 #include <cmath>
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "moments/linear.hpp"
+#include "moments/linear_map.hpp"
 #include "moments/numbers.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/moments.hpp"

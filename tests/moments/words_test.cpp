@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "moments/attention_words.hpp"
-#include "moments/embedding.hpp"
+#include "moments/layers/embedding.hpp"
 #include "sample.hpp"
 
 namespace scalecalc::moments {

@@ -1,8 +1,8 @@
 #include "moments/engines/laws.hpp"
 
 #include "moments/engines/recursion.hpp"
-#include "moments/norm.hpp"
-#include "moments/residual.hpp"
+#include "moments/layers/norm.hpp"
+#include "moments/layers/residual.hpp"
 
 namespace scalecalc::moments {
 namespace {

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <vector>
+#include <cmath>
+#include <cstdint>
+#include <utility>
 
-#include "moments/linear.hpp"
-#include "scalecalc/error.hpp"
+#include "moments/weight_matrix.hpp"
 
 /// Conv2d: the positions of an image are its tokens (docs/theory/layers.md#conv2d). Taps have
 /// weights of their own, so products of different taps vanish; tap j is inside the image at n_j of
@@ -90,6 +91,40 @@ typename C::Number conv_weight_gradient(C& calculus, const Conv2d& layer, const 
   return weight_scale(calculus, layer.weight) *
          (batch * (mean(taps.once) * x.second * g.second + mean(taps.pairs) * x.cross * g.cross) +
           batch * (batch - 1) * mean(taps.squares) * x.between * g.between);
+}
+
+template <class C, class X>
+struct Kept<Conv2d, C, X> {
+  Places at;
+  X input;
+  Spread spread;
+};
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Conv2d& layer, Signal<X> x) {
+  pass.calculus().enter(layer.path);
+  Signal<X> y = conv_forward(pass.calculus(), layer, x, pass.counts(x));
+  const std::size_t at = pass.site(layer.path, "conv2d", y);
+  pass.template keep<Conv2d>(
+      {{at, note_weights(pass, layer.weight), x.tokens}, std::move(x.x), x.spread});
+  return y;
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradient<X> g) {
+  C& calculus = pass.calculus();
+  const auto kept = pass.template take<Conv2d>();
+  pass.note(kept.at.site, g);
+  fill(pass, kept.at.parameter,
+       conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch()), g, kept.spread);
+  if (layer.weight.bias)
+    fill_bias(pass, kept.at.parameter + 1, g, layer.out_height() * layer.out_width());
+  g.x = conv_backward(calculus, layer, g.x);
+  g.kinds = {};
+  g.slopes = {};
+  g.uneven = 0;
+  g.aligned = typename C::Number(0);
+  return g;
 }
 
 }  // namespace scalecalc::moments

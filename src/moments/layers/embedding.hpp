@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
-#include "moments/calculus.hpp"
-#include "moments/spread.hpp"
+#include "moments/linear_map.hpp"
+#include "moments/parameter_gradients.hpp"
 
 /// A table of words, and one of positions: second = both variances; two tokens share what they have
 /// in common (docs/theory/layers.md#embedding).
@@ -87,6 +88,60 @@ template <class X, class N>
 N position_gradient(const X& gradient, const N& batch) {
   const Alike<N> g = average(gradient);
   return batch * g.second + batch * (batch - 1) * g.between;
+}
+
+template <class C, class X>
+struct Kept<Embedding, C, X> {
+  Places at;
+};
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X> x) {
+  C& calculus = pass.calculus();
+  const Network& network = pass.network();
+  calculus.enter(layer.path);
+  const typename C::Number tokens = calculus.size(x.tokens, "tokens");
+  const double collision = token_collision(network, layer);
+  x.x = uniform(x.x, embedded(calculus, layer, collision, tokens));
+  x = input_signal(calculus, std::move(x.x), layer.width, x.tokens, pass.counts(x));
+  if constexpr (C::next_orders)
+    x.overlap.coherent = std::hypot(x.overlap.coherent, word_overlap(layer, collision));
+  x.repeats = collision;
+  x.triples = triple_word(network, layer);
+  x.same_words = layer.position_std == 0;
+  x.different = different_words(network, layer, static_cast<double>(x.tokens));
+  const std::size_t at = pass.site(layer.path, "embedding", x);
+  const std::size_t index =
+      pass.parameter(layer.path, ".weight", layer.vocab, layer.width, layer.std * layer.std);
+  if (layer.position_std > 0)
+    pass.parameter(layer.path, ".position", network.sequence, layer.width,
+                   layer.position_std * layer.position_std);
+  pass.template keep<Embedding>({{at, index, x.tokens}});
+  return x;
+}
+
+/// k at equal words less k at any two.
+template <class C, class X>
+typename C::Number equal_words(const C& calculus, const Gradient<X>& g) {
+  if constexpr (!C::next_orders) return typename C::Number(0);
+  const Alike<double> x = values_of(calculus, g.x);
+  return calculus.real(std::max(0.0, g.equal_words * x.second - x.cross));
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Gradient<X> g) {
+  using N = typename C::Number;
+  const C& calculus = pass.calculus();
+  const auto kept = pass.template take<Embedding>();
+  pass.note(kept.at.site, g);
+  const N kappa = calculus.real(token_collision(pass.network(), layer));
+  const N vocab = calculus.size(layer.vocab, "vocab");
+  const N row = row_gradient(g.x, equal_words(calculus, g), kappa, vocab,
+                             pass.tokens(kept.at.tokens), pass.batch());
+  fill(pass, kept.at.parameter, row, g, {});
+  if (layer.position_std > 0)
+    fill(pass, kept.at.parameter + 1, position_gradient(g.x, pass.batch()), g, {});
+  return g;
 }
 
 }  // namespace scalecalc::moments

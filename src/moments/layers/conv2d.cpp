@@ -1,4 +1,4 @@
-#include "moments/conv2d.hpp"
+#include "moments/layers/conv2d.hpp"
 
 #include <algorithm>
 

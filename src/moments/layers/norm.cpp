@@ -1,4 +1,4 @@
-#include "moments/norm.hpp"
+#include "moments/layers/norm.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "moments/linear.hpp"
+#include "moments/linear_map.hpp"
 
 #include <cmath>
 
@@ -36,7 +36,7 @@ TEST_CASE("weight gradients sum over tokens, pairs and sequences") {
   const double T = 6, B = 4;
   const double expected = B * (T * 6 + T * (T - 1) * 0.5) + B * (B - 1) * T * T * 0.125;
   CHECK(weight_gradient(numbers, layer, x, g, T, B) == near(expected, rounding));
-  CHECK(bias_gradient(g, T, B) ==
+  CHECK(pair_sum(g, T, B) ==
         near(B * (T * 3 + T * (T - 1) * 1) + B * (B - 1) * T * T * 0.5, rounding));
 }
 

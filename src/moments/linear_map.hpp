@@ -159,10 +159,4 @@ typename C::Number weight_gradient(C& calculus, const Linear& layer, const X& in
   return weight_scale(calculus, layer) * token_sum(input, gradient, tokens, batch);
 }
 
-/// Of one bias: the same with x = 1 (docs/theory/layers.md#weight-gradient).
-template <class X, class N>
-N bias_gradient(const X& gradient, const N& tokens, const N& batch) {
-  return pair_sum(gradient, tokens, batch);
-}
-
 }  // namespace scalecalc::moments

@@ -1,7 +1,10 @@
 #pragma once
 
-#include "moments/calculus.hpp"
-#include "moments/spread.hpp"
+#include <utility>
+
+#include "moments/backward_pass.hpp"
+#include "moments/forward_pass.hpp"
+#include "moments/mixture_gradient.hpp"
 
 /// Inverted dropout (docs/theory/layers.md#dropout): m' = m/(1 - p), r' = r; g = g'/(1 - p), k =
 /// k'.
@@ -22,8 +25,8 @@ X dropped(const C& calculus, const Dropout& layer, const X& x) {
 
 /// Of a gradient with a part a y along y = m x/(1 - p), m the mask, comes m a y/(1 - p): m is in it
 /// twice. What that makes beyond dropped(): a^2 x^2 (1 - p)^-3 for (1 - p)^-2 of one token, a^2 r
-/// (1
-/// - p)^-2 for a^2 r of two.
+/// (1 -
+/// p)^-2 for a^2 r of two.
 template <class C, class X>
 X dropped_part_along(const C& calculus, const Dropout& layer, const X& x,
                      const typename C::Number& aligned) {
@@ -64,6 +67,35 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     out.truncation.cross *= 1 - layer.rate;
   }
   return out;
+}
+
+template <class C, class X>
+struct Kept<Dropout, C, X> {
+  Places at;
+  Mixture before;
+  X input;
+};
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Dropout& layer, Signal<X> x) {
+  pass.calculus().enter(layer.path);
+  Signal<X> y = dropout_forward(pass.calculus(), layer, x, pass.counts(x));
+  const std::size_t at = pass.site(layer.path, "dropout", y);
+  pass.template keep<Dropout>({{at, 0, x.tokens}, std::move(x.mixture), std::move(x.x)});
+  return y;
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradient<X> g) {
+  C& calculus = pass.calculus();
+  const auto kept = pass.template take<Dropout>();
+  pass.note(kept.at.site, g);
+  g.x = sum(dropped(calculus, layer, g.x),
+            dropped_part_along(calculus, layer, kept.input, g.aligned));
+  g.aligned = g.aligned / (1 - calculus.real(layer.rate));
+  g.equal_words *= 1 - layer.rate;
+  if constexpr (C::next_orders) scale_kinds(calculus, g, before_dropout(kept.before, g.kinds));
+  return g;
 }
 
 }  // namespace scalecalc::moments

@@ -1,8 +1,17 @@
 #pragma once
 
-#include "moments/activation.hpp"
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "moments/activation_error.hpp"
 #include "moments/constant_samples.hpp"
+#include "moments/mixture_gradient.hpp"
 #include "moments/norm_tokens.hpp"
+#include "moments/overlap_slope.hpp"
+#include "moments/parameter_gradients.hpp"
 #include "scalecalc/error.hpp"
 
 /// Norms over one token's features (norm_tokens.hpp) and over samples (batch, instance:
@@ -187,6 +196,100 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   } else {
     out.x = product(inside, record.factors);
   }
+  return out;
+}
+
+template <class C, class X>
+struct Kept<Norm, C, X> {
+  Places at;
+  NormRecord<X> record;
+  Spread spread;            ///< of the input
+  Doubt truncation;         ///< of the input
+  OverlapStrays overlap{};  ///< of the output
+};
+
+/// A norm that closes a residual shows at the residual's path, as of its kind.
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
+                       const std::string& path, const char* kind) {
+  C& calculus = pass.calculus();
+  calculus.enter(path);
+  Kept<Norm, C, X> kept;
+  kept.spread = x.spread;
+  kept.truncation = x.truncation;
+  Signal<X> y = norm_forward(calculus, layer, x, pass.counts(x), kept.record);
+  if constexpr (C::next_orders) kept.overlap = overlap_strays(calculus, y);
+  kept.at = {pass.site(path, kind, y), 0, x.tokens};
+  if (layer.affine) {
+    kept.at.parameter = pass.parameter(layer.path, ".gain", 1, layer.width, 1);
+    pass.parameter(layer.path, ".shift", 1, layer.width, 0);
+  }
+  pass.template keep<Norm>(std::move(kept));
+  return y;
+}
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x) {
+  return forward_step(pass, layer, std::move(x), layer.path, "norm");
+}
+
+/// Of a gain, what a gradient along the output y adds: a sum y_t^2 has a mean, where along_output
+/// takes y and its gradient for independent.
+template <class C, class X>
+typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const X& y, const Gradient<X>& g,
+                                const typename C::Number& tokens) {
+  using N = typename C::Number;
+  if (g.tie) return N(0);
+  const N total = average(y).second * tokens * pass.batch();
+  const N pairs = pair_sum(product(y, y), tokens, pass.batch());
+  const N whole = g.aligned * g.aligned * (total * total + pairs);
+  if constexpr (C::next_orders)
+    return whole + g.uneven * (total * total + 2 * pairs);  // E (sum y^2)^2
+  return whole;
+}
+
+/// The gain and the shift; `whole`: all of the gradient at the output, g what goes through here.
+template <class C, class X>
+void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const Gradient<X>& whole,
+                 const Gradient<X>& g) {
+  using N = typename C::Number;
+  const N tokens = pass.tokens(kept.at.tokens);
+  const X& y = kept.record.output;
+  const N drawn = pair_sum(along_output(y, whole), tokens, pass.batch());
+  fill(pass, kept.at.parameter, drawn + aligned_gain(pass, y, whole, tokens), g, {});
+  fill(pass, kept.at.parameter + 1, bias_of(pass, whole.x, kept.at.tokens), g, {});
+  if (!kept.record.over_samples) return;
+  for (const std::size_t at : {kept.at.parameter, kept.at.parameter + 1})
+    pass.parameter(at).truncation += sum_error(pass.calculus(), g, pass.counts(kept.at.tokens));
+}
+
+/// k = (k' - aligned^2 r')/(s_t s_u). `shown`: the gradient at the norm's site where g is but a
+/// part of it.
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<X> g,
+                          const Gradient<X>* shown = nullptr) {
+  C& calculus = pass.calculus();
+  const auto kept = pass.template take<Norm>();
+  const NormRecord<X>& record = kept.record;
+  const Gradient<X>& whole = shown ? *shown : g;
+  pass.note(kept.at.site, whole);
+  if (layer.affine) fill_affine(pass, kept, whole, g);
+  Gradient<X> out = norm_backward(calculus, record, g, pass.tokens(kept.at.tokens), pass.batch());
+  if constexpr (C::next_orders) {
+    const double scale = values_of(calculus, record.factors).second;
+    out.slopes = with_part_along(g.slopes, -g.aligned * g.aligned, kept.overlap);
+    out.slopes = through_map(out.slopes, scale, scale);
+    scale_kinds(calculus, out,
+                below_norm(record.mixture_norm, record.kind_weight, g.levels.radial, out.kinds));
+  }
+  out.tie.reset();
+  const Alike<double> x = values_of(calculus, out.x);
+  const double cross = x.second > 0 ? std::min(1.0, std::fabs(x.cross) / x.second) : 1;
+  out.truncation.second += kept.truncation.second + record.truncation;
+  out.truncation.cross += (kept.truncation.second + record.truncation) * cross;
+  out.spread.one += kept.spread.one;
+  out.spread.all += kept.spread.all;
+  if constexpr (C::next_orders)
+    stray_through_norm(out.strays, kept.spread.all + kept.spread.leaning);
   return out;
 }
 

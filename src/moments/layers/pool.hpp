@@ -1,7 +1,9 @@
 #pragma once
 
-#include "moments/calculus.hpp"
-#include "moments/spread.hpp"
+#include <algorithm>
+
+#include "moments/backward_pass.hpp"
+#include "moments/forward_pass.hpp"
 
 /// The mean over T tokens: m' = (m + (T-1) r)/T; back g = k = g'/T^2 (docs/theory/layers.md#pool).
 namespace scalecalc::moments {
@@ -36,6 +38,31 @@ X pool_backward(const X& gradient, const N& tokens) {
   const N square = tokens * tokens;
   return uniform(gradient,
                  Alike<N>{N(0), g.second / square, g.second / square, g.between / square});
+}
+
+template <class C, class X>
+struct Kept<Pool, C, X> {
+  Places at;
+};
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Pool& layer, Signal<X> x) {
+  pass.calculus().enter(layer.path);
+  Signal<X> y = pool_forward(pass.calculus(), x);
+  pass.template keep<Pool>({{pass.site(layer.path, "pool", y), 0, x.tokens}});
+  return y;
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool&, Gradient<X> g) {
+  const auto kept = pass.template take<Pool>();
+  pass.note(kept.at.site, g);
+  g.x = pool_backward(g.x, pass.tokens(kept.at.tokens));
+  g.kinds = {};
+  g.slopes = {};
+  g.uneven = 0;
+  g.aligned = typename C::Number(0);
+  return g;
 }
 
 }  // namespace scalecalc::moments

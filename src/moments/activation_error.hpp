@@ -1,0 +1,90 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "moments/activation_moments.hpp"
+
+/// How far the rule of an activation may be off.
+namespace scalecalc::moments {
+
+/// ln a/b, of sizes that may leave the range of a double.
+inline double log_ratio(double a, double b) {
+  const double found = std::log(a / b);
+  return std::isnan(found) ? largest_log : std::clamp(found, -largest_log, largest_log);
+}
+
+/// How far up a draw of u may be: 0 while they stay together.
+template <class C>
+double far_of(C& calculus, const Spread& spread, const LogSize& x, const Passage& passed,
+              double exponent) {
+  if (spread.far > 0) return spread.far;
+  // Of what comes out, with the noise of both ways: a map may be steep where infinite width is not.
+  const double slope = std::max(exponent, passed.slope);
+  const double variance = std::max(x.variance, passed.slope * passed.slope * x.variance +
+                                                   passed.rest + passed.noise + passed.back_noise);
+  if (!part_ways(variance, slope)) return 0;
+  calculus.assume("activation", "draws of this width part ways: some die, some grow",
+                  "variance of ln E x^2 where its map is steeper than 1", variance, 1);
+  return std::min(std::max(0.0, x.mean) + far_deviations * std::sqrt(x.variance), largest_log);
+}
+
+/// E phi phi moves with r by E phi' phi', at most what it is on the way to two tokens that are one,
+/// and with m where r stays by what is left of its growth with both.
+template <class C, class X>
+Doubt doubt_through(const C& calculus, const Doubt& of, const Alike<double>& x,
+                    const Alike<double>& y, const WidthMoments& moments, const X* slopes) {
+  const double both = std::fabs(moments.exponent);
+  Doubt made{both * of.second, both * of.cross};
+  const double apart = x.second - x.cross;
+  if (slopes == nullptr || !(y.second > 0) || !(apart > 0)) return made;
+  const Alike<double> slope = values_of(calculus, *slopes);
+  const double reach = std::min(1.0, of.cross * x.second / apart);
+  const double most = std::fabs(slope.cross) + reach * std::fabs(slope.second - slope.cross);
+  const double by_r = most * x.second / y.second;
+  const double by_m =
+      std::fabs(moments.exponent * y.cross / y.second - slope.cross * x.cross / y.second);
+  made.cross = std::min<double>(both * (of.cross + of.second), by_r * of.cross + by_m * of.second);
+  return made;
+}
+
+/// Of E phi(u)phi(v), relative to E phi^2 = `second`: what it bends over overlaps that stray by
+/// `variance`, half of it to either side.
+template <class C>
+double bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<double>& x,
+                    double second, double variance) {
+  const double q = x.second - x.mean * x.mean;
+  if (!(variance > 0) || !(second > 0) || !(q > 0)) return 0;
+  const double room = std::min(x.second - x.cross, q + x.cross - x.mean * x.mean);
+  const double strays = std::sqrt(variance), step = std::min(strays, std::max(room, 0.0));
+  if (!(step > 0)) return 0;
+  const Token<double> u{x.mean, x.second};
+  const auto at = [&](double cross) { return calculus.pair(phi, Moment::cross, u, u, cross); };
+  const double bend = std::fabs(at(x.cross + step) + at(x.cross - step) - 2 * at(x.cross)) / 2;
+  return bend * variance / (step * step) / second;
+}
+
+/// E phi'^2 and E phi'(u)phi'(v) where E u^2 and E u v are not known better: the second moves with
+/// d ln E phi'^2/d ln q, the cross by the mean slope of the kernel between its cosine and 1
+/// besides.
+template <class C, class X>
+Doubt slope_doubt(const C& calculus, const ActivationRecord<X>& record) {
+  const Alike<double>& x = record.passage.x;
+  const Alike<double> slopes = values_of(calculus, record.slopes);
+  Doubt doubt{std::fabs(record.slope_exponent) * record.truncation.second + record.heavy, 0};
+  doubt.cross = doubt.second;
+  const double apart = x.second - x.cross;
+  if (slopes.second > 0 && apart > 0)
+    doubt.cross += record.truncation.cross * x.second / apart *
+                   std::fabs(slopes.second - slopes.cross) / slopes.second;
+  return doubt;
+}
+
+/// A gradient that has no mean, as it is taken for one: a doubt of ten times its size. What of it
+/// is left below the activation is the share that few samples make.
+inline constexpr double no_mean = 10;
+inline double few_doubt(double alive, double few) {
+  return 2 * few / alive;
+}
+
+}  // namespace scalecalc::moments

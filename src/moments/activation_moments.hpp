@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "moments/calculus.hpp"
+#include "moments/spread.hpp"
+
+/// The expectations that an activation y = phi(x) of Gaussian x is made of: of values and slopes,
+/// and of what a gradient knows of its x (docs/theory/layers.md#activation).
+namespace scalecalc::moments {
+
+template <class X>
+struct ActivationRecord {
+  X slopes;  ///< E phi'^2 and E phi'(u)phi'(v)
+  BackPassage passage;
+  std::int64_t width = 0;
+  double slope_exponent = 0;  ///< of WidthMoments
+  Doubt truncation;           ///< of x
+  NonNegative heavy = 0;      ///< how far the fourth moment of x is from a Gaussian's
+  KindGradient kinds;         ///< what phi' makes of a gradient
+  /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
+  X own;
+  double alignment = 0;
+  /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x, and
+  /// where not wanted.
+  std::optional<Tie<X>> tie;
+};
+
+/// What a backward pass is going to ask of the record.
+struct Wanted {
+  bool slopes = false, tie = false;
+};
+
+/// E phi and E phi^2 of tokens, E phi(u)phi(v) of pairs.
+template <class C, class X>
+X expectations(C& calculus, const typename C::Function& phi, const X& x) {
+  using T = Token<typename C::Number>;
+  return map(
+      x,
+      [&](const T& u) {
+        return T{calculus.expectation(phi, Moment::mean, u),
+                 calculus.expectation(phi, Moment::second, u)};
+      },
+      [&](const T& u, const T& v, const auto& cross) {
+        return calculus.pair(phi, Moment::cross, u, v, cross);
+      });
+}
+
+template <class C, class X>
+X slope_expectations(C& calculus, const typename C::Function& phi, const X& x) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  return map(
+      x,
+      [&](const T& u) {
+        return T{N(0), calculus.expectation(phi, Moment::slope_second, u)};
+      },
+      [&](const T& u, const T& v, const auto& cross) {
+        return calculus.pair(phi, Moment::slope_cross, u, v, cross);
+      });
+}
+
+/// The centred overlap passes with the slope E phi'(u)phi'(v); n features have their own noise,
+/// (E phi^2 phi'^2 - (E phi phi')^2)/n, that of the linear map before in it.
+template <class C, class X>
+Overlap<typename C::Number> overlap_through_activation(const C& calculus,
+                                                       const Overlap<typename C::Number>& in,
+                                                       const X& slopes, const X& y,
+                                                       std::int64_t width) {
+  using N = typename C::Number;
+  const auto slope = average(slopes).cross;
+  const auto moments = average(y);
+  const N apart = moments.second - moments.cross, square = moments.mean * moments.mean;
+  const N centred = moments.second - square;
+  // Var phi(u)phi(v) of independent u and v is m^2 - mean^4, D = m - mean^2 there.
+  N own = apart * apart;
+  if constexpr (C::next_orders) {
+    if (calculus.value(centred) > 0) own = own * (moments.second + square) / centred;
+  }
+  return {in.coherent * slope, in.noise * slope * slope + own / calculus.size(width, "width")};
+}
+
+/// A gradient phi(u) becomes phi'(u) phi(u): E phi'^2 phi^2 in place of the product, of which
+/// E u phi phi'/q goes along u.
+template <class C, class X>
+void note_own_gradient(C& calculus, const WidthMoments& moments, const X& x, const X& y,
+                       ActivationRecord<X>& record) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  const Alike<double> from = values_of(calculus, x), to = values_of(calculus, y);
+  const double q = from.second - from.mean * from.mean;
+  record.alignment = q > 0 ? moments.exponent * to.second / q : 0;
+  const X whole = map(
+      x,
+      [&](const T&) {
+        return T{N(0), calculus.real(moments.own_pair(1))};
+      },
+      [&](const T& t, const T& u, const N& cross) {
+        const double s = calculus.value(t.second), v = calculus.value(u.second);
+        const double c = s * v > 0 ? calculus.value(cross) / std::sqrt(s * v) : 0;
+        return calculus.real(moments.own_pair(std::clamp(c, -1.0, 1.0)));
+      });
+  const X apart = product(y, record.slopes);
+  record.own = without_mean(combine(whole, apart, [](const N& a, const N& b) { return N(a - b); }));
+}
+
+template <class C, class X>
+Tie<X> tie_of(C& calculus, const WidthMoments& moments, const X& x) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  const X input = map(
+      x,
+      [&](const T& u) {
+        return T{N(0), variance_of(u)};
+      },
+      [](const T& t, const T& u, const N& cross) { return N(cross - t.mean * u.mean); });
+  const X product = map(
+      input,
+      [&](const T&) {
+        return T{N(0), calculus.real(moments.input_slope_pair(1))};
+      },
+      [&](const T& t, const T& u, const N& cross) {
+        const double size = std::sqrt(calculus.value(t.second) * calculus.value(u.second));
+        const double c = size > 0 ? std::clamp(calculus.value(cross) / size, -1.0, 1.0) : 0;
+        return calculus.real(moments.input_slope_pair(c));
+      });
+  return {input, product, moments.slope_kurtosis - 1};
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "moments/attention_keys.hpp"
+#include "moments/attention_scores.hpp"
+#include "moments/linear_map.hpp"
+
+/// The mix softmax(scale q k^T) v: what is known of it, and its finite width.
+namespace scalecalc::moments {
+
+template <class C, class X>
+struct AttentionRecord {
+  using N = typename C::Number;
+  X input, source;  ///< what queries and keys are made of
+  Factors<X> factors;
+  X apart_v, apart_k, apart_source;  ///< Dv, Dk, and D of the source
+  X shared_source;                   ///< the source's x_s.x_s' over pairs of keys
+  X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
+  /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk.
+  X query_norm, key_norm, query_weight_norm, key_weight_norm;
+  N score_scale{};     ///< scale^2 d_h
+  X query_cosine;      ///< of residual attention
+  bool words = false;  ///< equal keys share their scores
+  KeyCounts<N> counts;
+  N batch{};
+  NonNegative truncation = 0;  ///< of q, and of Wq and Wk
+  NonNegative value_truncation = 0, echo_truncation = 0;
+  NonNegative values_truncation = 0;  ///< of what values add to the gradient of Wv
+  double rows_variance = 0;           ///< of Scores
+};
+
+/// Dv, clamped at 0: rounding makes it negative where tokens have become one.
+template <class C, class X>
+X apart(const C& calculus, const KeyMeans<X>& means) {
+  using N = typename C::Number;
+  X out = combine(means.same, means.other, [&](const N& same, const N& other) {
+    return calculus.positive(N(same - other));
+  });
+  return without_between(std::move(out));
+}
+
+/// Seconds alone are multiplied.
+template <class X, class N>
+X scale_second(X x, const N& factor) {
+  x.second = x.second * factor;
+  return x;
+}
+
+/// Attention dropout: what is kept of p_s^2 is 1/(1 - rate) of it, while products of different p
+/// stay (docs/theory/attention.md#attention-dropout): m_v/(1 - rate) - r_v in the place of Dv, rows
+/// only.
+template <class C, class X>
+X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> means) {
+  if (layer.dropout > 0)
+    means.same = scale_second(std::move(means.same),
+                              typename C::Number(1 / (1 - calculus.real(layer.dropout))));
+  return apart(calculus, means);
+}
+
+/// The mix as a linear map of its tokens' averages; the heads' own P2 stray besides. Its size grows
+/// with the input's as v does and as P2 does with tau2.
+/// Overlaps of the mix move with those of the queries, of `input`.
+template <class C, class X>
+void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>& source,
+                const AttentionRecord<C, X>& record, const Scores& scores, const Counts& counts,
+                Signal<X>& mix) {
+  const Alike<double> o = average(mix.x), dv = average(record.apart_v);
+  const double heads = static_cast<double>(layer.heads);
+  const double share = o.second > 0 ? dv.second / o.second : 0;
+  const Alike<double> part = average(product(record.apart_v, record.factors.mix));
+  const double of_second = o.second > 0 ? part.second / o.second : 0;
+  const double of_cross = o.second > 0 ? std::fabs(part.cross) / o.second : 0;
+  const Mixed mixed{o, std::clamp(1 - of_second, 0.0, 1.0),
+                    std::clamp(average(record.factors.mix).second, 0.0, 1.0)};
+  mix.spread = through_linear(through_mix(source.spread, average(source.x), mixed,
+                                          static_cast<double>(source.width), counts),
+                              1, weight_noise(layer.v), o, static_cast<double>(mix.width), counts);
+  const double strays = share * share * scores.p2_variance / heads;
+  mix.spread.one += strays;
+  mix.spread.all += strays / counts.tokens;
+  mix.spread.pull *= 1 + 2 * share * scores.p2_growth;
+  if (o.second > 0)
+    mix.spread.lean = (part.second - dv.second + dv.second * scores.p2_growth) / o.second;
+  const Overlap<double>& in = input.overlap;
+  const double slope = dv.cross * scores.overlap_slope;
+  mix.overlap = {slope * in.coherent,
+                 slope * slope * in.noise + dv.cross * dv.cross *
+                                                (scores.overlap_variance / heads +
+                                                 scores.centred_slope * scores.centred_slope /
+                                                     static_cast<double>(source.width))};
+  const auto doubt = [&](const Doubt& of_source, double own) {
+    return Doubt{of_source.second + own * of_second, of_source.cross + own * of_cross};
+  };
+  mix.error = doubt(source.error, scores.error);
+  mix.truncation = doubt(source.truncation, scores.mix_truncation);
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "moments/calculus.hpp"
+#include "moments/spread.hpp"
+
+/// How far gradients, and their sums over tokens, may be off by what is not known of the factors
+/// that they are products of.
+namespace scalecalc::moments {
+
+/// Of a sum of gradients over tokens, what the error of their crosses makes.
+template <class C, class X>
+double sum_error(const C& calculus, const Gradient<X>& g, const Counts& over) {
+  const Alike<double> x = values_of(calculus, g.x);
+  const double pairs = (over.tokens - 1) * g.truncation.cross * x.second;
+  const double total = row_sum(x, over);
+  return total > 0 ? pairs / total : 0;
+}
+
+/// Of sum over tokens x_t g_t, relative to its size: what is not known of x and of g, where the
+/// products of different tokens add up.
+template <class C, class X>
+NonNegative product_error(const C& calculus, const X& input, const Doubt& of_input,
+                          const Gradient<X>& g, const Counts& over) {
+  const Alike<double> x = values_of(calculus, input), k = values_of(calculus, g.x);
+  const auto pairs = [&](double a, double b) {
+    return (over.tokens - 1) * std::fabs(a) + (over.batch - 1) * over.tokens * std::fabs(b);
+  };
+  const double total = x.second * k.second + (over.tokens - 1) * x.cross * k.cross +
+                       (over.batch - 1) * over.tokens * x.between * k.between;
+  if (!(total > 0)) return g.truncation.second + of_input.second;
+  const double own = x.second * k.second * (of_input.second + g.truncation.second);
+  const double others = x.second * of_input.cross * pairs(k.cross, k.between) +
+                        k.second * g.truncation.cross * pairs(x.cross, x.between);
+  return (own + others) / total;
+}
+
+/// Without a norm tokens' sizes vary by more than 2/n, and what multiplies the gradient with them:
+/// as |x|^power. The gradient that comes down follows the same sizes, and the mean of the product
+/// is taken for the product of means.
+template <class X>
+void add_size_error(Gradient<X>& g, const Spread& of, double power, std::int64_t width) {
+  const double latent = std::max(0.0, of.one - 2 / static_cast<double>(width));
+  const double grown = std::max(power * power * latent / 2, power * of.far);
+  const double doubt = std::expm1(std::min(grown, largest_log));
+  g.truncation.second += doubt;
+  g.truncation.cross += doubt;
+}
+
+/// An absolute error of E phi'^2 and its like, relative to what comes out.
+template <class C, class X>
+void add_slope_error(const C& calculus, Gradient<X>& out, const Gradient<X>& g, double error) {
+  if constexpr (C::next_orders) {
+    const double before = values_of(calculus, g.x).second;
+    const double after = values_of(calculus, out.x).second;
+    if (!(after > 0)) return;
+    out.error.second += error * before / after;
+    out.error.cross += error * before / after;
+  }
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,245 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "moments/activation_error.hpp"
+#include "moments/activation_moments.hpp"
+#include "moments/backward_pass.hpp"
+#include "moments/forward_pass.hpp"
+#include "moments/gradient_error.hpp"
+#include "moments/mixed_activation.hpp"
+#include "moments/overlap_slope.hpp"
+#include "moments/words.hpp"
+
+/// y = phi(x), x Gaussian (docs/theory/layers.md#activation): m' = E phi^2, r' = E phi(u)phi(v);
+/// back g = g' E phi'^2, k = k' E phi'(u)phi'(v).
+namespace scalecalc::moments {
+
+template <class C, class X>
+X mixed_values(C& calculus, const typename C::Function& phi, const Signal<X>& in, Moment second,
+               Moment pair) {
+  if constexpr (C::next_orders)
+    return mixed_expectations(calculus, phi, in.mixture, in.x, second, pair);
+  else
+    return in.x;
+}
+
+/// The kinds of features that go in come out with other sizes.
+template <class C, class X>
+void mix_kinds(C& calculus, const typename C::Function& phi, const Signal<X>& in, Signal<X>& out,
+               ActivationRecord<X>& record) {
+  const Alike<double> x = values_of(calculus, in.x);
+  const KindSizes sizes = kind_sizes(calculus, phi, in.mixture, x, Moment::second, Moment::cross);
+  out.mixture = with_sizes(in.mixture, sizes.second, sizes.cross);
+  out.kurtosis *= out.mixture.square();
+  record.kinds =
+      kinds_of(kind_sizes(calculus, phi, in.mixture, x, Moment::slope_second, Moment::slope_cross),
+               in.mixture);
+}
+
+template <class C, class X>
+Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
+                             const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
+  Signal<X> out = in;
+  out.normalised = false;
+  bool mixed = false;
+  if constexpr (C::next_orders) mixed = mixes(in.mixture, values_of(calculus, in.x));
+  const bool words = has_words(in) && !mixed;
+  const auto over_words = [&](const auto& rule) {
+    return words ? with_words(rule(calculus, phi, of_words(in.x, in.repeats)), in.repeats)
+                 : rule(calculus, phi, in.x);
+  };
+  out.x = mixed ? mixed_values(calculus, phi, in, Moment::second, Moment::cross)
+                : over_words(expectations<C, X>);
+  if (wanted.slopes) {
+    record.slopes = mixed
+                        ? mixed_values(calculus, phi, in, Moment::slope_second, Moment::slope_cross)
+                        : over_words(slope_expectations<C, X>);
+    const auto overlap = words ? of_words(in).overlap : in.overlap;
+    out.overlap = overlap_through_activation(calculus, overlap, record.slopes, out.x, in.width);
+    if (words) add_word_overlap(in.repeats, out);
+  }
+  if constexpr (C::next_orders) {
+    const Alike<double> x = values_of(calculus, in.x);
+    const double variance = x.second - x.mean * x.mean;
+    const WidthMoments& moments = calculus.width(phi, x.mean, variance);
+    const auto width = static_cast<double>(in.width);
+    const auto sizes = [&](double scale) { return calculus.sizes(phi, x.mean, variance * scale); };
+    const LogSize size = log_size(in.spread, width);
+    const bool apart = in.spread.far > 0;
+    const Passage passed = passage(sizes, moments, apart ? LogSize{} : size, width);
+    const double far = far_of(calculus, in.spread, size, passed, moments.exponent);
+    record.passage = {passed, in.spread, x, moments.slope_kurtosis};
+    record.width = in.width;
+    record.truncation = in.truncation;
+    record.slope_exponent = moments.slope_exponent;
+    if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
+    if (wanted.tie && variance > 0) record.tie = tie_of(calculus, moments, in.x);
+    out.spread = through_activation(in.spread, passed, moments, x, width, counts);
+    for (Doubt* doubt : {&out.error, &out.truncation})
+      *doubt = doubt_through(calculus, *doubt, x, values_of(calculus, out.x), moments,
+                             wanted.slopes ? &record.slopes : nullptr);
+    if (far > 0) {
+      const SizeMoments up = sizes(std::exp(far)), down = sizes(std::exp(-far));
+      out.spread = apart_ways(in.spread,
+                              std::max({far, log_ratio(up.second, moments.second), std::log(2.0)}),
+                              moments.kurtosis / width);
+      record.passage.far = std::max(std::fabs(log_ratio(up.slope, moments.slope)),
+                                    std::fabs(log_ratio(down.slope, moments.slope)));
+      out.truncation = doubt_of(out.spread.far);
+    }
+    calculus.omit(0, bend_of_pair(calculus, phi, x, values_of(calculus, out.x).second,
+                                  (words ? of_words(in) : in).overlap.variance()));
+    const double skewed = std::fabs(in.spread.skew * moments.skew_effect),
+                 uneven = in.spread.uneven / 8;
+    // Without weights between this activation and one before, features are not Gaussian: a fourth
+    // moment of the input stands for what E phi^2 may be off by.
+    record.heavy = std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 - 1);
+    calculus.omit(record.heavy, record.heavy);
+    out.kurtosis = moments.kurtosis;
+    out.mixture = {};
+    out.flat.reset();
+    if (!phi->activation().breaks().empty()) out.flat.emplace(phi->activation().name(), x);
+    if (mixed) mix_kinds(calculus, phi, in, out, record);
+    out.spread.skew = moments.skew;
+    out.spread.uneven = moments.exponent * moments.exponent * in.spread.uneven;
+    calculus.omit(skewed + uneven, skewed + uneven);
+    // Each token has a size of its own in a draw, and E phi goes with its root.
+    const Alike<double> y = values_of(calculus, out.x);
+    if (y.second > 0)
+      out.truncation.mean +=
+          std::max(0.0, in.spread.one - 2 / width) / 8 * std::fabs(y.mean) / std::sqrt(y.second);
+    calculus.assume("activation", "inputs are Gaussian given the layer before", "1/width",
+                    1 / static_cast<double>(in.width), 0.1);
+  }
+  return out;
+}
+
+/// `g`: what came to phi, while `out` still follows what that did.
+template <class C, class X>
+void follow_through(const C& calculus, const ActivationRecord<X>& record, const Alike<double>& g,
+                    Gradient<X>& out) {
+  Follow& follow = *out.follow;
+  const double along = follow.along, parallel = follow.parallel;
+  const Passage& passed = record.passage.passage;
+  const Alike<double> slopes = values_of(calculus, record.slopes);
+  if (slopes.second > 0 && g.second > 0) {
+    const double own = values_of(calculus, record.own).second;
+    add_along(follow, own * along / (slopes.second * g.second), out.spread);
+  }
+  follow.along = along * record.alignment * record.alignment;
+  follow.bent = 2 * record.slope_exponent;
+  follow.sense = passed.back_slope + follow.sense * passed.slope;
+  const double ratio = slopes.second > 0 ? slopes.cross / slopes.second : 1;
+  const double uneven = (record.passage.slope_kurtosis - 1) * ratio * ratio;
+  follow.tie *= ratio;
+  follow.parallel =
+      std::min(1.0, parallel * ratio * ratio + uneven * (1 + 2 * parallel) * (1 - parallel) /
+                                                   static_cast<double>(record.width));
+}
+
+template <class C, class X>
+Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
+                                const Gradient<X>& gradient, const Counts& counts) {
+  Gradient<X> out = gradient;
+  out.x = product(gradient.x, record.slopes);
+  out.levels = {};
+  out.uneven = 0;
+  out.aligned = typename C::Number(0);
+  if constexpr (C::next_orders) {
+    out.tie = record.tie;
+    if (out.tie) out.tie->product = product(out.tie->product, gradient.x);
+    out.aligned = gradient.aligned * record.alignment;
+    out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
+    const Alike<double> g = values_of(calculus, gradient.x);
+    const Doubt doubt = slope_doubt(calculus, record);
+    out.truncation.second += doubt.second;
+    if (g.second > 0) out.truncation.cross += doubt.cross * std::fabs(g.cross) / g.second;
+    const auto width = static_cast<double>(record.width);
+    if (record.passage.far > 0) {
+      out.spread = apart_ways(gradient.spread, gradient.spread.far + record.passage.far, 0);
+      out.truncation = doubt_of(out.spread.far);
+    } else if (gradient.follow) {
+      out.spread =
+          back_through_activation(gradient.spread, *gradient.follow, record.passage, width, counts);
+    } else {
+      out.spread = back_through_activation(gradient.spread, record.passage, g, width, counts);
+    }
+    if (gradient.spread.far > 0) out.spread.far = std::max(out.spread.far, gradient.spread.far);
+    if (gradient.follow) follow_through(calculus, record, g, out);
+    out.kinds = record.kinds;
+    if (gradient.alive < 1) {
+      // Features without a gradient from above have no slope either.
+      out.x = scaled(out.x, typename C::Number(1 / gradient.alive));
+      const double few = few_doubt(gradient.alive, gradient.few) - no_mean;
+      out.truncation.second = std::max(0.0, out.truncation.second + few);
+      out.truncation.cross = std::max(0.0, out.truncation.cross + few);
+      out.alive = 1;
+      out.few = 0;
+    }
+  }
+  return out;
+}
+
+template <class C, class X>
+struct Kept<ActivationLayer, C, X> {
+  Places at;
+  ActivationRecord<X> record;
+  OverlapStrays overlap{};  ///< of u
+  SlopeKernel kernel{};
+  double error = 0;  ///< of the slopes, absolute
+};
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Signal<X> x) {
+  C& calculus = pass.calculus();
+  calculus.enter(layer.path);
+  Kept<ActivationLayer, C, X> kept;
+  const auto phi = calculus.function(layer.function);
+  if constexpr (C::next_orders) {
+    if (pass.backward()) {
+      kept.overlap = overlap_strays(calculus, x);
+      kept.kernel =
+          slope_kernel(calculus, phi, values_of(calculus, x.x), kept.overlap, pass.counts(x));
+    }
+  }
+  const Wanted wanted{pass.backward(), pass.backward() && pass.wants_tie()};
+  Signal<X> y = activation_forward(calculus, phi, x, pass.counts(x), wanted, kept.record);
+  kept.error = calculus.take_slope_error();
+  kept.at = {pass.site(layer.path, "activation", y), 0, x.tokens};
+  pass.template keep<ActivationLayer>(std::move(kept));
+  return y;
+}
+
+/// phi' g outside of plain stacks.
+template <class C, class X>
+void strays_through_activation(const C& calculus, const ActivationRecord<X>& record,
+                               const Gradient<X>& g, const Counts& counts, Strays& strays) {
+  const BackPassage& passed = record.passage;
+  const auto width = static_cast<double>(record.width);
+  const double latent = passed.forward.all - 2 / width * pairs_squared(passed.x, counts);
+  const double follows = passed.passage.back_slope * passed.passage.back_slope;
+  stray_through_slopes(strays,
+                       {values_of(calculus, record.slopes), passed.x, passed.slope_kurtosis,
+                        follows * std::max(latent, 0.0), width},
+                       values_of(calculus, g.x), counts);
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Gradient<X> g) {
+  C& calculus = pass.calculus();
+  const auto kept = pass.template take<ActivationLayer>();
+  pass.note(kept.at.site, g);
+  const Counts counts = pass.counts(kept.at.tokens);
+  Gradient<X> out = activation_backward(calculus, kept.record, g, counts);
+  add_slope_error(calculus, out, g, kept.error);
+  if constexpr (C::next_orders) {
+    if (!g.follow) strays_through_activation(calculus, kept.record, g, counts, out.strays);
+    out.slopes = through_kernel(g.slopes, kept.kernel, values_of(calculus, g.x), kept.overlap);
+  }
+  return out;
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "moments/layers/residual.hpp"
+#include "scalecalc/error.hpp"
+
+/// Two streams, x with a norm behind each sum and z with one at the end, fed by the same branches
+/// (docs/theory/layers.md#residual). Beside the moments of either, those of their product are
+/// followed: E x z forward, E of the product of their gradients back.
+namespace scalecalc::moments {
+
+template <class C, class X>
+struct Kept<DualStream, C, X> {
+  Places at;
+  std::vector<X> scales;  ///< of the norms, factors of the streams' covariance
+  X post, dual, both;     ///< x, z and their mean product at the end
+};
+
+/// Moments without a mean, each larger by as much.
+template <class X>
+X shifted(const X& x, const typename X::Number& by) {
+  using N = typename X::Number;
+  return without_mean(each(x, [&](const N& entry) { return N(entry + by); }));
+}
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<X> x) {
+  using N = typename C::Number;
+  C& calculus = pass.calculus();
+  if (!is_token_norm(layer.norm.kind) && layer.norm.kind != NormKind::none)
+    throw Error(ErrorKind::input, "no rule covers two streams with a norm over samples", layer.path,
+                "layernorm or rmsnorm, as ResiDual has it");
+  const auto mean = [](const Signal<X>& signal) { return N(average(signal.x).mean); };
+  Kept<DualStream, C, X> kept;
+  Signal<X> z = x;
+  X both = without_mean(x.x);  // E x z
+  for (const Residual& sublayer : layer.sublayers) {
+    Signal<X> start = x;
+    start.spread.pull = 1;
+    Signal<X> branch = pass.run(sublayer.body, std::move(start));
+    calculus.enter(sublayer.path);
+    Residual plain;
+    plain.branch = sublayer.branch;
+    const N a = calculus.skip(sublayer), b = calculus.branch(sublayer), b2 = b * b;
+    both = combine(both, branch.x, [&](const N& w, const N& f) { return N(a * w + b2 * f); });
+    both = shifted(both, N(b * mean(branch) * (a * mean(x) + mean(z))));
+    // The branch follows the size of x, of which z knows nothing.
+    Signal<X> apart = branch;
+    apart.spread.pull = 0;
+    z = residual_forward(calculus, plain, z, apart, pass.counts(z));
+    Signal<X> total = residual_forward(calculus, sublayer, x, branch, pass.counts(x));
+    if (sublayer.norm->kind == NormKind::layernorm) both = shifted(both, N(-mean(total) * mean(z)));
+    kept.scales.push_back(norm_scale(calculus, *sublayer.norm, total.x));
+    both = product(both, kept.scales.back());
+    x = forward_step(pass, *sublayer.norm, std::move(total), sublayer.path, "residual");
+  }
+  if (layer.norm.kind == NormKind::layernorm) both = shifted(both, N(-mean(x) * mean(z)));
+  kept.scales.push_back(norm_scale(calculus, layer.norm, z.x));
+  const Signal<X> normed = forward_step(pass, layer.norm, std::move(z));
+  calculus.enter(layer.path);
+  Residual plain;
+  Signal<X> y = residual_forward(calculus, plain, x, normed, pass.counts(x));
+  const X shared = product(both, kept.scales.back());
+  y.x = sum(y.x, scaled(shifted(shared, N(-mean(x) * mean(normed))), N(2)));
+  if constexpr (C::next_orders) {
+    // Of two normalised tokens at a cosine rho, x.z varies by (1 - rho^2)^2/n and the sum by (1 -
+    // rho)^2 of what independent ones would.
+    const double m = values_of(calculus, x.x).second;
+    const double rho = m > 0 ? values_of(calculus, shared).second / m : 0;
+    y.spread.one *= (1 - rho) * (1 - rho);
+    y.spread.all *= (1 - rho) * (1 - rho);
+    // What x.F, of variance 1/n, does to a norm and to x.z together is left out.
+    y.truncation.second += 1 / static_cast<double>(layer.norm.width);
+    y.truncation.cross += 1 / static_cast<double>(layer.norm.width);
+  }
+  kept.at = {pass.site(layer.path, "dual", y), 0, x.tokens};
+  kept.post = std::move(x.x);
+  kept.dual = normed.x;
+  kept.both = shared;
+  pass.template keep<DualStream>(std::move(kept));
+  return y;
+}
+
+/// A gradient a (x + z) reaches either norm with all of it along a sum of both outputs; each
+/// takes its own output out, rho = E[x z], and leaves a (z - rho x) or a (x - rho z). `post`,
+/// `dual`, `shared`: x, z and their mean product.
+template <class X>
+void split_aligned(const X& post, const X& dual, const X& shared, Gradient<X>& g, Gradient<X>& gz,
+                   X& both) {
+  using N = typename X::Number;
+  const N second = average(post).second, a2 = g.aligned * g.aligned;
+  const N rho = average(shared).second / second, rho2 = rho * rho;
+  const auto mix = [&](const N& of_post, const N& of_dual, const N& of_shared) {
+    return scaled(sum(sum(scaled(post, of_post), scaled(dual, of_dual)), scaled(shared, of_shared)),
+                  a2);
+  };
+  const X rest = sum(g.x, mix(N(-1), N(-1), N(-2)));
+  g.x = without_mean(sum(rest, mix(rho2, N(1), N(-2 * rho))));
+  gz.x = without_mean(sum(rest, mix(N(1), rho2, N(-2 * rho))));
+  both = without_mean(sum(rest, mix(N(-rho), N(-rho), N(1 + rho2))));
+  g.aligned = gz.aligned = N(0);
+}
+
+/// g: gradient of x + F on its way to x'; gz: that of z; `both` = E[g gz]. F gets all of it.
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gradient<X> g) {
+  using N = typename C::Number;
+  C& calculus = pass.calculus();
+  auto kept = pass.template take<DualStream>();
+  const auto take_scale = [&] {
+    X scale = std::move(kept.scales.back());
+    kept.scales.pop_back();
+    return scale;
+  };
+  pass.note(kept.at.site, g);
+  g.slopes = {};
+  Gradient<X> gz = g;
+  Gradient<X> whole_sum = g;
+  // Of a (x + z), E x (x + z) is along either output.
+  const N second = average(kept.post).second;
+  if constexpr (C::next_orders) {
+    if (second > 0) whole_sum.aligned = g.aligned * (1 + average(kept.both).second / second);
+    whole_sum.uneven = 0;
+  }
+  const Gradient<X>* shown = &whole_sum;
+  X both;
+  split_aligned(kept.post, kept.dual, kept.both, g, gz, both);
+  g.uneven = gz.uneven = 0;
+  gz = backward_step(pass, layer.norm, std::move(gz), shown);
+  gz.kinds = {};
+  both = product(both, take_scale());
+  for (auto sublayer = layer.sublayers.rbegin(); sublayer != layer.sublayers.rend(); ++sublayer) {
+    g = backward_step(pass, *sublayer->norm, std::move(g), std::exchange(shown, nullptr));
+    g.kinds = {};
+    both = product(both, take_scale());
+    const N a = calculus.skip(*sublayer), b = calculus.branch(*sublayer);
+    const Strays start = g.strays;
+    g.strays.since.setIdentity();
+    Gradient<X> whole = g;
+    whole.x = scaled(sum(sum(g.x, gz.x), scaled(both, N(2))), N(b * b));
+    g.x = scaled(g.x, N(a * a));
+    both = scaled(both, a);
+    g = sum_of_ways(pass, std::move(g), pass.run(sublayer->body, std::move(whole)), start,
+                    kept.at.tokens);
+  }
+  g.x = sum(sum(g.x, gz.x), scaled(both, N(2)));
+  return g;
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,209 @@
+#pragma once
+
+#include <cmath>
+#include <utility>
+
+#include "moments/activation_moments.hpp"
+#include "moments/weight_matrix.hpp"
+#include "moments/words.hpp"
+
+/// y = phi(u) w with u, w linear maps of one x (docs/theory/layers.md#gated): m' = E phi^2 m_w, r'
+/// = K(c) r_w + V_R dK/dr_u, the last because both see the same realised overlap of x.
+namespace scalecalc::moments {
+
+template <class X>
+struct GatedRecord {
+  X kernel;  ///< E phi^2 and E phi(u)phi(v)
+  X slopes;  ///< E phi'^2, E phi'(u)phi'(v), each times the moments of w
+  Spread spread;
+  double exponent = 1;  ///< d ln E y^2/d ln E x^2
+  /// Relative fourth moments of what gradients at w and at u are multiplied by: phi, and phi' w.
+  double in_kurtosis = 3, gate_kurtosis = 3;
+};
+
+template <class C, class X>
+Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Signal<X>& gate,
+                        const Signal<X>& in, const Counts& counts, GatedRecord<X>& record) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  using std::sqrt;
+  const bool words = has_words(gate);
+  const auto seen = [&](const Signal<X>& x) { return words ? of_words(x.x, x.repeats) : x.x; };
+  const auto whole = [&](const X& x) { return words ? with_words(x, gate.repeats) : x; };
+  const X u = seen(gate), w_x = seen(in);
+  const X slopes = slope_expectations(calculus, phi, u), kernels = expectations(calculus, phi, u);
+  record.kernel = whole(kernels);
+  record.slopes = whole(product(slopes, w_x));
+  Signal<X> out = gate;
+  out.normalised = false;
+  out.x = zip(
+      kernels, w_x,
+      [](const T& k, const T& w) {
+        return T{N(0), k.second * w.second};
+      },
+      [](const T&, const T&, const N& k, const N& w) { return N(k * w); });
+  const auto slope = average(slopes), kernel = average(kernels), w = average(w_x);
+  const Overlap<N> gates = words ? of_words(gate).overlap : gate.overlap;
+  const Overlap<N> ins = words ? of_words(in).overlap : in.overlap;
+  const N apart = kernel.second * w.second - kernel.cross * w.cross;
+  out.overlap = {gates.coherent * slope.cross * w.cross + ins.coherent * kernel.cross,
+                 2 * apart * apart / calculus.size(gate.width, "width")};
+  if constexpr (C::next_orders) {
+    const N realised = sqrt(gates.variance() * ins.variance());
+    out.x = whole(with_bounded_cross(sum_cross(out.x, scaled(slopes, realised))));
+    if (words) add_word_overlap(gate.repeats, out);
+    const Alike<double> g = values_of(calculus, gate.x);
+    const WidthMoments& moments = calculus.width(phi, g.mean, g.second - g.mean * g.mean);
+    record.spread = gate.spread;
+    out.kurtosis = 3 * moments.kurtosis;
+    record.exponent = 1 + moments.exponent;
+    record.in_kurtosis = moments.kurtosis;
+    record.gate_kurtosis = 3 * moments.slope_kurtosis;
+    out.spread = through_gate(gate.spread, moments, g, static_cast<double>(gate.width), counts);
+    for (Doubt* doubt : {&out.error, &out.truncation}) {
+      doubt->second *= 1 + moments.exponent;
+      doubt->cross *= 1 + moments.exponent;
+    }
+    const LogSize size = log_size(gate.spread, static_cast<double>(gate.width));
+    const double e = record.exponent;
+    if (gate.spread.far > 0 || part_ways(size.variance, e)) {
+      const double far =
+          gate.spread.far > 0
+              ? gate.spread.far
+              : std::max(0.0, size.mean) + far_deviations * std::sqrt(std::max(0.0, size.variance));
+      out.spread = apart_ways(gate.spread, std::min(e * far, largest_log),
+                              3 * moments.kurtosis / static_cast<double>(gate.width));
+      out.truncation = doubt_of(out.spread.far);
+      calculus.assume("gated unit", "draws of this width part ways: some die, some grow",
+                      "variance of ln E x^2 where its map is steeper than 1", size.variance, 1);
+    }
+    calculus.assume("gated unit", "the two factors are independent given the input");
+    calculus.omit(0, calculus.value(gates.variance()) / (2 * g.second * g.second));
+  }
+  return out;
+}
+
+template <class X>
+struct GatedGradient {
+  X gate, in;
+};
+template <class X>
+GatedGradient<X> gated_backward(const GatedRecord<X>& record, const X& gradient) {
+  return {product(gradient, record.slopes), product(gradient, record.kernel)};
+}
+
+template <class C, class X>
+struct Kept<Gated, C, X> {
+  Places at, gate, in;
+  GatedRecord<X> record;
+  WeightInput<X> input;
+  SlopeKernel kernel{};  ///< of the gate
+  double error = 0;      ///< of the slopes, absolute
+};
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x) {
+  C& calculus = pass.calculus();
+  calculus.enter(layer.path);
+  Kept<Gated, C, X> kept;
+  const Counts over = pass.counts(x);
+  if constexpr (C::next_orders) kept.input.overlap = overlap_strays(calculus, x);
+  Signal<X> gate = linear_forward(calculus, layer.gate, x, over);
+  kept.gate = {pass.site(layer.gate.path, "linear", gate), note_weights(pass, layer.gate),
+               x.tokens};
+  Signal<X> in = linear_forward(calculus, layer.in, x, over);
+  kept.in = {pass.site(layer.in.path, "linear", in), note_weights(pass, layer.in), x.tokens};
+  const auto phi = calculus.function(layer.function);
+  if constexpr (C::next_orders) {
+    if (pass.backward())
+      kept.kernel = slope_kernel(calculus, phi, values_of(calculus, gate.x),
+                                 overlap_strays(calculus, gate), over);
+  }
+  Signal<X> y = gated_forward(calculus, phi, gate, in, over, kept.record);
+  kept.error = calculus.take_slope_error();
+  kept.at = {pass.site(layer.path, "gated", y), 0, x.tokens};
+  kept.input.spread = x.spread;
+  kept.input.truncation = with_mask_sizes(x);
+  kept.input.tokens = x.tokens;
+  kept.input.x = std::move(x.x);
+  pass.template keep<Gated>(std::move(kept));
+  return y;
+}
+
+/// r' = K(r_u) r_w of linear maps u and w of one x: k_u = k' D r_w and k_w = k' K. The slopes are
+/// in x's overlap, for both.
+template <class C, class X>
+void gated_slopes(const C& calculus, const Gated& layer, const Kept<Gated, C, X>& kept,
+                  const Gradient<X>& g, Gradient<X>& gate, Gradient<X>& in) {
+  const Alike<double> k = values_of(calculus, g.x),
+                      kernel = values_of(calculus, kept.record.kernel),
+                      x = values_of(calculus, kept.input.x);
+  const OverlapStrays& overlap = kept.input.overlap;
+  const double of_gate = gain_of(calculus, layer.gate), of_in = gain_of(calculus, layer.in);
+  const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k_out, double phi,
+                        double r, double coherent, bool is_gate) {
+    const double slope = d.value * r, forward = of_gate * slope + of_in * phi;
+    const double factor = is_gate ? slope : phi;
+    const double rise = is_gate ? d.rise * of_gate * r + d.value * of_in : d.value * of_gate;
+    const double own = (s.own * forward * factor + k_out * rise);
+    return OverlapSlope{own / (is_gate ? of_gate : of_in),
+                        s.stream * factor + k_out * rise * coherent};
+  };
+  const auto both = [&](bool is_gate) {
+    return OverlapSlopes{pair(g.slopes.within, kept.kernel.within, k.cross, kernel.cross,
+                              of_in * x.cross, overlap.coherent, is_gate),
+                         pair(g.slopes.between, kept.kernel.between, k.between, kernel.between,
+                              of_in * x.between, overlap.coherent * overlap.apart, is_gate)};
+  };
+  gate.slopes = both(true);
+  in.slopes = both(false);
+}
+
+/// Finite width of the gradients at u and w.
+template <class C, class X>
+void gated_orders(const BackwardPass<C, X>& pass, const Gated& layer, const Kept<Gated, C, X>& kept,
+                  const Gradient<X>& g, Gradient<X>& gate, Gradient<X>& in) {
+  const C& calculus = pass.calculus();
+  for (Gradient<X>* part : {&gate, &in})
+    add_size_error(*part, kept.input.spread, 2 * kept.record.exponent, layer.in.fan_in);
+  const Alike<double> from = values_of(calculus, g.x), x = values_of(calculus, kept.input.x);
+  const auto width = static_cast<double>(layer.in.fan_out);
+  const auto through = [&](Strays& strays, const X& factors, double kurtosis) {
+    strays.since.setIdentity();
+    stray_through_slopes(strays, {values_of(calculus, factors), x, kurtosis, 0, width}, from,
+                         pass.counts(kept.at.tokens));
+  };
+  through(gate.strays, kept.record.slopes, kept.record.gate_kurtosis);
+  through(in.strays, kept.record.kernel, kept.record.in_kurtosis);
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient<X> g) {
+  using N = typename C::Number;
+  C& calculus = pass.calculus();
+  const auto kept = pass.template take<Gated>();
+  pass.note(kept.at.site, g);
+  auto parts = gated_backward(kept.record, g.x);
+  Gradient<X> gate = g, in = g;
+  gate.aligned = in.aligned = N(0);
+  gate.x = std::move(parts.gate);
+  in.x = std::move(parts.in);
+  if constexpr (C::next_orders) gated_slopes(calculus, layer, kept, g, gate, in);
+  add_slope_error(calculus, gate, g, kept.error);
+  if constexpr (C::next_orders) gated_orders(pass, layer, kept, g, gate, in);
+  pass.note(kept.gate.site, gate);
+  pass.note(kept.in.site, in);
+  fill_weights(pass, layer.gate, kept.gate.parameter, kept.input, gate);
+  fill_weights(pass, layer.in, kept.in.parameter, kept.input, in);
+  Gradient<X> out = through_weights(pass, layer.in, kept.input, in);
+  const Gradient<X> other = through_weights(pass, layer.gate, kept.input, gate);
+  if constexpr (C::next_orders)
+    out.strays = strays_of_sum(g.strays, out.strays, other.strays, values_of(calculus, out.x),
+                               values_of(calculus, other.x), static_cast<double>(layer.in.fan_in),
+                               pass.counts(kept.at.tokens));
+  out.x = sum(out.x, other.x);
+  out.slopes = out.slopes + other.slopes;
+  return out;
+}
+
+}  // namespace scalecalc::moments

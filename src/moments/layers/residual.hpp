@@ -1,0 +1,242 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "moments/layers/norm.hpp"
+#include "moments/parameter_gradients.hpp"
+#include "moments/tied.hpp"
+
+/// y = a x + b F(x) (docs/theory/layers.md#residual): m' = a^2 m + b^2 m_F. F ends in weights that
+/// know nothing of x, so that E[x F] = E[x] E[F], which is 0 unless F ends in an activation.
+namespace scalecalc::moments {
+
+/// s^2 -> (a^2 s + b^2 K s_in)^2 + (b^4 D_F^2 + 2 a^2 b^2 D D_F)/d + b^4 noise
+/// (docs/theory/attention.md#overlap).
+template <class N>
+Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, const N& a2,
+                          const N& b2, const N& apart, const N& branch_apart, const N& width) {
+  using std::sqrt;
+  const N together = a2 * stream.coherent + b2 * branch.coherent;
+  const N noise =
+      a2 * a2 * stream.noise + b2 * b2 * branch.noise +
+      (b2 * b2 * branch_apart * branch_apart + 2 * a2 * b2 * apart * branch_apart) / width;
+  return {sqrt(together * together + noise), N(0)};
+}
+
+/// Whether a branch hands on a part of its input that no weights have been drawn for, so that E[x
+/// F] is not 0.
+inline bool keeps_input(const std::vector<Layer>& layers) {
+  return std::none_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    return std::holds_alternative<Linear>(layer.op) ||
+           std::holds_alternative<Attention>(layer.op) ||
+           std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Gated>(layer.op) ||
+           std::holds_alternative<Embedding>(layer.op);
+  });
+}
+
+template <class C, class X>
+Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& stream,
+                           const Signal<X>& branch, const Counts& counts,
+                           MixedSum* kinds = nullptr) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  const N a = calculus.skip(layer), b = calculus.branch(layer), a2 = a * a, b2 = b * b;
+  Signal<X> out = stream;
+  out.normalised = false;
+  out.flat.reset();
+  out.same_words = stream.same_words && branch.same_words;
+  const N both = 2 * a * b;
+  out.x = zip(
+      stream.x, branch.x,
+      [&](const T& x, const T& f) {
+        return T{a * x.mean + b * f.mean, a2 * x.second + b2 * f.second + both * x.mean * f.mean};
+      },
+      [&](const T&, const T&, const N& x, const N& f) { return N(a2 * x + b2 * f); });
+  const auto x = average(stream.x), f = average(branch.x);
+  const N shared = both * x.mean * f.mean;
+  out.x = each_cross(out.x, [&](const N& cross) { return N(cross + shared); });
+  if constexpr (C::next_orders) {
+    out.overlap = overlap_of_sum(stream.overlap, branch.overlap, a2, b2, N(x.second - x.cross),
+                                 N(f.second - f.cross), N(calculus.size(stream.width, "width")));
+    const Alike<double> left = values_of(calculus, scaled(x, a2)),
+                        right = values_of(calculus, scaled(f, b2));
+    out.spread = through_sum(stream.spread, branch.spread, left, right,
+                             static_cast<double>(stream.width), counts);
+    const double total = values_of(calculus, out.x).second;
+    const double p = total > 0 ? left.second / total : 0, q = total > 0 ? right.second / total : 0;
+    const auto mixed = [&](const Doubt& s, const Doubt& t) {
+      return Doubt{p * s.second + q * t.second, p * s.cross + q * t.cross};
+    };
+    const Alike<double> sums = values_of(calculus, out.x);
+    MixedSum made =
+        mixed_sum(stream.mixture, branch.mixture, p, sums.cross != 0 ? left.cross / sums.cross : 0);
+    out.mixture = made.sum;
+    if (kinds) *kinds = std::move(made);
+    out.kurtosis = 3 + p * p * (stream.kurtosis - 3) + q * q * (branch.kurtosis - 3);
+    out.error = mixed(stream.error, branch.error);
+    out.truncation = mixed(stream.truncation, branch.truncation);
+    if (keeps_input(layer.body) && total > 0) {
+      const double both_sizes = 2 * std::sqrt(left.second * right.second) / total;
+      out.truncation.second += both_sizes;
+      out.truncation.cross += both_sizes;
+      calculus.assume("residual", "the branch is independent of its input", "2 |E x F|/E y^2",
+                      both_sizes, 0.05);
+    }
+  }
+  return out;
+}
+
+template <class C, class X>
+struct Kept<Residual, C, X> {
+  Places at;
+  X branch;
+  double stream_share = 1, branch_share = 0;  ///< of the sum's second
+  bool after_activation = false;              ///< the stream
+  MixedSum kinds;
+  double stream_overlap = 1;  ///< deviation of the sum's overlap that is the stream's, over it
+};
+
+/// Of the sum y of x and the branch.
+template <class C, class X>
+Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Places at,
+                                 const Signal<X>& x, const Signal<X>& y, Signal<X>& branch) {
+  Kept<Residual, C, X> kept;
+  kept.at = at;
+  if constexpr (C::next_orders) {
+    const double m = values_of(calculus, y.x).second;
+    const double a = layer.skip, b = layer.branch;
+    if (m > 0) {
+      kept.stream_share = a * a * values_of(calculus, x.x).second / m;
+      kept.branch_share = b * b * values_of(calculus, branch.x).second / m;
+    }
+    const double together = a * a * x.overlap.coherent + b * b * branch.overlap.coherent;
+    if (y.overlap.coherent > 0) kept.stream_overlap = together / y.overlap.coherent;
+  }
+  kept.after_activation = x.spread.skew != 0;
+  kept.branch = std::move(branch.x);
+  return kept;
+}
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X> x) {
+  C& calculus = pass.calculus();
+  Signal<X> start = x;
+  start.spread.pull = 1;
+  Signal<X> branch = pass.run(layer.body, std::move(start));
+  std::size_t scale = 0;
+  if (layer.trainable_branch)
+    scale = pass.parameter(layer.path, ".scale", 1, 1, layer.branch * layer.branch);
+  if (!layer.shortcut.empty()) x = pass.run(layer.shortcut, std::move(x));
+  calculus.enter(layer.path);
+  MixedSum kinds;
+  Signal<X> y = residual_forward(calculus, layer, x, branch, pass.counts(x), &kinds);
+  const auto keep_sum = [&](std::size_t at) {
+    auto kept = kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch);
+    kept.kinds = std::move(kinds);
+    pass.template keep<Residual>(std::move(kept));
+  };
+  if (!layer.norm) {
+    keep_sum(pass.site(layer.path, "residual", y));
+    return y;
+  }
+  calculus.settle(layer.path, y);
+  keep_sum(no_site);
+  return forward_step(pass, *layer.norm, std::move(y), layer.path, "residual");
+}
+
+/// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F (docs/theory/layers.md#branch-scale).
+template <class C, class X>
+void fill_branch_scale(BackwardPass<C, X>& pass, const Kept<Residual, C, X>& kept,
+                       const Gradient<X>& g) {
+  using N = typename C::Number;
+  const N features = pass.calculus().size(pass.stream_width(), "width");
+  fill(pass, kept.at.parameter,
+       features * token_sum(kept.branch, g.x, pass.tokens(kept.at.tokens), pass.batch()), g, {});
+}
+
+/// The part along x of a gradient with `level` along a sum whose share x is.
+inline double across(double level, double share) {
+  return share * level + 1 - share;
+}
+
+/// The gradient that comes through a branch is independent of that on the skip; `start`: the
+/// covariance of what both are made of.
+template <class C, class X>
+Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const Gradient<X>& branch,
+                        const Strays& start, std::int64_t tokens) {
+  if constexpr (C::next_orders) {
+    const C& calculus = pass.calculus();
+    const Counts counts = pass.counts(tokens);
+    const auto width = static_cast<double>(pass.stream_width());
+    const Alike<double> left = values_of(calculus, skip.x), right = values_of(calculus, branch.x);
+    const double total = left.second + right.second, p = total > 0 ? left.second / total : 1;
+    skip.spread = through_sum(skip.spread, branch.spread, left, right, width, counts);
+    skip.strays = strays_of_sum(start, skip.strays, branch.strays, left, right, width, counts);
+    const auto mixed = [&](const Doubt& s, const Doubt& t) {
+      return Doubt{p * s.second + (1 - p) * t.second, p * s.cross + (1 - p) * t.cross};
+    };
+    skip.levels = {p * skip.levels.mean + (1 - p) * branch.levels.mean,
+                   p * skip.levels.radial + (1 - p) * branch.levels.radial};
+    skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;
+    skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
+    skip.error = mixed(skip.error, branch.error);
+    skip.truncation = mixed(skip.truncation, branch.truncation);
+  }
+  skip.x = sum(skip.x, branch.x);
+  skip.slopes = skip.slopes + branch.slopes;
+  skip.uneven += branch.uneven;
+  skip.aligned = skip.aligned + branch.aligned;
+  skip.tie.reset();
+  return skip;
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradient<X> g) {
+  using N = typename C::Number;
+  C& calculus = pass.calculus();
+  if (layer.norm) g = backward_step(pass, *layer.norm, std::move(g));
+  const auto kept = pass.template take<Residual>();
+  pass.note(kept.at.site, g);
+  if (layer.trainable_branch) fill_branch_scale(pass, kept, g);
+  const N a = calculus.skip(layer), b = calculus.branch(layer);
+  const Strays start = g.strays;
+  g.strays.since.setIdentity();
+  Gradient<X> skip = g;
+  skip.x = scaled(g.x, N(a * a));
+  skip.aligned = g.aligned * a * a;
+  if (kept.after_activation) repeated_slopes(calculus, skip, kept.stream_share);
+  if constexpr (C::next_orders) {
+    skip.kinds = left_of(kept.kinds, g.kinds);
+    g.kinds = right_of(kept.kinds, g.kinds);
+    skip.slopes = through_sum_part(g.slopes, a * a, kept.stream_overlap);
+    g.slopes = through_sum_part(g.slopes, b * b, kept.stream_overlap);
+    skip.uneven *= a * a * a * a;
+    g.uneven *= b * b * b * b;
+  }
+  tie_to(calculus, skip, a);
+  tie_to(calculus, g, b);
+  skip.levels.radial = across(g.levels.radial, kept.stream_share);
+  g.levels.radial = across(g.levels.radial, kept.branch_share);
+  if (!layer.shortcut.empty()) skip = pass.run(layer.shortcut, std::move(skip));
+  g.x = scaled(g.x, N(b * b));
+  g.aligned = g.aligned * b * b;
+  g.spread.pull = 1;
+  Gradient<X> out =
+      sum_of_ways(pass, std::move(skip), pass.run(layer.body, std::move(g)), start, kept.at.tokens);
+  if constexpr (C::next_orders) {
+    // Both ways carry the same gradient where no weights lie between.
+    const double share = std::clamp(kept.stream_share, 0.0, 1.0);
+    if (keeps_input(layer.body)) {
+      const double both = 2 * std::sqrt(share * (1 - share)) + 1;
+      out.truncation.second += both;
+      out.truncation.cross += both;
+    }
+  }
+  return out;
+}
+
+}  // namespace scalecalc::moments

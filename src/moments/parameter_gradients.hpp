@@ -1,0 +1,63 @@
+#pragma once
+
+#include <algorithm>
+
+#include "moments/backward_pass.hpp"
+
+/// What a backward step writes into the record of a parameter: the gradient's second moment, how
+/// far it varies over draws, and what is not known of it.
+namespace scalecalc::moments {
+
+template <class C, class X>
+void fill(BackwardPass<C, X>& pass, std::size_t parameter, const typename C::Number& gradient,
+          const Gradient<X>& g, const Spread& input) {
+  auto& record = pass.parameter(parameter);
+  record.gradient = gradient;
+  record.spread = g.spread.all + input.all;
+  record.error = g.error.second;
+  record.truncation = g.truncation.second;
+}
+
+/// Variance of the gradient sum_t x_t g_t of a weight, in networks that are not plain stacks.
+template <class C, class X>
+void fill_product_variance(BackwardPass<C, X>& pass, std::size_t parameter, const Gradient<X>& g,
+                           const X& input, const Spread& spread, std::int64_t tokens) {
+  if constexpr (C::next_orders) {
+    if (g.follow) return;
+    const C& calculus = pass.calculus();
+    pass.parameter(parameter).spread =
+        strays_of_product(g.strays, values_of(calculus, input), values_of(calculus, g.x),
+                          pass.counts(tokens)) +
+        spread.all;
+  }
+}
+/// The same of a bias: the sum alone.
+template <class C, class X>
+void fill_sum_variance(BackwardPass<C, X>& pass, std::size_t parameter, const Gradient<X>& g) {
+  if constexpr (C::next_orders) {
+    if (!g.follow) pass.parameter(parameter).spread = std::max(g.strays.now(1, 1), 0.0);
+  }
+}
+/// In a plain stack.
+template <class N>
+void fill_variance(ParameterRecord<N>& record, const WeightStrays& strays) {
+  record.spread = strays.spread;
+  if (strays.far > 0)
+    record.truncation = doubt_of(strays.far).second;
+  else
+    record.grad_shift = strays.shift;
+}
+
+/// E (dL/db)^2 = E (sum_t g_t)^2, a weight's with x = 1 (docs/theory/layers.md#weight-gradient). Of
+/// gradients that add up to 0 exactly rounding may leave less.
+template <class C, class X>
+typename C::Number bias_of(const BackwardPass<C, X>& pass, const X& gradient, std::int64_t tokens) {
+  return pass.calculus().positive(pair_sum(gradient, pass.tokens(tokens), pass.batch()));
+}
+template <class C, class X>
+void fill_bias(BackwardPass<C, X>& pass, std::size_t parameter, const Gradient<X>& g,
+               std::int64_t tokens) {
+  fill(pass, parameter, bias_of(pass, g.x, tokens), g, {});
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cmath>
+#include <utility>
+
+#include "moments/forward_pass.hpp"
+#include "moments/gradient_error.hpp"
+#include "moments/linear_map.hpp"
+#include "moments/overlap_slope.hpp"
+#include "moments/parameter_gradients.hpp"
+
+/// What every layer with a weight matrix does on its way: notes the matrix down, fills in its
+/// gradient, and sends the gradient through its transpose.
+namespace scalecalc::moments {
+
+/// The input of a weight matrix, as its gradient asks for it.
+template <class X>
+struct WeightInput {
+  X x;
+  Spread spread;
+  Doubt truncation;
+  OverlapStrays overlap{};
+  std::int64_t tokens = 0;
+};
+
+/// Notes the matrix and, behind it, its bias. Returns the index of the matrix.
+template <class C, class X>
+std::size_t note_weights(ForwardPass<C, X>& pass, const Linear& layer) {
+  const std::size_t index =
+      pass.parameter(layer.path, ".weight", layer.fan_in, layer.fan_out, layer.std * layer.std);
+  if (layer.bias)
+    pass.parameter(layer.path, ".bias", 1, layer.fan_out, layer.bias_std * layer.bias_std);
+  return index;
+}
+
+/// Behind dropout tokens' sizes vary by their masks, and the gradients of weights with them.
+template <class X>
+Doubt with_mask_sizes(const Signal<X>& x) {
+  Doubt doubt = x.truncation;
+  doubt.second += x.kurtosis * (1 - 1 / x.mixture.square()) / static_cast<double>(x.width);
+  return doubt;
+}
+
+template <class C>
+double gain_of(const C& calculus, const Linear& layer) {
+  return static_cast<double>(layer.fan_in) * calculus.value(calculus.variance(layer));
+}
+
+/// Of W^T: what noise depends on.
+inline Linear transposed(const Linear& layer) {
+  Linear made;
+  made.distribution = layer.distribution;
+  made.fan_in = layer.fan_out;
+  made.fan_out = layer.fan_in;
+  return made;
+}
+
+/// The gradients of the matrix and its bias, from g at its output.
+template <class C, class X>
+void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t parameter,
+                  const WeightInput<X>& input, const Gradient<X>& g) {
+  using N = typename C::Number;
+  C& calculus = pass.calculus();
+  fill(pass, parameter,
+       weight_gradient(calculus, layer, input.x, g.x, pass.tokens(input.tokens), pass.batch()), g,
+       input.spread);
+  fill_product_variance(pass, parameter, g, input.x, input.spread, input.tokens);
+  const Counts counts = pass.counts(input.tokens);
+  if constexpr (C::next_orders) {
+    auto& record = pass.parameter(parameter);
+    record.truncation = product_error(calculus, input.x, input.truncation, g, counts);
+    const double covariance =
+        overlap_covariance(g.slopes, input.overlap, gain_of(calculus, layer), counts);
+    record.gradient =
+        calculus.positive(record.gradient + weight_scale(calculus, layer) * N(covariance));
+  }
+  if (layer.bias) {
+    fill_bias(pass, parameter + 1, g, input.tokens);
+    fill_sum_variance(pass, parameter + 1, g);
+  }
+  if constexpr (C::next_orders) {
+    if (!g.follow) return;
+    const double share = input_share(calculus, layer, input.x);
+    fill_variance(pass.parameter(parameter),
+                  weight_strays(pass.head(), g.spread, *g.follow, input.spread, share,
+                                values_of(calculus, input.x), counts));
+    if (layer.bias)
+      fill_variance(pass.parameter(parameter + 1),
+                    weight_strays(pass.head(), g.spread, *g.follow, {}, 0, {0, 1, 1, 1}, counts));
+  }
+}
+
+/// Of a gradient with a part along y = x W, what W^T W brings back at random (linear_backward).
+template <class C>
+double part_along(const C& calculus, const Linear& layer, const typename C::Number& aligned) {
+  const double along = calculus.value(aligned);
+  return along * along * weight_noise(transposed(layer)) / 2;
+}
+
+template <class C, class X>
+Strays strays_through_weights(const BackwardPass<C, X>& pass, const Linear& layer, const X& g,
+                              std::int64_t tokens, Strays strays) {
+  stray_through_linear(strays, Coherent(values_of(pass.calculus(), g), pass.counts(tokens)),
+                       weight_noise(transposed(layer)), static_cast<double>(layer.fan_in));
+  return strays;
+}
+
+/// W^T g: Gaussian in n_in features again.
+template <class C, class X>
+Gradient<X> through_weights(BackwardPass<C, X>& pass, const Linear& layer,
+                            const WeightInput<X>& input, const Gradient<X>& g) {
+  C& calculus = pass.calculus();
+  Gradient<X> out = linear_backward(calculus, layer, input.x, g);
+  if constexpr (C::next_orders) {
+    const double gain = gain_of(calculus, layer);
+    // Of what W^T does to k, beside what W does to r.
+    const double ratio = static_cast<double>(layer.fan_out) / static_cast<double>(layer.fan_in);
+    out.slopes = through_map(g.slopes, gain, gain * ratio);
+    out.slopes =
+        with_part_along(out.slopes, part_along(calculus, layer, out.aligned), input.overlap);
+    out.spread = back_through_linear(out.spread, out.follow, weight_noise(transposed(layer)),
+                                     values_of(calculus, out.x), static_cast<double>(layer.fan_in),
+                                     pass.counts(input.tokens));
+    if (!g.follow) out.strays = strays_through_weights(pass, layer, g.x, input.tokens, g.strays);
+  }
+  return out;
+}
+
+}  // namespace scalecalc::moments
