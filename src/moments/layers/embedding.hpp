@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "moments/forward_pass.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/parameter_gradients.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "moments/activation_error.hpp"
 #include "moments/constant_samples.hpp"
+#include "moments/forward_pass.hpp"
 #include "moments/mixture_gradient.hpp"
 #include "moments/norm_tokens.hpp"
 #include "moments/overlap_slope.hpp"
