@@ -50,7 +50,7 @@ struct Estimate {
 enum class InputMean { zero, symbol };
 
 /// The formula of a moment in q (variance), mu (mean; InputMean::symbol) and c (correlation), found
-/// by the rules of the Gaussian calculus (docs/theory/expectations.md#closed-form); nothing when
+/// by integration by parts of Gaussians (docs/theory/expectations.md#closed-form); nothing when
 /// there is none, and `why_not` then says what stands in the way ("it needs the joint probability
 /// of 4 half-lines"). Slopes are those almost everywhere: at a jump, slope_mean leaves out the jump
 /// itself.

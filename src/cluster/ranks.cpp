@@ -9,7 +9,7 @@
 namespace scalecalc {
 namespace {
 
-constexpr char kWell = 0, kFailed = 1;
+constexpr char kSucceeded = 0, kFailed = 1;
 
 /// The exception under way, as an Error.
 Error current_error() {
@@ -48,7 +48,7 @@ std::vector<std::string> Ranks::gather(const std::function<std::string()>& work)
   if (size() == 1) return {work()};
   std::string own;
   try {
-    own = kWell + work();
+    own = kSucceeded + work();
   } catch (...) {
     if (failure_) throw;  // the others know it already
     own = message_of(current_error());

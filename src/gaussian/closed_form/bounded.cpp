@@ -8,7 +8,7 @@
 
 #include "symbolic/bivariate_normal.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 constexpr long double infinity = std::numeric_limits<long double>::infinity();
@@ -173,4 +173,4 @@ BoundedFunction bounded_function(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

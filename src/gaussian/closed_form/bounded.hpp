@@ -8,7 +8,7 @@
 
 /// Elementary operations on numbers with error bounds. Functions of the C library count as good to
 /// `library` roundings.
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 /// Half of the spacing of long double at 1.
 inline constexpr long double unit = std::numeric_limits<long double>::epsilon() / 2;
@@ -34,4 +34,4 @@ using BoundedFunction = Bounded (*)(const Bounded* arguments);
 /// Null for a function without a bound, whose value then comes from intervals.
 BoundedFunction bounded_function(std::string_view name);
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

@@ -1,6 +1,6 @@
 #include "gaussian/closed_form/derive.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 Ratio mean_of(const Ring& ring, InputMean mean) {
@@ -65,4 +65,4 @@ ClosedForm formula_pair(const Piecewise& function, InputMean mean, Correlation c
   });
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

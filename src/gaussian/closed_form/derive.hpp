@@ -7,7 +7,7 @@
 #include "gaussian/closed_form/expectation.hpp"
 #include "scalecalc/gaussian.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 /// A function of x that is smooth between its breaks.
 struct Piecewise {
@@ -28,4 +28,4 @@ enum class Correlation { symbol, minus_one };
 ClosedForm formula_1d(const Piecewise& function, int power, InputMean mean);
 ClosedForm formula_pair(const Piecewise& function, InputMean mean, Correlation correlation);
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

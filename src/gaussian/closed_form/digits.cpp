@@ -2,7 +2,7 @@
 #include "symbolic/evaluate.hpp"
 
 namespace scalecalc {
-namespace calculus {
+namespace gaussian {
 namespace {
 
 struct ExactInput {
@@ -83,14 +83,14 @@ std::optional<Expr> exact_value(const Activation& phi, Moment moment, const Exac
 }
 
 }  // namespace
-}  // namespace calculus
+}  // namespace gaussian
 
 std::optional<std::string> closed_form_digits(const Activation& activation, Moment moment,
                                               const Expr& mean, const Expr& variance,
                                               const std::optional<Expr>& correlation, int digits) {
-  const calculus::ExactInput input{mean, variance, correlation};
-  calculus::check(moment, input);
-  const std::optional<Expr> value = calculus::exact_value(activation, moment, input);
+  const gaussian::ExactInput input{mean, variance, correlation};
+  gaussian::check(moment, input);
+  const std::optional<Expr> value = gaussian::exact_value(activation, moment, input);
   if (!value) return std::nullopt;
   if (symbolic::is_cancelled(*value)) return symbolic::positional_zero(digits);
   return evaluate_digits(*value, digits);

@@ -4,7 +4,7 @@
 
 #include "gaussian/closed_form/half_lines.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 Ratio half(const Ratio& value) {
@@ -193,4 +193,4 @@ Sum expectation(const Ring& ring, const Pair& pair, const Terms& terms) {
   return total;
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

@@ -6,7 +6,7 @@
 
 #include "gaussian/closed_form/terms.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 /// sqrt(root) exp(exponent) kernel: what a rational function may multiply. The root is a
 /// square-free polynomial without numeric factor, the kernel has no rational coefficient.
@@ -49,4 +49,4 @@ struct Pair {
 /// E of all terms. Throws NoForm, saying what stands in the way.
 Sum expectation(const Ring& ring, const Pair& pair, const Terms& terms);
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

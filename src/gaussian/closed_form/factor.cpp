@@ -3,7 +3,7 @@
 #include "gaussian/closed_form/polynomial.hpp"
 #include "symbolic/big.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 /// The common factor of the coefficients of the powers of a variable.
@@ -141,4 +141,4 @@ CoprimeBase::Factored CoprimeBase::factor(const Polynomial& value) const {
   return result;
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

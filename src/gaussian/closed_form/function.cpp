@@ -7,7 +7,7 @@
 #include "symbolic/node.hpp"
 
 namespace scalecalc {
-namespace calculus {
+namespace gaussian {
 namespace {
 
 ClosedForm find(const Activation& activation, Moment moment, InputMean mean,
@@ -114,15 +114,15 @@ Expr point_mass(Moment moment, const Expr& left, const Expr& right, const Expr& 
   return left == right ? pow(left, 2) : same * average(2) + (1 - same) * left * right;
 }
 
-}  // namespace calculus
+}  // namespace gaussian
 
 const ClosedFormFunction::Impl::Entry& ClosedFormFunction::Impl::entry(
-    InputMean mean, calculus::Correlation correlation) const {
+    InputMean mean, gaussian::Correlation correlation) const {
   const std::size_t place = (mean == InputMean::symbol ? 1 : 0) +
-                            (correlation == calculus::Correlation::minus_one ? 2 : 0);
+                            (correlation == gaussian::Correlation::minus_one ? 2 : 0);
   Slot& slot = slots_[place];
   std::call_once(slot.once, [&] {
-    slot.entry.form = calculus::find(activation, moment, mean, correlation);
+    slot.entry.form = gaussian::find(activation, moment, mean, correlation);
     if (slot.entry.form.formula) slot.entry.program.emplace(*slot.entry.form.formula);
   });
   return slot.entry;

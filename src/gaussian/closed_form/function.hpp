@@ -17,9 +17,9 @@ struct ClosedFormFunction::Impl {
 
   struct Entry {
     ClosedForm form;
-    std::optional<calculus::Program> program;
+    std::optional<gaussian::Program> program;
   };
-  const Entry& entry(InputMean mean, calculus::Correlation correlation) const;
+  const Entry& entry(InputMean mean, gaussian::Correlation correlation) const;
 
   const Activation activation;
   const Moment moment;
@@ -32,7 +32,7 @@ struct ClosedFormFunction::Impl {
   mutable std::array<Slot, 4> slots_;
 };
 
-namespace calculus {
+namespace gaussian {
 
 /// One Impl per activation and moment, as long as the process runs.
 std::shared_ptr<const ClosedFormFunction::Impl> shared_function(const Activation& activation,
@@ -57,5 +57,5 @@ bool is_slope(Moment moment);
 Moment factor_of(Moment pair_moment);
 Moment square_of(Moment pair_moment);
 
-}  // namespace calculus
+}  // namespace gaussian
 }  // namespace scalecalc

@@ -2,7 +2,7 @@
 
 #include "gaussian/closed_form/derive.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 /// Where 0 lies: within a piece, or on the break after it.
@@ -90,4 +90,4 @@ Terms half_line_form(Ring& ring, const std::vector<Terms>& pieces,
   return form;
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

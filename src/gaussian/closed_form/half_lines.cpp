@@ -4,7 +4,7 @@
 
 #include "symbolic/canonical.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 Expr call(const char* name, std::vector<Expr> arguments) {
@@ -196,4 +196,4 @@ Sum probability(const Ring& ring, const GaussianVector& vector, const std::vecto
   return certain * Orthant(ring, std::move(events), pairs).value();
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

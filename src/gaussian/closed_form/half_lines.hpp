@@ -4,7 +4,7 @@
 
 #include "gaussian/closed_form/expectation.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 struct GaussianVector {
   std::vector<Ratio> mean;
@@ -24,4 +24,4 @@ enum class Pairs { owens_t, distribution };
 Sum probability(const Ring& ring, const GaussianVector& vector, const std::vector<Sense>& senses,
                 Pairs pairs);
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 Polynomial::Polynomial(const Rational& value) {
   if (!value.is_zero()) terms_.emplace(Exponents{}, value);
@@ -142,4 +142,4 @@ std::optional<Polynomial> divide(const Polynomial& a, const Polynomial& b) {
   return quotient;
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

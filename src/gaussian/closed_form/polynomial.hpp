@@ -10,7 +10,7 @@
 
 #include "scalecalc/symbolic.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 /// A sparse polynomial with rational coefficients in a few variables, known by their index.
 class Polynomial {
@@ -92,4 +92,4 @@ class CoprimeBase {
   std::vector<Polynomial> members_;
 };
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

@@ -10,7 +10,7 @@
 #include "symbolic/big.hpp"
 #include "symbolic/evaluate.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 constexpr mpfr_prec_t constant_bits = 192, first_bits = 128, last_bits = 1 << 15;
@@ -140,15 +140,15 @@ Bounded Program::run(const Step& step, const Bounded* values, const double* inpu
   switch (step.kind) {
     case Kind::constant: return step.constant;
     case Kind::input: return {inputs[step.count], 0};
-    case Kind::root: return calculus::root(values[from[0]]);
-    case Kind::whole_power: return calculus::power(values[from[0]], step.count);
-    case Kind::power: return calculus::power(values[from[0]], values[from[1]]);
+    case Kind::root: return gaussian::root(values[from[0]]);
+    case Kind::whole_power: return gaussian::power(values[from[0]], step.count);
+    case Kind::power: return gaussian::power(values[from[0]], values[from[1]]);
     case Kind::sum:
     case Kind::product: {
       Bounded total = values[from[0]];
       for (std::size_t k = 1; k < from.size(); ++k) {
-        total = step.kind == Kind::sum ? calculus::sum(total, values[from[k]])
-                                       : calculus::product(total, values[from[k]]);
+        total = step.kind == Kind::sum ? gaussian::sum(total, values[from[k]])
+                                       : gaussian::product(total, values[from[k]]);
       }
       return total;
     }
@@ -224,4 +224,4 @@ Bounded accurate(const Program& program, const double* inputs) {
   return value;
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

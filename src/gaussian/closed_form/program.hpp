@@ -12,7 +12,7 @@ namespace scalecalc::symbolic {
 struct Function;
 }
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 /// A number and a bound of its absolute error, carried through every operation.
 struct Bounded {
@@ -53,4 +53,4 @@ class Program {
 /// the exact values of q, mu and c.
 Bounded accurate(const Program& program, const double* inputs);
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

@@ -4,7 +4,7 @@
 
 #include "symbolic/canonical.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 constexpr std::int64_t largest_power = 64;
@@ -170,4 +170,4 @@ Expr Ring::root(const Ratio& value) const {
   return sqrt(above.content) * sqrt(top) / sqrt(below);
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

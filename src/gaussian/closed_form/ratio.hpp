@@ -5,7 +5,7 @@
 
 #include "gaussian/closed_form/polynomial.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 /// A quotient of polynomials in lowest terms; the denominator is primitive.
 class Ratio {
@@ -70,4 +70,4 @@ struct NoForm {
   std::string reason;
 };
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

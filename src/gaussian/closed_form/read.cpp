@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "gaussian/closed_form/terms.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 [[noreturn]] void outside(const Expr& factor) {
@@ -149,4 +149,4 @@ Terms read_terms(Ring& ring, const Expr& expr) {
   return Reader(ring).read(expr);
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

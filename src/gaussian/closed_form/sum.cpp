@@ -5,7 +5,7 @@
 #include "symbolic/big.hpp"
 #include "symbolic/canonical.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 /// A longer number is better left where it is.
@@ -146,4 +146,4 @@ Expr formula(const Ring& ring, const Sum& written) {
   });
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

@@ -5,7 +5,7 @@
 
 #include "symbolic/node.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 namespace {
 
 std::vector<HalfLine> merged(const std::vector<HalfLine>& a, const std::vector<HalfLine>& b) {
@@ -149,4 +149,4 @@ Terms of_second_variable(const Terms& terms) {
   return result;
 }
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

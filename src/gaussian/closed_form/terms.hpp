@@ -5,7 +5,7 @@
 
 #include "gaussian/closed_form/ratio.hpp"
 
-namespace scalecalc::calculus {
+namespace scalecalc::gaussian {
 
 /// The value of a half-line factor: 1 beyond the threshold, 1 before it, or the sign.
 enum class Sense { right, left, sign };
@@ -61,4 +61,4 @@ Terms of_second_variable(const Terms& terms);
 /// An expression in x as terms in u. Throws NoForm, naming the factor that stands in the way.
 Terms read_terms(Ring& ring, const Expr& expr);
 
-}  // namespace scalecalc::calculus
+}  // namespace scalecalc::gaussian

@@ -4,7 +4,7 @@
 #include "gaussian/closed_form/function.hpp"
 
 namespace scalecalc {
-namespace calculus {
+namespace gaussian {
 namespace {
 
 using Impl = ClosedFormFunction::Impl;
@@ -109,17 +109,17 @@ std::optional<Estimate> unrefined_value(const Activation& activation, Moment mom
   return to_double(entry.program->evaluate(inputs));
 }
 
-}  // namespace calculus
+}  // namespace gaussian
 
 ClosedFormFunction::ClosedFormFunction(const Activation& activation, Moment moment)
-    : impl_(calculus::shared_function(activation, moment)) {}
+    : impl_(gaussian::shared_function(activation, moment)) {}
 
 const ClosedForm& ClosedFormFunction::formula(InputMean mean) const {
-  return impl_->entry(mean, calculus::Correlation::symbol).form;
+  return impl_->entry(mean, gaussian::Correlation::symbol).form;
 }
 
 std::optional<Estimate> ClosedFormFunction::operator()(const GaussianInput& input) const {
-  return calculus::estimate(*impl_, input);
+  return gaussian::estimate(*impl_, input);
 }
 
 ClosedForm closed_form(const Activation& activation, Moment moment, InputMean mean) {
@@ -128,7 +128,7 @@ ClosedForm closed_form(const Activation& activation, Moment moment, InputMean me
 
 std::optional<Estimate> closed_form_value(const Activation& activation, Moment moment,
                                           const GaussianInput& input) {
-  return calculus::estimate(*calculus::shared_function(activation, moment), input);
+  return gaussian::estimate(*gaussian::shared_function(activation, moment), input);
 }
 
 }  // namespace scalecalc

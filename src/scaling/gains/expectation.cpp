@@ -39,7 +39,7 @@ Estimate expectation(const Activation& activation, Moment moment, const Gaussian
 double quick_expectation(const Activation& activation, Moment moment, const GaussianInput& input) {
   constexpr double good = 1e-13;
   if (input.variance == 0) return expectation(activation, moment, input).value;
-  const auto value = calculus::unrefined_value(activation, moment, input);
+  const auto value = gaussian::unrefined_value(activation, moment, input);
   if (!value) return quadrature(activation, moment, input).value;
   // What overflows is for the formula, too: it says infinite at once.
   if (!std::isfinite(value->value)) return expectation(activation, moment, input).value;
