@@ -16,26 +16,26 @@ inline double log_ratio(double a, double b) {
 
 /// How far up a draw of u may be: 0 while they stay together.
 template <class C>
-double far_of(C& calculus, const Spread& spread, const LogSize& x, const Passage& passed,
-              double exponent) {
-  if (spread.far > 0) return spread.far;
+double log_range_of(C& calculus, const NormVariance& spread, const LogSize& x,
+                    const Passage& passed, double exponent) {
+  if (spread.log_range > 0) return spread.log_range;
   // Of what comes out, with the noise of both ways: a map may be steep where infinite width is not.
   const double slope = std::max(exponent, passed.slope);
   const double variance = std::max(x.variance, passed.slope * passed.slope * x.variance +
                                                    passed.rest + passed.noise + passed.back_noise);
-  if (!part_ways(variance, slope)) return 0;
+  if (!leaves_lognormal(variance, slope)) return 0;
   calculus.assume("activation", "draws of this width part ways: some die, some grow",
                   "variance of ln E x^2 where its map is steeper than 1", variance, 1);
-  return std::min(std::max(0.0, x.mean) + far_deviations * std::sqrt(x.variance), largest_log);
+  return std::min(std::max(0.0, x.mean) + range_deviations * std::sqrt(x.variance), largest_log);
 }
 
 /// E phi phi moves with r by E phi' phi', at most what it is on the way to two tokens that are one,
 /// and with m where r stays by what is left of its growth with both.
 template <class C, class X>
-Doubt doubt_through(const C& calculus, const Doubt& of, const Alike<double>& x,
-                    const Alike<double>& y, const WidthMoments& moments, const X* slopes) {
+RelativeError error_through(const C& calculus, const RelativeError& of, const Alike<double>& x,
+                            const Alike<double>& y, const WidthMoments& moments, const X* slopes) {
   const double both = std::fabs(moments.exponent);
-  Doubt made{both * of.second, both * of.cross};
+  RelativeError made{both * of.second, both * of.cross};
   const double apart = x.second - x.cross;
   if (slopes == nullptr || !(y.second > 0) || !(apart > 0)) return made;
   const Alike<double> slope = values_of(calculus, *slopes);
@@ -48,7 +48,7 @@ Doubt doubt_through(const C& calculus, const Doubt& of, const Alike<double>& x,
   return made;
 }
 
-/// Of E phi(u)phi(v), relative to E phi^2 = `second`: what it bends over overlaps that stray by
+/// Of E phi(u)phi(v), relative to E phi^2 = `second`: what it bends over overlaps that fluctuate by
 /// `variance`, half of it to either side.
 template <class C>
 double bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<double>& x,
@@ -56,7 +56,7 @@ double bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<do
   const double q = x.second - x.mean * x.mean;
   if (!(variance > 0) || !(second > 0) || !(q > 0)) return 0;
   const double room = std::min(x.second - x.cross, q + x.cross - x.mean * x.mean);
-  const double strays = std::sqrt(variance), step = std::min(strays, std::max(room, 0.0));
+  const double fluctuation = std::sqrt(variance), step = std::min(fluctuation, std::max(room, 0.0));
   if (!(step > 0)) return 0;
   const Token<double> u{x.mean, x.second};
   const auto at = [&](double cross) { return calculus.pair(phi, Moment::cross, u, u, cross); };
@@ -68,22 +68,23 @@ double bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<do
 /// d ln E phi'^2/d ln q, the cross by the mean slope of the kernel between its cosine and 1
 /// besides.
 template <class C, class X>
-Doubt slope_doubt(const C& calculus, const ActivationRecord<X>& record) {
+RelativeError relative_slope_error(const C& calculus, const ActivationRecord<X>& record) {
   const Alike<double>& x = record.passage.x;
   const Alike<double> slopes = values_of(calculus, record.slopes);
-  Doubt doubt{std::fabs(record.slope_exponent) * record.truncation.second + record.heavy, 0};
-  doubt.cross = doubt.second;
+  RelativeError bound{std::fabs(record.slope_exponent) * record.truncation.second + record.heavy,
+                      0};
+  bound.cross = bound.second;
   const double apart = x.second - x.cross;
   if (slopes.second > 0 && apart > 0)
-    doubt.cross += record.truncation.cross * x.second / apart *
+    bound.cross += record.truncation.cross * x.second / apart *
                    std::fabs(slopes.second - slopes.cross) / slopes.second;
-  return doubt;
+  return bound;
 }
 
-/// A gradient that has no mean, as it is taken for one: a doubt of ten times its size. What of it
+/// A gradient that has no mean, as it is taken for one: an error of ten times its size. What of it
 /// is left below the activation is the share that few samples make.
 inline constexpr double no_mean = 10;
-inline double few_doubt(double alive, double few) {
+inline double few_samples_error(double alive, double few) {
   return 2 * few / alive;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "moments/calculus.hpp"
-#include "moments/spread.hpp"
+#include "moments/norm_variance.hpp"
 
 /// The expectations that an activation y = phi(x) of Gaussian x is made of: of values and slopes,
 /// and of what a gradient knows of its x (docs/theory/layers.md#activation).
@@ -18,7 +18,7 @@ struct ActivationRecord {
   BackPassage passage;
   std::int64_t width = 0;
   double slope_exponent = 0;  ///< of WidthMoments
-  Doubt truncation;           ///< of x
+  RelativeError truncation;   ///< of x
   NonNegative heavy = 0;      ///< how far the fourth moment of x is from a Gaussian's
   KindGradient kinds;         ///< what phi' makes of a gradient
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
@@ -26,12 +26,12 @@ struct ActivationRecord {
   double alignment = 0;
   /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x, and
   /// where not wanted.
-  std::optional<Tie<X>> tie;
+  std::optional<SlopeCorrelation<X>> slope_correlation;
 };
 
 /// What a backward pass is going to ask of the record.
 struct Wanted {
-  bool slopes = false, tie = false;
+  bool slopes = false, slope_correlation = false;
 };
 
 /// E phi and E phi^2 of tokens, E phi(u)phi(v) of pairs.
@@ -108,7 +108,7 @@ void note_own_gradient(C& calculus, const WidthMoments& moments, const X& x, con
 }
 
 template <class C, class X>
-Tie<X> tie_of(C& calculus, const WidthMoments& moments, const X& x) {
+SlopeCorrelation<X> slope_correlation_of(C& calculus, const WidthMoments& moments, const X& x) {
   using N = typename C::Number;
   using T = Token<N>;
   const X input = map(

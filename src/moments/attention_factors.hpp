@@ -25,14 +25,14 @@ struct PairFactors {
   N query_weight{};  ///< of m Dv Dk k_o in the gradient of Wq, beside r k_q
 };
 
-/// What is small. With scores of other layers added, whose heads stray on their own, `head_width`
-/// is as many times larger as these make their sum steadier. `overlap` is V/D^2 of the keys'
-/// tokens, 1/d at first and more in deep stacks.
+/// What is small. With scores of other layers added, whose heads fluctuate on their own,
+/// `head_width` is as many times larger as these make their sum steadier. `overlap` is V/D^2 of the
+/// keys' tokens, 1/d at first and more in deep stacks.
 struct Smallness {
   double width = 1, head_width = 1;  ///< d, d_h
   double overlap = 0, query_overlap = 0;
   double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
-  double normalised = 0;  ///< share of the 2/d of Gaussian tokens that these do not stray by
+  double normalised = 0;  ///< share of the 2/d of Gaussian tokens that these do not fluctuate by
   bool qk_norm = false;   ///< nor do those of q and k
   double uneven = 0;      ///< relative variance of |x_s|^2 about the keys' mean, over the keys
 };

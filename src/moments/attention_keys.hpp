@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moments/state.hpp"
+#include "moments/pointwise.hpp"
 
 /// Sums over the keys that queries see, and back from queries to keys
 /// (docs/theory/attention.md#keys). In a state, `second` is of one row t, `cross` of two rows t !=

@@ -6,6 +6,7 @@
 #include "moments/attention_keys.hpp"
 #include "moments/attention_scores.hpp"
 #include "moments/linear_map.hpp"
+#include "moments/norm_samples.hpp"
 
 /// The mix softmax(scale q k^T) v: what is known of it, and its finite width.
 namespace scalecalc::moments {
@@ -26,7 +27,7 @@ struct AttentionRecord {
   KeyCounts<N> counts;
   N batch{};
   NonNegative truncation = 0;  ///< of q, and of Wq and Wk
-  NonNegative value_truncation = 0, echo_truncation = 0;
+  NonNegative value_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;  ///< of what values add to the gradient of Wv
   double rows_variance = 0;           ///< of Scores
 };
@@ -59,9 +60,9 @@ X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> mean
   return apart(calculus, means);
 }
 
-/// The mix as a linear map of its tokens' averages; the heads' own P2 stray besides. Its size grows
-/// with the input's as v does and as P2 does with tau2.
-/// Overlaps of the mix move with those of the queries, of `input`.
+/// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
+/// grows with the input's as v does and as P2 does with tau2. Overlaps of the mix move with those
+/// of the queries, of `input`.
 template <class C, class X>
 void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>& source,
                 const AttentionRecord<C, X>& record, const Scores& scores, const Counts& counts,
@@ -77,12 +78,13 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   mix.spread = through_linear(through_mix(source.spread, average(source.x), mixed,
                                           static_cast<double>(source.width), counts),
                               1, weight_noise(layer.v), o, static_cast<double>(mix.width), counts);
-  const double strays = share * share * scores.p2_variance / heads;
-  mix.spread.one += strays;
-  mix.spread.all += strays / counts.tokens;
-  mix.spread.pull *= 1 + 2 * share * scores.p2_growth;
+  const double fluctuation = share * share * scores.p2_variance / heads;
+  mix.spread.token_variance += fluctuation;
+  mix.spread.batch_variance += fluctuation / counts.tokens;
+  mix.spread.susceptibility *= 1 + 2 * share * scores.p2_growth;
   if (o.second > 0)
-    mix.spread.lean = (part.second - dv.second + dv.second * scores.p2_growth) / o.second;
+    mix.spread.distance_susceptibility =
+        (part.second - dv.second + dv.second * scores.p2_growth) / o.second;
   const Overlap<double>& in = input.overlap;
   const double slope = dv.cross * scores.overlap_slope;
   mix.overlap = {slope * in.coherent,
@@ -90,11 +92,11 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
                                                 (scores.overlap_variance / heads +
                                                  scores.centred_slope * scores.centred_slope /
                                                      static_cast<double>(source.width))};
-  const auto doubt = [&](const Doubt& of_source, double own) {
-    return Doubt{of_source.second + own * of_second, of_source.cross + own * of_cross};
+  const auto bound = [&](const RelativeError& of_source, double own) {
+    return RelativeError{of_source.second + own * of_second, of_source.cross + own * of_cross};
   };
-  mix.error = doubt(source.error, scores.error);
-  mix.truncation = doubt(source.truncation, scores.mix_truncation);
+  mix.error = bound(source.error, scores.error);
+  mix.truncation = bound(source.truncation, scores.mix_truncation);
 }
 
 }  // namespace scalecalc::moments

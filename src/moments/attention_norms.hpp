@@ -53,10 +53,10 @@ X norm_factors(const X& x, const NormOrders& orders) {
       });
 }
 
-/// Lengths of q and k stray by 2/d_h, and by 2/d where the tokens' do. These are shared: a gradient
-/// at q is larger where the token is short, but x g, the weights' gradient, is smaller by as much
-/// as |x|^2 makes up for it; at k the values' lengths do. Below 4 features the expansion is of no
-/// use.
+/// Lengths of q and k fluctuate by 2/d_h, and by 2/d where the tokens' do. These are shared: a
+/// gradient at q is larger where the token is short, but x g, the weights' gradient, is smaller by
+/// as much as |x|^2 makes up for it; at k the values' lengths do. Below 4 features the expansion is
+/// of no use.
 struct HeadNorms {
   NormOrders query, key, weights;
   HeadNorms(const Attention& layer, double width, bool tokens_normalised) {

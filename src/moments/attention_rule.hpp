@@ -114,7 +114,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   record.truncation = scores.truncation;
   record.value_truncation = scores.mix_truncation;
   record.values_truncation = scores.values_truncation;
-  record.echo_truncation = scores.echo_truncation;
+  record.feedback_truncation = scores.feedback_truncation;
   record.rows_variance = scores.rows_variance;
 
   Signal<X>& mix = out.mix;
@@ -139,20 +139,21 @@ struct AttentionBackward {
   typename X::Number q_weight, k_weight, v_weight;
   typename X::Number aligned{};  ///< of `input`: that times x_t
   double through_queries = 1;    ///< of E `input`^2
-  Doubt truncation;              ///< of the gradients, relative to their second
+  RelativeError truncation;      ///< of the gradients, relative to their second
   NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
   NonNegative v_weight_truncation = 0;                               ///< of Wv's besides
 };
 
 /// What comes back along the tokens through W_v^T W_v: y = P^T P x, with E x.y/E x.x of it aligned.
 template <class C, class X>
-void echo_to_input(const C& calculus, const Attention& layer, const AttentionRecord<C, X>& record,
-                   double aligned, AttentionBackward<X>& out) {
+void feedback_to_input(const C& calculus, const Attention& layer,
+                       const AttentionRecord<C, X>& record, double aligned,
+                       AttentionBackward<X>& out) {
   const double gain =
       aligned * static_cast<double>(layer.heads * layer.head_width) * calculus.variance(layer.v);
   if (gain == 0) return;
-  const X back = echoed(record.factors.echo, record.shared_source, record.apart_source,
-                        record.input, record.source, record.counts);
+  const X back = fed_back(record.factors.feedback, record.shared_source, record.apart_source,
+                          record.input, record.source, record.counts);
   out.input = sum(out.input, scaled(back, gain * gain));
   const X along = sum(record.shared_source, product(record.apart_source, record.factors.value));
   const double m = average(record.source).second;
@@ -174,19 +175,19 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   // Of a gradient along the mix: (d_h Dv J p)^2, and the lengths of v about d_h.
   const N own_score = record.score_scale * aligned * aligned *
                       calculus.real(static_cast<double>(layer.head_width) + 1);
-  const auto along_mix = [&](const X& echo) {
-    return scaled(product(product(record.apart_v, record.apart_v), echo), own_score);
+  const auto along_mix = [&](const X& feedback) {
+    return scaled(product(product(record.apart_v, record.apart_v), feedback), own_score);
   };
-  const auto at_scores = [&](const X& factor, const X& echo) {
+  const auto at_scores = [&](const X& factor, const X& feedback) {
     X found = product(scores, factor);
     if constexpr (C::next_orders) {
-      if (own_score > 0) found = sum(found, along_mix(echo));
+      if (own_score > 0) found = sum(found, along_mix(feedback));
     }
     return found;
   };
-  X query_scores = at_scores(factors.query, factors.echo.query);
-  X key_scores = at_scores(factors.key, factors.echo.key);
-  X key_weight_scores = at_scores(factors.key_weight, factors.echo.key);
+  X query_scores = at_scores(factors.query, factors.feedback.query);
+  X key_scores = at_scores(factors.key, factors.feedback.key);
+  X key_weight_scores = at_scores(factors.key_weight, factors.feedback.key);
   X own = product(product(scores, record.apart_k), factors.query_weight);
   if (residual != nullptr) {
     const N scale = calculus.scale(layer), scale2 = scale * scale;
@@ -234,7 +235,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   out.k_weight = weight_scale(calculus, layer.k) * calculus.positive(of_key_weight) * group;
   const X own_values = product(product(gradient, factors.value_weight), record.apart_source);
   const N of_own_values = group * pair_sum(own_values, queries, record.batch);
-  // x_s g_s of equal words stray together; their sum over s is that of the mix.
+  // x_s g_s of equal words fluctuate together; their sum over s is that of the mix.
   X inputs = record.source, gradients = out.v;
   if (record.words) {
     inputs = sum(record.shared_source, product(record.apart_source, factors.mix));
@@ -252,11 +253,11 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   if (!layer.over_memory) out.input = sum(out.input, linear_backward(calculus, layer.v, out.v));
   out.q_truncation = out.k_truncation = record.truncation;
   if constexpr (C::next_orders) {
-    if (!layer.over_memory) echo_to_input(calculus, layer, record, aligned, out);
+    if (!layer.over_memory) feedback_to_input(calculus, layer, record, aligned, out);
     const double total = average(key_scores).second;
     if (own_score > 0 && total > 0)
       out.k_truncation +=
-          average(along_mix(factors.echo.key)).second / total * record.echo_truncation;
+          average(along_mix(factors.feedback.key)).second / total * record.feedback_truncation;
     out.q_truncation = out.k_truncation;
   }
   out.truncation = {record.value_truncation, record.value_truncation};

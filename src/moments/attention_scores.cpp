@@ -154,13 +154,13 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.mix_truncation = omitted_mix(small) + omitted_repeats(inputs.source, tau2);
   scores.truncation += omitted_repeats(inputs.source, tau2);
   scores.values_truncation = omitted_values(tau2, small);
-  scores.echo_truncation = omitted_echo(averages.one, small);
+  scores.feedback_truncation = omitted_feedback(averages.one, small);
   const auto both = [](double second, double cross) { return Alike<double>{0, second, cross, 0}; };
   const double keys = static_cast<double>(inputs.source.tokens);
   const double heads = static_cast<double>(inputs.layer.heads);
-  const EchoFactors own = row_echo(averages.one, tau2, keys, heads, small);
-  const EchoFactors two =
-      pair_echo(averages.two, averages.one, averages.one, own, own, tau2, c, keys, heads, small);
+  const FeedbackFactors own = row_feedback(averages.one, tau2, keys, heads, small);
+  const FeedbackFactors two = pair_feedback(averages.two, averages.one, averages.one, own, own,
+                                            tau2, c, keys, heads, small);
   return {both(row.mix, pair.mix),
           both(row.value, pair.value),
           both(row.query, pair.query),
@@ -190,9 +190,9 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const PerPosition blank = without_means(inputs.q);
   Factors<PerPosition> out{blank, blank, blank, blank,
                            blank, blank, blank, {blank, blank, blank, blank}};
-  PerPosition row_strays = blank, pair_strays = blank;
+  PerPosition row_fluctuation = blank, pair_fluctuation = blank;
   const double heads = static_cast<double>(inputs.layer.heads);
-  std::vector<EchoFactors> echoes;
+  std::vector<FeedbackFactors> echoes;
   const Eigen::Index size = inputs.q.second.size();
   const double m = average(inputs.input.x).second, own = own_share(inputs);
   const Eigen::ArrayXXd query_cosines = inputs.sum ? correlations(inputs.q) : rows.c;
@@ -220,13 +220,13 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     out.key_weight.second[t] = row.key_weight;
     out.value_weight.second[t] = row.value_weight;
     const double keys = static_cast<double>(rows.keys[static_cast<std::size_t>(t)]);
-    echoes.push_back(row_echo(one, rows.tau2[t], keys, heads, small));
-    out.echo.mix.second[t] = echoes.back().mix;
-    out.echo.values.second[t] = echoes.back().values;
-    out.echo.query.second[t] = echoes.back().query;
-    out.echo.key.second[t] = echoes.back().key;
-    row_strays.second[t] = p2_variance(one);
-    row_strays.mean[t] = own * rows.tau2[t] * one.p2_slope;
+    echoes.push_back(row_feedback(one, rows.tau2[t], keys, heads, small));
+    out.feedback.mix.second[t] = echoes.back().mix;
+    out.feedback.values.second[t] = echoes.back().values;
+    out.feedback.query.second[t] = echoes.back().query;
+    out.feedback.key.second[t] = echoes.back().key;
+    row_fluctuation.second[t] = p2_variance(one);
+    row_fluctuation.mean[t] = own * rows.tau2[t] * one.p2_slope;
     for (Eigen::Index u = 0; u < size; ++u) {
       const SoftmaxOrders& other = averages.one[static_cast<std::size_t>(u)];
       const SoftmaxOverlaps& two = averages.pair(t, u);
@@ -242,27 +242,27 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       out.key_weight.cross(t, u) = pair.key_weight;
       out.value_weight.cross(t, u) = pair.value_weight;
       if (u <= t) {
-        const EchoFactors echo =
-            pair_echo(two, one, other, echoes[static_cast<std::size_t>(t)],
-                      echoes[static_cast<std::size_t>(u)], tau2, rows.c(t, u), keys, heads, small);
-        out.echo.mix.cross(t, u) = out.echo.mix.cross(u, t) = echo.mix;
-        out.echo.values.cross(t, u) = out.echo.values.cross(u, t) = echo.values;
-        out.echo.query.cross(t, u) = out.echo.query.cross(u, t) = echo.query;
-        out.echo.key.cross(t, u) = out.echo.key.cross(u, t) = echo.key;
+        const FeedbackFactors feedback = pair_feedback(
+            two, one, other, echoes[static_cast<std::size_t>(t)],
+            echoes[static_cast<std::size_t>(u)], tau2, rows.c(t, u), keys, heads, small);
+        out.feedback.mix.cross(t, u) = out.feedback.mix.cross(u, t) = feedback.mix;
+        out.feedback.values.cross(t, u) = out.feedback.values.cross(u, t) = feedback.values;
+        out.feedback.query.cross(t, u) = out.feedback.query.cross(u, t) = feedback.query;
+        out.feedback.key.cross(t, u) = out.feedback.key.cross(u, t) = feedback.key;
       }
-      row_strays.cross(t, u) = own * tau2 * two.a_prime / m;
-      pair_strays.cross(t, u) = square_excess(two.square, two.overlap);
+      row_fluctuation.cross(t, u) = own * tau2 * two.a_prime / m;
+      pair_fluctuation.cross(t, u) = square_excess(two.square, two.overlap);
       scores.error = std::max<double>(scores.error, two.error);
     }
   }
   const Eigen::ArrayXd roots = out.mix.second.max(0).sqrt();
   out.mix.cross = out.mix.cross.min((roots.matrix() * roots.matrix().transpose()).array());
-  const Alike<double> strays = average(row_strays);
-  scores.p2_variance = strays.second;
-  scores.p2_growth = strays.mean;
-  scores.overlap_slope = m > 0 ? strays.cross : 0;
+  const Alike<double> fluctuation = average(row_fluctuation);
+  scores.p2_variance = fluctuation.second;
+  scores.p2_growth = fluctuation.mean;
+  scores.overlap_slope = m > 0 ? fluctuation.cross : 0;
   scores.centred_slope = scores.overlap_slope * (m - average(inputs.input.x).cross);
-  scores.overlap_variance = average(pair_strays).cross;
+  scores.overlap_variance = average(pair_fluctuation).cross;
   const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
   scores.truncation = omitted_orders(averages.one.back(), small) + grid + rounded(inputs.source.x);
   scores.rows_variance = rows_variance(averages.one.back());
@@ -270,7 +270,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.mix_truncation = omitted_mix(small) + grid + repeats;
   scores.truncation += repeats;
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
-  scores.echo_truncation = omitted_echo(averages.one.back(), small);
+  scores.feedback_truncation = omitted_feedback(averages.one.back(), small);
   return out;
 }
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "moments/attention_echo.hpp"
+#include "moments/attention_feedback.hpp"
 #include "moments/attention_keys.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/attention_softmax.hpp"
@@ -18,7 +18,7 @@ namespace scalecalc::moments {
 template <class X>
 struct Factors {
   X mix, value, query, key, query_weight, key_weight, value_weight;
-  Echo<X> echo{};  ///< of double calculi
+  AlignedFeedback<X> feedback{};  ///< of double calculi
 };
 
 /// What else the mix is told: averages over rows and pairs, of double calculi.
@@ -28,7 +28,7 @@ struct Scores {
   double overlap_slope = 0;     ///< dO/dr of the input
   double centred_slope = 0;     ///< that times D
   double overlap_variance = 0;  ///< of one head's p.p'
-  NonNegative error = 0, truncation = 0, mix_truncation = 0, echo_truncation = 0;
+  NonNegative error = 0, truncation = 0, mix_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;
   double rows_variance = 0;  ///< relative, of what comes back to one row's scores
 };
@@ -69,8 +69,8 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   small.overlap = relative_overlap(inputs.source);
   small.query_overlap = relative_overlap(inputs.input);
   const double own = 2 / small.width;
-  small.length = std::max<double>(own, inputs.source.spread.one);
-  small.normalised = std::max(0.0, 1 - inputs.source.spread.one / own);
+  small.length = std::max<double>(own, inputs.source.spread.token_variance);
+  small.normalised = std::max(0.0, 1 - inputs.source.spread.token_variance / own);
   small.qk_norm = inputs.layer.qk_norm;
   return small;
 }

@@ -29,8 +29,8 @@ SoftmaxAverages parabola(const std::vector<SoftmaxCurve>& curves, double x, doub
   return averages;
 }
 
-/// Many keys and small tau2: sums over keys do not stray, so that A is P2 and A' is O, and both go
-/// as exponentials of tau2 and c tau2.
+/// Many keys and small tau2: sums over keys do not fluctuate, so that A is P2 and A' is O, and both
+/// go as exponentials of tau2 and c tau2.
 SoftmaxOrders lognormal_orders(std::int64_t keys, double tau2) {
   SoftmaxOrders out;
   out.p2 = out.p2_slope = out.p2_curvature = softmax_p2_lognormal(keys, tau2);

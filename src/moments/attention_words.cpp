@@ -22,8 +22,8 @@ Factors<State> each_factor(const Factors<State>& a, const Factors<State>& b, con
           f(a.query_weight, b.query_weight),
           f(a.key_weight, b.key_weight),
           f(a.value_weight, b.value_weight),
-          {f(a.echo.mix, b.echo.mix), f(a.echo.values, b.echo.values),
-           f(a.echo.query, b.echo.query), f(a.echo.key, b.echo.key)}};
+          {f(a.feedback.mix, b.feedback.mix), f(a.feedback.values, b.feedback.values),
+           f(a.feedback.query, b.feedback.query), f(a.feedback.key, b.feedback.key)}};
 }
 
 /// At a number of keys between two whole ones averages are linear in its inverse, as they are for
@@ -96,8 +96,8 @@ Factors<State> word_factors(const FactorsOf& factors, const ScoreInputs<double, 
           by_word(of_words.query_weight),
           by_word(of_words.key_weight),
           by_word(of_words.value_weight),
-          {mixed(of_words.echo.mix), by_token(single.echo.values), by_word(of_words.echo.query),
-           by_token(single.echo.key)}};
+          {mixed(of_words.feedback.mix), by_token(single.feedback.values),
+           by_word(of_words.feedback.query), by_token(single.feedback.key)}};
 }
 
 }  // namespace scalecalc::moments

@@ -7,10 +7,10 @@
 
 #include "moments/attention_residual.hpp"
 #include "moments/calculus.hpp"
-#include "moments/head_spread.hpp"
 #include "moments/ledger.hpp"
-#include "moments/strays.hpp"
-#include "moments/tied.hpp"
+#include "moments/log_covariance.hpp"
+#include "moments/loss_variance.hpp"
+#include "moments/slope_correlation.hpp"
 
 namespace scalecalc::moments {
 
@@ -38,7 +38,7 @@ class BackwardPass {
 
   Gradient<X> run(const std::vector<Layer>& layers, Gradient<X> g) {
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-      if (!keeps_tie(*layer)) g.tie.reset();
+      if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
       g = std::visit([&](const auto& op) { return backward_step(*this, op, std::move(g)); },
                      layer->op);
     }
@@ -55,9 +55,9 @@ class BackwardPass {
     record.gradient = average(g.x);
     record.grad_spread = g.spread;
     if constexpr (C::next_orders) {
-      if (!g.follow) record.grad_spread.all = g.strays.now(0, 0);
+      if (!g.coupling) record.grad_spread.batch_variance = g.log_covariance.value(0, 0);
     }
-    record.has_grad_shift = g.follow && !(g.spread.far > 0);
+    record.has_grad_shift = g.coupling && !(g.spread.log_range > 0);
     record.grad_error = g.error;
     record.grad_truncation = g.truncation;
     calculus_.check(*record.path, record.gradient);
@@ -77,7 +77,7 @@ class BackwardPass {
     return {static_cast<double>(tokens), static_cast<double>(network_.batch)};
   }
   std::int64_t stream_width() const { return ledger_.sites.front().width; }
-  const HeadSpread& head() const { return head_; }
+  const LossVariance& head() const { return head_; }
   std::optional<ScoreGradient<X>>& scores() { return scores_; }
   /// dk/dr of the logits: known to the head's weights, which are the first to ask.
   std::optional<X> take_logit_slopes() { return std::exchange(logit_slopes_, std::nullopt); }
@@ -87,20 +87,21 @@ class BackwardPass {
     const SiteRecord<N>& logits = ledger_.sites.back();
     const Alike<double> y = values_of(calculus_, logits.x), of_loss = values_of(calculus_, g.x);
     if (!is_plain(network_)) {
-      g.strays = strays_of_loss(network_, y, logits.spread, of_loss, counts(logits.tokens));
+      g.log_covariance =
+          covariance_of_loss(network_, y, logits.spread, of_loss, counts(logits.tokens));
       return;
     }
-    head_ = head_spread(network_, y, logits.spread, of_loss, counts(logits.tokens));
+    head_ = loss_variance(network_, y, logits.spread, of_loss, counts(logits.tokens));
     g.spread = head_.spread;
-    g.follow = Follow{head_.sense, 1, head_.parallel, 0, 0, 1};
-    if (g.spread.far > 0) g.truncation = doubt_of(g.spread.far);
+    g.coupling = SignalCoupling{head_.sensitivity, 1, head_.squared_cosine, 0, 0, 1};
+    if (g.spread.log_range > 0) g.truncation = error_of_range(g.spread.log_range);
   }
 
   C& calculus_;
   const Network& network_;
   N batch_;
   Ledger<C, X>& ledger_;
-  HeadSpread head_;
+  LossVariance head_;
   std::optional<X> logit_slopes_;
   std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
 };

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "moments/state.hpp"
+#include "moments/gradient.hpp"
+#include "moments/pointwise.hpp"
+#include "moments/signal.hpp"
 #include "moments/width_moments.hpp"
 #include "scalecalc/gaussian.hpp"
 #include "scalecalc/network.hpp"
@@ -35,7 +37,7 @@
 ///   Number positive(const Number&) const;       at least 0 (rounding)
 ///   sqrt(Number) and + - * / by argument-dependent lookup; whole constants are ints
 ///
-///   // finite width, where next_orders: what Spread and Doubt are made of
+///   // finite width, where next_orders: what NormVariance and RelativeError are made of
 ///   double value(const Number&) const;
 ///   const WidthMoments& width(const Function&, double mean, double variance);
 ///   SizeMoments sizes(const Function&, double mean, double variance) const;
@@ -46,7 +48,7 @@
 ///   void assume(std::string_view rule, std::string_view text, std::string_view name, double value,
 ///               double limit);                  "name = value is small", holds up to the limit
 ///   void omit(double second, double cross);     size of orders left out, relative to second
-///   template <class X> void settle(const std::string& path, Signal<X>&);
+///   template <class X> void complete(const std::string& path, Signal<X>&);
 ///       a value is complete: takes in what was omitted and the primitives' errors, refuses what
 ///       is not finite
 ///   double take_slope_error();                  largest absolute error of slopes since asked

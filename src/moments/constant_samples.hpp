@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moments/state.hpp"
+#include "moments/pointwise.hpp"
 #include "scalecalc/activation.hpp"
 
 /// Features that an activation makes the same at all samples of a norm: relu's that are below 0

@@ -9,7 +9,7 @@
 #include "moments/attention_residual.hpp"
 #include "moments/calculus.hpp"
 #include "moments/ledger.hpp"
-#include "moments/tied.hpp"
+#include "moments/slope_correlation.hpp"
 
 namespace scalecalc::moments {
 
@@ -30,12 +30,12 @@ class ForwardPass {
         ledger_(ledger) {}
 
   Signal<X> run(const std::vector<Layer>& layers, Signal<X> x) {
-    bool above_keeps_tie = false;
+    bool above_keeps = false;
     for (const Layer& layer : layers) {
-      wants_tie_ = above_keeps_tie;
+      wants_slope_correlation_ = above_keeps;
       x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
                      layer.op);
-      above_keeps_tie = keeps_tie(layer);
+      above_keeps = keeps_slope_correlation(layer);
     }
     return x;
   }
@@ -46,7 +46,7 @@ class ForwardPass {
   /// Completes x and notes it down. Returns the index of its record.
   std::size_t site(const std::string& path, const char* kind, Signal<X>& x,
                    const char* suffix = "") {
-    calculus_.settle(path, x);
+    calculus_.complete(path, x);
     SiteRecord<N>& made = ledger_.sites.push({});
     made.path = &path;
     made.suffix = suffix;
@@ -78,8 +78,9 @@ class ForwardPass {
   C& calculus() const { return calculus_; }
   const Network& network() const { return network_; }
   bool backward() const { return backward_; }
-  /// The layer that comes before in the list, after on the way back, hands ties on.
-  bool wants_tie() const { return wants_tie_; }
+  /// The layer that comes before in the list, after on the way back, uses or hands on the
+  /// correlation of slopes.
+  bool wants_slope_correlation() const { return wants_slope_correlation_; }
   const Signal<X>* memory() const { return memory_ ? &*memory_ : nullptr; }
   std::optional<ScoreSum<X>>& scores() { return scores_; }
   Counts counts(const Signal<X>& x) const {
@@ -89,7 +90,7 @@ class ForwardPass {
  private:
   C& calculus_;
   const Network& network_;
-  bool backward_, wants_tie_ = false;
+  bool backward_, wants_slope_correlation_ = false;
   const std::optional<Signal<X>>& memory_;
   std::optional<ScoreSum<X>> scores_;  ///< of residual attention
   Ledger<C, X>& ledger_;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "moments/calculus.hpp"
-#include "moments/spread.hpp"
+#include "moments/norm_variance.hpp"
 
 /// How far gradients, and their sums over tokens, may be off by what is not known of the factors
 /// that they are products of.
@@ -22,7 +22,7 @@ double sum_error(const C& calculus, const Gradient<X>& g, const Counts& over) {
 /// Of sum over tokens x_t g_t, relative to its size: what is not known of x and of g, where the
 /// products of different tokens add up.
 template <class C, class X>
-NonNegative product_error(const C& calculus, const X& input, const Doubt& of_input,
+NonNegative product_error(const C& calculus, const X& input, const RelativeError& of_input,
                           const Gradient<X>& g, const Counts& over) {
   const Alike<double> x = values_of(calculus, input), k = values_of(calculus, g.x);
   const auto pairs = [&](double a, double b) {
@@ -41,12 +41,12 @@ NonNegative product_error(const C& calculus, const X& input, const Doubt& of_inp
 /// as |x|^power. The gradient that comes down follows the same sizes, and the mean of the product
 /// is taken for the product of means.
 template <class X>
-void add_size_error(Gradient<X>& g, const Spread& of, double power, std::int64_t width) {
-  const double latent = std::max(0.0, of.one - 2 / static_cast<double>(width));
-  const double grown = std::max(power * power * latent / 2, power * of.far);
-  const double doubt = std::expm1(std::min(grown, largest_log));
-  g.truncation.second += doubt;
-  g.truncation.cross += doubt;
+void add_size_error(Gradient<X>& g, const NormVariance& of, double power, std::int64_t width) {
+  const double latent = std::max(0.0, of.token_variance - 2 / static_cast<double>(width));
+  const double grown = std::max(power * power * latent / 2, power * of.log_range);
+  const double bound = std::expm1(std::min(grown, largest_log));
+  g.truncation.second += bound;
+  g.truncation.cross += bound;
 }
 
 /// An absolute error of E phi'^2 and its like, relative to what comes out.

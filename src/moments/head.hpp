@@ -18,7 +18,7 @@ struct LossGradient {
       hessian{};  ///< E of a diagonal entry of H of one token's loss, times the reduction
   typename X::Number loss{};
   std::optional<X> slopes{};  ///< dk/dr: of a pair's gradient in the pair's E y_t y_u
-  Doubt truncation{};
+  RelativeError truncation{};
   double own_drift = 1;  ///< of hessian^2, what draws of this width make of it
 };
 
@@ -75,13 +75,15 @@ LossGradient<X> cross_entropy_moments(C& calculus, const Network& network,
         });
   };
   if constexpr (C::next_orders) {
-    // y_t.y_u strays over draws, and O with it: the mean of both sides, and the slope between them.
-    const double strays = std::sqrt(std::max(0.0, calculus.value(signal.overlap.variance())));
+    // y_t.y_u fluctuates over draws, and O with it: the mean of both sides, and the slope between
+    // them.
+    const double fluctuation = std::sqrt(std::max(0.0, calculus.value(signal.overlap.variance())));
     const auto step = [&](const T& t, const T& u, const N& cross) {
       const double most = std::sqrt(calculus.value(t.second) * calculus.value(u.second));
-      return std::clamp(strays, 0.0, std::max(0.0, most - std::fabs(calculus.value(cross))));
+      return std::clamp(fluctuation, 0.0, std::max(0.0, most - std::fabs(calculus.value(cross))));
     };
-    const double latent = std::clamp(signal.spread.one - 2 / calculus.value(v), 0.0, 2.0);
+    const double latent =
+        std::clamp(signal.spread.token_variance - 2 / calculus.value(v), 0.0, 2.0);
     const SizeDrift drift =
         drift_of_sizes(calculus, prepared, calculus.value(average(logits).second), latent);
     const auto moved = [&](double sign) {

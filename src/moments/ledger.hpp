@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "moments/fluctuations.hpp"
 #include "moments/pieces.hpp"
 #include "moments/state.hpp"
 #include "scalecalc/network.hpp"
@@ -22,9 +23,9 @@ struct SiteRecord {
   const char* kind = "";
   std::int64_t width = 0, tokens = 0;
   Alike<N> x, gradient;
-  Spread spread, grad_spread;
-  bool has_grad_shift = false;  ///< grad_spread.shift is known
-  Doubt error, truncation, grad_error, grad_truncation;
+  NormVariance spread, grad_spread;
+  bool has_grad_shift = false;  ///< grad_spread.mean_shift is known
+  RelativeError error, truncation, grad_error, grad_truncation;
 };
 
 template <class N>
@@ -34,7 +35,7 @@ struct ParameterRecord {
   std::int64_t rows = 0, columns = 0;
   N second{}, gradient{};
   NonNegative spread = 0, error = 0, truncation = 0;
-  std::optional<double> grad_shift{};  ///< as in Spread
+  std::optional<double> grad_shift{};  ///< as in NormVariance
 };
 
 /// Indices of the records that a backward step fills in. Where a layer has a weight and a bias, or

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "moments/calculus.hpp"
-#include "moments/spread.hpp"
+#include "moments/norm_variance.hpp"
 
 /// y = x W + b (docs/theory/layers.md#linear): m' = n_in sw2 m + sb2, crosses alike.
 namespace scalecalc::moments {
@@ -30,7 +30,8 @@ inline double length_scatter(const Linear& layer) {
   }
 }
 
-/// `gain` = n_in sw2. The overlap of two outputs strays by D^2/n_out beside what the input's does.
+/// `gain` = n_in sw2. The overlap of two outputs fluctuates by D^2/n_out beside what the input's
+/// does.
 template <class N>
 Overlap<N> overlap_through_linear(const Overlap<N>& x, const N& gain, const N& noise) {
   return {x.coherent * gain, x.noise * gain * gain + noise};
@@ -87,10 +88,10 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
     const double noise = weight_noise(layer);
     out.spread =
         through_linear(in.spread, share, noise, y, static_cast<double>(layer.fan_out), counts);
-    for (Doubt* doubt : {&out.error, &out.truncation}) {
-      doubt->second *= share;
-      doubt->cross *= share;
-      doubt->mean = 0;
+    for (RelativeError* bound : {&out.error, &out.truncation}) {
+      bound->second *= share;
+      bound->cross *= share;
+      bound->mean = 0;
     }
   }
   return out;
@@ -110,7 +111,7 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   using N = typename C::Number;
   Gradient<X> out = gradient;
   out.x = linear_backward(calculus, layer, gradient.x);
-  out.levels = {};
+  out.directions = {};
   out.kinds = {};
   out.aligned =
       gradient.aligned * calculus.size(layer.fan_out, "fan_out") * calculus.variance(layer);
@@ -123,21 +124,23 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   if constexpr (C::next_orders)
     out.uneven = calculus.value(out.aligned * out.aligned) * length_scatter(layer);
   if constexpr (C::next_orders) {
-    if (!gradient.follow) return out;
-    Follow& follow = *out.follow;
+    if (!gradient.coupling) return out;
+    SignalCoupling& coupling = *out.coupling;
     const double m = values_of(calculus, input).second;
     const double gain =
         static_cast<double>(layer.fan_out) * calculus.value(calculus.variance(layer));
     const double size = values_of(calculus, gradient.x).second;
     if (m > 0)
-      follow.along = gain * gain * follow.along + follow.bent * gain * size * follow.more /
-                                                      (static_cast<double>(layer.fan_in) * m);
-    follow.bent = 0;
+      coupling.aligned_square = gain * gain * coupling.aligned_square +
+                                coupling.slope_excess * gain * size * coupling.size_ratio /
+                                    (static_cast<double>(layer.fan_in) * m);
+    coupling.slope_excess = 0;
     const double aligned = calculus.value(out.aligned), total = values_of(calculus, out.x).second;
     if (!(total > 0)) return out;
-    add_along(follow, m * follow.along / total, out.spread);
+    add_aligned(coupling, m * coupling.aligned_square / total, out.spread);
     const double share = std::min(1.0, aligned * aligned * m / total);
-    follow.sense = share + (1 - share) * input_share(calculus, layer, input) * follow.sense;
+    coupling.sensitivity =
+        share + (1 - share) * input_share(calculus, layer, input) * coupling.sensitivity;
   }
   return out;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moments/spread.hpp"
+#include "moments/norm_variance.hpp"
 
 /// Norms over samples, B sequences of T tokens each (docs/theory/layers.md#norm-samples). Of a
 /// centred state R there are two levels: B (T-1) directions that differ within a sequence, and B -
@@ -34,6 +34,17 @@ template <class X>
 X at_levels(const X& x, double factor, const SampleLevels& levels, const Counts& counts) {
   const X y = scaled(x, factor);
   return sum(y, uniform(y, shift_to_levels(average(y), levels, counts)));
+}
+
+/// Nothing between two sequences.
+template <class N>
+Alike<N> without_between(Alike<N> x) {
+  x.between = N(0);
+  return x;
+}
+inline PerPosition without_between(PerPosition x) {
+  x.between.setZero();
+  return x;
 }
 
 }  // namespace scalecalc::moments

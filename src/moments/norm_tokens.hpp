@@ -4,7 +4,7 @@
 
 #include "moments/calculus.hpp"
 #include "moments/norm_samples.hpp"
-#include "moments/spread.hpp"
+#include "moments/norm_variance.hpp"
 
 /// Norms over one token's features (layer, rms, scale): docs/theory/layers.md#norm-tokens. Gains
 /// are 1 and shifts 0.
@@ -14,28 +14,30 @@ inline bool is_token_norm(NormKind kind) {
   return kind == NormKind::layernorm || kind == NormKind::rmsnorm || kind == NormKind::scalenorm;
 }
 
-/// The corrections of order 1/d that come of a token's s2 straying. v: relative variance of a
+/// The corrections of order 1/d that come of a token's s2 fluctuating. v: relative variance of a
 /// token's s2, `both` its covariance between two tokens, w: the share of s2 in s2 + eps. The orders
 /// 1/d of docs/theory/layers.md#norm-tokens are split into what the projection takes and what
 /// E[1/s2] > 1/E[s2] gives back: v of g and (3v + both)/4 of k; a LayerNorm's own mean takes
 /// another 1/d from s2. Gaussian features have v = 2/d and both = c^2 v.
 struct Fluctuation {
-  double v = 0, both = 0, tie = 0, w = 1;
+  double v = 0, both = 0, covariance = 0, w = 1;
   double mean = 0;  ///< what a layernorm's own mean takes of s2
 
   double given_back(double order) const { return 1 + w * (order + mean); }
   double second() const { return given_back(v); }
   double cross() const { return given_back((3 * v + both) / 4); }
-  /// Forward E[r/(s_t s_u)]: `tie` is the covariance of r and s2. Gaussian: 1 - (1 - c^2)/(2d).
-  double forward() const { return 1 - w * w * (tie - (3 * v + both) / 4); }
+  /// Forward E[r/(s_t s_u)]: `covariance` is the covariance of r and s2. Gaussian: 1 - (1 -
+  /// c^2)/(2d).
+  double forward() const { return 1 - w * w * (covariance - (3 * v + both) / 4); }
 };
 
 /// `x`: the averages of what is normalised.
-Fluctuation fluctuation_of(const Spread& spread, double width, double share, bool layernorm,
+Fluctuation fluctuation_of(const NormVariance& spread, double width, double share, bool layernorm,
                            const Alike<double>& x, const Counts& counts);
 
 /// What E x_i/|x| has beside E x_i/(E x^2)^(1/2), in units of that root: |x|^2/n of n independent
-/// features strays by V = (E x^4/m^2 - 1)/n of m = E x^2, and with x_i by (E x^3 - mu m)/n: mu 3V/8
+/// features fluctuates by V = (E x^4/m^2 - 1)/n of m = E x^2, and with x_i by (E x^3 - mu m)/n: mu
+/// 3V/8
 /// - (E x^3 - mu m)/(2 n m).
 double mean_order(const Alike<double>& x, double skew, double kurtosis, double width);
 
@@ -49,11 +51,11 @@ double kept_beside_eps(double mean, double eps, double variance);
 struct Projection {
   double d = 1, w = 1;
   bool layernorm = false;
-  double second(const Levels& levels) const {
-    return 1 - w * (levels.radial + (layernorm ? levels.mean : 0)) / d;
+  double second(const NormDirections& directions) const {
+    return 1 - w * (directions.radial + (layernorm ? directions.mean : 0)) / d;
   }
-  double cross(const Levels& levels, double c) const {
-    return 1 - w * (levels.radial * (2 - c * c) + (layernorm ? levels.mean : 0)) / d;
+  double cross(const NormDirections& directions, double c) const {
+    return 1 - w * (directions.radial * (2 - c * c) + (layernorm ? directions.mean : 0)) / d;
   }
 };
 
@@ -90,12 +92,12 @@ struct NormRecord {
   Eigen::ArrayXd kind_weight;
 };
 
-/// What tokens' s2 strays by beside what masks of their features do: that is in mixture_norm.
+/// What tokens' s2 fluctuates by beside what masks of their features do: that is in mixture_norm.
 template <class X>
-Spread normal_part(const Signal<X>& in) {
-  Spread spread = in.spread;
+NormVariance normal_part(const Signal<X>& in) {
+  NormVariance spread = in.spread;
   const double own = in.kurtosis * (1 - 1 / in.mixture.square()) / static_cast<double>(in.width);
-  spread.one = std::max(0.0, spread.one - own);
+  spread.token_variance = std::max(0.0, spread.token_variance - own);
   return spread;
 }
 
@@ -121,14 +123,14 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
                                        in.kurtosis / in.mixture.square());
     record.kind_weight = in.mixture.weight;
     record.projection = {d, share, centre};
-    const double bend = share * (1 - share) * in.spread.one;
+    const double bend = share * (1 - share) * in.spread.token_variance;
     calculus.omit(0, bend);
   }
   const auto second_of = [&](const N& size) {
     if constexpr (C::next_orders) {
       if (layer.eps > 0 && size > 0)
         return kept_beside_eps(size * (1 - orders.mean), layer.eps,
-                               in.spread.one / (1 - orders.mean));
+                               in.spread.token_variance / (1 - orders.mean));
     }
     return N(size / (size + eps));
   };
@@ -138,7 +140,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double size = calculus.value(typical);
     if (layer.eps > 0 && size > 0)
       calculus.omit(std::fabs(second_of(typical) - size / (size + layer.eps)) *
-                        std::min(1.0, 2 * in.spread.one),
+                        std::min(1.0, 2 * in.spread.token_variance),
                     0);
   }
   Signal<X> out = in;
@@ -146,7 +148,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   out.flat.reset();
   N more_mean(0);
   if constexpr (C::next_orders)
-    more_mean = mean_order(values_of(calculus, in.x), in.spread.skew, in.kurtosis,
+    more_mean = mean_order(values_of(calculus, in.x), in.spread.skewness, in.kurtosis,
                            static_cast<double>(in.width)) *
                 orders.w;
   const auto root = [&](const T& u, const T& v) { return sqrt((s2(u) + eps) * (s2(v) + eps)); };
@@ -186,20 +188,20 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   }
   if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;
-    const ApartAfterNorm apart = apart_after_norm(in.spread, orders.w);
-    out.spread = Spread{rest * rest * in.spread.one,
-                        rest * rest * in.spread.all,
-                        rest * in.spread.shift,
-                        rest * in.spread.pull,
-                        rest * rest * in.spread.slack,
-                        centre ? 0 : in.spread.level,
-                        apart.variance};
-    out.spread.apart_tie = apart.tie;
-    out.spread.lean = rest * in.spread.lean;
-    out.spread.leaning = rest * rest * in.spread.leaning;
-    for (Doubt* doubt : {&out.error, &out.truncation}) {
-      doubt->cross += doubt->second;
-      doubt->second *= rest;
+    const DistanceAfterNorm after = distance_after_norm(in.spread, orders.w);
+    out.spread = NormVariance{rest * rest * in.spread.token_variance,
+                              rest * rest * in.spread.batch_variance,
+                              rest * in.spread.mean_shift,
+                              rest * in.spread.susceptibility,
+                              rest * rest * in.spread.decorrelation,
+                              centre ? 0 : in.spread.mean_mode,
+                              after.variance};
+    out.spread.distance_covariance = after.covariance;
+    out.spread.distance_susceptibility = rest * in.spread.distance_susceptibility;
+    out.spread.distance_response = rest * rest * in.spread.distance_response;
+    for (RelativeError* bound : {&out.error, &out.truncation}) {
+      bound->cross += bound->second;
+      bound->second *= rest;
     }
     // Orders of 1/s2 past the first: v^2 beside 1 + v, and that of what is forward. Where the
     // features are not Gaussian (v past 2/d) the covariances of s2 with x and with r are not known.
@@ -217,7 +219,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     if (y.second > 0)
       out.truncation.mean +=
           (2 * own * std::fabs(bent) + heavy / 8 * std::fabs(y.mean)) / root_second;
-    out.spread.skew = in.spread.skew;
+    out.spread.skewness = in.spread.skewness;
   }
   return out;
 }
@@ -242,7 +244,8 @@ X norm_scale(C& calculus, const Norm& layer, const X& x) {
 }
 
 template <class C, class X>
-X projected(const C& calculus, const NormRecord<X>& record, const Levels& levels, const X& g) {
+X projected(const C& calculus, const NormRecord<X>& record, const NormDirections& directions,
+            const X& g) {
   using N = typename C::Number;
   using T = Token<N>;
   if constexpr (!C::next_orders) return g;
@@ -250,12 +253,12 @@ X projected(const C& calculus, const NormRecord<X>& record, const Levels& levels
   return zip(
       record.output, g,
       [&](const T&, const T& u) {
-        return T{N(0), u.second * calculus.real(take.second(levels))};
+        return T{N(0), u.second * calculus.real(take.second(directions))};
       },
       [&](const T& t, const T& u, const N& r, const N& k) {
         const double m = std::sqrt(calculus.value(t.second) * calculus.value(u.second));
         const double c = m > 0 ? calculus.value(r) / m : 0;
-        return N(k * calculus.real(take.cross(levels, c)));
+        return N(k * calculus.real(take.cross(directions, c)));
       });
 }
 

@@ -103,8 +103,8 @@ void Numbers::assume(std::string_view rule, std::string_view text, std::string_v
   made.holds = value <= limit;
 }
 
-void Numbers::settle(const std::string& path, const Alike<double>& x, Doubt& error,
-                     Doubt& truncation) {
+void Numbers::complete(const std::string& path, const Alike<double>& x, RelativeError& error,
+                       RelativeError& truncation) {
   const bool known = std::isfinite(x.second) && std::isfinite(x.cross) && std::isfinite(x.mean);
   if (x.second > (known ? largest_second : tested_second))
     throw_exploding(fmt::format("E x^2 = {:.3g}", x.second), path);

@@ -74,8 +74,8 @@ class Numbers {
   void note_error(double error) { value_error_ = std::max(value_error_, error); }
   double take_slope_error() { return std::exchange(slope_error_, 0.0); }
   template <class X>
-  void settle(const std::string& path, Signal<X>& x) {
-    settle(path, average(x.x), x.error, x.truncation);
+  void complete(const std::string& path, Signal<X>& x) {
+    complete(path, average(x.x), x.error, x.truncation);
   }
   void check(const std::string& path, const Alike<double>& gradient) const;
 
@@ -90,7 +90,8 @@ class Numbers {
  private:
   Premise& assumption(std::string_view rule, std::string_view text);
   void note(const Estimate& estimate, bool is_slope);
-  void settle(const std::string& path, const Alike<double>& x, Doubt& error, Doubt& truncation);
+  void complete(const std::string& path, const Alike<double>& x, RelativeError& error,
+                RelativeError& truncation);
 
   PropagateOptions options_;
   std::unordered_map<std::string, std::unique_ptr<GaussianFunction>> functions_;
@@ -99,7 +100,7 @@ class Numbers {
   std::unordered_map<std::type_index, std::shared_ptr<void>> caches_;
   std::vector<Premise> assumptions_;
   std::vector<double> worst_;
-  Doubt omitted_;
+  RelativeError omitted_;
   double value_error_ = 0, slope_error_ = 0;
   double ratio_ = 0;
   const std::string* site_ = nullptr;

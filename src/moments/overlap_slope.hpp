@@ -10,19 +10,19 @@
 /// overlaps beside the product of their means: dk/dr times the variance of x_t.x_u/n.
 namespace scalecalc::moments {
 
-/// How far overlaps stray, of both kinds of pair: those of two sequences, which may be further
+/// How far overlaps fluctuate, of both kinds of pair: those of two sequences, which may be further
 /// apart, as D^2 says.
-struct OverlapStrays {
+struct OverlapDeviation {
   double coherent = 0, noise = 0;  ///< as in Overlap
   double apart = 1;                ///< D of two sequences over D of one
 };
 template <class C, class X>
-OverlapStrays overlap_strays(const C& calculus, const Signal<X>& x) {
+OverlapDeviation overlap_deviation(const C& calculus, const Signal<X>& x) {
   const Alike<double> mean = values_of(calculus, x.x);
   const double within = mean.second - mean.cross, between = mean.second - mean.between;
   const double coherent = calculus.value(x.overlap.coherent),
                noise = calculus.value(x.overlap.noise), variance = coherent * coherent + noise;
-  // Where D is all but 0, what strays is not by it: no more than D^2/n of two sequences then.
+  // Where D is all but 0, what fluctuates is not by it: no more than D^2/n of two sequences then.
   const double most = std::max(1.0, between * between / (static_cast<double>(x.width) * variance));
   const double apart =
       within > 0 && variance > 0 ? std::min(std::max(0.0, between / within), std::sqrt(most)) : 1;
@@ -38,7 +38,7 @@ inline OverlapSlopes through_map(const OverlapSlopes& slopes, double forward, do
 
 /// A gradient with a part along x, E g_t g_u = .. + share r.
 inline OverlapSlopes with_part_along(const OverlapSlopes& slopes, double share,
-                                     const OverlapStrays& x) {
+                                     const OverlapDeviation& x) {
   return slopes + OverlapSlopes{{share, share * x.coherent}, {share, share * x.coherent * x.apart}};
 }
 
@@ -50,16 +50,16 @@ struct SlopeKernel {
   Pair within, between;
 };
 
-/// The rise as the secant over what the overlap strays by, so that it holds for large ones and for
-/// kinks at c = 1.
+/// The rise as the secant over what the overlap fluctuates by, so that it holds for large ones and
+/// for kinks at c = 1.
 template <class C>
 SlopeKernel slope_kernel(C& calculus, const typename C::Function& phi, const Alike<double>& x,
-                         const OverlapStrays& strays, const Counts& counts) {
+                         const OverlapDeviation& overlap, const Counts& counts) {
   constexpr double least = 1e-3;
   const Token<double> u{x.mean, x.second};
   const double variance = x.second - x.mean * x.mean;
   if (!(variance > 0)) return {};
-  const double deviation = std::sqrt(strays.coherent * strays.coherent + strays.noise);
+  const double deviation = std::sqrt(overlap.coherent * overlap.coherent + overlap.noise);
   const auto pair = [&](double cross, double step) {
     step = std::clamp(step, least * variance, variance);
     const double most = x.mean * x.mean + variance, fewest = x.mean * x.mean - variance;
@@ -71,13 +71,13 @@ SlopeKernel slope_kernel(C& calculus, const typename C::Function& phi, const Ali
   };
   SlopeKernel kernel;
   if (counts.tokens > 1) kernel.within = pair(x.cross, deviation);
-  if (counts.batch > 1) kernel.between = pair(x.between, deviation * strays.apart);
+  if (counts.batch > 1) kernel.between = pair(x.between, deviation * overlap.apart);
   return kernel;
 }
 
 /// u below phi: k = k' D, D = E phi'(u)phi'(v), and r' rises by D. `gradient`: k' of both kinds.
 inline OverlapSlopes through_kernel(const OverlapSlopes& slopes, const SlopeKernel& kernel,
-                                    const Alike<double>& gradient, const OverlapStrays& u) {
+                                    const Alike<double>& gradient, const OverlapDeviation& u) {
   const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k,
                         double coherent) {
     return OverlapSlope{s.own * d.value * d.value + k * d.rise,
@@ -96,8 +96,8 @@ inline OverlapSlopes through_sum_part(const OverlapSlopes& slopes, double factor
 
 /// E of (x_t.x_u)(g_t.g_u) beside the product of means, added up over all pairs. `gain`: of r from
 /// the weights' input x to their output.
-inline double overlap_covariance(const OverlapSlopes& slopes, const OverlapStrays& x, double gain,
-                                 const Counts& counts) {
+inline double overlap_covariance(const OverlapSlopes& slopes, const OverlapDeviation& x,
+                                 double gain, const Counts& counts) {
   const auto pair = [&](const OverlapSlope& s, double apart) {
     return s.own * gain * x.noise * apart * apart + s.stream * x.coherent * apart;
   };

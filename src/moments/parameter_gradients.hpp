@@ -10,10 +10,10 @@ namespace scalecalc::moments {
 
 template <class C, class X>
 void fill(BackwardPass<C, X>& pass, std::size_t parameter, const typename C::Number& gradient,
-          const Gradient<X>& g, const Spread& input) {
+          const Gradient<X>& g, const NormVariance& input) {
   auto& record = pass.parameter(parameter);
   record.gradient = gradient;
-  record.spread = g.spread.all + input.all;
+  record.spread = g.spread.batch_variance + input.batch_variance;
   record.error = g.error.second;
   record.truncation = g.truncation.second;
 }
@@ -21,31 +21,31 @@ void fill(BackwardPass<C, X>& pass, std::size_t parameter, const typename C::Num
 /// Variance of the gradient sum_t x_t g_t of a weight, in networks that are not plain stacks.
 template <class C, class X>
 void fill_product_variance(BackwardPass<C, X>& pass, std::size_t parameter, const Gradient<X>& g,
-                           const X& input, const Spread& spread, std::int64_t tokens) {
+                           const X& input, const NormVariance& spread, std::int64_t tokens) {
   if constexpr (C::next_orders) {
-    if (g.follow) return;
+    if (g.coupling) return;
     const C& calculus = pass.calculus();
     pass.parameter(parameter).spread =
-        strays_of_product(g.strays, values_of(calculus, input), values_of(calculus, g.x),
-                          pass.counts(tokens)) +
-        spread.all;
+        variance_of_product(g.log_covariance, values_of(calculus, input), values_of(calculus, g.x),
+                            pass.counts(tokens)) +
+        spread.batch_variance;
   }
 }
 /// The same of a bias: the sum alone.
 template <class C, class X>
 void fill_sum_variance(BackwardPass<C, X>& pass, std::size_t parameter, const Gradient<X>& g) {
   if constexpr (C::next_orders) {
-    if (!g.follow) pass.parameter(parameter).spread = std::max(g.strays.now(1, 1), 0.0);
+    if (!g.coupling) pass.parameter(parameter).spread = std::max(g.log_covariance.value(1, 1), 0.0);
   }
 }
 /// In a plain stack.
 template <class N>
-void fill_variance(ParameterRecord<N>& record, const WeightStrays& strays) {
-  record.spread = strays.spread;
-  if (strays.far > 0)
-    record.truncation = doubt_of(strays.far).second;
+void fill_variance(ParameterRecord<N>& record, const WeightVariance& of) {
+  record.spread = of.spread;
+  if (of.log_range > 0)
+    record.truncation = error_of_range(of.log_range).second;
   else
-    record.grad_shift = strays.shift;
+    record.grad_shift = of.mean_shift;
 }
 
 /// E (dL/db)^2 = E (sum_t g_t)^2, a weight's with x = 1 (docs/theory/layers.md#weight-gradient). Of

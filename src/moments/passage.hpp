@@ -4,7 +4,8 @@
 
 #include "moments/width_moments.hpp"
 
-/// How the size of a signal, which strays over weight draws, passes an activation of n features.
+/// How the size of a signal, which fluctuates over weight draws, passes an activation of n
+/// features.
 namespace scalecalc::moments {
 
 /// x = ln of the realised E u^2 over its infinite-width value, Gaussian over draws.

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "moments/state.hpp"
+#include "moments/pointwise.hpp"
 
 namespace scalecalc::moments {
 

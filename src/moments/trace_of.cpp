@@ -48,8 +48,8 @@ void add_gradient(Site& site, const SiteRecord<double>& from, bool has_cross) {
   if (has_cross)
     site.grad_cross =
         figure(from.gradient.cross, g, from.grad_error.cross, from.grad_truncation.cross);
-  site.grad_spread = from.grad_spread.all;
-  if (from.has_grad_shift) site.grad_second_finite = g * (1 + from.grad_spread.shift);
+  site.grad_spread = from.grad_spread.batch_variance;
+  if (from.has_grad_shift) site.grad_second_finite = g * (1 + from.grad_spread.mean_shift);
 }
 
 }  // namespace
@@ -72,10 +72,10 @@ void fill(Site& site, const SiteRecord<double>& from, bool backward) {
   site.second = figure(m, m, from.error.second, from.truncation.second);
   if (has_cross) site.cross = figure(from.x.cross, m, from.error.cross, from.truncation.cross);
   if (backward) add_gradient(site, from, has_cross);
-  site.spread = from.spread.all;
-  if (from.spread.far > 0) return;
-  site.second_finite = m * (1 + from.spread.shift);
-  site.second_typical = site.second_finite * std::exp(-from.spread.all / 2);
+  site.spread = from.spread.batch_variance;
+  if (from.spread.log_range > 0) return;
+  site.second_finite = m * (1 + from.spread.mean_shift);
+  site.second_typical = site.second_finite * std::exp(-from.spread.batch_variance / 2);
 }
 
 void fill(ParameterMoments& parameter, const ParameterRecord<double>& from, bool backward) {

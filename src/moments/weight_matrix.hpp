@@ -17,9 +17,9 @@ namespace scalecalc::moments {
 template <class X>
 struct WeightInput {
   X x;
-  Spread spread;
-  Doubt truncation;
-  OverlapStrays overlap{};
+  NormVariance spread;
+  RelativeError truncation;
+  OverlapDeviation overlap{};
   std::int64_t tokens = 0;
 };
 
@@ -35,10 +35,10 @@ std::size_t note_weights(ForwardPass<C, X>& pass, const Linear& layer) {
 
 /// Behind dropout tokens' sizes vary by their masks, and the gradients of weights with them.
 template <class X>
-Doubt with_mask_sizes(const Signal<X>& x) {
-  Doubt doubt = x.truncation;
-  doubt.second += x.kurtosis * (1 - 1 / x.mixture.square()) / static_cast<double>(x.width);
-  return doubt;
+RelativeError with_mask_sizes(const Signal<X>& x) {
+  RelativeError bound = x.truncation;
+  bound.second += x.kurtosis * (1 - 1 / x.mixture.square()) / static_cast<double>(x.width);
+  return bound;
 }
 
 template <class C>
@@ -79,14 +79,15 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t par
     fill_sum_variance(pass, parameter + 1, g);
   }
   if constexpr (C::next_orders) {
-    if (!g.follow) return;
+    if (!g.coupling) return;
     const double share = input_share(calculus, layer, input.x);
     fill_variance(pass.parameter(parameter),
-                  weight_strays(pass.head(), g.spread, *g.follow, input.spread, share,
-                                values_of(calculus, input.x), counts));
+                  weight_variance(pass.head(), g.spread, *g.coupling, input.spread, share,
+                                  values_of(calculus, input.x), counts));
     if (layer.bias)
-      fill_variance(pass.parameter(parameter + 1),
-                    weight_strays(pass.head(), g.spread, *g.follow, {}, 0, {0, 1, 1, 1}, counts));
+      fill_variance(
+          pass.parameter(parameter + 1),
+          weight_variance(pass.head(), g.spread, *g.coupling, {}, 0, {0, 1, 1, 1}, counts));
   }
 }
 
@@ -98,11 +99,11 @@ double part_along(const C& calculus, const Linear& layer, const typename C::Numb
 }
 
 template <class C, class X>
-Strays strays_through_weights(const BackwardPass<C, X>& pass, const Linear& layer, const X& g,
-                              std::int64_t tokens, Strays strays) {
-  stray_through_linear(strays, Coherent(values_of(pass.calculus(), g), pass.counts(tokens)),
-                       weight_noise(transposed(layer)), static_cast<double>(layer.fan_in));
-  return strays;
+LogCovariance covariance_through_weights(const BackwardPass<C, X>& pass, const Linear& layer,
+                                         const X& g, std::int64_t tokens, LogCovariance logs) {
+  covariance_through_linear(logs, Coherent(values_of(pass.calculus(), g), pass.counts(tokens)),
+                            weight_noise(transposed(layer)), static_cast<double>(layer.fan_in));
+  return logs;
 }
 
 /// W^T g: Gaussian in n_in features again.
@@ -118,10 +119,12 @@ Gradient<X> through_weights(BackwardPass<C, X>& pass, const Linear& layer,
     out.slopes = through_map(g.slopes, gain, gain * ratio);
     out.slopes =
         with_part_along(out.slopes, part_along(calculus, layer, out.aligned), input.overlap);
-    out.spread = back_through_linear(out.spread, out.follow, weight_noise(transposed(layer)),
+    out.spread = back_through_linear(out.spread, out.coupling, weight_noise(transposed(layer)),
                                      values_of(calculus, out.x), static_cast<double>(layer.fan_in),
                                      pass.counts(input.tokens));
-    if (!g.follow) out.strays = strays_through_weights(pass, layer, g.x, input.tokens, g.strays);
+    if (!g.coupling)
+      out.log_covariance =
+          covariance_through_weights(pass, layer, g.x, input.tokens, g.log_covariance);
   }
   return out;
 }

@@ -6,8 +6,8 @@
 
 namespace scalecalc::moments {
 
-/// The sizes of phi and phi' at N(mean, q) and how far averages over features stray from them. f =
-/// E phi^2, h = E phi'^2.
+/// The sizes of phi and phi' at N(mean, q) and how far averages over features fluctuate from them.
+/// f = E phi^2, h = E phi'^2.
 struct SizeMoments {
   double second = 0;          ///< f
   double slope = 0;           ///< h

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "moments/state.hpp"
+#include "moments/pointwise.hpp"
+#include "moments/signal.hpp"
 
 /// Sequences in which tokens of the same word are equal (Signal::same_words): of two tokens, with
 /// the chance kappa they are one, r = kappa m + (1 - kappa) r_0.

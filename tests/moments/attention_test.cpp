@@ -39,7 +39,7 @@ Attention attention(const AttentionCase& of) {
   return layer;
 }
 
-/// Gaussian features: x_t.x_u/d strays by D^2/d once centred.
+/// Gaussian features: x_t.x_u/d fluctuates by D^2/d once centred.
 template <class X>
 Signal<X> signal(X x, const AttentionCase& of, int tokens, double cosine) {
   Signal<X> out;
@@ -48,7 +48,7 @@ Signal<X> signal(X x, const AttentionCase& of, int tokens, double cosine) {
   out.tokens = tokens;
   out.overlap = {(1 - cosine) / std::sqrt(static_cast<double>(of.width)), 0};
   out.normalised = of.normalised;
-  if (!of.normalised) out.spread.one = 2 / static_cast<double>(of.width);
+  if (!of.normalised) out.spread.token_variance = 2 / static_cast<double>(of.width);
   return out;
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "moments/layers/embedding.hpp"
 #include "moments/head_softmax.hpp"
+#include "moments/layers/embedding.hpp"
 #include "moments/layers/pool.hpp"
 #include "moments/positions.hpp"
 #include "sample.hpp"
@@ -21,7 +21,7 @@ using namespace scalecalc::testing;
 
 namespace {
 
-/// Logits whose sizes and overlaps do not stray over draws.
+/// Logits whose sizes and overlaps do not fluctuate over draws.
 template <class X>
 Signal<X> fixed(X logits) {
   Signal<X> signal;
@@ -201,30 +201,30 @@ TEST_CASE("two tokens share what words they have in common") {
   CHECK(position_gradient(g, 4.0) == near(4 * 3 + 12 * 0.5, 1e-14));
 }
 
-// Logits whose overlap strays: E O(c + e) over two equally likely e is the mean of both sides, and
-// its slope the difference.
-TEST_CASE("overlaps that stray over draws move the cross of the loss's gradient") {
+// Logits whose overlap fluctuates: E O(c + e) over two equally likely e is the mean of both sides,
+// and its slope the difference.
+TEST_CASE("overlaps that fluctuate over draws move the cross of the loss's gradient") {
   Numbers numbers = calculus();
   const std::int64_t classes = 16;
-  const double tau2 = 2, r = 0.5, strays = 0.3;
+  const double tau2 = 2, r = 0.5, deviation = 0.3;
   Signal<Pairs> logits = fixed(Pairs{0, tau2, r, 0});
-  logits.overlap.coherent = strays;
+  logits.overlap.coherent = deviation;
   const auto loss = loss_gradient(numbers, head(classes), logits, 8.0);
   const auto k = [&](double cross) {
     return (softmax_pair(classes, tau2, cross / tau2).overlap.value - 1.0 / classes) / classes;
   };
-  CHECK(loss.logits.cross == near((k(r + strays) + k(r - strays)) / 2, 1e-6));
+  CHECK(loss.logits.cross == near((k(r + deviation) + k(r - deviation)) / 2, 1e-6));
   REQUIRE(loss.slopes);
-  CHECK(loss.slopes->cross == near((k(r + strays) - k(r - strays)) / (2 * strays), 1e-5));
+  CHECK(loss.slopes->cross == near((k(r + deviation) - k(r - deviation)) / (2 * deviation), 1e-5));
   CHECK(loss.slopes->second == 0);
 }
 
 TEST_CASE(
-    "logits whose size strays have P2 averaged over sizes, and a bound of what that leaves out") {
+    "logits whose size fluctuates have P2 averaged over sizes, and a bound of what that leaves out") {
   Numbers numbers = calculus();
   Signal<Pairs> logits = fixed(Pairs{0, 4, 0, 0});
   const double classes = 32, latent = 0.3;
-  logits.spread.one = 2 / classes + latent;
+  logits.spread.token_variance = 2 / classes + latent;
   const auto loss = loss_gradient(numbers, head(32), logits, 8.0);
   // Trapezoid sum over the logarithm of the size.
   double sum = 0, weights = 0;

@@ -58,9 +58,9 @@ class Draw {
 
 constexpr double deviations = 4.5;
 
-void check_mean(const testing::Sample& sample, double predicted, double doubt = 0) {
+void check_mean(const testing::Sample& sample, double predicted, double bound = 0) {
   CAPTURE(sample.mean());
-  CHECK(std::fabs(sample.mean() - predicted) < deviations * sample.standard_error() + doubt);
+  CHECK(std::fabs(sample.mean() - predicted) < deviations * sample.standard_error() + bound);
 }
 
 TEST_CASE("kinds of features add up to their moments") {

@@ -94,10 +94,10 @@ TEST_CASE("features that were normalised just before do not scatter") {
   layer.path = "norm";
   layer.kind = NormKind::instancenorm;
   const auto y = norm_forward(numbers, layer, signal(1, 0.2, 64, 12), {12, 1}, record);
-  CHECK(y.spread.scatter == 0);
+  CHECK(y.spread.batch_noise == 0);
   const auto sum = through_sum(y.spread, gaussian_spread(values_of(numbers, y.x), 64, {12, 1}),
                                values_of(numbers, y.x), values_of(numbers, y.x), 64, {12, 1});
-  CHECK(sum.scatter == near(0.75, 1e-14));
+  CHECK(sum.batch_noise == near(0.75, 1e-14));
 }
 
 // Above relu x phi'(x) is relu itself: arc-cosine kernels.

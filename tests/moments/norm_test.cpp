@@ -52,8 +52,9 @@ TEST_CASE("norms of Gaussian tokens have the corrections of order 1/d") {
   }
 }
 
-// Two sequences that know nothing of each other: the average over all samples then strays less than
-// that over one sequence, and only the latter says how two tokens of a sequence stray together.
+// Two sequences that know nothing of each other: the average over all samples then fluctuates less
+// than that over one sequence, and only the latter says how two tokens of a sequence fluctuate
+// together.
 TEST_CASE("tokens of other sequences have no part in the cosine of two tokens after a norm") {
   const auto cross_of = [](double batch) {
     Numbers numbers = calculus();
@@ -76,7 +77,7 @@ TEST_CASE("what a norm took out of a gradient is not taken twice, nor what is al
   NormRecord<Pairs> record;
   auto in = signal(1, 0.5, 64);
   in.spread = {};
-  in.spread.level = 0;
+  in.spread.mean_mode = 0;
   const auto y = norm_forward(numbers, norm(NormKind::layernorm), in, {8, 1}, record);
   CHECK(y.x.second == 1);
   Gradient<Pairs> g = random_gradient(2, 1);
@@ -96,7 +97,7 @@ TEST_CASE("eps keeps a part of the size, and lets a signal of 0 through") {
       norm_forward(numbers, norm(NormKind::rmsnorm, 1), signal(3, 0, 64), {8, 1}, record);
   // w = 3/4 less w^2 (1 - w) V, V = 2/64, and orders of V^2.
   CHECK(std::fabs(y.x.second - (0.75 - 0.75 * 0.75 * 0.25 * 2 / 64)) < 2.0 / 64 * 2 / 64);
-  CHECK(y.spread.pull == near(0.25, 1e-14));
+  CHECK(y.spread.susceptibility == near(0.25, 1e-14));
   const auto none =
       norm_forward(numbers, norm(NormKind::rmsnorm, 1), signal(0, 0, 64), {8, 1}, record);
   CHECK(none.x.second == 0);
@@ -184,15 +185,15 @@ TEST_CASE("the mean behind a norm is that of x/|x|") {
   const double mean = 0.5, second = 1.5, n = 4096;
   const double variance = second - mean * mean;
   const double third = 7.5 - 3 * mean * second + 2 * mean * mean * mean;
-  const double strays = (52.5 / 2.25 - 1) / n;
-  const double expected = 3 * strays / 8 * mean - (7.5 - mean * second) / (2 * n * second);
+  const double of_size = (52.5 / 2.25 - 1) / n;
+  const double expected = 3 * of_size / 8 * mean - (7.5 - mean * second) / (2 * n * second);
   CHECK(mean_order({mean, second, 0, 0}, third / std::pow(variance, 1.5), 52.5 / 2.25, n) ==
-        doctest::Approx(expected).epsilon(5 * strays));
+        doctest::Approx(expected).epsilon(5 * of_size));
   CHECK(mean_order({0, second, 0, 0}, 0, 3, 64) == 0);
 }
 
-// (W^T W)_ii of n Gaussian weights strays by 2/n; what a norm takes out of a gradient W^T W y is
-// its mean alone.
+// (W^T W)_ii of n Gaussian weights fluctuates by 2/n; what a norm takes out of a gradient W^T W y
+// is its mean alone.
 TEST_CASE("a norm leaves what its gradient has along single features") {
   const Linear layer = linear(48, 16, 1.0 / 16);
   Gradient<Pairs> g;

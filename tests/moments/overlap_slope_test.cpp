@@ -10,7 +10,7 @@ using namespace scalecalc::testing;
 
 namespace {
 
-constexpr OverlapStrays strays{0.2, 0.01, 1};
+constexpr OverlapDeviation input{0.2, 0.01, 1};
 
 }  // namespace
 
@@ -30,7 +30,7 @@ TEST_CASE("a part of the gradient along x has the slope of its share") {
 }
 
 // k = k'(r'(r)) D(r) with D = dr'/dr: dk/dr = dk'/dr' D^2 + k' dD/dr. For relu D = (pi - theta)/(2
-// pi) and dD/dc = 1/(2 pi sin theta); the secant over the strays s of c is off by s^2/6 of the
+// pi) and dD/dc = 1/(2 pi sin theta); the secant over the deviation s of c is off by s^2/6 of the
 // third derivative, (1 + 2 c^2)/(2 pi sin^5 theta).
 TEST_CASE("an activation's slope is that of its kernel") {
   Numbers numbers = calculus();
@@ -61,16 +61,16 @@ TEST_CASE("one token and one sequence have no pairs to find a kernel of") {
 TEST_CASE("a covariance is the slope times the variance, over all pairs") {
   // Of T = 3 tokens: 6 pairs a sequence, and 2 x 9 of two sequences.
   const double within = 2 * 1.5 * 0.01 + 3 * 0.2;
-  CHECK(overlap_covariance({{2, 3}, {}}, strays, 1.5, {3, 1}) == doctest::Approx(6 * within));
-  CHECK(overlap_covariance({{}, {2, 3}}, strays, 1.5, {3, 2}) == doctest::Approx(18 * within));
+  CHECK(overlap_covariance({{2, 3}, {}}, input, 1.5, {3, 1}) == doctest::Approx(6 * within));
+  CHECK(overlap_covariance({{}, {2, 3}}, input, 1.5, {3, 2}) == doctest::Approx(18 * within));
 }
 
-TEST_CASE("overlaps of two sequences stray by their own D, and by no more than D^2/n") {
+TEST_CASE("overlaps of two sequences fluctuate by their own D, and by no more than D^2/n") {
   Numbers numbers = calculus();
   auto x = signal(1, 0.5, 64);
-  CHECK(overlap_strays(numbers, x).apart == doctest::Approx(2));
+  CHECK(overlap_deviation(numbers, x).apart == doctest::Approx(2));
   // Tokens that have all but become one: D = 1e-6 within a sequence.
   x = signal(1, 1 - 1e-6, 64);
   x.overlap = {1e-3, 0};
-  CHECK(overlap_strays(numbers, x).apart * 1e-3 == doctest::Approx(1 / 8.0));
+  CHECK(overlap_deviation(numbers, x).apart * 1e-3 == doctest::Approx(1 / 8.0));
 }

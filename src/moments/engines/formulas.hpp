@@ -65,7 +65,7 @@ class Formulas {
   /// Second moments are positive, which no rule of simplification could know of a sum; overlaps
   /// enter the next orders alone.
   template <class X>
-  void settle(const std::string&, Signal<X>& x) {
+  void complete(const std::string&, Signal<X>& x) {
     positive_.push_back(x.x.second);
     x.overlap = {};
   }

@@ -68,32 +68,33 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const auto width = static_cast<double>(in.width);
     const auto sizes = [&](double scale) { return calculus.sizes(phi, x.mean, variance * scale); };
     const LogSize size = log_size(in.spread, width);
-    const bool apart = in.spread.far > 0;
+    const bool apart = in.spread.log_range > 0;
     const Passage passed = passage(sizes, moments, apart ? LogSize{} : size, width);
-    const double far = far_of(calculus, in.spread, size, passed, moments.exponent);
+    const double far = log_range_of(calculus, in.spread, size, passed, moments.exponent);
     record.passage = {passed, in.spread, x, moments.slope_kurtosis};
     record.width = in.width;
     record.truncation = in.truncation;
     record.slope_exponent = moments.slope_exponent;
     if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
-    if (wanted.tie && variance > 0) record.tie = tie_of(calculus, moments, in.x);
+    if (wanted.slope_correlation && variance > 0)
+      record.slope_correlation = slope_correlation_of(calculus, moments, in.x);
     out.spread = through_activation(in.spread, passed, moments, x, width, counts);
-    for (Doubt* doubt : {&out.error, &out.truncation})
-      *doubt = doubt_through(calculus, *doubt, x, values_of(calculus, out.x), moments,
+    for (RelativeError* bound : {&out.error, &out.truncation})
+      *bound = error_through(calculus, *bound, x, values_of(calculus, out.x), moments,
                              wanted.slopes ? &record.slopes : nullptr);
     if (far > 0) {
       const SizeMoments up = sizes(std::exp(far)), down = sizes(std::exp(-far));
-      out.spread = apart_ways(in.spread,
-                              std::max({far, log_ratio(up.second, moments.second), std::log(2.0)}),
-                              moments.kurtosis / width);
-      record.passage.far = std::max(std::fabs(log_ratio(up.slope, moments.slope)),
-                                    std::fabs(log_ratio(down.slope, moments.slope)));
-      out.truncation = doubt_of(out.spread.far);
+      out.spread = beyond_lognormal(
+          in.spread, std::max({far, log_ratio(up.second, moments.second), std::log(2.0)}),
+          moments.kurtosis / width);
+      record.passage.log_range = std::max(std::fabs(log_ratio(up.slope, moments.slope)),
+                                          std::fabs(log_ratio(down.slope, moments.slope)));
+      out.truncation = error_of_range(out.spread.log_range);
     }
     calculus.omit(0, bend_of_pair(calculus, phi, x, values_of(calculus, out.x).second,
                                   (words ? of_words(in) : in).overlap.variance()));
-    const double skewed = std::fabs(in.spread.skew * moments.skew_effect),
-                 uneven = in.spread.uneven / 8;
+    const double skewed = std::fabs(in.spread.skewness * moments.skew_effect),
+                 uneven = in.spread.position_variance / 8;
     // Without weights between this activation and one before, features are not Gaussian: a fourth
     // moment of the input stands for what E phi^2 may be off by.
     record.heavy = std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 - 1);
@@ -103,14 +104,15 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     out.flat.reset();
     if (!phi->activation().breaks().empty()) out.flat.emplace(phi->activation().name(), x);
     if (mixed) mix_kinds(calculus, phi, in, out, record);
-    out.spread.skew = moments.skew;
-    out.spread.uneven = moments.exponent * moments.exponent * in.spread.uneven;
+    out.spread.skewness = moments.skew;
+    out.spread.position_variance =
+        moments.exponent * moments.exponent * in.spread.position_variance;
     calculus.omit(skewed + uneven, skewed + uneven);
     // Each token has a size of its own in a draw, and E phi goes with its root.
     const Alike<double> y = values_of(calculus, out.x);
     if (y.second > 0)
-      out.truncation.mean +=
-          std::max(0.0, in.spread.one - 2 / width) / 8 * std::fabs(y.mean) / std::sqrt(y.second);
+      out.truncation.mean += std::max(0.0, in.spread.token_variance - 2 / width) / 8 *
+                             std::fabs(y.mean) / std::sqrt(y.second);
     calculus.assume("activation", "inputs are Gaussian given the layer before", "1/width",
                     1 / static_cast<double>(in.width), 0.1);
   }
@@ -119,23 +121,23 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
 
 /// `g`: what came to phi, while `out` still follows what that did.
 template <class C, class X>
-void follow_through(const C& calculus, const ActivationRecord<X>& record, const Alike<double>& g,
-                    Gradient<X>& out) {
-  Follow& follow = *out.follow;
-  const double along = follow.along, parallel = follow.parallel;
+void couple_through_activation(const C& calculus, const ActivationRecord<X>& record,
+                               const Alike<double>& g, Gradient<X>& out) {
+  SignalCoupling& coupling = *out.coupling;
+  const double along = coupling.aligned_square, parallel = coupling.squared_cosine;
   const Passage& passed = record.passage.passage;
   const Alike<double> slopes = values_of(calculus, record.slopes);
   if (slopes.second > 0 && g.second > 0) {
     const double own = values_of(calculus, record.own).second;
-    add_along(follow, own * along / (slopes.second * g.second), out.spread);
+    add_aligned(coupling, own * along / (slopes.second * g.second), out.spread);
   }
-  follow.along = along * record.alignment * record.alignment;
-  follow.bent = 2 * record.slope_exponent;
-  follow.sense = passed.back_slope + follow.sense * passed.slope;
+  coupling.aligned_square = along * record.alignment * record.alignment;
+  coupling.slope_excess = 2 * record.slope_exponent;
+  coupling.sensitivity = passed.back_slope + coupling.sensitivity * passed.slope;
   const double ratio = slopes.second > 0 ? slopes.cross / slopes.second : 1;
   const double uneven = (record.passage.slope_kurtosis - 1) * ratio * ratio;
-  follow.tie *= ratio;
-  follow.parallel =
+  coupling.token_ratio *= ratio;
+  coupling.squared_cosine =
       std::min(1.0, parallel * ratio * ratio + uneven * (1 + 2 * parallel) * (1 - parallel) /
                                                    static_cast<double>(record.width));
 }
@@ -145,35 +147,38 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
                                 const Gradient<X>& gradient, const Counts& counts) {
   Gradient<X> out = gradient;
   out.x = product(gradient.x, record.slopes);
-  out.levels = {};
+  out.directions = {};
   out.uneven = 0;
   out.aligned = typename C::Number(0);
   if constexpr (C::next_orders) {
-    out.tie = record.tie;
-    if (out.tie) out.tie->product = product(out.tie->product, gradient.x);
+    out.slope_correlation = record.slope_correlation;
+    if (out.slope_correlation)
+      out.slope_correlation->product = product(out.slope_correlation->product, gradient.x);
     out.aligned = gradient.aligned * record.alignment;
     out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
     const Alike<double> g = values_of(calculus, gradient.x);
-    const Doubt doubt = slope_doubt(calculus, record);
-    out.truncation.second += doubt.second;
-    if (g.second > 0) out.truncation.cross += doubt.cross * std::fabs(g.cross) / g.second;
+    const RelativeError bound = relative_slope_error(calculus, record);
+    out.truncation.second += bound.second;
+    if (g.second > 0) out.truncation.cross += bound.cross * std::fabs(g.cross) / g.second;
     const auto width = static_cast<double>(record.width);
-    if (record.passage.far > 0) {
-      out.spread = apart_ways(gradient.spread, gradient.spread.far + record.passage.far, 0);
-      out.truncation = doubt_of(out.spread.far);
-    } else if (gradient.follow) {
-      out.spread =
-          back_through_activation(gradient.spread, *gradient.follow, record.passage, width, counts);
+    if (record.passage.log_range > 0) {
+      out.spread = beyond_lognormal(gradient.spread,
+                                    gradient.spread.log_range + record.passage.log_range, 0);
+      out.truncation = error_of_range(out.spread.log_range);
+    } else if (gradient.coupling) {
+      out.spread = back_through_activation(gradient.spread, *gradient.coupling, record.passage,
+                                           width, counts);
     } else {
       out.spread = back_through_activation(gradient.spread, record.passage, g, width, counts);
     }
-    if (gradient.spread.far > 0) out.spread.far = std::max(out.spread.far, gradient.spread.far);
-    if (gradient.follow) follow_through(calculus, record, g, out);
+    if (gradient.spread.log_range > 0)
+      out.spread.log_range = std::max(out.spread.log_range, gradient.spread.log_range);
+    if (gradient.coupling) couple_through_activation(calculus, record, g, out);
     out.kinds = record.kinds;
     if (gradient.alive < 1) {
       // Features without a gradient from above have no slope either.
       out.x = scaled(out.x, typename C::Number(1 / gradient.alive));
-      const double few = few_doubt(gradient.alive, gradient.few) - no_mean;
+      const double few = few_samples_error(gradient.alive, gradient.few) - no_mean;
       out.truncation.second = std::max(0.0, out.truncation.second + few);
       out.truncation.cross = std::max(0.0, out.truncation.cross + few);
       out.alive = 1;
@@ -187,7 +192,7 @@ template <class C, class X>
 struct Kept<ActivationLayer, C, X> {
   Places at;
   ActivationRecord<X> record;
-  OverlapStrays overlap{};  ///< of u
+  OverlapDeviation overlap{};  ///< of u
   SlopeKernel kernel{};
   double error = 0;  ///< of the slopes, absolute
 };
@@ -200,12 +205,12 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Si
   const auto phi = calculus.function(layer.function);
   if constexpr (C::next_orders) {
     if (pass.backward()) {
-      kept.overlap = overlap_strays(calculus, x);
+      kept.overlap = overlap_deviation(calculus, x);
       kept.kernel =
           slope_kernel(calculus, phi, values_of(calculus, x.x), kept.overlap, pass.counts(x));
     }
   }
-  const Wanted wanted{pass.backward(), pass.backward() && pass.wants_tie()};
+  const Wanted wanted{pass.backward(), pass.backward() && pass.wants_slope_correlation()};
   Signal<X> y = activation_forward(calculus, phi, x, pass.counts(x), wanted, kept.record);
   kept.error = calculus.take_slope_error();
   kept.at = {pass.site(layer.path, "activation", y), 0, x.tokens};
@@ -215,16 +220,17 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Si
 
 /// phi' g outside of plain stacks.
 template <class C, class X>
-void strays_through_activation(const C& calculus, const ActivationRecord<X>& record,
-                               const Gradient<X>& g, const Counts& counts, Strays& strays) {
+void covariance_through_activation(const C& calculus, const ActivationRecord<X>& record,
+                                   const Gradient<X>& g, const Counts& counts,
+                                   LogCovariance& logs) {
   const BackPassage& passed = record.passage;
   const auto width = static_cast<double>(record.width);
-  const double latent = passed.forward.all - 2 / width * pairs_squared(passed.x, counts);
+  const double latent = passed.forward.batch_variance - 2 / width * pairs_squared(passed.x, counts);
   const double follows = passed.passage.back_slope * passed.passage.back_slope;
-  stray_through_slopes(strays,
-                       {values_of(calculus, record.slopes), passed.x, passed.slope_kurtosis,
-                        follows * std::max(latent, 0.0), width},
-                       values_of(calculus, g.x), counts);
+  covariance_through_slopes(logs,
+                            {values_of(calculus, record.slopes), passed.x, passed.slope_kurtosis,
+                             follows * std::max(latent, 0.0), width},
+                            values_of(calculus, g.x), counts);
 }
 
 template <class C, class X>
@@ -236,7 +242,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
   Gradient<X> out = activation_backward(calculus, kept.record, g, counts);
   add_slope_error(calculus, out, g, kept.error);
   if constexpr (C::next_orders) {
-    if (!g.follow) strays_through_activation(calculus, kept.record, g, counts, out.strays);
+    if (!g.coupling)
+      covariance_through_activation(calculus, kept.record, g, counts, out.log_covariance);
     out.slopes = through_kernel(g.slopes, kept.kernel, values_of(calculus, g.x), kept.overlap);
   }
   return out;

@@ -15,8 +15,8 @@ template <class C, class X>
 struct Kept<Attention, C, X> {
   Places q, k, v, mix;
   AttentionRecord<C, X> record;
-  Spread spread;
-  Doubt truncation;  ///< of the input
+  NormVariance spread;
+  RelativeError truncation;  ///< of the input
 };
 
 template <class C, class X>
@@ -47,57 +47,58 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
 /// Gradients into scores are of D^2. What the rules make of D is that of a typical draw: E D^2 is
 /// e^(2 Var ln D) of its square.
 template <class C, class X>
-void average_distances(C& calculus, const Spread& spread, AttentionBackward<X>& made) {
+void average_distances(C& calculus, const NormVariance& spread, AttentionBackward<X>& made) {
   using N = typename C::Number;
-  const N more = N(std::exp(2 * spread.apart));
+  const N more = N(std::exp(2 * spread.distance_variance));
   made.q = scaled(made.q, more);
   made.k = scaled(made.k, more);
   made.q_weight = made.q_weight * more;
   made.k_weight = made.k_weight * more;
-  calculus.assume("attention", "tokens differ by as much in every draw", "Var ln D", spread.apart,
-                  0.1);
+  calculus.assume("attention", "tokens differ by as much in every draw", "Var ln D",
+                  spread.distance_variance, 0.1);
 }
 
 /// At the queries, keys and values, and of what comes back through them.
-struct AttentionStrays {
-  Strays q, k, v, input;
+struct AttentionCovariances {
+  LogCovariance q, k, v, input;
 };
 template <class C, class X>
-AttentionStrays attention_strays(const BackwardPass<C, X>& pass, const Attention& layer,
-                                 const Kept<Attention, C, X>& kept, const Gradient<X>& g,
-                                 const AttentionBackward<X>& made) {
+AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const Attention& layer,
+                                           const Kept<Attention, C, X>& kept, const Gradient<X>& g,
+                                           const AttentionBackward<X>& made) {
   const C& calculus = pass.calculus();
-  AttentionStrays out;
+  AttentionCovariances out;
   const Factors<X>& factors = kept.record.factors;
   const auto shares = [&](const X& of) {
     const Alike<double> one = values_of(calculus, of);
-    return StrayShares{one.second, one.cross};
+    return PairShares{one.second, one.cross};
   };
   const Alike<double> from = values_of(calculus, g.x);
   const Counts over = pass.counts(kept.mix.tokens);
-  Strays start = g.strays;
-  start.since.setIdentity();
-  out.q = strays_to_queries(start, from, shares(factors.query), over);
-  out.k = strays_to_keys(start, from, shares(factors.key), over);
-  out.v = strays_to_keys(start, from, shares(factors.value), over);
+  LogCovariance start = g.log_covariance;
+  start.propagator.setIdentity();
+  out.q = covariance_to_queries(start, from, shares(factors.query), over);
+  out.k = covariance_to_keys(start, from, shares(factors.key), over);
+  out.v = covariance_to_keys(start, from, shares(factors.value), over);
   // Gradients into scores are of D^2, and of a few rows where a softmax is sharp: the same for
   // queries and keys.
   const double of_rows =
       kept.record.rows_variance / (static_cast<double>(layer.heads) * over.samples());
-  const double of_scores = of_rows + (layer.over_memory ? 0 : 4 * kept.spread.apart);
+  const double of_scores = of_rows + (layer.over_memory ? 0 : 4 * kept.spread.distance_variance);
   Alike<double> total = values_of(calculus, linear_backward(calculus, layer.q, made.q));
-  out.input = strays_through_weights(pass, layer.q, made.q, kept.mix.tokens, out.q);
-  const auto add = [&](const Linear& linear, const X& x, const Strays& strays) {
+  out.input = covariance_through_weights(pass, layer.q, made.q, kept.mix.tokens, out.q);
+  const auto add = [&](const Linear& linear, const X& x, const LogCovariance& logs) {
     const Alike<double> more = values_of(calculus, linear_backward(calculus, linear, x));
-    out.input = strays_of_sum(start, out.input,
-                              strays_through_weights(pass, linear, x, kept.mix.tokens, strays),
-                              total, more, static_cast<double>(layer.q.fan_in), over);
+    out.input = covariance_of_sum(
+        start, out.input, covariance_through_weights(pass, linear, x, kept.mix.tokens, logs), total,
+        more, static_cast<double>(layer.q.fan_in), over);
     total = sum(total, more);
   };
   if (!layer.over_memory) add(layer.k, made.k, out.k);
-  for (Strays* each : {&out.q, &out.k, &out.input}) stray_through_norm(*each, of_scores);
+  for (LogCovariance* each : {&out.q, &out.k, &out.input})
+    covariance_through_norm(*each, of_scores);
   if (!layer.over_memory) add(layer.v, made.v, out.v);
-  out.input.since = out.input.since * g.strays.since;
+  out.input.propagator = out.input.propagator * g.log_covariance.propagator;
   return out;
 }
 
@@ -111,15 +112,15 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   pass.note(kept.mix.site, g);
   auto made = attention_backward(calculus, layer, kept.record, g.x, g.aligned,
                                  layer.residual_attention ? &pass.scores() : nullptr);
-  AttentionStrays strays;
+  AttentionCovariances covariances;
   if constexpr (C::next_orders) {
     if (!layer.over_memory) average_distances(calculus, kept.spread, made);
-    strays = attention_strays(pass, layer, kept, g, made);
+    covariances = attention_covariances(pass, layer, kept, g, made);
   }
   const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
-                        double truncation, const Strays& own_strays) {
+                        double truncation, const LogCovariance& own_covariance) {
     Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
-    own.strays = own_strays;
+    own.log_covariance = own_covariance;
     own.truncation.second += truncation;
     own.truncation.cross += truncation;
     pass.note(at.site, own);
@@ -136,20 +137,20 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     fill_sum_variance(pass, at.parameter + 1, own);
   };
   // Scores, and what comes back from them, go as |x|^2.
-  const Doubt above = g.truncation;
+  const RelativeError above = g.truncation;
   if constexpr (C::next_orders) add_size_error(g, kept.spread, 4, layer.q.fan_in);
-  part(layer.q, kept.q, std::move(made.q), made.q_weight, made.q_truncation, strays.q);
-  part(layer.k, kept.k, std::move(made.k), made.k_weight, made.k_truncation, strays.k);
+  part(layer.q, kept.q, std::move(made.q), made.q_weight, made.q_truncation, covariances.q);
+  part(layer.k, kept.k, std::move(made.k), made.k_weight, made.k_truncation, covariances.k);
   g.truncation = above;
   if constexpr (C::next_orders) add_size_error(g, kept.spread, 2, layer.q.fan_in);
-  part(layer.v, kept.v, std::move(made.v), made.v_weight, made.v_truncation, strays.v);
+  part(layer.v, kept.v, std::move(made.v), made.v_weight, made.v_truncation, covariances.v);
   pass.parameter(kept.v.parameter).truncation += made.v_weight_truncation;
-  g.strays = strays.input;
+  g.log_covariance = covariances.input;
   g.x = std::move(made.input);
   // One weight of T, which each token's overlap has of a sum over keys, is left out.
   g.slopes = {};
   g.uneven = 0;
-  g.levels = {};
+  g.directions = {};
   g.kinds = {};
   // Equal keys get the same from every query.
   g.equal_words = kept.record.words ? 1 - made.through_queries * (1 - g.equal_words)

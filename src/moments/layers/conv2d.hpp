@@ -54,11 +54,11 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
     out.spread =
         through_linear(in.spread, part, weight_noise(layer.weight), values_of(calculus, out.x),
                        static_cast<double>(layer.out_channels), after);
-    const double borders = std::sqrt(in.spread.uneven * taps.uneven);
-    out.spread.uneven = in.spread.uneven + taps.uneven;
+    const double borders = std::sqrt(in.spread.position_variance * taps.uneven);
+    out.spread.position_variance = in.spread.position_variance + taps.uneven;
     calculus.omit(borders, borders);
     calculus.assume("conv2d", "positions at the border are as those inside", "relative variance",
-                    out.spread.uneven, 0.1);
+                    out.spread.position_variance, 0.1);
     calculus.assume("conv2d", "two positions of an image have one correlation, near or far");
   }
   return out;
@@ -97,7 +97,7 @@ template <class C, class X>
 struct Kept<Conv2d, C, X> {
   Places at;
   X input;
-  Spread spread;
+  NormVariance spread;
 };
 
 template <class C, class X>

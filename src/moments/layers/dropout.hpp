@@ -54,8 +54,8 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     // variance of |x|^2 is (k - 1)/d.
     const double more = layer.rate / (1 - layer.rate), width = static_cast<double>(in.width);
     const double noise = in.kurtosis * more / width;
-    out.spread.one += noise;
-    out.spread.all += noise / counts.samples();
+    out.spread.token_variance += noise;
+    out.spread.batch_variance += noise / counts.samples();
     out.kurtosis /= 1 - layer.rate;
     out.mixture = dropped(in.mixture, layer.rate);
     // So does that of x_t.x_u: E x_t^2 x_u^2 of independent masks is (1 - p)^-2 of m^2 + 2 r^2.

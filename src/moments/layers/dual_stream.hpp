@@ -38,7 +38,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
   X both = without_mean(x.x);  // E x z
   for (const Residual& sublayer : layer.sublayers) {
     Signal<X> start = x;
-    start.spread.pull = 1;
+    start.spread.susceptibility = 1;
     Signal<X> branch = pass.run(sublayer.body, std::move(start));
     calculus.enter(sublayer.path);
     Residual plain;
@@ -48,7 +48,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
     both = shifted(both, N(b * mean(branch) * (a * mean(x) + mean(z))));
     // The branch follows the size of x, of which z knows nothing.
     Signal<X> apart = branch;
-    apart.spread.pull = 0;
+    apart.spread.susceptibility = 0;
     z = residual_forward(calculus, plain, z, apart, pass.counts(z));
     Signal<X> total = residual_forward(calculus, sublayer, x, branch, pass.counts(x));
     if (sublayer.norm->kind == NormKind::layernorm) both = shifted(both, N(-mean(total) * mean(z)));
@@ -69,8 +69,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
     // rho)^2 of what independent ones would.
     const double m = values_of(calculus, x.x).second;
     const double rho = m > 0 ? values_of(calculus, shared).second / m : 0;
-    y.spread.one *= (1 - rho) * (1 - rho);
-    y.spread.all *= (1 - rho) * (1 - rho);
+    y.spread.token_variance *= (1 - rho) * (1 - rho);
+    y.spread.batch_variance *= (1 - rho) * (1 - rho);
     // What x.F, of variance 1/n, does to a norm and to x.z together is left out.
     y.truncation.second += 1 / static_cast<double>(layer.norm.width);
     y.truncation.cross += 1 / static_cast<double>(layer.norm.width);
@@ -136,8 +136,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
     g.kinds = {};
     both = product(both, take_scale());
     const N a = calculus.skip(*sublayer), b = calculus.branch(*sublayer);
-    const Strays start = g.strays;
-    g.strays.since.setIdentity();
+    const LogCovariance start = g.log_covariance;
+    g.log_covariance.propagator.setIdentity();
     Gradient<X> whole = g;
     whole.x = scaled(sum(sum(g.x, gz.x), scaled(both, N(2))), N(b * b));
     g.x = scaled(g.x, N(a * a));

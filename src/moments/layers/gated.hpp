@@ -15,7 +15,7 @@ template <class X>
 struct GatedRecord {
   X kernel;  ///< E phi^2 and E phi(u)phi(v)
   X slopes;  ///< E phi'^2, E phi'(u)phi'(v), each times the moments of w
-  Spread spread;
+  NormVariance spread;
   double exponent = 1;  ///< d ln E y^2/d ln E x^2
   /// Relative fourth moments of what gradients at w and at u are multiplied by: phi, and phi' w.
   double in_kurtosis = 3, gate_kurtosis = 3;
@@ -60,20 +60,20 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     record.in_kurtosis = moments.kurtosis;
     record.gate_kurtosis = 3 * moments.slope_kurtosis;
     out.spread = through_gate(gate.spread, moments, g, static_cast<double>(gate.width), counts);
-    for (Doubt* doubt : {&out.error, &out.truncation}) {
-      doubt->second *= 1 + moments.exponent;
-      doubt->cross *= 1 + moments.exponent;
+    for (RelativeError* bound : {&out.error, &out.truncation}) {
+      bound->second *= 1 + moments.exponent;
+      bound->cross *= 1 + moments.exponent;
     }
     const LogSize size = log_size(gate.spread, static_cast<double>(gate.width));
     const double e = record.exponent;
-    if (gate.spread.far > 0 || part_ways(size.variance, e)) {
-      const double far =
-          gate.spread.far > 0
-              ? gate.spread.far
-              : std::max(0.0, size.mean) + far_deviations * std::sqrt(std::max(0.0, size.variance));
-      out.spread = apart_ways(gate.spread, std::min(e * far, largest_log),
-                              3 * moments.kurtosis / static_cast<double>(gate.width));
-      out.truncation = doubt_of(out.spread.far);
+    if (gate.spread.log_range > 0 || leaves_lognormal(size.variance, e)) {
+      const double far = gate.spread.log_range > 0
+                             ? gate.spread.log_range
+                             : std::max(0.0, size.mean) +
+                                   range_deviations * std::sqrt(std::max(0.0, size.variance));
+      out.spread = beyond_lognormal(gate.spread, std::min(e * far, largest_log),
+                                    3 * moments.kurtosis / static_cast<double>(gate.width));
+      out.truncation = error_of_range(out.spread.log_range);
       calculus.assume("gated unit", "draws of this width part ways: some die, some grow",
                       "variance of ln E x^2 where its map is steeper than 1", size.variance, 1);
     }
@@ -107,7 +107,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x)
   calculus.enter(layer.path);
   Kept<Gated, C, X> kept;
   const Counts over = pass.counts(x);
-  if constexpr (C::next_orders) kept.input.overlap = overlap_strays(calculus, x);
+  if constexpr (C::next_orders) kept.input.overlap = overlap_deviation(calculus, x);
   Signal<X> gate = linear_forward(calculus, layer.gate, x, over);
   kept.gate = {pass.site(layer.gate.path, "linear", gate), note_weights(pass, layer.gate),
                x.tokens};
@@ -117,7 +117,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x)
   if constexpr (C::next_orders) {
     if (pass.backward())
       kept.kernel = slope_kernel(calculus, phi, values_of(calculus, gate.x),
-                                 overlap_strays(calculus, gate), over);
+                                 overlap_deviation(calculus, gate), over);
   }
   Signal<X> y = gated_forward(calculus, phi, gate, in, over, kept.record);
   kept.error = calculus.take_slope_error();
@@ -138,7 +138,7 @@ void gated_slopes(const C& calculus, const Gated& layer, const Kept<Gated, C, X>
   const Alike<double> k = values_of(calculus, g.x),
                       kernel = values_of(calculus, kept.record.kernel),
                       x = values_of(calculus, kept.input.x);
-  const OverlapStrays& overlap = kept.input.overlap;
+  const OverlapDeviation& overlap = kept.input.overlap;
   const double of_gate = gain_of(calculus, layer.gate), of_in = gain_of(calculus, layer.in);
   const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k_out, double phi,
                         double r, double coherent, bool is_gate) {
@@ -168,13 +168,13 @@ void gated_orders(const BackwardPass<C, X>& pass, const Gated& layer, const Kept
     add_size_error(*part, kept.input.spread, 2 * kept.record.exponent, layer.in.fan_in);
   const Alike<double> from = values_of(calculus, g.x), x = values_of(calculus, kept.input.x);
   const auto width = static_cast<double>(layer.in.fan_out);
-  const auto through = [&](Strays& strays, const X& factors, double kurtosis) {
-    strays.since.setIdentity();
-    stray_through_slopes(strays, {values_of(calculus, factors), x, kurtosis, 0, width}, from,
-                         pass.counts(kept.at.tokens));
+  const auto through = [&](LogCovariance& logs, const X& factors, double kurtosis) {
+    logs.propagator.setIdentity();
+    covariance_through_slopes(logs, {values_of(calculus, factors), x, kurtosis, 0, width}, from,
+                              pass.counts(kept.at.tokens));
   };
-  through(gate.strays, kept.record.slopes, kept.record.gate_kurtosis);
-  through(in.strays, kept.record.kernel, kept.record.in_kurtosis);
+  through(gate.log_covariance, kept.record.slopes, kept.record.gate_kurtosis);
+  through(in.log_covariance, kept.record.kernel, kept.record.in_kurtosis);
 }
 
 template <class C, class X>
@@ -198,9 +198,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   Gradient<X> out = through_weights(pass, layer.in, kept.input, in);
   const Gradient<X> other = through_weights(pass, layer.gate, kept.input, gate);
   if constexpr (C::next_orders)
-    out.strays = strays_of_sum(g.strays, out.strays, other.strays, values_of(calculus, out.x),
-                               values_of(calculus, other.x), static_cast<double>(layer.in.fan_in),
-                               pass.counts(kept.at.tokens));
+    out.log_covariance =
+        covariance_of_sum(g.log_covariance, out.log_covariance, other.log_covariance,
+                          values_of(calculus, out.x), values_of(calculus, other.x),
+                          static_cast<double>(layer.in.fan_in), pass.counts(kept.at.tokens));
   out.x = sum(out.x, other.x);
   out.slopes = out.slopes + other.slopes;
   return out;

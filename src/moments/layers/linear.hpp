@@ -21,8 +21,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Linear& layer, Signal<X> x
   Signal<X> y = linear_forward(calculus, layer, x, pass.counts(x));
   const bool is_head = &layer == std::get_if<Linear>(&pass.network().layers.back().op);
   const std::size_t at = pass.site(layer.path, is_head ? "head" : "linear", y);
-  OverlapStrays overlap;
-  if constexpr (C::next_orders) overlap = overlap_strays(calculus, x);
+  OverlapDeviation overlap;
+  if constexpr (C::next_orders) overlap = overlap_deviation(calculus, x);
   pass.template keep<Linear>({{at, note_weights(pass, layer), x.tokens},
                               {std::move(x.x), x.spread, with_mask_sizes(x), overlap, x.tokens}});
   return y;
@@ -31,8 +31,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Linear& layer, Signal<X> x
 /// dk/dr of the logits as slopes of the gradient there: their overlaps vary as those of the head's
 /// input do.
 template <class C, class X>
-void start_slopes(const C& calculus, const X& logit_slopes, const OverlapStrays& input, double gain,
-                  Gradient<X>& g) {
+void start_slopes(const C& calculus, const X& logit_slopes, const OverlapDeviation& input,
+                  double gain, Gradient<X>& g) {
   if constexpr (C::next_orders) {
     const Alike<double> rise = values_of(calculus, logit_slopes);
     g.slopes = {{rise.cross, rise.cross * gain * input.coherent},

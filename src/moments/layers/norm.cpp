@@ -8,15 +8,17 @@ namespace scalecalc::moments {
 /// The covariance of two tokens' s2, within a sequence, from that of the average over all samples:
 /// between sequences it is smaller by the ratio of the squared cosines, as Gaussian features have
 /// it.
-Fluctuation fluctuation_of(const Spread& spread, double width, double share, bool layernorm,
+Fluctuation fluctuation_of(const NormVariance& spread, double width, double share, bool layernorm,
                            const Alike<double>& x, const Counts& counts) {
-  Fluctuation orders{spread.one, spread.one, spread.one - spread.slack, share,
-                     layernorm ? spread.level / width : 0};
+  Fluctuation orders{spread.token_variance, spread.token_variance,
+                     spread.token_variance - spread.decorrelation, share,
+                     layernorm ? spread.mean_mode / width : 0};
   const double samples = counts.samples(), within = x.cross * x.cross;
   const double ratio = within > 0 ? std::min(x.between * x.between / within, 1.0) : 1;
   const double pairs = counts.tokens - 1 + (counts.batch - 1) * counts.tokens * ratio;
   if (pairs > 0)
-    orders.both = std::min<double>((samples * spread.all - spread.one) / pairs, spread.one);
+    orders.both = std::min<double>(
+        (samples * spread.batch_variance - spread.token_variance) / pairs, spread.token_variance);
   return orders;
 }
 
@@ -25,10 +27,10 @@ double mean_order(const Alike<double>& x, double skew, double kurtosis, double w
   if (mu == 0 || !(m > 0)) return 0;
   // Of a Gaussian with a mean E x^4 is 3 m^2 - 2 mu^4, which sums of layers leave out of theirs.
   const double share = mu * mu / m, around = 3 - 2 * share * share + std::max(0.0, kurtosis - 3);
-  const double strays = std::max(0.0, std::min(kurtosis, around) - 1) / width;
+  const double of_size = std::max(0.0, std::min(kurtosis, around) - 1) / width;
   const double third = skew * std::pow(variance, 1.5) + 2 * mu * variance;  // E x^3 - mu m
   // The next order of relu(x)^2, whose tail is heavy, is -3.8 V of this one; 1/(1 + 4 V) has it.
-  return (3 * mu * strays / 8 - third / (2 * width * m)) / (1 + 4 * strays);
+  return (3 * mu * of_size / 8 - third / (2 * width * m)) / (1 + 4 * of_size);
 }
 
 double kept_beside_eps(double mean, double eps, double variance) {

@@ -61,9 +61,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   if constexpr (C::next_orders) {
     const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
-    record.orders = sample_orders(from, over, in.spread.scatter);
+    record.orders = sample_orders(from, over, in.spread.batch_noise);
     if (from.within > 0)
-      record.by_chance = 2 * in.spread.scatter * calculus.value(in.overlap.variance()) /
+      record.by_chance = 2 * in.spread.batch_noise * calculus.value(in.overlap.variance()) /
                          (from.within * from.within);
     const SampleLevels& order = record.orders.forward;
     out.x =
@@ -86,9 +86,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   }
   record.factors = each(out.x, [&](const N&) { return back; });
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
-  out.spread = {2 / static_cast<double>(in.width), 0, 0, 0, 0, 1, in.spread.apart, 0};
-  out.spread.skew = in.spread.skew;
-  out.spread.uneven = in.spread.uneven;
+  out.spread = {2 / static_cast<double>(in.width), 0, 0, 0, 0, 1, in.spread.distance_variance, 0};
+  out.spread.skewness = in.spread.skewness;
+  out.spread.position_variance = in.spread.position_variance;
   out.error.second = out.truncation.second = 0;
   calculus.assume("norm over samples", "features are Gaussian over the samples");
   if constexpr (C::next_orders) {
@@ -112,25 +112,15 @@ Signal<X> norm_forward(C& calculus, const Norm& layer, const Signal<X>& in, cons
   return out;
 }
 
-template <class N>
-Alike<N> without_between(Alike<N> x) {
-  x.between = N(0);
-  return x;
-}
-inline PerPosition without_between(PerPosition x) {
-  x.between.setZero();
-  return x;
-}
-
 /// E[y_t g_t y_u g_u] of an output y. What y has of the sum that the gradient is tied to is known,
 /// the rest of y is not seen by it.
 template <class X>
 X along_output(const X& y, const Gradient<X>& g) {
-  if (!g.tie) return product(y, g.x);
-  const auto share = average(y).second / average(g.tie->input).second;
+  if (!g.slope_correlation) return product(y, g.x);
+  const auto share = average(y).second / average(g.slope_correlation->input).second;
   const auto square = share * share;
-  const X rest = sum(y, scaled(g.tie->input, -square));
-  return without_mean(sum(scaled(g.tie->product, square), product(rest, g.x)));
+  const X rest = sum(y, scaled(g.slope_correlation->input, -square));
+  return without_mean(sum(scaled(g.slope_correlation->product, square), product(rest, g.x)));
 }
 
 /// (I - y y^T/n)/s of a centred gradient, and what it takes more where that is tied to y.
@@ -139,7 +129,7 @@ X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<
                  const X& inside, const Counts& over) {
   const double scale = average(record.factors).second, samples = over.samples();
   SampleLevels to = record.orders.back(sample_levels(values_of(calculus, inside), over));
-  if (gradient.tie) {
+  if (gradient.slope_correlation) {
     const X more =
         sum(along_output(record.output, gradient), scaled(product(record.output, gradient.x), -1));
     const double taken = pair_sum(more, over.tokens, over.batch) / (samples * samples);
@@ -168,9 +158,9 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   }
   const X across = sum(gradient.x, scaled(without_mean(record.output), N(-along)));
   if (!record.over_samples) {
-    out.x = projected(calculus, record, gradient.levels, product(across, record.factors));
-    out.levels.radial = 0;
-    if (record.projection.layernorm) out.levels.mean = 0;
+    out.x = projected(calculus, record, gradient.directions, product(across, record.factors));
+    out.directions.radial = 0;
+    if (record.projection.layernorm) out.directions.mean = 0;
     return out;
   }
   const N sequences = record.over_batch ? batch : N(1);
@@ -204,9 +194,9 @@ template <class C, class X>
 struct Kept<Norm, C, X> {
   Places at;
   NormRecord<X> record;
-  Spread spread;            ///< of the input
-  Doubt truncation;         ///< of the input
-  OverlapStrays overlap{};  ///< of the output
+  NormVariance spread;         ///< of the input
+  RelativeError truncation;    ///< of the input
+  OverlapDeviation overlap{};  ///< of the output
 };
 
 /// A norm that closes a residual shows at the residual's path, as of its kind.
@@ -219,7 +209,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
   kept.spread = x.spread;
   kept.truncation = x.truncation;
   Signal<X> y = norm_forward(calculus, layer, x, pass.counts(x), kept.record);
-  if constexpr (C::next_orders) kept.overlap = overlap_strays(calculus, y);
+  if constexpr (C::next_orders) kept.overlap = overlap_deviation(calculus, y);
   kept.at = {pass.site(path, kind, y), 0, x.tokens};
   if (layer.affine) {
     kept.at.parameter = pass.parameter(layer.path, ".gain", 1, layer.width, 1);
@@ -239,7 +229,7 @@ template <class C, class X>
 typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const X& y, const Gradient<X>& g,
                                 const typename C::Number& tokens) {
   using N = typename C::Number;
-  if (g.tie) return N(0);
+  if (g.slope_correlation) return N(0);
   const N total = average(y).second * tokens * pass.batch();
   const N pairs = pair_sum(product(y, y), tokens, pass.batch());
   const N whole = g.aligned * g.aligned * (total * total + pairs);
@@ -279,18 +269,20 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
     const double scale = values_of(calculus, record.factors).second;
     out.slopes = with_part_along(g.slopes, -g.aligned * g.aligned, kept.overlap);
     out.slopes = through_map(out.slopes, scale, scale);
-    scale_kinds(calculus, out,
-                below_norm(record.mixture_norm, record.kind_weight, g.levels.radial, out.kinds));
+    scale_kinds(
+        calculus, out,
+        below_norm(record.mixture_norm, record.kind_weight, g.directions.radial, out.kinds));
   }
-  out.tie.reset();
+  out.slope_correlation.reset();
   const Alike<double> x = values_of(calculus, out.x);
   const double cross = x.second > 0 ? std::min(1.0, std::fabs(x.cross) / x.second) : 1;
   out.truncation.second += kept.truncation.second + record.truncation;
   out.truncation.cross += (kept.truncation.second + record.truncation) * cross;
-  out.spread.one += kept.spread.one;
-  out.spread.all += kept.spread.all;
+  out.spread.token_variance += kept.spread.token_variance;
+  out.spread.batch_variance += kept.spread.batch_variance;
   if constexpr (C::next_orders)
-    stray_through_norm(out.strays, kept.spread.all + kept.spread.leaning);
+    covariance_through_norm(out.log_covariance,
+                            kept.spread.batch_variance + kept.spread.distance_response);
   return out;
 }
 

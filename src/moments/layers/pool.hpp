@@ -23,11 +23,11 @@ Signal<X> pool_forward(C& calculus, const Signal<X>& in) {
   out.x = uniform(in.x, Alike<N>{x.mean, second, second, x.between});
   out.overlap = {in.overlap.coherent, in.overlap.noise};
   if constexpr (C::next_orders) {
-    out.spread.one = in.spread.all;
+    out.spread.token_variance = in.spread.batch_variance;
     const double after = calculus.value(second);
     const double kept = after > 0 ? calculus.value(x.second) / after : 0;
-    for (Doubt* doubt : {&out.error, &out.truncation})
-      doubt->second = doubt->cross = kept * std::max(doubt->second, doubt->cross);
+    for (RelativeError* bound : {&out.error, &out.truncation})
+      bound->second = bound->cross = kept * std::max(bound->second, bound->cross);
   }
   return out;
 }

@@ -8,7 +8,7 @@
 
 #include "moments/layers/norm.hpp"
 #include "moments/parameter_gradients.hpp"
-#include "moments/tied.hpp"
+#include "moments/slope_correlation.hpp"
 
 /// y = a x + b F(x) (docs/theory/layers.md#residual): m' = a^2 m + b^2 m_F. F ends in weights that
 /// know nothing of x, so that E[x F] = E[x] E[F], which is 0 unless F ends in an activation.
@@ -68,8 +68,8 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
                              static_cast<double>(stream.width), counts);
     const double total = values_of(calculus, out.x).second;
     const double p = total > 0 ? left.second / total : 0, q = total > 0 ? right.second / total : 0;
-    const auto mixed = [&](const Doubt& s, const Doubt& t) {
-      return Doubt{p * s.second + q * t.second, p * s.cross + q * t.cross};
+    const auto mixed = [&](const RelativeError& s, const RelativeError& t) {
+      return RelativeError{p * s.second + q * t.second, p * s.cross + q * t.cross};
     };
     const Alike<double> sums = values_of(calculus, out.x);
     MixedSum made =
@@ -116,7 +116,7 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
     const double together = a * a * x.overlap.coherent + b * b * branch.overlap.coherent;
     if (y.overlap.coherent > 0) kept.stream_overlap = together / y.overlap.coherent;
   }
-  kept.after_activation = x.spread.skew != 0;
+  kept.after_activation = x.spread.skewness != 0;
   kept.branch = std::move(branch.x);
   return kept;
 }
@@ -125,7 +125,7 @@ template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X> x) {
   C& calculus = pass.calculus();
   Signal<X> start = x;
-  start.spread.pull = 1;
+  start.spread.susceptibility = 1;
   Signal<X> branch = pass.run(layer.body, std::move(start));
   std::size_t scale = 0;
   if (layer.trainable_branch)
@@ -143,7 +143,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
     keep_sum(pass.site(layer.path, "residual", y));
     return y;
   }
-  calculus.settle(layer.path, y);
+  calculus.complete(layer.path, y);
   keep_sum(no_site);
   return forward_step(pass, *layer.norm, std::move(y), layer.path, "residual");
 }
@@ -167,7 +167,7 @@ inline double across(double level, double share) {
 /// covariance of what both are made of.
 template <class C, class X>
 Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const Gradient<X>& branch,
-                        const Strays& start, std::int64_t tokens) {
+                        const LogCovariance& start, std::int64_t tokens) {
   if constexpr (C::next_orders) {
     const C& calculus = pass.calculus();
     const Counts counts = pass.counts(tokens);
@@ -175,12 +175,13 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
     const Alike<double> left = values_of(calculus, skip.x), right = values_of(calculus, branch.x);
     const double total = left.second + right.second, p = total > 0 ? left.second / total : 1;
     skip.spread = through_sum(skip.spread, branch.spread, left, right, width, counts);
-    skip.strays = strays_of_sum(start, skip.strays, branch.strays, left, right, width, counts);
-    const auto mixed = [&](const Doubt& s, const Doubt& t) {
-      return Doubt{p * s.second + (1 - p) * t.second, p * s.cross + (1 - p) * t.cross};
+    skip.log_covariance = covariance_of_sum(start, skip.log_covariance, branch.log_covariance, left,
+                                            right, width, counts);
+    const auto mixed = [&](const RelativeError& s, const RelativeError& t) {
+      return RelativeError{p * s.second + (1 - p) * t.second, p * s.cross + (1 - p) * t.cross};
     };
-    skip.levels = {p * skip.levels.mean + (1 - p) * branch.levels.mean,
-                   p * skip.levels.radial + (1 - p) * branch.levels.radial};
+    skip.directions = {p * skip.directions.mean + (1 - p) * branch.directions.mean,
+                       p * skip.directions.radial + (1 - p) * branch.directions.radial};
     skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;
     skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
     skip.error = mixed(skip.error, branch.error);
@@ -190,7 +191,7 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
   skip.slopes = skip.slopes + branch.slopes;
   skip.uneven += branch.uneven;
   skip.aligned = skip.aligned + branch.aligned;
-  skip.tie.reset();
+  skip.slope_correlation.reset();
   return skip;
 }
 
@@ -203,8 +204,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   pass.note(kept.at.site, g);
   if (layer.trainable_branch) fill_branch_scale(pass, kept, g);
   const N a = calculus.skip(layer), b = calculus.branch(layer);
-  const Strays start = g.strays;
-  g.strays.since.setIdentity();
+  const LogCovariance start = g.log_covariance;
+  g.log_covariance.propagator.setIdentity();
   Gradient<X> skip = g;
   skip.x = scaled(g.x, N(a * a));
   skip.aligned = g.aligned * a * a;
@@ -217,14 +218,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
     skip.uneven *= a * a * a * a;
     g.uneven *= b * b * b * b;
   }
-  tie_to(calculus, skip, a);
-  tie_to(calculus, g, b);
-  skip.levels.radial = across(g.levels.radial, kept.stream_share);
-  g.levels.radial = across(g.levels.radial, kept.branch_share);
+  scale_slope_correlation(calculus, skip, a);
+  scale_slope_correlation(calculus, g, b);
+  skip.directions.radial = across(g.directions.radial, kept.stream_share);
+  g.directions.radial = across(g.directions.radial, kept.branch_share);
   if (!layer.shortcut.empty()) skip = pass.run(layer.shortcut, std::move(skip));
   g.x = scaled(g.x, N(b * b));
   g.aligned = g.aligned * b * b;
-  g.spread.pull = 1;
+  g.spread.susceptibility = 1;
   Gradient<X> out =
       sum_of_ways(pass, std::move(skip), pass.run(layer.body, std::move(g)), start, kept.at.tokens);
   if constexpr (C::next_orders) {

@@ -11,35 +11,35 @@
 namespace scalecalc::moments {
 
 template <class X>
-struct Echo {
+struct AlignedFeedback {
   X mix;         ///< of D in z.z' averaged over heads; the tokens' shared part goes with 1
   X values;      ///< of D in sum_s p_s p'_s z.z'; the shared part goes with `mix`
   X query, key;  ///< E (J p).(J' p'), with what tokens have along the query; c times it for pairs
 };
 
 /// `second` and `cross` of the above, of one row and of two.
-struct EchoFactors {
+struct FeedbackFactors {
   double mix = 0, values = 0, query = 0, key = 0;
 };
-EchoFactors row_echo(const SoftmaxOrders& row, double tau2, double keys, double heads,
-                     const Smallness& small);
-/// What row_echo leaves out of `query` and `key`, relative to them: 2 p J J z (p.z)/d, of tokens
-/// that have a part z along the query.
-double omitted_echo(const SoftmaxOrders& row, const Smallness& small);
+FeedbackFactors row_feedback(const SoftmaxOrders& row, double tau2, double keys, double heads,
+                             const Smallness& small);
+/// What row_feedback leaves out of `query` and `key`, relative to them: 2 p J J z (p.z)/d, of
+/// tokens that have a part z along the query.
+double omitted_feedback(const SoftmaxOrders& row, const Smallness& small);
 /// Rows of `fewer` and `more` keys, whose queries have cosine c.
-EchoFactors pair_echo(const SoftmaxOverlaps& rows, const SoftmaxOrders& one,
-                      const SoftmaxOrders& other, const EchoFactors& of_one,
-                      const EchoFactors& of_other, double tau2, double c, double more, double heads,
-                      const Smallness& small);
+FeedbackFactors pair_feedback(const SoftmaxOverlaps& rows, const SoftmaxOrders& one,
+                              const SoftmaxOrders& other, const FeedbackFactors& of_one,
+                              const FeedbackFactors& of_other, double tau2, double c, double more,
+                              double heads, const Smallness& small);
 
 /// P^T P x of tokens with D = `apart` and x_s.x_s' = `shared`, heads averaged.
 template <class X>
-X echoed(const Echo<X>& echo, const X& shared, const X& apart, const X& queries, const X& keys,
-         const KeyCounts<typename X::Number>& counts) {
+X fed_back(const AlignedFeedback<X>& feedback, const X& shared, const X& apart, const X& queries,
+           const X& keys, const KeyCounts<typename X::Number>& counts) {
   using N = typename X::Number;
-  X mixed = sum(shared, product(apart, echo.mix));
+  X mixed = sum(shared, product(apart, feedback.mix));
   mixed.between = between_means(queries, keys, counts);
-  const X same = sum(product(shared, echo.mix), product(apart, echo.values));
+  const X same = sum(product(shared, feedback.mix), product(apart, feedback.values));
   const X other = combine(mixed, same, [](const N& all, const N& own) { return N(all - own); });
   X out = to_keys(same, other, keys, counts);
   out.between = between_to_keys(mixed, keys, counts);

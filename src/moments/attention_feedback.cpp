@@ -1,4 +1,4 @@
-#include "moments/attention_echo.hpp"
+#include "moments/attention_feedback.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,44 +28,44 @@ double turned(double order, double c) {
 /// E (sum p (p - S) z)^2: what moves S as tau does, by which it goes as S - 1/T.
 double along_query(const SoftmaxOrders& row, double tau2, double keys) {
   const double mean = std::sqrt(tau2) * row.p2_slope, excess = row.p2 - 1 / keys;
-  const double strays = excess > 0 ? sharpness_variance(row) / (excess * excess) : 0;
-  return std::min(mean * mean * (1 + strays), row.jp * keys);
+  const double fluctuation = excess > 0 ? sharpness_variance(row) / (excess * excess) : 0;
+  return std::min(mean * mean * (1 + fluctuation), row.jp * keys);
 }
 
 }  // namespace
 
-EchoFactors row_echo(const SoftmaxOrders& row, double tau2, double keys, double heads,
-                     const Smallness& small) {
+FeedbackFactors row_feedback(const SoftmaxOrders& row, double tau2, double keys, double heads,
+                             const Smallness& small) {
   if (keys <= 1) return {1, 1, 0, 0};
   const double same = 1 / heads, rest = 1 - row.p2, p22 = row.t2 - 1 + 2 * row.p2;
   const double apart = (row.p2 * row.p2 + rest * rest / (keys - 1)) / keys;
   const double along = small.qk_norm ? 0 : along_query(row, tau2, keys);
   // With G the realised overlaps of tokens, p G J G J G p and, at keys, p G J J G p: two G that
-  // stray together leave the trace of what is between them.
+  // fluctuate together leave the trace of what is between them.
   const double outer = row.jp + small.overlap * row.a * row.p2;
   const double inner = small.overlap * rest * std::max(row.p2 - p22 - row.a, 0.0);
   const double query = outer + inner + (along - row.jp) / small.head_width + along / small.width;
   return {same * row.p2 + (1 - same) / keys, same * p22 + (1 - same) * apart, query, outer};
 }
 
-double omitted_echo(const SoftmaxOrders& row, const Smallness& small) {
+double omitted_feedback(const SoftmaxOrders& row, const Smallness& small) {
   return row.jp > 0 ? 2 * std::sqrt(row.b * row.m2 / row.jp) / small.width : 0;
 }
 
-EchoFactors pair_echo(const SoftmaxOverlaps& rows, const SoftmaxOrders& one,
-                      const SoftmaxOrders& other, const EchoFactors& of_one,
-                      const EchoFactors& of_other, double tau2, double c, double more, double heads,
-                      const Smallness& small) {
+FeedbackFactors pair_feedback(const SoftmaxOverlaps& rows, const SoftmaxOrders& one,
+                              const SoftmaxOrders& other, const FeedbackFactors& of_one,
+                              const FeedbackFactors& of_other, double tau2, double c, double more,
+                              double heads, const Smallness& small) {
   if (more <= 1) return {1, 1, 0, 0};
   const double same = 1 / heads;
   const double apart = (one.p2 * other.p2 + (1 - one.p2) * (1 - other.p2) / (more - 1)) / more;
   const double turn = turned(std::sqrt(mean_order(one, tau2) * mean_order(other, tau2)), c);
   const auto outer = [&](const SoftmaxOrders& row) { return small.overlap * row.a * row.p2; };
-  const double strays = small.overlap * rows.a_prime * rows.overlap;
+  const double fluctuation = small.overlap * rows.a_prime * rows.overlap;
   const double query = (of_one.query - outer(one)) * (of_other.query - outer(other));
   return {same * rows.overlap + (1 - same) / more, same * rows.square + (1 - same) * apart,
-          turn * std::sqrt(std::max(query, 0.0)) + strays,
-          c * (turn * std::sqrt(one.jp * other.jp) + strays)};
+          turn * std::sqrt(std::max(query, 0.0)) + fluctuation,
+          c * (turn * std::sqrt(one.jp * other.jp) + fluctuation)};
 }
 
 }  // namespace scalecalc::moments

@@ -8,8 +8,8 @@
 /// outputs of a norm.
 namespace scalecalc::moments {
 
-/// Of a layer below an activation: norms use the tie, sums hand it on.
-inline bool keeps_tie(const Layer& layer) {
+/// Of a layer below an activation: norms use the correlation, sums hand it on.
+inline bool keeps_slope_correlation(const Layer& layer) {
   return std::holds_alternative<Norm>(layer.op) || std::holds_alternative<Residual>(layer.op);
 }
 
@@ -17,8 +17,8 @@ inline bool keeps_tie(const Layer& layer) {
 /// product is not that of the means. What is left out is the stream's share of that.
 template <class C, class X>
 void repeated_slopes(C& calculus, Gradient<X>& skip, double stream_share) {
-  if (!skip.tie) return;
-  const double left_out = stream_share * skip.tie->slope_scatter;
+  if (!skip.slope_correlation) return;
+  const double left_out = stream_share * skip.slope_correlation->slope_variance;
   const Alike<double> x = values_of(calculus, skip.x);
   skip.truncation.second += left_out;
   if (x.second > 0) skip.truncation.cross += 2 * left_out * std::fabs(x.cross) / x.second;
@@ -28,13 +28,13 @@ void repeated_slopes(C& calculus, Gradient<X>& skip, double stream_share) {
 
 /// Of a sum with `factor` x, what is tied to x.
 template <class C, class X>
-void tie_to(const C& calculus, Gradient<X>& g, const typename C::Number& factor) {
+void scale_slope_correlation(const C& calculus, Gradient<X>& g, const typename C::Number& factor) {
   using N = typename C::Number;
-  if (!g.tie) return;
+  if (!g.slope_correlation) return;
   if (calculus.value(factor) == 0)
-    g.tie.reset();
+    g.slope_correlation.reset();
   else
-    g.tie->input = scaled(g.tie->input, N(1 / (factor * factor)));
+    g.slope_correlation->input = scaled(g.slope_correlation->input, N(1 / (factor * factor)));
 }
 
 }  // namespace scalecalc::moments

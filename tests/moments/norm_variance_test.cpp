@@ -1,4 +1,4 @@
-#include "moments/spread.hpp"
+#include "moments/norm_variance.hpp"
 
 #include <cmath>
 #include <string_view>
@@ -23,7 +23,7 @@ TEST_CASE("what width needs of relu") {
   CHECK(w.covariance(0) == 0);
 }
 
-// Jensen: E X^2 >= (E X)^2; of a unit that is off everywhere there is nothing that could stray.
+// Jensen: E X^2 >= (E X)^2; of a unit that is off everywhere there is nothing that could fluctuate.
 TEST_CASE("kurtoses are not below 1, those of dead units neither") {
   for (const char* name : {"relu", "gelu", "tanh", "silu", "abs", "max(x - 1/2, 0)"})
     for (const double variance : {0.0, 1e-12, 1e-3, 1.0, 100.0}) {
@@ -40,7 +40,7 @@ TEST_CASE("kurtoses are not below 1, those of dead units neither") {
 
 // docs/theory/finite-width.md#log-variance: 5/n a layer, and 18.5/n^2 in the next order. Measured
 // over many seeds: 0.40 at n = 256, 1.74 +- .04 at n = 64 for 20 layers.
-TEST_CASE("twenty relu layers stray as measured") {
+TEST_CASE("twenty relu layers fluctuate as measured") {
   const auto spread = [](int width) {
     const Trace trace =
         trace_of_model("model = {kind=\"mlp\", layers=20, sequence=1, activation=\"relu\", width=" +
@@ -55,23 +55,23 @@ TEST_CASE("twenty relu layers stray as measured") {
 
 TEST_CASE("averaging over tokens keeps what they share") {
   const Counts counts{10, 1};
-  const Spread alone = gaussian_spread(Pairs{0, 1, 0, 0}, 100, counts);
-  CHECK(alone.one == near(0.02, 1e-14));
-  CHECK(alone.all == near(0.002, 1e-14));
-  const Spread together = gaussian_spread(Pairs{0, 1, 1, 0}, 100, counts);
-  CHECK(together.all == near(0.02, 1e-14));
+  const NormVariance alone = gaussian_spread(Pairs{0, 1, 0, 0}, 100, counts);
+  CHECK(alone.token_variance == near(0.02, 1e-14));
+  CHECK(alone.batch_variance == near(0.002, 1e-14));
+  const NormVariance together = gaussian_spread(Pairs{0, 1, 1, 0}, 100, counts);
+  CHECK(together.batch_variance == near(0.02, 1e-14));
 }
 
 TEST_CASE("a branch that copies the stream's size keeps its relative spread") {
-  Spread stream, branch;
-  stream.one = stream.all = 0.3;
-  branch.one = branch.all = 0.3;
-  branch.pull = 1;
+  NormVariance stream, branch;
+  stream.token_variance = stream.batch_variance = 0.3;
+  branch.token_variance = branch.batch_variance = 0.3;
+  branch.susceptibility = 1;
   const Pairs x{0, 1, 1, 0};
-  const Spread sum = through_sum(stream, branch, x, x, 1e12, {1, 1});
-  CHECK(sum.all == near(0.3, 1e-9));
-  branch.pull = 0;
-  CHECK(through_sum(stream, branch, x, x, 1e12, {1, 1}).all == near(0.15, 1e-9));
+  const NormVariance sum = through_sum(stream, branch, x, x, 1e12, {1, 1});
+  CHECK(sum.batch_variance == near(0.3, 1e-9));
+  branch.susceptibility = 0;
+  CHECK(through_sum(stream, branch, x, x, 1e12, {1, 1}).batch_variance == near(0.15, 1e-9));
 }
 
 TEST_CASE("the mean moves by half the curvature times the variance") {
@@ -79,15 +79,15 @@ TEST_CASE("the mean moves by half the curvature times the variance") {
   // E u^4 = 3 q^2: exponent 2, q^2 f''/f = 2.
   CHECK(w.exponent == near(2, 1e-9));
   CHECK(w.curvature == near(2, 1e-9));
-  Spread in;
-  in.one = in.all = 0.1 + 2e-6;
+  NormVariance in;
+  in.token_variance = in.batch_variance = 0.1 + 2e-6;
   const auto square = [](double scale) {
     return size_moments(Activation::named("square"), 0, scale);
   };
   const Passage passed = passage(square, w, log_size(in, 1e6), 1e6);
-  const Spread out = through_activation(in, passed, w, Pairs{0, 1, 1, 0}, 1e6, {1, 1});
+  const NormVariance out = through_activation(in, passed, w, Pairs{0, 1, 1, 0}, 1e6, {1, 1});
   // A lognormal of variance v has E q^2 = e^v (E q)^2.
-  CHECK(out.shift == near(std::expm1(0.1), 1e-4));
+  CHECK(out.mean_shift == near(std::expm1(0.1), 1e-4));
 }
 
 TEST_CASE("a homogeneous map keeps any spread") {
@@ -150,27 +150,27 @@ TEST_CASE("draws part ways where the map of the second moment is steeper than 1"
     CHECK_MESSAGE(!parts(stable), stable);
 }
 
-TEST_CASE("two tokens of a sum stray together as one does where they are nearly equal") {
+TEST_CASE("two tokens of a sum fluctuate together as one does where they are nearly equal") {
   // A branch that follows the stream's size: Cov(x_t.x_t, x_t.x_u) has to follow it too, else a
   // norm behind the sum would make a cosine larger than 1.
   const Pairs x{0, 1, 1, 0};
-  Spread stream, branch;
-  stream.one = stream.all = 0.2;
-  branch.one = branch.all = 0.25;
-  branch.pull = 1;
-  const Spread sum = through_sum(stream, branch, x, x, 64, {2, 1});
-  CHECK(std::fabs(sum.slack) < 1e-14);
+  NormVariance stream, branch;
+  stream.token_variance = stream.batch_variance = 0.2;
+  branch.token_variance = branch.batch_variance = 0.25;
+  branch.susceptibility = 1;
+  const NormVariance sum = through_sum(stream, branch, x, x, 64, {2, 1});
+  CHECK(std::fabs(sum.decorrelation) < 1e-14);
 }
 
-TEST_CASE("the mix of Gaussian tokens is Gaussian, that of equal tokens strays as they do") {
+TEST_CASE("the mix of Gaussian tokens is Gaussian, that of equal tokens fluctuates as they do") {
   const Counts counts{16, 1};
   const Pairs x{0, 1, 0.5, 0};
   const Mixed mix{{0, 0.6, 0.52, 0}, 0.8, 0.2};
-  const Spread gaussian = through_mix(gaussian_spread(x, 32, counts), x, mix, 32, counts);
-  CHECK(gaussian.one == near(2.0 / 32, 1e-12));
-  CHECK(gaussian.all == near(2.0 / 32 * pairs_squared(mix.y, counts), 1e-12));
+  const NormVariance gaussian = through_mix(gaussian_spread(x, 32, counts), x, mix, 32, counts);
+  CHECK(gaussian.token_variance == near(2.0 / 32, 1e-12));
+  CHECK(gaussian.batch_variance == near(2.0 / 32 * pairs_squared(mix.y, counts), 1e-12));
   // Tokens of one length: what p picks alone keeps it.
-  const Spread none = through_mix(Spread{}, x, {{0, 1, 0.5, 0}, 0.5, 1}, 32, counts);
-  CHECK(none.one == 0);
-  CHECK(none.all == 0);
+  const NormVariance none = through_mix(NormVariance{}, x, {{0, 1, 0.5, 0}, 0.5, 1}, 32, counts);
+  CHECK(none.token_variance == 0);
+  CHECK(none.batch_variance == 0);
 }

@@ -1,4 +1,4 @@
-#include "moments/strays.hpp"
+#include "moments/log_covariance.hpp"
 
 #include <doctest/doctest.h>
 
@@ -61,9 +61,9 @@ TEST_CASE("a matrix moves the sum of tokens as one vector, the tokens as far as 
     const Eigen::MatrixXd g = alike(c);
     Drawn drawn;
     for (int k = 0; k < draws; ++k) drawn.add(normal(bits, width, width) * g);
-    Strays strays;
-    stray_through_linear(strays, Coherent({0, 1, c, 0}, counts), 2, width);
-    check(strays.now, drawn.covariance());
+    LogCovariance logs;
+    covariance_through_linear(logs, Coherent({0, 1, c, 0}, counts), 2, width);
+    check(logs.value, drawn.covariance());
   }
 }
 
@@ -77,31 +77,32 @@ TEST_CASE("a skip and a branch that follows it") {
       drawn.add(g + normal(bits, width, width) * g / std::sqrt(2.0 * width));
     }
     const Alike<double> left{0, 1, c, 0}, right{0, 0.5, 0.5 * c, 0};
-    Strays first;
-    stray_through_linear(first, Coherent(left, counts), 2, width);
-    Strays skip = first, branch = first;
-    stray_through_linear(branch, Coherent(left, counts), 2, width);
-    check(strays_of_sum(first, skip, branch, left, right, width, counts).now, drawn.covariance());
+    LogCovariance first;
+    covariance_through_linear(first, Coherent(left, counts), 2, width);
+    LogCovariance skip = first, branch = first;
+    covariance_through_linear(branch, Coherent(left, counts), 2, width);
+    check(covariance_of_sum(first, skip, branch, left, right, width, counts).value,
+          drawn.covariance());
   }
 }
 
 /// g_v,s = sum_t p_ts g_t with all p = 1/T: nothing is left but the sum.
 TEST_CASE("values get the sum of their queries' gradients") {
-  Strays strays;
-  strays.now << 0.01, 0.02, 0.02, 0.3;
+  LogCovariance logs;
+  logs.value << 0.01, 0.02, 0.02, 0.3;
   const double even = 1.0 / tokens;
-  const Strays made = strays_to_keys(strays, {0, 1, 0.1, 0}, {even, even}, counts);
-  CHECK(made.now(0, 0) == doctest::Approx(0.3));
-  CHECK(made.now(1, 1) == doctest::Approx(0.3));
-  const Strays own = strays_to_keys(strays, {0, 1, 0.1, 0}, {1, 0}, counts);
-  CHECK(own.now(0, 0) == doctest::Approx(0.01));
+  const LogCovariance made = covariance_to_keys(logs, {0, 1, 0.1, 0}, {even, even}, counts);
+  CHECK(made.value(0, 0) == doctest::Approx(0.3));
+  CHECK(made.value(1, 1) == doctest::Approx(0.3));
+  const LogCovariance own = covariance_to_keys(logs, {0, 1, 0.1, 0}, {1, 0}, counts);
+  CHECK(own.value(0, 0) == doctest::Approx(0.01));
 }
 
-TEST_CASE("a weight's gradient strays as the sum does where its inputs are one") {
-  Strays strays;
-  strays.now << 0.01, 0, 0, 0.3;
-  CHECK(strays_of_product(strays, {0, 1, 1, 0}, {0, 1, 0, 0}, counts) == doctest::Approx(0.3));
-  CHECK(strays_of_product(strays, {0, 1, 0, 0}, {0, 1, 0, 0}, counts) == doctest::Approx(0.01));
+TEST_CASE("a weight's gradient fluctuates as the sum does where its inputs are one") {
+  LogCovariance logs;
+  logs.value << 0.01, 0, 0, 0.3;
+  CHECK(variance_of_product(logs, {0, 1, 1, 0}, {0, 1, 0, 0}, counts) == doctest::Approx(0.3));
+  CHECK(variance_of_product(logs, {0, 1, 0, 0}, {0, 1, 0, 0}, counts) == doctest::Approx(0.01));
 }
 
 }  // namespace

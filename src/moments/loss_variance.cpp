@@ -1,4 +1,4 @@
-#include "moments/head_spread.hpp"
+#include "moments/loss_variance.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ struct Line {
   double mean = 0, slope = 0, rest = 0;
 };
 
-/// The best line through ln g, x Gaussian: three points where it strays little.
+/// The best line through ln g, x Gaussian: three points where it fluctuates little.
 Line line_of(const LossSize& size, const LogSize& x) {
   constexpr double little = 0.3, least = 1e-6;
   const double deviation = std::sqrt(std::max(x.variance, least));
@@ -62,35 +62,37 @@ Line line_of(const LossSize& size, const LogSize& x) {
 
 }  // namespace
 
-HeadSpread head_spread(const Network& network, const Alike<double>& logits, const Spread& strays,
-                       const Alike<double>& gradient, const Counts& counts) {
-  HeadSpread head;
+LossVariance loss_variance(const Network& network, const Alike<double>& logits,
+                           const NormVariance& spread, const Alike<double>& gradient,
+                           const Counts& counts) {
+  LossVariance head;
   head.classes = static_cast<double>(network.classes);
   head.gradient = gradient;
   if (!(logits.second > 0)) return head;
   const LossSize size(network, logits.second);
-  const LogSize x = log_size(strays, head.classes);
+  const LogSize x = log_size(spread, head.classes);
   const Line line = line_of(size, x);
   const double own = size.own(), samples = counts.samples();
-  // The entries of orthogonal weights stray by less than Gaussian ones do.
+  // The entries of orthogonal weights fluctuate by less than Gaussian ones do.
   const double latent = std::max(0.0, x.variance);
   const double follows = line.slope * line.slope * latent + line.rest;
-  head.spread.one = follows + own;
-  const double all = strays.all - 2 / head.classes * pairs_squared(logits, counts);
-  const double tie = strays.one > 2 / head.classes
-                         ? std::clamp(all / (strays.one - 2 / head.classes), 1 / samples, 1.0)
-                         : 1;
-  head.spread.all =
-      follows * tie +
+  head.spread.token_variance = follows + own;
+  const double all = spread.batch_variance - 2 / head.classes * pairs_squared(logits, counts);
+  const double correlation =
+      spread.token_variance > 2 / head.classes
+          ? std::clamp(all / (spread.token_variance - 2 / head.classes), 1 / samples, 1.0)
+          : 1;
+  head.spread.batch_variance =
+      follows * correlation +
       (network.loss == Loss::mse ? own * pairs_squared(gradient, counts) : own / samples);
-  head.spread.shift = std::expm1(line.mean - own / 2 + head.spread.one / 2);
-  head.sense = line.slope;
-  if (strays.far > 0)
-    head.spread.far =
-        std::max(std::fabs(size.log_at(strays.far)), std::fabs(size.log_at(-strays.far)));
+  head.spread.mean_shift = std::expm1(line.mean - own / 2 + head.spread.token_variance / 2);
+  head.sensitivity = line.slope;
+  if (spread.log_range > 0)
+    head.spread.log_range = std::max(std::fabs(size.log_at(spread.log_range)),
+                                     std::fabs(size.log_at(-spread.log_range)));
   const double cross = samples > 1 ? mean_of_pairs(gradient, counts) : gradient.cross;
   const double k = gradient.second > 0 ? cross / gradient.second : 0;
-  head.parallel = std::min(1.0, k * k + (head.classes > 1 ? 1 / (head.classes - 1) : 0));
+  head.squared_cosine = std::min(1.0, k * k + (head.classes > 1 ? 1 / (head.classes - 1) : 0));
   return head;
 }
 
@@ -103,7 +105,7 @@ bool is_plain(const Network& network) {
 
 /// Over tokens the covariance of one feature's gradients, and that of the inputs, is a (1 on the
 /// diagonal) + b elsewhere: their product entry by entry has two eigenvalues.
-Pairing pairing(const HeadSpread& head, const Follow& follow, const Alike<double>& x,
+Pairing pairing(const LossVariance& head, const SignalCoupling& coupling, const Alike<double>& x,
                 const Counts& counts) {
   const double samples = counts.samples();
   const double g = head.gradient.second, m = x.second;
@@ -117,30 +119,32 @@ Pairing pairing(const HeadSpread& head, const Follow& follow, const Alike<double
     return std::clamp(squares / (total * total), 0.0, 1.0);
   };
   Pairing made;
-  const double tied = std::clamp(follow.tie * k, -1 / (samples - 1), 1.0);
-  const double chance = std::max(0.0, follow.parallel - tied * tied);
+  const double tied = std::clamp(coupling.token_ratio * k, -1 / (samples - 1), 1.0);
+  const double chance = std::max(0.0, coupling.squared_cosine - tied * tied);
   made.purity = purity(r, tied, -samples * (samples - 1) * chance * (1 - r) * (1 - r));
   // Gaussian but for a token's own square, which the loss makes nearly constant.
-  if (head.classes > 1) made.noise = 2 / (head.classes - 1) * purity(follow.tie * r, k, samples);
+  if (head.classes > 1)
+    made.noise = 2 / (head.classes - 1) * purity(coupling.token_ratio * r, k, samples);
   return made;
 }
 
 /// The gradient follows the input with the exponent `follows` beside what is independent.
-WeightStrays weight_strays(const HeadSpread& head, const Spread& g, const Follow& follow,
-                           const Spread& input, double share, const Alike<double>& x,
-                           const Counts& counts) {
-  const double follows = follow.sense * share;
-  const Pairing pairs = pairing(head, follow, x, counts);
-  const auto part = [&](const Spread& of) {
-    const double between = between_tokens(of.one, of.all, counts);
-    return between + (of.one - between) * pairs.purity;
+WeightVariance weight_variance(const LossVariance& head, const NormVariance& g,
+                               const SignalCoupling& coupling, const NormVariance& input,
+                               double share, const Alike<double>& x, const Counts& counts) {
+  const double follows = coupling.sensitivity * share;
+  const Pairing pairs = pairing(head, coupling, x, counts);
+  const auto part = [&](const NormVariance& of) {
+    const double between = between_tokens(of.token_variance, of.batch_variance, counts);
+    return between + (of.token_variance - between) * pairs.purity;
   };
-  WeightStrays strays;
-  strays.spread = std::max(0.0, part(g) + (1 + 2 * follows) * part(input)) + pairs.noise;
-  const double log_mean = std::log1p(input.shift) + std::log1p(g.shift) + follows * input.one;
-  strays.shift = std::expm1(std::min(log_mean, largest_log));
-  strays.far = std::min(input.far + g.far, largest_log);
-  return strays;
+  WeightVariance made;
+  made.spread = std::max(0.0, part(g) + (1 + 2 * follows) * part(input)) + pairs.noise;
+  const double log_mean =
+      std::log1p(input.mean_shift) + std::log1p(g.mean_shift) + follows * input.token_variance;
+  made.mean_shift = std::expm1(std::min(log_mean, largest_log));
+  made.log_range = std::min(input.log_range + g.log_range, largest_log);
+  return made;
 }
 
 }  // namespace scalecalc::moments

@@ -1,4 +1,4 @@
-#include "moments/attention_echo.hpp"
+#include "moments/attention_feedback.hpp"
 
 #include <doctest/doctest.h>
 
@@ -60,9 +60,9 @@ TEST_CASE("what weights along themselves do to two rows, against draws") {
         CAPTURE(tau2);
         CAPTURE(c);
         const SoftmaxAverages found = softmax_averages(keys, tau2, c);
-        const EchoFactors one = row_echo(found.one, tau2, keys, 1, wide);
-        const EchoFactors pair =
-            pair_echo(found.two, found.one, found.one, one, one, tau2, c, keys, 1, wide);
+        const FeedbackFactors one = row_feedback(found.one, tau2, keys, 1, wide);
+        const FeedbackFactors pair =
+            pair_feedback(found.two, found.one, found.one, one, one, tau2, c, keys, 1, wide);
         const Sample drawn = drawn_pairs(static_cast<std::size_t>(keys), tau2, c, 40000);
         CHECK(std::abs(pair.query - drawn.mean()) <= 0.05 * one.query + 5 * drawn.standard_error());
         CHECK(pair.key == doctest::Approx(c * pair.query));
@@ -73,7 +73,7 @@ TEST_CASE("what weights along themselves do to two rows, against draws") {
 
 TEST_CASE("one key brings everything back") {
   const SoftmaxAverages found = softmax_averages(1, 1.0, 0.5);
-  const EchoFactors one = row_echo(found.one, 1.0, 1, 2, {});
+  const FeedbackFactors one = row_feedback(found.one, 1.0, 1, 2, {});
   CHECK(one.mix == 1);
   CHECK(one.values == 1);
   CHECK(one.query == 0);
@@ -86,15 +86,16 @@ TEST_CASE("tokens that are one come back whole") {
   small.width = 64;
   small.head_width = 16;
   const SoftmaxAverages found = softmax_averages(6, 1.0, 0.5);
-  const EchoFactors one = row_echo(found.one, 1.0, keys, 4, small);
-  const EchoFactors two =
-      pair_echo(found.two, found.one, found.one, one, one, 1.0, 0.5, keys, 4, small);
+  const FeedbackFactors one = row_feedback(found.one, 1.0, keys, 4, small);
+  const FeedbackFactors two =
+      pair_feedback(found.two, found.one, found.one, one, one, 1.0, 0.5, keys, 4, small);
   const auto both = [](double second, double cross) { return Alike<double>{0, second, cross, 0}; };
-  const Echo<Alike<double>> echo{both(one.mix, two.mix), both(one.values, two.values),
-                                 both(one.query, two.query), both(one.key, two.key)};
+  const AlignedFeedback<Alike<double>> feedback{both(one.mix, two.mix),
+                                                both(one.values, two.values),
+                                                both(one.query, two.query), both(one.key, two.key)};
   const Alike<double> tokens = both(1, 1), shared = both(1, 1), apart = both(0, 0);
   const Alike<double> back =
-      echoed(echo, shared, apart, tokens, tokens, {keys, keys, false, false});
+      fed_back(feedback, shared, apart, tokens, tokens, {keys, keys, false, false});
   const double sum = back.second + (keys - 1) * back.cross;
   CHECK(sum == doctest::Approx(keys));
 }

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "scalecalc/non_negative.hpp"
+
+/// How far one draw of the weights of a finite width n may be from the moments of infinite width,
+/// and how far these may be off (docs/theory/finite-width.md#log-variance).
+namespace scalecalc::moments {
+
+/// Fluctuation of the metric: of the centred overlap x_t.x_u/n of two tokens, over draws
+/// (docs/theory/attention.md#overlap). On the stream `noise` is 0 and `coherent` the standard
+/// deviation s; inside a branch, `coherent` is its slope K times the s at the branch's start (it
+/// moves with the stream), `noise` the variance that the branch added by itself.
+template <class N>
+struct Overlap {
+  N coherent{}, noise{};
+  N variance() const { return coherent * coherent + noise; }  ///< V, the variance
+};
+
+/// Fluctuation of the kernel: variances, over weight draws, of ln of realised averages of x^2 (of
+/// |x|^2/n of tokens). They are the relative variances of these averages where both are small; of a
+/// Gaussian draw of n features Var ln(|x|^2/n) = 2/n. The public name of `batch_variance` is
+/// spread.
+struct NormVariance {
+  NonNegative token_variance = 0;  ///< Var ln (1/n) sum_i x_i^2 of one token
+  NonNegative batch_variance = 0;  ///< Var ln of the average over features and tokens
+  double mean_shift = 0;           ///< E x^2 over that of infinite width, less 1 (order 1/n)
+  /// d ln E x^2/d ln E x_0^2, x_0 at the start of the branch: the branch's susceptibility.
+  double susceptibility = 1;
+  /// `token_variance` less the covariance of x_t.x_t and x_t.x_u, both relative: 0 where norm and
+  /// overlap fluctuate as one.
+  double decorrelation = 0;
+  /// Share of x^2 whose mean over features fluctuates: none after a layernorm.
+  double mean_mode = 1;
+  /// Var ln D, D = E x^2 - E x_t x_s averaged over a pass's tokens.
+  NonNegative distance_variance = 0;
+  /// Fluctuation of a feature's variance over samples, over that of a Gaussian feature's: none
+  /// after a norm over samples.
+  double batch_noise = 1;
+  double skewness = 0;                ///< third cumulant over samples, of variance 1
+  NonNegative position_variance = 0;  ///< relative variance of E x^2 over positions (borders)
+  /// Past the lognormal regime: ln of E x^2, beside infinite width, of a draw range_deviations up.
+  double log_range = 0;
+  double distance_covariance = 0;  ///< Cov(ln D, ln of what `batch_variance` is of)
+  /// d ln E x^2/d ln D_0, D_0 at the start of the branch, at the same E x_0^2: attention's sum of
+  /// tokens is the larger the more these are alike.
+  double distance_susceptibility = 0;
+  NonNegative distance_response = 0;  ///< what that adds to `batch_variance` of a sum
+};
+
+/// Bound on the truncation or computation error of a rule, relative to `second` (also for the
+/// cross).
+struct RelativeError {
+  NonNegative second = 0, cross = 0;
+  NonNegative mean = 0;  ///< of E x, relative to the root of `second`
+};
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <optional>
+
+#include "moments/fluctuations.hpp"
+#include "moments/mixture.hpp"
+#include "moments/state.hpp"
+
+/// What travels backward: the moments of dL/dx, and what is known of its fluctuations.
+namespace scalecalc::moments {
+
+/// Of a gradient's second moment, the part along the two directions that a norm projects out, in
+/// units of 1/n: the ones, and x itself. A random direction has 1 of each; below a norm they are 0.
+struct NormDirections {
+  double mean = 1, radial = 1;
+};
+
+/// Correlation of a gradient with the pre-activation below it: above an activation the gradient
+/// knows x, by E[x_t x_u phi'(x_t) phi'(x_u)] times what came to phi, x about its mean.
+template <class X>
+struct SlopeCorrelation {
+  X input;                    ///< E x_t x_u
+  X product;                  ///< E x_t g_t x_u g_u
+  double slope_variance = 0;  ///< Var(phi'^2)/(E phi'^2)^2
+};
+
+/// Coupling of backward to forward fluctuations in a plain stack: what ln E (dL/dx)^2, over weight
+/// draws, has of ln E x^2 at the same place.
+struct SignalCoupling {
+  double sensitivity = 0;  ///< d ln E (dL/dx)^2/d ln E x^2
+  /// (E g_t g_u/E g^2) here over that at the logits.
+  double token_ratio = 1;
+  /// E cos^2 of two tokens' gradients in one draw: few logits, and then few features, make
+  /// independent ones overlap.
+  double squared_cosine = 0;
+  /// E u^2 phi'^2/(q E phi'^2) - 1 of the activation below: the weights that made u carry phi'(u) g
+  /// back along x as u phi' g has it.
+  double slope_excess = 0;
+  double aligned_square = 0;  ///< E a^2 of such parts a x of the gradient
+  double size_ratio = 1;      ///< E g^2 with such parts over E g^2 without
+};
+
+/// Covariance, over weight draws, of ln sum_t |g_t|^2 and ln |sum_t g_t|^2 of a gradient
+/// (log_covariance.hpp).
+struct LogCovariance {
+  Eigen::Matrix2d value = Eigen::Matrix2d::Zero();
+  /// d of both logarithms by both where the branch ends.
+  Eigen::Matrix2d propagator = Eigen::Matrix2d::Identity();
+};
+
+/// dk/dr of one kind of pair, k = E g_t g_u of a gradient in the overlap r at the same place.
+struct OverlapSlope {
+  double own = 0;     ///< in what the layers of this branch add to the overlap (Overlap::noise)
+  double stream = 0;  ///< in the stream's part of it: of k, per standard deviation of that
+  OverlapSlope operator+(const OverlapSlope& other) const {
+    return {own + other.own, stream + other.stream};
+  }
+};
+/// Of two tokens of one sequence, and of tokens of two.
+struct OverlapSlopes {
+  OverlapSlope within, between;
+  OverlapSlopes operator+(const OverlapSlopes& other) const {
+    return {within + other.within, between + other.between};
+  }
+  template <class F>
+  OverlapSlopes each(const F& f) const {
+    return {f(within), f(between)};
+  }
+};
+
+/// Everything that travels backward; `spread` is that of (dL/dx)^2. The loss sees x through the
+/// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
+/// what is random (docs/theory/layers.md#head-weights, followed further down as
+/// docs/theory/attention.md#aligned).
+template <class X>
+struct Gradient {
+  X x;
+  NormVariance spread{};
+  RelativeError error{}, truncation{};
+  typename X::Number aligned{};
+  /// Variance over features of what multiplies a feature's own x: (W^T W)_ii is not the same for
+  /// all, and a norm takes out the mean alone.
+  double uneven = 0;
+  NormDirections directions{};
+  /// As far up as nothing but sums lie between.
+  std::optional<SlopeCorrelation<X>> slope_correlation{};
+  std::optional<SignalCoupling> coupling{};  ///< of plain stacks, up from the logits
+  LogCovariance log_covariance{};            ///< of all others, up from the logits
+  KindGradient kinds{};                      ///< of the kinds of features there
+  double equal_words = 0;                    ///< E g_t g_u of two equal words over E g^2
+  double alive = 1;                          ///< share of the features that there is any for
+  double few = 0;  ///< share that a norm over samples has no E 1/variance for
+  OverlapSlopes slopes{};
+};
+
+}  // namespace scalecalc::moments

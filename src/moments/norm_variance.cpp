@@ -1,0 +1,291 @@
+#include "moments/norm_variance.hpp"
+
+#include <cmath>
+
+namespace scalecalc::moments {
+namespace {
+
+/// Differences of tokens are Gaussian too, one less than there are tokens.
+double apart_noise(double noise, double width, const Counts& counts) {
+  const double samples = counts.samples();
+  return samples > 1 ? noise / (width * (samples - 1)) : 0;
+}
+
+/// x^2 about the mean over all samples.
+double over_samples(const Alike<double>& x, const Counts& counts) {
+  return x.second - row_sum(x, counts) / counts.samples();
+}
+
+/// Of the logarithm's average over N tokens that are alike.
+double averaged(double one, double between, const Counts& counts) {
+  return between + (one - between) / counts.samples();
+}
+
+double relative(double log_ratio) {
+  return std::expm1(std::min(log_ratio, largest_log));
+}
+
+}  // namespace
+
+/// Where only the differences of tokens fluctuate, E x^2 does by their share of it.
+double covariance_with_norm(double apart, const Alike<double>& x) {
+  return x.second > 0 ? std::clamp(1 - x.cross / x.second, 0.0, 1.0) * apart : 0;
+}
+
+/// ln D - w ln s2.
+DistanceAfterNorm distance_after_norm(const NormVariance& spread, double normed) {
+  const double covariance = spread.distance_covariance,
+               all = spread.batch_variance + spread.distance_response;
+  return {std::max(0.0, spread.distance_variance + normed * normed * all - 2 * normed * covariance),
+          (1 - normed) * (covariance - normed * all)};
+}
+
+NormVariance gaussian_spread(const Alike<double>& x, double width, const Counts& counts) {
+  NormVariance spread;
+  spread.token_variance = 2 / width;
+  spread.batch_variance = 2 / width * pairs_squared(x, counts);
+  spread.distance_variance = apart_noise(2, width, counts);
+  spread.distance_covariance = covariance_with_norm(spread.distance_variance, x);
+  return spread;
+}
+
+NormVariance through_linear(const NormVariance& spread, double share, double noise,
+                            const Alike<double>& y, double width, const Counts& counts) {
+  NormVariance out;
+  out.token_variance = share * share * spread.token_variance + noise / width;
+  out.batch_variance =
+      share * share * spread.batch_variance + noise / width * pairs_squared(y, counts);
+  out.decorrelation = share * share * spread.decorrelation;
+  out.mean_shift = share * spread.mean_shift;
+  out.susceptibility = share * spread.susceptibility;
+  out.log_range = spread.log_range;
+  out.distance_variance = spread.distance_variance + apart_noise(noise, width, counts);
+  out.distance_covariance = share * spread.distance_covariance +
+                            covariance_with_norm(apart_noise(noise, width, counts), y);
+  out.distance_susceptibility = share * spread.distance_susceptibility;
+  return out;
+}
+
+NormVariance through_mix(const NormVariance& spread, const Alike<double>& x, const Mixed& mix,
+                         double width, const Counts& counts) {
+  const double own = 2 / width, c = x.second > 0 ? std::clamp(x.cross / x.second, 0.0, 1.0) : 0;
+  const double shared = mix.shared, rest = 1 - shared, pairs = pairs_squared(mix.y, counts);
+  const double latent = std::max(0.0, spread.token_variance - own);
+  const double latent_all = std::max(0.0, spread.batch_variance - own * pairs_squared(x, counts));
+  const double fixed =
+      own * (1 - mix.p2) * (shared * shared * (1 - c) * (1 - c) + 2 * shared * rest + rest * rest);
+  const double free = std::min(1.0, spread.token_variance / own);
+  NormVariance out = spread;
+  out.token_variance = free * (own + shared * latent_all + rest * latent) + (1 - free) * fixed;
+  const double all =
+      free * (own * pairs + latent_all) + (1 - free) * fixed * std::max(pairs, shared * shared);
+  out.batch_variance = std::min<double>(all, out.token_variance);
+  out.decorrelation = rest * rest * spread.decorrelation;
+  return out;
+}
+
+double between_tokens(double one, double all, const Counts& counts) {
+  const double samples = counts.samples();
+  return samples > 1 ? std::clamp((samples * all - one) / (samples - 1), 0.0, one) : one;
+}
+
+LogSize log_size(const NormVariance& spread, double width) {
+  const double variance = spread.token_variance - 2 / width;
+  return {std::log1p(spread.mean_shift) - variance / 2, variance};
+}
+
+bool leaves_lognormal(double variance, double slope) {
+  constexpr double past = 5e-3;  // homogeneous maps, as far as sums tell
+  return variance > 1 && slope > 1 + past;
+}
+
+NormVariance beyond_lognormal(const NormVariance& spread, double far, double noise) {
+  constexpr double least = 1e-9;
+  NormVariance out = spread;
+  out.mean_shift = 0;
+  const double own = std::isfinite(noise) ? std::max(0.0, noise) : 0;
+  out.log_range =
+      std::clamp(std::hypot(far, range_deviations * std::sqrt(own)), least, largest_log);
+  return out;
+}
+
+/// Given the variance of u, phi of n features has its own noise in place of the 2/n of u.
+NormVariance through_activation(const NormVariance& spread, const Passage& passage,
+                                const WidthMoments& phi, const Alike<double>& x, double width,
+                                const Counts& counts) {
+  const double e = passage.slope, own = phi.kurtosis - 1;
+  const double one = log_size(spread, width).variance;
+  const double all = spread.batch_variance - 2 / width * pairs_squared(x, counts);
+  const double correlation = one > 0 ? between_tokens(one, all, counts) / one : 1;
+  const double share =
+      own > 0 ? over_pairs(x, counts, [&](double c) { return phi.covariance(c); }) / own : 0;
+  NormVariance out;
+  out.token_variance = std::max(0.0, e * e * one + passage.rest + passage.noise);
+  out.batch_variance =
+      std::max(0.0, e * e * all + passage.rest * averaged(1, correlation * correlation, counts) +
+                        passage.noise * share);
+  out.mean_shift = relative(passage.mean + (e * e * one + passage.rest + passage.noise) / 2);
+  out.susceptibility = e * spread.susceptibility;
+  out.distance_variance = spread.distance_variance + apart_noise(2, width, counts);
+  out.distance_covariance =
+      e * spread.distance_covariance + covariance_with_norm(apart_noise(2, width, counts), x);
+  out.distance_susceptibility = e * spread.distance_susceptibility;
+  return out;
+}
+
+/// m = E phi^2(u) E w^2 = f(q) q up to constants; kurtosis 3 times that of phi.
+NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
+                          const Alike<double>& x, double width, const Counts& counts) {
+  const double e = phi.exponent + 1;
+  const double latent = spread.token_variance - 2 / width;
+  const double latent_all = spread.batch_variance - 2 / width * pairs_squared(x, counts);
+  const auto covariance = [&](double c) { return (1 + phi.covariance(c)) * (1 + 2 * c * c) - 1; };
+  NormVariance out;
+  out.token_variance = std::max(0.0, e * e * latent + (3 * phi.kurtosis - 1) / width);
+  out.batch_variance =
+      std::max(0.0, e * e * latent_all + over_pairs(x, counts, covariance) / width);
+  out.mean_shift = e * spread.mean_shift + (phi.curvature + 2 * phi.exponent) / 2 * latent;
+  out.susceptibility = e * spread.susceptibility;
+  out.distance_variance = spread.distance_variance + apart_noise(2, width, counts);
+  out.distance_covariance =
+      e * spread.distance_covariance + covariance_with_norm(apart_noise(2, width, counts), x);
+  out.distance_susceptibility = e * spread.distance_susceptibility;
+  return out;
+}
+
+/// What the branch has of the stream's own fluctuation (`susceptibility`) adds up with it; x.f/n has variance
+/// m m_f/n for independent directions.
+NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
+                         const Alike<double>& x, const Alike<double>& f, double width,
+                         const Counts& counts) {
+  const double total = x.second + f.second + 2 * x.mean * f.mean;
+  NormVariance out;
+  if (!(total > 0)) return out;
+  const double p = x.second / total, b = f.second / total, coherent = p + b * branch.susceptibility;
+  const auto sum = [&](double stream, double own) {
+    const double noise =
+        std::max(0.0, own - branch.susceptibility * branch.susceptibility * stream);
+    return coherent * coherent * stream + b * b * noise;
+  };
+  // Cosines alone count; products of moments could overflow.
+  Alike<double> products{0, 1, 0, 0};
+  if (x.second > 0 && f.second > 0)
+    products = {0, 1, x.cross / x.second * (f.cross / f.second),
+                x.between / x.second * (f.between / f.second)};
+  out.token_variance = sum(spread.token_variance, branch.token_variance) + 4 * p * b / width;
+  out.batch_variance = sum(spread.batch_variance, branch.batch_variance) +
+                       4 * p * b / width * over_pairs(products, counts, [](double c) { return c; });
+  const double cross = x.cross + f.cross + 2 * x.mean * f.mean;
+  if (cross > 0) {
+    const double pr = x.cross / cross, br = f.cross / cross;
+    // The covariance of the sum's x_t.x_t and x_t.x_u: what the branch has of the stream's size
+    // moves both with it, as it does in `one`.
+    const double of_stream = spread.token_variance - spread.decorrelation;
+    const double of_branch =
+        std::max(0.0, branch.token_variance - branch.decorrelation -
+                          branch.susceptibility * branch.susceptibility * of_stream);
+    const double covariance = coherent * (pr + br * branch.susceptibility) * of_stream +
+                              b * br * of_branch + 2 * (p * br + pr * b) / width;
+    out.decorrelation = out.token_variance - covariance;
+  }
+  const double apart = x.second - x.cross, own = f.second - f.cross;
+  if (apart + own > 0) {
+    const double share = std::clamp(own / (apart + own), 0.0, 1.0);
+    const double of_branch = std::max(0.0, branch.distance_variance - spread.distance_variance);
+    const double chance = 2 * share * (1 - share) * apart_noise(2, width, counts);
+    out.distance_variance = spread.distance_variance + share * share * of_branch + chance;
+    // ln of the sum's size follows that of the stream, and its D besides.
+    const double lean = b * branch.distance_susceptibility,
+                 follows = coherent * spread.distance_covariance + lean * spread.distance_variance;
+    out.distance_response = coherent * coherent * spread.distance_response +
+                            std::max(0.0, lean * (lean * spread.distance_variance +
+                                                  2 * coherent * spread.distance_covariance));
+    const double own_covariance = branch.distance_covariance -
+                                  branch.susceptibility * spread.distance_covariance -
+                                  branch.distance_susceptibility * spread.distance_variance;
+    out.distance_covariance = follows + share * b * own_covariance +
+                              covariance_with_norm(chance, {0, x.second + f.second, cross, 0});
+    out.distance_susceptibility = coherent * spread.distance_susceptibility + lean;
+  }
+  out.mean_mode = p * spread.mean_mode + b * branch.mean_mode;
+  out.log_range = std::max(spread.log_range, branch.log_range);
+  const double left = over_samples(x, counts), right = over_samples(f, counts);
+  if (left + right > 0) {
+    const double kept = left / (left + right), own_kept = 1 - kept;
+    out.batch_noise = kept * kept * spread.batch_noise + own_kept * own_kept * branch.batch_noise +
+                      2 * kept * own_kept;
+    out.skewness =
+        std::pow(kept, 1.5) * spread.skewness + std::pow(own_kept, 1.5) * branch.skewness;
+  }
+  const double uneven =
+      p * std::sqrt(spread.position_variance) + b * std::sqrt(branch.position_variance);
+  out.position_variance = uneven * uneven;
+  out.mean_shift = p * spread.mean_shift + b * branch.mean_shift;
+  out.susceptibility = coherent * spread.susceptibility;
+  return out;
+}
+
+NormVariance back_through_linear(const NormVariance& gradient,
+                                 std::optional<SignalCoupling>& coupling, double noise,
+                                 const Alike<double>& x, double width, const Counts& counts) {
+  NormVariance out = through_linear(gradient, 1, noise, x, width, counts);
+  if (!coupling) return out;
+  const double parallel = coupling->squared_cosine, samples = counts.samples();
+  coupling->squared_cosine += noise / 2 * (1 - parallel) * (1 + 2 * parallel) / width;
+  const double realised = (1 + (samples - 1) * parallel) / samples;
+  out.batch_variance += noise / width * std::max(0.0, realised - pairs_squared(x, counts));
+  return out;
+}
+
+namespace {
+
+double back_shift(const NormVariance& gradient, const NormVariance& out, const Passage& passage) {
+  return relative(std::log1p(gradient.mean_shift) - gradient.token_variance / 2 +
+                  passage.back_mean + out.token_variance / 2);
+}
+
+}  // namespace
+
+/// Gradients of n features are Gaussian going in (fourth moment 3).
+NormVariance back_through_activation(const NormVariance& gradient, const BackPassage& back,
+                                     const Alike<double>& g, double width, const Counts& counts) {
+  const Passage& p = back.passage;
+  const double e = p.back_slope, share = pairs_squared(g, counts);
+  NormVariance out;
+  const double one = std::max(0.0, back.forward.token_variance - 2 / width);
+  const double all = std::max(0.0, back.forward.batch_variance - 2 * share / width);
+  const double own = (3 * back.slope_kurtosis - 3) / width;
+  out.token_variance = gradient.token_variance + own + p.back_rest + e * e * one;
+  out.batch_variance = gradient.batch_variance + (own + p.back_rest) * share + e * e * all;
+  out.mean_shift = back_shift(gradient, out, p);
+  return out;
+}
+
+/// What phi' does with them has the u, and the units, that phi had on the way to what they follow.
+NormVariance back_through_activation(const NormVariance& gradient, const SignalCoupling& coupling,
+                                     const BackPassage& back, double width, const Counts& counts) {
+  const Passage& p = back.passage;
+  const double samples = counts.samples(), sense = coupling.sensitivity;
+  const double one = std::max(0.0, log_size(back.forward, width).variance);
+  const double all = back.forward.batch_variance - 2 / width * pairs_squared(back.x, counts);
+  const double correlation = one > 0 ? between_tokens(one, all, counts) / one : 1;
+  const double alike =
+      samples > 1 ? (samples * pairs_squared(back.x, counts) - 1) / (samples - 1) : 1;
+  const double slopes = (back.slope_kurtosis - 1) * alike;
+  const double own = 3 * back.slope_kurtosis - 3;
+  const double pairs = own > 0 ? slopes * (1 + 2 * coupling.squared_cosine) / own : 1;
+  const double line = p.back_slope * (p.back_slope + 2 * sense * p.slope) * one;
+  const double rest = p.back_rest + 2 * sense * p.both_rest;
+  const double shared = 2 * sense * p.both_noise;
+  const double before = between_tokens(gradient.token_variance, gradient.batch_variance, counts);
+  NormVariance out;
+  out.token_variance = std::max(0.0, gradient.token_variance + line + rest + shared + p.back_noise);
+  const double between = before + line * correlation + rest * correlation * correlation +
+                         shared * alike + p.back_noise * pairs;
+  out.batch_variance =
+      averaged(out.token_variance, std::clamp<double>(between, 0.0, out.token_variance), counts);
+  out.mean_shift = back_shift(gradient, out, p);
+  return out;
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "moments/fluctuations.hpp"
+#include "moments/mixture.hpp"
+#include "moments/state.hpp"
+
+/// What travels forward.
+namespace scalecalc::moments {
+
+/// Everything that travels forward. X is Alike<N> or PerPosition.
+template <class X>
+struct Signal {
+  using Number = typename X::Number;
+  X x;
+  std::int64_t width = 0;   ///< features
+  std::int64_t tokens = 0;  ///< of one sequence
+  Overlap<Number> overlap;
+  NormVariance spread;
+  double kurtosis = 3;  ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
+  Mixture mixture;      ///< of features behind dropout, until weights mix them
+  /// Right behind an activation that is constant somewhere: its name, and its input's averages.
+  std::optional<std::pair<std::string, Alike<double>>> flat;
+  double repeats = 0;       ///< chance that two tokens of a sequence are the same word
+  double triples = 0;       ///< that three are
+  double different = 0;     ///< how many different words a sequence has
+  bool same_words = false;  ///< tokens of the same word are equal
+  bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
+  RelativeError error, truncation;  ///< from how primitives are computed; from orders left out
+};
+
+}  // namespace scalecalc::moments
