@@ -44,14 +44,13 @@ void Context::add_options_to(CLI::App* app) {
   add.text("--seed", seed_text_, "N", "seed of everything random (default 0)");
   add.text("--threads", threads_text_, "N", "threads (default: those of the machine, at most 16)");
   add.text("--device", device_, "D", "auto, cpu, cuda or cuda:N, a number of `scalecalc devices`");
-  Options{app, group}.flag(
-      "--recompute", recompute_,
-      "passes keep less and run forward twice: depth costs its square root in memory");
+  add.flag("--recompute", recompute_,
+           "passes keep less and run forward twice: depth costs its square root in memory");
   add.text("--digits", digits_text_, "N", "significant digits of numbers");
   add.text("--color", color_, "WHEN", "auto, always or never");
   add.text("--curves", curves_, "WHEN",
            "sparklines in tables: auto (on a terminal), always or never");
-  Options{app, group}.flag("--quiet", quiet_, "no progress bar and no notes");
+  add.flag("--quiet", quiet_, "no progress bar and no notes");
 }
 
 void Context::resolve() {

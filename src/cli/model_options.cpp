@@ -47,7 +47,7 @@ void ModelOptions::add_to(CLI::App* app) {
   add.text("--activation", activation, "NAME", "of the ffn (default gelu)");
   add.text("--norm", norm, "NAME", "layernorm, rmsnorm or none (default layernorm)");
   add.text("--cross", cross, "R", "E[x_t x_s] between two tokens of the input (default 0)");
-  Options{app, "Model"}.flag("--causal", causal, "each token attends to itself and those before");
+  add.flag("--causal", causal, "each token attends to itself and those before");
 }
 
 ModelSpec ModelOptions::spec() const {

@@ -20,7 +20,8 @@ std::string extension_of(const std::string& path) {
 }  // namespace
 
 void PlotOption::add_to(CLI::App* app) {
-  Options{app}.text(kOption, path_, "FILE", "also draw: a gnuplot script .gp, .svg, or .png");
+  const Options add{app};
+  add.text(kOption, path_, "FILE", "also draw: a gnuplot script .gp, .svg, or .png");
 }
 
 void PlotOption::check(const std::string& output) const {

@@ -152,12 +152,13 @@ void register_activation(CLI::App& app, Context& context) {
                     if (flags->plot.is_given()) flags->plot.write(activation_figure(answer));
                     return 0;
                   });
-  Options{command}.text("name", flags->activation.name, "NAME", "scalecalc list activations");
+  const Options add{command};
+  add.text("name", flags->activation.name, "NAME", "scalecalc list activations");
   flags->activation.add_to(command);
   flags->input.add_to(command);
-  Options{command}.text("--methods", flags->methods, "M,...",
-                        "closed_form, quadrature, montecarlo, or all (default: the first two)");
-  Options{command}.text("--samples", flags->samples, "N", "of Monte Carlo, which it asks for");
+  add.text("--methods", flags->methods, "M,...",
+           "closed_form, quadrature, montecarlo, or all (default: the first two)");
+  add.text("--samples", flags->samples, "N", "of Monte Carlo, which it asks for");
   flags->plot.add_to(command);
 }
 

@@ -47,8 +47,9 @@ Rational parse_exact(const std::string& option, const std::string& text,
 }
 
 void ActivationOptions::add_to(CLI::App* app) {
-  Options{app}.text("--expr", expression, "E", "an expression in x, instead of a name");
-  Options{app}.repeated("--param", parameters, "P=V", "a parameter of the activation: a=0.2");
+  const Options add{app};
+  add.text("--expr", expression, "E", "an expression in x, instead of a name");
+  add.repeated("--param", parameters, "P=V", "a parameter of the activation: a=0.2");
 }
 
 Activation ActivationOptions::read(const std::string& command) const {

@@ -23,10 +23,9 @@ struct AuditFlags {
              "how tensors are called, hf-gpt2 for one (default: the names that fit best)");
     add.text("--confidence", confidence, "P",
              "that right weights pass all together (default 0.99)");
-    Options{app}.flag(
-        "--strict", strict,
-        "the form of a distribution counts too: a normal where a uniform of the same std "
-        "is due is wrong");
+    add.flag("--strict", strict,
+             "the form of a distribution counts too: a normal where a uniform of the same std "
+             "is due is wrong");
   }
 };
 

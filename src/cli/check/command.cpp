@@ -55,14 +55,12 @@ void register_check(CLI::App& app, Context& context) {
                     if (flags->github) Output().write(github_annotations(report));
                     return report.passed() ? 0 : 1;
                   });
-  Options{command}.texts("files", flags->files, "FILE",
-                         "claim files (TOML), or directories of them");
   const Options add{command};
+  add.texts("files", flags->files, "FILE", "claim files (TOML), or directories of them");
   add.text("--junit", flags->junit, "FILE", "also write JUnit XML there");
   add.text("--samples", flags->samples, "N", "of each expectation by Monte Carlo (default 262144)");
-  Options{command}.flag("--mutate", flags->mutate,
-                        "also change each claim, and ask that it no longer holds");
-  Options{command}.flag("--github", flags->github, "also print annotations for GitHub's workflows");
+  add.flag("--mutate", flags->mutate, "also change each claim, and ask that it no longer holds");
+  add.flag("--github", flags->github, "also print annotations for GitHub's workflows");
 }
 
 }  // namespace scalecalc::cli

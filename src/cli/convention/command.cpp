@@ -91,7 +91,7 @@ void register_convention(CLI::App& app, Context& context) {
       "--framework", flags->framework, "NAME",
       "pytorch, timm, jax, flax, keras, mlx, megatron, transformers or numpy, where the line does "
       "not say");
-  Options{command}.flag("--all", flags->all, "the catalogue of every convention that is known");
+  add.flag("--all", flags->all, "the catalogue of every convention that is known");
 }
 
 }  // namespace scalecalc::cli

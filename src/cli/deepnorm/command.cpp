@@ -251,33 +251,28 @@ void register_deepnorm(CLI::App& app, Context& context) {
   CLI::App* command = add_command(app, context, "deepnorm",
                                   "alpha and lambda for a depth, an optimizer and a placement",
                                   [arguments, &context] { return run(*arguments, context); });
-  Options{command}.text("--layers", arguments->layers, nullptr,
-                        "layers N of the (first) stack, 1..1000000");
-  Options{command}.text("--optimizer", arguments->optimizer, nullptr,
-                        "what steps: sgd, adam, lamb, muon, ngd, ... (scalecalc list families)");
-  Options{command}.text("--placement", arguments->placement, nullptr,
-                        "where the norm stands: post, pre, res-post, sandwich, sub-ln, none");
-  Options{command}.text("--constraint", arguments->constraint, nullptr,
-                        "what closes the pair: symmetric, alpha=X, lambda=X (X a formula in N)");
-  Options{command}.text("--method", arguments->method, nullptr,
-                        "scaling (the power law), or exact: solved for this very block");
-  Options{command}.text("--reference-layers", arguments->reference_layers, nullptr,
-                        "depth whose loss change the exact pair keeps (default 1)");
-  Options{command}.text("--rule", arguments->rule, nullptr,
-                        "derived, or deepnet for the published constants");
-  Options{command}.text("--arch", arguments->architecture, nullptr,
-                        "encoder, decoder, encoder-decoder");
-  Options{command}.text("--decoder-layers", arguments->decoder_layers, nullptr,
-                        "layers M of the decoder (encoder-decoder)");
-  Options{command}.text("--scheme", arguments->scheme, nullptr,
-                        "lecun, xavier or he: what the gains multiply");
-  Options{command}.text("--model", arguments->model, nullptr,
-                        "a model file that describes the block");
-  Options{command}.flag("--verify", arguments->verify,
-                        "measure the loss change of a real step at depths up to N");
-  Options{command}.text("--seeds", arguments->seeds, nullptr,
-                        "draws of the weights per depth, for --verify");
-  Options{command}.flag("--explain", arguments->explain, "show the derivation, step by step");
+  const Options add{command};
+  add.text("--layers", arguments->layers, nullptr, "layers N of the (first) stack, 1..1000000");
+  add.text("--optimizer", arguments->optimizer, nullptr,
+           "what steps: sgd, adam, lamb, muon, ngd, ... (scalecalc list families)");
+  add.text("--placement", arguments->placement, nullptr,
+           "where the norm stands: post, pre, res-post, sandwich, sub-ln, none");
+  add.text("--constraint", arguments->constraint, nullptr,
+           "what closes the pair: symmetric, alpha=X, lambda=X (X a formula in N)");
+  add.text("--method", arguments->method, nullptr,
+           "scaling (the power law), or exact: solved for this very block");
+  add.text("--reference-layers", arguments->reference_layers, nullptr,
+           "depth whose loss change the exact pair keeps (default 1)");
+  add.text("--rule", arguments->rule, nullptr, "derived, or deepnet for the published constants");
+  add.text("--arch", arguments->architecture, nullptr, "encoder, decoder, encoder-decoder");
+  add.text("--decoder-layers", arguments->decoder_layers, nullptr,
+           "layers M of the decoder (encoder-decoder)");
+  add.text("--scheme", arguments->scheme, nullptr, "lecun, xavier or he: what the gains multiply");
+  add.text("--model", arguments->model, nullptr, "a model file that describes the block");
+  add.flag("--verify", arguments->verify,
+           "measure the loss change of a real step at depths up to N");
+  add.text("--seeds", arguments->seeds, nullptr, "draws of the weights per depth, for --verify");
+  add.flag("--explain", arguments->explain, "show the derivation, step by step");
   arguments->block.add_to(command);
 }
 

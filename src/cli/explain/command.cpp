@@ -145,7 +145,8 @@ void register_explain(CLI::App& app, Context& context) {
   CLI::App* command = add_command(app, context, "explain",
                                   "what is claimed of a topic, as sentences, formulas and verdicts",
                                   [&context, name] { return explain(*name, context); });
-  Options{command}.text("topic", *name, "TOPIC", "one of scalecalc list topics");
+  const Options add{command};
+  add.text("topic", *name, "TOPIC", "one of scalecalc list topics");
 }
 
 }  // namespace scalecalc::cli

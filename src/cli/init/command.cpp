@@ -21,7 +21,7 @@ struct InitFlags {
     add.text("--names", names, "NAMES", "whose parameter names (scalecalc list names)");
     add.text("--weights", weights, "FILE", "draw them into a .safetensors file, by --seed");
     add.text("--dtype", dtype, "D", "of --weights: f32 (default), f16 or bf16");
-    Options{app}.flag("--seedless", seedless, "code without a seed of its own");
+    add.flag("--seedless", seedless, "code without a seed of its own");
   }
 };
 

@@ -157,10 +157,10 @@ void register_list(CLI::App& app, Context& context) {
         context.emit(make_list(*name));
         return 0;
       });
-  Options{command}.text(
-      "topic", *name, "TOPIC",
-      "families, placements, groups, activations, names, targets, tables, topics, "
-      "quantities or formats");
+  const Options add{command};
+  add.text("topic", *name, "TOPIC",
+           "families, placements, groups, activations, names, targets, tables, topics, "
+           "quantities or formats");
 }
 
 }  // namespace scalecalc::cli

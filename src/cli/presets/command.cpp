@@ -63,7 +63,8 @@ void register_presets(CLI::App& app, Context& context) {
         context.emit(name->empty() ? list_presets() : show_preset(*name));
         return 0;
       });
-  Options{command}.text("name", *name, "NAME", "one of them, to be shown as a model file");
+  const Options add{command};
+  add.text("name", *name, "NAME", "one of them, to be shown as a model file");
 }
 
 }  // namespace scalecalc::cli

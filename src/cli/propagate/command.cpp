@@ -22,14 +22,14 @@ struct PropagateFlags {
 
   void add_to(CLI::App* app) {
     model.add_to(app);
-    Options{app}.text("--engine", engine, "E", "quadrature, symbolic, montecarlo or passes");
-    Options{app}.text("--seeds", seeds, "S", "draws of the passes (default 16)");
+    const Options add{app};
+    add.text("--engine", engine, "E", "quadrature, symbolic, montecarlo or passes");
+    add.text("--seeds", seeds, "S", "draws of the passes (default 16)");
     plot.add_to(app);
-    Options{app}.text("--samples", samples, "N",
-                      "of each expectation of montecarlo (default 65536)");
-    Options{app}.flag("--approx", approximate, "softmax by its lognormal form for many tokens");
-    Options{app}.flag("--all-positions", all_positions,
-                      "every position under a causal mask, not a grid past 64");
+    add.text("--samples", samples, "N", "of each expectation of montecarlo (default 65536)");
+    add.flag("--approx", approximate, "softmax by its lognormal form for many tokens");
+    add.flag("--all-positions", all_positions,
+             "every position under a causal mask, not a grid past 64");
   }
 };
 

@@ -50,8 +50,8 @@ void register_report(CLI::App& app, Context& context) {
       app, context, "report",
       "what a folder of train holds: a table, and with -o FILE.html a page with its plots",
       [&context, flags] { return run_report(*flags, context); });
-  Options{command}.text("folder", flags->folder, "DIR", "that scalecalc train -o has filled");
   const Options add{command};
+  add.text("folder", flags->folder, "DIR", "that scalecalc train -o has filled");
   add.text("--target-loss", flags->target_loss, "L",
            "of validation, to count the steps to (default: what converged asks)");
   flags->plot.add_to(command);

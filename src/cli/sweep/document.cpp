@@ -112,12 +112,12 @@ Facts facts_of(const SweepAnswer& answer) {
   facts.rows = {
       {"exponent", exponent_text(result)},
       {"value", meaning(answer.options.quantity)},
-      {"statistic", answer.options.engine == SweepEngine::passes
-                        ? fmt::format("{} over {} seeds", statistic(result), answer.options.seeds)
-                        : fmt::format("predicted from second moments, {}",
-                                      answer.options.quantity == Quantity::delta_loss
-                                          ? "of the typical draw"
-                                          : "means over draws")},
+      {"statistic",
+       answer.options.engine == SweepEngine::passes
+           ? fmt::format("{} over {} seeds", statistic(result), answer.options.seeds)
+           : fmt::format("predicted from second moments, {}",
+                         answer.options.quantity == Quantity::delta_loss ? "of the typical draw"
+                                                                         : "means over draws")},
       {"counted", counted(answer.options.parameters)},
       {"alpha, lambda", fmt::format("{}, {}", to_string(*answer.options.model.alpha),
                                     to_string(*answer.options.model.lambda))}};

@@ -133,13 +133,11 @@ void register_table(CLI::App& app, Context& context) {
   auto flags = std::make_shared<TableFlags>();
   CLI::App* command = add_command(app, context, "table", "the tables that come with the program",
                                   [&context, flags] { return run_table(*flags, context); });
-  Options{command}.text("name", flags->name, "NAME",
-                        "one of them (scalecalc list tables), to be printed");
-  Options{command}.flag("--all", flags->all,
-                        "every table as Markdown, CSV and JSON into the folder of -o",
-                        [&context] { context.write_into_folder(); });
-  Options{command}.flag("--compare", flags->compare,
-                        "with --all: compare what is there, write nothing");
+  const Options add{command};
+  add.text("name", flags->name, "NAME", "one of them (scalecalc list tables), to be printed");
+  add.flag("--all", flags->all, "every table as Markdown, CSV and JSON into the folder of -o",
+           [&context] { context.write_into_folder(); });
+  add.flag("--compare", flags->compare, "with --all: compare what is there, write nothing");
 }
 
 }  // namespace scalecalc::cli

@@ -21,11 +21,12 @@ struct VerifyFlags {
 
   void add_to(CLI::App* app) {
     model.add_to(app);
-    Options{app}.text("--seeds", seeds, "S", "draws of weights and inputs (default 16)");
-    Options{app}.text("--confidence", confidence, "P",
-                      "that right predictions pass all together (default 0.99)");
+    const Options add{app};
+    add.text("--seeds", seeds, "S", "draws of weights and inputs (default 16)");
+    add.text("--confidence", confidence, "P",
+             "that right predictions pass all together (default 0.99)");
     plot.add_to(app);
-    Options{app}.flag("--single", single, "passes in single precision");
+    add.flag("--single", single, "passes in single precision");
   }
 };
 
