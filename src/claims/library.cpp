@@ -82,11 +82,11 @@ Expr Arguments::expr_or(const std::string& name, const Expr& otherwise) {
   return has(name) ? expr(name) : otherwise;
 }
 
-Expr Arguments::formula_in_depth(const std::string& name) {
+Expr Arguments::formula(const std::string& name, const std::vector<std::string>& symbols) {
   const Node& node = required(name);
   if (node.kind != Node::Kind::text) return Expr(rational(name));
   ParseOptions options;
-  options.known_symbols = {"N"};
+  options.known_symbols = symbols;
   options.where = place().at(node.column);
   return parse(node.text, options);
 }

@@ -19,11 +19,16 @@ class Arguments {
   const Node& call() const { return call_; }
   const Place& place() const { return lowering_.place(); }
   bool has(const std::string& name) const { return find(name) != nullptr; }
-  /// A bare name or a quoted text. Throws PlacedError when missing.
+  bool is_list(const std::string& name) const { return is(name, Node::Kind::list); }
+  /// Quoted.
+  bool is_text(const std::string& name) const { return is(name, Node::Kind::text); }
+  /// Where it stands in the formula. Throws PlacedError when missing, as all below.
+  int column(const std::string& name) const { return required(name).column; }
+  /// A bare name or a quoted text.
   std::string text(const std::string& name);
   std::string text_or(const std::string& name, const std::string& otherwise);
-  /// A quoted formula in N, or a formula of numbers.
-  Expr formula_in_depth(const std::string& name);
+  /// A quoted formula in these symbols, or a formula of numbers.
+  Expr formula(const std::string& name, const std::vector<std::string>& symbols);
   Expr expr(const std::string& name);
   Expr expr_or(const std::string& name, const Expr& otherwise);
   double number(const std::string& name);
@@ -41,6 +46,10 @@ class Arguments {
 
  private:
   const Node* find(const std::string& name) const;
+  bool is(const std::string& name, Node::Kind kind) const {
+    const Node* node = find(name);
+    return node != nullptr && node->kind == kind;
+  }
   const Node& required(const std::string& name) const;
 
   Lowering& lowering_;

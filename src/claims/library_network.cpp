@@ -120,7 +120,7 @@ ModelSpec scaled_model(Arguments& arguments) {
 
 std::string key_of(const ModelSpec& spec, Engine& engine, Quantity quantity, bool all) {
   return to_string(engine.method()) + "\n" + to_string(quantity) + (all ? " all\n" : "\n") +
-         spec.optimizer + " " + std::to_string(spec.ramp) + "\n" + model_text(spec);
+         model_text(spec);
 }
 
 double predicted(const ModelSpec& spec, Engine& engine, Quantity quantity, bool all) {

@@ -1,112 +1,30 @@
 #include "claims/networks.hpp"
 
+#include <algorithm>
 #include <filesystem>
-#include <functional>
 
 #include "claims/topics.hpp"
+#include "scalecalc/model_fields.hpp"
 #include "scalecalc/passes.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc::claims {
 namespace {
 
-using Setter = std::function<void(ModelSpec&, Arguments&, const std::string& key)>;
-
-Setter whole(std::int64_t ModelSpec::*field) {
-  return [field](ModelSpec& spec, Arguments& from, const std::string& key) {
-    spec.*field = from.integer(key);
-  };
-}
-Setter flag(bool ModelSpec::*field) {
-  return [field](ModelSpec& spec, Arguments& from, const std::string& key) {
-    spec.*field = from.boolean(key);
-  };
-}
-Setter number(double ModelSpec::*field) {
-  return [field](ModelSpec& spec, Arguments& from, const std::string& key) {
-    spec.*field = from.number(key);
-  };
-}
-Setter scale(std::optional<Expr> ModelSpec::*field) {
-  return [field](ModelSpec& spec, Arguments& from, const std::string& key) {
-    if (from.has(key) && from.call().kind == Node::Kind::call) {
-      for (const auto& [name, node] : from.call().named)
-        if (name == key && node.kind == Node::Kind::text && node.text == "auto") {
-          spec.*field = std::nullopt;
-          return;
-        }
-    }
-    spec.*field = from.formula_in_depth(key);
-  };
-}
-
-Expr score_scale(Arguments& from, const std::string& key) {
-  ParseOptions options;
-  options.known_symbols = {"head_width", "width", "N"};
-  options.where = from.place().at(from.call().column);
-  return parse(from.text(key), options);
-}
-
-const std::vector<std::pair<std::string, Setter>>& setters() {
-  using Spec = ModelSpec;
-  using From = Arguments;
-  using Key = const std::string;
-  static const std::vector<std::pair<std::string, Setter>> list = {
-      {"layers", whole(&Spec::layers)},
-      {"width", whole(&Spec::width)},
-      {"heads", whole(&Spec::heads)},
-      {"kv_heads", whole(&Spec::kv_heads)},
-      {"ffn", whole(&Spec::ffn)},
-      {"vocab", whole(&Spec::vocab)},
-      {"sequence", whole(&Spec::sequence)},
-      {"batch", whole(&Spec::batch)},
-      {"features", whole(&Spec::features)},
-      {"causal", flag(&Spec::causal)},
-      {"gated", flag(&Spec::gated)},
-      {"ntk", flag(&Spec::ntk)},
-      {"norm_affine", flag(&Spec::norm_affine)},
-      {"norm_eps", number(&Spec::norm_eps)},
-      {"dropout", number(&Spec::dropout)},
-      {"ramp", number(&Spec::ramp)},
-      {"alpha", scale(&Spec::alpha)},
-      {"lambda", scale(&Spec::lambda)},
-      {"activation", [](Spec& s, From& f, Key& k) { s.activation = f.text(k); }},
-      {"optimizer", [](Spec& s, From& f, Key& k) { s.optimizer = f.text(k); }},
-      {"placement", [](Spec& s, From& f, Key& k) { s.placement = placement_from(f.text(k)); }},
-      {"dropout_place",
-       [](Spec& s, From& f, Key& k) { s.dropout_place = dropout_places_from(f.text(k)); }},
-      {"norm", [](Spec& s, From& f, Key& k) { s.norm = norm_from(f.text(k)); }},
-      {"scale", [](Spec& s, From& f, Key& k) { s.attention_scale = score_scale(f, k); }},
-      {"scheme", [](Spec& s, From& f, Key& k) { s.init.scheme = f.text(k); }},
-      {"distribution",
-       [](Spec& s, From& f, Key& k) { s.init.distribution = distribution_from(f.text(k)); }},
-      {"std",
-       [](Spec& s, From& f, Key& k) {
-         s.init.scheme = "std";
-         s.init.std = f.number(k);
-       }},
-      {"weight_variance",
-       [](Spec& s, From& f, Key& k) {
-         s.init.scheme = "weight_variance";
-         s.init.weight_variance = f.number(k);
-       }},
-      {"bias_variance",
-       [](Spec& s, From& f, Key& k) {
-         s.bias = true;
-         s.init.bias_variance = f.number(k);
-       }},
-      {"second", [](Spec& s, From& f, Key& k) { s.input.second = f.number(k); }},
-      {"cross", [](Spec& s, From& f, Key& k) { s.input.cross = f.number(k); }},
-      {"loss", [](Spec& s, From& f,
-                  Key& k) { s.loss = f.text(k) == "mse" ? Loss::mse : Loss::cross_entropy; }},
-  };
-  return list;
-}
-
-const std::vector<std::string>& gain_roles() {
-  static const std::vector<std::string> roles = {"q",      "k",       "v",    "o",     "ffn_gate",
-                                                 "ffn_in", "ffn_out", "head", "linear"};
-  return roles;
+/// The argument as a value of the field's type.
+FieldValue value_of(Arguments& from, const ModelField& field, const std::string& key) {
+  using Type = ModelField::Type;
+  switch (field.type) {
+    case Type::integer: return from.integer(key);
+    case Type::number: return from.number(key);
+    case Type::flag: return from.boolean(key);
+    case Type::name: return from.text(key);
+    case Type::scale:
+      if (from.is_text(key) && from.text(key) == "auto") return std::string("auto");
+      break;
+    case Type::formula: break;
+  }
+  return from.formula(key, field.symbols);
 }
 
 ModelSpec base_of(Arguments& arguments, const Networks& networks) {
@@ -148,8 +66,14 @@ Trace make_trace(const ModelSpec& spec, Engine& engine, int seeds) {
 const std::vector<std::string>& model_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> list = {"preset", "model", "kind"};
-    for (const auto& [key, setter] : setters()) list.push_back(key);
-    for (const std::string& role : gain_roles()) list.push_back("gain_" + role);
+    const auto add = [&list](const std::string& name) {
+      if (!name.empty() && std::find(list.begin(), list.end(), name) == list.end())
+        list.push_back(name);
+    };
+    for (const ModelField& field : model_fields()) {
+      add(field.name);
+      add(field.older);
+    }
     return list;
   }();
   return keys;
@@ -163,16 +87,20 @@ std::vector<std::string> with_model_keys(std::vector<std::string> own) {
 
 ModelSpec model_of(Arguments& arguments, const Networks& networks) {
   ModelSpec spec = base_of(arguments, networks);
-  for (const auto& [key, set] : setters()) {
-    const bool list = std::any_of(
-        arguments.call().named.begin(), arguments.call().named.end(), [&](const auto& named) {
-          return named.first == key && named.second.kind == Node::Kind::list;
-        });
-    if (arguments.has(key) && !list) set(spec, arguments, key);
+  GivenFields given;
+  for (const std::string& key : model_keys()) {
+    if (key == "preset" || key == "model" || key == "kind") continue;
+    // A list belongs to the function: the depths of a slope.
+    if (!arguments.has(key) || arguments.is_list(key)) continue;
+    placed(arguments.place(), arguments.column(key), [&] {
+      const ModelField& field = model_field(key, spec.kind, {});
+      field.set(spec, value_of(arguments, field, key), {});
+      const std::string place = arguments.place().at(arguments.column(key));
+      if (!given.emplace(field.full_name(), place).second)
+        throw Error(ErrorKind::input, field.name + " is given twice", {}, "give it once");
+    });
   }
-  for (const std::string& role : gain_roles())
-    if (arguments.has("gain_" + role))
-      spec.init.gain[role] = arguments.formula_in_depth("gain_" + role);
+  complete_fields(spec, given);
   if (!spec.alpha || !spec.lambda) solve_scales(spec);
   validate(spec);
   return spec;
@@ -192,8 +120,8 @@ ModelSpec Networks::model(const std::string& file) const {
 }
 
 const Trace& Networks::trace(const ModelSpec& spec, Engine& engine, int seeds) {
-  const std::string key = to_string(engine.method()) + "\n" + std::to_string(seeds) + "\n" +
-                          std::to_string(spec.ramp) + "\n" + model_text(spec);
+  const std::string key =
+      to_string(engine.method()) + "\n" + std::to_string(seeds) + "\n" + model_text(spec);
   const auto known = traces_.find(key);
   if (known != traces_.end()) return known->second;
   return traces_[key] = make_trace(spec, engine, seeds);

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
-#include "scalecalc/network.hpp"
-#include "scalecalc/scaling.hpp"
+#include "scalecalc/model_fields.hpp"
 
 namespace CLI {
 class App;
@@ -11,28 +12,41 @@ class App;
 
 namespace scalecalc::cli {
 
-/// The options that describe a block; empty text is "not given".
-struct ModelOptions {
-  std::string width, heads, ffn, sequence, vocab, batch, activation, norm, cross;
-  bool causal = false;
-
-  void add_to(CLI::App* app);
+/// Options that set fields of a model (model_fields()): each of a name once, whatever kinds of
+/// model have it. What is not given is not changed.
+class ModelOptions {
+ public:
+  /// What describes a block, with its details; without the fields that the command has options of
+  /// its own for.
+  void add_to(CLI::App* app, const std::vector<std::string>& without = {});
+  /// Those that stand beside a command's own, of these names; empty: all.
+  void add_command_options(CLI::App* app, const std::vector<std::string>& names = {});
+  bool has(const std::string& field) const { return !text(field).empty(); }
+  bool any() const;
+  /// What is given for it, as it was written; empty: nothing.
+  const std::string& text(const std::string& field) const;
   /// A transformer of the defaults with what is given. Throws Error(input).
   ModelSpec spec() const;
-  /// Overrides what is given. Without --ffn, its ratio to the width is kept. Throws Error.
+  /// Overrides what is given. Without --ffn, its ratio to the width is kept. Throws Error, also for
+  /// what this kind of model has not.
   void apply_to(ModelSpec& spec) const;
   /// What is given, as it was written: "--width 65 --heads 4".
   std::string given() const;
-};
 
-/// --placement, --alpha and --lambda.
-void add_scale_options(CLI::App* app, std::string& placement, std::string& alpha,
-                       std::string& lambda);
+ private:
+  void add(CLI::App* app, const char* group, const ModelField& field);
+
+  struct Given {
+    const ModelField* field;  ///< of that name, of some kind of model
+    std::string text;         ///< of a flag "true"
+  };
+  std::map<std::string, Given> given_;  ///< by the field's name
+};
 
 /// MODEL with the options that override it.
 struct ModelArgument {
-  std::string model, layers, placement, alpha, lambda, optimizer;
-  ModelOptions block;
+  std::string model;
+  ModelOptions options;
 
   /// `name`: "model" where it stands alone, "--model" where something else does.
   void add_to(CLI::App* app, const char* name = "model");
@@ -41,10 +55,6 @@ struct ModelArgument {
   ModelSpec spec(const std::string& command) const;
   /// What is given, as it was written: "gpt2 --layers 24 --width 65".
   std::string given() const;
-
- private:
-  bool overrides() const;
-  void apply_to(ModelSpec& spec) const;
 };
 
 }  // namespace scalecalc::cli

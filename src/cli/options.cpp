@@ -114,6 +114,10 @@ void Options::repeated(const char* names, std::vector<std::string>& values, cons
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void Options::flag(const char* names, std::string& value, const char* help) const {
+  shape(app->add_flag(names, value, help), nullptr, group);
+}
+
 void Options::flag(const char* names, bool& value, const char* help,
                    const std::function<void()>& given) const {
   CLI::Option* option = shape(app->add_flag(names, value, help), nullptr, group);
@@ -151,9 +155,10 @@ std::vector<std::int64_t> parse_depths(const std::string& option, const std::str
                   text, "2,8,32,128 or " + option + " 2:128:x4");
 }
 
-Expr parse_depth_formula(const std::string& option, const std::string& text) {
+Expr parse_formula(const std::string& option, const std::string& text,
+                   const std::vector<std::string>& symbols) {
   ParseOptions options;
-  options.known_symbols = {"N"};
+  options.known_symbols = symbols;
   options.where = option;
   return parse(text, options);
 }

@@ -31,6 +31,8 @@ struct Options {
   /// One text each time the option is given.
   void repeated(const char* names, std::vector<std::string>& values, const char* type,
                 const char* help) const;
+  /// "true" when it is given alone, else the word behind its =.
+  void flag(const char* names, std::string& value, const char* help) const;
   /// True when it is given; `given` is called then.
   void flag(const char* names, bool& value, const char* help,
             const std::function<void()>& given = {}) const;
@@ -47,8 +49,9 @@ double parse_number(const std::string& option, const std::string& text, double m
 std::int64_t parse_layers(const std::string& option, const std::string& text);
 /// Different depths in rising order: "2,8,32", or "2:128:x2" for 2, 4, 8, ... 128.
 std::vector<std::int64_t> parse_depths(const std::string& option, const std::string& text);
-/// A formula in N and nothing else.
-Expr parse_depth_formula(const std::string& option, const std::string& text);
+/// A formula in these symbols and nothing else.
+Expr parse_formula(const std::string& option, const std::string& text,
+                   const std::vector<std::string>& symbols);
 /// One of `names`, as it is written there.
 std::string parse_choice(const std::string& option, const std::string& text,
                          const std::vector<std::string>& names);

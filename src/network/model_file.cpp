@@ -5,8 +5,8 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "network/document.hpp"
+#include "network/field_values.hpp"
 #include "network/model_keys.hpp"
-#include "network/parts.hpp"
 #include "network/validate.hpp"
 
 namespace scalecalc {
@@ -30,16 +30,84 @@ void check_sections(const TomlTable& root) {
       throw unknown_name("section", section.key, known, section.where);
 }
 
-void read_section(Reading& model, const Section& section, const TomlEntry& entries) {
-  const std::string kind = fmt::format("kind = \"{}\"", to_string(model.spec.kind));
-  const unsigned bit = kind_bit(model.spec.kind);
-  if ((section.kinds & bit) == 0)
-    throw Error(ErrorKind::input, fmt::format("[{}] does not belong to {}", section.name, kind),
-                entries.where, "leave it out");
-  const std::string prefix = section.name == "model" ? "" : section.name + ".";
-  for (const TomlEntry& entry : table_of(entries)) {
-    find_key(section.keys(), bit, kind, entry).read(model.spec, entry);
-    model.given[prefix + entry.key] = entry;
+/// What the model's kind has of a section: fields, or those of an inner table ("gain.").
+std::vector<const ModelField*> fields_of(const std::string& section, Kind kind,
+                                         const std::string& table = {}) {
+  std::vector<const ModelField*> fields;
+  for (const ModelField& field : model_fields())
+    if (field.section == section && field.belongs_to(kind) && field.key.starts_with(table))
+      fields.push_back(&field);
+  return fields;
+}
+
+const ModelField* field_at(const std::vector<const ModelField*>& fields, const std::string& key) {
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const ModelField* field) { return field->key == key; });
+  return found == fields.end() ? nullptr : *found;
+}
+
+void read_field(Reading& model, const ModelField& field, const TomlEntry& entry) {
+  field.set(model.spec, field_value(field, entry), entry.where);
+  model.given[field.full_name()] = entry.where;
+}
+
+/// An inner table. `plain` is the field of that key alone, if there is one.
+void read_table(Reading& model, const std::vector<const ModelField*>& inner,
+                const ModelField* plain, const TomlEntry& entry) {
+  const std::size_t prefix = entry.key.size() + 1;
+  const std::string first = inner.front()->key.substr(prefix);
+  if (plain != nullptr) {
+    const std::string hint = fmt::format("for example {0} = {1} or {0} = {{ {2} = {3} }}",
+                                         plain->key, plain->example, first, inner.front()->example);
+    if (!std::holds_alternative<TomlTable>(entry.value))
+      throw Error(ErrorKind::input,
+                  fmt::format("{} must be a string or {{ {} = ... }}, got {}", plain->key, first,
+                              entry.type),
+                  entry.where, hint);
+    if (table_of(entry).empty())
+      throw Error(ErrorKind::input, entry.key + " is an empty table", entry.where, hint);
+  }
+  std::vector<std::string> known;
+  for (const ModelField* field : inner) known.push_back(field->key.substr(prefix));
+  for (const TomlEntry& value : table_of(entry)) {
+    const ModelField* field = field_at(inner, entry.key + "." + value.key);
+    if (field == nullptr)
+      throw unknown_name(plain != nullptr ? "key" : "role", value.key, known, value.where);
+    read_field(model, *field, value);
+  }
+}
+
+std::vector<std::string> keys_of(const std::vector<const ModelField*>& fields) {
+  std::vector<std::string> keys;
+  for (const ModelField* field : fields) {
+    const std::string key = field->key.substr(0, field->key.find('.'));
+    if (keys.empty() || keys.back() != key) keys.push_back(key);
+  }
+  return keys;
+}
+
+bool is_elsewhere(const std::string& section, const std::string& key) {
+  return std::any_of(model_fields().begin(), model_fields().end(), [&](const ModelField& field) {
+    return field.section == section && field.key == key;
+  });
+}
+
+void read_section(Reading& model, const TomlEntry& section) {
+  const Kind kind = model.spec.kind;
+  const std::string kind_name = fmt::format("kind = \"{}\"", to_string(kind));
+  const std::vector<const ModelField*> fields = fields_of(section.key, kind);
+  if (fields.empty())
+    throw Error(ErrorKind::input, fmt::format("[{}] does not belong to {}", section.key, kind_name),
+                section.where, "leave it out");
+  for (const TomlEntry& entry : table_of(section)) {
+    const ModelField* plain = field_at(fields, entry.key);
+    const std::vector<const ModelField*> inner = fields_of(section.key, kind, entry.key + ".");
+    if (!inner.empty() && (plain == nullptr || !std::holds_alternative<std::string>(entry.value)))
+      read_table(model, inner, plain, entry);
+    else if (plain != nullptr)
+      read_field(model, *plain, entry);
+    else
+      throw unknown_key(entry, keys_of(fields), is_elsewhere(section.key, entry.key), kind_name);
   }
 }
 
@@ -49,7 +117,7 @@ void read_layers(Reading& model, const TomlEntry& section) {
         ErrorKind::input,
         fmt::format("[[layer]] does not belong to kind = \"{}\"", to_string(model.spec.kind)),
         section.where, "use kind = \"layers\"");
-  model.given["layer"] = section;
+  model.given["layer"] = section.where;
   for (const TomlElement& element : tables_of(section))
     model.spec.layer_list.push_back(read_layer(element, 1));
 }
@@ -60,36 +128,17 @@ void read_sections(Reading& model, const TomlTable& root, const std::string& nam
   const TomlEntry* first = find(root, "model");
   if (first == nullptr)
     throw Error(ErrorKind::input, "a model file without [model]", base::shortened(name), beginning);
-  if (const TomlEntry* kind = find(table_of(*first), "kind"))
-    model.spec = default_spec(kind_from(*kind));
-  for (const Section& section : plain_sections())
-    if (const TomlEntry* entries = find(root, section.name)) {
-      model.given[section.name] = *entries;
-      read_section(model, section, *entries);
+  if (const TomlEntry* kind = find(table_of(*first), "kind")) {
+    model_field("kind", model.spec.kind, kind->where).set(model.spec, text_of(*kind), kind->where);
+    model.spec = default_spec(model.spec.kind);
+  }
+  for (const char* section : {"model", "input", "memory", "loss", "init"})
+    if (const TomlEntry* entries = find(root, section)) {
+      model.given[section] = entries->where;
+      read_section(model, *entries);
     }
-  if (const TomlEntry* init = find(root, "init")) read_init(model, *init);
   if (const TomlEntry* names = find(root, "names")) read_names(model, *names);
   if (const TomlEntry* layers = find(root, "layer")) read_layers(model, *layers);
-}
-
-/// What one key says about another, and defaults that follow from other keys.
-void complete(Reading& model) {
-  ModelSpec& spec = model.spec;
-  if (model.has("init.scheme") && model.has("init.weight_variance"))
-    throw Error(ErrorKind::input, "weight_variance and scheme are both given",
-                model.given.at("init.weight_variance").where, "keep one of the two");
-  if (model.has("loss.target_second") && spec.loss != Loss::mse)
-    throw Error(ErrorKind::input, "target_second belongs to the loss mse",
-                model.given.at("loss.target_second").where, "use kind = \"mse\", or leave it out");
-  if (model.has("memory") && !uses_memory(spec))
-    throw Error(ErrorKind::input, "[memory] is for cross-attention, and this model has none",
-                model.given.at("memory").where,
-                spec.kind == Kind::layers ? "use memory = true in an attention, or leave it out"
-                                          : "use cross_attention = true, or leave it out");
-  if (spec.init.scheme == "bert" && !model.has("init.distribution"))
-    spec.init.distribution = Distribution::truncated_normal;
-  if (spec.init.scheme == "t5" && !model.has("attention_scale")) spec.attention_scale = 1;
-  if (spec.init.bias_variance > 0 && !model.has("bias")) spec.bias = true;
 }
 
 /// Where the layer is, or the first of the problem's fields that the file gives, else the file.
@@ -97,7 +146,7 @@ std::string position_of(const SpecProblem& problem, const Reading& model, const 
   if (!problem.where.empty()) return problem.where;
   for (const std::string& field : problem.fields) {
     const auto given = model.given.find(field);
-    if (given != model.given.end()) return given->second.where;
+    if (given != model.given.end()) return given->second;
   }
   return file;
 }
@@ -110,7 +159,7 @@ ModelSpec parse_model(std::string_view toml, const std::string& name) {
     throw Error(ErrorKind::input, "an empty model file", base::shortened(name), beginning);
   Reading model;
   read_sections(model, root, name);
-  complete(model);
+  complete_fields(model.spec, model.given);
   if (const std::optional<SpecProblem> problem = find_problem(model.spec)) {
     throw Error(ErrorKind::input, problem->message,
                 position_of(*problem, model, base::shortened(name)), problem->hint);

@@ -64,7 +64,7 @@ void read_layout(ModelSpec::Names& names, const TomlEntry& entry) {
 void read_names(Reading& model, const TomlEntry& section) {
   ModelSpec::Names& names = model.spec.names;
   for (const TomlEntry& entry : table_of(section)) {
-    model.given["names." + entry.key] = entry;
+    model.given["names." + entry.key] = entry.where;
     if (entry.key == "layout") {
       read_layout(names, entry);
       continue;

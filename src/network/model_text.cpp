@@ -1,34 +1,50 @@
+#include "network/field_values.hpp"
 #include "network/model_keys.hpp"
-#include "network/parts.hpp"
 
 namespace scalecalc {
 namespace {
 
-bool is_used(const Section& section, const ModelSpec& spec) {
-  if ((section.kinds & kind_bit(spec.kind)) == 0) return false;
-  return section.name != "memory" || uses_memory(spec);
-}
-
-std::string write_section(const Section& section, const ModelSpec& spec) {
-  std::string text = "[" + section.name + "]\n";
-  for (const Key<ModelSpec>& key : section.keys()) {
-    if ((key.kinds & kind_bit(spec.kind)) == 0) continue;
-    if (key.name == "target_second" && spec.loss != Loss::mse) continue;
-    const std::string value = key.write(spec);
-    if (!value.empty()) text += key.name + " = " + value + "\n";
+/// The lines of a model file as they come, with the inner tables on one line each.
+class Lines {
+ public:
+  void add(const ModelField& field, const std::string& value) {
+    const std::size_t dot = field.key.find('.');
+    const std::string table = dot == std::string::npos ? "" : field.key.substr(0, dot);
+    const std::string key = field.key.substr(table.empty() ? 0 : dot + 1);
+    if (table != table_ || field.section != section_) end_table();
+    if (field.section != section_) text_ += (text_.empty() ? "[" : "\n[") + field.section + "]\n";
+    section_ = field.section;
+    if (table.empty()) {
+      text_ += key + " = " + value + "\n";
+    } else {
+      text_ += (table == table_ ? ", " : table + " = { ") + key + " = " + value;
+    }
+    table_ = table;
   }
-  return text;
-}
+  std::string take() {
+    end_table();
+    return std::move(text_);
+  }
+
+ private:
+  void end_table() {
+    if (!table_.empty()) text_ += " }\n";
+    table_.clear();
+  }
+
+  std::string text_, section_, table_;
+};
 
 }  // namespace
 
 std::string model_text(const ModelSpec& spec) {
-  std::string text;
-  for (const Section& section : plain_sections()) {
-    if (is_used(section, spec)) text += (text.empty() ? "" : "\n") + write_section(section, spec);
-    if (section.name == "model") text += "\n" + write_init(spec);
+  Lines lines;
+  for (const ModelField& field : model_fields()) {
+    if (!field.belongs_to(spec.kind) || !field.is_written(spec)) continue;
+    const std::string value = field_text(field.get(spec));
+    if (!value.empty()) lines.add(field, value);
   }
-  text += write_names(spec);
+  std::string text = lines.take() + write_names(spec);
   for (const LayerSpec& layer : spec.layer_list) text += write_layer(layer, "layer");
   return text;
 }

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "network/field_values.hpp"
 #include "scalecalc/network.hpp"
 
 namespace scalecalc {
@@ -32,6 +33,29 @@ const Names<Distribution>& distributions() {
                                           {"uniform", Distribution::uniform},
                                           {"truncated_normal", Distribution::truncated_normal},
                                           {"orthogonal", Distribution::orthogonal}};
+  return all;
+}
+
+const Names<ModelSpec::Kind>& kinds() {
+  static const Names<ModelSpec::Kind> all = {{"transformer", ModelSpec::Kind::transformer},
+                                             {"mlp", ModelSpec::Kind::mlp},
+                                             {"layers", ModelSpec::Kind::layers}};
+  return all;
+}
+
+const Names<InputKind>& inputs() {
+  static const Names<InputKind> all = {{"gaussian", InputKind::gaussian},
+                                       {"tokens", InputKind::tokens}};
+  return all;
+}
+
+const Names<Loss>& losses() {
+  static const Names<Loss> all = {{"cross-entropy", Loss::cross_entropy}, {"mse", Loss::mse}};
+  return all;
+}
+
+const Names<Reduction>& reductions() {
+  static const Names<Reduction> all = {{"sum", Reduction::sum}, {"mean", Reduction::mean}};
   return all;
 }
 
@@ -69,6 +93,19 @@ std::string to_string(Distribution distribution) {
   return name_of(distributions(), distribution);
 }
 
+std::string to_string(ModelSpec::Kind kind) {
+  return name_of(kinds(), kind);
+}
+std::string to_string(InputKind kind) {
+  return name_of(inputs(), kind);
+}
+std::string to_string(Loss loss) {
+  return name_of(losses(), loss);
+}
+std::string to_string(Reduction reduction) {
+  return name_of(reductions(), reduction);
+}
+
 Placement placement_from(std::string_view name, const std::string& where) {
   return by_name(placements(), "placement", name, where);
 }
@@ -79,6 +116,34 @@ NormKind norm_from(std::string_view name, const std::string& where) {
 
 Distribution distribution_from(std::string_view name, const std::string& where) {
   return by_name(distributions(), "distribution", name, where);
+}
+
+void from_name(const std::string& name, const std::string&, std::string& value) {
+  value = name;
+}
+void from_name(const std::string& name, const std::string& where, ModelSpec::Kind& value) {
+  value = by_name(kinds(), "kind", name, where);
+}
+void from_name(const std::string& name, const std::string& where, Placement& value) {
+  value = placement_from(name, where);
+}
+void from_name(const std::string& name, const std::string& where, NormKind& value) {
+  value = norm_from(name, where);
+}
+void from_name(const std::string& name, const std::string& where, Distribution& value) {
+  value = distribution_from(name, where);
+}
+void from_name(const std::string& name, const std::string& where, InputKind& value) {
+  value = by_name(inputs(), "input kind", name, where);
+}
+void from_name(const std::string& name, const std::string& where, Loss& value) {
+  value = by_name(losses(), "loss", name, where);
+}
+void from_name(const std::string& name, const std::string& where, Reduction& value) {
+  value = by_name(reductions(), "reduction", name, where);
+}
+void from_name(const std::string& name, const std::string& where, DropoutPlaces& value) {
+  value = dropout_places_from(name, where);
 }
 
 const std::vector<std::string>& placement_names() {

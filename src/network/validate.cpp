@@ -82,9 +82,6 @@ Problem placement_problem(const ModelSpec& spec) {
                                    spec.kind == Kind::mlp ? "an mlp" : "a transformer", name,
                                    to_string(*spec.alpha)),
                        "use alpha = 1"};
-  if (!(spec.ramp >= 0 && spec.ramp <= 1))
-    return SpecProblem{
-        {"ramp"}, fmt::format("ramp must be from 0 to 1, got {}", spec.ramp), "for example 0.5"};
   if (spec.ramp != 1 && spec.placement != Placement::branchnorm)
     return SpecProblem{{"ramp", "placement"},
                        "ramp belongs to placement branchnorm, and this is " + name,
@@ -108,19 +105,10 @@ Problem norm_problem(const ModelSpec& spec) {
     return SpecProblem{{"sequence", "batch", "norm"},
                        to_string(spec.norm) + " of a single sample is always 0",
                        over_batch ? "use a larger batch" : "use a longer sequence"};
-  return finite_problem("norm_eps", spec.norm_eps, true);
-}
-
-Problem rate_problem(const char* field, double rate) {
-  if (rate >= 0 && rate < 1) return {};
-  return SpecProblem{{field},
-                     fmt::format("{} must be at least 0 and below 1, got {}", field, rate),
-                     fmt::format("for example {} = 0.1", field)};
+  return {};
 }
 
 Problem dropout_problem(const ModelSpec& spec) {
-  if (Problem problem = rate_problem("dropout", spec.dropout)) return problem;
-  if (Problem problem = rate_problem("attention_dropout", spec.attention_dropout)) return problem;
   const DropoutPlaces& place = spec.dropout_place;
   if (!place.input && !place.branch && !place.activation && !place.stream)
     return SpecProblem{{"dropout_place"}, "dropout_place names no place", "use branch"};
@@ -141,7 +129,6 @@ Problem dropout_problem(const ModelSpec& spec) {
 }
 
 Problem cross_problem(const std::string& section, double second, double cross) {
-  if (Problem problem = finite_problem(section + ".second", second, false)) return problem;
   if (cross >= 0 && cross <= second) return {};
   return SpecProblem{{section + ".cross", section + ".second"},
                      fmt::format("cross must be from 0 to second = {}, got {}", second, cross),
@@ -151,8 +138,6 @@ Problem cross_problem(const std::string& section, double second, double cross) {
 Problem input_problem(const ModelSpec& spec) {
   const ModelSpec::Input& input = spec.input;
   if (Problem problem = cross_problem("input", input.second, input.cross)) return problem;
-  if (Problem problem = finite_problem("input.zipf", input.zipf, true)) return problem;
-  if (Problem problem = finite_problem("input.positions", input.positions, true)) return problem;
   if (input.kind == InputKind::gaussian) {
     for (const auto& [field, value] :
          {std::pair{"zipf", input.zipf}, {"positions", input.positions}})
@@ -191,8 +176,6 @@ Problem init_problem(const ModelSpec& spec) {
   if (!init.names.empty() &&
       std::find(naming_names().begin(), naming_names().end(), init.names) == naming_names().end())
     return problem_from("init.names", unknown_name("naming", init.names, naming_names(), {}));
-  if (Problem problem = finite_problem("init.bias_variance", init.bias_variance, true))
-    return problem;
   if (init.bias_variance > 0 && !spec.bias)
     return SpecProblem{{"init.bias_variance"},
                        "bias_variance is given but the model has no biases",
@@ -211,9 +194,7 @@ Problem activation_problem(const ModelSpec& spec) {
 
 Problem rest_problem(const ModelSpec& spec) {
   if (Problem problem = dropout_problem(spec)) return problem;
-  if (Problem problem = cross_problem("memory", spec.memory.second, spec.memory.cross))
-    return problem;
-  return finite_problem("loss.target_second", spec.target_second, true);
+  return cross_problem("memory", spec.memory.second, spec.memory.cross);
 }
 
 }  // namespace

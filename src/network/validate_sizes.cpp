@@ -8,38 +8,16 @@
 #include "network/validate.hpp"
 #include "network/weights.hpp"
 #include "scalecalc/activation.hpp"
+#include "scalecalc/model_fields.hpp"
 
 namespace scalecalc {
 namespace {
 
 using Problem = std::optional<SpecProblem>;
 using Kind = ModelSpec::Kind;
+using Range = ModelField::Range;
 
 constexpr std::int64_t max_size = 1000000;
-
-struct Size {
-  const char* field;
-  std::int64_t value;
-  std::int64_t example;
-};
-
-std::vector<Size> sizes_of(const ModelSpec& spec) {
-  std::vector<Size> sizes = {{"layers", spec.layers, 12},
-                             {"sequence", spec.sequence, 24},
-                             {"batch", spec.batch, 1},
-                             {"memory.sequence", spec.memory.sequence, 24}};
-  if (spec.kind != Kind::layers) sizes.push_back({"width", spec.width, 64});
-  if (spec.kind == Kind::transformer) {
-    sizes.push_back({"heads", spec.heads, 4});
-    sizes.push_back({"ffn", spec.ffn, 256});
-    sizes.push_back({"vocab", spec.vocab, 64});
-    if (spec.kv_heads != 0) sizes.push_back({"kv_heads", spec.kv_heads, 4});
-  } else {
-    sizes.push_back({"features", spec.features, 64});
-    if (spec.kind == Kind::mlp || spec.vocab != 0) sizes.push_back({"classes", spec.vocab, 10});
-  }
-  return sizes;
-}
 
 /// The divisor of `number` nearest to `wanted`.
 std::int64_t nearest_divisor(std::int64_t number, std::int64_t wanted) {
@@ -53,6 +31,38 @@ std::int64_t nearest_divisor(std::int64_t number, std::int64_t wanted) {
     consider(number / divisor);
   }
   return nearest;
+}
+
+Problem size_problem(const ModelField& field, std::int64_t size) {
+  if (size >= 1 && size <= max_size) return {};
+  if (size == 0 && field.range == Range::size_or_none) return {};
+  const std::string name = field.full_name();
+  return SpecProblem{{name},
+                     fmt::format("{} must be from 1 to {}, got {}", name, max_size, size),
+                     fmt::format("for example {} = {}", name, field.example)};
+}
+
+Problem number_problem(const ModelField& field, double value) {
+  const std::string name = field.full_name();
+  const auto outside = [&](const char* range) {
+    return SpecProblem{{name},
+                       fmt::format("{} must be {}, got {}", name, range, value),
+                       fmt::format("for example {} = {}", name, field.example)};
+  };
+  switch (field.range) {
+    case Range::not_negative: return finite_problem(name, value, true);
+    case Range::positive: return finite_problem(name, value, false);
+    case Range::rate:
+      if (!(value >= 0 && value < 1)) return outside("at least 0 and below 1");
+      break;
+    case Range::part:
+      if (!(value >= 0 && value <= 1)) return outside("from 0 to 1");
+      break;
+    case Range::any:
+    case Range::size:
+    case Range::size_or_none: break;
+  }
+  return {};
 }
 
 Problem image_problem(const ModelSpec& spec) {
@@ -107,12 +117,13 @@ std::optional<SpecProblem> heads_problem(std::int64_t heads, std::int64_t kv_hea
 }
 
 std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
-  for (const Size& size : sizes_of(spec)) {
-    if (size.value < 1 || size.value > max_size)
-      return SpecProblem{
-          {size.field},
-          fmt::format("{} must be from 1 to {}, got {}", size.field, max_size, size.value),
-          fmt::format("for example {} = {}", size.field, size.example)};
+  for (const ModelField& field : model_fields()) {
+    if (field.range == Range::any || !field.belongs_to(spec.kind)) continue;
+    const FieldValue value = field.get(spec);
+    const auto* size = std::get_if<std::int64_t>(&value);
+    if (Problem problem = size != nullptr ? size_problem(field, *size)
+                                          : number_problem(field, std::get<double>(value)))
+      return problem;
   }
   if (spec.kind == Kind::transformer) return heads_problem(spec.heads, spec.kv_heads, spec.width);
   return image_problem(spec);

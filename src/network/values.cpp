@@ -10,19 +10,6 @@ namespace {
 template <class Value>
 using Choices = std::vector<std::pair<std::string, Value>>;
 
-const Choices<InputKind>& inputs() {
-  static const Choices<InputKind> all = {{"gaussian", InputKind::gaussian},
-                                         {"tokens", InputKind::tokens}};
-  return all;
-}
-const Choices<Loss>& losses() {
-  static const Choices<Loss> all = {{"cross-entropy", Loss::cross_entropy}, {"mse", Loss::mse}};
-  return all;
-}
-const Choices<Reduction>& reductions() {
-  static const Choices<Reduction> all = {{"sum", Reduction::sum}, {"mean", Reduction::mean}};
-  return all;
-}
 const Choices<WeightNorm>& weight_norms() {
   static const Choices<WeightNorm> all = {{"none", WeightNorm::none},
                                           {"spectral", WeightNorm::spectral},
@@ -62,29 +49,14 @@ void read_value(const TomlEntry& entry, bool& value) {
 void read_value(const TomlEntry& entry, std::string& value) {
   value = text_of(entry);
 }
-void read_value(const TomlEntry& entry, Placement& value) {
-  value = placement_from(text_of(entry), entry.where);
-}
 void read_value(const TomlEntry& entry, NormKind& value) {
   value = norm_from(text_of(entry), entry.where);
 }
 void read_value(const TomlEntry& entry, Distribution& value) {
   value = distribution_from(text_of(entry), entry.where);
 }
-void read_value(const TomlEntry& entry, InputKind& value) {
-  value = choose(inputs(), "input kind", entry);
-}
-void read_value(const TomlEntry& entry, Loss& value) {
-  value = choose(losses(), "loss", entry);
-}
-void read_value(const TomlEntry& entry, Reduction& value) {
-  value = choose(reductions(), "reduction", entry);
-}
 void read_value(const TomlEntry& entry, WeightNorm& value) {
   value = choose(weight_norms(), "weight norm", entry);
-}
-void read_value(const TomlEntry& entry, DropoutPlaces& value) {
-  value = dropout_places_from(text_of(entry), entry.where);
 }
 
 std::string write_value(std::int64_t value) {
@@ -99,29 +71,14 @@ std::string write_value(bool value) {
 std::string write_value(const std::string& value) {
   return value.empty() ? std::string() : quoted(value);
 }
-std::string write_value(Placement value) {
-  return quoted(to_string(value));
-}
 std::string write_value(NormKind value) {
   return quoted(to_string(value));
 }
 std::string write_value(Distribution value) {
   return quoted(to_string(value));
 }
-std::string write_value(InputKind value) {
-  return chosen(inputs(), value);
-}
-std::string write_value(Loss value) {
-  return chosen(losses(), value);
-}
-std::string write_value(Reduction value) {
-  return chosen(reductions(), value);
-}
 std::string write_value(WeightNorm value) {
   return chosen(weight_norms(), value);
-}
-std::string write_value(const DropoutPlaces& value) {
-  return value == DropoutPlaces{} ? std::string() : quoted(to_string(value));
 }
 /// Integers bare, what is not an integer as a formula, so that it stays exact.
 std::string write_value(const Expr& value) {
@@ -140,6 +97,14 @@ std::string quoted(const std::string& text) {
       out += c;
   }
   return out + '"';
+}
+
+Error unknown_key(const TomlEntry& entry, const std::vector<std::string>& known, bool is_elsewhere,
+                  const std::string& kind_name) {
+  if (!is_elsewhere) return unknown_name("key", entry.key, known, entry.where);
+  return Error(ErrorKind::input,
+               fmt::format("key '{}' does not belong to {}", entry.key, kind_name), entry.where,
+               fmt::format("its keys: {}", fmt::join(known, ", ")));
 }
 
 }  // namespace scalecalc

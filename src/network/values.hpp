@@ -15,29 +15,18 @@ void read_value(const TomlEntry& entry, std::int64_t& value);
 void read_value(const TomlEntry& entry, double& value);
 void read_value(const TomlEntry& entry, bool& value);
 void read_value(const TomlEntry& entry, std::string& value);
-void read_value(const TomlEntry& entry, Placement& value);
 void read_value(const TomlEntry& entry, NormKind& value);
 void read_value(const TomlEntry& entry, Distribution& value);
-void read_value(const TomlEntry& entry, InputKind& value);
-void read_value(const TomlEntry& entry, Loss& value);
-void read_value(const TomlEntry& entry, Reduction& value);
 void read_value(const TomlEntry& entry, WeightNorm& value);
-void read_value(const TomlEntry& entry, DropoutPlaces& value);
 
 std::string write_value(std::int64_t value);
 std::string write_value(double value);
 std::string write_value(bool value);
 /// Left out when empty.
 std::string write_value(const std::string& value);
-std::string write_value(Placement value);
 std::string write_value(NormKind value);
 std::string write_value(Distribution value);
-std::string write_value(InputKind value);
-std::string write_value(Loss value);
-std::string write_value(Reduction value);
 std::string write_value(WeightNorm value);
-/// Left out at the default.
-std::string write_value(const DropoutPlaces& value);
 std::string write_value(const Expr& value);
 
 template <class Value>
@@ -81,24 +70,25 @@ Key<Owner> formula_key(const char* name, unsigned kinds, Field field,
           [field](const Owner& owner) { return write_value(field(owner)); }};
 }
 
+/// The error for the key of an entry that is not one of `known`: unknown, with the nearest name, or
+/// of another kind than `kind_name`.
+Error unknown_key(const TomlEntry& entry, const std::vector<std::string>& known, bool is_elsewhere,
+                  const std::string& kind_name);
+
 /// The key of an entry. Throws Error(input) with the nearest name, or, where only other kinds have
 /// it, saying that it does not belong to `kind_name`.
 template <class Owner>
 const Key<Owner>& find_key(const std::vector<Key<Owner>>& keys, unsigned kind,
                            const std::string& kind_name, const TomlEntry& entry) {
   std::vector<std::string> known;
-  const Key<Owner>* elsewhere = nullptr;
+  bool is_elsewhere = false;
   for (const Key<Owner>& key : keys) {
     const bool applies = (key.kinds & kind) != 0;
     if (entry.key == key.name && applies) return key;
-    if (entry.key == key.name) elsewhere = &key;
+    if (entry.key == key.name) is_elsewhere = true;
     if (applies) known.push_back(key.name);
   }
-  if (elsewhere == nullptr) throw unknown_name("key", entry.key, known, entry.where);
-  std::string list;
-  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-  throw Error(ErrorKind::input, "key '" + entry.key + "' does not belong to " + kind_name,
-              entry.where, "its keys: " + list);
+  throw unknown_key(entry, known, is_elsewhere, kind_name);
 }
 
 }  // namespace scalecalc

@@ -130,11 +130,11 @@ StackAnswer answer(const Arguments& arguments, const Request& request, bool deco
     init_from.lambda = result.published->lambda;
   }
   const ModelOptions& block = arguments.block;
-  const bool sized = !arguments.model.empty() || !block.width.empty();
+  const bool sized = !arguments.model.empty() || block.has("width");
   ModelWidths widths;
   if (sized) widths.width = request.spec.width;
-  if (sized || !block.ffn.empty()) widths.ffn = request.spec.ffn;
-  if (sized || !block.vocab.empty()) widths.vocab = request.spec.vocab;
+  if (sized || block.has("ffn")) widths.ffn = request.spec.ffn;
+  if (sized || block.has("vocab")) widths.vocab = request.spec.vocab;
   if (exact) init_from.lambda = {Expr::symbol("lambda"), exact->solved.lambda};
   result.init = init_table(init_from, result.problem.layers, arguments.scheme, widths);
   return result;
@@ -273,7 +273,7 @@ void register_deepnorm(CLI::App& app, Context& context) {
            "measure the loss change of a real step at depths up to N");
   add.text("--seeds", arguments->seeds, nullptr, "draws of the weights per depth, for --verify");
   add.flag("--explain", arguments->explain, "show the derivation, step by step");
-  arguments->block.add_to(command);
+  arguments->block.add_to(command, {"ramp", "scheme"});
 }
 
 }  // namespace scalecalc::cli

@@ -26,7 +26,10 @@ struct PropagateAnswer {
 /// Of a trace only what that format shows: JSON its results, CSV its rows, the others sections.
 report::Document propagate_document(PropagateAnswer answer, report::Format format);
 
-/// What the spec says, for the `inputs` of a result and in one line for a person.
+/// What the spec says, for the `inputs` of a result and in one line for a person. Of the names only
+/// those that its kind of model has; null for a scale that is open.
+void add_fields(const ModelSpec& spec, const std::vector<std::string>& names,
+                report::Value& inputs);
 void add_model(const std::string& model, const ModelSpec& spec, report::Value& inputs);
 std::string model_line(const ModelSpec& spec);
 /// What the rules took for granted, as JSON values and as a table.

@@ -2,39 +2,39 @@
 
 #include "base/text.hpp"
 #include "cli/propagate/document.hpp"
+#include "scalecalc/model_fields.hpp"
 
 namespace scalecalc::cli {
 namespace {
 
 using report::Value;
 
-Value formula(const std::optional<Expr>& expr) {
-  return expr ? Value(to_string(*expr)) : Value();
+Value value_of(const ModelField& field, const ModelSpec& spec) {
+  const FieldValue value = field.get(spec);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* formula = std::get_if<Expr>(&value)) return to_string(*formula);
+  if (field.type == ModelField::Type::scale) return Value();
+  return base::shortened(std::get<std::string>(value));
 }
 
 }  // namespace
+
+void add_fields(const ModelSpec& spec, const std::vector<std::string>& names, Value& inputs) {
+  for (const std::string& name : names)
+    if (const ModelField* field = find_field(name, spec.kind))
+      inputs[name] = value_of(*field, spec);
+}
 
 void add_model(const std::string& model, const ModelSpec& spec, Value& inputs) {
   inputs["model"] = base::shortened(model);
   inputs["kind"] = to_string(spec.kind);
   if (spec.kind == ModelSpec::Kind::layers) return;
-  const bool transformer = spec.kind == ModelSpec::Kind::transformer;
-  inputs["layers"] = spec.layers;
-  inputs["width"] = spec.width;
-  if (transformer) {
-    inputs["heads"] = spec.heads;
-    inputs["ffn"] = spec.ffn;
-    inputs["causal"] = spec.causal;
-  }
-  inputs["sequence"] = spec.sequence;
-  inputs["vocab"] = spec.vocab;
-  inputs["batch"] = spec.batch;
-  inputs["activation"] = base::shortened(spec.activation);
-  inputs["norm"] = to_string(spec.norm);
-  inputs["placement"] = to_string(spec.placement);
-  inputs["alpha"] = formula(spec.alpha);
-  inputs["lambda"] = formula(spec.lambda);
-  inputs["cross"] = spec.input.cross;
+  add_fields(spec,
+             {"layers", "width", "heads", "ffn", "causal", "sequence", "vocab", "batch",
+              "activation", "norm", "placement", "alpha", "lambda", "cross"},
+             inputs);
 }
 
 std::string model_line(const ModelSpec& spec) {

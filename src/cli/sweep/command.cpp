@@ -16,13 +16,13 @@ namespace scalecalc::cli {
 namespace {
 
 struct SweepFlags {
-  std::string model, layers, optimizer, placement, alpha, lambda, constraint, eta;
+  std::string model, layers, optimizer, constraint, eta;
   std::string quantity = "delta_loss";
   std::string parameters = "branch";
   std::string seeds = "8";
   std::string dtype = "double";
   std::string engine = "passes";
-  ModelOptions block;
+  ModelOptions scales, block;
   PlotOption plot;
 
   void add_to(CLI::App* app);
@@ -35,7 +35,7 @@ void SweepFlags::add_to(CLI::App* app) {
   add.text("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
   add.text("--quantity", quantity, "Q", "what is measured (scalecalc list quantities)");
   add.text("--optimizer", optimizer, "F", "an optimizer (scalecalc list families)");
-  add_scale_options(app, placement, alpha, lambda);
+  scales.add_command_options(app, {"placement", "alpha", "lambda"});
   add.text("--constraint", constraint, "C", "symmetric, alpha=X or lambda=X, for auto");
   add.text("--parameters", parameters, "SET", "branch (inside the residual branches) or all");
   add.text("--seeds", seeds, "S", "independent draws at each depth (default 8)");
@@ -43,7 +43,7 @@ void SweepFlags::add_to(CLI::App* app) {
   add.text("--dtype", dtype, "T", "double or float");
   add.text("--engine", engine, "E", "passes, or quadrature for the prediction");
   plot.add_to(app);
-  block.add_to(app);
+  block.add_to(app, {"ramp"});  // exponents are those of the end of a ramp
 }
 
 /// A missing option that has no default.
@@ -101,8 +101,8 @@ class Sweep {
     const Optimizer rule = optimizer(answer_.optimizer);
     options().update = rule.update;
     answer_.family = family_name(rule);
-    if (!flags_.placement.empty()) {
-      model.placement = placement_from(flags_.placement, "--placement");
+    if (flags_.scales.has("placement")) {
+      model.placement = placement_from(flags_.scales.text("placement"), "--placement");
     }
   }
 
@@ -116,8 +116,8 @@ class Sweep {
   void set_scales() {
     ModelSpec& model = options().model;
     const bool solve = flags_.model.empty() || !flags_.constraint.empty();
-    set_scale("--alpha", flags_.alpha, solve, model.alpha);
-    set_scale("--lambda", flags_.lambda, solve, model.lambda);
+    set_scale("--alpha", flags_.scales.text("alpha"), solve, model.alpha);
+    set_scale("--lambda", flags_.scales.text("lambda"), solve, model.lambda);
     if (!flags_.constraint.empty() && (model.alpha || model.lambda)) {
       throw Error(ErrorKind::usage, "--constraint and --alpha or --lambda both close the equation",
                   "--constraint " + flags_.constraint, "give one of them");
@@ -134,7 +134,7 @@ class Sweep {
     if (text.empty() ? solve : text == "auto") {
       scale.reset();
     } else if (!text.empty()) {
-      scale = parse_depth_formula(option, text);
+      scale = parse_formula(option, text, {"N"});
       check_positive(option, text, *scale);
     }
   }

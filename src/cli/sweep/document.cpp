@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/figures.hpp"
+#include "cli/propagate/document.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -23,30 +24,6 @@ Value list_of(const std::vector<Number>& numbers) {
   return list;
 }
 
-Value formula(const std::optional<Expr>& expr) {
-  return expr ? Value(to_string(*expr)) : Value();
-}
-
-void add_model(const ModelSpec& model, Value& inputs) {
-  const bool transformer = model.kind == ModelSpec::Kind::transformer;
-  inputs["kind"] = transformer ? "transformer" : "mlp";
-  inputs["placement"] = to_string(model.placement);
-  inputs["alpha"] = formula(model.alpha);
-  inputs["lambda"] = formula(model.lambda);
-  inputs["width"] = model.width;
-  if (transformer) {
-    inputs["heads"] = model.heads;
-    inputs["ffn"] = model.ffn;
-    inputs["causal"] = model.causal;
-  }
-  inputs["sequence"] = model.sequence;
-  inputs["vocab"] = model.vocab;
-  inputs["batch"] = model.batch;
-  inputs["activation"] = model.activation;
-  inputs["norm"] = to_string(model.norm);
-  inputs["cross"] = model.input.cross;
-}
-
 Value inputs_of(const SweepAnswer& answer) {
   const SweepOptions& options = answer.options;
   Value inputs = Value::object();
@@ -55,7 +32,11 @@ Value inputs_of(const SweepAnswer& answer) {
   inputs["quantity"] = to_string(options.quantity);
   inputs["optimizer"] = answer.optimizer;
   inputs["constraint"] = answer.constraint.empty() ? Value() : Value(answer.constraint);
-  add_model(options.model, inputs);
+  inputs["kind"] = to_string(options.model.kind);
+  add_fields(options.model,
+             {"placement", "alpha", "lambda", "width", "heads", "ffn", "causal", "sequence",
+              "vocab", "batch", "activation", "norm", "cross"},
+             inputs);
   inputs["parameters"] = options.parameters == ParameterSet::all ? "all" : "branch";
   inputs["seeds"] = options.seeds;
   inputs["seed"] = static_cast<std::int64_t>(options.seed);

@@ -64,7 +64,10 @@ void TrainFlags::add_to(CLI::App* app) {
   of_optimizer.text("--weight-decay", weight_decay, "W", "of the optimizer");
   of_optimizer.text("--clip-norm", clip_norm, "C",
                     "largest norm of the whole gradient (default: none)");
-  block.add_to(app);
+  // What the experiment sets itself, or asks for in its own way.
+  block.add_to(app,
+               {"dropout", "dropout_place", "ramp", "cross_attention", "memory_sequence",
+                "memory_second", "memory_cross", "input", "loss", "target_second", "reduction"});
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -219,7 +222,8 @@ class Experiment {
     flags_.block.apply_to(options().model);
     if (flags_.dropout.empty()) return;
     options().model.dropout = parse_number("--dropout", flags_.dropout, 0, 0.99, "0.1");
-    options().model.attention_dropout = options().model.dropout;
+    if (!flags_.block.has("attention_dropout"))
+      options().model.attention_dropout = options().model.dropout;
   }
 
   void set_corpus() {
@@ -229,7 +233,7 @@ class Experiment {
           generated_corpus(parse_integer("--tokens", flags_.tokens, 100, 100'000'000, "200000"));
       return;
     }
-    const std::int64_t words = flags_.block.vocab.empty() ? 10000 : options().model.vocab;
+    const std::int64_t words = flags_.block.has("vocab") ? options().model.vocab : 10000;
     answer_.corpus = read_corpus(flags_.text, level, words);
   }
 

@@ -1,0 +1,295 @@
+#include <algorithm>
+
+#include "network/field.hpp"
+#include "network/parts.hpp"
+#include "network/validate.hpp"
+#include "network/weights.hpp"
+
+namespace scalecalc {
+namespace {
+
+using Spec = ModelSpec;
+using Kind = Spec::Kind;
+using Range = ModelField::Range;
+using Option = ModelField::Option;
+
+constexpr unsigned transformer = 1U << static_cast<unsigned>(Kind::transformer);
+constexpr unsigned mlp = 1U << static_cast<unsigned>(Kind::mlp);
+constexpr unsigned layers = 1U << static_cast<unsigned>(Kind::layers);
+constexpr unsigned all = transformer | mlp | layers;
+
+std::string known_activation(const std::string& text, const std::string& where) {
+  try {
+    check_activation(text);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.message(), where, error.hint());
+  }
+  return text;
+}
+
+std::string known_scheme(const std::string& name, const std::string& where) {
+  const std::vector<std::string>& names = scheme_names();
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw unknown_name("scheme", name, names, where);
+  return name;
+}
+
+std::vector<ModelField> shape_fields() {
+  return {
+      Field("model", "kind", all, &Spec::kind),
+      Field("model", "layers", all, &Spec::layers)
+          .option(Option::command, "N", "12", "blocks, instead of the model's"),
+      Field("model", "width", transformer | mlp, &Spec::width)
+          .option(Option::block, "D", "256", "features of the stream (default 64)"),
+      Field("model", "heads", transformer, &Spec::heads)
+          .option(Option::block, "H", "4", "attention heads, a divisor of the width (default 4)"),
+      Field("model", "kv_heads", transformer, &Spec::kv_heads)
+          .range(Range::size_or_none)
+          .option(Option::detail, "H", "2",
+                  "heads of k and v, a divisor of the heads (default: all)")
+          .written_if([](const Spec& spec) { return spec.kv_heads != 0; }),
+      Field("model", "ffn", transformer, &Spec::ffn)
+          .option(Option::block, "F", "1024", "width inside the ffn (default 4 x width)"),
+      Field("model", "vocab", transformer, &Spec::vocab)
+          .option(Option::block, "V", "64", "classes of the head (default 64)"),
+      Field("model", "features", mlp | layers, &Spec::features)
+          .option(Option::detail, "D", "64", "of an mlp's input (default 64)"),
+      Field("model", "classes", mlp, &Spec::vocab)
+          .named("classes", "vocab")
+          .option(Option::detail, "C", "10", "of an mlp's head; --vocab is the same"),
+      Field("model", "classes", layers, &Spec::vocab)
+          .named("classes", "vocab")
+          .range(Range::size_or_none)
+          .written_if([](const Spec& spec) { return spec.vocab != 0; }),
+      Field("model", "sequence", all, &Spec::sequence)
+          .option(Option::block, "T", "24", "tokens of a sequence (default 24)"),
+      Field("model", "height", layers, &Spec::height)
+          .range(Range::size_or_none)
+          .written_if([](const Spec& spec) { return spec.height != 0; }),
+      Field("model", "batch", all, &Spec::batch)
+          .option(Option::block, "B", "1", "sequences (default 1)"),
+  };
+}
+
+std::vector<ModelField> block_fields() {
+  return {
+      Field("model", "causal", transformer, &Spec::causal)
+          .option(Option::block, "", "", "each token attends to itself and those before"),
+      Field("model", "activation", all, &Spec::activation)
+          .checked(known_activation)
+          .option(Option::block, "NAME", "gelu", "of the ffn (default gelu)"),
+      Field("model", "gated", transformer, &Spec::gated)
+          .option(Option::detail, "", "", "the ffn multiplies phi(gate) and in"),
+      Field("model", "qk_norm", transformer, &Spec::qk_norm)
+          .option(Option::detail, "", "", "rmsnorm of q and of k in each head"),
+      Field("model", "residual_attention", transformer, &Spec::residual_attention)
+          .option(Option::detail, "", "", "adds the scores of the block before")
+          .written_if([](const Spec& spec) { return spec.residual_attention; }),
+      Field("model", "cross_attention", transformer, &Spec::cross_attention)
+          .option(Option::detail, "", "", "a third sublayer attends to a memory"),
+      Field("model", "bias", all, &Spec::bias)
+          .option(Option::detail, "", "", "biases exist (0 at the start)"),
+      Field("model", "ntk", all, &Spec::ntk)
+          .option(Option::detail, "", "", "weights of variance 1, outputs scaled instead"),
+      Field("model", "norm_affine", all, &Spec::norm_affine)
+          .option(Option::detail, "", "", "norms have trainable gains and shifts"),
+      Field("model", "norm", all, &Spec::norm)
+          .option(Option::block, "NAME", "rmsnorm",
+                  "layernorm, rmsnorm or none (default layernorm)"),
+      Field("model", "norm_eps", all, &Spec::norm_eps)
+          .range(Range::not_negative)
+          .option(Option::detail, "E", "1e-5", "added to a norm's variance (default 0)"),
+      Field("model", "placement", transformer | mlp, &Spec::placement)
+          .option(Option::command, "P", "pre", "where the norms stand (scalecalc list placements)"),
+      Field("model", "ramp", transformer | mlp, &Spec::ramp)
+          .range(Range::part)
+          .option(Option::detail, "R", "0.5",
+                  "weight of branchnorm's branches, 0 to 1 (default 1)"),
+      Field("model", "alpha", all, &Spec::alpha)
+          .option(Option::command, "X", "\"(2*N)^(1/4)\"",
+                  "skip multiplier: a number, a formula in N, or auto"),
+      Field("model", "lambda", all, &Spec::lambda)
+          .option(Option::command, "X", "\"(2*N)^(-1/4)\"",
+                  "gain of v, o, ffn_in, ffn_out: likewise"),
+      Field("model", "attention_scale", transformer | layers, &Spec::attention_scale)
+          .named("attention_scale", "scale")
+          .symbols({"N", "width", "head_width"})
+          .option(Option::detail, "X", "1/head_width",
+                  "of the scores, in N, width, head_width (default head_width^(-1/2))"),
+      Field("model", "dropout", transformer | mlp, &Spec::dropout)
+          .range(Range::rate)
+          .option(Option::detail, "R", "0.1", "the rate at its places (default 0)"),
+      Field("model", "dropout_place", transformer | mlp, &Spec::dropout_place)
+          .option(Option::detail, "P", "input+branch",
+                  "input, branch, activation, stream, joined by + (default branch)")
+          .written_if([](const Spec& spec) { return spec.dropout_place != DropoutPlaces{}; }),
+      Field("model", "attention_dropout", transformer, &Spec::attention_dropout)
+          .range(Range::rate)
+          .option(Option::detail, "R", "0.1", "the rate of the attention weights (default 0)"),
+      Field("model", "optimizer", all, &Spec::optimizer)
+          .option(Option::command, "F", "adam",
+                  "what auto is solved for (scalecalc list families)"),
+  };
+}
+
+/// The gain of a role, left out where the model has its default.
+ModelField gain_field(const std::string& role, unsigned kinds) {
+  ModelField field;
+  field.section = "init";
+  field.key = "gain." + role;
+  field.name = "gain_" + role;
+  field.kinds = kinds;
+  field.type = ModelField::Type::formula;
+  field.symbols = {"N", "lambda"};
+  field.example = "lambda/2";
+  field.is_written = [role](const Spec& spec) { return spec.init.gain.count(role) > 0; };
+  field.get = [role](const Spec& spec) -> FieldValue {
+    const auto found = spec.init.gain.find(role);
+    return found == spec.init.gain.end() ? Expr(1) : found->second;
+  };
+  field.assign = [role](Spec& spec, const FieldValue& value, const std::string&) {
+    spec.init.gain[role] = std::get<Expr>(value);
+  };
+  return field;
+}
+
+/// Of all roles, in the order of their names.
+std::vector<ModelField> gain_fields() {
+  std::map<std::string, unsigned> kinds;
+  for (const Kind kind : {Kind::transformer, Kind::mlp, Kind::layers})
+    for (const std::string& role : gain_roles(kind))
+      kinds[role] |= 1U << static_cast<unsigned>(kind);
+  std::vector<ModelField> fields;
+  for (const auto& [role, bits] : kinds) fields.push_back(gain_field(role, bits));
+  return fields;
+}
+
+std::vector<ModelField> init_fields() {
+  using Init = Spec::Init;
+  const auto has_scheme = [](const char* scheme) {
+    return [scheme](const Spec& spec) { return spec.init.scheme == scheme; };
+  };
+  const auto set_scheme = [](const char* scheme) {
+    return [scheme](Spec& spec) { spec.init.scheme = scheme; };
+  };
+  return {
+      Field("init", "scheme", all, &Spec::init, &Init::scheme)
+          .checked(known_scheme)
+          .option(Option::detail, "S", "\"lecun\"",
+                  "of the weights: lecun, xavier, he, gpt2, t5, bert")
+          .written_if([](const Spec& spec) {
+            return spec.init.scheme != "std" && spec.init.scheme != "weight_variance";
+          }),
+      Field("init", "scheme.std", all, &Spec::init, &Init::std)
+          .named("std")
+          .option(Option::detail, "S", "0.02", "of all weights, instead of a scheme")
+          .along(set_scheme("std"))
+          .written_if(has_scheme("std")),
+      Field("init", "weight_variance", all, &Spec::init, &Init::weight_variance)
+          .option(Option::detail, "V", "2", "times the fan-in, instead of a scheme")
+          .along(set_scheme("weight_variance"))
+          .written_if(has_scheme("weight_variance")),
+      Field("init", "bias_variance", all, &Spec::init, &Init::bias_variance)
+          .range(Range::not_negative)
+          .option(Option::detail, "V", "0.05", "of biases, which exist then (default 0)"),
+      Field("init", "distribution", all, &Spec::init, &Init::distribution)
+          .option(Option::detail, "NAME", "uniform",
+                  "normal, uniform, truncated_normal or orthogonal (default normal)"),
+      Field("init", "names", all, &Spec::init, &Init::names),
+  };
+}
+
+std::vector<ModelField> data_fields() {
+  using Input = Spec::Input;
+  using Memory = Spec::Memory;
+  return {
+      Field("input", "kind", all, &Spec::input, &Input::kind)
+          .named("input")
+          .option(Option::detail, "KIND", "tokens", "gaussian or tokens (default gaussian)"),
+      Field("input", "second", all, &Spec::input, &Input::second)
+          .range(Range::positive)
+          .option(Option::detail, "Q", "1", "E[x^2] of the input (default 1)"),
+      Field("input", "cross", all, &Spec::input, &Input::cross)
+          .option(Option::block, "R", "0.1",
+                  "E[x_t x_s] between two tokens of the input (default 0)"),
+      Field("input", "zipf", transformer | layers, &Spec::input, &Input::zipf)
+          .range(Range::not_negative)
+          .option(Option::detail, "S", "1",
+                  "word k of tokens is drawn as often as k^-S (default 0)"),
+      Field("input", "positions", transformer | layers, &Spec::input, &Input::positions)
+          .range(Range::not_negative)
+          .option(Option::detail, "V", "1", "variance of learned positions of tokens (default 0)"),
+      Field("memory", "sequence", transformer | layers, &Spec::memory, &Memory::sequence)
+          .named("memory_sequence")
+          .option(Option::detail, "T", "24", "tokens that cross-attention attends to (default 24)"),
+      Field("memory", "second", transformer | layers, &Spec::memory, &Memory::second)
+          .named("memory_second")
+          .range(Range::positive)
+          .option(Option::detail, "Q", "1", "E[x^2] of the memory (default 1)"),
+      Field("memory", "cross", transformer | layers, &Spec::memory, &Memory::cross)
+          .named("memory_cross")
+          .option(Option::detail, "R", "0.1", "E[x_t x_s] of the memory (default 0)"),
+      Field("loss", "kind", all, &Spec::loss)
+          .named("loss")
+          .option(Option::detail, "KIND", "mse", "cross-entropy or mse (default cross-entropy)"),
+      Field("loss", "target_second", all, &Spec::target_second)
+          .range(Range::not_negative)
+          .option(Option::detail, "Q", "1", "E[t^2] of the targets of mse (default 1)")
+          .written_if([](const Spec& spec) { return spec.loss == Loss::mse; }),
+      Field("loss", "reduction", all, &Spec::reduction)
+          .option(Option::detail, "NAME", "mean",
+                  "of the loss over tokens: sum or mean (default sum)"),
+  };
+}
+
+std::vector<ModelField> make_fields() {
+  std::vector<ModelField> fields;
+  for (const auto make : {shape_fields, block_fields, init_fields, gain_fields, data_fields})
+    for (ModelField& field : make()) {
+      if (field.section == "memory") field.is_written = uses_memory;
+      fields.push_back(std::move(field));
+    }
+  return fields;
+}
+
+const char* one_of(Kind kind) {
+  switch (kind) {
+    case Kind::transformer: return "a transformer";
+    case Kind::mlp: return "an mlp";
+    case Kind::layers: break;
+  }
+  return "a list of layers";
+}
+
+std::vector<std::string> names_of(Kind kind) {
+  std::vector<std::string> names;
+  for (const ModelField& field : model_fields())
+    if (field.belongs_to(kind)) names.push_back(field.name);
+  return names;
+}
+
+}  // namespace
+
+const std::vector<ModelField>& model_fields() {
+  static const std::vector<ModelField> fields = make_fields();
+  return fields;
+}
+
+const ModelField* find_field(std::string_view name, Kind kind) {
+  for (const ModelField& field : model_fields())
+    if (field.belongs_to(kind) && field.is_called(name)) return &field;
+  return nullptr;
+}
+
+const ModelField& model_field(std::string_view name, Kind kind, const std::string& where) {
+  if (const ModelField* field = find_field(name, kind)) return *field;
+  std::string kinds;
+  for (const Kind other : {Kind::transformer, Kind::mlp, Kind::layers})
+    if (find_field(name, other) != nullptr)
+      kinds += (kinds.empty() ? "\"" : " or \"") + to_string(other) + "\"";
+  if (kinds.empty()) throw unknown_name("field", name, names_of(kind), where);
+  throw Error(ErrorKind::usage, std::string(one_of(kind)) + " has no " + std::string(name), where,
+              "leave it out, or use a model of kind " + kinds);
+}
+
+}  // namespace scalecalc
