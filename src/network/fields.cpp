@@ -27,16 +27,26 @@ std::string known_activation(const std::string& text, const std::string& where) 
   return text;
 }
 
-std::string known_scheme(const std::string& name, const std::string& where) {
-  const std::vector<std::string>& names = scheme_names();
+std::string one_of(const std::vector<std::string>& names, const char* what, const std::string& name,
+                   const std::string& where) {
   if (std::find(names.begin(), names.end(), name) == names.end())
-    throw unknown_name("scheme", name, names, where);
+    throw unknown_name(what, name, names, where);
   return name;
+}
+
+std::string known_scheme(const std::string& name, const std::string& where) {
+  return one_of(scheme_names(), "scheme", name, where);
+}
+
+/// Empty: by their paths.
+std::string known_naming(const std::string& name, const std::string& where) {
+  return name.empty() ? name : one_of(naming_names(), "naming", name, where);
 }
 
 std::vector<ModelField> shape_fields() {
   return {
-      Field("model", "kind", all, &Spec::kind),
+      Field("model", "kind", all, &Spec::kind)
+          .option(Option::none, "", "\"mlp\"", "transformer, mlp or layers (default transformer)"),
       Field("model", "layers", all, &Spec::layers)
           .option(Option::command, "N", "12", "blocks, instead of the model's"),
       Field("model", "width", transformer | mlp, &Spec::width)
@@ -60,11 +70,13 @@ std::vector<ModelField> shape_fields() {
       Field("model", "classes", layers, &Spec::vocab)
           .named("classes", "vocab")
           .range(Range::size_or_none)
+          .option(Option::none, "C", "10", "of a head behind the list (default: the last layer's)")
           .written_if([](const Spec& spec) { return spec.vocab != 0; }),
       Field("model", "sequence", all, &Spec::sequence)
           .option(Option::block, "T", "24", "tokens of a sequence (default 24)"),
       Field("model", "height", layers, &Spec::height)
           .range(Range::size_or_none)
+          .option(Option::none, "P", "32", "of an image of `sequence` pixels (default: a square)")
           .written_if([](const Spec& spec) { return spec.height != 0; }),
       Field("model", "batch", all, &Spec::batch)
           .option(Option::block, "B", "1", "sequences (default 1)"),
@@ -142,6 +154,7 @@ ModelField gain_field(const std::string& role, unsigned kinds) {
   field.type = ModelField::Type::formula;
   field.symbols = {"N", "lambda"};
   field.example = "lambda/2";
+  field.help = "of " + role + ", a formula in N and lambda";
   field.is_written = [role](const Spec& spec) { return spec.init.gain.count(role) > 0; };
   field.get = [role](const Spec& spec) -> FieldValue {
     const auto found = spec.init.gain.find(role);
@@ -195,7 +208,10 @@ std::vector<ModelField> init_fields() {
       Field("init", "distribution", all, &Spec::init, &Init::distribution)
           .option(Option::detail, "NAME", "uniform",
                   "normal, uniform, truncated_normal or orthogonal (default normal)"),
-      Field("init", "names", all, &Spec::init, &Init::names),
+      Field("init", "names", all, &Spec::init, &Init::names)
+          .checked(known_naming)
+          .option(Option::none, "NAMES", "\"hf-gpt2\"",
+                  "what weights are called elsewhere (scalecalc list names)"),
   };
 }
 
@@ -252,7 +268,7 @@ std::vector<ModelField> make_fields() {
   return fields;
 }
 
-const char* one_of(Kind kind) {
+const char* with_article(Kind kind) {
   switch (kind) {
     case Kind::transformer: return "a transformer";
     case Kind::mlp: return "an mlp";
@@ -288,8 +304,8 @@ const ModelField& model_field(std::string_view name, Kind kind, const std::strin
     if (find_field(name, other) != nullptr)
       kinds += (kinds.empty() ? "\"" : " or \"") + to_string(other) + "\"";
   if (kinds.empty()) throw unknown_name("field", name, names_of(kind), where);
-  throw Error(ErrorKind::usage, std::string(one_of(kind)) + " has no " + std::string(name), where,
-              "leave it out, or use a model of kind " + kinds);
+  throw Error(ErrorKind::usage, std::string(with_article(kind)) + " has no " + std::string(name),
+              where, "leave it out, or use a model of kind " + kinds);
 }
 
 }  // namespace scalecalc

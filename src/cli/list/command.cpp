@@ -7,8 +7,8 @@
 #include "scalecalc/activation.hpp"
 #include "scalecalc/claims.hpp"
 #include "scalecalc/export.hpp"
+#include "scalecalc/model_fields.hpp"
 #include "scalecalc/names.hpp"
-#include "scalecalc/network.hpp"
 #include "scalecalc/scaling.hpp"
 #include "scalecalc/train.hpp"
 
@@ -103,6 +103,25 @@ Table namings_table() {
   return table;
 }
 
+std::string kinds_of(const ModelField& field) {
+  std::string kinds;
+  for (const ModelSpec::Kind kind :
+       {ModelSpec::Kind::transformer, ModelSpec::Kind::mlp, ModelSpec::Kind::layers})
+    if (field.belongs_to(kind)) kinds += (kinds.empty() ? "" : ", ") + to_string(kind);
+  return kinds;
+}
+
+Table fields_table() {
+  Table table{{"section", "key", "claims", "option", "kinds", "meaning"}, {}};
+  for (const ModelField& field : model_fields()) {
+    const bool has_option = field.option != ModelField::Option::none;
+    table.rows.push_back({field.section, field.key, field.name,
+                          has_option ? Value(field.option_name()) : Value(), kinds_of(field),
+                          field.help});
+  }
+  return table;
+}
+
 struct Listing {
   std::string name, title;
   std::function<Table()> table;
@@ -111,6 +130,7 @@ struct Listing {
 const std::vector<Listing>& listings() {
   static const std::vector<Listing> list = {
       {"families", "Optimizer families", families_table},
+      {"fields", "Fields of a model", fields_table},
       {"placements", "Where a block has its norms", placements_table},
       {"groups", "What train compares", groups_table},
       {"activations", "Activations", activations_table},
@@ -159,7 +179,7 @@ void register_list(CLI::App& app, Context& context) {
       });
   const Options add{command};
   add.text("topic", *name, "TOPIC",
-           "families, placements, groups, activations, names, targets, tables, topics, "
+           "families, fields, placements, groups, activations, names, targets, tables, topics, "
            "quantities or formats");
 }
 

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scalecalc/model_fields.hpp"
+
+/// Every field of every kind of model with a value that is not its default: what files, options and
+/// claims are tried with.
+namespace scalecalc::test {
+
+struct FieldCase {
+  const ModelField* field = nullptr;
+  ModelSpec base;    ///< valid, and still valid with the value
+  FieldValue value;  ///< of the field's type
+};
+
+/// A name without quotes, a formula as it is printed.
+inline std::string plain_text(const FieldValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* number = std::get_if<double>(&value))
+    return to_string(Expr(Rational::shortest(*number)));
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return to_string(std::get<Expr>(value));
+}
+
+/// A model of the kind that the field says something of.
+inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
+  ModelSpec spec = default_spec(kind);
+  if (kind == ModelSpec::Kind::layers) {
+    LayerSpec linear, attention;
+    linear.width = 8;
+    attention.type = LayerSpec::Type::attention;
+    attention.memory = true;
+    LayerSpec first = linear;
+    if (field.name == "input" || field.name == "zipf" || field.name == "positions") {
+      first.type = LayerSpec::Type::embedding;
+      first.vocab = 5;
+    }
+    spec.layer_list = {first, attention, linear};
+  } else {
+    spec.cross_attention = field.section == "memory";
+  }
+  if (field.name == "zipf" || field.name == "positions") spec.input.kind = InputKind::tokens;
+  if (field.name == "target_second") spec.loss = Loss::mse;
+  if (field.name == "bias_variance") spec.bias = true;
+  if (kind == ModelSpec::Kind::mlp &&
+      (field.name == "placement" || field.name == "ramp" || field.name == "alpha")) {
+    spec.norm = NormKind::rmsnorm;
+    spec.placement = Placement::post;
+  }
+  if (field.name == "ramp") spec.placement = Placement::branchnorm;
+  return spec;
+}
+
+inline FieldValue value_for(const ModelField& field, const ModelSpec& base) {
+  static const std::map<std::string, std::string> names = {
+      {"activation", "relu"},      {"norm", "rmsnorm"},
+      {"placement", "pre"},        {"dropout_place", "input+branch"},
+      {"optimizer", "lion"},       {"scheme", "xavier"},
+      {"distribution", "uniform"}, {"names", "hf-gpt2"},
+      {"input", "tokens"},         {"loss", "mse"},
+      {"reduction", "mean"}};
+  const FieldValue current = field.get(base);
+  switch (field.type) {
+    case ModelField::Type::integer: {
+      const std::int64_t size = std::get<std::int64_t>(current);
+      return size == 0 ? std::int64_t{2} : 2 * size;
+    }
+    case ModelField::Type::number: return 0.25;
+    case ModelField::Type::flag: return !std::get<bool>(current);
+    case ModelField::Type::name:
+      if (field.name == "kind") return to_string(base.kind);
+      if (field.name == "input" && base.kind == ModelSpec::Kind::mlp)
+        return std::string("gaussian");
+      return names.at(field.name);
+    case ModelField::Type::formula:
+    case ModelField::Type::scale: break;
+  }
+  return parse("(2*N)^(1/2)");
+}
+
+inline std::vector<FieldCase> field_cases() {
+  std::vector<FieldCase> cases;
+  for (const ModelSpec::Kind kind :
+       {ModelSpec::Kind::transformer, ModelSpec::Kind::mlp, ModelSpec::Kind::layers})
+    for (const ModelField& field : model_fields())
+      if (field.belongs_to(kind)) {
+        const ModelSpec base = base_for(field, kind);
+        cases.push_back({&field, base, value_for(field, base)});
+      }
+  return cases;
+}
+
+}  // namespace scalecalc::test
