@@ -89,11 +89,8 @@
 ///     .value: d log quantity / d log layers;  quantity(quantity, MODEL, optimizer=, parameters=)
 ///   law(name, MODEL, l=)                     formulas of a stack (propagate --engine symbolic)
 /// where MODEL is preset=, model= (a file beside the claims) or kind= ("mlp", "transformer"), and
-/// any of layers= width= heads= kv_heads= ffn= vocab= sequence= batch= features= activation=
-/// placement= norm= norm_eps= norm_affine= alpha= lambda= optimizer= scheme= std= weight_variance=
-/// bias_variance= distribution= scale= causal= gated= ntk= dropout= second= cross= ramp= loss=
-/// gain_q= gain_k= gain_v= gain_o= gain_ffn_in= gain_ffn_out= gain_head= gain_linear=; formulas in
-/// N are quoted ("(2*N)^(-1/2)", "auto").
+/// any of model_fields() by its name (width=, qk_norm=, attention_scale=, second=, gain_q=, ...; also
+/// by its older one); formulas are quoted ("(2*N)^(-1/2)", "auto").
 namespace scalecalc {
 
 enum class ClaimMethod { symbolic, quadrature, montecarlo, passes };

@@ -108,14 +108,14 @@ std::string kinds_of(const ModelField& field) {
   for (const ModelSpec::Kind kind :
        {ModelSpec::Kind::transformer, ModelSpec::Kind::mlp, ModelSpec::Kind::layers})
     if (field.belongs_to(kind)) kinds += (kinds.empty() ? "" : ", ") + to_string(kind);
-  return kinds;
+  return kinds == "transformer, mlp, layers" ? "all" : kinds;
 }
 
 Table fields_table() {
-  Table table{{"section", "key", "claims", "option", "kinds", "meaning"}, {}};
+  Table table{{"file", "claims", "option", "kinds", "meaning"}, {}};
   for (const ModelField& field : model_fields()) {
     const bool has_option = field.option != ModelField::Option::none;
-    table.rows.push_back({field.section, field.key, field.name,
+    table.rows.push_back({field.full_name(), field.name,
                           has_option ? Value(field.option_name()) : Value(), kinds_of(field),
                           field.help});
   }
