@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "scalecalc/layers.hpp"
 #include "scalecalc/names.hpp"
 #include "scalecalc/symbolic.hpp"
 
@@ -29,10 +29,6 @@ enum class Placement {
   branchnorm,
   none
 };
-/// layernorm, rmsnorm and scalenorm (x/|x|, an rmsnorm but for its gain) act on one token's
-/// features; batchnorm and instancenorm on one feature over all tokens, or over one sequence's.
-enum class NormKind { layernorm, rmsnorm, scalenorm, batchnorm, instancenorm, none };
-enum class Distribution { normal, uniform, truncated_normal, orthogonal };
 enum class InputKind { gaussian, tokens };
 enum class Reduction { sum, mean };
 enum class Loss { cross_entropy, mse };  ///< mse: (1/2)|y - t|^2, targets N(0, target_second)
@@ -45,9 +41,6 @@ struct DropoutPlaces {
   bool stream = false;      ///< the sum after each branch, behind a norm that closes it
   bool operator==(const DropoutPlaces&) const = default;
 };
-/// What is done to weights before they are used: divided by their largest singular value, or by
-/// the root of each output's summed squares.
-enum class WeightNorm { none, spectral, demodulated };
 
 /// "post", "res-post", ... as on the command line and in model files.
 std::string to_string(Placement);
@@ -65,48 +58,6 @@ DropoutPlaces dropout_places_from(std::string_view names,
 const std::vector<std::string>& placement_names();
 /// post normalises its input and has no final norm; all others but none have a final norm.
 bool has_final_norm(Placement);
-
-/// One [[layer]] of a model of kind "layers", before it is laid out. What is empty or 0 takes the
-/// model's own value, or follows from the layers before it.
-struct LayerSpec {
-  enum class Type {
-    linear,
-    activation,
-    norm,
-    attention,
-    gated,
-    dropout,
-    conv2d,
-    residual,
-    repeat,
-    embedding,
-    pool
-  };
-  Type type = Type::linear;
-  std::string name;        ///< its path is the name, else type[index among the same type]
-  std::int64_t width = 0;  ///< features that leave linear, gated, embedding; channels of conv2d
-  std::string activation;
-  std::optional<NormKind> norm;  ///< of a norm; after a residual's sum; on an attention's mix
-  std::optional<double> eps;
-  std::optional<bool> affine, bias;
-  std::int64_t heads = 1, kv_heads = 0;
-  bool causal = false, qk_norm = false;
-  bool residual_attention = false;  ///< adds the scores of the one before it
-  bool memory = false;              ///< attends to the network's memory
-  double dropout = 0.0;             ///< the rate; of an attention: of its weights
-  std::optional<Expr> scale;        ///< of the scores, in head_width, width, N
-  std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;
-  std::optional<Expr> gain;   ///< in N, lambda; left out: lambda in a branch, else 1
-  std::optional<double> std;  ///< of the weights (of an embedding: of its rows), gain apart
-  std::optional<Distribution> distribution;
-  WeightNorm weight_norm = WeightNorm::none;
-  Expr skip = 1, branch = 1;  ///< of a residual, in N, alpha, lambda
-  bool trainable = false;     ///< the branch scalar is a parameter
-  Expr times = 1;             ///< of a repeat, in N
-  std::int64_t vocab = 0;     ///< of an embedding
-  std::vector<LayerSpec> layers, shortcut;
-  std::string where;  ///< "file:line:column", for messages
-};
 
 /// A model as its file describes it (docs/guide/model-files.md), before it is laid out at a
 /// depth. Scales are formulas in N (layers); an empty alpha or lambda is "auto", to be solved by
@@ -228,107 +179,6 @@ ModelSpec find_model(const std::string& name_or_path);
 /// Checks every field and what they must satisfy together (heads divide width, cross <= second,
 /// ...). Throws Error(input) naming the field; `where` as the caller knows it.
 void validate(const ModelSpec& spec, const std::string& where = {});
-
-// ---- the layers ---------------------------------------------------------------------------------
-
-/// y = x W (+ b), W of shape (fan_in, fan_out), entries with standard deviation `std`.
-struct Linear {
-  std::string path;  ///< site; the parameter is path + ".weight"
-  std::string role;  ///< q k v o ffn_gate ffn_in ffn_out linear head
-  std::int64_t fan_in = 0, fan_out = 0;
-  double gain = 1.0;
-  double std = 0.0;  ///< gain included
-  Distribution distribution = Distribution::normal;
-  bool bias = false;
-  double bias_std = 0.0;
-  bool in_branch = false;   ///< a weight matrix inside a residual branch
-  double multiplier = 1.0;  ///< y = multiplier x W: 1/sqrt(fan_in) of the NTK parametrisation
-  WeightNorm weight_norm = WeightNorm::none;
-  /// The variance of an entry, multiplier included, in N, alpha, lambda, width, ffn, ...
-  std::optional<Expr> variance_formula;
-};
-struct ActivationLayer {
-  std::string path;
-  std::string function;
-};
-struct Norm {
-  std::string path;
-  NormKind kind = NormKind::layernorm;
-  std::int64_t width = 0;
-  double eps = 0.0;
-  bool affine = false;
-};
-/// Softmax attention over the tokens of one sequence, or over the network's memory; `norm` acts on
-/// the mix (sub-ln). k and v have kv_heads * head_width columns.
-struct Attention {
-  std::string path;
-  std::int64_t heads = 1, kv_heads = 1, head_width = 0;
-  bool causal = false;
-  bool over_memory = false;  ///< cross-attention
-  bool qk_norm = false;
-  /// The scores of the Attention before it that has this set, if there is one, are added to its
-  /// own before the softmax; of as many heads, queries and keys, and never over a memory.
-  bool residual_attention = false;
-  double scale = 1.0;
-  double dropout = 0.0;  ///< of the attention weights
-  Linear q, k, v, o;
-  std::optional<Norm> norm;
-  std::optional<Expr> scale_formula;
-};
-/// y = phi(gate(x)) * in(x).
-struct Gated {
-  std::string path;
-  std::string function;
-  Linear gate, in;
-};
-/// Inverted: kept entries are divided by 1 - rate.
-struct Dropout {
-  std::string path;
-  double rate = 0.0;
-};
-/// Tokens are the positions of one image, row by row. Fan-in is kernel^2 in_channels/groups.
-struct Conv2d {
-  std::string path;
-  std::int64_t in_channels = 0, out_channels = 0, kernel = 1, stride = 1, padding = 0, groups = 1;
-  std::int64_t height = 0, width = 0;  ///< of the input
-  Linear weight;                       ///< fan_in x out_channels; its std, distribution, bias
-  std::int64_t out_height() const { return (height + 2 * padding - kernel) / stride + 1; }
-  std::int64_t out_width() const { return (width + 2 * padding - kernel) / stride + 1; }
-};
-struct Layer;
-/// x' = [norm]( skip * x + branch * body(x) ).
-struct Residual {
-  std::string path;
-  double skip = 1.0, branch = 1.0;
-  std::vector<Layer> body;
-  std::optional<Norm> norm;
-  bool trainable_branch = false;  ///< `branch` is a parameter (rezero, skipinit): path + ".scale"
-  std::vector<Layer> shortcut;    ///< applied to x on the skip; empty: identity
-  std::optional<Expr> skip_formula, branch_formula;
-};
-/// ResiDual: x' = Norm(x + F(x)), z' = z + F(x) through all sublayers from z = x; the result is
-/// x + Norm(z).
-struct DualStream {
-  std::string path;
-  std::vector<Residual> sublayers;
-  Norm norm;  ///< of z
-};
-/// A trainable table of `vocab` rows, and one of positions when their std is not 0.
-struct Embedding {
-  std::string path;
-  std::int64_t vocab = 0, width = 0;
-  double std = 1.0;
-  double position_std = 0.0;  ///< parameter path + ".position"
-};
-/// The mean over the tokens of a sequence.
-struct Pool {
-  std::string path;
-};
-struct Layer {
-  std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
-               Conv2d, DualStream, Pool>
-      op;
-};
 
 /// A laid-out network: input -> layers -> logits -> cross-entropy against uniformly random targets,
 /// or mse.

@@ -11,6 +11,7 @@
 #include "scalecalc/gains.hpp"
 #include "scalecalc/gaussian.hpp"
 #include "scalecalc/init.hpp"
+#include "scalecalc/layers.hpp"
 #include "scalecalc/model_fields.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/named_parameters.hpp"

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "scalecalc/layers/linear.hpp"
+#include "scalecalc/layers/norm.hpp"
+
+namespace scalecalc {
+
+/// Softmax attention over the tokens of one sequence, or over the network's memory; `norm` acts on
+/// the mix (sub-ln). k and v have kv_heads * head_width columns.
+struct Attention {
+  std::string path;
+  std::int64_t heads = 1, kv_heads = 1, head_width = 0;
+  bool causal = false;
+  bool over_memory = false;  ///< cross-attention
+  bool qk_norm = false;
+  /// The scores of the Attention before it that has this set, if there is one, are added to its
+  /// own before the softmax; of as many heads, queries and keys, and never over a memory.
+  bool residual_attention = false;
+  double scale = 1.0;
+  double dropout = 0.0;  ///< of the attention weights
+  Linear q, k, v, o;
+  std::optional<Norm> norm;
+  std::optional<Expr> scale_formula;
+};
+
+}  // namespace scalecalc

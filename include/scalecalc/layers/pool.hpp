@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+namespace scalecalc {
+
+/// The mean over the tokens of a sequence.
+struct Pool {
+  std::string path;
+};
+
+}  // namespace scalecalc
