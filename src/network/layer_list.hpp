@@ -1,13 +1,15 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "network/parts.hpp"
 
-/// The stream between two layers of a list.
+/// How a list of layers becomes layers of a network.
 namespace scalecalc {
 
+/// The stream between two layers of a list.
 struct Shape {
   std::int64_t features = 0, tokens = 0;
   std::int64_t height = 0, width = 0;  ///< of the image that the tokens are; 0 when they are none
@@ -15,7 +17,7 @@ struct Shape {
 };
 std::string to_string(const Shape& shape);
 
-/// One layer in its place: what it is made from, where it stands, what comes in.
+/// One layer in its place: what it is made from, and where it stands.
 struct Place {
   const LayerSpec& spec;
   const std::string& path;
@@ -23,10 +25,49 @@ struct Place {
   bool is_head = false;
 };
 
-/// Layers that contain no others. `shape` becomes what leaves. Throws Error(input) at the layer's
-/// position for shapes that do not fit.
-Layer single_layer(const Parts& parts, const Place& place, Shape& shape);
+struct AttentionScores {
+  std::int64_t heads, tokens;
+  bool causal;
+  bool operator==(const AttentionScores&) const = default;
+};
+/// What the attentions laid out so far ask of those behind them.
+struct AttentionsBefore {
+  std::int64_t memory_width = 0;          ///< 0: none has read the memory
+  std::optional<AttentionScores> scores;  ///< of the last residual attention, at scored_by
+  std::string scored_by;
+};
+
+/// Walks a list. Measuring, it stores nothing and goes once through a repeat whose body leaves the
+/// shape it found.
+class ListLayout {
+ public:
+  ListLayout(const Parts& parts, bool measuring) : parts_(parts), measuring_(measuring) {}
+
+  /// The whole of the model's list, head included.
+  Extent run(std::vector<Layer>& out);
+
+  // What a kind of layer calls (network/layers/kind.hpp).
+  const Parts& parts() const { return parts_; }
+  /// Adds one layer; throws Error(input) where the network becomes too large.
+  void emit(Layer layer, std::vector<Layer>& out);
+  void list(const std::vector<LayerSpec>& layers, const std::string& prefix, Shape& shape,
+            bool in_branch, std::vector<Layer>& out, bool last_is_head = false);
+  /// The layers of `place`, count times, as path[0], path[1], ...
+  void repeat(const Place& place, std::int64_t count, Shape& shape, std::vector<Layer>& out);
+  AttentionsBefore attentions;
+
+ private:
+  const Parts& parts_;
+  bool measuring_;
+  Extent extent_;
+};
+
+/// A weight matrix with the layer's own keys, and the model's for what it leaves out. `scheme_out`
+/// where the fan-out of the schemes is not the matrix' own.
+Linear listed_weight(const Parts& parts, const Place& place, std::int64_t in, std::int64_t out,
+                     const std::optional<Expr>& scheme_out = {});
 Norm listed_norm(const Parts& parts, const LayerSpec& spec, const std::string& path,
                  const Shape& shape);
+std::string listed_activation(const Parts& parts, const LayerSpec& spec);
 
 }  // namespace scalecalc

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "network/layers/kinds.hpp"
 #include "network/validate.hpp"
 
 namespace scalecalc {
@@ -19,25 +20,14 @@ using Type = LayerSpec::Type;
 constexpr std::int64_t max_size = 1000000;
 constexpr std::size_t max_name = 64;
 
-const std::vector<std::pair<Type, std::string>>& types() {
-  static const std::vector<std::pair<Type, std::string>> all = {
-      {Type::linear, "linear"}, {Type::activation, "activation"},
-      {Type::norm, "norm"},     {Type::attention, "attention"},
-      {Type::gated, "gated"},   {Type::dropout, "dropout"},
-      {Type::conv2d, "conv2d"}, {Type::residual, "residual"},
-      {Type::repeat, "repeat"}, {Type::embedding, "embedding"},
-      {Type::pool, "pool"}};
-  return all;
-}
-
 /// Parts of paths that the layers themselves give.
 bool is_reserved(const std::string& name) {
-  static const std::set<std::string> words = {
-      "input", "final_norm", "q",        "k",      "v",    "o",
-      "mix",   "mix_norm",   "in",       "gate",   "act",  "scale",
-      "gain",  "shift",      "shortcut", "weight", "bias", "position"};
-  const std::vector<std::string>& names = layer_type_names();
-  return words.count(name) > 0 || std::find(names.begin(), names.end(), name) != names.end();
+  bool found = name == "input" || name == "final_norm" || name == "act";
+  for_each_kind([&](Type, const LayerKind& kind) {
+    found |= name == kind.name ||
+             std::find(kind.parts.begin(), kind.parts.end(), name) != kind.parts.end();
+  });
+  return found;
 }
 
 bool is_name(const std::string& name) {
@@ -83,47 +73,8 @@ void check_sizes(const LayerSpec& layer, const std::string& path) {
           fmt::format("for example {} = {}", range.field, std::max<std::int64_t>(range.least, 1)));
 }
 
-void check_required(const LayerSpec& layer, const std::string& path, const ModelSpec& model) {
-  const auto missing = [&](const char* key, const char* example) {
-    return layer_error(layer, path, fmt::format("{} is missing", key),
-                       fmt::format("for example {} = {}", key, example));
-  };
-  switch (layer.type) {
-    case Type::linear:
-    case Type::gated:
-    case Type::embedding:
-      if (layer.width == 0) throw missing("width", "256");
-      break;
-    case Type::conv2d:
-      if (layer.width == 0) throw missing("channels", "64");
-      break;
-    case Type::norm:
-      if (layer.norm.value_or(model.norm) == NormKind::none) throw missing("norm", "\"layernorm\"");
-      break;
-    case Type::residual:
-    case Type::repeat:
-      if (layer.layers.empty())
-        throw layer_error(layer, path, "it has no layers of its own",
-                          "write them below as [[layer.layers]]");
-      break;
-    case Type::activation:
-    case Type::attention:
-    case Type::dropout:
-    case Type::pool: break;
-  }
-  if (layer.type == Type::embedding && layer.vocab == 0) throw missing("vocab", "1000");
-}
-
 void check_values(const LayerSpec& layer, const std::string& path) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  if (!(layer.dropout >= 0 && layer.dropout < 1))
-    throw layer_error(
-        layer, path,
-        fmt::format("a dropout rate must be at least 0 and below 1, got {}", layer.dropout),
-        "for example 0.1");
-  if (layer.residual_attention && layer.memory)
-    throw layer_error(layer, path, "residual_attention adds scores between tokens, not of a memory",
-                      "leave out residual_attention or memory");
   for (const auto& [field, value] :
        {std::pair{"std", layer.std.value_or(0)}, {"eps", layer.eps.value_or(0)}})
     if (!(value >= 0 && value < inf))
@@ -159,7 +110,7 @@ void check_list(const std::vector<LayerSpec>& layers, const std::string& prefix,
 void check_layer(const LayerSpec& layer, const std::string& path, const ModelSpec& model,
                  const Bindings& values, int nesting) {
   check_sizes(layer, path);
-  check_required(layer, path, model);
+  if (const auto check = find_kind(layer.type)->check) check(layer, path, model);
   check_values(layer, path);
   check_formula(layer, path, "skip", layer.skip, values, false);
   check_formula(layer, path, "branch", layer.branch, values, false);
@@ -184,24 +135,26 @@ void check_list(const std::vector<LayerSpec>& layers, const std::string& prefix,
 }  // namespace
 
 std::string to_string(Type type) {
-  for (const auto& [known, name] : types())
-    if (known == type) return name;
-  return {};
+  const LayerKind* kind = find_kind(type);
+  return kind == nullptr ? "" : kind->name;
 }
 
 const std::vector<std::string>& layer_type_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const auto& [type, name] : types()) list.push_back(name);
+    for_each_kind([&](Type, const LayerKind& kind) { list.emplace_back(kind.name); });
     return list;
   }();
   return names;
 }
 
 Type layer_type_from(const std::string& name, const std::string& where) {
-  for (const auto& [type, known] : types())
-    if (known == name) return type;
-  throw unknown_name("layer type", name, layer_type_names(), where);
+  std::optional<Type> named;
+  for_each_kind([&](Type type, const LayerKind& kind) {
+    if (name == kind.name) named = type;
+  });
+  if (!named) throw unknown_name("layer type", name, layer_type_names(), where);
+  return *named;
 }
 
 std::vector<std::string> path_names(const std::vector<LayerSpec>& layers) {
@@ -219,6 +172,12 @@ Error layer_error(const LayerSpec& layer, const std::string& path, const std::st
                   const std::string& hint) {
   return {ErrorKind::input, fmt::format("[{}] {}: {}", to_string(layer.type), path, what),
           layer.where, hint};
+}
+
+Error missing_key(const LayerSpec& layer, const std::string& path, const char* key,
+                  const char* example) {
+  return layer_error(layer, path, fmt::format("{} is missing", key),
+                     fmt::format("for example {} = {}", key, example));
 }
 
 void check_layer_specs(const ModelSpec& spec) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <type_traits>
 
 #include "base/text.hpp"
 #include "names/patterns.hpp"
 #include "names/spelling.hpp"
+#include "network/layers/walk.hpp"
 #include "scalecalc/named_parameters.hpp"
 
 namespace scalecalc {
@@ -25,29 +27,21 @@ std::vector<std::int64_t> stored_shape(const ParameterInfo& info, const Conv2d* 
   return {info.rows, info.columns};
 }
 
-struct Convolutions {
-  std::map<std::string, const Conv2d*>& found;
+using Convolutions = std::map<std::string, const Conv2d*>;
 
-  template <class Op>
-  void operator()(const Op&) const {}
-  void operator()(const Conv2d& layer) const { found[layer.weight.path + ".weight"] = &layer; }
-  void operator()(const Residual& layer) const {
-    all(layer.body);
-    all(layer.shortcut);
-  }
-  void operator()(const DualStream& layer) const {
-    for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);
-  }
-  void all(const std::vector<Layer>& layers) const {
-    for (const Layer& layer : layers) std::visit(*this, layer.op);
-  }
-};
+/// By the path of their weights.
+Convolutions convolutions_of(const Network& network) {
+  Convolutions found;
+  for_each_layer(network.layers, [&]<class Op>(const Op& layer) {
+    if constexpr (std::is_same_v<Op, Conv2d>) found[layer.weight.path + ".weight"] = &layer;
+  });
+  return found;
+}
 
 class Namer {
  public:
   Namer(const Network& network, const Naming& naming)
-      : naming_(naming), parameters_(parameters(network)) {
-    Convolutions{convolutions_}.all(network.layers);
+      : naming_(naming), parameters_(parameters(network)), convolutions_(convolutions_of(network)) {
     for (std::size_t i = 0; i < parameters_.size(); ++i) index_[parameters_[i].path] = i;
   }
 
@@ -154,8 +148,8 @@ class Namer {
 
   const Naming& naming_;
   std::vector<ParameterInfo> parameters_;
+  Convolutions convolutions_;
   std::map<std::string, std::size_t> index_;
-  std::map<std::string, const Conv2d*> convolutions_;
   std::set<std::string> names_, matched_;
 };
 

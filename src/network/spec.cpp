@@ -1,20 +1,11 @@
-#include <algorithm>
-
+#include "network/layer_spec.hpp"
 #include "network/parts.hpp"
 
 namespace scalecalc {
-namespace {
-
-bool any_memory(const std::vector<LayerSpec>& layers) {
-  return std::any_of(layers.begin(), layers.end(), [](const LayerSpec& layer) {
-    return layer.memory || any_memory(layer.layers) || any_memory(layer.shortcut);
-  });
-}
-
-}  // namespace
 
 bool uses_memory(const ModelSpec& spec) {
-  return spec.kind == ModelSpec::Kind::layers ? any_memory(spec.layer_list) : spec.cross_attention;
+  if (spec.kind != ModelSpec::Kind::layers) return spec.cross_attention;
+  return any_layer(spec.layer_list, [](const LayerSpec& layer) { return layer.memory; });
 }
 
 ModelSpec default_spec(ModelSpec::Kind kind) {

@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "network/layer_spec.hpp"
+#include "network/layers/kinds.hpp"
+#include "network/validate.hpp"
+
+namespace scalecalc {
+namespace {
+
+std::vector<LayerKey> keys() {
+  return joined(
+      {norm_keys(),
+       {layer_key("heads", &LayerSpec::heads), layer_key("kv_heads", &LayerSpec::kv_heads),
+        layer_key("causal", &LayerSpec::causal), layer_key("qk_norm", &LayerSpec::qk_norm),
+        layer_key("residual_attention", &LayerSpec::residual_attention),
+        layer_key("memory", &LayerSpec::memory), layer_key("dropout", &LayerSpec::dropout),
+        layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
+       weight_keys()});
+}
+
+void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
+  check_rate(spec, path);
+  if (spec.residual_attention && spec.memory)
+    throw layer_error(spec, path, "residual_attention adds scores between tokens, not of a memory",
+                      "leave out residual_attention or memory");
+}
+
+/// The sizes and switches, without weights or scale.
+Attention plain_attention(const Place& place, const Shape& shape) {
+  const LayerSpec& spec = place.spec;
+  const std::int64_t kv_heads = spec.kv_heads == 0 ? spec.heads : spec.kv_heads;
+  if (const auto problem = heads_problem(spec.heads, kv_heads, shape.features))
+    throw Error(ErrorKind::input, problem->message + " at " + place.path, spec.where,
+                problem->hint);
+  Attention layer;
+  layer.path = place.path;
+  layer.heads = spec.heads;
+  layer.kv_heads = kv_heads;
+  layer.head_width = shape.features / spec.heads;
+  layer.causal = spec.causal && !spec.memory;
+  layer.over_memory = spec.memory;
+  layer.qk_norm = spec.qk_norm;
+  layer.residual_attention = spec.residual_attention;
+  layer.dropout = spec.dropout;
+  return layer;
+}
+
+void set_scale(Attention& layer, const Parts& parts, const Place& place, const Shape& shape) {
+  const Expr scale = place.spec.scale.value_or(parts.spec().attention_scale);
+  Bindings values = parts.values();
+  values["width"] = static_cast<double>(shape.features);
+  values["head_width"] = static_cast<double>(layer.head_width);
+  layer.scale = formula_value(scale, values, "scale");
+  if (!(std::isfinite(layer.scale) && layer.scale > 0))
+    throw layer_error(place.spec, place.path,
+                      fmt::format("scale must be finite and positive, got {}", layer.scale),
+                      "for example scale = \"1/sqrt(head_width)\"");
+  layer.scale_formula = scale;
+}
+
+void set_weights(Attention& layer, const Parts& parts, const Place& place, const Shape& shape) {
+  const std::int64_t kv_width = layer.kv_heads * layer.head_width;
+  Place inner = place;
+  const auto part = [&](const char* suffix, std::int64_t out, bool sized) {
+    // As in a transformer: lambda reaches what the size of the branch goes by.
+    inner.in_branch = place.in_branch && sized;
+    Linear made = listed_weight(parts, inner, shape.features, out);
+    made.in_branch = place.in_branch;
+    made.path = place.path + suffix;
+    return made;
+  };
+  layer.q = part(".q", shape.features, false);
+  layer.k = part(".k", kv_width, false);
+  layer.v = part(".v", kv_width, true);
+  layer.o = part(".o", shape.features, true);
+}
+
+std::string to_string(const AttentionScores& scores) {
+  return fmt::format("{} heads, {} tokens{}", scores.heads, scores.tokens,
+                     scores.causal ? ", causal" : "");
+}
+
+/// Scores are added to scores of as many heads and tokens.
+void check_scores(const Attention& layer, const Place& place, std::int64_t tokens,
+                  AttentionsBefore& before) {
+  if (!layer.residual_attention) return;
+  const AttentionScores own{layer.heads, tokens, layer.causal};
+  if (before.scores && !(*before.scores == own))
+    throw layer_error(place.spec, place.path,
+                      fmt::format("residual_attention adds the scores of {}, which are of {}, "
+                                  "and these are of {}",
+                                  before.scored_by, to_string(*before.scores), to_string(own)),
+                      "make heads, causal and the number of tokens equal");
+  before.scores = own;
+  before.scored_by = place.path;
+}
+
+/// All cross-attention reads the same memory, as wide as the stream where it is read.
+void check_memory(const Attention& layer, AttentionsBefore& before) {
+  if (!layer.over_memory) return;
+  if (before.memory_width != 0 && before.memory_width != layer.k.fan_in)
+    throw Error(ErrorKind::input,
+                fmt::format("[attention] {}: the memory cannot have {} features here and {} "
+                            "before",
+                            layer.path, layer.k.fan_in, before.memory_width),
+                {}, "use one width wherever memory = true");
+  before.memory_width = layer.k.fan_in;
+}
+
+void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
+  const Parts& parts = layout.parts();
+  Attention layer = plain_attention(place, shape);
+  set_scale(layer, parts, place, shape);
+  set_weights(layer, parts, place, shape);
+  if (place.spec.norm && *place.spec.norm != NormKind::none)
+    layer.norm = listed_norm(parts, place.spec, place.path + ".mix_norm", shape);
+  check_scores(layer, place, shape.tokens, layout.attentions);
+  check_memory(layer, layout.attentions);
+  layout.emit({std::move(layer)}, out);
+}
+
+}  // namespace
+
+constinit const LayerKind attention_kind = {.name = "attention",
+                                            .keys = keys,
+                                            .check = check,
+                                            .lay_out = lay_out,
+                                            .parts = {"q", "k", "v", "o", "mix", "mix_norm"}};
+
+void visit_parts(const Attention& layer, PartVisitor& visitor) {
+  visitor.member(layer.q);
+  visitor.member(layer.k);
+  visitor.member(layer.v);
+  if (layer.norm) visitor.member(*layer.norm);
+  visitor.member(layer.o);
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,25 @@
+#include "network/layers/kinds.hpp"
+
+namespace scalecalc {
+namespace {
+
+std::vector<LayerKey> keys() {
+  return {layer_key("rate", &LayerSpec::dropout)};
+}
+
+void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
+  check_rate(spec, path);
+}
+
+void lay_out(ListLayout& layout, const Place& place, Shape&, std::vector<Layer>& out) {
+  layout.emit({Dropout{place.path, place.spec.dropout}}, out);
+}
+
+}  // namespace
+
+constinit const LayerKind dropout_kind = {
+    .name = "dropout", .keys = keys, .check = check, .lay_out = lay_out};
+
+void visit_parts(const Dropout&, PartVisitor&) {}
+
+}  // namespace scalecalc

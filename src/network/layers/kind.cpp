@@ -1,0 +1,44 @@
+#include "network/layers/kind.hpp"
+
+#include <fmt/format.h>
+
+#include "network/layer_spec.hpp"
+
+namespace scalecalc {
+
+LayerKey list_key(const char* name) {
+  return {name, 0, nullptr, [](const LayerSpec&) { return std::string(); }};
+}
+
+std::vector<LayerKey> weight_keys() {
+  return {layer_key("bias", &LayerSpec::bias),
+          layer_formula("gain", &LayerSpec::gain, {"N", "lambda"}),
+          layer_key("std", &LayerSpec::std), layer_key("distribution", &LayerSpec::distribution)};
+}
+
+std::vector<LayerKey> norm_keys() {
+  return {layer_key("norm", &LayerSpec::norm), layer_key("eps", &LayerSpec::eps),
+          layer_key("affine", &LayerSpec::affine)};
+}
+
+std::vector<LayerKey> joined(std::initializer_list<std::vector<LayerKey>> lists) {
+  std::vector<LayerKey> all;
+  for (const std::vector<LayerKey>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+void check_rate(const LayerSpec& spec, const std::string& path) {
+  if (spec.dropout >= 0 && spec.dropout < 1) return;
+  throw layer_error(
+      spec, path,
+      fmt::format("a dropout rate must be at least 0 and below 1, got {}", spec.dropout),
+      "for example 0.1");
+}
+
+void check_has_layers(const LayerSpec& spec, const std::string& path) {
+  if (spec.layers.empty())
+    throw layer_error(spec, path, "it has no layers of its own",
+                      "write them below as [[layer.layers]]");
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include "network/layer_spec.hpp"
+#include "network/layers/kinds.hpp"
+
+namespace scalecalc {
+namespace {
+
+std::vector<LayerKey> keys() {
+  const std::vector<std::string> symbols = {"N", "alpha", "lambda"};
+  return joined(
+      {norm_keys(),
+       {layer_formula("skip", &LayerSpec::skip, symbols),
+        layer_formula("branch", &LayerSpec::branch, symbols),
+        layer_key("trainable", &LayerSpec::trainable), list_key("layers"), list_key("shortcut")}});
+}
+
+void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
+  check_has_layers(spec, path);
+}
+
+void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
+  const LayerSpec& spec = place.spec;
+  const Parts& parts = layout.parts();
+  Residual layer;
+  layer.path = place.path;
+  layer.skip = evaluate(spec.skip, parts.values());
+  layer.branch = evaluate(spec.branch, parts.values());
+  layer.skip_formula = spec.skip;
+  layer.branch_formula = spec.branch;
+  layer.trainable_branch = spec.trainable;
+  Shape skip = shape;
+  layout.list(spec.layers, place.path + ".", shape, true, layer.body);
+  layout.list(spec.shortcut, place.path + ".shortcut.", skip, false, layer.shortcut);
+  if (!(skip == shape))
+    throw layer_error(
+        spec, place.path,
+        fmt::format("the branch gives {}, the skip {}", to_string(shape), to_string(skip)),
+        "make them equal, or add a [[...shortcut]] that does");
+  if (spec.norm && *spec.norm != NormKind::none)
+    layer.norm = listed_norm(parts, spec, place.path + ".norm", shape);
+  layout.emit({std::move(layer)}, out);
+}
+
+}  // namespace
+
+constinit const LayerKind residual_kind = {.name = "residual",
+                                           .keys = keys,
+                                           .check = check,
+                                           .lay_out = lay_out,
+                                           .parts = {"scale", "shortcut"}};
+
+void visit_parts(const Residual& layer, PartVisitor& visitor) {
+  visitor.list(layer.body);
+  if (layer.trainable_branch) {
+    ParameterInfo info;
+    info.role = "scale";
+    info.rows = info.columns = 1;
+    info.constant = layer.branch;
+    info.is_matrix = false;
+    visitor.parameter(layer.path, Residual::scale_index, ".scale", info);
+  }
+  visitor.list(layer.shortcut);
+  if (layer.norm) visitor.member(*layer.norm);
+}
+
+}  // namespace scalecalc
