@@ -6,8 +6,8 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
-#include <variant>
 
+#include "network/layers/walk.hpp"
 #include "network/weights.hpp"
 #include "scalecalc/gains.hpp"
 #include "scalecalc/names.hpp"
@@ -53,30 +53,13 @@ class Planner {
   void operator()(const Attention& layer) {
     scales_[{"attention", path_pattern(layer.path), layer.scale}] =
         written(layer.scale_formula, layer.scale);
-    (*this)(layer.q);
-    (*this)(layer.k);
-    (*this)(layer.v);
-    (*this)(layer.o);
   }
-  void operator()(const Gated& layer) {
-    (*this)(layer.gate);
-    (*this)(layer.in);
-  }
-  void operator()(const Conv2d& layer) { (*this)(layer.weight); }
   void operator()(const Residual& layer) {
     scale("skip", layer.path, layer.skip, layer.skip_formula);
     if (!layer.trainable_branch) scale("branch", layer.path, layer.branch, layer.branch_formula);
-    all(layer.body);
-    all(layer.shortcut);
-  }
-  void operator()(const DualStream& layer) {
-    for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);
   }
   template <class Other>
   void operator()(const Other&) {}
-  void all(const std::vector<Layer>& layers) {
-    for (const Layer& layer : layers) std::visit(*this, layer.op);
-  }
 
   void finish() {
     for (auto& [key, formula] : scales_)
@@ -179,7 +162,7 @@ InitPlan init_plan(const ModelSpec& spec) {
   InitPlan plan;
   plan.network = build_network(spec);
   Planner planner(spec, plan);
-  planner.all(plan.network.layers);
+  for_each_layer(plan.network.layers, planner);
   planner.finish();
   return plan;
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "network/layers/walk.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/scaling.hpp"
 
@@ -16,8 +17,8 @@ struct LastSite {
   }
 };
 
-std::string last_site(const Layer& layer) {
-  return std::visit(LastSite{}, layer.op);
+std::string last_site(const LayerView& layer) {
+  return std::visit([](const auto* op) { return LastSite{}(*op); }, layer);
 }
 
 class Walk {
@@ -27,23 +28,23 @@ class Walk {
     for (const ParameterMoments& one : trace.parameters)
       if (one.grad_second.is_known())
         gradients_[one.path] = static_cast<double>(one.rows * one.columns) * one.grad_second.value;
-    walk(network.layers, "input");
+    std::string stream = "input";
+    for (const Layer& layer : network.layers) walk(view_of(layer), stream);
   }
   DepthProfile profile;
 
  private:
-  void walk(const std::vector<Layer>& layers, std::string stream) {
-    for (const Layer& layer : layers) {
-      if (const auto* residual = std::get_if<Residual>(&layer.op)) visit(*residual, stream);
-      if (const auto* dual = std::get_if<DualStream>(&layer.op)) {
-        std::string inner = stream;
-        for (const Residual& sublayer : dual->sublayers) {
-          visit(sublayer, inner);
-          inner = sublayer.path;
-        }
-      }
-      if (sites_.contains(last_site(layer))) stream = last_site(layer);
+  /// `stream`: the path of what comes in, then of what leaves.
+  void walk(const LayerView& layer, std::string& stream) {
+    if (const auto* residual = std::get_if<const Residual*>(&layer)) {
+      visit(**residual, stream);
+    } else {
+      std::string inner = stream;
+      for_each_child(layer, [&](const LayerView& child, Held held) {
+        if (held == Held::in_list) walk(child, inner);
+      });
     }
+    if (sites_.contains(last_site(layer))) stream = last_site(layer);
   }
 
   double second(const std::string& path) const {
@@ -58,9 +59,10 @@ class Walk {
   void visit(const Residual& residual, const std::string& stream) {
     SublayerShare one;
     one.path = residual.path;
-    const double branch = residual.body.empty() ? 0
-                                                : residual.branch * residual.branch *
-                                                      second(last_site(residual.body.back()));
+    const double branch =
+        residual.body.empty()
+            ? 0
+            : residual.branch * residual.branch * second(last_site(view_of(residual.body.back())));
     const double skip = residual.skip * residual.skip * second(stream);
     one.share = branch > 0 ? branch / (skip + branch) : 0;
     profile.identity_weight *= std::sqrt(1 - one.share);
@@ -77,17 +79,19 @@ class Walk {
     return found == gradients_.end() ? 0 : found->second;
   }
 
+  /// Of the layer's weight matrices, without those of layers in its lists.
+  double own_squares(const LayerView& layer) const {
+    if (const auto* linear = std::get_if<const Linear*>(&layer)) return squared(**linear);
+    double total = 0;
+    for_each_child(layer, [&](const LayerView& child, Held held) {
+      if (held == Held::as_member) total += own_squares(child);
+    });
+    return total;
+  }
+
   double gradient(const std::vector<Layer>& body) const {
     double total = 0;
-    for (const Layer& layer : body) {
-      if (const auto* linear = std::get_if<Linear>(&layer.op)) total += squared(*linear);
-      if (const auto* conv = std::get_if<Conv2d>(&layer.op)) total += squared(conv->weight);
-      if (const auto* gated = std::get_if<Gated>(&layer.op))
-        total += squared(gated->gate) + squared(gated->in);
-      if (const auto* attention = std::get_if<Attention>(&layer.op))
-        total += squared(attention->q) + squared(attention->k) + squared(attention->v) +
-                 squared(attention->o);
-    }
+    for (const Layer& layer : body) total += own_squares(view_of(layer));
     return std::sqrt(total);
   }
 
