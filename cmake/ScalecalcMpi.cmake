@@ -15,9 +15,5 @@ message(STATUS "MPI ranks: ${SCALECALC_HAS_MPI}")
 
 # The library that holds the one file which knows MPI.
 function(scalecalc_mpi_library)
-  add_library(scalecalc_mpi MODULE "${CMAKE_CURRENT_SOURCE_DIR}/cluster/mpi/plugin.cpp")
-  target_link_libraries(scalecalc_mpi PRIVATE scalecalc_cluster_headers scalecalc_options MPI::MPI_CXX)
-  target_link_options(scalecalc_mpi PRIVATE -Wl,--as-needed)
-  set_target_properties(scalecalc_mpi PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
-    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  scalecalc_plugin(scalecalc_mpi PROGRAM ROOM cluster SOURCES cluster/mpi/plugin.cpp LIBRARIES MPI::MPI_CXX)
 endfunction()

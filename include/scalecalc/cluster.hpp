@@ -48,8 +48,8 @@ class OneRank : public Ranks {
 };
 
 /// The ranks that `mpirun` has started. MPI is not linked: it comes with `scalecalc_mpi.so`, the
-/// first of `paths` that is there. Throws Error(fault) where there is none, or it does not start.
-/// Once in a process; MPI ends with what is returned.
+/// first of `paths` (absolute ones) that is there. Throws Error(fault) where there is none, it is
+/// of another version, or MPI does not start. Once in a process; MPI ends with what is returned.
 std::unique_ptr<Ranks> mpi_ranks(const std::vector<std::string>& paths);
 
 /// Which rank does each of several pieces of work: the dearest first, each to the rank that has

@@ -29,6 +29,10 @@ struct DeviceInfo {
   std::string why_none;         ///< in words, when it cannot be used
   bool available() const { return why_none.empty(); }
 };
+/// Where CUDA comes from: `scalecalc_cuda.so` of this very version, the first of `paths` (absolute
+/// ones) that is there. It is opened when a CUDA device is first asked for, and stays; without this
+/// call there is none.
+void use_cuda_plugin(std::vector<std::string> paths);
 /// The CPU, then every CUDA device, or one entry that says why there is none.
 std::vector<DeviceInfo> devices();
 /// Throws Error(input) naming `where` for what can be no device's name; the device need not exist.

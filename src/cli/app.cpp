@@ -12,6 +12,8 @@
 
 #include "base/text.hpp"
 #include "cli/parse_errors.hpp"
+#include "cli/plugins.hpp"
+#include "scalecalc/tensor.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -119,6 +121,7 @@ void before_parsing(CLI::App* command, std::function<void()> call) {
 int run(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
   install_interrupt_handler();
+  use_cuda_plugin(plugin_paths("scalecalc_cuda.so"));
   Context context;
   const auto report = [&](const Error& error) {
     context.clear_progress();

@@ -5,8 +5,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <optional>
+
+#include "cli/plugins.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -34,12 +35,7 @@ Launch launch_of_environment() {
 }
 
 std::unique_ptr<Ranks> start_ranks(const Launch& launch) {
-  std::error_code ignored;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  // Where a build has it, and where an installation does.
-  std::unique_ptr<Ranks> ranks =
-      mpi_ranks({(folder / "scalecalc_mpi.so").string(),
-                 (folder / SCALECALC_PLUGIN_DIR / "scalecalc_mpi.so").string()});
+  std::unique_ptr<Ranks> ranks = mpi_ranks(plugin_paths("scalecalc_mpi.so"));
   if (ranks->rank() == launch.rank && ranks->size() == launch.size) return ranks;
   throw Error(ErrorKind::fault,
               fmt::format("started as rank {} of {}, and MPI knows rank {} of {}", launch.rank,

@@ -1,7 +1,4 @@
-#include <dlfcn.h>
-
-#include <filesystem>
-
+#include "base/plugin.hpp"
 #include "cluster/mpi/functions.hpp"
 #include "scalecalc/cluster.hpp"
 
@@ -12,26 +9,18 @@ namespace {
   throw Error(ErrorKind::fault, what, "MPI", hint);
 }
 
-/// Stays open until the process ends: MPI has threads and handlers of its own.
 const ScalecalcMpi& functions_of(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) continue;
-    // Open MPI opens parts of itself that look for its symbols.
-    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (library == nullptr) {
-      fail(std::string("cannot be opened: ") + ::dlerror(),
-           "install the MPI that the program was built with (openmpi-bin)");
-    }
-    const auto* found =
-        static_cast<const ScalecalcMpi*>(::dlsym(library, "scalecalc_mpi_functions"));
-    if (found == nullptr || found->version != kScalecalcMpiVersion) {
-      fail("scalecalc_mpi.so is of another version", "install it with the program");
-    }
-    return *found;
+  // Open MPI opens parts of itself that look for its symbols.
+  const base::Plugin plugin = base::open_plugin(paths, base::PluginScope::process);
+  if (plugin.path.empty()) {
+    fail("this program was built without MPI",
+         "start it without mpirun, or build it with -DSCALECALC_MPI=ON");
   }
-  fail("this program was built without MPI",
-       "start it without mpirun, or build it with -DSCALECALC_MPI=ON");
+  if (plugin.table == nullptr) {
+    fail(plugin.why_none,
+         "install it with the program, and the MPI that it was built with (openmpi-bin)");
+  }
+  return *static_cast<const ScalecalcMpi*>(plugin.table);
 }
 
 class MpiRanks : public Ranks {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 
 #include "tensor/inverse_normal.hpp"
 #include "tensor/shaping.hpp"
@@ -61,14 +60,6 @@ void inverse_normal_chunk(std::int64_t count, double* values) {
   }
 }
 
-/// Normal cut at +-2 standard deviations: Var = 1 - 4 phi(2)/(2 Phi(2) - 1) before rescaling.
-struct Truncation {
-  double lower = 0.5 * std::erfc(std::numbers::sqrt2);
-  double mass = 1.0 - std::erfc(std::numbers::sqrt2);
-  double correction =
-      1.0 / std::sqrt(1.0 - 4.0 * std::exp(-2.0) / std::sqrt(2.0 * std::numbers::pi) / mass);
-};
-
 /// Uniform values to drawn ones but for the factor, in place.
 void shape_chunk(const Shaping& shaping, std::int64_t count, double* values) {
   if (shaping.offset != 0.0) {
@@ -113,17 +104,6 @@ double inverse_normal(double p) {
 }
 double natural_log(double x) {
   return log_ieee(x);
-}
-
-Shaping shaping_of(const Draw& draw) {
-  static const Truncation truncation;
-  switch (draw.kind) {
-    case Draw::Kind::uniform: return {false, -1.0, 2.0, std::numbers::sqrt3 * draw.std};
-    case Draw::Kind::truncated_normal:
-      return {true, truncation.lower, truncation.mass, truncation.correction * draw.std};
-    case Draw::Kind::normal: break;
-  }
-  return {true, 0.0, 1.0, draw.std};
 }
 
 template <class Real>

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "scalecalc/optimizers.hpp"
+#include "scalecalc/tensor.hpp"
 #include "timing.hpp"
 
 namespace {
@@ -109,6 +110,9 @@ int main(int argc, char** argv) {
   spec.norm_eps = 1e-5;
   work.options.threads = argc > 10 ? std::atoi(argv[10]) : 2;
   if (argc > 9) work.rounds = std::atoi(argv[9]);
+#ifdef SCALECALC_CUDA_PLUGIN
+  use_cuda_plugin({SCALECALC_CUDA_PLUGIN});
+#endif
   if (argc > 11) work.options.device = argv[11];
   if (argc > 12) work.optimizer = argv[12];
   work.options.recompute = argc > 13;

@@ -2,13 +2,13 @@
 
 #include <cstddef>
 
-/// What scalecalc_mpi.so offers to the program that opens it: the one symbol
-/// `scalecalc_mpi_functions`, a table of C functions. Those that return const char* give nullptr,
-/// or what went wrong, in words.
+#include "base/plugin.hpp"
+
+/// What scalecalc_mpi.so offers to the program that opens it: a table of C functions. Those that
+/// return const char* give nullptr, or what went wrong, in words.
 extern "C" {
 
-struct ScalecalcMpi {
-  int version;  ///< kScalecalcMpiVersion of the header it was built with
+struct ScalecalcMpi : ScalecalcPlugin {
   const char* (*start)();
   int (*rank)();
   int (*size)();
@@ -19,5 +19,3 @@ struct ScalecalcMpi {
   void (*finish)();
 };
 }
-
-inline constexpr int kScalecalcMpiVersion = 1;

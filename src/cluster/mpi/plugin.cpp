@@ -99,7 +99,11 @@ void finish() {
   MPI_Finalize();
 }
 
+constexpr ScalecalcMpi kFunctions = {
+    {SCALECALC_PLUGIN_VERSION}, start, rank, size, local_rank, exchange, finish};
+
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const ScalecalcMpi scalecalc_mpi_functions = {
-    kScalecalcMpiVersion, start, rank, size, local_rank, exchange, finish};
+extern "C" __attribute__((visibility("default"))) const ScalecalcPlugin* scalecalc_plugin() {
+  return &kFunctions;
+}

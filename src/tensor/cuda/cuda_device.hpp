@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "tensor/cuda.hpp"
 #include "tensor/cuda/blas.hpp"
+#include "tensor/cuda/plugin.hpp"
 #include "tensor/cuda/point_kernels.hpp"
 #include "tensor/cuda/pool.hpp"
 #include "tensor/cuda/queue.hpp"
@@ -18,12 +18,12 @@ template <class Real>
 class CudaDevice final : public Device<Real> {
  public:
   /// Throws Error(fault).
-  explicit CudaDevice(const CudaChoice& choice)
+  CudaDevice(const CudaChoice& choice, ActivationSource source)
       : queue_(choice.index, choice.graphs),
         buffers_(queue_),
         staging_(queue_),
         blas_(buffers_, choice.tf32),
-        functions_(queue_) {}
+        functions_(queue_, source) {}
   ~CudaDevice() override { queue_.forget(); }
 
   void* allocate(std::size_t bytes) override { return buffers_.allocate(bytes); }

@@ -1,9 +1,9 @@
 #include <cuda_runtime_api.h>
 
 #include "scalecalc/error.hpp"
-#include "tensor/cuda.hpp"
 #include "tensor/cuda/blas_library.hpp"
 #include "tensor/cuda/cuda_device.hpp"
+#include "tensor/cuda/plugin.hpp"
 
 namespace scalecalc::tensor {
 namespace {
@@ -57,9 +57,7 @@ DeviceInfo describe(int index, const Versions& versions) {
   return info;
 }
 
-}  // namespace
-
-std::vector<DeviceInfo> cuda_devices() {
+std::vector<DeviceInfo> devices() {
   const Versions versions;
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -78,14 +76,13 @@ std::vector<DeviceInfo> cuda_devices() {
 }
 
 template <class Real>
-std::shared_ptr<Device<Real>> make_cuda_device(const CudaChoice& choice) {
-  const std::vector<DeviceInfo> all = cuda_devices();
+std::shared_ptr<Device<Real>> make(const CudaChoice& choice, ActivationSource source) {
   const std::string name = "cuda:" + std::to_string(choice.index);
   std::string known;
-  for (const DeviceInfo& device : all) {
+  for (const DeviceInfo& device : devices()) {
     known += (known.empty() ? "" : ", ") + device.name;
     if (device.name == name && device.available()) {
-      return std::make_shared<CudaDevice<Real>>(choice);
+      return std::make_shared<CudaDevice<Real>>(choice, source);
     }
     if (device.name == name || device.name == "cuda") {
       throw Error(ErrorKind::fault, device.why_none, "device " + name, "use cpu or auto");
@@ -94,8 +91,10 @@ std::shared_ptr<Device<Real>> make_cuda_device(const CudaChoice& choice) {
   throw Error(ErrorKind::input, "there is no device " + name, "device",
               "those there are: " + known);
 }
-template std::shared_ptr<Device<float>> make_cuda_device<float>(const CudaChoice&);
-template std::shared_ptr<Device<double>> make_cuda_device<double>(const CudaChoice&);
+
+constexpr CudaPlugin kPlugin = {{SCALECALC_PLUGIN_VERSION}, &devices, &make<float>, &make<double>};
+
+}  // namespace
 
 template <class Real>
 void CudaDevice<Real>::upload(const void* host, void* data, std::size_t bytes) {
@@ -136,3 +135,7 @@ template std::string CudaDevice<float>::remark() const;
 template std::string CudaDevice<double>::remark() const;
 
 }  // namespace scalecalc::tensor
+
+extern "C" __attribute__((visibility("default"))) const ScalecalcPlugin* scalecalc_plugin() {
+  return &scalecalc::tensor::kPlugin;
+}

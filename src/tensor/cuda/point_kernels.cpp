@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "scalecalc/activation.hpp"
 #include "scalecalc/error.hpp"
 #include "tensor/cuda/compiler.hpp"
 #include "tensor/cuda/point_source.hpp"
@@ -21,7 +22,7 @@ std::string named(const char* direction) {
 }  // namespace
 
 struct PointKernels::Cache {
-  explicit Cache(const Queue& queue) : queue(queue) {
+  Cache(const Queue& queue, ActivationSource c_source) : queue(queue), c_source(c_source) {
     int major = 0, minor = 0;
     queue.check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, queue.index()),
                 "activation");
@@ -39,7 +40,7 @@ struct PointKernels::Cache {
   cudaLibrary_t library(const Activation& phi) {
     const auto known = activations.find(&phi.impl());
     if (known != activations.end()) return known->second.library;
-    const std::string source = point_source(phi);
+    const std::string source = point_source(phi, c_source);
     auto found = libraries.find(source);
     if (found == libraries.end()) {
       const std::string code = compiler.compile(source, capability);
@@ -89,18 +90,20 @@ struct PointKernels::Cache {
     cudaLibrary_t library;
   };
   const Queue& queue;
+  const ActivationSource c_source;
   Compiler compiler;
   int capability = 0;
   std::map<std::string, cudaLibrary_t> libraries;
   std::map<const Activation::Impl*, Known> activations;
 };
 
-PointKernels::PointKernels(const Queue& queue) : queue_(queue) {}
+PointKernels::PointKernels(const Queue& queue, ActivationSource source)
+    : queue_(queue), source_(source) {}
 PointKernels::~PointKernels() = default;
 
 template <class Real>
 void PointKernels::forward(const Activation& phi, std::int64_t count, const Real* x, Real* y) {
-  if (!cache_) cache_ = std::make_unique<Cache>(queue_);
+  if (!cache_) cache_ = std::make_unique<Cache>(queue_, source_);
   const char* const operation = "function_forward";
   cache_->run(operation,
               {cache_->kernel(phi, named<Real>("forward"), operation), count, x, y, nullptr, 0});
@@ -109,7 +112,7 @@ void PointKernels::forward(const Activation& phi, std::int64_t count, const Real
 template <class Real>
 void PointKernels::backward(const Activation& phi, std::int64_t count, const Real* x,
                             const Real* dy, Into<Real> dx) {
-  if (!cache_) cache_ = std::make_unique<Cache>(queue_);
+  if (!cache_) cache_ = std::make_unique<Cache>(queue_, source_);
   const char* const operation = "function_backward";
   cache_->run(operation, {cache_->kernel(phi, named<Real>("backward"), operation), count, x, dy,
                           dx.data, dx.adds ? 1 : 0});

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "tensor/cuda/plugin.hpp"
 #include "tensor/cuda/queue.hpp"
-#include "tensor/device.hpp"
 
 namespace scalecalc::tensor::cuda {
 
@@ -12,7 +12,7 @@ namespace scalecalc::tensor::cuda {
 /// used. NVRTC itself is opened then.
 class PointKernels {
  public:
-  explicit PointKernels(const Queue& queue);
+  PointKernels(const Queue& queue, ActivationSource source);
   ~PointKernels();
   PointKernels(const PointKernels&) = delete;
   PointKernels& operator=(const PointKernels&) = delete;
@@ -27,6 +27,7 @@ class PointKernels {
  private:
   struct Cache;
   const Queue& queue_;
+  ActivationSource source_;
   std::unique_ptr<Cache> cache_;
 };
 

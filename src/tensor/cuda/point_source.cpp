@@ -1,7 +1,5 @@
 #include "tensor/cuda/point_source.hpp"
 
-#include "activation/source.hpp"
-
 namespace scalecalc::tensor::cuda {
 namespace {
 
@@ -25,7 +23,7 @@ KERNELS(double)
 
 }  // namespace
 
-std::string point_source(const Activation& phi) {
+std::string point_source(const Activation& phi, ActivationSource c_source) {
   return c_source(phi, "static __device__") + kKernels;
 }
 

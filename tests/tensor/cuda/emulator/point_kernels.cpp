@@ -45,7 +45,8 @@ void send(void*, const char*, const void* asked) {
 
 }  // namespace
 
-PointKernels::PointKernels(const Queue& queue) : queue_(queue), cache_(std::make_unique<Cache>()) {}
+PointKernels::PointKernels(const Queue& queue, ActivationSource source)
+    : queue_(queue), source_(source), cache_(std::make_unique<Cache>()) {}
 PointKernels::~PointKernels() = default;
 
 template <class Real>

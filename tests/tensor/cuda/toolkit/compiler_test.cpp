@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "activation/source.hpp"
 #include "scalecalc/error.hpp"
 #include "tensor/cuda/point_source.hpp"
 
@@ -28,7 +29,8 @@ TEST_CASE("cuda: NVRTC compiles every activation of the registry") {
   if (compiler == nullptr) return;
   for (const ActivationInfo& info : activations()) {
     CAPTURE(info.name);
-    const std::string code = compiler->compile(point_source(Activation::named(info.name)), 90);
+    const std::string code =
+        compiler->compile(point_source(Activation::named(info.name), &c_source), 90);
     for (const char* kernel :
          {"forward_float", "backward_float", "forward_double", "backward_double"}) {
       CHECK(code.find(kernel) != std::string::npos);
@@ -39,7 +41,8 @@ TEST_CASE("cuda: NVRTC compiles every activation of the registry") {
 TEST_CASE("cuda: a device newer than NVRTC gets PTX, a wrong source an error with the reason") {
   const auto compiler = find_compiler();
   if (compiler == nullptr) return;
-  const std::string source = point_source(Activation::from_expression("x*exp(-x^2) + sin(x)/x"));
+  const std::string source =
+      point_source(Activation::from_expression("x*exp(-x^2) + sin(x)/x"), &c_source);
   CHECK(compiler->compile(source, 999).find(".target sm_") != std::string::npos);
   try {
     compiler->compile("__global__ void broken( {", 90);
