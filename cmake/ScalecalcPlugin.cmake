@@ -7,7 +7,8 @@
 set(interface
   include/scalecalc/activation.hpp include/scalecalc/error.hpp include/scalecalc/tensor.hpp
   src/base/plugin.hpp src/cluster/mpi/functions.hpp src/tensor/cuda.hpp src/tensor/cuda/plugin.hpp
-  src/tensor/device.hpp src/tensor/draw.hpp src/tensor/element_update.hpp)
+  src/tensor/device.hpp src/tensor/draw.hpp src/tensor/element_update.hpp
+  src/tensor/operations.def src/base/philox.hpp)
 set(digest "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
 foreach(header IN LISTS interface)
   file(SHA256 "${PROJECT_SOURCE_DIR}/${header}" one)

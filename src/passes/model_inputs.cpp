@@ -76,14 +76,7 @@ void Model<Real>::set_parameter(std::size_t index, const Real* values) {
   device_->upload(values, theta.data(), theta.bytes());
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                        \
-  template void Model<Real>::set_batch(const TokenBatch&); \
-  template void Model<Real>::set_mask_step(std::uint64_t); \
-  template void Model<Real>::set_network(const Network&);  \
-  template void Model<Real>::set_parameter(std::size_t, const Real*);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class Model<float>;
+template class Model<double>;
 
 }  // namespace scalecalc::tensor

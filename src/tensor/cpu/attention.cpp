@@ -275,24 +275,7 @@ void CpuDevice<Real>::mix_backward(const AttentionShape& s, const Real* scores, 
                 });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template void CpuDevice<Real>::attention_forward(const AttentionShape&, const Real*,            \
-                                                   const Real*, const Real*, Real*, Real*);       \
-  template void CpuDevice<Real>::attention_backward(                                              \
-      const AttentionShape&, const Real*, const Real*, const Real*, const Real*, const Real*,     \
-      const Real*, Into<Real>, Into<Real>, Into<Real>);                                           \
-  template void CpuDevice<Real>::scores_forward(const AttentionShape&, const Real*, const Real*,  \
-                                                const Real*, Real*);                              \
-  template void CpuDevice<Real>::scores_backward(const AttentionShape&, const Real*, const Real*, \
-                                                 const Real*, Into<Real>, Into<Real>);            \
-  template void CpuDevice<Real>::mix_forward(const AttentionShape&, const Real*, const Real*,     \
-                                             Real*, Real*);                                       \
-  template void CpuDevice<Real>::mix_backward(const AttentionShape&, const Real*, const Real*,    \
-                                              const Real*, const Real*, const Real*, Into<Real>,  \
-                                              Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

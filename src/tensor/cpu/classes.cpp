@@ -68,18 +68,7 @@ void CpuDevice<Real>::cross_entropy_backward(std::int64_t tokens, std::int64_t c
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template void CpuDevice<Real>::embedding_forward(std::int64_t, std::int64_t,                    \
-                                                   const std::int32_t*, const Real*, Real*);      \
-  template void CpuDevice<Real>::embedding_backward(std::int64_t, std::int64_t,                   \
-                                                    const std::int32_t*, const Real*, Real*);     \
-  template double CpuDevice<Real>::cross_entropy_forward(std::int64_t, std::int64_t, const Real*, \
-                                                         const std::int32_t*, Real*);             \
-  template void CpuDevice<Real>::cross_entropy_backward(std::int64_t, std::int64_t, const Real*,  \
-                                                        const std::int32_t*, double, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -110,14 +110,7 @@ void CpuDevice<Real>::column_norm_backward(const ColumnNormShape& s, const Real*
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                              \
-  template void CpuDevice<Real>::column_norm_forward(const ColumnNormShape&, const Real*, Real*, \
-                                                     Real*);                                     \
-  template void CpuDevice<Real>::column_norm_backward(const ColumnNormShape&, const Real*,       \
-                                                      const Real*, const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

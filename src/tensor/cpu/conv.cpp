@@ -110,15 +110,7 @@ void CpuDevice<Real>::conv_backward_weight(const ConvShape& s, const Real* x, co
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template void CpuDevice<Real>::conv_forward(const ConvShape&, const Real*, const Real*, Real*); \
-  template void CpuDevice<Real>::conv_backward_input(const ConvShape&, const Real*, const Real*,  \
-                                                     Into<Real>);                                 \
-  template void CpuDevice<Real>::conv_backward_weight(const ConvShape&, const Real*, const Real*, \
-                                                      Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -40,14 +40,7 @@ void CpuDevice<Real>::dropout_backward(const Stream& mask, double rate, std::int
                    [=](std::int64_t i, Real factor) { dx.data[i] = dx(i, factor * dy[i]); });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                                \
-  template void CpuDevice<Real>::dropout_forward(const Stream&, double, std::int64_t, const Real*, \
-                                                 Real*);                                           \
-  template void CpuDevice<Real>::dropout_backward(const Stream&, double, std::int64_t,             \
-                                                  const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -60,20 +60,7 @@ void CpuDevice<Real>::scaled_backward(std::int64_t count, double a, const Real* 
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template void CpuDevice<Real>::activation_forward(ActivationKind, std::int64_t, const Real*,    \
-                                                    Real*);                                       \
-  template void CpuDevice<Real>::activation_backward(ActivationKind, std::int64_t, const Real*,   \
-                                                     const Real*, Into<Real>);                    \
-  template void CpuDevice<Real>::multiply_forward(std::int64_t, const Real*, const Real*, Real*); \
-  template void CpuDevice<Real>::multiply_backward(std::int64_t, const Real*, const Real*,        \
-                                                   const Real*, Into<Real>, Into<Real>);          \
-  template void CpuDevice<Real>::blend_forward(std::int64_t, double, const Real*, double,         \
-                                               const Real*, Real*);                               \
-  template void CpuDevice<Real>::scaled_backward(std::int64_t, double, const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

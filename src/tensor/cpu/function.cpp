@@ -47,14 +47,7 @@ void CpuDevice<Real>::function_backward(const Activation& phi, std::int64_t coun
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                              \
-  template void CpuDevice<Real>::function_forward(const Activation&, std::int64_t, const Real*,  \
-                                                  Real*);                                        \
-  template void CpuDevice<Real>::function_backward(const Activation&, std::int64_t, const Real*, \
-                                                   const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

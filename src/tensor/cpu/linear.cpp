@@ -157,20 +157,7 @@ void CpuDevice<Real>::bias_backward(std::int64_t tokens, std::int64_t width, con
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                             \
-  template void CpuDevice<Real>::linear_forward(const LinearShape&, const Real*, const Real*,   \
-                                                const Real*, Real*);                            \
-  template void CpuDevice<Real>::linear_activation_forward(                                     \
-      const LinearShape&, const Real*, const Real*, const Real*, ActivationKind, Real*, Real*); \
-  template void CpuDevice<Real>::linear_backward_input(const LinearShape&, const Real*,         \
-                                                       const Real*, Into<Real>);                \
-  template void CpuDevice<Real>::linear_backward_weight(const LinearShape&, const Real*,        \
-                                                        const Real*, Into<Real>);               \
-  template void CpuDevice<Real>::bias_forward(std::int64_t, std::int64_t, const Real*, Real*);  \
-  template void CpuDevice<Real>::bias_backward(std::int64_t, std::int64_t, const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -138,23 +138,7 @@ void CpuDevice<Real>::affine_backward(std::int64_t tokens, std::int64_t width, c
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                                \
-  template void CpuDevice<Real>::norm_forward(const NormShape&, const Real*, Real*, Real*);        \
-  template void CpuDevice<Real>::norm_backward(const NormShape&, const Real*, const Real*,         \
-                                               const Real*, Into<Real>);                           \
-  template void CpuDevice<Real>::blend_norm_forward(const NormShape&, double, const Real*, double, \
-                                                    const Real*, Real*, Real*);                    \
-  template void CpuDevice<Real>::blend_norm_backward(const NormShape&, const Real*, const Real*,   \
-                                                     const Real*, double, Into<Real>, double,      \
-                                                     Into<Real>);                                  \
-  template void CpuDevice<Real>::affine_forward(std::int64_t, std::int64_t, const Real*,           \
-                                                const Real*, const Real*, Real*);                  \
-  template void CpuDevice<Real>::affine_backward(std::int64_t, std::int64_t, const Real*,          \
-                                                 const Real*, const Real*, Into<Real>, Into<Real>, \
-                                                 Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

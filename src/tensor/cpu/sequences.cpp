@@ -84,13 +84,7 @@ void CpuDevice<Real>::pool_backward(const SequenceShape& s, const Real* dy, Into
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                      \
-  template Moments CpuDevice<Real>::moments(const SequenceShape&, const Real*);          \
-  template void CpuDevice<Real>::pool_forward(const SequenceShape&, const Real*, Real*); \
-  template void CpuDevice<Real>::pool_backward(const SequenceShape&, const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -46,14 +46,7 @@ void CpuDevice<Real>::squared_error_backward(std::int64_t count, const Real* y, 
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template double CpuDevice<Real>::dot(std::int64_t, const Real*, const Real*);                   \
-  template double CpuDevice<Real>::squared_error_forward(std::int64_t, const Real*, const Real*); \
-  template void CpuDevice<Real>::squared_error_backward(std::int64_t, const Real*, const Real*,   \
-                                                        double, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -65,16 +65,7 @@ void CpuDevice<Real>::divide_by_factored_root(std::int64_t rows, std::int64_t co
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template void CpuDevice<Real>::update(const ElementUpdate&, std::int64_t, Real*, Real*, Real*,  \
-                                        Real*);                                                   \
-  template void CpuDevice<Real>::average_square_sums(std::int64_t, std::int64_t, double, double,  \
-                                                     const Real*, Real*, Real*);                  \
-  template void CpuDevice<Real>::divide_by_factored_root(std::int64_t, std::int64_t, const Real*, \
-                                                         const Real*, double, Real*);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CpuDevice<float>;
+template class CpuDevice<double>;
 
 }  // namespace scalecalc::tensor

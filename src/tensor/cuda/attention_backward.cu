@@ -279,18 +279,7 @@ void CudaDevice<Real>::scores_backward(const AttentionShape& s, const Real* q, c
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                                \
-  template void CudaDevice<Real>::attention_backward(                                              \
-      const AttentionShape&, const Real*, const Real*, const Real*, const Real*, const Real*,      \
-      const Real*, Into<Real>, Into<Real>, Into<Real>);                                            \
-  template void CudaDevice<Real>::scores_backward(const AttentionShape&, const Real*, const Real*, \
-                                                  const Real*, Into<Real>, Into<Real>);            \
-  template void CudaDevice<Real>::mix_backward(const AttentionShape&, const Real*, const Real*,    \
-                                               const Real*, const Real*, const Real*, Into<Real>,  \
-                                               Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -105,14 +105,7 @@ void CudaDevice<Real>::mix_forward(const AttentionShape& s, const Real* scores, 
   mix_values<Real>(queue_, "mix_forward", s, {nullptr, nullptr, scores}, v, log_sums, mix);
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                            \
-  template void CudaDevice<Real>::attention_forward(const AttentionShape&, const Real*,        \
-                                                    const Real*, const Real*, Real*, Real*);   \
-  template void CudaDevice<Real>::mix_forward(const AttentionShape&, const Real*, const Real*, \
-                                              Real*, Real*);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -47,12 +47,7 @@ void CudaDevice<Real>::scores_forward(const AttentionShape& s, const Real* q, co
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template void CudaDevice<Real>::scores_forward(const AttentionShape&, const Real*, const Real*, \
-                                                 const Real*, Real*);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -124,18 +124,7 @@ void CudaDevice<Real>::cross_entropy_backward(std::int64_t tokens, std::int64_t 
       ClassErrors<Real>{classes, static_cast<Real>(scale), probabilities, targets, dlogits});
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                                \
-  template void CudaDevice<Real>::embedding_forward(std::int64_t, std::int64_t,                    \
-                                                    const std::int32_t*, const Real*, Real*);      \
-  template void CudaDevice<Real>::embedding_backward(std::int64_t, std::int64_t,                   \
-                                                     const std::int32_t*, const Real*, Real*);     \
-  template double CudaDevice<Real>::cross_entropy_forward(std::int64_t, std::int64_t, const Real*, \
-                                                          const std::int32_t*, Real*);             \
-  template void CudaDevice<Real>::cross_entropy_backward(std::int64_t, std::int64_t, const Real*,  \
-                                                         const std::int32_t*, double, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -112,14 +112,7 @@ void CudaDevice<Real>::column_norm_backward(const ColumnNormShape& s, const Real
                column_norm_backward_kernel<Real>, s, y, inverse, dy, dx);
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template void CudaDevice<Real>::column_norm_forward(const ColumnNormShape&, const Real*, Real*, \
-                                                      Real*);                                     \
-  template void CudaDevice<Real>::column_norm_backward(const ColumnNormShape&, const Real*,       \
-                                                       const Real*, const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -157,15 +157,7 @@ void CudaDevice<Real>::conv_backward_weight(const ConvShape& shape, const Real* 
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                                \
-  template void CudaDevice<Real>::conv_forward(const ConvShape&, const Real*, const Real*, Real*); \
-  template void CudaDevice<Real>::conv_backward_input(const ConvShape&, const Real*, const Real*,  \
-                                                      Into<Real>);                                 \
-  template void CudaDevice<Real>::conv_backward_weight(const ConvShape&, const Real*, const Real*, \
-                                                       Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

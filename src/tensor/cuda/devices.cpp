@@ -127,12 +127,8 @@ std::string CudaDevice<Real>::remark() const {
                      : name() + " sends every kernel by itself: it keeps no graph (" + why + ")";
 }
 
-template void CudaDevice<float>::upload(const void*, void*, std::size_t);
-template void CudaDevice<double>::upload(const void*, void*, std::size_t);
-template void CudaDevice<float>::zero(void*, std::size_t);
-template void CudaDevice<double>::zero(void*, std::size_t);
-template std::string CudaDevice<float>::remark() const;
-template std::string CudaDevice<double>::remark() const;
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor
 

@@ -70,15 +70,7 @@ void CudaDevice<Real>::dropout_backward(const Stream& mask, double rate, std::in
                     drop(mask, rate, count, dy, dx));
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                     \
-  template void CudaDevice<Real>::draw(const Draw&, std::int64_t, Real*);               \
-  template void CudaDevice<Real>::dropout_forward(const Stream&, double, std::int64_t,  \
-                                                  const Real*, Real*);                  \
-  template void CudaDevice<Real>::dropout_backward(const Stream&, double, std::int64_t, \
-                                                   const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

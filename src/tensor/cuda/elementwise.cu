@@ -160,28 +160,7 @@ void CudaDevice<Real>::squared_error_backward(std::int64_t count, const Real* y,
                     Error<Real>{static_cast<Real>(scale), y, target, dy});
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                                \
-  template void CudaDevice<Real>::activation_forward(ActivationKind, std::int64_t, const Real*,    \
-                                                     Real*);                                       \
-  template void CudaDevice<Real>::activation_backward(ActivationKind, std::int64_t, const Real*,   \
-                                                      const Real*, Into<Real>);                    \
-  template void CudaDevice<Real>::function_forward(const Activation&, std::int64_t, const Real*,   \
-                                                   Real*);                                         \
-  template void CudaDevice<Real>::function_backward(const Activation&, std::int64_t, const Real*,  \
-                                                    const Real*, Into<Real>);                      \
-  template void CudaDevice<Real>::multiply_forward(std::int64_t, const Real*, const Real*, Real*); \
-  template void CudaDevice<Real>::multiply_backward(std::int64_t, const Real*, const Real*,        \
-                                                    const Real*, Into<Real>, Into<Real>);          \
-  template void CudaDevice<Real>::blend_forward(std::int64_t, double, const Real*, double,         \
-                                                const Real*, Real*);                               \
-  template void CudaDevice<Real>::scaled_backward(std::int64_t, double, const Real*, Into<Real>);  \
-  template void CudaDevice<Real>::fill(std::int64_t, Real, Real*);                                 \
-  template void CudaDevice<Real>::add_from_host(std::int64_t, double, const Real*, Real*);         \
-  template void CudaDevice<Real>::squared_error_backward(std::int64_t, const Real*, const Real*,   \
-                                                         double, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

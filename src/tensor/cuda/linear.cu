@@ -144,26 +144,7 @@ void CudaDevice<Real>::affine_backward(std::int64_t tokens, std::int64_t width, 
   }
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                             \
-  template void CudaDevice<Real>::linear_forward(const LinearShape&, const Real*, const Real*,  \
-                                                 const Real*, Real*);                           \
-  template void CudaDevice<Real>::linear_activation_forward(                                    \
-      const LinearShape&, const Real*, const Real*, const Real*, ActivationKind, Real*, Real*); \
-  template void CudaDevice<Real>::linear_backward_input(const LinearShape&, const Real*,        \
-                                                        const Real*, Into<Real>);               \
-  template void CudaDevice<Real>::linear_backward_weight(const LinearShape&, const Real*,       \
-                                                         const Real*, Into<Real>);              \
-  template void CudaDevice<Real>::bias_forward(std::int64_t, std::int64_t, const Real*, Real*); \
-  template void CudaDevice<Real>::bias_backward(std::int64_t, std::int64_t, const Real*,        \
-                                                Into<Real>);                                    \
-  template void CudaDevice<Real>::affine_forward(std::int64_t, std::int64_t, const Real*,       \
-                                                 const Real*, const Real*, Real*);              \
-  template void CudaDevice<Real>::affine_backward(std::int64_t, std::int64_t, const Real*,      \
-                                                  const Real*, const Real*, Into<Real>,         \
-                                                  Into<Real>, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

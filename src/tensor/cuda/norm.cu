@@ -152,18 +152,7 @@ void CudaDevice<Real>::blend_norm_backward(const NormShape& s, const Real* y, co
   });
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                               \
-  template void CudaDevice<Real>::norm_forward(const NormShape&, const Real*, Real*, Real*);      \
-  template void CudaDevice<Real>::norm_backward(const NormShape&, const Real*, const Real*,       \
-                                                const Real*, Into<Real>);                         \
-  template void CudaDevice<Real>::blend_norm_forward(const NormShape&, double, const Real*,       \
-                                                     double, const Real*, Real*, Real*);          \
-  template void CudaDevice<Real>::blend_norm_backward(const NormShape&, const Real*, const Real*, \
-                                                      const Real*, double, Into<Real>, double,    \
-                                                      Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -98,13 +98,7 @@ void CudaDevice<Real>::pool_backward(const SequenceShape& s, const Real* dy, Int
                  SpreadTokens<Real>{s, share_of<Real>(s), dy, dx});
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                       \
-  template Moments CudaDevice<Real>::moments(const SequenceShape&, const Real*);          \
-  template void CudaDevice<Real>::pool_forward(const SequenceShape&, const Real*, Real*); \
-  template void CudaDevice<Real>::pool_backward(const SequenceShape&, const Real*, Into<Real>);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

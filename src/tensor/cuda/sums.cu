@@ -34,12 +34,7 @@ double CudaDevice<Real>::squared_error_forward(std::int64_t count, const Real* y
   return *cuda::totals<1>(buffers_, "squared_error_forward", count, ErrorTerm<Real>{y, target});
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                              \
-  template double CudaDevice<Real>::dot(std::int64_t, const Real*, const Real*); \
-  template double CudaDevice<Real>::squared_error_forward(std::int64_t, const Real*, const Real*);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor

@@ -97,16 +97,7 @@ void CudaDevice<Real>::divide_by_factored_root(std::int64_t rows, std::int64_t c
                  DivideByRoot<Real>{columns, by_row, by_column, total, x});
 }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
-#define SCALECALC_INSTANTIATE(Real)                                                                \
-  template void CudaDevice<Real>::update(const ElementUpdate&, std::int64_t, Real*, Real*, Real*,  \
-                                         Real*);                                                   \
-  template void CudaDevice<Real>::average_square_sums(std::int64_t, std::int64_t, double, double,  \
-                                                      const Real*, Real*, Real*);                  \
-  template void CudaDevice<Real>::divide_by_factored_root(std::int64_t, std::int64_t, const Real*, \
-                                                          const Real*, double, Real*);
-// NOLINTEND(bugprone-macro-parentheses)
-SCALECALC_INSTANTIATE(float)
-SCALECALC_INSTANTIATE(double)
+template class CudaDevice<float>;
+template class CudaDevice<double>;
 
 }  // namespace scalecalc::tensor
