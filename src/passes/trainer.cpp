@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "passes/optimizer.hpp"
 #include "passes/passes_impl.hpp"
-#include "passes/updates.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/optimizers.hpp"
 
@@ -15,7 +15,7 @@ struct Trainer<Real>::Impl {
 
   tensor::Model<Real>& model;
   bool streams;
-  tensor::Updates<Real> updates;
+  tensor::Optimizer<Real> optimizer;
   std::vector<Gradient> kept;
   std::vector<StateTensor> state;
   std::vector<Gradient> state_tensors;
@@ -24,13 +24,13 @@ struct Trainer<Real>::Impl {
       : model(of),
         streams(options.application != OptimizerOptions::Application::whole &&
                 !tensor::needs_global_norm(options)),
-        updates(model.shared_device(), model.parameters(), options),
+        optimizer(model.shared_device(), model.parameters(), options),
         kept(streams ? 0 : model.parameters().size()) {
     for (std::size_t i = 0; i < model.parameters().size(); ++i) {
       const std::string& path = model.parameters()[i].path;
       add_state(path, model.parameter(i));
-      add_state(path + " first", updates.first(i));
-      add_state(path + " second", updates.second(i));
+      add_state(path + " first", optimizer.first(i));
+      add_state(path + " second", optimizer.second(i));
     }
   }
 
@@ -53,18 +53,18 @@ struct Trainer<Real>::Impl {
   /// `norms` may be null.
   void apply(std::size_t index, const Gradient& gradient, double global_norm, StepNorms* norms) {
     const Gradient& theta = model.parameter(index);
-    if (norms == nullptr) return updates.apply(index, theta, gradient, global_norm);
+    if (norms == nullptr) return optimizer.apply(index, theta, gradient, global_norm);
     Gradient moved(model.shared_device(), theta.rows(), theta.columns());
     model.device().scaled_backward(theta.size(), 1.0, theta.data(), {moved.data(), false});
     norms->parameter[index] = norm(theta);
-    updates.apply(index, theta, gradient, global_norm);
+    optimizer.apply(index, theta, gradient, global_norm);
     model.device().scaled_backward(theta.size(), -1.0, theta.data(), {moved.data(), true});
     norms->update[index] = norm(moved);
   }
 
   void prepare(std::size_t index, const Gradient& gradient, StepNorms* norms) {
     if (norms != nullptr) norms->gradient[index] = norm(gradient);
-    updates.prepare(gradient);
+    optimizer.prepare(gradient);
   }
 
   double streaming(StepNorms* norms) {
@@ -89,7 +89,7 @@ struct Trainer<Real>::Impl {
   }
 
   double step(StepNorms* norms) {
-    updates.begin();
+    optimizer.begin();
     const double loss = streams ? streaming(norms) : whole(norms);
     model.device().submit();
     return loss;
@@ -122,11 +122,11 @@ double Trainer<Real>::step(StepNorms& norms) {
 }
 template <class Real>
 std::int64_t Trainer<Real>::steps() const {
-  return impl_->updates.steps();
+  return impl_->optimizer.steps();
 }
 template <class Real>
 std::size_t Trainer<Real>::state_bytes() const {
-  return impl_->updates.bytes();
+  return impl_->optimizer.bytes();
 }
 template <class Real>
 bool Trainer<Real>::streaming() const {
@@ -152,7 +152,7 @@ void Trainer<Real>::set_steps(std::int64_t steps) {
   if (steps < 0) {
     throw Error(ErrorKind::input, "steps is " + std::to_string(steps), "trainer", "use 0 or more");
   }
-  impl_->updates.set_steps(steps);
+  impl_->optimizer.set_steps(steps);
 }
 
 template class Trainer<float>;

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "passes/model.hpp"
-#include "passes/updates.hpp"
+#include "passes/optimizer.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/optimizers.hpp"
 #include "tensor/support.hpp"
@@ -167,11 +167,11 @@ TEST_CASE("trainer: sgd by streaming takes no more memory than the passes") {
   Model<float> model(plan, 0, device);
   model.backward([](std::size_t, const Tensor<float>&) {});
   const std::size_t held = device->bytes_held();
-  Updates<float> updates(device, model.parameters(), optimizer_options("sgd"));
+  Optimizer<float> optimizer(device, model.parameters(), optimizer_options("sgd"));
   for (int t = 0; t < 3; ++t) {
-    updates.begin();
+    optimizer.begin();
     model.backward([&](std::size_t index, const Tensor<float>& gradient) {
-      updates.apply(index, model.parameter(index), gradient, 0.0);
+      optimizer.apply(index, model.parameter(index), gradient, 0.0);
     });
   }
   CHECK(device->bytes_held() == held);

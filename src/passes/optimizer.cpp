@@ -1,4 +1,4 @@
-#include "passes/updates.hpp"
+#include "passes/optimizer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 namespace scalecalc::tensor {
 
 template <class Real>
-Updates<Real>::Updates(std::shared_ptr<Device<Real>> device,
-                       const std::vector<ParameterInfo>& parameters, OptimizerOptions options)
+Optimizer<Real>::Optimizer(std::shared_ptr<Device<Real>> device,
+                           const std::vector<ParameterInfo>& parameters, OptimizerOptions options)
     : device_(std::move(device)), options_(std::move(options)) {
   scalecalc::validate(options_);
   std::int64_t entries = 0, inner = 0;
@@ -22,7 +22,7 @@ Updates<Real>::Updates(std::shared_ptr<Device<Real>> device,
 }
 
 template <class Real>
-Tensor<Real> Updates<Real>::zeros(std::int64_t rows, std::int64_t columns) {
+Tensor<Real> Optimizer<Real>::zeros(std::int64_t rows, std::int64_t columns) {
   Tensor<Real> tensor(device_, rows, columns);
   device_->zero(tensor.data(), tensor.bytes());
   bytes_ += tensor.bytes();
@@ -30,7 +30,7 @@ Tensor<Real> Updates<Real>::zeros(std::int64_t rows, std::int64_t columns) {
 }
 
 template <class Real>
-typename Updates<Real>::State Updates<Real>::make_state(const ParameterInfo& info) {
+typename Optimizer<Real>::State Optimizer<Real>::make_state(const ParameterInfo& info) {
   State state{optimizer_rule(options_.name), false, info.rows, info.columns, {}, {}};
   const bool hidden = info.is_matrix && info.role != "embedding" && info.role != "head";
   if (state.rule == OptimizerRule::muon && !hidden) state.rule = OptimizerRule::adamw;
@@ -58,26 +58,26 @@ typename Updates<Real>::State Updates<Real>::make_state(const ParameterInfo& inf
 }
 
 template <class Real>
-void Updates<Real>::begin() {
+void Optimizer<Real>::begin() {
   ++steps_;
   schedule_ = options_.schedule.at(steps_);
   rate_ = options_.learning_rate * schedule_;
 }
 
 template <class Real>
-double Updates<Real>::norm(const Tensor<Real>& x) const {
+double Optimizer<Real>::norm(const Tensor<Real>& x) const {
   return std::sqrt(device_->dot(x.size(), x.data(), x.data()));
 }
 
 template <class Real>
-void Updates<Real>::run(const ElementUpdate& update, const State& state, const Tensor<Real>& theta,
-                        const Tensor<Real>& gradient) {
+void Optimizer<Real>::run(const ElementUpdate& update, const State& state,
+                          const Tensor<Real>& theta, const Tensor<Real>& gradient) {
   device_->update(update, theta.size(), theta.data(), gradient.data(), state.first.data(),
                   state.second.data());
 }
 
 template <class Real>
-void Updates<Real>::descend(double rate, double decay, const Tensor<Real>& theta, Real* step) {
+void Optimizer<Real>::descend(double rate, double decay, const Tensor<Real>& theta, Real* step) {
   ElementUpdate update{ElementRule::descent};
   update.rate = rate;
   update.decay = decay;
@@ -85,7 +85,7 @@ void Updates<Real>::descend(double rate, double decay, const Tensor<Real>& theta
 }
 
 template <class Real>
-void Updates<Real>::prepare(const Tensor<Real>& gradient) {
+void Optimizer<Real>::prepare(const Tensor<Real>& gradient) {
   if (options_.clip_value == 0.0) return;
   ElementUpdate update{ElementRule::clip};
   update.limit = options_.clip_value;
@@ -93,8 +93,8 @@ void Updates<Real>::prepare(const Tensor<Real>& gradient) {
 }
 
 template <class Real>
-void Updates<Real>::apply(std::size_t index, const Tensor<Real>& theta,
-                          const Tensor<Real>& gradient, double global_norm) {
+void Optimizer<Real>::apply(std::size_t index, const Tensor<Real>& theta,
+                            const Tensor<Real>& gradient, double global_norm) {
   const State& state = states_[index];
   if (options_.clip_norm > 0.0 && !(global_norm <= options_.clip_norm)) {
     ElementUpdate update{ElementRule::clip};
@@ -141,7 +141,7 @@ void Updates<Real>::apply(std::size_t index, const Tensor<Real>& theta,
 }
 
 template <class Real>
-ElementUpdate Updates<Real>::heavy_ball(ElementRule rule) const {
+ElementUpdate Optimizer<Real>::heavy_ball(ElementRule rule) const {
   ElementUpdate update{rule};
   update.rate = rate_;
   update.beta1 = options_.momentum;
@@ -150,7 +150,7 @@ ElementUpdate Updates<Real>::heavy_ball(ElementRule rule) const {
 }
 
 template <class Real>
-ElementUpdate Updates<Real>::adam(ElementRule rule, double rate) const {
+ElementUpdate Optimizer<Real>::adam(ElementRule rule, double rate) const {
   const auto t = static_cast<double>(steps_);
   ElementUpdate update{rule};
   update.rate = rate / (1.0 - std::pow(options_.beta1, t));
@@ -162,8 +162,8 @@ ElementUpdate Updates<Real>::adam(ElementRule rule, double rate) const {
 }
 
 template <class Real>
-void Updates<Real>::lamb(const State& state, const Tensor<Real>& theta,
-                         const Tensor<Real>& gradient) {
+void Optimizer<Real>::lamb(const State& state, const Tensor<Real>& theta,
+                           const Tensor<Real>& gradient) {
   ElementUpdate update = adam(ElementRule::adam_only, 1.0);
   update.decay = options_.weight_decay;
   run(update, state, theta, gradient);
@@ -173,8 +173,8 @@ void Updates<Real>::lamb(const State& state, const Tensor<Real>& theta,
 }
 
 template <class Real>
-void Updates<Real>::lars(const State& state, const Tensor<Real>& theta,
-                         const Tensor<Real>& gradient) {
+void Optimizer<Real>::lars(const State& state, const Tensor<Real>& theta,
+                           const Tensor<Real>& gradient) {
   const double of_theta = norm(theta);
   const double against = norm(gradient) + options_.weight_decay * of_theta;
   const double ratio = of_theta == 0.0 || against == 0.0 ? 1.0 : of_theta / against;
@@ -187,8 +187,8 @@ void Updates<Real>::lars(const State& state, const Tensor<Real>& theta,
 }
 
 template <class Real>
-void Updates<Real>::adafactor(const State& state, const Tensor<Real>& theta,
-                              const Tensor<Real>& gradient) {
+void Optimizer<Real>::adafactor(const State& state, const Tensor<Real>& theta,
+                                const Tensor<Real>& gradient) {
   const auto t = static_cast<double>(steps_), entries = static_cast<double>(theta.size());
   const double beta = 1.0 - std::pow(t, -options_.decay_power);
   if (state.factored) {
@@ -216,8 +216,8 @@ void Updates<Real>::adafactor(const State& state, const Tensor<Real>& theta,
 }
 
 template <class Real>
-void Updates<Real>::muon(const State& state, const Tensor<Real>& theta,
-                         const Tensor<Real>& gradient) {
+void Optimizer<Real>::muon(const State& state, const Tensor<Real>& theta,
+                           const Tensor<Real>& gradient) {
   ElementUpdate update{options_.nesterov ? ElementRule::nesterov_only : ElementRule::momentum_only};
   update.beta1 = options_.momentum;
   run(update, state, theta, gradient);
@@ -233,7 +233,7 @@ void Updates<Real>::muon(const State& state, const Tensor<Real>& theta,
   descend(rate_ * scale, rate_ * options_.weight_decay, theta, step);
 }
 
-template class Updates<float>;
-template class Updates<double>;
+template class Optimizer<float>;
+template class Optimizer<double>;
 
 }  // namespace scalecalc::tensor

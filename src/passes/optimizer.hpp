@@ -15,17 +15,17 @@ namespace scalecalc::tensor {
 /// The averages of an optimizer, on the device, and its step on one parameter after the other.
 /// Everything is allocated at once; steps allocate nothing.
 template <class Real>
-class Updates {
+class Optimizer {
  public:
   /// Throws Error(input) for options out of range.
-  Updates(std::shared_ptr<Device<Real>> device, const std::vector<ParameterInfo>& parameters,
-          OptimizerOptions options);
+  Optimizer(std::shared_ptr<Device<Real>> device, const std::vector<ParameterInfo>& parameters,
+            OptimizerOptions options);
 
   /// Begins the next step.
   void begin();
   /// What comes before the norm of all gradients is taken: clipping by value.
   void prepare(const Tensor<Real>& gradient);
-  /// Updates a parameter; `gradient` is overwritten. `global_norm` is read where
+  /// Optimizer a parameter; `gradient` is overwritten. `global_norm` is read where
   /// needs_global_norm().
   void apply(std::size_t index, const Tensor<Real>& theta, const Tensor<Real>& gradient,
              double global_norm);
@@ -68,7 +68,7 @@ class Updates {
   std::int64_t steps_ = 0;
   double schedule_ = 1.0, rate_ = 0.0;  ///< of this step
 };
-extern template class Updates<float>;
-extern template class Updates<double>;
+extern template class Optimizer<float>;
+extern template class Optimizer<double>;
 
 }  // namespace scalecalc::tensor

@@ -1,4 +1,4 @@
-#include "passes/updates.hpp"
+#include "passes/optimizer.hpp"
 
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ class Run {
       int threads = 1)
       : parameters_(parameters),
         device_(make_device<Real>("cpu", threads)),
-        updates_(device_, parameters, options) {
+        optimizer_(device_, parameters, options) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       theta_.push_back(upload(device_, rows(i), columns(i), values(i, 0)));
       gradient_.push_back(upload(device_, rows(i), columns(i), values(i, 0)));
@@ -53,15 +53,15 @@ class Run {
 
   void set(std::size_t i, const Vector& theta) { put(theta, theta_[i]); }
   void step(const std::vector<Vector>& gradients) {
-    updates_.begin();
+    optimizer_.begin();
     double square = 0.0;
     for (std::size_t i = 0; i < theta_.size(); ++i) {
       put(gradients[i], gradient_[i]);
-      updates_.prepare(gradient_[i]);
+      optimizer_.prepare(gradient_[i]);
       square += device_->dot(gradient_[i].size(), gradient_[i].data(), gradient_[i].data());
     }
     for (std::size_t i = 0; i < theta_.size(); ++i) {
-      updates_.apply(i, theta_[i], gradient_[i], std::sqrt(square));
+      optimizer_.apply(i, theta_[i], gradient_[i], std::sqrt(square));
     }
   }
   void step(int t) {
@@ -71,7 +71,7 @@ class Run {
   }
   Vector theta(std::size_t i) const { return download(theta_[i]); }
   Device<Real>& device() { return *device_; }
-  std::size_t state_bytes() const { return updates_.bytes(); }
+  std::size_t state_bytes() const { return optimizer_.bytes(); }
 
  private:
   std::int64_t rows(std::size_t i) const { return parameters_[i].rows; }
@@ -83,7 +83,7 @@ class Run {
 
   std::vector<ParameterInfo> parameters_;
   std::shared_ptr<Device<Real>> device_;
-  Updates<Real> updates_;
+  Optimizer<Real> optimizer_;
   std::vector<Tensor<Real>> theta_, gradient_;
 };
 
