@@ -10,7 +10,7 @@
 /// Only integer operations and the IEEE operations + - * / sqrt are used, none of them contracted,
 /// so files that include this are compiled with -ffp-contract=off. Everything has internal linkage:
 /// a file compiled with other flags can never lend its version to the library.
-namespace scalecalc {
+namespace scalecalc::base {
 
 /// Names one sequence of draws; `id` says of what (see stream_id).
 struct Stream {
@@ -85,4 +85,4 @@ SCALECALC_HOST_DEVICE static inline double log_ieee(double x) {
   return e * 0x1.62e42feep-1 + (e * 0x1.a39ef35793c76p-33 + log_m);
 }
 
-}  // namespace scalecalc
+}  // namespace scalecalc::base

@@ -101,7 +101,7 @@ std::vector<std::vector<double>> cholesky(std::size_t size, double correlation) 
 struct Member {
   std::string name;
   double mean, std;
-  Stream stream;
+  base::Stream stream;
 };
 struct Group {
   std::vector<Member> members;

@@ -8,7 +8,7 @@
 #include "passes/checker.hpp"
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 void check_cross(const char* name, double second, double cross) {
@@ -79,4 +79,4 @@ void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool reco
                      helps ? "--recompute would do; " : "", fit, footprint.layers));
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -6,7 +6,7 @@
 #include "scalecalc/network.hpp"
 #include "tensor/functions.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 /// Of n layers that are run again on the way back, those that are run at a time.
 std::size_t group_size(std::size_t layers);
@@ -25,7 +25,7 @@ struct Checked {
   Footprint footprint;
   std::int64_t output_tokens = 0;  ///< of one sequence, at the head
   std::int64_t memory_width = 0;   ///< features of the memory; 0 when nothing attends to it
-  Functions functions;
+  tensor::Functions functions;
 };
 
 /// Checks that the layers fit together and that every number in them can be used. Throws
@@ -40,4 +40,4 @@ void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool reco
 /// What all passes that run at once may take, in bytes.
 inline constexpr double kConcurrentBytes = 1.8 * 1024.0 * 1024.0 * 1024.0;
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

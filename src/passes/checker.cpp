@@ -7,7 +7,7 @@
 
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;  // ids and targets are 32-bit
@@ -277,4 +277,4 @@ void Checker::add_activations(int copies) {
       copies * batch_ * static_cast<double>(at_.tokens) * static_cast<double>(at_.width);
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -6,7 +6,7 @@
 
 #include "passes/check.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 /// Throw Error(input) naming `where`.
 [[noreturn]] void refuse(const std::string& where, std::string message, std::string hint);
@@ -59,4 +59,4 @@ class Checker {
   Checked& checked_;
 };
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

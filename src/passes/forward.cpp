@@ -6,7 +6,17 @@
 
 #include "tensor/ops.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
+
+using tensor::Activated;
+using tensor::AttentionShape;
+using tensor::ConvShape;
+using tensor::Functions;
+using tensor::Stream;
+using tensor::stream_id;
+using tensor::Tape;
+using tensor::Tensor;
+using tensor::Variable;
 namespace {
 
 /// How far a pass has come; one that `replays` has shown its values before.
@@ -316,4 +326,4 @@ double forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
 template double forward(const Plan&, const Drawn<float>&, Tape<float>&, Observer<float>*, bool);
 template double forward(const Plan&, const Drawn<double>&, Tape<double>&, Observer<double>*, bool);
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -5,7 +5,7 @@
 #include "passes/initial.hpp"
 #include "tensor/tape.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 /// Sees every site of a pass: its value on the way forward, and on the way back its whole gradient,
 /// over all paths to the loss.
@@ -15,8 +15,8 @@ class Observer {
   virtual ~Observer() = default;
   /// Sites come in the order of the forward pass; returns the number of this one.
   virtual std::size_t value(const std::string& path, const char* kind,
-                            const Tensor<Real>& value) = 0;
-  virtual void gradient(std::size_t site, const Tensor<Real>& gradient) = 0;
+                            const tensor::Tensor<Real>& value) = 0;
+  virtual void gradient(std::size_t site, const tensor::Tensor<Real>& gradient) = 0;
 };
 
 /// One draw of everything random in a network.
@@ -25,7 +25,7 @@ struct Drawn {
   std::uint64_t seed = 0;      ///< of dropout's masks
   std::string mask = ".mask";  ///< what their streams' names end in
   bool drops = true;           ///< whether there is dropout at all
-  std::vector<Tensor<Real>> parameters;
+  std::vector<tensor::Tensor<Real>> parameters;
   Data<Real> data;
 };
 
@@ -33,7 +33,7 @@ struct Drawn {
 /// be null; with one, the input counts as a variable. To `recompute` as PassOptions has it. Plan,
 /// draws and observer outlive what is recorded.
 template <class Real>
-double forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
+double forward(const Plan& plan, const Drawn<Real>& drawn, tensor::Tape<Real>& tape,
                Observer<Real>* observer, bool recompute = false);
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -7,7 +7,12 @@
 
 #include "tensor/orthogonal.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
+
+using tensor::Device;
+using tensor::Draw;
+using tensor::stream_id;
+using tensor::Tensor;
 namespace {
 
 Draw::Kind kind_of(Distribution distribution) {
@@ -22,7 +27,7 @@ Draw::Kind kind_of(Distribution distribution) {
 
 std::vector<double> normal(std::uint64_t seed, std::string_view name, std::int64_t count) {
   std::vector<double> values(static_cast<std::size_t>(count));
-  fill(Draw{Draw::Kind::normal, 1.0, {seed, stream_id(name)}}, 0, count, values.data());
+  tensor::fill(Draw{Draw::Kind::normal, 1.0, {seed, stream_id(name)}}, 0, count, values.data());
   return values;
 }
 
@@ -64,22 +69,22 @@ Tensor<Real> gaussian_targets(const Plan& plan, std::uint64_t seed,
 }
 
 Tensor<std::int32_t> upload(const std::vector<std::int32_t>& values,
-                            const std::shared_ptr<Memory>& device) {
+                            const std::shared_ptr<tensor::Memory>& device) {
   Tensor<std::int32_t> tensor(device, static_cast<std::int64_t>(values.size()), 1);
   device->upload(values.data(), tensor.data(), tensor.bytes());
   return tensor;
 }
 
-std::vector<std::int32_t> uniform_indices(const Stream& stream, std::int64_t bound,
+std::vector<std::int32_t> uniform_indices(const tensor::Stream& stream, std::int64_t bound,
                                           std::int64_t count) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(count));
-  fill_indices(stream, bound, count, values.data());
+  tensor::fill_indices(stream, bound, count, values.data());
   return values;
 }
 
 /// Word k = 0, 1, ... with a probability in proportion to (k + 1)^-zipf.
-std::vector<std::int32_t> zipf_indices(const Stream& stream, double zipf, std::int64_t bound,
-                                       std::int64_t count) {
+std::vector<std::int32_t> zipf_indices(const tensor::Stream& stream, double zipf,
+                                       std::int64_t bound, std::int64_t count) {
   std::vector<double> cumulative(static_cast<std::size_t>(bound));
   double sum = 0.0;
   for (std::size_t k = 0; k < cumulative.size(); ++k) {
@@ -87,7 +92,7 @@ std::vector<std::int32_t> zipf_indices(const Stream& stream, double zipf, std::i
     cumulative[k] = sum;
   }
   std::vector<double> uniform(static_cast<std::size_t>(count));
-  fill_uniform(stream, 0, count, uniform.data());
+  tensor::fill_uniform(stream, 0, count, uniform.data());
   std::vector<std::int32_t> values;
   values.reserve(uniform.size());
   for (const double u : uniform) {
@@ -98,7 +103,7 @@ std::vector<std::int32_t> zipf_indices(const Stream& stream, double zipf, std::i
 }
 
 std::vector<std::int32_t> token_ids(const Network& network, std::uint64_t seed) {
-  const Stream stream{seed, stream_id("input.ids")};
+  const tensor::Stream stream{seed, stream_id("input.ids")};
   const std::int64_t vocab = std::get<Embedding>(network.layers.front().op).vocab;
   const std::int64_t count = network.batch * network.sequence;
   return network.zipf > 0.0 ? zipf_indices(stream, network.zipf, vocab, count)
@@ -111,11 +116,12 @@ template <class Real>
 Tensor<Real> draw_parameter(const ParameterInfo& info, std::uint64_t seed,
                             const std::shared_ptr<Device<Real>>& device) {
   Tensor<Real> tensor(device, info.rows, info.columns);
-  const Stream stream{seed, stream_id(info.path)};
+  const tensor::Stream stream{seed, stream_id(info.path)};
   if (!info.distribution) {
     device->fill(tensor.size(), static_cast<Real>(info.constant), tensor.data());
   } else if (*info.distribution == Distribution::orthogonal) {
-    const std::vector<double> matrix = draw_orthogonal(stream, info.std, info.rows, info.columns);
+    const std::vector<double> matrix =
+        tensor::draw_orthogonal(stream, info.std, info.rows, info.columns);
     const std::vector<Real> rounded(matrix.begin(), matrix.end());
     device->upload(rounded.data(), tensor.data(), tensor.bytes());
   } else {
@@ -170,4 +176,4 @@ template std::vector<Tensor<double>> draw_parameters(const Network&, std::uint64
 template Data<float> draw_data(const Plan&, std::uint64_t, const std::shared_ptr<Device<float>>&);
 template Data<double> draw_data(const Plan&, std::uint64_t, const std::shared_ptr<Device<double>>&);
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

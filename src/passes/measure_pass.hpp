@@ -5,7 +5,7 @@
 
 #include "passes/model.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 struct SiteName {
   std::string path;
@@ -18,7 +18,7 @@ struct MeasuredParameter {
 /// One forward and backward pass, measured at every site and parameter.
 struct MeasuredPass {
   std::vector<SiteName> names;
-  std::vector<Moments> values, gradients;  ///< by site; a gradient is 0 where none arrives
+  std::vector<tensor::Moments> values, gradients;  ///< by site; a gradient is 0 where none arrives
   std::vector<MeasuredParameter> parameters;
   double loss = 0.0;
 };
@@ -26,7 +26,7 @@ struct MeasuredPass {
 /// `between` is called now and then during the backward pass, and may throw to end it.
 template <class Real>
 MeasuredPass measure_pass(std::shared_ptr<const Plan> plan, std::uint64_t seed,
-                          std::shared_ptr<Device<Real>> device, bool recompute,
+                          std::shared_ptr<tensor::Device<Real>> device, bool recompute,
                           const std::function<void()>& between);
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -2,11 +2,11 @@
 
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 template <class Real>
 Model<Real>::Model(std::shared_ptr<const Plan> plan, std::uint64_t seed,
-                   std::shared_ptr<Device<Real>> device, bool recompute)
+                   std::shared_ptr<tensor::Device<Real>> device, bool recompute)
     : device_(std::move(device)),
       plan_(std::move(plan)),
       recompute_(recompute),
@@ -20,7 +20,7 @@ Model<Real>::Model(std::shared_ptr<const Plan> plan, std::uint64_t seed,
 }
 
 template <class Real>
-const Tensor<Real>& Model<Real>::parameter(std::size_t index) const {
+const tensor::Tensor<Real>& Model<Real>::parameter(std::size_t index) const {
   if (index < drawn_.parameters.size()) return drawn_.parameters[index];
   throw Error(ErrorKind::input, "there is no parameter " + std::to_string(index), "passes",
               "there are " + std::to_string(drawn_.parameters.size()) + ", counted from 0");
@@ -28,7 +28,7 @@ const Tensor<Real>& Model<Real>::parameter(std::size_t index) const {
 
 template <class Real>
 double Model<Real>::loss() {
-  Tape<Real> tape(device_, false);
+  tensor::Tape<Real> tape(device_, false);
   return forward<Real>(*plan_, drawn_, tape, nullptr, recompute_);
 }
 
@@ -46,7 +46,8 @@ double Model<Real>::evaluate() {
 }
 
 template <class Real>
-double Model<Real>::backward(const typename Tape<Real>::Sink& sink, Observer<Real>* observer) {
+double Model<Real>::backward(const typename tensor::Tape<Real>::Sink& sink,
+                             Observer<Real>* observer) {
   try {
     const double loss = forward(*plan_, drawn_, tape_, observer, recompute_);
     tape_.backward(sink);
@@ -61,4 +62,4 @@ double Model<Real>::backward(const typename Tape<Real>::Sink& sink, Observer<Rea
 template class Model<float>;
 template class Model<double>;
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

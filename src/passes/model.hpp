@@ -6,20 +6,20 @@
 #include "passes/forward.hpp"
 #include "scalecalc/passes.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 /// A network with its parameters and data on a device.
 template <class Real>
 class Model {
  public:
   /// Throws Error(input) for a network larger than the machine.
-  Model(std::shared_ptr<const Plan> plan, std::uint64_t seed, std::shared_ptr<Device<Real>> device,
-        bool recompute = false);
+  Model(std::shared_ptr<const Plan> plan, std::uint64_t seed,
+        std::shared_ptr<tensor::Device<Real>> device, bool recompute = false);
 
   const std::vector<ParameterInfo>& parameters() const { return plan_->parameters; }
-  const Tensor<Real>& parameter(std::size_t index) const;
-  Device<Real>& device() const { return *device_; }
-  const std::shared_ptr<Device<Real>>& shared_device() const { return device_; }
+  const tensor::Tensor<Real>& parameter(std::size_t index) const;
+  tensor::Device<Real>& device() const { return *device_; }
+  const std::shared_ptr<tensor::Device<Real>>& shared_device() const { return device_; }
 
   /// As Passes has them.
   void set_batch(const TokenBatch& batch);
@@ -30,16 +30,17 @@ class Model {
   double loss();
   double evaluate();
   /// `observer` may be null.
-  double backward(const typename Tape<Real>::Sink& sink, Observer<Real>* observer = nullptr);
+  double backward(const typename tensor::Tape<Real>::Sink& sink,
+                  Observer<Real>* observer = nullptr);
 
  private:
-  std::shared_ptr<Device<Real>> device_;
+  std::shared_ptr<tensor::Device<Real>> device_;
   std::shared_ptr<const Plan> plan_;
   Drawn<Real> drawn_;
   bool recompute_;
-  Tape<Real> tape_;
+  tensor::Tape<Real> tape_;
 };
 extern template class Model<float>;
 extern template class Model<double>;
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

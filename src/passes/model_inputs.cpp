@@ -6,7 +6,7 @@
 #include "passes/model.hpp"
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 [[noreturn]] void wrong(std::string message, std::string hint) {
@@ -72,11 +72,11 @@ void Model<Real>::set_network(const Network& network) {
 
 template <class Real>
 void Model<Real>::set_parameter(std::size_t index, const Real* values) {
-  const Tensor<Real>& theta = parameter(index);
+  const tensor::Tensor<Real>& theta = parameter(index);
   device_->upload(values, theta.data(), theta.bytes());
 }
 
 template class Model<float>;
 template class Model<double>;
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

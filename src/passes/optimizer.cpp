@@ -4,10 +4,14 @@
 #include <cmath>
 #include <numeric>
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
+
+using tensor::ElementRule;
+using tensor::ElementUpdate;
+using tensor::Tensor;
 
 template <class Real>
-Optimizer<Real>::Optimizer(std::shared_ptr<Device<Real>> device,
+Optimizer<Real>::Optimizer(std::shared_ptr<tensor::Device<Real>> device,
                            const std::vector<ParameterInfo>& parameters, OptimizerOptions options)
     : device_(std::move(device)), options_(std::move(options)) {
   scalecalc::validate(options_);
@@ -236,4 +240,4 @@ void Optimizer<Real>::muon(const State& state, const Tensor<Real>& theta,
 template class Optimizer<float>;
 template class Optimizer<double>;
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

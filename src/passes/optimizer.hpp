@@ -10,7 +10,7 @@
 #include "tensor/newton_schulz.hpp"
 #include "tensor/tensor.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 /// The averages of an optimizer, on the device, and its step on one parameter after the other.
 /// Everything is allocated at once; steps allocate nothing.
@@ -18,22 +18,22 @@ template <class Real>
 class Optimizer {
  public:
   /// Throws Error(input) for options out of range.
-  Optimizer(std::shared_ptr<Device<Real>> device, const std::vector<ParameterInfo>& parameters,
-            OptimizerOptions options);
+  Optimizer(std::shared_ptr<tensor::Device<Real>> device,
+            const std::vector<ParameterInfo>& parameters, OptimizerOptions options);
 
   /// Begins the next step.
   void begin();
   /// What comes before the norm of all gradients is taken: clipping by value.
-  void prepare(const Tensor<Real>& gradient);
+  void prepare(const tensor::Tensor<Real>& gradient);
   /// Optimizer a parameter; `gradient` is overwritten. `global_norm` is read where
   /// needs_global_norm().
-  void apply(std::size_t index, const Tensor<Real>& theta, const Tensor<Real>& gradient,
-             double global_norm);
+  void apply(std::size_t index, const tensor::Tensor<Real>& theta,
+             const tensor::Tensor<Real>& gradient, double global_norm);
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps) { steps_ = steps; }
   /// The averages of a parameter; those that its rule has not are empty.
-  const Tensor<Real>& first(std::size_t index) const { return states_[index].first; }
-  const Tensor<Real>& second(std::size_t index) const { return states_[index].second; }
+  const tensor::Tensor<Real>& first(std::size_t index) const { return states_[index].first; }
+  const tensor::Tensor<Real>& second(std::size_t index) const { return states_[index].second; }
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -43,27 +43,31 @@ class Optimizer {
     OptimizerRule rule;
     bool factored = false;
     std::int64_t rows = 0, columns = 0;
-    Tensor<Real> first, second;
+    tensor::Tensor<Real> first, second;
   };
 
   State make_state(const ParameterInfo& info);
-  Tensor<Real> zeros(std::int64_t rows, std::int64_t columns);
-  double norm(const Tensor<Real>& x) const;
-  void run(const ElementUpdate& update, const State& state, const Tensor<Real>& theta,
-           const Tensor<Real>& gradient);
+  tensor::Tensor<Real> zeros(std::int64_t rows, std::int64_t columns);
+  double norm(const tensor::Tensor<Real>& x) const;
+  void run(const tensor::ElementUpdate& update, const State& state,
+           const tensor::Tensor<Real>& theta, const tensor::Tensor<Real>& gradient);
   /// theta -= rate step + decay theta.
-  void descend(double rate, double decay, const Tensor<Real>& theta, Real* step);
-  ElementUpdate heavy_ball(ElementRule rule) const;
-  ElementUpdate adam(ElementRule rule, double rate) const;
-  void lamb(const State& state, const Tensor<Real>& theta, const Tensor<Real>& gradient);
-  void lars(const State& state, const Tensor<Real>& theta, const Tensor<Real>& gradient);
-  void adafactor(const State& state, const Tensor<Real>& theta, const Tensor<Real>& gradient);
-  void muon(const State& state, const Tensor<Real>& theta, const Tensor<Real>& gradient);
+  void descend(double rate, double decay, const tensor::Tensor<Real>& theta, Real* step);
+  tensor::ElementUpdate heavy_ball(tensor::ElementRule rule) const;
+  tensor::ElementUpdate adam(tensor::ElementRule rule, double rate) const;
+  void lamb(const State& state, const tensor::Tensor<Real>& theta,
+            const tensor::Tensor<Real>& gradient);
+  void lars(const State& state, const tensor::Tensor<Real>& theta,
+            const tensor::Tensor<Real>& gradient);
+  void adafactor(const State& state, const tensor::Tensor<Real>& theta,
+                 const tensor::Tensor<Real>& gradient);
+  void muon(const State& state, const tensor::Tensor<Real>& theta,
+            const tensor::Tensor<Real>& gradient);
 
-  std::shared_ptr<Device<Real>> device_;
+  std::shared_ptr<tensor::Device<Real>> device_;
   OptimizerOptions options_;
   std::vector<State> states_;
-  std::optional<NewtonSchulz<Real>> newton_schulz_;
+  std::optional<tensor::NewtonSchulz<Real>> newton_schulz_;
   std::size_t bytes_ = 0;
   std::int64_t steps_ = 0;
   double schedule_ = 1.0, rate_ = 0.0;  ///< of this step
@@ -71,4 +75,4 @@ class Optimizer {
 extern template class Optimizer<float>;
 extern template class Optimizer<double>;
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -13,7 +13,7 @@
 namespace scalecalc {
 namespace {
 
-using tensor::OptimizerRule;
+using passes::OptimizerRule;
 
 /// In the order of OptimizerRule.
 constexpr std::array<std::string_view, 11> kNames = {"sgd",       "momentum", "nesterov", "adam",
@@ -36,13 +36,13 @@ void need_share(const char* name, double value) {
 
 }  // namespace
 
-OptimizerRule tensor::optimizer_rule(std::string_view name) {
+OptimizerRule passes::optimizer_rule(std::string_view name) {
   const auto* const found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) throw unknown_name("optimizer", name, optimizer_names(), "optimizer");
   return static_cast<OptimizerRule>(found - kNames.begin());
 }
 
-bool tensor::needs_global_norm(const OptimizerOptions& options) {
+bool passes::needs_global_norm(const OptimizerOptions& options) {
   return options.clip_norm > 0.0 || optimizer_rule(options.name) == OptimizerRule::ngd;
 }
 
@@ -54,7 +54,7 @@ const std::vector<std::string>& optimizer_names() {
 OptimizerOptions optimizer_options(std::string_view name) {
   OptimizerOptions options;
   options.name = name;
-  switch (tensor::optimizer_rule(name)) {
+  switch (passes::optimizer_rule(name)) {
     case OptimizerRule::sgd:
     case OptimizerRule::momentum:
     case OptimizerRule::nesterov:
@@ -84,8 +84,8 @@ OptimizerOptions optimizer_options(std::string_view name) {
 }
 
 void validate(const OptimizerOptions& o) {
-  tensor::optimizer_rule(o.name);
-  tensor::validate(o.schedule);
+  passes::optimizer_rule(o.name);
+  passes::validate(o.schedule);
   need_not_negative("learning_rate", o.learning_rate);
   need_not_negative("adamw_learning_rate", o.adamw_learning_rate);
   need_not_negative("weight_decay", o.weight_decay);
@@ -107,7 +107,7 @@ void validate(const OptimizerOptions& o) {
     throw Error(ErrorKind::input, "both clip_norm and clip_value are set", "optimizer",
                 "use one of them");
   }
-  if (o.application == OptimizerOptions::Application::streaming && tensor::needs_global_norm(o)) {
+  if (o.application == OptimizerOptions::Application::streaming && passes::needs_global_norm(o)) {
     throw Error(ErrorKind::input,
                 "streaming updates cannot know the norm of all gradients, which " +
                     std::string(o.clip_norm > 0.0 ? "clip_norm" : o.name) + " needs",

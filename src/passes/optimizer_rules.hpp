@@ -4,7 +4,7 @@
 
 #include "scalecalc/optimizers.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 enum class OptimizerRule {
   sgd,
@@ -27,4 +27,4 @@ void validate(const Schedule& schedule);
 /// Whether the norm over all parameters must be known before the first is updated.
 bool needs_global_norm(const OptimizerOptions& options);
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -4,8 +4,8 @@ namespace scalecalc {
 
 template <class Real>
 Passes<Real>::Passes(const Network& network, const PassOptions& options)
-    : impl_(new Impl{tensor::Model<Real>(
-          std::make_shared<const tensor::Plan>(network), options.seed,
+    : impl_(new Impl{passes::Model<Real>(
+          std::make_shared<const passes::Plan>(network), options.seed,
           tensor::make_device<Real>(options.device, options.threads), options.recompute)}) {}
 template <class Real>
 Passes<Real>::~Passes() = default;

@@ -7,7 +7,7 @@ namespace scalecalc {
 
 template <class Real>
 struct Passes<Real>::Impl {
-  tensor::Model<Real> model;
+  passes::Model<Real> model;
 
   MatrixView<Real> view(const tensor::Tensor<Real>& tensor) const {
     const void* data = model.device().host(tensor.data(), tensor.bytes());

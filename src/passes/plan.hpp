@@ -4,7 +4,7 @@
 
 #include "passes/check.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 /// A checked network and what follows from it before anything is drawn; models with different
 /// seeds share one.
@@ -23,4 +23,4 @@ struct Plan {
   std::vector<ParameterInfo> parameters;
 };
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

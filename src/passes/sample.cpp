@@ -12,8 +12,8 @@
 namespace scalecalc {
 namespace {
 
-using tensor::MeasuredPass;
-using tensor::Plan;
+using passes::MeasuredPass;
+using passes::Plan;
 
 constexpr int kMaxSeeds = 100000;
 
@@ -30,7 +30,7 @@ class Sampler {
     tensor::make_device<float>(options.device, options.threads);  // throws for what cannot be
     const double bytes = plan_->checked.footprint.entries(options.recompute) *
                          static_cast<double>(single_ ? sizeof(float) : sizeof(double));
-    const double fits = std::max(1.0, std::floor(tensor::kConcurrentBytes / bytes));
+    const double fits = std::max(1.0, std::floor(passes::kConcurrentBytes / bytes));
     threads_ = static_cast<int>(
         std::min({fits, static_cast<double>(options.threads), static_cast<double>(seeds)}));
     threads_ = std::max(threads_, 1);
@@ -58,7 +58,7 @@ class Sampler {
     const auto device = tensor::make_device<Real>(options_.device, threads);
     for (std::size_t i = next_++; i < passes_.size() && !workers_.stopped(); i = next_++) {
       passes_[i] =
-          tensor::measure_pass<Real>(plan_, options_.seed + i, device, options_.recompute, [this] {
+          passes::measure_pass<Real>(plan_, options_.seed + i, device, options_.recompute, [this] {
             if (workers_.stopped()) interrupt();
           });
       if (i > 0) passes_[i].names = {};  // they are those of the first
@@ -91,7 +91,7 @@ class Sampler {
 
 void add_sites(const std::vector<MeasuredPass>& passes, std::vector<SiteSamples>& sites) {
   for (std::size_t i = 0; i < passes.front().names.size(); ++i) {
-    const tensor::SiteName& name = passes.front().names[i];
+    const passes::SiteName& name = passes.front().names[i];
     SiteSamples& site = sites.emplace_back();
     site.path = name.path;
     site.kind = name.kind;

@@ -10,7 +10,7 @@
 
 namespace scalecalc {
 
-void tensor::validate(const Schedule& schedule) {
+void passes::validate(const Schedule& schedule) {
   const auto wrong = [](const std::string& what, const std::string& hint) {
     return Error(ErrorKind::input, what, "schedule", hint);
   };
@@ -28,7 +28,7 @@ void tensor::validate(const Schedule& schedule) {
 }
 
 double Schedule::at(std::int64_t step) const {
-  tensor::validate(*this);
+  passes::validate(*this);
   if (step < 1) {
     throw Error(ErrorKind::input, "the step is " + std::to_string(step), "schedule",
                 "steps count from 1");

@@ -13,17 +13,17 @@ template <class Real>
 struct Trainer<Real>::Impl {
   using Gradient = tensor::Tensor<Real>;
 
-  tensor::Model<Real>& model;
+  passes::Model<Real>& model;
   bool streams;
-  tensor::Optimizer<Real> optimizer;
+  passes::Optimizer<Real> optimizer;
   std::vector<Gradient> kept;
   std::vector<StateTensor> state;
   std::vector<Gradient> state_tensors;
 
-  Impl(tensor::Model<Real>& of, const OptimizerOptions& options)
+  Impl(passes::Model<Real>& of, const OptimizerOptions& options)
       : model(of),
         streams(options.application != OptimizerOptions::Application::whole &&
-                !tensor::needs_global_norm(options)),
+                !passes::needs_global_norm(options)),
         optimizer(model.shared_device(), model.parameters(), options),
         kept(streams ? 0 : model.parameters().size()) {
     for (std::size_t i = 0; i < model.parameters().size(); ++i) {

@@ -24,7 +24,7 @@ std::size_t WeightDraws::size() const {
 
 std::vector<float> WeightDraws::operator()(std::size_t index) const {
   const tensor::Tensor<float> drawn =
-      tensor::draw_parameter(impl_->parameters.at(index), impl_->seed, impl_->device);
+      passes::draw_parameter(impl_->parameters.at(index), impl_->seed, impl_->device);
   const auto* values = static_cast<const float*>(impl_->device->host(drawn.data(), drawn.bytes()));
   return {values, values + drawn.size()};
 }

@@ -20,7 +20,7 @@ struct Words {
 
 void fill_words(const Stream& stream, std::uint64_t block, Words& words) {
   for (std::int64_t i = 0; i < kBlocks; ++i) {
-    const Philox4 out = philox_block(stream, block + static_cast<std::uint64_t>(i));
+    const base::Philox4 out = base::philox_block(stream, block + static_cast<std::uint64_t>(i));
     words.w0[i] = out.v[0];
     words.w1[i] = out.v[1];
     words.w2[i] = out.v[2];
@@ -33,8 +33,8 @@ void uniform_chunk(const Stream& stream, std::uint64_t block, double* out) {
   Words words;
   fill_words(stream, block, words);
   for (std::int64_t i = 0; i < kBlocks; ++i) {
-    out[2 * i] = uniform_from_words(words.w0[i], words.w1[i]);
-    out[2 * i + 1] = uniform_from_words(words.w2[i], words.w3[i]);
+    out[2 * i] = base::uniform_from_words(words.w0[i], words.w1[i]);
+    out[2 * i + 1] = base::uniform_from_words(words.w2[i], words.w3[i]);
   }
 }
 
@@ -103,7 +103,7 @@ double inverse_normal(double p) {
   return inverse_normal_ieee(p);
 }
 double natural_log(double x) {
-  return log_ieee(x);
+  return base::log_ieee(x);
 }
 
 template <class Real>

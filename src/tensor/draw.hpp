@@ -8,6 +8,8 @@
 /// Bulk draws on the host. Every value depends on its stream and its index alone.
 namespace scalecalc::tensor {
 
+using base::Stream;
+
 /// What one tensor is filled with. `std` is the standard deviation of an entry.
 struct Draw {
   enum class Kind { normal, uniform, truncated_normal };

@@ -6,10 +6,11 @@
 namespace scalecalc::tensor {
 
 /// Value `index` of a mask's stream, uniform in (0, 1).
-SCALECALC_HOST_DEVICE static inline double uniform_value(const Stream& mask, std::uint64_t index) {
-  const Philox4 words = philox_block(mask, index / 2);
+SCALECALC_HOST_DEVICE static inline double uniform_value(const base::Stream& mask,
+                                                         std::uint64_t index) {
+  const base::Philox4 words = base::philox_block(mask, index / 2);
   const bool odd = index % 2 != 0;
-  return uniform_from_words(odd ? words.v[2] : words.v[0], odd ? words.v[3] : words.v[1]);
+  return base::uniform_from_words(odd ? words.v[2] : words.v[0], odd ? words.v[3] : words.v[1]);
 }
 
 /// 1/(1 - rate), in the precision of the entries.

@@ -35,7 +35,7 @@ SCALECALC_HOST_DEVICE static inline double normal_central(double q) {
 
 /// -Phi^-1(p) for e^-25 <= p <= 0.075.
 SCALECALC_HOST_DEVICE static inline double normal_tail(double p) {
-  const double r = std::sqrt(-log_ieee(p)) - 1.6;
+  const double r = std::sqrt(-base::log_ieee(p)) - 1.6;
   double a = 7.74545014278341407640e-4;
   a = a * r + 2.27238449892691845833e-2;
   a = a * r + 2.41780725177450611770e-1;
@@ -57,7 +57,7 @@ SCALECALC_HOST_DEVICE static inline double normal_tail(double p) {
 
 /// -Phi^-1(p) for 2^-1022 <= p < e^-25.
 SCALECALC_HOST_DEVICE static inline double normal_far_tail(double p) {
-  const double r = std::sqrt(-log_ieee(p)) - 5.0;
+  const double r = std::sqrt(-base::log_ieee(p)) - 5.0;
   double a = 2.01033439929228813265e-7;
   a = a * r + 2.71155556874348757815e-5;
   a = a * r + 1.24266094738807843860e-3;

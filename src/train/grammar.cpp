@@ -35,7 +35,7 @@ class Uniform {
   }
 
  private:
-  Stream stream_;
+  base::Stream stream_;
   std::vector<double> values_;
   std::size_t at_ = 0;
   std::uint64_t first_ = 0;

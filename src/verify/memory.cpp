@@ -24,7 +24,7 @@ double counted_entries(const Network& network, ParameterSet set) {
 }  // namespace
 
 double measurement_bytes(const Network& network, const SweepOptions& options) {
-  const tensor::Footprint pass = tensor::check(network).footprint;
+  const passes::Footprint pass = passes::check(network).footprint;
   double entries = pass.entries(options.recompute);
   if (options.quantity == Quantity::actual_delta_loss)
     entries += counted_entries(network, options.parameters);
@@ -38,7 +38,7 @@ double layout_bytes(std::int64_t layers) {
 }
 
 double concurrent_bytes() {
-  return tensor::kConcurrentBytes;
+  return passes::kConcurrentBytes;
 }
 
 double single_bytes() {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-namespace scalecalc {
+namespace scalecalc::base {
 namespace {
 
 using Words = std::array<std::uint32_t, 4>;
@@ -45,4 +45,4 @@ TEST_CASE("uniform values stay inside (0, 1) and are symmetric") {
   CHECK(uniform_from_words(0, 0x80000000) == 0.5 + 0x1p-53);
 }
 
-}  // namespace scalecalc
+}  // namespace scalecalc::base

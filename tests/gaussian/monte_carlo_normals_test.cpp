@@ -23,13 +23,13 @@ double uniform(std::uint32_t low, std::uint32_t high) {
 
 // The radius is at most 8.6 and the angle's rounding is pi epsilon: 1e-14 leaves a factor of two.
 TEST_CASE("normals are Box and Muller's of the Philox words") {
-  const Stream stream{0x0123456789ABCDEFu, 0xFEDCBA9876543210u};
+  const base::Stream stream{0x0123456789ABCDEFu, 0xFEDCBA9876543210u};
   for (const std::uint64_t first :
        {std::uint64_t{0}, std::uint64_t{0xFFFFFFF0u}, ~std::uint64_t{99}}) {
     std::vector<double> z(64);
     fill_normals(stream, first, z.size(), z.data());
     for (std::size_t i = 0; i < 32; ++i) {
-      const Philox4 words = philox_block(stream, first + i);
+      const base::Philox4 words = base::philox_block(stream, first + i);
       const double radius = std::sqrt(-2.0 * std::log(uniform(words.v[0], words.v[1])));
       const double angle = 2.0 * std::numbers::pi * uniform(words.v[2], words.v[3]);
       CHECK(std::abs(z[i] - radius * std::cos(angle)) < 1e-14);

@@ -6,11 +6,11 @@
 #include <functional>
 
 #include "networks.hpp"
+#include "passes/support.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/passes.hpp"
-#include "tensor/support.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 NetworkOptions small() {
@@ -189,4 +189,4 @@ TEST_CASE("convolutions: what does not fit together is named") {
   refuses([](Conv2d& c) { c.weight.std = -1.0; }, "conv");
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

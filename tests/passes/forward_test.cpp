@@ -5,7 +5,7 @@
 #include "interpreter.hpp"
 #include "networks.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 void check_forward(const Network& network) {
@@ -118,4 +118,4 @@ TEST_CASE("forward: residual attention against the interpreter") {
   check_forward(network);
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "passes/support.hpp"
 #include "scalecalc/passes.hpp"
-#include "tensor/support.hpp"
 
 /// The gradients of whole networks against differences of their loss.
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 struct Gradients {
   double loss;
@@ -58,7 +58,7 @@ inline void check_gradients(const Network& network, std::uint64_t seed = 1) {
     const Vector& g = analytic.of[index];
     REQUIRE(static_cast<std::int64_t>(g.size()) == passes.parameter(index).size());
     std::vector<std::int32_t> entries(3);
-    fill_indices({seed, index}, static_cast<std::int64_t>(g.size()), 3, entries.data());
+    tensor::fill_indices({seed, index}, static_cast<std::int64_t>(g.size()), 3, entries.data());
     for (const std::int32_t entry : entries) {
       const auto at = static_cast<std::size_t>(entry);
       const double numeric = difference(passes, index, at, 5e-4);
@@ -70,4 +70,4 @@ inline void check_gradients(const Network& network, std::uint64_t seed = 1) {
   }
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -6,10 +6,10 @@
 #include <map>
 
 #include "networks.hpp"
+#include "passes/support.hpp"
 #include "scalecalc/passes.hpp"
-#include "tensor/support.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 template <class Real>
@@ -98,7 +98,8 @@ TEST_CASE("gaussian input has the asked moments within and between sequences") {
   network.input_second = 2.0;
   network.input_cross = 0.7;
   network.features = options.width;
-  const Vector x = download(draw_data(Plan(network), 5, make_device<double>("cpu", 1)).features);
+  const Vector x =
+      download(draw_data(Plan(network), 5, tensor::make_device<double>("cpu", 1)).features);
   const auto product = [&](std::size_t a, std::size_t b) {
     double sum = 0.0;
     for (std::size_t i = 0; i < 20000; ++i) sum += x[a * 20000 + i] * x[b * 20000 + i];
@@ -117,7 +118,7 @@ TEST_CASE("gaussian input has the asked moments within and between sequences") {
 TEST_CASE("identical tokens and silent input are possible") {
   Network network = HandBuilt(NetworkOptions{}).mlp();
   network.input_cross = network.input_second = 1.0;
-  const auto device = make_device<double>("cpu", 1);
+  const auto device = tensor::make_device<double>("cpu", 1);
   const Vector x = download(draw_data(Plan(network), 5, device).features);
   for (std::size_t i = 0; i < 6; ++i) CHECK(x[i] == x[6 + i]);
   network.input_cross = network.input_second = 0.0;
@@ -129,7 +130,7 @@ TEST_CASE("targets and ids are in range and follow the seed") {
   NetworkOptions options = rich(1);
   options.sequence = 500;
   const Network network = HandBuilt(options).transformer();
-  const auto device = make_device<float>("cpu", 1);
+  const auto device = tensor::make_device<float>("cpu", 1);
   const auto a = draw_data(Plan(network), 1, device), b = draw_data(Plan(network), 1, device),
              c = draw_data(Plan(network), 2, device);
   CHECK(download(a.ids) == download(b.ids));
@@ -145,7 +146,8 @@ TEST_CASE("words come at Zipf's frequencies") {
   network.input = InputKind::tokens;
   for (const double zipf : {0.0, 1.0, 2.5}) {
     network.zipf = zipf;
-    const Vector ids = download(draw_data(Plan(network), 3, make_device<double>("cpu", 1)).ids);
+    const Vector ids =
+        download(draw_data(Plan(network), 3, tensor::make_device<double>("cpu", 1)).ids);
     double sum = 0.0;
     for (int k = 1; k <= 6; ++k) sum += std::pow(k, -zipf);
     for (int k = 0; k < 6; ++k) {
@@ -159,7 +161,7 @@ TEST_CASE("words come at Zipf's frequencies") {
 TEST_CASE("the memory has its own moments and width, and is there only where it is used") {
   Attention cross = attention("cross", 4, 2, 2);
   Network network = network_of({{cross}}, 4);
-  const auto device = make_device<double>("cpu", 1);
+  const auto device = tensor::make_device<double>("cpu", 1);
   CHECK(draw_data(Plan(network), 1, device).memory.empty());
   cross.over_memory = true;
   cross.k = dense("cross.k", 30000, 4);
@@ -170,7 +172,7 @@ TEST_CASE("the memory has its own moments and width, and is there only where it 
   network.memory_cross = 1.0;
   const auto memory = draw_data(Plan(network), 1, device).memory;
   CHECK(memory.rows() == 4);
-  const Moments moments = device->moments({2, 2, 30000}, memory.data());
+  const tensor::Moments moments = device->moments({2, 2, 30000}, memory.data());
   // Var(x^2) = 2 second^2 and Var(x y) = second^2 + cross^2 for one pair; pairs share no entry.
   CHECK(std::fabs(moments.second - 3.0) < 4.5 * std::sqrt(2.0 * (9.0 + 1.0) / 120000.0));
   CHECK(std::fabs(moments.cross - 1.0) < 4.5 * std::sqrt(10.0 / 60000.0));
@@ -180,7 +182,7 @@ TEST_CASE("targets of squared errors are Gaussian, one row for each row of the h
   Network network = network_of({{Pool{"pool"}}}, 4, 5, 2000, 3);
   network.loss = Loss::mse;
   network.target_second = 2.0;
-  const auto data = draw_data(Plan(network), 1, make_device<double>("cpu", 1));
+  const auto data = draw_data(Plan(network), 1, tensor::make_device<double>("cpu", 1));
   CHECK(data.targets.empty());
   CHECK(data.values.rows() == 2000);
   const Vector values = download(data.values);
@@ -218,4 +220,4 @@ TEST_CASE("every layer's parameters are those that the network lists, in its ord
   CHECK(all.at("conv.weight").size() == 144);
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "passes/initial.hpp"
+#include "passes/support.hpp"
 #include "scalecalc/passes.hpp"
-#include "tensor/support.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 /// The whole forward pass once more, with rows as vectors and loops, straight from the Network.
 class Interpreter {
@@ -22,7 +22,8 @@ class Interpreter {
       : network_(network), passes_(passes) {}
 
   double loss(std::uint64_t seed) {
-    const Data<double> data = draw_data(Plan(network_), seed, make_device<double>("cpu", 1));
+    const Data<double> data =
+        draw_data(Plan(network_), seed, tensor::make_device<double>("cpu", 1));
     const std::int64_t tokens = network_.sequence * network_.batch;
     if (!data.memory.empty())
       memory_ = rows_of({data.memory.data(), data.memory.rows(), data.memory.columns()});
@@ -254,4 +255,4 @@ class Interpreter {
   std::size_t used_ = 0;
 };
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

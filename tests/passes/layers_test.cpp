@@ -3,7 +3,7 @@
 #include "passes/check.hpp"
 
 /// Every kind of layer inside a small network, its parameters' gradients against differences.
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 /// A linear layer in front, so that the gradient through the layer under test counts too.
@@ -215,4 +215,4 @@ TEST_CASE("layers: squared errors, as a sum and as a mean") {
   }
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -6,7 +6,7 @@
 #include "scalecalc/error.hpp"
 #include "scalecalc/passes.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 constexpr std::int64_t kBatch = 2, kSequence = 5, kVocab = 7;
@@ -167,4 +167,4 @@ TEST_CASE("passes: parameters that are set are the ones that run") {
   CHECK_THROWS_AS(passes.set_parameter(1000, nullptr), Error);
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -7,7 +7,7 @@
 #include "gradient_check.hpp"
 #include "scalecalc/passes.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 const Placement kPlacements[] = {Placement::post,     Placement::pre,    Placement::res_post,
@@ -157,13 +157,14 @@ TEST_CASE("repeated passes need no more memory, and gradients are not stored") {
   options.ffn = 40;
   options.placement = Placement::pre;
   const Network network = HandBuilt(options).transformer();
-  Model<double> model(std::make_shared<const Plan>(network), 1, make_device<double>("cpu", 1));
+  Model<double> model(std::make_shared<const Plan>(network), 1,
+                      tensor::make_device<double>("cpu", 1));
   const std::size_t at_rest = model.device().bytes_in_use();
   const auto weights = static_cast<std::size_t>(parameter_count(network)) * sizeof(double);
   std::size_t held = 0, most = 0;
   for (int i = 0; i < 4; ++i) {
     model.loss();
-    model.backward([&](std::size_t, const Tensor<double>&) {
+    model.backward([&](std::size_t, const tensor::Tensor<double>&) {
       most = std::max(most, model.device().bytes_in_use());
     });
     CHECK(model.device().bytes_in_use() == at_rest);
@@ -187,4 +188,4 @@ TEST_CASE("two thousand residual branches need no deep recursion") {
   CHECK(calls == 6001);
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -8,7 +8,7 @@
 #include "scalecalc/network.hpp"
 
 /// Small layers and networks written out by hand, for the tests of the tensor room.
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 
 inline Linear dense(const std::string& path, std::int64_t fan_in, std::int64_t fan_out) {
   Linear layer;
@@ -72,4 +72,4 @@ inline Network network_of(std::vector<Layer> layers, std::int64_t width, std::in
   return network;
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

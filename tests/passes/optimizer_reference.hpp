@@ -5,11 +5,11 @@
 #include <functional>
 #include <vector>
 
+#include "passes/support.hpp"
 #include "scalecalc/optimizers.hpp"
-#include "tensor/support.hpp"
 
 /// The optimizers once more in plain loops over double, each as its paper writes it.
-namespace scalecalc::tensor::reference {
+namespace scalecalc::passes::reference {
 
 struct Matrix {
   std::int64_t rows = 0, columns = 0;
@@ -215,4 +215,4 @@ inline void ngd(const OptimizerOptions& o, const Step& s, Matrix& theta, const M
   }
 }
 
-}  // namespace scalecalc::tensor::reference
+}  // namespace scalecalc::passes::reference

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "optimizer_reference.hpp"
-#include "tensor/support.hpp"
+#include "passes/support.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 namespace ref = reference;
@@ -34,7 +34,7 @@ class Run {
   Run(const std::vector<ParameterInfo>& parameters, const OptimizerOptions& options,
       int threads = 1)
       : parameters_(parameters),
-        device_(make_device<Real>("cpu", threads)),
+        device_(tensor::make_device<Real>("cpu", threads)),
         optimizer_(device_, parameters, options) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       theta_.push_back(upload(device_, rows(i), columns(i), values(i, 0)));
@@ -70,21 +70,21 @@ class Run {
     step(gradients);
   }
   Vector theta(std::size_t i) const { return download(theta_[i]); }
-  Device<Real>& device() { return *device_; }
+  tensor::Device<Real>& device() { return *device_; }
   std::size_t state_bytes() const { return optimizer_.bytes(); }
 
  private:
   std::int64_t rows(std::size_t i) const { return parameters_[i].rows; }
   std::int64_t columns(std::size_t i) const { return parameters_[i].columns; }
-  void put(const Vector& values, const Tensor<Real>& tensor) {
+  void put(const Vector& values, const tensor::Tensor<Real>& tensor) {
     const std::vector<Real> rounded(values.begin(), values.end());
     device_->upload(rounded.data(), tensor.data(), tensor.bytes());
   }
 
   std::vector<ParameterInfo> parameters_;
-  std::shared_ptr<Device<Real>> device_;
+  std::shared_ptr<tensor::Device<Real>> device_;
   Optimizer<Real> optimizer_;
-  std::vector<Tensor<Real>> theta_, gradient_;
+  std::vector<tensor::Tensor<Real>> theta_, gradient_;
 };
 
 constexpr int kSteps = 4;
@@ -347,4 +347,4 @@ TEST_CASE("updates: a gradient that is not a number stays visible") {
   }
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -4,11 +4,11 @@
 #include <stdexcept>
 #include <thread>
 
+#include "passes/support.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/passes.hpp"
-#include "tensor/support.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 Network network(Reduction reduction = Reduction::sum) {
@@ -122,4 +122,4 @@ TEST_CASE("passes: networks of build_network run") {
   CHECK(std::isfinite(Passes<float>(build_network(spec), {}).loss()));
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

@@ -5,9 +5,9 @@
 #include "gradient_check.hpp"
 #include "passes/check.hpp"
 #include "passes/model.hpp"
-#include "tensor/support.hpp"
+#include "passes/support.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 Network deep(Placement placement, std::int64_t blocks) {
@@ -26,10 +26,10 @@ Gradients gradients_of(const Network& network, bool recompute) {
 }
 
 std::size_t held(const Network& network, bool recompute) {
-  const auto device = make_device<float>("cpu", 1);
+  const auto device = tensor::make_device<float>("cpu", 1);
   Model<float> model(std::make_shared<const Plan>(network), 1, device, recompute);
   const std::size_t weights = device->bytes_in_use();
-  model.backward([](std::size_t, const Tensor<float>&) {});
+  model.backward([](std::size_t, const tensor::Tensor<float>&) {});
   CHECK(device->bytes_in_use() == weights);
   return device->bytes_held() - weights;
 }
@@ -118,19 +118,19 @@ TEST_CASE("recompute: activations grow as the root of the depth") {
 }
 
 TEST_CASE("recompute: an input that is the result of a group keeps its gradient") {
-  const auto device = make_device<double>("cpu", 1);
-  Tape<double> tape(device, true);
+  const auto device = tensor::make_device<double>("cpu", 1);
+  tensor::Tape<double> tape(device, true);
   const auto w = tape.parameter(0, upload(device, 1, 2, {2.0, 3.0}));
-  const auto y =
-      tape.recomputed(w, w.value, [](Tape<double>&, const Variable<double>& x) { return x; });
-  tape.loss(y, [slot = y.slot](Tape<double>& t, const Tensor<double>&) {
+  const auto y = tape.recomputed(
+      w, w.value, [](tensor::Tape<double>&, const tensor::Variable<double>& x) { return x; });
+  tape.loss(y, [slot = y.slot](tensor::Tape<double>& t, const tensor::Tensor<double>&) {
     t.gradient(slot)[0] = 5.0;
     t.gradient(slot)[1] = 7.0;
   });
-  tape.backward([](std::size_t index, const Tensor<double>& gradient) {
+  tape.backward([](std::size_t index, const tensor::Tensor<double>& gradient) {
     CHECK(index == 0);
     CHECK(download(gradient) == Vector{5.0, 7.0});
   });
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

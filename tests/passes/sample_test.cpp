@@ -5,11 +5,11 @@
 
 #include "networks.hpp"
 #include "passes/initial.hpp"
+#include "passes/support.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/passes.hpp"
-#include "tensor/support.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 Network transformer(Placement placement, std::int64_t batch = 1) {
@@ -60,13 +60,13 @@ TEST_CASE("samples: a linear map under squared errors, from its definition") {
   constexpr std::int64_t kTokens = 3, kFeatures = 4, kClasses = 2;
   Network network = network_of({}, kFeatures, kTokens, 1, kClasses);
   network.loss = Loss::mse;
-  const auto device = make_device<double>("cpu", 1);
+  const auto device = tensor::make_device<double>("cpu", 1);
   const auto data = draw_data(Plan(network), 5, device);
-  const Tensor<double> w = draw_parameters(network, 5, device).front();
-  Tensor<double> y(device, kTokens, kClasses), dx(device, kTokens, kFeatures);
+  const tensor::Tensor<double> w = draw_parameters(network, 5, device).front();
+  tensor::Tensor<double> y(device, kTokens, kClasses), dx(device, kTokens, kFeatures);
   device->linear_forward({kTokens, kFeatures, kClasses}, data.features.data(), w.data(), nullptr,
                          y.data());
-  Tensor<double> dy(device, kTokens, kClasses);
+  tensor::Tensor<double> dy(device, kTokens, kClasses);
   for (std::int64_t i = 0; i < dy.size(); ++i) {
     dy.data()[i] = y.data()[i] - data.values.data()[i];
   }
@@ -74,10 +74,11 @@ TEST_CASE("samples: a linear map under squared errors, from its definition") {
 
   const PassSamples samples = sample_passes(network, {5, 1, "cpu"}, 1);
   REQUIRE(samples.sites.size() == 2);
-  const auto compare = [&](const std::string& path, const Tensor<double>& value,
-                           const Tensor<double>& gradient) {
-    const Moments forward = device->moments({1, kTokens, value.columns()}, value.data());
-    const Moments backward = device->moments({1, kTokens, value.columns()}, gradient.data());
+  const auto compare = [&](const std::string& path, const tensor::Tensor<double>& value,
+                           const tensor::Tensor<double>& gradient) {
+    const tensor::Moments forward = device->moments({1, kTokens, value.columns()}, value.data());
+    const tensor::Moments backward =
+        device->moments({1, kTokens, value.columns()}, gradient.data());
     const SiteSamples& got = site(samples, path);
     CHECK(got.mean[0] == doctest::Approx(forward.mean).epsilon(1e-13));
     CHECK(got.second[0] == doctest::Approx(forward.second).epsilon(1e-13));
@@ -223,4 +224,4 @@ TEST_CASE("samples: what cannot be run is an error") {
   CHECK_THROWS_AS(sample_passes(network_of({}, 0), {}, 2), Error);
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

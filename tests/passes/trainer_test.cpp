@@ -4,11 +4,11 @@
 
 #include "passes/model.hpp"
 #include "passes/optimizer.hpp"
+#include "passes/support.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/optimizers.hpp"
-#include "tensor/support.hpp"
 
-namespace scalecalc::tensor {
+namespace scalecalc::passes {
 namespace {
 
 using Application = OptimizerOptions::Application;
@@ -163,14 +163,14 @@ TEST_CASE("trainer: the norm that clips is that of the whole gradient") {
 
 TEST_CASE("trainer: sgd by streaming takes no more memory than the passes") {
   const auto plan = std::make_shared<const Plan>(network(12));
-  const auto device = make_device<float>("cpu", 1);
+  const auto device = tensor::make_device<float>("cpu", 1);
   Model<float> model(plan, 0, device);
-  model.backward([](std::size_t, const Tensor<float>&) {});
+  model.backward([](std::size_t, const tensor::Tensor<float>&) {});
   const std::size_t held = device->bytes_held();
   Optimizer<float> optimizer(device, model.parameters(), optimizer_options("sgd"));
   for (int t = 0; t < 3; ++t) {
     optimizer.begin();
-    model.backward([&](std::size_t index, const Tensor<float>& gradient) {
+    model.backward([&](std::size_t index, const tensor::Tensor<float>& gradient) {
       optimizer.apply(index, model.parameter(index), gradient, 0.0);
     });
   }
@@ -313,4 +313,4 @@ TEST_CASE("trainer: unknown names come with the nearest") {
   check_wrong(options, "unknown optimizer 'shampoo'");
 }
 
-}  // namespace scalecalc::tensor
+}  // namespace scalecalc::passes

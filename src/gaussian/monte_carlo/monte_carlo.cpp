@@ -25,7 +25,7 @@ constexpr std::uint64_t kStreamId = 0x6578706563740001u;
 struct Plan {
   const Activation* activation;
   GaussianInput input;
-  Stream stream;
+  base::Stream stream;
   std::vector<Moment> moments;
   bool slopes = false;  ///< phi' is needed
 

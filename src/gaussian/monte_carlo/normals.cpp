@@ -102,7 +102,7 @@ Real square_root(const Real& x) {
 
 }  // namespace
 
-void fill_normals(const Stream& stream, std::uint64_t first, std::size_t count, double* out) {
+void fill_normals(const base::Stream& stream, std::uint64_t first, std::size_t count, double* out) {
   const std::size_t half = count / 2;
   Words index{};
   for (std::size_t k = 0; k < vm::lanes; ++k) index[k] = first + k;

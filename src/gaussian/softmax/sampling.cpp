@@ -27,7 +27,7 @@ using Values = std::array<std::vector<double>, kQuantities>;  ///< p2, a, overla
 struct Rows {
   std::int64_t fewer, more;
   double tau, correlation;
-  Stream stream;
+  base::Stream stream;
 
   std::int64_t tiles() const { return (more - 1) / kTile + 1; }
   std::int64_t block_samples() const { return more > 64 ? 64 : 1024; }

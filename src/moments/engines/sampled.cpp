@@ -59,7 +59,7 @@ void Sampled::draw() {
   drawn_for_ = site();
   curves_.clear();
   std::vector<double> both(2 * half_);
-  const Stream stream{seed_, kStreamId + replicate_};
+  const base::Stream stream{seed_, kStreamId + replicate_};
   sampling::fill_normals(stream, draws_++ * half_, both.size(), both.data());
   std::copy_n(both.begin(), half_, z_.begin());
   std::copy_n(both.begin() + static_cast<std::ptrdiff_t>(half_), half_, w_.begin());

@@ -15,11 +15,12 @@ struct DrawBlock {
   std::int64_t count;
   Real* out;
   SCALECALC_DEVICE void operator()(std::int64_t block) const {
-    const Philox4 words = philox_block(stream, static_cast<std::uint64_t>(block));
-    out[2 * block] = static_cast<Real>(shaped(shaping, uniform_from_words(words.v[0], words.v[1])));
+    const base::Philox4 words = base::philox_block(stream, static_cast<std::uint64_t>(block));
+    out[2 * block] =
+        static_cast<Real>(shaped(shaping, base::uniform_from_words(words.v[0], words.v[1])));
     if (2 * block + 1 < count) {
       out[2 * block + 1] =
-          static_cast<Real>(shaped(shaping, uniform_from_words(words.v[2], words.v[3])));
+          static_cast<Real>(shaped(shaping, base::uniform_from_words(words.v[2], words.v[3])));
     }
   }
 };
@@ -33,9 +34,9 @@ struct Drop {
   const Real* x;
   Into<Real> y;
   SCALECALC_DEVICE void operator()(std::int64_t block) const {
-    const Philox4 words = philox_block(mask, static_cast<std::uint64_t>(block));
-    set(2 * block, uniform_from_words(words.v[0], words.v[1]));
-    if (2 * block + 1 < count) set(2 * block + 1, uniform_from_words(words.v[2], words.v[3]));
+    const base::Philox4 words = base::philox_block(mask, static_cast<std::uint64_t>(block));
+    set(2 * block, base::uniform_from_words(words.v[0], words.v[1]));
+    if (2 * block + 1 < count) set(2 * block + 1, base::uniform_from_words(words.v[2], words.v[3]));
   }
   SCALECALC_DEVICE void set(std::int64_t i, double uniform) const {
     cuda::put(y, i, dropout_factor(uniform, rate, kept) * x[i]);
