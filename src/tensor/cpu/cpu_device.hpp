@@ -9,7 +9,8 @@
 namespace scalecalc::tensor {
 
 /// Plain C++ and Eigen. Work is cut into tiles by rules that keep every bit of the results the same
-/// for any number of threads. Not thread-safe: one device serves one Passes.
+/// for any number of threads. Not thread-safe: one device serves one Passes. Each .cpp file of this
+/// folder ends in `template class CpuDevice<...>`, which instantiates the members that it defines.
 template <class Real>
 class CpuDevice final : public Device<Real> {
  public:

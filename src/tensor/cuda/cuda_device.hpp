@@ -13,7 +13,8 @@ namespace scalecalc::tensor {
 
 /// Kernels and cuBLAS on one stream of one CUDA device. Nothing waits but host() and what returns
 /// a number. Sums have a fixed order, so that the same calls give the same bits. Not thread-safe:
-/// one device serves one Passes.
+/// one device serves one Passes. Each file that defines members ends in `template class
+/// CudaDevice<...>`, which instantiates them.
 template <class Real>
 class CudaDevice final : public Device<Real> {
  public:
