@@ -3,6 +3,7 @@
 #include "scalecalc/error.hpp"
 #include "tensor/cuda/blas_library.hpp"
 #include "tensor/cuda/cuda_device.hpp"
+#include "tensor/cuda/device_code.hpp"
 #include "tensor/cuda/plugin.hpp"
 
 namespace scalecalc::tensor {
@@ -50,6 +51,11 @@ DeviceInfo describe(int index, const Versions& versions) {
       return info;
     }
     status = cudaSetDevice(index);
+  }
+  if (status == cudaSuccess && cuda::status_of_code() != cudaSuccess) {
+    cudaGetLastError();
+    info.why_none = "this build has no code for compute capability " + info.capability;
+    return info;
   }
   std::size_t total = 0;
   if (status == cudaSuccess) status = cudaMemGetInfo(&info.memory_free, &total);

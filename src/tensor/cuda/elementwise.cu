@@ -1,4 +1,5 @@
 #include "tensor/cuda/cuda_device.hpp"
+#include "tensor/cuda/device_code.hpp"
 #include "tensor/cuda/grid.cuh"
 #include "tensor/functors.hpp"
 
@@ -158,6 +159,12 @@ void CudaDevice<Real>::squared_error_backward(std::int64_t count, const Real* y,
   if (!dy) return;
   cuda::for_entries(queue_, "squared_error_backward", count,
                     Error<Real>{static_cast<Real>(scale), y, target, dy});
+}
+
+cudaError_t cuda::status_of_code() {
+  cudaFuncAttributes ignored;
+  auto* kernel = &entries_kernel<Constant<float>>;
+  return cudaFuncGetAttributes(&ignored, reinterpret_cast<const void*>(kernel));
 }
 
 template class CudaDevice<float>;

@@ -36,6 +36,8 @@ struct cudaDeviceProp {
   int major, minor;
 };
 
+struct cudaFuncAttributes {};
+
 const char* cudaGetErrorString(cudaError_t status);
 cudaError_t cudaGetLastError();
 cudaError_t cudaDriverGetVersion(int* version);
@@ -43,6 +45,7 @@ cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index);
 cudaError_t cudaSetDevice(int index);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
