@@ -13,7 +13,7 @@
 namespace scalecalc::activation_room {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 using vm::lanes;
 
 constexpr std::size_t block_size = Program::block_size;

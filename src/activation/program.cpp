@@ -9,7 +9,7 @@
 namespace scalecalc::activation_room {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 using vm::lanes;
 
 template <class Function>

@@ -12,7 +12,7 @@
 namespace scalecalc::activation_room {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 
 /// Below this, steps of the computation underflow and lose digits.
 constexpr double negligible = 0x1p-1000;

@@ -8,8 +8,8 @@
 namespace scalecalc::auditing {
 namespace {
 
-using vector_math::lanes;
-using Doubles = vector_math::Real;
+using base::vector_math::lanes;
+using Doubles = base::vector_math::Real;
 
 template <class Real>
 inline Doubles load(const Real* values) {

@@ -12,7 +12,7 @@
 namespace scalecalc {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 
 /// An MPFR number of 160 bits.
 struct Exact {

@@ -3,7 +3,7 @@
 #include "base/vector_math/lanes.hpp"
 
 /// exp, expm1, log, log1p and the functions made of them, to 2 units in the last place (tests).
-namespace scalecalc::vector_math {
+namespace scalecalc::base::vector_math {
 inline namespace SCALECALC_LANES_NAMESPACE {
 
 /// ln 2 in two parts; the first has 32 bits, so that its products with exponents are exact.
@@ -146,4 +146,4 @@ inline Real tanh(const Real& x) {
 }
 
 }  // namespace SCALECALC_LANES_NAMESPACE
-}  // namespace scalecalc::vector_math
+}  // namespace scalecalc::base::vector_math

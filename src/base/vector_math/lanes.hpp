@@ -18,7 +18,7 @@
 #define SCALECALC_LANES_NAMESPACE lanes_2
 #endif
 
-namespace scalecalc::vector_math {
+namespace scalecalc::base::vector_math {
 inline namespace SCALECALC_LANES_NAMESPACE {
 
 inline constexpr std::size_t lanes = SCALECALC_LANES;
@@ -103,4 +103,4 @@ void apply(Function f, const double* x, double* y, std::size_t count) {
 }
 
 }  // namespace SCALECALC_LANES_NAMESPACE
-}  // namespace scalecalc::vector_math
+}  // namespace scalecalc::base::vector_math

@@ -4,7 +4,7 @@
 
 /// The normal distribution function and the error functions. Coefficients:
 /// tables/reference/vector_math.py.
-namespace scalecalc::vector_math {
+namespace scalecalc::base::vector_math {
 inline namespace SCALECALC_LANES_NAMESPACE {
 
 namespace detail {
@@ -82,4 +82,4 @@ inline Real erfc(const Real& x) {
 }
 
 }  // namespace SCALECALC_LANES_NAMESPACE
-}  // namespace scalecalc::vector_math
+}  // namespace scalecalc::base::vector_math

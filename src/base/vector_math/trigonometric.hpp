@@ -5,7 +5,7 @@
 #include "base/vector_math/lanes.hpp"
 
 /// sin and cos.
-namespace scalecalc::vector_math {
+namespace scalecalc::base::vector_math {
 inline namespace SCALECALC_LANES_NAMESPACE {
 
 namespace detail {
@@ -67,4 +67,4 @@ inline Real cos(const Real& x) {
 }
 
 }  // namespace SCALECALC_LANES_NAMESPACE
-}  // namespace scalecalc::vector_math
+}  // namespace scalecalc::base::vector_math

@@ -14,7 +14,7 @@ namespace scalecalc {
 namespace sampling {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 using vm::Real;
 
 constexpr std::size_t kDraws = 512;  ///< of a chunk; every draw is used with both signs

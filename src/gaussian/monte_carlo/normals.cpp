@@ -11,7 +11,7 @@
 namespace scalecalc::sampling {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 using vm::Int;
 using vm::Real;
 using Words = std::uint64_t __attribute__((vector_size(8 * SCALECALC_LANES)));

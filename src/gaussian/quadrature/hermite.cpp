@@ -13,7 +13,7 @@
 namespace scalecalc::integration {
 namespace {
 
-namespace lanes = vector_math;
+namespace lanes = base::vector_math;
 using lanes::Real;
 
 /// Past this there are no roots of He_n below the density's end that panels of half a unit miss.

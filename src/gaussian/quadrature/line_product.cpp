@@ -4,7 +4,7 @@
 
 namespace scalecalc::integration {
 
-namespace lanes = vector_math;
+namespace lanes = base::vector_math;
 using lanes::Real;
 
 namespace {

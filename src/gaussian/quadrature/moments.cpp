@@ -5,7 +5,7 @@
 namespace scalecalc::integration {
 namespace {
 
-namespace lanes = vector_math;
+namespace lanes = base::vector_math;
 using lanes::Real;
 
 /// Nodes of one panel: x, and the fourth root of exp(-z^2/2), whose products with phi neither

@@ -11,16 +11,17 @@ inline constexpr double density_factor = 0.3989422804014327;  // 1/sqrt(2 pi)
 
 /// Both rules' sums over one panel, in whole vectors.
 struct PanelSums {
-  vector_math::Real kronrod{}, gauss{}, absolute{}, turned{};
+  base::vector_math::Real kronrod{}, gauss{}, absolute{}, turned{};
 
   /// The integrand at nodes j, j + 1, ..., and |x| times its change to the next node by f alone.
-  void add(const vector_math::Real& value, const vector_math::Real& change, std::size_t j) {
+  void add(const base::vector_math::Real& value, const base::vector_math::Real& change,
+           std::size_t j) {
     const Rule& r = rule();
-    const vector_math::Real weight = vector_math::load(r.kronrod + j);
+    const base::vector_math::Real weight = base::vector_math::load(r.kronrod + j);
     kronrod += weight * value;
-    gauss += vector_math::load(r.gauss + j) * value;
-    absolute += weight * vector_math::abs(value);
-    turned += vector_math::load(r.step + j) > 0.0 ? change : vector_math::Real{};
+    gauss += base::vector_math::load(r.gauss + j) * value;
+    absolute += weight * base::vector_math::abs(value);
+    turned += base::vector_math::load(r.step + j) > 0.0 ? change : base::vector_math::Real{};
   }
 
   /// `slope` is dx/dz.

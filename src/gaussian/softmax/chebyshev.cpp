@@ -11,7 +11,7 @@
 namespace scalecalc::softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 
 constexpr std::size_t kMostNodes = 64;
 using Basis = std::array<double, kMostNodes>;

@@ -17,7 +17,7 @@ namespace scalecalc {
 namespace softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 
 constexpr std::size_t kCount = sizeof(SoftmaxAverages) / sizeof(double);
 constexpr std::size_t kVectors = (kCount + vm::lanes - 1) / vm::lanes;
@@ -70,7 +70,7 @@ struct SoftmaxCurve::Impl {
 };
 
 SoftmaxAverages SoftmaxCurve::Impl::interpolate(double c) const {
-  namespace vm = vector_math;
+  namespace vm = base::vector_math;
   std::array<vm::Real, softmax::kVectors> sums{};
   const double x = place(c);
   double last = x, basis = 1.0;

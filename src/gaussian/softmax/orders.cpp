@@ -9,7 +9,7 @@
 namespace scalecalc::softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 using vm::Real;
 
 /// What the averages and the edges of the lattice leave.

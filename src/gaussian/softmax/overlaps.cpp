@@ -10,7 +10,7 @@
 namespace scalecalc::softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 using vm::Real;
 
 constexpr int kOrders = 4;  ///< O and three derivatives

@@ -12,7 +12,7 @@ namespace scalecalc {
 namespace softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 
 /// What the averages and the roundings leave.
 constexpr double kRounding = 1e-10;

@@ -9,7 +9,7 @@
 namespace scalecalc::softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 
 /// H_j H_k has the Fourier transform e^{-sigma^2 w^2/4 - pi w/2} at least; the step is 2 pi/w where
 /// that is e^-28.

@@ -11,9 +11,9 @@ namespace scalecalc::softmax {
 /// Averages of two bumps over a pair of scores (s, s') of correlation c, for several lattice
 /// points: G_jk(u, v) = E g_j(u + s) g_k(v + s').
 struct PairAverages {
-  vector_math::Real fall{};               ///< 1 - G_00
-  vector_math::Real g11{}, g10{}, g01{};  ///< as named
-  vector_math::Real fall_v{}, g_v{};      ///< 1 - E g_0(v + s'), E g_1(v + s')
+  base::vector_math::Real fall{};               ///< 1 - G_00
+  base::vector_math::Real g11{}, g10{}, g01{};  ///< as named
+  base::vector_math::Real fall_v{}, g_v{};      ///< 1 - E g_0(v + s'), E g_1(v + s')
 };
 
 /// s = x + s_1 and s' = +-x + s_2 with x ~ N(0, |c| tau2) and s_1, s_2 ~ N(0, (1 - |c|) tau2)

@@ -8,7 +8,7 @@
 namespace scalecalc::softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 using vm::Real;
 
 /// Of w, and of where the lattice bends: see Row.

@@ -20,7 +20,7 @@ inline namespace SCALECALC_LANES_NAMESPACE {
 ///   E g_j(u + s) g_k(v + s') = sum_n c^n h_jn(u) h_kn(v).
 class Row {
  public:
-  static constexpr std::size_t kLanes = vector_math::lanes;
+  static constexpr std::size_t kLanes = base::vector_math::lanes;
   static constexpr std::size_t kAverages = 5;
 
   /// `terms` of the series (0: none); steps `finer` than usual.
@@ -28,10 +28,10 @@ class Row {
 
   /// Lattice points come in blocks of kLanes.
   struct Block {
-    vector_math::Real weight;  ///< dy
-    vector_math::Real fall, log_f;
+    base::vector_math::Real weight;  ///< dy
+    base::vector_math::Real fall, log_f;
     /// G_k = E g_k(y + tau z), k < kAverages (g[0] = F), and their derivatives in y.
-    std::array<vector_math::Real, kAverages> g, d1, d2, d4;
+    std::array<base::vector_math::Real, kAverages> g, d1, d2, d4;
   };
 
   double keys() const { return keys_; }
@@ -49,9 +49,9 @@ class Row {
     return (block * static_cast<std::size_t>(terms_ + 1) + static_cast<std::size_t>(n)) * kLanes;
   }
   static constexpr int kBumps = 3;
-  void average(const Scores& scores, const vector_math::Real& y, Block& block);
+  void average(const Scores& scores, const base::vector_math::Real& y, Block& block);
   bool vanished(const Block& block, std::array<double, 2>& largest) const;
-  void small_variance(const Scores& scores, const vector_math::Real& base, Block& block);
+  void small_variance(const Scores& scores, const base::vector_math::Real& base, Block& block);
 
   double keys_, tau_;
   int terms_;

@@ -15,7 +15,7 @@ namespace scalecalc {
 namespace softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 using vm::Real;
 
 constexpr std::uint64_t kStreamId = 0x736F66746D610001u;

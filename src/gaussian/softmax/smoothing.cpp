@@ -10,7 +10,7 @@
 namespace scalecalc::softmax {
 namespace {
 
-namespace vm = vector_math;
+namespace vm = base::vector_math;
 
 /// Below this sigma/step, the sampled Gaussian aliases and the stencil takes over.
 constexpr double kSampled = 1.25;
