@@ -3,10 +3,6 @@
 namespace scalecalc::base {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 std::size_t announced_bytes(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xC2 && lead < 0xE0) return 2;
@@ -65,7 +61,7 @@ std::string shortened(std::string_view text, std::size_t count) {
 bool is_identifier(std::string_view name) {
   if (name.empty() || !is_letter(name[0])) return false;
   for (char c : name) {
-    if (!is_letter(c) && !(c >= '0' && c <= '9')) return false;
+    if (!is_letter(c) && !is_digit(c)) return false;
   }
   return true;
 }

@@ -6,6 +6,15 @@
 
 namespace scalecalc::base {
 
+/// 0 to 9.
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+/// A to Z, a to z and _.
+constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 /// One character of UTF-8 text (RFC 3629: no overlong forms, no surrogates, nothing beyond
 /// U+10FFFF); an invalid byte counts as a character of its own.
 struct Character {

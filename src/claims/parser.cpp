@@ -3,11 +3,14 @@
 
 #include "base/text.hpp"
 #include "claims/language.hpp"
-#include "claims/lexer.hpp"
+#include "claims/tokens.hpp"
 
 namespace scalecalc::claims {
 namespace {
 
+using symbolic::Nesting;
+using symbolic::Token;
+using symbolic::Tokens;
 using Kind = Node::Kind;
 
 constexpr std::size_t longest_text = 16384;
@@ -47,32 +50,33 @@ constexpr std::array<Comparison, 6> comparisons = {{{"==", Relation::equal},
 ///              'E' '[' sum ']' | '(' sum ')') ('.' name)*
 class Parser {
  public:
-  Parser(std::string_view text, const Place& place) : lexer_(text, place) {
+  Parser(std::string_view text, const Place& place)
+      : place_(place), tokens_(assertion_tokens(text, place)) {
     if (text.size() > longest_text)
-      lexer_.fail(1, "a formula of " + std::to_string(text.size()) + " bytes is too long",
-                  "formulas are limited to " + std::to_string(longest_text) + " bytes");
+      fail(1, "a formula of " + std::to_string(text.size()) + " bytes is too long",
+           "formulas are limited to " + std::to_string(longest_text) + " bytes");
   }
 
   Assertion assertion() {
     Assertion result;
     result.left = sum();
-    const Token sign = lexer_.take();
+    const Token sign = tokens_.take();
     const auto* found = std::find_if(comparisons.begin(), comparisons.end(),
                                      [&](const Comparison& c) { return sign.is(c.sign); });
     if (found == comparisons.end()) {
-      lexer_.fail(sign.column,
-                  sign.kind == Token::Kind::end ? "an assertion without a comparison"
-                                                : "unexpected '" + shown(sign) + "'",
-                  "compare two sides with == ~= < <= > or >=");
+      fail(sign.column,
+           sign.kind == Token::Kind::end ? "an assertion without a comparison"
+                                         : "unexpected '" + shown(sign) + "'",
+           "compare two sides with == ~= < <= > or >=");
     }
     result.relation = found->relation;
     if (result.relation == Relation::about) result.written = number_at_end();
     result.right = sum();
-    if (lexer_.next().is_name("within")) {
-      const Token within = lexer_.take();
+    if (tokens_.next().is_name("within")) {
+      const Token within = tokens_.take();
       if (result.relation != Relation::equal)
-        lexer_.fail(within.column,
-                    "'within' beside another comparison than ==", "for example a == b within 5%");
+        fail(within.column,
+             "'within' beside another comparison than ==", "for example a == b within 5%");
       result.within = tolerance();
     }
     end();
@@ -86,72 +90,66 @@ class Parser {
   }
 
  private:
+  [[noreturn]] void fail(int column, const std::string& what, const std::string& hint) const {
+    refuse(place_, column, what, hint);
+  }
+
   static std::string shown(const Token& token) { return base::shortened(token.text, 40); }
 
   void end() {
-    if (lexer_.next().kind != Token::Kind::end) reject(lexer_.next());
+    if (tokens_.next().kind != Token::Kind::end) reject(tokens_.next());
   }
 
   [[noreturn]] void reject(const Token& token) const {
     if (token.kind == Token::Kind::end)
-      lexer_.fail(token.column, "the formula ends too early",
-                  "a number, a name or a bracket is missing at the end");
+      fail(token.column, "the formula ends too early",
+           "a number, a name or a bracket is missing at the end");
     std::string hint = "a number, a name or a bracket is missing before it";
     if (token.kind != Token::Kind::sign) hint = "write * for a product";
     if (token.is("=")) hint = "write == to compare; key=value stands in the brackets of a call";
     if (token.is(")") || token.is("]")) hint = "remove it or add the bracket that it closes";
-    lexer_.fail(token.column, "unexpected '" + shown(token) + "'", hint);
+    fail(token.column, "unexpected '" + shown(token) + "'", hint);
   }
 
   void expect(std::string_view sign, int opened) {
-    if (lexer_.next().kind == Token::Kind::end)
-      lexer_.fail(opened, "a bracket that is never closed",
-                  "add the missing '" + std::string(sign) + "'");
-    if (!lexer_.next().is(sign)) reject(lexer_.next());
-    lexer_.take();
+    if (tokens_.next().kind == Token::Kind::end)
+      fail(opened, "a bracket that is never closed", "add the missing '" + std::string(sign) + "'");
+    if (!tokens_.next().is(sign)) reject(tokens_.next());
+    tokens_.take();
   }
 
   /// The right side of ~= tells by its digits how close the left must be.
   std::optional<Written> number_at_end() {
-    Lexer ahead = lexer_;
+    Tokens ahead = tokens_;
     const bool minus = ahead.next().is("-");
     if (minus) ahead.take();
     const Token number = ahead.take();
     if (number.kind != Token::Kind::number || ahead.next().kind != Token::Kind::end)
-      lexer_.fail(lexer_.next().column, "~= compares with a number as it is written",
-                  "for example ~= 1.6732..., or == with 'within 5%'");
+      fail(tokens_.next().column, "~= compares with a number as it is written",
+           "for example ~= 1.6732..., or == with 'within 5%'");
     Written result = written(number.text, number.dots);
     if (minus) result.value = -result.value;
     return result;
   }
 
   Tolerance tolerance() {
-    const Token number = lexer_.take();
+    const Token number = tokens_.take();
     if (number.kind != Token::Kind::number)
-      lexer_.fail(number.column, "'within' takes a number", "for example within 5% or within 0.1");
+      fail(number.column, "'within' takes a number", "for example within 5% or within 0.1");
     Tolerance result{Rational::parse(number.text), false};
-    if (lexer_.next().is("%")) {
-      lexer_.take();
+    if (tokens_.next().is("%")) {
+      tokens_.take();
       result = {result.amount / Rational(100), true};
     }
     return result;
   }
 
-  /// Counts the nesting for as long as it lives.
-  class Level {
-   public:
-    Level(Parser& parser, int column) : parser_(parser) {
-      if (++parser_.depth_ > ExprLimits::depth)
-        parser_.lexer_.fail(column, "nesting deeper than " + std::to_string(ExprLimits::depth),
-                            "write the formula with fewer brackets");
-    }
-    ~Level() { --parser_.depth_; }
-    Level(const Level&) = delete;
-    Level& operator=(const Level&) = delete;
-
-   private:
-    Parser& parser_;
-  };
+  Nesting nested(int column) {
+    return Nesting(depth_, ExprLimits::depth, [this, column] {
+      fail(column, "nesting deeper than " + std::to_string(ExprLimits::depth),
+           "write the formula with fewer brackets");
+    });
+  }
 
   static Node operation(Kind kind, int column, std::vector<Node> children) {
     Node node;
@@ -163,8 +161,8 @@ class Parser {
 
   Node sum() {
     Node left = product();
-    while (lexer_.next().is("+") || lexer_.next().is("-")) {
-      const Token sign = lexer_.take();
+    while (tokens_.next().is("+") || tokens_.next().is("-")) {
+      const Token sign = tokens_.take();
       const Kind kind = sign.is("+") ? Kind::sum : Kind::difference;
       left = operation(kind, sign.column, {std::move(left), product()});
     }
@@ -173,8 +171,8 @@ class Parser {
 
   Node product() {
     Node left = signed_power();
-    while (lexer_.next().is("*") || lexer_.next().is("/")) {
-      const Token sign = lexer_.take();
+    while (tokens_.next().is("*") || tokens_.next().is("/")) {
+      const Token sign = tokens_.take();
       const Kind kind = sign.is("*") ? Kind::product : Kind::quotient;
       left = operation(kind, sign.column, {std::move(left), signed_power()});
     }
@@ -183,22 +181,22 @@ class Parser {
 
   Node signed_power() {
     bool minus = false;
-    const int column = lexer_.next().column;
-    while (lexer_.next().is("+") || lexer_.next().is("-")) minus ^= lexer_.take().is("-");
+    const int column = tokens_.next().column;
+    while (tokens_.next().is("+") || tokens_.next().is("-")) minus ^= tokens_.take().is("-");
     Node value = power();
     return minus ? operation(Kind::negative, column, {std::move(value)}) : value;
   }
 
   Node power() {
     Node base = atom();
-    if (!lexer_.next().is("^")) return base;
-    const Token sign = lexer_.take();
-    const Level level(*this, sign.column);
+    if (!tokens_.next().is("^")) return base;
+    const Token sign = tokens_.take();
+    const Nesting level = nested(sign.column);
     return operation(Kind::power, sign.column, {std::move(base), signed_power()});
   }
 
   Node atom() {
-    const Token token = lexer_.take();
+    const Token token = tokens_.take();
     Node node = operation(Kind::number, token.column, {});
     switch (token.kind) {
       case Token::Kind::number:
@@ -212,20 +210,21 @@ class Parser {
       case Token::Kind::name: node = named(token); break;
       case Token::Kind::sign:
         if (token.is("(")) {
-          const Level level(*this, token.column);
+          const Nesting level = nested(token.column);
           node = sum();
           expect(")", token.column);
         } else if (token.is("[")) {
-          const Level level(*this, token.column);
+          const Nesting level = nested(token.column);
           node.kind = Kind::list;
           node.children = items("]", token.column);
         } else {
           reject(token);
         }
         break;
+      case Token::Kind::unknown:
       case Token::Kind::end: reject(token);
     }
-    while (lexer_.next().is(".")) node = member(std::move(node));
+    while (tokens_.next().is(".")) node = member(std::move(node));
     return node;
   }
 
@@ -233,15 +232,15 @@ class Parser {
     try {
       return Rational::parse(token.text);
     } catch (const Error& error) {
-      lexer_.fail(token.column, error.message(), error.hint());
+      fail(token.column, error.message(), error.hint());
     }
   }
 
   Node member(Node of) {
-    const Token dot = lexer_.take();
-    const Token name = lexer_.take();
+    const Token dot = tokens_.take();
+    const Token name = tokens_.take();
     if (name.kind != Token::Kind::name || of.kind != Kind::call)
-      lexer_.fail(dot.column, "unexpected '.'", "write call(...).name");
+      fail(dot.column, "unexpected '.'", "write call(...).name");
     Node node = operation(Kind::member, name.column, {std::move(of)});
     node.text = std::string(name.text);
     return node;
@@ -249,10 +248,10 @@ class Parser {
 
   std::vector<Node> items(std::string_view close, int opened) {
     std::vector<Node> result;
-    if (!lexer_.next().is(close)) {
+    if (!tokens_.next().is(close)) {
       result.push_back(sum());
-      while (lexer_.next().is(",")) {
-        lexer_.take();
+      while (tokens_.next().is(",")) {
+        tokens_.take();
         result.push_back(sum());
       }
     }
@@ -264,15 +263,15 @@ class Parser {
     Node node = operation(Kind::name, token.column, {});
     node.text = std::string(token.text);
     node.primes = token.primes;
-    if (lexer_.next().is("[")) {
-      const Token open = lexer_.take();
-      const Level level(*this, open.column);
+    if (tokens_.next().is("[")) {
+      const Token open = tokens_.take();
+      const Nesting level = nested(open.column);
       node.kind = token.text == "E" ? Kind::expectation : Kind::index;
       node.children.push_back(sum());
       expect("]", open.column);
-    } else if (lexer_.next().is("(")) {
-      const Token open = lexer_.take();
-      const Level level(*this, open.column);
+    } else if (tokens_.next().is("(")) {
+      const Token open = tokens_.take();
+      const Nesting level = nested(open.column);
       node.kind = Kind::call;
       arguments(node);
       expect(")", open.column);
@@ -281,29 +280,29 @@ class Parser {
   }
 
   void arguments(Node& call) {
-    if (lexer_.next().is(")")) return;
+    if (tokens_.next().is(")")) return;
     for (;;) {
-      Lexer ahead = lexer_;
+      Tokens ahead = tokens_;
       const Token name = ahead.take();
       if (name.kind == Token::Kind::name && ahead.next().is("=")) {
-        lexer_.take();
-        lexer_.take();
+        tokens_.take();
+        tokens_.take();
         for (const auto& [key, value] : call.named)
-          if (key == name.text)
-            lexer_.fail(name.column, "'" + key + "' is given twice", "give it once");
+          if (key == name.text) fail(name.column, "'" + key + "' is given twice", "give it once");
         call.named.emplace_back(std::string(name.text), sum());
       } else {
         if (!call.named.empty())
-          lexer_.fail(lexer_.next().column, "a plain argument after key=value",
-                      "give plain arguments first");
+          fail(tokens_.next().column, "a plain argument after key=value",
+               "give plain arguments first");
         call.children.push_back(sum());
       }
-      if (!lexer_.next().is(",")) return;
-      lexer_.take();
+      if (!tokens_.next().is(",")) return;
+      tokens_.take();
     }
   }
 
-  Lexer lexer_;
+  const Place& place_;
+  Tokens tokens_;
   int depth_ = 0;
 };
 
@@ -330,9 +329,9 @@ std::optional<Written> written_number(std::string_view text) {
   if (minus) text.remove_prefix(1);
   const Place nowhere;
   try {
-    Lexer lexer(text, nowhere);
-    const Token token = lexer.take();
-    if (token.kind != Token::Kind::number || lexer.next().kind != Token::Kind::end)
+    Tokens tokens = assertion_tokens(text, nowhere);
+    const Token token = tokens.take();
+    if (token.kind != Token::Kind::number || tokens.next().kind != Token::Kind::end)
       return std::nullopt;
     Written result = written(token.text, token.dots);
     if (minus) result.value = -result.value;

@@ -18,7 +18,8 @@ constexpr std::size_t longest_text = 16384;
 /// atom   := number | name | name '(' sum (',' sum)* ')' | '(' sum ')'
 class Parser {
  public:
-  Parser(std::string_view text, const ParseOptions& options) : tokens_(text), options_(options) {}
+  Parser(std::string_view text, const ParseOptions& options)
+      : tokens_(formula_tokens(text)), options_(options) {}
 
   Expr run() {
     if (tokens_.next().kind == Token::Kind::end) {
@@ -30,22 +31,12 @@ class Parser {
   }
 
  private:
-  /// Counts the nesting for as long as it lives.
-  class Level {
-   public:
-    Level(Parser& parser, int column) : parser_(parser) {
-      if (++parser_.depth_ > ExprLimits::depth) {
-        throw Failure{column, "nesting deeper than " + std::to_string(ExprLimits::depth),
-                      "write the formula with fewer brackets"};
-      }
-    }
-    ~Level() { --parser_.depth_; }
-    Level(const Level&) = delete;
-    Level& operator=(const Level&) = delete;
-
-   private:
-    Parser& parser_;
-  };
+  Nesting nested(int column) {
+    return Nesting(depth_, ExprLimits::depth, [column] {
+      throw Failure{column, "nesting deeper than " + std::to_string(ExprLimits::depth),
+                    "write the formula with fewer brackets"};
+    });
+  }
 
   /// Runs a simplification; what it refuses is a failure at this column.
   template <class Build>
@@ -60,8 +51,8 @@ class Parser {
   Expr sum() {
     const int column = tokens_.next().column;
     std::vector<Expr> terms{product()};
-    while (tokens_.next().is('+') || tokens_.next().is('-')) {
-      const bool minus = tokens_.take().is('-');
+    while (tokens_.next().is("+") || tokens_.next().is("-")) {
+      const bool minus = tokens_.take().is("-");
       Expr term = product();
       terms.push_back(minus ? -term : term);
     }
@@ -71,13 +62,13 @@ class Parser {
   Expr product() {
     const int column = tokens_.next().column;
     std::vector<Expr> factors{signed_power()};
-    while (tokens_.next().is('*') || tokens_.next().is('/')) {
+    while (tokens_.next().is("*") || tokens_.next().is("/")) {
       const Token sign = tokens_.take();
-      if (sign.is('*') && tokens_.next().is('*')) {
+      if (sign.is("*") && tokens_.next().is("*")) {
         throw Failure{sign.column, "unexpected '**'", "write ^ for a power"};
       }
       const Expr factor = signed_power();
-      factors.push_back(sign.is('*') ? factor
+      factors.push_back(sign.is("*") ? factor
                                      : at(sign.column, [&] { return pow(factor, Expr(-1)); }));
     }
     return factors.size() == 1 ? factors[0]
@@ -86,7 +77,7 @@ class Parser {
 
   bool take_signs() {
     bool minus = false;
-    while (tokens_.next().is('+') || tokens_.next().is('-')) minus ^= tokens_.take().is('-');
+    while (tokens_.next().is("+") || tokens_.next().is("-")) minus ^= tokens_.take().is("-");
     return minus;
   }
 
@@ -98,9 +89,9 @@ class Parser {
 
   Expr power() {
     Expr base = atom();
-    if (!tokens_.next().is('^')) return base;
+    if (!tokens_.next().is("^")) return base;
     const Token sign = tokens_.take();
-    const Level level(*this, sign.column);
+    const Nesting level = nested(sign.column);
     const Expr exponent = signed_power();
     return at(sign.column, [&] { return pow(base, exponent); });
   }
@@ -109,8 +100,8 @@ class Parser {
     const Token token = tokens_.take();
     if (token.kind == Token::Kind::number) return number(token);
     if (token.kind == Token::Kind::name) return named(token);
-    if (!token.is('(')) reject(token);
-    const Level level(*this, token.column);
+    if (!token.is("(")) reject(token);
+    const Nesting level = nested(token.column);
     Expr inside = sum();
     close(token);
     return after_atom(inside);
@@ -121,7 +112,7 @@ class Parser {
   }
 
   Expr named(const Token& token) {
-    if (tokens_.next().is('(')) return call(token);
+    if (tokens_.next().is("(")) return call(token);
     const std::string name(token.text);
     if (name == "pi") return after_atom(Expr::pi(), token);
     const auto& known = options_.known_symbols;
@@ -139,7 +130,7 @@ class Parser {
 
   Expr call(const Token& name) {
     const Token bracket = tokens_.take();
-    const Level level(*this, bracket.column);
+    const Nesting level = nested(bracket.column);
     const auto own = options_.functions.find(std::string(name.text));
     const bool is_own = own != options_.functions.end();
     const bool known = find_function(name.text) || name.text == "sqrt" || is_own;
@@ -155,9 +146,9 @@ class Parser {
       reject_name("function", name, names);
     }
     std::vector<Expr> arguments;
-    if (!tokens_.next().is(')')) {
+    if (!tokens_.next().is(")")) {
       arguments.push_back(sum());
-      while (tokens_.next().is(',')) {
+      while (tokens_.next().is(",")) {
         tokens_.take();
         arguments.push_back(sum());
       }
@@ -182,7 +173,7 @@ class Parser {
     if (tokens_.next().kind == Token::Kind::end) {
       throw Failure{open.column, "unclosed '('", "add the missing ')'"};
     }
-    if (!tokens_.next().is(')')) reject(tokens_.next());
+    if (!tokens_.next().is(")")) reject(tokens_.next());
     tokens_.take();
   }
 
@@ -190,10 +181,10 @@ class Parser {
   Expr after_atom(const Expr& value, const Token& before = {}) const {
     const Token& next = tokens_.next();
     const bool another =
-        next.kind == Token::Kind::number || next.kind == Token::Kind::name || next.is('(');
+        next.kind == Token::Kind::number || next.kind == Token::Kind::name || next.is("(");
     if (!another) return value;
     const std::string left = before.text.empty() ? "(...)" : base::shortened(before.text, 20);
-    const std::string right = next.is('(') ? "(...)" : base::shortened(next.text, 20);
+    const std::string right = next.is("(") ? "(...)" : base::shortened(next.text, 20);
     if (next.text[0] == '.') {
       throw Failure{next.column, "unexpected '.'", "a number has one decimal point"};
     }
@@ -206,8 +197,8 @@ class Parser {
       throw Failure{token.column, "the formula ends too early",
                     "a number, a name or a bracket is missing at the end"};
     }
-    const std::string hint = token.is(')')   ? "remove it or add the missing '('"
-                             : token.is(',') ? "commas stand between the arguments of a function"
+    const std::string hint = token.is(")")   ? "remove it or add the missing '('"
+                             : token.is(",") ? "commas stand between the arguments of a function"
                                              : "a number, a name or a bracket is missing before it";
     throw Failure{token.column, "unexpected '" + base::shortened(token.text, 40) + "'", hint};
   }

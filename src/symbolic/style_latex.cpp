@@ -2,6 +2,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/text.hpp"
 #include "symbolic/style.hpp"
 
 namespace scalecalc::symbolic {
@@ -18,9 +19,6 @@ constexpr std::array<std::string_view, 35> greek{
 
 bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
 /// "\alpha": a command name that a following letter would join.
@@ -45,7 +43,7 @@ std::string word(const std::string& name) {
 /// x_1 and x1 carry an index; other underscores are part of the name.
 std::string symbol_text(const std::string& name) {
   std::size_t digits = name.size();
-  while (digits > 0 && is_digit(name[digits - 1])) --digits;
+  while (digits > 0 && base::is_digit(name[digits - 1])) --digits;
   std::size_t stem = digits;
   if (stem > 1 && name[stem - 1] == '_') --stem;
   if (digits < name.size() && stem > 0) {
@@ -109,7 +107,7 @@ class LatexStyle : public Style {
     const bool alone = factors.size() == 1;
     for (const Piece& factor : factors) {
       const std::string next = alone ? factor.text : bracketed_below(factor, Precedence::product);
-      if (!text.empty() && is_digit(next[0])) {
+      if (!text.empty() && base::is_digit(next[0])) {
         text += " \\cdot ";
       } else if (!text.empty() && is_letter(next[0]) && ends_with_command(text)) {
         text += " ";

@@ -1,8 +1,12 @@
 #include "export/conventions/syntax.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "symbolic/lexer.hpp"
 
 namespace scalecalc::conventions {
 namespace {
@@ -10,57 +14,55 @@ namespace {
 constexpr std::size_t most_bytes = 4096;
 constexpr int most_nested = 64;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+constexpr std::array<std::string_view, 11> signs = {"**", "+", "-", "*", "/", "(",
+                                                    ")",  "[", "]", ",", "="};
+constexpr symbolic::Lexicon python{
+    .blanks = " \t", .signs = signs, .quotes = true, .underscores = true, .comment = '#'};
+
+using symbolic::Token;
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text) : text_(text), lexer_(text, python) {}
 
   NodePtr line() {
     NodePtr node = sum();
-    if (node->kind == Node::Kind::name && peek() == '=') {
-      ++at_;
-      node = sum();
-    }
-    if (peek() != '\0') fail("expected the end of the line");
+    if (node->kind == Node::Kind::name && take("=")) node = sum();
+    if (peek().kind != Token::Kind::end) fail("expected the end of the line");
     return node;
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
+  [[noreturn]] void fail(const std::string& what, std::size_t at) const {
     const std::string found =
-        at_ < text_.size() ? "'" + base::shortened(text_.substr(at_), 12) + "'" : "the end";
-    throw Error(ErrorKind::input, fmt::format("{} at column {}, found {}", what, at_ + 1, found),
+        at < text_.size() ? "'" + base::shortened(text_.substr(at), 12) + "'" : "the end";
+    throw Error(ErrorKind::input, fmt::format("{} at column {}, found {}", what, at + 1, found),
                 "LINE, got '" + base::shortened(text_) + "'",
                 "give one call, for example \"torch.nn.init.kaiming_normal_(w)\"");
   }
+  [[noreturn]] void fail(const std::string& what) const { fail(what, lexer_.at()); }
 
-  /// The next character that is not a space, '\0' at the end or before a comment.
-  char peek() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
-    if (at_ >= text_.size() || text_[at_] == '#') return '\0';
-    if (text_[at_] == '\0') fail("a line has no zero bytes: expected something else");
-    return text_[at_];
+  const Token& peek() {
+    const Token& next = lexer_.next();
+    if (next.kind == Token::Kind::unknown && next.text[0] == '\0') {
+      fail("a line has no zero bytes: expected something else");
+    }
+    return next;
   }
-  bool take(char c) {
-    if (peek() != c) return false;
-    ++at_;
+  bool take(std::string_view sign) {
+    if (!peek().is(sign)) return false;
+    lexer_.take();
     return true;
   }
-  void expect(char c) {
-    if (!take(c)) fail(fmt::format("expected '{}'", c));
+  void expect(std::string_view sign) {
+    if (!take(sign)) fail(fmt::format("expected '{}'", sign));
   }
 
   NodePtr finish(Node node, std::size_t start) const {
-    node.source = std::string(text_.substr(start, at_ - start));
+    node.source = std::string(text_.substr(start, lexer_.at() - start));
     return std::make_shared<const Node>(std::move(node));
   }
-  NodePtr operation(const char* symbol, std::vector<NodePtr> items, std::size_t start) const {
+  NodePtr operation(std::string_view symbol, std::vector<NodePtr> items, std::size_t start) const {
     Node node;
     node.kind = Node::Kind::operation;
     node.text = symbol;
@@ -68,161 +70,144 @@ class Parser {
     return finish(std::move(node), start);
   }
 
-  struct Nested {
-    explicit Nested(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > most_nested) {
-        parser_.fail(fmt::format("expressions nest at most {} deep: too deep", most_nested));
-      }
-    }
-    ~Nested() { --parser_.depth_; }
-    Nested(const Nested&) = delete;
-    Nested& operator=(const Nested&) = delete;
-    Parser& parser_;
-  };
+  symbolic::Nesting nested() {
+    return symbolic::Nesting(depth_, most_nested, [this] {
+      fail(fmt::format("expressions nest at most {} deep: too deep", most_nested));
+    });
+  }
 
   NodePtr sum() {
-    const Nested nested(*this);
-    peek();
-    const std::size_t start = at_;
+    const symbolic::Nesting level = nested();
+    const std::size_t start = peek().begin;
     NodePtr left = product();
-    while (peek() == '+' || peek() == '-') {
-      const char symbol[] = {text_[at_++], '\0'};
+    while (peek().is("+") || peek().is("-")) {
+      const Token symbol = lexer_.take();
       NodePtr right = product();
-      left = operation(symbol, {left, right}, start);
+      left = operation(symbol.text, {left, right}, start);
     }
     return left;
   }
 
   NodePtr product() {
-    peek();
-    const std::size_t start = at_;
+    const std::size_t start = peek().begin;
     NodePtr left = unary();
-    while (peek() == '*' || peek() == '/') {
-      const char symbol[] = {text_[at_++], '\0'};
-      if (at_ < text_.size() && text_[at_] == symbol[0]) fail("expected an operand");
+    while (peek().is("*") || peek().is("/")) {
+      const Token symbol = lexer_.take();
+      if (peek().adjacent && peek().is(symbol.text)) fail("expected an operand");
       NodePtr right = unary();
-      left = operation(symbol, {left, right}, start);
+      left = operation(symbol.text, {left, right}, start);
     }
     return left;
   }
 
   NodePtr unary() {
-    const Nested nested(*this);
-    peek();
-    const std::size_t start = at_;
-    if (take('+')) return unary();
-    if (take('-')) return operation("neg", {unary()}, start);
+    const symbolic::Nesting level = nested();
+    const std::size_t start = peek().begin;
+    if (take("+")) return unary();
+    if (take("-")) return operation("neg", {unary()}, start);
     return power();
   }
 
   NodePtr power() {
-    peek();
-    const std::size_t start = at_;
+    const std::size_t start = peek().begin;
     NodePtr base = primary();
-    peek();
-    if (text_.substr(at_, 2) != "**") return base;
-    at_ += 2;
+    if (!take("**")) return base;
     return operation("**", {base, unary()}, start);
   }
 
   NodePtr primary() {
-    const char c = peek();
-    const std::size_t start = at_;
-    NodePtr node = is_digit(c) || c == '.' ? number()
-                   : c == '"' || c == '\'' ? text(c)
-                   : is_letter(c)          ? name()
-                   : c == '('              ? brackets(')')
-                   : c == '['              ? brackets(']')
-                                           : nullptr;
+    const Token first = peek();
+    NodePtr node = first.kind == Token::Kind::number                    ? number()
+                   : first.kind == Token::Kind::name                    ? name()
+                   : first.kind == Token::Kind::text || is_quote(first) ? text()
+                   : first.is("(")                                      ? brackets(")")
+                   : first.is("[")                                      ? brackets("]")
+                                                                        : nullptr;
     if (!node) fail("expected a call, a name, a number or a string");
-    while (peek() == '(') node = call(node, start);
+    while (peek().is("(")) node = call(node, first.begin);
     return node;
   }
 
+  /// One that is never closed.
+  static bool is_quote(const Token& token) {
+    return token.kind == Token::Kind::unknown && (token.text == "'" || token.text == "\"");
+  }
+
   NodePtr number() {
-    const std::size_t start = at_;
-    std::string digits;
-    bool point = false, exponent = false;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (is_digit(c)) {
-        digits += c;
-      } else if (c == '.' && !point && !exponent) {
-        point = true;
-        if (digits.empty()) digits += '0';
-        digits += '.';
-        if (at_ + 1 >= text_.size() || !is_digit(text_[at_ + 1])) digits += '0';
-      } else if ((c == 'e' || c == 'E') && !exponent && !digits.empty()) {
-        exponent = true;
-        digits += 'e';
-        if (at_ + 1 < text_.size() && (text_[at_ + 1] == '-' || text_[at_ + 1] == '+')) {
-          if (text_[++at_] == '-') digits += '-';
-        }
-      } else if (c != '_') {
-        break;
-      }
-      ++at_;
-    }
+    const Token token = lexer_.take();
+    const Token& next = lexer_.next();
+    const bool empty_exponent = next.adjacent && next.kind == Token::Kind::name &&
+                                (next.text[0] == 'e' || next.text[0] == 'E');
+    if (empty_exponent) fail("expected a number", token.begin);
+    std::string digits(token.text);
+    std::erase(digits, '_');
     Node node;
     node.kind = Node::Kind::number;
     try {
       node.number = Expr(Rational::parse(digits));
     } catch (const Error&) {
-      at_ = start;
-      fail("expected a number");
+      fail("expected a number", token.begin);
     }
-    return finish(std::move(node), start);
+    node.source = std::string(token.text);
+    return std::make_shared<const Node>(std::move(node));
   }
 
-  NodePtr text(char quote) {
-    const std::size_t start = at_++;
+  NodePtr text() {
+    const Token token = lexer_.take();
+    const std::size_t escape = text_.find('\\', token.begin);
+    const std::size_t inside = token.begin + 1;
+    const bool closed = token.kind == Token::Kind::text;
+    if (escape < (closed ? inside + token.text.size() : text_.size())) {
+      fail("expected a plain string, without escapes", escape);
+    }
+    if (!closed) fail("expected the string to be closed", text_.size());
     Node node;
     node.kind = Node::Kind::text;
-    while (at_ < text_.size() && text_[at_] != quote) {
-      if (text_[at_] == '\\') fail("expected a plain string, without escapes");
-      node.text += text_[at_++];
-    }
-    if (at_ >= text_.size()) fail("expected the string to be closed");
-    ++at_;
-    return finish(std::move(node), start);
+    node.text = std::string(token.text);
+    return finish(std::move(node), token.begin);
   }
 
-  void subscript() {
+  /// The byte after the bracket that closes the one at `at`, whatever stands between them.
+  std::size_t subscript(std::size_t at) const {
     int open = 0;
     do {
-      if (at_ >= text_.size()) fail("expected ']'");
-      open += text_[at_] == '[' ? 1 : text_[at_] == ']' ? -1 : 0;
-      ++at_;
+      if (at >= text_.size()) fail("expected ']'", at);
+      open += text_[at] == '[' ? 1 : text_[at] == ']' ? -1 : 0;
+      ++at;
     } while (open > 0);
+    return at;
   }
 
+  char character(std::size_t at) const { return at < text_.size() ? text_[at] : '\0'; }
+
+  /// a.b[0].c, without blanks but in the brackets.
   NodePtr name() {
-    const std::size_t start = at_;
-    while (true) {
-      if (at_ >= text_.size() || !is_letter(text_[at_])) fail("expected a name");
-      while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
-      while (at_ < text_.size() && text_[at_] == '[') subscript();
-      if (at_ >= text_.size() || text_[at_] != '.') break;
-      ++at_;
+    const std::size_t start = lexer_.at();
+    for (std::size_t at = start;; ++at) {
+      if (!base::is_letter(character(at))) fail("expected a name", at);
+      while (base::is_letter(character(at)) || base::is_digit(character(at))) ++at;
+      while (character(at) == '[') at = subscript(at);
+      lexer_.skip_to(at);
+      if (character(at) != '.') break;
     }
     Node node;
-    node.text = std::string(text_.substr(start, at_ - start));
+    node.text = std::string(text_.substr(start, lexer_.at() - start));
     const bool word = node.text == "None" || node.text == "True" || node.text == "False";
     node.kind = word ? Node::Kind::word : Node::Kind::name;
     return finish(std::move(node), start);
   }
 
-  NodePtr brackets(char close) {
-    const Nested nested(*this);
-    const std::size_t start = at_++;
+  NodePtr brackets(std::string_view close) {
+    const symbolic::Nesting level = nested();
+    const std::size_t start = lexer_.take().begin;
     Node node;
     node.kind = Node::Kind::tuple;
-    bool comma = close == ']';
+    bool comma = close == "]";
     while (!take(close)) {
       node.items.push_back(sum());
-      if (take(',')) {
+      if (take(",")) {
         comma = true;
-      } else if (peek() != close) {
+      } else if (!peek().is(close)) {
         fail(fmt::format("expected ',' or '{}'", close));
       }
     }
@@ -231,30 +216,29 @@ class Parser {
   }
 
   NodePtr call(const NodePtr& callee, std::size_t start) {
-    const Nested nested(*this);
+    const symbolic::Nesting level = nested();
     if (callee->kind != Node::Kind::name && callee->kind != Node::Kind::call) {
       fail("expected an operator");
     }
-    expect('(');
+    expect("(");
     Node node;
     node.kind = Node::Kind::call;
     node.items = {callee};
-    while (!take(')')) {
+    while (!take(")")) {
       Argument argument;
       argument.value = sum();
-      if (argument.value->kind == Node::Kind::name && peek() == '=') {
-        ++at_;
+      if (argument.value->kind == Node::Kind::name && take("=")) {
         argument.name = argument.value->text;
         argument.value = sum();
       }
       node.arguments.push_back(std::move(argument));
-      if (!take(',') && peek() != ')') fail("expected ',' or ')'");
+      if (!take(",") && !peek().is(")")) fail("expected ',' or ')'");
     }
     return finish(std::move(node), start);
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  symbolic::Lexer lexer_;
   int depth_ = 0;
 };
 
