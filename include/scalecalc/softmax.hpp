@@ -105,33 +105,6 @@ class SoftmaxCurve {
 double softmax_p2_lognormal(std::int64_t keys, double tau2);
 double softmax_overlap_lognormal(std::int64_t keys, double tau2, double correlation);
 
-/// P2, A, O and A' at one T for many (tau2, c), by interpolation in both. The range of tau2 is cut
-/// into panels, each built when first asked for, its error measured against the integrals at points
-/// between the nodes. Safe to share between threads. Arguments outside the range: Error(input).
-class SoftmaxTable {
- public:
-  /// Covers tau2 in [0, tau2_max] and c in [c_min, 1].
-  SoftmaxTable(std::int64_t keys, double tau2_max, double c_min = 0.0);
-  double p2(double tau2) const;
-  double a(double tau2) const;
-  double overlap(double tau2, double correlation) const;
-  double a_prime(double tau2, double correlation) const;
-  /// Largest relative error found at the check points; builds the panels that are missing.
-  double measured_error() const;
-
- private:
-  struct Impl;
-  std::shared_ptr<const Impl> impl_;
-};
-
-/// Causal averages over row lengths 1..T: means of P2 and A over the rows, of O and A' over pairs
-/// of different rows (1 and 0 when there are none), on a geometric grid of lengths, with an error
-/// measured between its points.
-struct CausalSoftmax {
-  Estimate p2, overlap, a, a_prime;
-};
-CausalSoftmax softmax_causal(std::int64_t keys, double tau2, double correlation);
-
 /// The same quantities by sampling, with standard errors (a check, and --engine montecarlo); p2 and
 /// a are those of the row with fewer keys.
 struct SoftmaxSamples {
