@@ -95,8 +95,7 @@ def initialize(params, key=None, strict=False):
 }  // namespace
 
 std::string flax_text(const NamedPlan& plan, const ExportOptions& options) {
-  return python_head(plan, "flax", options) + imports + python_tables(plan, options) +
-         python_report + body;
+  return python_text(plan, "flax", options, imports, body);
 }
 
 }  // namespace scalecalc::exporting

@@ -101,8 +101,7 @@ def initialize(model, seed=None, strict=False):
 }  // namespace
 
 std::string keras_text(const NamedPlan& plan, const ExportOptions& options) {
-  return python_head(plan, "keras", options) + imports + python_tables(plan, options) +
-         python_report + body;
+  return python_text(plan, "keras", options, imports, body);
 }
 
 }  // namespace scalecalc::exporting

@@ -50,9 +50,8 @@ const char* use_of(const std::string& what) {
   return "multiplies the output of this linear map";
 }
 
-}  // namespace
-
-std::string python_head(const NamedPlan& plan, const char* target, const ExportOptions& options) {
+/// What the model is, what made the file, what no parameter holds.
+std::string head(const NamedPlan& plan, const char* target, const ExportOptions& options) {
   const std::string model = comment_text(plan.model);
   const std::string command = options.command.empty()
                                   ? fmt::format("scalecalc init {} --target {}", model, target)
@@ -68,7 +67,7 @@ std::string python_head(const NamedPlan& plan, const char* target, const ExportO
   return text;
 }
 
-std::string python_tables(const NamedPlan& plan, const ExportOptions& options) {
+std::string tables(const NamedPlan& plan, const ExportOptions& options) {
   std::string text =
       fmt::format("SEED = {}\n\n", options.seed ? std::to_string(*options.seed) : "None");
   text += "# what, where, value, formula\nSCALES = (\n";
@@ -95,7 +94,7 @@ std::string python_tables(const NamedPlan& plan, const ExportOptions& options) {
   return text + ")\n";
 }
 
-const char* const python_report = R"py(
+const char* const shared = R"py(
 def _compiled(pattern):
     """{i} and {j} stand for indices, a last * for anything."""
     text = re.sub(r"\\\{.\\\}", r"(\\d+)", re.escape(pattern))
@@ -164,5 +163,12 @@ def _finish(report, used, strict):
         raise ValueError(str(report))
     return report
 )py";
+
+}  // namespace
+
+std::string python_text(const NamedPlan& plan, const char* target, const ExportOptions& options,
+                        const char* imports, const char* body) {
+  return head(plan, target, options) + imports + tables(plan, options) + shared + body;
+}
 
 }  // namespace scalecalc::exporting

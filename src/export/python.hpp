@@ -4,15 +4,14 @@
 
 #include "export/rules.hpp"
 
-/// What the Python targets share: the head of the file and its tables.
+/// What the Python targets share.
 namespace scalecalc::exporting {
 
-/// Comment lines: what the model is, what made the file, what no parameter holds.
-std::string python_head(const NamedPlan& plan, const char* target, const ExportOptions& options);
-/// SEED, SCALES, PREFIXES, UNNAMED and RULES as assignments.
-std::string python_tables(const NamedPlan& plan, const ExportOptions& options);
-/// Report and _find(name), which the Python targets share.
-extern const char* const python_report;
+/// A whole file: comment lines (what the model is, what made the file, what no parameter holds),
+/// the imports, SEED, SCALES, PREFIXES, UNNAMED and RULES as assignments, what all targets share
+/// (Report, _find(name), ...), and the target's own functions.
+std::string python_text(const NamedPlan& plan, const char* target, const ExportOptions& options,
+                        const char* imports, const char* body);
 
 std::string pytorch_text(const NamedPlan& plan, const ExportOptions& options);
 std::string flax_text(const NamedPlan& plan, const ExportOptions& options);

@@ -64,8 +64,7 @@ def initialize_(model, generator=None, strict=False):
 }  // namespace
 
 std::string pytorch_text(const NamedPlan& plan, const ExportOptions& options) {
-  return python_head(plan, "pytorch", options) + imports + python_tables(plan, options) +
-         python_report + body;
+  return python_text(plan, "pytorch", options, imports, body);
 }
 
 }  // namespace scalecalc::exporting
