@@ -107,3 +107,15 @@ scalecalc_cli_error("verify --device cuda" EXIT 3 ARGS verify ${tiny} --device c
 set_tests_properties("cli: wrong: verify --device cuda" PROPERTIES
   ENVIRONMENT CUDA_VISIBLE_DEVICES=)
 scalecalc_cli_error("presets of what is not there" EXIT 2 ARGS presets gpt3 SAYS "gpt2")
+
+# Every field of a model is an option.
+scalecalc_cli_test("propagate: details of the model" ARGS propagate ${tiny} --qk-norm --bias=false
+  --norm-eps 1e-5 --scheme xavier --dropout 0.1 --dropout-place input+branch STDOUT "block\\[0\\]")
+scalecalc_cli_error("propagate: a flag that is no flag" EXIT 2 ARGS propagate ${tiny} --qk-norm=loud
+  SAYS "unknown value 'loud' \\(--qk-norm\\)")
+scalecalc_cli_error("propagate: two schemes" EXIT 2 ARGS propagate ${tiny} --scheme he --std 0.02
+  SAYS "std and scheme are both given \\(--std\\)")
+scalecalc_cli_error("propagate: another kind's option" EXIT 2 ARGS propagate mlp-relu --qk-norm
+  SAYS "an mlp has no qk_norm \\(--qk-norm\\)")
+scalecalc_cli_test("list fields" ARGS list fields --format csv
+  STDOUT "\ninit\\.scheme\\.std,std,--std,all,")
