@@ -89,8 +89,8 @@
 ///     .value: d log quantity / d log layers;  quantity(quantity, MODEL, optimizer=, parameters=)
 ///   law(name, MODEL, l=)                     formulas of a stack (propagate --engine symbolic)
 /// where MODEL is preset=, model= (a file beside the claims) or kind= ("mlp", "transformer"), and
-/// any of model_fields() by its name (width=, qk_norm=, attention_scale=, second=, gain_q=, ...; also
-/// by its older one); formulas are quoted ("(2*N)^(-1/2)", "auto").
+/// any of model_fields() by its name (width=, qk_norm=, attention_scale=, second=, gain_q=, ...;
+/// also by its older one); formulas are quoted ("(2*N)^(-1/2)", "auto").
 namespace scalecalc {
 
 enum class ClaimMethod { symbolic, quadrature, montecarlo, passes };
