@@ -38,14 +38,13 @@ Checked check(const Network& network) {
     refuse("network", "there is no head", "the last layer must be a linear one");
   }
   Checked checked;
-  Checker checker(network, checked);
-  checker.run(network.layers);
-  if (checker.width() != network.classes) {
+  const Shape logits = check_layers(network, checked);
+  if (logits.width != network.classes) {
     refuse(std::get<Linear>(network.layers.back().op).path,
-           fmt::format("{} logits for {} classes", checker.width(), network.classes),
+           fmt::format("{} logits for {} classes", logits.width, network.classes),
            "the head must be as wide as the number of classes");
   }
-  checked.output_tokens = checker.tokens();
+  checked.output_tokens = logits.tokens;
   checked.footprint.layers = network.layers.size();
   checked.footprint.activations += static_cast<double>(network.batch) *
                                    static_cast<double>(network.memory_sequence) *

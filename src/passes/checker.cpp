@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 #include <variant>
+#include <vector>
 
 #include "scalecalc/error.hpp"
 
@@ -11,18 +13,6 @@ namespace scalecalc::passes {
 namespace {
 
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;  // ids and targets are 32-bit
-
-[[noreturn]] void mismatch(const std::string& path, std::int64_t expected, std::int64_t got) {
-  refuse(path, fmt::format("width {} expected, got {}", expected, got),
-         "neighbouring layers must agree in their widths");
-}
-
-void check_multiple(const std::string& path, const char* name, std::int64_t value,
-                    const char* of_name, std::int64_t of) {
-  if (value % of == 0) return;
-  refuse(path, fmt::format("{} {} is not a multiple of {} {}", name, value, of_name, of),
-         "one must divide the other");
-}
 
 }  // namespace
 
@@ -40,6 +30,59 @@ void check_number(const std::string& where, const char* name, double value, bool
   refuse(where, fmt::format("{} is {}", name, value),
          non_negative ? "use a finite number of at least 0" : "use a finite number");
 }
+
+namespace {
+
+[[noreturn]] void mismatch(const std::string& path, std::int64_t expected, std::int64_t got) {
+  refuse(path, fmt::format("width {} expected, got {}", expected, got),
+         "neighbouring layers must agree in their widths");
+}
+
+void check_multiple(const std::string& path, const char* name, std::int64_t value,
+                    const char* of_name, std::int64_t of) {
+  if (value % of == 0) return;
+  refuse(path, fmt::format("{} {} is not a multiple of {} {}", name, value, of_name, of),
+         "one must divide the other");
+}
+
+/// Follows the shape of the stream through the layers.
+class Checker {
+ public:
+  Checker(const Network& network, Checked& checked);
+
+  void run(const std::vector<Layer>& layers);
+  Shape shape() const { return at_; }
+
+  void operator()(const Linear& layer);
+  void operator()(const ActivationLayer& layer);
+  void operator()(const Norm& layer);
+  void operator()(const Attention& layer);
+  void operator()(const Residual& layer);
+  void operator()(const Embedding& layer);
+  void operator()(const Gated& layer);
+  void operator()(const Dropout& layer);
+  void operator()(const Conv2d& layer);
+  void operator()(const DualStream& layer);
+  void operator()(const Pool& layer);
+
+ private:
+  void expect(const std::string& path, std::int64_t width) const;
+  void weights(const Linear& layer);
+  void key_or_value(const Attention& layer, const Linear& projection, Shape from);
+  void added_scores(const Attention& layer, std::int64_t tokens);
+  void conv_sizes(const Conv2d& layer) const;
+  void branch(const Residual& layer);
+  void rate(const std::string& path, double value) const;
+  void add_parameters(std::int64_t rows, std::int64_t columns);
+  void add_activations(int copies);
+
+  double batch_;
+  std::int64_t memory_sequence_;
+  Shape at_;
+  bool ids_;
+  std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far
+  Checked& checked_;
+};
 
 Checker::Checker(const Network& network, Checked& checked)
     : batch_(static_cast<double>(network.batch)),
@@ -275,6 +318,14 @@ void Checker::add_parameters(std::int64_t rows, std::int64_t columns) {
 void Checker::add_activations(int copies) {
   checked_.footprint.activations +=
       copies * batch_ * static_cast<double>(at_.tokens) * static_cast<double>(at_.width);
+}
+
+}  // namespace
+
+Shape check_layers(const Network& network, Checked& checked) {
+  Checker checker(network, checked);
+  checker.run(network.layers);
+  return checker.shape();
 }
 
 }  // namespace scalecalc::passes
