@@ -111,6 +111,7 @@ TEST_CASE("derivatives agree with central differences of 80-bit steps") {
     const double exact = mpfr_get_d(slope.lower.get(), MPFR_RNDN);
     const symbolic::Interval off = symbolic::arithmetic::abs(quotient - slope);
     INFO("f = ", to_string(f), " at x = ", point["x"].to_string());
+    // The truncation is h^2 of a third derivative.
     CHECK(mpfr_get_d(off.upper.get(), MPFR_RNDU) < 1e-20 * (1 + std::fabs(exact)));
     ++compared;
   }
@@ -162,6 +163,7 @@ TEST_CASE("double evaluation agrees with the enclosure") {
     }
     if (!(sensitivity < 1e3)) continue;
     INFO("f = ", to_string(f));
+    // Roundings of the arguments grow by `sensitivity` up to 1e3, those inside by as much.
     CHECK(evaluate(f, at) == doctest::Approx(value).epsilon(1e-9));
     ++compared;
   }
