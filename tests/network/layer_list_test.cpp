@@ -4,8 +4,10 @@
 
 #include "describe.hpp"
 #include "scalecalc/network.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
 
@@ -94,7 +96,7 @@ TEST_CASE("sizes are inferred along the way") {
   const auto& attention = std::get<Attention>(network.layers[2].op);
   CHECK(attention.head_width == 4);
   CHECK(attention.k.fan_out == 4);
-  CHECK(attention.scale == doctest::Approx(0.5).epsilon(1e-15));
+  CHECK(attention.scale == rounded(0.5, 8));
   CHECK(std::get<Gated>(network.layers[3].op).gate.fan_in == 12);
   CHECK(std::get<Linear>(network.layers[5].op).fan_in == 5);
   CHECK(network.classes == 10);
@@ -112,8 +114,8 @@ TEST_CASE("a convolution's fans count the kernel, the groups and the stride") {
               "sequence = 36\n[init]\nscheme = \"" + scheme + "\"\n");
     return std::get<Conv2d>(network.layers[0].op).weight.std;
   };
-  CHECK(std_of("he") == doctest::Approx(std::sqrt(2.0 / 18)).epsilon(1e-14));
-  CHECK(std_of("xavier") == doctest::Approx(std::sqrt(2.0 / (18 + 6.75))).epsilon(1e-14));
+  CHECK(std_of("he") == rounded(std::sqrt(2.0 / 18), 64));
+  CHECK(std_of("xavier") == rounded(std::sqrt(2.0 / (18 + 6.75)), 64));
 }
 
 TEST_CASE("residuals have their own layers, a shortcut, a norm and scalars") {

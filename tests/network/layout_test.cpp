@@ -6,8 +6,10 @@
 
 #include "describe.hpp"
 #include "scalecalc/network.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
 
@@ -107,13 +109,13 @@ TEST_CASE("formulas are evaluated at the depth of the spec") {
   spec.lambda = parse("(2*N)^(-1/4)");
   const Network network = build_network(spec);
   const Residual& first = residual(network, "block[7].attn");
-  CHECK(first.skip == doctest::Approx(2.0).epsilon(1e-15));
+  CHECK(first.skip == rounded(2.0, 8));
   const Attention& attention = std::get<Attention>(first.body[0].op);
   CHECK(attention.q.gain == 1);
   CHECK(attention.k.gain == 1);
-  CHECK(attention.v.gain == doctest::Approx(0.5).epsilon(1e-15));
-  CHECK(attention.o.gain == doctest::Approx(0.5).epsilon(1e-15));
-  CHECK(attention.v.std == doctest::Approx(0.5 / std::sqrt(8.0)).epsilon(1e-15));
+  CHECK(attention.v.gain == rounded(0.5, 8));
+  CHECK(attention.o.gain == rounded(0.5, 8));
+  CHECK(attention.v.std == rounded(0.5 / std::sqrt(8.0), 8));
   CHECK(attention.heads == 2);
   CHECK(attention.head_width == 4);
   CHECK(attention.scale == 0.5);
@@ -200,8 +202,8 @@ TEST_CASE("lambda scales the layers of an mlp's branches, not the layer that fee
   ModelSpec spec = small(Placement::pre, ModelSpec::Kind::mlp);
   spec.lambda = parse("1/2");
   const std::vector<ParameterInfo> infos = parameters(build_network(spec));
-  CHECK(infos[0].std == doctest::Approx(1 / std::sqrt(3.0)).epsilon(1e-15));
-  CHECK(infos[1].std == doctest::Approx(0.5 / std::sqrt(8.0)).epsilon(1e-15));
+  CHECK(infos[0].std == rounded(1 / std::sqrt(3.0), 8));
+  CHECK(infos[1].std == rounded(0.5 / std::sqrt(8.0), 8));
 }
 
 TEST_CASE("biases, norm gains and the embedding exist only when the model asks") {

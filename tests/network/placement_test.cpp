@@ -4,8 +4,10 @@
 
 #include "describe.hpp"
 #include "scalecalc/network.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
 
@@ -73,18 +75,16 @@ TEST_CASE("fixup: the last matrix starts at 0, the others are divided by the dep
   ModelSpec spec = small(Placement::fixup, 4);
   const double lecun = 1 / std::sqrt(8.0);
   Network network = build_network(spec);
-  CHECK(std_of(network, "block[3].attn.q.weight") == doctest::Approx(lecun).epsilon(1e-14));
-  CHECK(std_of(network, "block[3].attn.v.weight") ==
-        doctest::Approx(lecun * std::pow(8, -0.5)).epsilon(1e-14));
+  CHECK(std_of(network, "block[3].attn.q.weight") == rounded(lecun, 64));
+  CHECK(std_of(network, "block[3].attn.v.weight") == rounded(lecun * std::pow(8, -0.5), 64));
   CHECK(std_of(network, "block[3].attn.o.weight") == 0);
-  CHECK(std_of(network, "block[3].ffn.in.weight") ==
-        doctest::Approx(lecun * std::pow(8, -0.5)).epsilon(1e-14));
+  CHECK(std_of(network, "block[3].ffn.in.weight") == rounded(lecun * std::pow(8, -0.5), 64));
   CHECK(std_of(network, "block[3].ffn.out.weight") == 0);
-  CHECK(std_of(network, "head.weight") == doctest::Approx(lecun).epsilon(1e-14));
+  CHECK(std_of(network, "head.weight") == rounded(lecun, 64));
   spec.gated = true;
   network = build_network(spec);
   for (const char* path : {"block[3].ffn.in.weight", "block[3].ffn.gate.weight"})
-    CHECK(std_of(network, path) == doctest::Approx(lecun * std::pow(8, -0.25)).epsilon(1e-14));
+    CHECK(std_of(network, path) == rounded(lecun * std::pow(8, -0.25), 64));
 }
 
 TEST_CASE("branchnorm multiplies the branch by its ramp, over alpha") {

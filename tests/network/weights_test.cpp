@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "scalecalc/network.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
 
@@ -25,40 +27,35 @@ double std_of(const ModelSpec& spec, const std::string& role) {
   return std::nan("");
 }
 
-/// sqrt and one division, each rounded once.
-doctest::Approx rounded(double value) {
-  return doctest::Approx(value).epsilon(4e-16);
-}
-
 }  // namespace
 
 TEST_CASE("lecun, xavier and he divide by the fans") {
-  CHECK(std_of(wide("lecun"), "q") == rounded(0.125));
-  CHECK(std_of(wide("lecun"), "ffn_out") == rounded(0.0625));
-  CHECK(std_of(wide("lecun"), "head") == rounded(0.125));
-  CHECK(std_of(wide("xavier"), "ffn_in") == rounded(std::sqrt(2.0 / 320)));
-  CHECK(std_of(wide("xavier"), "ffn_out") == rounded(std::sqrt(2.0 / 320)));
-  CHECK(std_of(wide("xavier"), "head") == rounded(std::sqrt(2.0 / 164)));
-  CHECK(std_of(wide("he"), "ffn_out") == rounded(std::sqrt(2.0 / 256)));
+  CHECK(std_of(wide("lecun"), "q") == rounded(0.125, 2));
+  CHECK(std_of(wide("lecun"), "ffn_out") == rounded(0.0625, 2));
+  CHECK(std_of(wide("lecun"), "head") == rounded(0.125, 2));
+  CHECK(std_of(wide("xavier"), "ffn_in") == rounded(std::sqrt(2.0 / 320), 2));
+  CHECK(std_of(wide("xavier"), "ffn_out") == rounded(std::sqrt(2.0 / 320), 2));
+  CHECK(std_of(wide("xavier"), "head") == rounded(std::sqrt(2.0 / 164), 2));
+  CHECK(std_of(wide("he"), "ffn_out") == rounded(std::sqrt(2.0 / 256), 2));
 }
 
 TEST_CASE("gpt2 scales the output projections by the number of sublayers") {
   for (const char* role : {"q", "k", "v", "ffn_in", "head"})
-    CHECK(std_of(wide("gpt2"), role) == rounded(0.02));
-  CHECK(std_of(wide("gpt2"), "o") == rounded(0.005));
-  CHECK(std_of(wide("gpt2"), "ffn_out") == rounded(0.005));
+    CHECK(std_of(wide("gpt2"), role) == rounded(0.02, 2));
+  CHECK(std_of(wide("gpt2"), "o") == rounded(0.005, 2));
+  CHECK(std_of(wide("gpt2"), "ffn_out") == rounded(0.005, 2));
 }
 
 TEST_CASE("bert has one std for all") {
   for (const char* role : {"q", "k", "v", "o", "ffn_in", "ffn_out", "head"})
-    CHECK(std_of(wide("bert"), role) == rounded(0.02));
+    CHECK(std_of(wide("bert"), role) == rounded(0.02, 2));
 }
 
 TEST_CASE("t5 divides q by the head's width too") {
-  CHECK(std_of(wide("t5"), "q") == rounded(1 / std::sqrt(64.0 * 16)));
-  CHECK(std_of(wide("t5"), "k") == rounded(0.125));
-  CHECK(std_of(wide("t5"), "o") == rounded(0.125));
-  CHECK(std_of(wide("t5"), "ffn_out") == rounded(0.0625));
+  CHECK(std_of(wide("t5"), "q") == rounded(1 / std::sqrt(64.0 * 16), 2));
+  CHECK(std_of(wide("t5"), "k") == rounded(0.125, 2));
+  CHECK(std_of(wide("t5"), "o") == rounded(0.125, 2));
+  CHECK(std_of(wide("t5"), "ffn_out") == rounded(0.0625, 2));
 }
 
 TEST_CASE("a given std or weight variance") {
@@ -67,7 +64,7 @@ TEST_CASE("a given std or weight variance") {
   CHECK(std_of(spec, "ffn_out") == 0.03);
   spec = wide("weight_variance");
   spec.init.weight_variance = 4;
-  CHECK(std_of(spec, "ffn_out") == rounded(0.125));
+  CHECK(std_of(spec, "ffn_out") == rounded(0.125, 2));
 }
 
 namespace {
@@ -114,7 +111,7 @@ TEST_CASE("each weight's formula gives its variance") {
         CAPTURE(scheme);
         CAPTURE(layer.path);
         CHECK(evaluate(layer.variance_formula.value(), values) ==
-              doctest::Approx(std::pow(layer.multiplier * layer.std, 2)).epsilon(1e-13));
+              rounded(std::pow(layer.multiplier * layer.std, 2), 64));
       }
     }
   }
@@ -138,7 +135,7 @@ TEST_CASE("the NTK parametrisation has weights of variance 1, and 1/sqrt(fan_in)
   spec.ntk = true;
   for (const Linear& layer : weights(spec)) {
     CHECK(layer.std == 1);
-    CHECK(layer.multiplier == rounded(1 / std::sqrt(static_cast<double>(layer.fan_in))));
+    CHECK(layer.multiplier == rounded(1 / std::sqrt(static_cast<double>(layer.fan_in)), 2));
   }
   spec.placement = Placement::fixup;
   for (const Linear& layer : weights(spec)) {
