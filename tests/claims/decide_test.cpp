@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "support.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 using namespace scalecalc::test;
 
 TEST_CASE("strict means strict") {
@@ -86,8 +88,8 @@ TEST_CASE("published claims are compared with what is so") {
   for (const ClaimResult& claim : file.claims) CHECK(claim.holds);
   REQUIRE(file.claims[0].finding);
   const double truth = *file.claims[0].finding->true_value;
-  CHECK(truth == doctest::Approx(1.59253741972283).epsilon(1e-13));
-  CHECK(*file.claims[0].finding->off == doctest::Approx(5 / (3 * truth) - 1).epsilon(1e-13));
+  CHECK(truth == printed(1.59253741972283, 5e-15));
+  CHECK(*file.claims[0].finding->off == rounded(5 / (3 * truth) - 1, 8, 1));
   CHECK_FALSE(check_claims_text("[[claim]]\npublished = '1.60'\ntruth = 'gain(tanh)'\n"
                                 "finding = 'right'\n",
                                 "test.toml")

@@ -57,6 +57,7 @@ TEST_CASE("a function of two variables is integrated and sampled") {
       check_one("E[max(u, v)] == 1/sqrt(pi)", "let = { 'u, v' = 'normal(0, 1)' }");
   CHECK(claim.holds);
   REQUIRE(method_of(claim, ClaimMethod::quadrature) != nullptr);
+  // A kink along a line costs a product rule most of its digits, yet no more than these.
   CHECK(*method_of(claim, ClaimMethod::quadrature)->error < 1e-5);
   const ClaimResult correlated =
       check_one("E[max(u, v)] == sqrt((1 - 3/5)/pi)", "let = { 'u, v' = 'normal(0, 1, 3/5)' }");

@@ -126,7 +126,7 @@ TEST_CASE("attention: backward against central differences") {
   for (const AttentionShape& shape : kShapes) {
     CAPTURE(shape.tokens);
     CAPTURE(shape.causal);
-    CHECK(attention_run(shape).worst_gradient_error() < 1e-8);
+    CHECK(attention_run(shape).worst_gradient_error() < 10 * kDifferences);
   }
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("attention: added scores against central differences") {
   for (const AttentionShape& shape : kShapes) {
     CAPTURE(shape.tokens);
     CAPTURE(shape.causal);
-    CHECK(scored_run(shape, true).worst_gradient_error() < 1e-8);
+    CHECK(scored_run(shape, true).worst_gradient_error() < 10 * kDifferences);
   }
 }
 

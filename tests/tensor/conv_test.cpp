@@ -63,7 +63,7 @@ TEST_CASE("conv: backward against central differences") {
   for (const ConvShape& shape : kConvShapes) {
     CAPTURE(shape.kernel);
     CAPTURE(shape.groups);
-    CHECK(conv_run(shape).worst_gradient_error() < 1e-9);
+    CHECK(conv_run(shape).worst_gradient_error() < kDifferences);
   }
 }
 

@@ -2,9 +2,12 @@
 
 #include "support.hpp"
 #include "tensor/ops.hpp"
+#include "tolerance.hpp"
 
 namespace scalecalc::tensor {
 namespace {
+
+using namespace testing;
 
 OperationRun activation_run(ActivationKind kind, Input input, int threads = 1) {
   return {[kind](Tape<double>& tape, const std::vector<Variable<double>>& in) {
@@ -27,7 +30,7 @@ TEST_CASE("activations: backward against central differences") {
       Input input = random_input(rows, 13, 7);
       // A difference must not reach across the kink at 0.
       for (double& x : input.values) x += x >= 0.0 ? 0.01 : -0.01;
-      CHECK(activation_run(kind, input).worst_gradient_error() < 1e-9);
+      CHECK(activation_run(kind, input).worst_gradient_error() < kDifferences);
     }
   }
 }
@@ -39,11 +42,10 @@ TEST_CASE("blend: both branches, and a stream used twice") {
         return blend(tape, 1.7, in[0], -0.4, blend(tape, 1.0, f, 2.0, in[1]));
       },
       {random_input(3, 5, 1), random_input(3, 5, 2)});
-  CHECK(run.worst_gradient_error() < 1e-9);
+  CHECK(run.worst_gradient_error() < kDifferences);
   const Vector x = random_input(3, 5, 1).values, z = random_input(3, 5, 2).values, y = run.value();
   for (std::size_t i = 0; i < x.size(); ++i) {
-    CHECK(y[i] ==
-          doctest::Approx(1.7 * x[i] - 0.4 * (std::tanh(x[i]) + 2.0 * z[i])).epsilon(1e-14));
+    CHECK(y[i] == rounded(1.7 * x[i] - 0.4 * (std::tanh(x[i]) + 2.0 * z[i]), 64));
   }
 }
 
@@ -54,7 +56,7 @@ TEST_CASE("blend: a weight that is a variable, used in two places") {
         return blend(tape, 1.0, once, in[2], activate(tape, ActivationKind::tanh, once));
       },
       {random_input(3, 5, 1), random_input(3, 5, 2), {1, 1, {0.6}}});
-  CHECK(run.worst_gradient_error() < 1e-9);
+  CHECK(run.worst_gradient_error() < kDifferences);
 }
 
 TEST_CASE("multiply and scale: backward, and a square") {
@@ -64,10 +66,10 @@ TEST_CASE("multiply and scale: backward, and a square") {
         return multiply(tape, scale(tape, -2.5, in[1]), square);
       },
       {random_input(3, 5, 1), random_input(3, 5, 2)});
-  CHECK(run.worst_gradient_error() < 1e-9);
+  CHECK(run.worst_gradient_error() < kDifferences);
   const Vector a = random_input(3, 5, 1).values, b = random_input(3, 5, 2).values, y = run.value();
   for (std::size_t i = 0; i < a.size(); ++i) {
-    CHECK(y[i] == doctest::Approx(-2.5 * a[i] * a[i] * b[i]).epsilon(1e-14));
+    CHECK(y[i] == rounded(-2.5 * a[i] * a[i] * b[i], 64));
   }
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("far out the activations reach their limits without NaN") {
     CHECK(slope(ActivationKind::gelu, x) == 1.0);
     CHECK(slope(ActivationKind::gelu, -x) == 0.0);
     CHECK(value(ActivationKind::sigmoid, x) == 1.0);
-    CHECK(value(ActivationKind::sigmoid, -x) < 1e-17);
+    CHECK(value(ActivationKind::sigmoid, -x) < std::exp(-39.0));
     CHECK(slope(ActivationKind::sigmoid, x) == slope(ActivationKind::sigmoid, -x));
     CHECK(value(ActivationKind::selu, -x) ==
           doctest::Approx(-Selu<double>::scale * Selu<double>::alpha));

@@ -58,7 +58,7 @@ struct Products {
 TEST_CASE("linear: backward against central differences") {
   for (const Case& c : {Case{1, 1, 1}, Case{3, 5, 7}, Case{1, 17, 2}, Case{24, 2, 9}}) {
     CAPTURE(c.tokens);
-    CHECK(with_bias(c).worst_gradient_error() < 1e-9);
+    CHECK(with_bias(c).worst_gradient_error() < kDifferences);
   }
 }
 

@@ -4,9 +4,12 @@
 
 #include "support.hpp"
 #include "tensor/ops.hpp"
+#include "tolerance.hpp"
 
 namespace scalecalc::tensor {
 namespace {
+
+using namespace testing;
 
 template <class Real>
 Moments measured(const SequenceShape& s, const Vector& x, int threads = 1) {
@@ -76,7 +79,7 @@ TEST_CASE("moments: one token has no cross, equal tokens have the second moment 
   Vector x = normal_values(40, 3);
   for (std::size_t i = 0; i < 40; ++i) x[i] = x[i % 10];
   const Moments same = measured<double>({1, 4, 10}, x);
-  CHECK(same.cross == doctest::Approx(same.second).epsilon(1e-14));
+  CHECK(same.cross == rounded(same.second, 64));
 }
 
 TEST_CASE("pool: means of each sequence, and their gradients") {
@@ -85,9 +88,9 @@ TEST_CASE("pool: means of each sequence, and their gradients") {
   for (std::size_t i = 0; i < 10; ++i) {
     const std::size_t first = i / 5 * 15 + i % 5;
     const double sum = x.values[first] + x.values[first + 5] + x.values[first + 10];
-    CHECK(y[i] == doctest::Approx(sum / 3.0).epsilon(1e-14));
+    CHECK(y[i] == rounded(sum / 3.0, 64));
   }
-  CHECK(pool_run(3, x).worst_gradient_error() < 1e-9);
+  CHECK(pool_run(3, x).worst_gradient_error() < kDifferences);
   CHECK(pool_run(1, x).value() == x.values);
 }
 
@@ -97,7 +100,7 @@ TEST_CASE("positions: one table for all sequences") {
         return add_positions(tape, in[0], in[1]);
       },
       {random_input(6, 5, 1), random_input(3, 5, 2)});
-  CHECK(run.worst_gradient_error() < 1e-9);
+  CHECK(run.worst_gradient_error() < kDifferences);
   const Vector x = random_input(6, 5, 1).values, table = random_input(3, 5, 2).values;
   const Vector y = run.value();
   for (std::size_t i = 0; i < 30; ++i) CHECK(y[i] == x[i] + table[i % 15]);

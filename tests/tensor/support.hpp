@@ -67,6 +67,11 @@ inline Input random_input(std::int64_t rows, std::int64_t columns, std::uint64_t
 using Operation =
     std::function<Variable<double>(Tape<double>&, const std::vector<Variable<double>>&)>;
 
+/// What worst_gradient_error() is below for operations whose fifth derivatives are up to a
+/// thousand times their gradients (OperationRun::differences leaves 1e-12 of both), and for those
+/// that divide by norms of a few entries.
+constexpr double kDifferences = 1e-9, kSharpDifferences = 1e-7;
+
 /// Runs an operation in double on the CPU: its value, and its backward for a given output gradient.
 class OperationRun {
  public:

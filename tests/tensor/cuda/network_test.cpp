@@ -134,6 +134,7 @@ void check(const Network& network) {
       size += a * a;
     }
     CAPTURE(i);
+    // Beside a gradient that is 0, a thousandth of those of order 1.
     CHECK(std::sqrt(error) <= relative * std::sqrt(size) + relative * 1e-3);
   }
 }
