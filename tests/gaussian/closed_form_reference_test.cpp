@@ -48,8 +48,8 @@ TEST_CASE("closed forms have the digits of the reference") {
     REQUIRE(value);
     CHECK(value->method == Method::closed_form);
     ++seen;
-    if (row.value == "0") {  // below the noise of the quadrature
-      CHECK(std::fabs(value->value) < 1e-20);
+    if (row.value == "0") {
+      CHECK(std::fabs(value->value) < 1e-20);  // below the noise of the quadrature
       continue;
     }
     // The reference is rounded to at least 22 digits: its own error is far below an epsilon.

@@ -8,9 +8,12 @@
 
 #include "quadrature_support.hpp"
 #include "scalecalc/error.hpp"
+#include "tolerance.hpp"
 
 namespace scalecalc {
 namespace {
+
+using namespace testing;
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 constexpr double correlations[] = {-1, -0.999999, -0.9, -0.3, 0, 0.5, 0.95, 0.999999, 1};
@@ -32,7 +35,7 @@ void check_pair(const Activation& phi, Moment moment, double mean, double varian
     const Estimate found = pair(c), plane = quadrature(phi, moment, {mean, variance, c});
     CHECK(found.method == Method::quadrature);
     CHECK(std::fabs(found.value - plane.value) <= found.error + plane.error);
-    CHECK(found.error <= 1e-13 * size);
+    CHECK(found.error <= stated_share * size);
     const auto closed = closed_form_value(phi, moment, {mean, variance, c});
     if (closed) CHECK(std::fabs(found.value - closed->value) <= found.error + closed->error);
   }
@@ -73,12 +76,13 @@ TEST_CASE("the coefficients sum to the square, and weigh its powers of c") {
       const Estimate square = quadrature(phi, square_of(moment), {0.5, 2, {}});
       const double sum = std::accumulate(a.begin(), a.end(), 0.0);
       // Of a kink n^(-5/2) of slope and n^(-3/2) of a step are left: after 320 terms below 4e-2.
-      CHECK(sum <= square.value * (1 + 1e-13));
+      CHECK(sum <= square.value * (1 + stated_share));
       CHECK(sum >= square.value * (1 - 4e-2));
       const Moment first = moment == Moment::cross ? Moment::mean : Moment::slope_mean;
       const Estimate mean = quadrature(phi, first, {0.5, 2, {}});
-      CHECK(std::fabs(a[0] - mean.value * mean.value) <= 1e-14 * square.value);
-      CHECK(pair(1).value == doctest::Approx(square.value).epsilon(1e-13));
+      // A tenth of stated_share: a mean of few nodes.
+      CHECK(std::fabs(a[0] - mean.value * mean.value) <= stated_share / 10 * square.value);
+      CHECK(pair(1).value == within(square.value, stated_share * square.value));
     }
   }
 }
@@ -112,7 +116,7 @@ TEST_CASE("the derivative at the ends, by closed forms") {
   for (const double c : correlations) {
     INFO("c=", c);
     const double exact = 3 * (0.25 + std::asin(c) / (2 * std::numbers::pi));
-    CHECK(std::fabs(relu.derivative(c) - exact) <= 3e-13);
+    CHECK(std::fabs(relu.derivative(c) - exact) <= 3 * stated_share);
   }
   // The slope of a step: 1/(2 pi sqrt(1 - c^2)), infinite at the ends.
   const PairFunction step(Activation::named("relu"), Moment::slope_cross, 0, 3);
@@ -130,7 +134,7 @@ TEST_CASE("the derivative at the ends, by closed forms") {
   for (const double c : correlations) {
     INFO("c=", c);
     const double root = std::sqrt((1 + 2 * q + 2 * q * c) * (1 + 2 * q - 2 * q * c));
-    CHECK(smooth.derivative(c) == doctest::Approx(4 * q / std::numbers::pi / root).epsilon(1e-13));
+    CHECK(smooth.derivative(c) == rounded(4 * q / std::numbers::pi / root, 512));
   }
 }
 
@@ -148,6 +152,7 @@ TEST_CASE("variance 0: the limit of a small one") {
         quadrature(Activation::named("leaky_relu"), Moment::slope_cross, {0, 0, c});
     CHECK(std::fabs(kink(c).value - point.value) <= kink(c).error + point.error);
   }
+  // Terms n of the series add their roundings: 320 times some.
   CHECK(kink.derivative(0.5) ==
         doctest::Approx(0.99 * 0.99 / (2 * std::numbers::pi * std::sqrt(0.75))).epsilon(1e-12));
   CHECK_THROWS_AS(

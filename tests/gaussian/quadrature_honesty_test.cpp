@@ -75,7 +75,8 @@ void check_against_closed_form(const Activation& phi, Moment moment, const Gauss
   REQUIRE(exact);
   CHECK(exact->value != 0);
   CHECK(std::fabs(found.value - exact->value) <= found.error + exact->error);
-  CHECK(found.error <= 1e-11 * std::fabs(exact->value));
+  // Two digits short of smooth integrands: kinks, tails and nearly equal inputs.
+  CHECK(found.error <= 100 * stated_share * std::fabs(exact->value));
 }
 
 TEST_CASE("a band between two breaks is found, however wide the input") {
@@ -94,7 +95,7 @@ TEST_CASE("a band between two breaks is found, however wide the input") {
 TEST_CASE("digits of a pair that grows") {
   const double found =
       exact_moment(Activation::named("exp"), Moment::cross, {0, 0}, {25, 0}, Dyadic{1, -1}, 12);
-  CHECK(std::fabs(found - std::exp(37.5)) <= 1e-11 * found);
+  CHECK(std::fabs(found - std::exp(37.5)) <= 1e-11 * found);  // 12 digits
 }
 
 // The slope of hard_swish has a zero halfway between its breaks.
@@ -138,7 +139,7 @@ TEST_CASE("a narrow peak with wide tails") {
     const Estimate pair = quadrature(softsign, Moment::slope_cross, {0, q, 0.0});
     const double allowed = pair.error + 2 * mean.error * mean.value;
     CHECK(std::fabs(pair.value - mean.value * mean.value) <= allowed);
-    CHECK(pair.error <= 1e-13 * pair.value);
+    CHECK(pair.error <= stated_share * pair.value);
   }
 }
 
@@ -151,9 +152,9 @@ TEST_CASE("estimates are not only honest but small") {
       INFO(info.name, " q=", q);
       // softshrink and hardshrink see nothing of a narrow input.
       if (all.second.value < 1e-280) continue;
-      CHECK(all.second.error <= 1e-13 * all.second.value);
-      CHECK(all.fourth.error <= 1e-13 * all.fourth.value);
-      CHECK(all.mean.error <= 1e-14 * std::sqrt(all.second.value));
+      CHECK(all.second.error <= stated_share * all.second.value);
+      CHECK(all.fourth.error <= stated_share * all.fourth.value);
+      CHECK(all.mean.error <= stated_share / 10 * std::sqrt(all.second.value));
     }
   }
 }

@@ -7,6 +7,9 @@
 
 #include "scalecalc/gaussian.hpp"
 
+/// What quadrature states of smooth integrands is below this share of their absolute integral.
+constexpr double stated_share = 1e-13;
+
 /// A dyadic fraction n 2^k, the same number in double and as an expression, so that nothing is lost
 /// between the two.
 struct Dyadic {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "moment_names.hpp"
+#include "quadrature_support.hpp"
 #include "scalecalc/gaussian.hpp"
 
 using namespace scalecalc;
@@ -107,7 +108,8 @@ TEST_CASE("quadrature has the digits of the reference, within its own small erro
     // smallest of them.
     const bool is_wave = row.activation == "sin" || row.activation == "cos";
     const double turn = is_wave ? epsilon * std::sqrt(row.input().variance) : 0;
-    CHECK(found.error <= turn + std::max({1e-13 * std::fabs(row.value), 1e-14 * size, 1e-300}));
+    CHECK(found.error <=
+          turn + std::max({stated_share * std::fabs(row.value), stated_share / 10 * size, 1e-300}));
   }
 }
 

@@ -34,6 +34,7 @@ TEST_CASE("a curve is within a millionth of the integrals") {
 
 TEST_CASE("sharp scores need more nodes and get them") {
   const SoftmaxCurve curve(32, 0.0, 60.0);
+  // Ten times the aim of 1e-6 that fewer nodes reach of less sharp scores.
   CHECK(curve.measured_error() <= 1e-5);
   const SoftmaxAverages found = curve(0.5), exact = softmax_averages(32, 30.0, 0.5);
   CHECK(relative(found.two.overlap, exact.two.overlap) <= 2 * curve.measured_error());
@@ -41,8 +42,8 @@ TEST_CASE("sharp scores need more nodes and get them") {
 
 TEST_CASE("the ends of a curve") {
   const SoftmaxCurve curve(8, 0.0, 2.0, -0.1);
-  CHECK(relative(curve(1.0).one.p2, 0.125) < 1e-6);
-  CHECK(relative(curve(1.0).two.overlap, 0.125) < 1e-6);
+  CHECK(relative(curve(1.0).one.p2, 0.125) < stated_share);
+  CHECK(relative(curve(1.0).two.overlap, 0.125) < stated_share);
   CHECK(curve(1.0 + 1e-12).one.p2 == curve(1.0).one.p2);
   CHECK(curve.covers(-0.1));
   CHECK(!curve.covers(-0.2));

@@ -42,6 +42,7 @@ TEST_CASE("the averages have their exponential tails") {
     const SmoothedBumps bumps(sigma, 0.25, 0.2, 4);
     const double y = -25.0;
     const Averages at = bumps.at(-100);
+    // The next term of the tail is e^y = 1.4e-11.
     CHECK(std::abs(at.fall / std::exp(y + 0.5 * sigma * sigma) - 1.0) < 1e-10);
     for (int k = 1; k <= 4; ++k) {
       const double exact = std::exp(k * y + 0.5 * k * k * sigma * sigma);
@@ -55,6 +56,7 @@ TEST_CASE("far up, everything has fallen; far down, nothing") {
   for (const double sigma : {0.0, 0.3, 5.0, 31.0}) {
     const SmoothedBumps bumps(sigma, 0.25, 0.2, 4);
     const Averages up = bumps.at(4000), down = bumps.at(-4000);
+    // Weights of the lattice sum to 1 as above.
     CHECK(std::abs(up.fall - 1.0) < 1e-12);
     CHECK(up.g[2] == 0.0);
     CHECK(down.fall == 0.0);
