@@ -64,6 +64,7 @@ TEST_CASE("what weights along themselves do to two rows, against draws") {
         const FeedbackFactors pair =
             pair_feedback(found.two, found.one, found.one, one, one, tau2, c, keys, 1, wide);
         const Sample drawn = drawn_pairs(static_cast<std::size_t>(keys), tau2, c, 40000);
+        // The factors are of leading order: 5% of the largest, and five standard errors.
         CHECK(std::abs(pair.query - drawn.mean()) <= 0.05 * one.query + 5 * drawn.standard_error());
         CHECK(pair.key == doctest::Approx(c * pair.query));
       }

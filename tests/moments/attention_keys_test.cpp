@@ -70,7 +70,7 @@ TEST_CASE("from queries back to the keys of a mask, by counting") {
 // What is interpolated between positions an eighth apart bends on the scale of T: 1/8 of the square
 // of an eighth, times derivatives of about 1.
 TEST_CASE("a grid of positions gives what all of them do") {
-  const double allowed = 0.125 * 0.125 / 4;
+  const double allowed = 0.125 * 0.125 / 4;  // for derivatives up to 2
   for (const std::int64_t tokens : {65, 300}) {
     const PerPosition grid = smooth(tokens, false), all = smooth(tokens, true);
     const auto counts = masked(static_cast<double>(tokens));

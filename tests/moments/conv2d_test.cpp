@@ -1,6 +1,7 @@
 #include "moments/layers/conv2d.hpp"
 
 #include "support.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::moments;
@@ -60,18 +61,18 @@ TEST_CASE("a convolution averages over the taps that fall inside") {
     const auto y = conv_forward(numbers, layer, signal(1, 0.4, 8, 30, 0.2), {30, 2});
     CHECK(y.tokens == static_cast<std::int64_t>(P));
     CHECK(y.width == 16);
-    CHECK(y.x.second == near(gain * sums.valid / (taps * P), 1e-13));
-    CHECK(y.x.cross == near(0.4 * gain * sums.pairs / (taps * P * (P - 1)), 1e-13));
-    CHECK(y.x.between == near(0.2 * gain * sums.squares / (taps * P * P), 1e-13));
+    CHECK(y.x.second == near(gain * sums.valid / (taps * P), by_quadrature / 10));
+    CHECK(y.x.cross == near(0.4 * gain * sums.pairs / (taps * P * (P - 1)), by_quadrature / 10));
+    CHECK(y.x.between == near(0.2 * gain * sums.squares / (taps * P * P), by_quadrature / 10));
     const Pairs x{0, 1, 0.4, 0.2}, g{0, 3, 1, 0.5};
     const double weight = conv_weight_gradient(numbers, layer, x, g, 2.0);
     const double expected =
         (2 * (sums.valid * 3 + sums.pairs * 0.4) + 2 * sums.squares * 0.1) / taps;
-    CHECK(weight == near(expected, 1e-13));
+    CHECK(weight == near(expected, by_quadrature / 10));
     // All that goes back: each of sum n_j pairs of an output and an input carries C_out/groups.
     const Pairs back = conv_backward(numbers, layer, g);
-    CHECK(back.second * 30 ==
-          near(16.0 / static_cast<double>(layer.groups) * 0.02 * 3 * sums.valid, 1e-13));
+    CHECK(back.second * 30 == near(16.0 / static_cast<double>(layer.groups) * 0.02 * 3 * sums.valid,
+                                   by_quadrature / 10));
   }
 }
 
@@ -81,8 +82,8 @@ TEST_CASE("a kernel of 1 is a linear layer for each position") {
   const auto x = signal(1, 0.4, 8, 30);
   const auto y = conv_forward(numbers, layer, x, {30, 1});
   const auto z = linear_forward(numbers, layer.weight, x, {30, 1});
-  CHECK(y.x.second == near(z.x.second, 1e-14));
-  CHECK(y.x.cross == near(z.x.cross, 1e-14));
+  CHECK(y.x.second == rounded(z.x.second, 64));
+  CHECK(y.x.cross == rounded(z.x.cross, 64));
 }
 
 // 3 x 3 taps on 4 x 4 positions: along a side 2, 3, 3, 2 of them fall inside.
@@ -90,6 +91,6 @@ TEST_CASE("positions at the border have fewer taps") {
   Conv2d layer = conv(3, 1, 1, 1);
   layer.height = layer.width = 4;
   const double side = 6.5 / (2.5 * 2.5);
-  CHECK(count_taps(layer).uneven == near(side * side - 1, 1e-14));
-  CHECK(std::fabs(count_taps(conv(1, 1, 0, 1)).uneven) < 1e-14);
+  CHECK(count_taps(layer).uneven == rounded(side * side - 1, 64));
+  CHECK(std::fabs(count_taps(conv(1, 1, 0, 1)).uneven) < rounding(64));
 }

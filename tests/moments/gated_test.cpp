@@ -3,6 +3,7 @@
 #include "moments/layers/dropout.hpp"
 #include "moments/linear_map.hpp"
 #include "support.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::moments;
@@ -23,13 +24,13 @@ TEST_CASE("a gated unit multiplies moments and passes each factor's back") {
   const double slopes =
       PairFunction(Activation::named("relu"), Moment::slope_cross, 0, 1)(0.4).value;
   CHECK(y.x.mean == 0);
-  CHECK(y.x.second == near(0.5 * 2, 1e-12));
-  CHECK(y.x.cross == near(pair * 0.6, 1e-11));
+  CHECK(y.x.second == near(0.5 * 2));
+  CHECK(y.x.cross == near(pair * 0.6, 10 * by_quadrature));
   const auto back = gated_backward(record, Pairs{0, 3, 1, 0});
-  CHECK(back.in.second == near(3 * 0.5, 1e-12));
-  CHECK(back.in.cross == near(pair, 1e-11));
-  CHECK(back.gate.second == near(3 * 0.5 * 2, 1e-12));
-  CHECK(back.gate.cross == near(slopes * 0.6, 1e-11));
+  CHECK(back.in.second == near(3 * 0.5));
+  CHECK(back.in.cross == near(pair, 10 * by_quadrature));
+  CHECK(back.gate.second == near(3 * 0.5 * 2));
+  CHECK(back.gate.cross == near(slopes * 0.6, 10 * by_quadrature));
 }
 
 // Notes 5: r += V_R dK/dr, V_R the variance of the overlap that both factors see.
@@ -40,16 +41,16 @@ TEST_CASE("both factors see the same realised overlap") {
   GatedRecord<Pairs> record;
   const auto phi = numbers.function("identity");
   const auto y = gated_forward(numbers, phi, gate, in, one_sequence, record);
-  CHECK(y.x.cross == near(0.16 + 0.01, 1e-12));
+  CHECK(y.x.cross == near(0.16 + 0.01));
 }
 
 TEST_CASE("dropout raises seconds and leaves crosses") {
   Numbers numbers = calculus();
   const Dropout layer{"drop", 0.2};
   const auto y = dropout_forward(numbers, layer, signal(1, 0.4, 64), one_sequence);
-  CHECK(y.x.second == near(1.25, 1e-14));
+  CHECK(y.x.second == rounded(1.25, 64));
   CHECK(y.x.cross == 0.4);
   const Pairs back = dropped(numbers, layer, Pairs{0, 2, 1, 0.5});
-  CHECK(back.second == near(2.5, 1e-14));
+  CHECK(back.second == rounded(2.5, 64));
   CHECK(back.between == 0.5);
 }

@@ -9,6 +9,7 @@
 #include "moments/layers/norm.hpp"
 #include "sample.hpp"
 #include "support.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::moments;
@@ -21,8 +22,8 @@ TEST_CASE("a shift brings a state to the levels asked for") {
   const Alike<double> by = shift_to_levels(x, wanted, counts);
   const Alike<double> y{0, x.second + by.second, x.cross + by.cross, x.between + by.between};
   const SampleLevels found = sample_levels(y, counts);
-  CHECK(found.within == near(wanted.within, 1e-14));
-  CHECK(found.between == near(wanted.between, 1e-14));
+  CHECK(found.within == rounded(wanted.within, 64));
+  CHECK(found.between == rounded(wanted.between, 64));
   // Centred: all products of one sample with all samples add up to 0.
   CHECK(std::fabs(y.second + 7 * y.cross + 3 * 8 * y.between) < 1e-13);
 }
@@ -46,8 +47,8 @@ TEST_CASE("equal levels give what alike samples give") {
     const double n = counts.samples();
     const SampleLevels levels{0.3, counts.batch > 1 ? 0.3 : 0};
     const SampleOrders orders = sample_orders(levels, counts, 1);
-    CHECK(orders.forward.within == near(1, 1e-12));
-    CHECK(orders.back({1, counts.batch > 1 ? 1.0 : 0}).within == near((n - 2) / (n - 3), 1e-12));
+    CHECK(orders.forward.within == near(1));
+    CHECK(orders.back({1, counts.batch > 1 ? 1.0 : 0}).within == near((n - 2) / (n - 3)));
   }
 }
 
@@ -87,7 +88,7 @@ TEST_CASE("unequal levels give what draws give") {
 TEST_CASE("features that were normalised just before do not scatter") {
   const Counts counts{12, 1};
   const SampleOrders orders = sample_orders({0.9, 0}, counts, 0);
-  CHECK(orders.back({1, 0}).within == near(1 - 1.0 / 11, 1e-12));
+  CHECK(orders.back({1, 0}).within == near(1 - 1.0 / 11));
   Numbers numbers = calculus();
   NormRecord<Pairs> record;
   Norm layer;
@@ -97,7 +98,7 @@ TEST_CASE("features that were normalised just before do not scatter") {
   CHECK(y.spread.batch_noise == 0);
   const auto sum = through_sum(y.spread, gaussian_spread(values_of(numbers, y.x), 64, {12, 1}),
                                values_of(numbers, y.x), values_of(numbers, y.x), 64, {12, 1});
-  CHECK(sum.batch_noise == near(0.75, 1e-14));
+  CHECK(sum.batch_noise == rounded(0.75, 64));
 }
 
 // Above relu x phi'(x) is relu itself: arc-cosine kernels.

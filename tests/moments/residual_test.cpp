@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "support.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::moments;
@@ -29,9 +30,9 @@ TEST_CASE("skip and branch add with their squares; two means add their product")
   x.x.mean = 0.1;
   f.x.mean = 0.2;
   const auto y = residual_forward(numbers, layer, x, f, {8, 1});
-  CHECK(y.x.mean == near(0.8, 1e-14));
-  CHECK(y.x.second == near(4 + 4.5 + 12 * 0.02, 1e-14));
-  CHECK(y.x.cross == near(2 + 1.8 + 12 * 0.02, 1e-14));
+  CHECK(y.x.mean == rounded(0.8, 64));
+  CHECK(y.x.second == rounded(4 + 4.5 + 12 * 0.02, 64));
+  CHECK(y.x.cross == rounded(2 + 1.8 + 12 * 0.02, 64));
 }
 
 // Notes 3: s^2 -> (s + K s_in)^2 + (D_F^2 + 2 D D_F)/d + noise.
@@ -40,7 +41,7 @@ TEST_CASE("the overlap of a sum moves with the stream's own") {
   const Overlap<double> sum =
       overlap_of_sum(Overlap<double>{s, 0}, Overlap<double>{own, noise}, 1.0, 1.0, D, DF, d);
   CHECK(sum.noise == 0);
-  CHECK(sum.variance() == near((s + own) * (s + own) + (DF * DF + 2 * D * DF) / d + noise, 1e-14));
+  CHECK(sum.variance() == rounded((s + own) * (s + own) + (DF * DF + 2 * D * DF) / d + noise, 64));
 }
 
 TEST_CASE(
@@ -50,10 +51,10 @@ TEST_CASE(
   for (int l = 0; l < 10; ++l) {
     const std::string block = "block[" + std::to_string(l) + "]";
     stream += site(trace, block + ".attn.o").second.value;
-    CHECK(site(trace, block + ".attn").second.value == near(stream, 1e-12));
+    CHECK(site(trace, block + ".attn").second.value == near(stream));
     stream += site(trace, block + ".ffn.out").second.value;
-    CHECK(site(trace, block + ".ffn").second.value == near(stream, 1e-12));
-    CHECK(site(trace, block + ".ffn.out").second.value == near(1, 1e-9));
+    CHECK(site(trace, block + ".ffn").second.value == near(stream));
+    CHECK(site(trace, block + ".ffn.out").second.value == near(1, by_interpolation));
   }
 }
 
@@ -66,7 +67,7 @@ TEST_CASE("the identity path of Post-Norm keeps 1/(1 + b) of the gradient a subl
     const Site& after = site(trace, block + ".ffn");
     const Site& out = site(trace, block + ".ffn.out");
     // d >> 1: the norm leaves 1/(1 + b) of what comes; half where the branch is a unit one.
-    CHECK(branch == near(1, 1e-9));
+    CHECK(branch == near(1, by_interpolation));
     CHECK(out.grad_second.value / after.grad_second.value == near(0.5, 5.0 / 4096));
   }
 }

@@ -58,7 +58,11 @@ inline const ParameterMoments& parameter(const Trace& trace, const std::string& 
 }
 
 /// Relative to the expected value, but for zero.
-inline doctest::Approx near(double value, double relative) {
+/// Relative errors: of what a few quadratures make, each of which states 1e-13; of what is
+/// interpolated between them (docs/theory/softmax.md#tables), which the rules state as truncation.
+constexpr double by_quadrature = 1e-12, by_interpolation = 1e-9;
+
+inline doctest::Approx near(double value, double relative = by_quadrature) {
   return doctest::Approx(value).epsilon(relative).scale(0);
 }
 
