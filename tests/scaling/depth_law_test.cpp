@@ -88,6 +88,7 @@ TEST_CASE("the warm-up undoes the loss change that the whole network's moments p
         CAPTURE(one.activation);
         CAPTURE(to_string(placement));
         CAPTURE(name);
+        // An exponent of this block at these few depths is no closer to its limit.
         CHECK(std::fabs(warm_up_exponent(spec, name) - propagated_exponent(spec, name)) < 0.2);
       }
     }
@@ -189,6 +190,7 @@ TEST_CASE("sub-ln: what lambda cannot hold is predicted") {
     problem.block = block_moments(block_model(problem.placement, activation, norm, 64));
     return predicted_exponents(problem, {2, 8, 32, 128}).pair;
   };
+  // The exponent drifts with the depths that it is fitted to: 0.11 to 0.18.
   CHECK(exponent("gelu", NormKind::layernorm) == doctest::Approx(0.146).epsilon(0.25));
   CHECK(exponent("relu", NormKind::rmsnorm) < 0.09);
   problem.placement = Placement::pre;

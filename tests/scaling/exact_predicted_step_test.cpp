@@ -97,6 +97,7 @@ TEST_CASE("profiles: what the input keeps of a stream, and how deep the signal g
   CHECK(pre.sublayers[0].share == doctest::Approx(0.5).epsilon(1e-6));
   CHECK(pre.sublayers[1].share == doctest::Approx(0.2).epsilon(1e-6));
   const DepthProfile post = profile(Placement::post);
+  // Second moments are stated to this share and better.
   CHECK(post.identity_weight == doctest::Approx(std::pow(2 * 1.5, -4)).epsilon(1e-6));
   CHECK(post.effective_depth == doctest::Approx(8 * (1 / 2.0 + 1 / 3.0)).epsilon(1e-6));
   CHECK(pre.effective_depth < post.effective_depth);

@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "scalecalc/scaling.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
 
@@ -34,31 +36,35 @@ ExactSolution solved(const char* optimizer, std::int64_t layers, const char* con
 }  // namespace
 
 // TOMS 748 stops at 40 bits of ln lambda, and the loss change is a power of it.
+constexpr double solved_share = 0x1p-30;
+
 TEST_CASE("the loss change at both depths is the same, under every family and constraint") {
   for (const char* optimizer : {"sgd", "adam", "lamb", "lars", "muon", "ngd"}) {
     CAPTURE(std::string(optimizer));
     const ExactSolution found = solved(optimizer, 12);
-    CHECK(std::fabs(found.residual) < 1e-9);
-    CHECK(found.solved.delta_loss == doctest::Approx(found.reference.delta_loss).epsilon(1e-9));
+    CHECK(std::fabs(found.residual) < solved_share);
+    CHECK(found.solved.delta_loss ==
+          doctest::Approx(found.reference.delta_loss).epsilon(solved_share));
     CHECK(found.reference.layers == 1);
     CHECK(found.solved.layers == 12);
   }
   for (const char* constraint : {"symmetric", "alpha=1", "lambda=1", "alpha=(2*N)^(1/3)"}) {
     CAPTURE(std::string(constraint));
     const ExactSolution found = solved("sgd", 12, constraint);
-    CHECK(std::fabs(found.residual) < 1e-9);
+    CHECK(std::fabs(found.residual) < solved_share);
   }
 }
 
 TEST_CASE("the constraint holds at the solved pair") {
-  CHECK(solved("adam", 12).solved.alpha * solved("adam", 12).solved.lambda ==
-        doctest::Approx(1).epsilon(1e-12));
+  // Both come from ln lambda, by two exponentials.
+  CHECK(solved("adam", 12).solved.alpha * solved("adam", 12).solved.lambda == rounded(1, 64));
   CHECK(solved("sgd", 12, "alpha=1").solved.alpha == 1);
   CHECK(solved("sgd", 12, "lambda=1").solved.lambda == 1);
 }
 
 TEST_CASE("at the reference depth the pair is the power law's") {
   const ExactSolution found = solved("adam", 6, "", Placement::post, 6);
+  // The 40 bits of TOMS 748.
   CHECK(found.solved.alpha == doctest::Approx(found.law.alpha.value).epsilon(1e-10));
   CHECK(found.solved.lambda == doctest::Approx(found.law.lambda.value).epsilon(1e-10));
 }
@@ -74,6 +80,7 @@ TEST_CASE("between great depths the exact pair follows the power law's exponents
         of_alpha ? to.solved.alpha / from.solved.alpha : to.solved.lambda / from.solved.lambda;
     return std::log(ratio) / std::log(4.0);
   };
+  // Between depths 32 and 128 the exponent is still a few hundredths from its limit.
   CHECK(exponent("adam", "", true) == doctest::Approx(0.5).epsilon(0.02));
   CHECK(exponent("adam", "", false) == doctest::Approx(-0.5).epsilon(0.02));
   CHECK(exponent("sgd", "", true) == doctest::Approx(0.25).epsilon(0.1));
@@ -96,7 +103,7 @@ TEST_CASE("pre, res-post and sandwich blocks are solved too") {
   for (const Placement placement : {Placement::pre, Placement::res_post, Placement::sandwich}) {
     CAPTURE(to_string(placement));
     const ExactSolution found = solved("adam", 12, "", placement);
-    CHECK(std::fabs(found.residual) < 1e-9);
+    CHECK(std::fabs(found.residual) < solved_share);
     CHECK(found.branch_weight.value > 0);
   }
 }

@@ -4,8 +4,10 @@
 #include <numbers>
 
 #include "scaling/exact/step_sizes.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 using namespace scalecalc::exact;
 
 namespace {
@@ -20,24 +22,25 @@ const MatrixSizes sizes = matrix_sizes(16, 9, 1000000, 4.0, 0.25, 0.0);
 }  // namespace
 
 TEST_CASE("the sum of |entries| goes from 2/pi at one token to sqrt(2/pi) at many") {
-  CHECK(one_norm_shape(1) == doctest::Approx(2 / std::numbers::pi).epsilon(1e-14));
+  CHECK(one_norm_shape(1) == rounded(2 / std::numbers::pi, 64));
   // Two tokens: |entry| is the product of independent |N(0,1)| and a Rayleigh variable.
   CHECK(one_norm_shape(2) ==
-        doctest::Approx(std::sqrt(2 / std::numbers::pi) * std::sqrt(std::numbers::pi) / 2)
-            .epsilon(1e-14));
+        rounded(std::sqrt(2 / std::numbers::pi) * std::sqrt(std::numbers::pi) / 2, 64));
   // The next order of the ratio of Gamma functions is 1 - 1/(4 T).
   CHECK(one_norm_shape(1000) ==
         doctest::Approx(std::sqrt(2 / std::numbers::pi) * (1 - 0.25e-3)).epsilon(1e-6));
 }
 
 TEST_CASE("singular values follow Marchenko and Pastur's law") {
-  CHECK(mean_singular_value(0) == doctest::Approx(1).epsilon(1e-14));
+  CHECK(mean_singular_value(0) == rounded(1, 64));
+  // The density's root at 0 leaves the integral seven digits.
   CHECK(mean_singular_value(1) == doctest::Approx(8 / (3 * std::numbers::pi)).epsilon(1e-7));
   // E s = 1 - ratio/8 - ratio^2/64 + ..., from the moments 1, 1 + ratio, ... of s^2.
   CHECK(mean_singular_value(0.01) == doctest::Approx(1 - 0.00125).epsilon(1e-5));
 }
 
 TEST_CASE("nuclear norms: few tokens bound the rank, many give a Gaussian matrix") {
+  // The next order is 1/n.
   CHECK(nuclear_shape(1000, 1000, 1) == doctest::Approx(1).epsilon(0.001));
   CHECK(nuclear_shape(4096, 4096, 4) == doctest::Approx(2).epsilon(0.001));
   // docs/theory/scaling.md#step-sizes: .8364 n^(1/2) measured at T = 8 n; two digits of it are the
@@ -59,6 +62,7 @@ TEST_CASE("loss change and step of every family, by hand") {
   CHECK(sizes.theta == doctest::Approx(24));
   CHECK(step("sgd").change(sizes, 10) == doctest::Approx(36));
   CHECK(step("sgd").size(sizes, 10) == doctest::Approx(6));
+  // Of 1e6 tokens the one-norm is 1 - 1/(4 T) of its limit.
   CHECK(step("adam").change(sizes, 10) == doctest::Approx(144 * 0.5 * root).epsilon(1e-6));
   CHECK(step("adam").size(sizes, 10) == doctest::Approx(12));
   CHECK(step("lamb").change(sizes, 10) == doctest::Approx(2 * 144 * 0.5 * root).epsilon(1e-6));

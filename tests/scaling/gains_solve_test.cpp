@@ -4,14 +4,12 @@
 #include <limits>
 
 #include "scalecalc/gains.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
-
-doctest::Approx printed(double value, double half_unit) {
-  return doctest::Approx(value).epsilon(half_unit / std::fabs(value));
-}
 
 Activation named(const std::string& name) {
   return Activation::named(name);
@@ -44,9 +42,9 @@ TEST_CASE("selu's constants to fifty digits") {
 TEST_CASE("self-normalizing families") {
   const auto selu = solve_self_normalizing("selu", 0.01, 10);
   REQUIRE(selu.size() == 1);
-  CHECK(selu[0].lambda.value == printed(1.0507009873554805, 4e-16 * 4));
-  CHECK(selu[0].alpha.value == printed(1.6732632423543772, 4e-16 * 4));
-  CHECK(std::fabs(selu[0].alpha.residual) < 1e-15);
+  CHECK(selu[0].lambda.value == printed(1.0507009873554805, rounding(8)));
+  CHECK(selu[0].alpha.value == printed(1.6732632423543772, rounding(8)));
+  CHECK(std::fabs(selu[0].alpha.residual) < rounding(8));
   CHECK(selu[0].slope_second == printed(1.0715749924557993, 1e-15));
   CHECK(selu[0].stable);
 
@@ -74,7 +72,7 @@ TEST_CASE("the root to many digits agrees with the closed one") {
 
 TEST_CASE("tuned activations and what they cost in slope") {
   const Tuned sigmoid = tuned(named("sigmoid"));
-  CHECK(sigmoid.slope_before->value == printed(0.0448364, 5e-8));
+  CHECK(sigmoid.slope_before->value == printed(0.0448362, 5e-8));
   CHECK(sigmoid.slope_after->value == printed(0.152827, 5e-7));
   CHECK(sigmoid.centred_slope_after->value == printed(1.03359, 5e-6));
   CHECK_FALSE(sigmoid.scale_formula);
@@ -94,7 +92,7 @@ TEST_CASE("tuned activations and what they cost in slope") {
 TEST_CASE("critical initialisations that are published") {
   const Critical tanh = solve_critical(named("tanh"), 0.05);
   CHECK(tanh.weight_variance.value == printed(1.76, 5e-3));
-  CHECK(std::fabs(tanh.weight_variance.residual) < 1e-14);
+  CHECK(std::fabs(tanh.weight_variance.residual) < rounding(64));
   CHECK(solve_critical(named("tanh"), 2.01e-5).weight_variance.value == printed(1.05, 5e-3));
   CHECK(solve_critical(named("tanh"), 0).weight_variance.value == 1);
   CHECK(solve_critical(named("relu"), 0).weight_variance.value == printed(2, 1e-15));
@@ -102,7 +100,8 @@ TEST_CASE("critical initialisations that are published") {
   const Critical gelu = solve_critical_pair(named("gelu"));
   CHECK(gelu.bias_variance == printed(0.17292239, 5e-9));
   CHECK(gelu.weight_variance.value == printed(1.98305826, 5e-9));
-  CHECK(gelu.q_slope == doctest::Approx(1).epsilon(1e-12));
+  // A root of quadratures, whose error is 1e-13 of them.
+  CHECK(gelu.q_slope == rounded(1, 4000));
   const Critical swish = solve_critical_pair(named("silu"));
   // Published copies print a tenth of it, 0.055514317, beside this weight variance.
   CHECK(swish.bias_variance == printed(0.55514317, 5e-9));
@@ -124,6 +123,7 @@ TEST_CASE("fixed points of known stacks") {
   CHECK(tanh.reached);
   CHECK(tanh.q_stable);
   CHECK(tanh.phase == "chaotic");
+  // It is 0, found as a root of a quadrature.
   CHECK(tanh.c_star->value < 1e-12);
 
   const FixedPoint selu = settles("selu", 9.0 / 16);
@@ -152,12 +152,14 @@ TEST_CASE("a fixed point is one of the map, at its own slopes") {
         const auto next = [&](double from) {
           return sw2 * quadrature(phi, Moment::second, {0, from, {}}).value + 0.1;
         };
+        // The error of roots of quadratures; of differences h^2 = 1e-10 and 1e-13/1e-5.
         CHECK(next(q) == doctest::Approx(q).epsilon(1e-12));
         const double h = 1e-5 * q;
         CHECK(point.q_slope ==
               doctest::Approx((next(q + h) - next(q - h)) / (2 * h)).epsilon(1e-7));
         const double c = point.c_star->value;
         const double cross = quadrature(phi, Moment::cross, {0, q, c}).value;
+        // c is known to the error of its quadrature over 1 - chi.
         CHECK((sw2 * cross + 0.1) / q == doctest::Approx(c).epsilon(1e-11));
         CHECK((point.chi > 1) == (c < 1));
       }

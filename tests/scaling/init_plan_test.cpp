@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "scalecalc/error.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
 
@@ -23,8 +25,6 @@ double scale_of(const InitPlan& plan, const std::string& what, const std::string
   FAIL("no scale " << what << " of " << pattern);
   return 0;
 }
-
-constexpr double rounding = 4e-16;
 
 }  // namespace
 
@@ -46,34 +46,33 @@ TEST_CASE("GPT-2: 0.02, and 0.02/sqrt(2N) where a branch ends") {
   const InitPlan plan = init_plan(find_model("gpt2"));
   const PlannedParameter& q = find(plan, "block[11].attn.q.weight");
   CHECK(q.start == Start::normal);
-  CHECK(q.std == doctest::Approx(0.02).epsilon(rounding));
+  CHECK(q.std == rounded(0.02, 4));
   const PlannedParameter& o = find(plan, "block[11].attn.o.weight");
-  CHECK(o.std == doctest::Approx(0.02 / std::sqrt(24.0)).epsilon(rounding));
+  CHECK(o.std == rounded(0.02 / std::sqrt(24.0), 4));
   CHECK(o.formula == "(2*N)^(-1/2)/50");
   CHECK(find(plan, "block[0].attn.norm.gain").start == Start::ones);
   CHECK(find(plan, "block[0].attn.norm.shift").start == Start::zeros);
   CHECK(find(plan, "block[0].ffn.in.bias").start == Start::zeros);
-  CHECK(scale_of(plan, "attention", "block[*].attn") == doctest::Approx(0.125).epsilon(rounding));
+  CHECK(scale_of(plan, "attention", "block[*].attn") == rounded(0.125, 4));
 }
 
 TEST_CASE("a truncated normal keeps its std after truncation") {
   const InitPlan plan = init_plan(find_model("bert-base"));
   const PlannedParameter& q = find(plan, "block[0].attn.q.weight");
   CHECK(q.start == Start::truncated_normal);
-  CHECK(q.std == doctest::Approx(0.02).epsilon(rounding));
+  CHECK(q.std == rounded(0.02, 4));
   // The variance of N(0, 1) within 2: 1 - 4 phi(2)/erf(2/sqrt(2)), by parts.
   const double density = std::exp(-2.0) / std::sqrt(2 * std::acos(-1.0));
   const double inside = std::erf(2.0 / std::sqrt(2.0));
-  CHECK(q.std / q.untruncated_std ==
-        doctest::Approx(std::sqrt(1 - 4 * density / inside)).epsilon(1e-14));
-  CHECK(q.bound == doctest::Approx(2 * q.untruncated_std).epsilon(rounding));
+  CHECK(q.std / q.untruncated_std == rounded(std::sqrt(1 - 4 * density / inside), 64));
+  CHECK(q.bound == rounded(2 * q.untruncated_std, 4));
 }
 
 TEST_CASE("a uniform is bounded by sqrt(3) std, and its rule names the fans") {
   const InitPlan plan = init_plan(find_model("vit-b"));
   const PlannedParameter& in = find(plan, "block[0].ffn.in.weight");
   CHECK(in.start == Start::uniform);
-  CHECK(in.bound == doctest::Approx(std::sqrt(6.0 / (768 + 3072))).epsilon(rounding));
+  CHECK(in.bound == rounded(std::sqrt(6.0 / (768 + 3072)), 4));
   CHECK(in.fan_rule == "2/(fan_in + fan_out)");
 }
 
@@ -93,7 +92,7 @@ TEST_CASE("the architecture's scales: DeepNorm, ReZero, NTK") {
   const InitPlan unit = init_plan(ntk);
   CHECK(find(unit, "block[0].attn.q.weight").std == 1.0);
   CHECK(scale_of(unit, "output", "block[*].attn.q") ==
-        doctest::Approx(1 / std::sqrt(static_cast<double>(ntk.width))).epsilon(rounding));
+        rounded(1 / std::sqrt(static_cast<double>(ntk.width)), 4));
 }
 
 TEST_CASE("weights that start at zero are planned as zeros") {

@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "scalecalc/scaling.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 TEST_CASE("one stack: (2N)^(1/4), (8N)^(-1/4), re-derived exactly") {
   const auto pairs = deepnet_rule(Architecture::encoder, 100, 0);
@@ -13,7 +15,7 @@ TEST_CASE("one stack: (2N)^(1/4), (8N)^(-1/4), re-derived exactly") {
   CHECK(to_string(pairs[0].lambda.formula) == "(8*N)^(-1/4)");
   CHECK(pairs[0].rederived_alpha.formula == pairs[0].alpha.formula);
   CHECK(pairs[0].rederived_lambda.formula == pairs[0].lambda.formula);
-  CHECK(pairs[0].ratio.value == doctest::Approx(1 / std::sqrt(400.0)).epsilon(1e-15));
+  CHECK(pairs[0].ratio.value == rounded(1 / std::sqrt(400.0), 8));
 }
 
 TEST_CASE("two stacks: the decoder exactly, the encoder's 0.81 and 0.87 to their two digits") {
@@ -24,7 +26,8 @@ TEST_CASE("two stacks: the decoder exactly, the encoder's 0.81 and 0.87 to their
   CHECK(decoder.rederived_lambda.formula == decoder.lambda.formula);
   CHECK(to_string(decoder.lambda.formula) == "(12*M)^(-1/4)");
   const double power = std::pow(std::pow(18.0, 4) * 6, 1.0 / 16);
-  CHECK(encoder.alpha.value == doctest::Approx(0.81 * power).epsilon(1e-14));
+  CHECK(encoder.alpha.value == rounded(0.81 * power, 64));
+  // Published to two decimals.
   CHECK(std::fabs(encoder.rederived_alpha.value / power - 0.81) < 0.005);
   CHECK(std::fabs(encoder.rederived_lambda.value * power - 0.87) < 0.005);
   // The powers of both depths are the published ones exactly.
