@@ -1,4 +1,5 @@
 #include "verify/statistics.hpp"
+#include "tolerance.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +8,7 @@
 #include <random>
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
 
@@ -29,13 +31,13 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 TEST_CASE("a power law gives its exponent, each seed with its own factor") {
   const SweepResult result = result_of({2, 8, 32}, {{2, 2.2}, {4, 4.4}, {8, 8.8}});
-  CHECK(result.exponent == doctest::Approx(0.5).epsilon(1e-14));
+  CHECK(result.exponent == rounded(0.5, 64));
   CHECK(result.exponent_standard_error < 1e-14);  // the seeds' factors drop out
   CHECK_FALSE(result.by_median);
   CHECK(result.finite);
   CHECK(result.no_exponent.empty());
-  CHECK(result.points[1].value == doctest::Approx(4.2).epsilon(1e-15));
-  CHECK(result.points[1].standard_error == doctest::Approx(0.2).epsilon(1e-14));
+  CHECK(result.points[1].value == rounded(4.2, 8));
+  CHECK(result.points[1].standard_error == rounded(0.2, 64));
 }
 
 TEST_CASE("a large spread turns to medians") {
@@ -45,10 +47,10 @@ TEST_CASE("a large spread turns to medians") {
   CHECK(result.points[1].value == 10);
   CHECK(result.points[1].median == 10);
   CHECK(result.points[1].mean == doctest::Approx(255.025));
-  CHECK(result.exponent == doctest::Approx(1).epsilon(1e-14));
+  CHECK(result.exponent == rounded(1, 64));
   const double deviation = std::sqrt(8.0 / 3.0);  // of the slopes 1 3 1 -1
   CHECK(result.exponent_standard_error ==
-        doctest::Approx(std::sqrt(std::acos(-1.0) / 2) * deviation / 2).epsilon(1e-14));
+        rounded(std::sqrt(std::acos(-1.0) / 2) * deviation / 2, 64));
 }
 
 TEST_CASE("the variance of the logarithm decides, at 0.1") {
@@ -64,11 +66,11 @@ TEST_CASE("the variance of the logarithm decides, at 0.1") {
 TEST_CASE("one seed: the fit's own error, unknown at two depths") {
   const SweepResult three = result_of({1, 2, 4}, {{1}, {8}, {4}});
   // In units of log 2: y = 0 3 2 at x = 0 1 2: slope 1, residuals -2/3 4/3 -2/3.
-  CHECK(three.exponent == doctest::Approx(1).epsilon(1e-14));
-  CHECK(three.exponent_standard_error == doctest::Approx(std::sqrt(24.0 / 9 / 2)).epsilon(1e-14));
+  CHECK(three.exponent == rounded(1, 64));
+  CHECK(three.exponent_standard_error == rounded(std::sqrt(24.0 / 9 / 2), 64));
   CHECK(std::isnan(three.points[0].standard_error));
   const SweepResult two = result_of({1, 2}, {{1}, {8}});
-  CHECK(two.exponent == doctest::Approx(3).epsilon(1e-14));
+  CHECK(two.exponent == rounded(3, 64));
   CHECK(std::isnan(two.exponent_standard_error));
 }
 
