@@ -59,6 +59,7 @@ std::vector<Trial> calibrate(const std::vector<ModelSpec>& models, std::uint64_t
 }
 
 std::vector<double> band_widths(const Verification& verification) {
+  // Below this share of the value a difference is rounding.
   constexpr double rounding = 1e-10;
   std::vector<double> widths;
   for (const auto* comparisons : {&verification.sites, &verification.parameters})

@@ -59,6 +59,7 @@ TEST_CASE("dropout on the stream") {
         const std::string name = to_string(placement) + " " + std::to_string(rate);
         const Errors errors = errors_of(agree(name, on_the_stream(kind, placement, rate), seeds));
         CAPTURE(name);
+        // Next orders in 1/d and the error of these seeds, at the median and at the worst place.
         CHECK(errors.median < 0.02);
         CHECK(errors.worst < 0.15);
       }
@@ -100,6 +101,7 @@ type = "activation"
 )";
     const Verification found = agree(activation, parse_model(text, activation), 128);
     CAPTURE(activation);
+    // The worst of many places, each with the error of 128 draws.
     CHECK(errors_of(found).worst < 0.1);
     for (const Comparison& c : found.sites) {
       if (c.quantity != "second") continue;

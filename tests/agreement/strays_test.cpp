@@ -60,6 +60,7 @@ ModelSpec collapsing(NormKind norm, const std::string& activation) {
 /// 1/d: a quarter more or less, of what is up to 0.7 here.
 void check_strays(const ModelSpec& spec) {
   constexpr int draws = 300;
+  // The two errors above.
   const double allowed = 0.25 + 4 * std::sqrt(2.0 / (draws - 1));
   std::vector<double> typical;
   for (const Figures& one : figures_of(spec, draws)) {

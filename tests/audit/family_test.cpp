@@ -50,6 +50,7 @@ TEST_CASE("moments of the families, integrated") {
     eighth += density * q * q * q * q;
   }
   second /= mass;
+  // 4e-10 = (4/steps)^2 of a second derivative, and 2e5 roundings.
   CHECK(cut.kurtosis == doctest::Approx(fourth / mass / std::pow(second, 2)).epsilon(1e-9));
   CHECK(cut.sixth == doctest::Approx(sixth / mass / std::pow(second, 3)).epsilon(1e-9));
   CHECK(cut.eighth == doctest::Approx(eighth / mass / std::pow(second, 4)).epsilon(1e-9));
@@ -110,6 +111,7 @@ TEST_CASE("the band of a large normal sample is its standard error times the qua
   const Bands::Ratio ratio = bands.std_ratio(Family{}, count);
   const double expected = bands.quantile() * std_error(Family{}, count);
   CHECK(std_error(Family{}, count) == doctest::Approx(1 / std::sqrt(2e7)));
+  // The next order in the band, which is its own half width.
   CHECK(ratio.high - 1 == doctest::Approx(expected).epsilon(0.01));
   CHECK(1 - ratio.low == doctest::Approx(expected).epsilon(0.01));
   CHECK(std_error(family_of(Start::uniform), count) == doctest::Approx(std::sqrt(0.8 / 4e7)));

@@ -85,6 +85,7 @@ TEST_CASE("parts lie side by side along the columns, on any number of threads") 
     }
     const auto n = static_cast<double>(rows * width);
     CHECK(one[part].count == rows * width);
+    // Both sums round n times.
     CHECK(one[part].mean == doctest::Approx(total / n).epsilon(1e-9));
     CHECK(one[part].std == doctest::Approx(std::sqrt(squares / n - total / n * total / n)));
   }
@@ -127,6 +128,7 @@ TEST_CASE("what is not finite is counted and left out") {
     CHECK(sample.count == 199'996);
     CHECK(sample.min == 1);
     CHECK(sample.max == 2);
+    // A sum of 2e5 terms near 2, each rounded once, added in blocks.
     CHECK(sample.mean == doctest::Approx(2 - 1.0 / 199'996).epsilon(1e-12));
   }
   const Sample none = measured(one_tensor({2}, {NAN, NAN}), {0, 2})[0];

@@ -8,8 +8,8 @@
 /// U V^T of one matrix by the user's own decomposition and by the library's, and a pass whose
 /// products are the library's.
 int main() {
-  // Entries of size one; what is computed from them has n^2 roundings and a condition of about n.
   constexpr Eigen::Index n = 60;
+  // Entries of size one; what is computed from them has n^2 roundings and a condition of about n.
   constexpr double tolerance = n * n * n * 2.3e-16;
   const Eigen::MatrixXd a = Eigen::MatrixXd::Random(n, n);
   const auto factor = [&a] {

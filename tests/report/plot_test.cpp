@@ -130,6 +130,7 @@ TEST_CASE("points lie where the axes say") {
   double x[3], y[3];
   REQUIRE(std::sscanf(svg.c_str() + begin, "d=\"M%lf %lfL%lf %lfL%lf %lf", &x[0], &y[0], &x[1],
                       &y[1], &x[2], &y[2]) == 6);
+  // Coordinates are printed with two decimals, of some hundred.
   CHECK(x[1] == doctest::Approx((x[0] + x[2]) / 2).epsilon(1e-3));
   CHECK(y[1] == doctest::Approx((y[0] + y[2]) / 2).epsilon(1e-3));
   CHECK(y[0] > y[2]);
