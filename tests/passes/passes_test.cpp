@@ -7,7 +7,6 @@
 #include "passes/support.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/passes.hpp"
-#include "tensor/support.hpp"
 #include "tolerance.hpp"
 
 namespace scalecalc::passes {
