@@ -27,8 +27,8 @@ if(SCALECALC_CUDA STREQUAL "ON" OR (PROJECT_IS_TOP_LEVEL AND NOT SCALECALC_CUDA 
 endif()
 message(STATUS "CUDA devices: ${SCALECALC_HAS_CUDA}")
 
-# The library: the .cu files of tensor/cuda, where nvcc sees no header of Boost, CLI11, Eigen or fmt,
-# the .cpp files beside them, and what turns uniform values into drawn ones.
+# The library: the .cu files of tensor/cuda, where nvcc sees no header of Boost, CLI11, Eigen or
+# fmt, the .cpp files beside them, and what turns uniform values into drawn ones.
 function(scalecalc_cuda_library)
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/tensor/cuda")
   file(GLOB kernels CONFIGURE_DEPENDS "${folder}/*.cu")

@@ -1,4 +1,5 @@
-# `cmake --install`: the program, its plug-ins, the library, its headers and the package that find_package reads.
+# `cmake --install`: the program, its plug-ins, the library, its headers and the package that
+# find_package reads.
 include(CMakePackageConfigHelpers)
 install(TARGETS scalecalc_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 set(plugin_dir "${CMAKE_INSTALL_LIBDIR}/scalecalc")

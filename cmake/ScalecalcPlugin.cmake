@@ -1,9 +1,10 @@
-# scalecalc_plugin(TARGET ROOM room SOURCES source... [LIBRARIES target...])
+# scalecalc_plugin(TARGET [PROGRAM] ROOM room SOURCES source... [LIBRARIES target...])
 #
 # A library of its own, TARGET.so, that the program opens when it needs it (src/base/plugin.hpp). It
 # sees the headers of ROOM and shows the one symbol that it declares visible. With PROGRAM it lies
-# beside the program and is installed with it. SCALECALC_PLUGIN_VERSION is the project's version and a digest of the interface, the same
-# in the program and in its plug-ins: classes cross the border, whose layout must agree.
+# beside the program and is installed with it. SCALECALC_PLUGIN_VERSION is the project's version and
+# a digest of the interface, the same in the program and in its plug-ins: classes cross the border,
+# whose layout must agree.
 set(interface
   include/scalecalc/activation.hpp include/scalecalc/error.hpp include/scalecalc/tensor.hpp
   src/base/plugin.hpp src/cluster/mpi/functions.hpp src/tensor/cuda.hpp src/tensor/cuda/plugin.hpp

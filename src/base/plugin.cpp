@@ -8,12 +8,6 @@
 namespace scalecalc::base {
 namespace {
 
-std::string names_of(const std::vector<std::string>& paths) {
-  std::string names;
-  for (const std::string& path : paths) names += (names.empty() ? "" : ", ") + path;
-  return names;
-}
-
 /// The reason, without the path that the loader puts before it.
 std::string loader_error(const std::string& path) {
   std::string reason = ::dlerror();
@@ -60,7 +54,9 @@ Plugin open_plugin(const std::vector<std::string>& paths, PluginScope scope) {
     if (!std::filesystem::path(path).is_absolute()) continue;
     if (std::filesystem::exists(path, ignored)) return open_file(path, scope);
   }
-  return {nullptr, {}, paths.empty() ? "no plug-in" : "no plug-in: " + names_of(paths)};
+  const std::string name =
+      paths.empty() ? "" : " " + std::filesystem::path(paths.front()).filename().string();
+  return {nullptr, {}, "no plug-in" + name};
 }
 
 }  // namespace scalecalc::base

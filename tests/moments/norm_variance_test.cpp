@@ -161,7 +161,7 @@ TEST_CASE("two tokens of a sum fluctuate together as one does where they are nea
   branch.token_variance = branch.batch_variance = 0.25;
   branch.susceptibility = 1;
   const NormVariance sum = through_sum(stream, branch, x, x, 64, {2, 1});
-  CHECK(std::fabs(sum.slack) < rounding(64));
+  CHECK(std::fabs(sum.decorrelation) < rounding(64));
 }
 
 TEST_CASE("the mix of Gaussian tokens is Gaussian, that of equal tokens fluctuates as they do") {

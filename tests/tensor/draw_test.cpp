@@ -44,7 +44,8 @@ TEST_CASE("one value at a time, as a CUDA thread draws it, gives the bits of a b
     int different = 0;
     for (std::uint64_t i = 0; i < bulk.size(); ++i) {
       const base::Philox4 words = base::philox_block(draw.stream, i / 2);
-      const double uniform = base::uniform_from_words(words.v[2 * (i % 2)], words.v[2 * (i % 2) + 1]);
+      const double uniform =
+          base::uniform_from_words(words.v[2 * (i % 2)], words.v[2 * (i % 2) + 1]);
       different += shaped(shaping, uniform) != bulk[i] ? 1 : 0;
     }
     CHECK(different == 0);
