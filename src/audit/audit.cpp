@@ -14,10 +14,10 @@
 namespace scalecalc {
 namespace {
 
-using namespace auditing;
-using safetensors::Dtype;
-using safetensors::Reader;
-using safetensors::Tensor;
+using namespace audit_room;
+using weights::Dtype;
+using weights::Reader;
+using weights::Tensor;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("({})", fmt::join(shape, ", "));

@@ -5,7 +5,7 @@
 
 #include "base/vector_math/lanes.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 namespace {
 
 using base::vector_math::lanes;
@@ -124,4 +124,4 @@ void CentralMoments::add(const CentralMoments& other) {
   max = std::max(max, other.max);
 }
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

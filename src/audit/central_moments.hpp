@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 
 /// Sums of powers of the distance from the mean; those of two samples make that of both.
 struct CentralMoments {
@@ -19,4 +19,4 @@ struct CentralMoments {
 template <class Real>
 CentralMoments central_moments(const Real* values, std::size_t count);
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

@@ -5,7 +5,7 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 namespace {
 
 /// A normal within 2 of its standard deviations, rescaled: E x^k = (k - 1) E x^(k-2) -
@@ -94,4 +94,4 @@ double std_error(const Family& family, std::int64_t count) {
   return std::sqrt((family.kurtosis - 1) / (4 * static_cast<double>(count)));
 }
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

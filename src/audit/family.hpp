@@ -5,7 +5,7 @@
 
 #include "scalecalc/audit.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 
 /// The form of a distribution of unit variance, symmetric about 0.
 struct Family {
@@ -48,4 +48,4 @@ class Bands {
 /// The standard error of the std of so many values, as a share of it.
 double std_error(const Family& family, std::int64_t count);
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 namespace {
 
 /// Tensors of one pattern with one fault.
@@ -182,4 +182,4 @@ void summarise(const ModelSpec& spec, Audit& audit) {
   audit.passed = audit.findings.empty();
 }
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

@@ -2,9 +2,9 @@
 
 #include "scalecalc/audit.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 
 /// Fills in findings, conclusions and remarks from the parameters, and whether the audit passed.
 void summarise(const ModelSpec& spec, Audit& audit);
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

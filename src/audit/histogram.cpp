@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 namespace {
 
-using safetensors::Dtype;
+using weights::Dtype;
 
 /// Bits of precision, the leading one included.
 int precision(Dtype dtype) {
@@ -117,4 +117,4 @@ double Histogram::share_below(double x, Dtype dtype) const {
   return (negative - count_below(-x, true, dtype)) / total;
 }
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 namespace {
 
-using safetensors::Dtype;
+using weights::Dtype;
 
 /// Relative: what rounding to the nearest changes a value by at most.
 double rounding_of(Dtype dtype) {
@@ -218,4 +218,4 @@ std::string Judge::form_of(const AuditedParameter& parameter, double rounding) c
   return found.empty() ? "other" : found;
 }
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

@@ -8,7 +8,7 @@
 #include "audit/rules.hpp"
 #include "weights/safetensors.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 
 /// Comparisons that are made of one drawn parameter: mean, std, kurtosis, farthest value.
 constexpr std::size_t comparisons_of_one = 4;
@@ -26,7 +26,7 @@ struct Expectation {
 class Judge {
  public:
   Judge(const Bands& bands, bool strict) : bands_(bands), strict_(strict) {}
-  void judge(const Expectation& expectation, safetensors::Dtype dtype,
+  void judge(const Expectation& expectation, weights::Dtype dtype,
              AuditedParameter& parameter) const;
 
  private:
@@ -46,4 +46,4 @@ class Judge {
   bool strict_;
 };
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

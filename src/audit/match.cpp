@@ -7,11 +7,11 @@
 
 #include "base/text.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 namespace {
 
-using safetensors::Reader;
-using safetensors::Tensor;
+using weights::Reader;
+using weights::Tensor;
 
 /// Put in front of all names by wrappers: torch.compile, DistributedDataParallel, PyTorch
 /// Lightning.
@@ -184,4 +184,4 @@ Match match_tensors(const Reader& reader, const ModelSpec& spec, const Network& 
               "say what they are called: --names, or [names] in the model file");
 }
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

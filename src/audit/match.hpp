@@ -8,7 +8,7 @@
 #include "scalecalc/named_parameters.hpp"
 #include "weights/safetensors.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 
 /// A tensor of the file that stands for no parameter of the model.
 struct Leftover {
@@ -31,7 +31,7 @@ struct Match {
 /// Pairs the tensors of a file with those of the model, with or without prefixes, under the naming
 /// that is asked for or else the one that fits best; of equals, the model's own. Throws
 /// Error(input) when nothing fits.
-Match match_tensors(const safetensors::Reader& reader, const ModelSpec& spec,
-                    const Network& network, const std::string& names);
+Match match_tensors(const weights::Reader& reader, const ModelSpec& spec, const Network& network,
+                    const std::string& names);
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

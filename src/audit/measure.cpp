@@ -10,12 +10,12 @@
 #include "base/workers.hpp"
 #include "weights/half.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 namespace {
 
-using safetensors::Dtype;
-using safetensors::Reader;
-using safetensors::Tensor;
+using weights::Dtype;
+using weights::Reader;
+using weights::Tensor;
 
 constexpr std::int64_t unit_values = 65536;  ///< read at once
 constexpr std::size_t block_values = 8192;   ///< summed at once: they stay in the first cache
@@ -97,12 +97,12 @@ template <class Real>
 class Buffer {
  public:
   explicit Buffer(Dtype dtype) : dtype_(dtype), values_(unit_values) {
-    if (sizeof(Real) != safetensors::value_bytes(dtype)) halves_.resize(unit_values);
+    if (sizeof(Real) != weights::value_bytes(dtype)) halves_.resize(unit_values);
   }
 
   const Real* read(const Reader& reader, const Tensor& tensor, std::int64_t first,
                    std::size_t count) {
-    const std::size_t size = safetensors::value_bytes(dtype_);
+    const std::size_t size = weights::value_bytes(dtype_);
     const auto at = static_cast<std::uint64_t>(first) * size;
     if (halves_.empty()) {
       reader.read_bytes(tensor, at, count * size, values_.data());
@@ -235,4 +235,4 @@ std::vector<Sample> measure(const Reader& reader, const Tensor& tensor, const Di
   return Pass<float>(reader, tensor, division).run(threads);
 }
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

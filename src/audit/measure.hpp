@@ -6,7 +6,7 @@
 #include "scalecalc/audit.hpp"
 #include "weights/safetensors.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 
 /// A tensor as rows of `bounds.back()` values; part k are the columns bounds[k] .. bounds[k + 1].
 struct Division {
@@ -15,7 +15,7 @@ struct Division {
 
 /// What the values of each part are, in one pass over the tensor. The result does not depend on
 /// the number of threads. Throws Error(input) when the file cannot be read.
-std::vector<Sample> measure(const safetensors::Reader& reader, const safetensors::Tensor& tensor,
+std::vector<Sample> measure(const weights::Reader& reader, const weights::Tensor& tensor,
                             const Division& division, int threads);
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

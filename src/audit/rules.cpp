@@ -10,7 +10,7 @@
 #include "audit/family.hpp"
 #include "network/weights.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 namespace {
 
 constexpr double gpt2_std = 0.02;
@@ -205,4 +205,4 @@ void RuleBook::add_bias(std::size_t index, std::vector<Rule>& rules) const {
   }
 }
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

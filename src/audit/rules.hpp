@@ -6,7 +6,7 @@
 
 #include "scalecalc/audit.hpp"
 
-namespace scalecalc::auditing {
+namespace scalecalc::audit_room {
 
 /// One way in which a parameter may have been drawn.
 struct Rule {
@@ -49,4 +49,4 @@ std::string with_value(const std::string& text, double value);
 /// Six significant digits.
 std::string number_text(double value);
 
-}  // namespace scalecalc::auditing
+}  // namespace scalecalc::audit_room

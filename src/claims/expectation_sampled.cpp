@@ -144,7 +144,8 @@ std::vector<Group> groups_of(const Expr& body, const Gaussians& gaussians, Engin
 void draw(const Group& group, std::uint64_t first, Sampler& sampler) {
   std::vector<Block> normals(group.members.size(), Block(block_size));
   for (std::size_t i = 0; i < normals.size(); ++i)
-    sampling::fill_normals(group.members[i].stream, first, block_size, normals[i].data());
+    gaussian::monte_carlo::fill_normals(group.members[i].stream, first, block_size,
+                                        normals[i].data());
   for (std::size_t i = 0; i < normals.size(); ++i) {
     const Member& member = group.members[i];
     Block& out = sampler.draws(member.name);
@@ -180,7 +181,7 @@ Expr sampled_expectation(const Expr& body, const Gaussians& gaussians, Engine& e
   for (const Group& group : groups)
     for (const Member& member : group.members) draws.emplace(member.name, Block(block_size));
   Sampler sampler(std::move(draws));
-  sampling::Tally tally;
+  gaussian::monte_carlo::Tally tally;
   double largest = 0;
   const std::int64_t blocks =
       std::max<std::int64_t>(2, engine.options().samples / static_cast<std::int64_t>(block_size));
@@ -188,7 +189,7 @@ Expr sampled_expectation(const Expr& body, const Gaussians& gaussians, Engine& e
     for (const Group& group : groups)
       draw(group, static_cast<std::uint64_t>(block) * (block_size / 2), sampler);
     const Block values = sampler(numeric);
-    sampling::Tally of_block;
+    gaussian::monte_carlo::Tally of_block;
     of_block.count = block_size;
     for (const double value : values) of_block.mean += value / block_size;
     for (const double value : values) {
@@ -196,7 +197,7 @@ Expr sampled_expectation(const Expr& body, const Gaussians& gaussians, Engine& e
       of_block.deviations += square;
       largest = std::max(largest, square);
     }
-    tally = sampling::join(tally, of_block);
+    tally = gaussian::monte_carlo::join(tally, of_block);
   }
   if (!std::isfinite(tally.mean) || !std::isfinite(tally.deviations))
     throw NotApplicable{"the samples overflow"};

@@ -5,7 +5,7 @@
 #include "export/settings.hpp"
 #include "scalecalc/report.hpp"
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 const char* const declarations = R"c(
@@ -89,4 +89,4 @@ std::string c_text(const NamedPlan& plan) {
   return text + fmt::format("  {{NULL, NULL, 1.0, NULL}} /* the last */\n}};\n#endif\n");
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

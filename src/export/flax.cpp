@@ -1,6 +1,6 @@
 #include "export/python.hpp"
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 const char* const imports = R"py(
@@ -98,4 +98,4 @@ std::string flax_text(const NamedPlan& plan, const ExportOptions& options) {
   return python_text(plan, "flax", options, imports, body);
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

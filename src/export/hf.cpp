@@ -8,7 +8,7 @@
 #include "scalecalc/error.hpp"
 #include "scalecalc/report.hpp"
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -172,4 +172,4 @@ std::string hf_text(const NamedPlan& plan) {
   return family.config.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

@@ -1,6 +1,6 @@
 #include "export/python.hpp"
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 const char* const imports = R"py(
@@ -104,4 +104,4 @@ std::string keras_text(const NamedPlan& plan, const ExportOptions& options) {
   return python_text(plan, "keras", options, imports, body);
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

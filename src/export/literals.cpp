@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 bool is_plain(char c) {
@@ -51,4 +51,4 @@ std::string identifier(std::string_view text) {
   return out;
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

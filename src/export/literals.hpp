@@ -4,7 +4,7 @@
 #include <string_view>
 
 /// Text of a user inside generated code.
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 
 /// A quoted string of Python, C or JSON alike: ASCII, with " \ and everything else escaped.
 std::string string_literal(std::string_view text);
@@ -15,4 +15,4 @@ std::string number_literal(double value);
 /// Letters, digits and _ of the text, for names of files and macros.
 std::string identifier(std::string_view text);
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

@@ -7,7 +7,7 @@
 #include "export/settings.hpp"
 #include "scalecalc/report.hpp"
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 /// Flags that say the shape of the model.
@@ -74,4 +74,4 @@ std::string megatron_text(const NamedPlan& plan) {
   return text;
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

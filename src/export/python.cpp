@@ -5,7 +5,7 @@
 #include "export/literals.hpp"
 #include "scalecalc/report.hpp"
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 std::string tuple_text(const std::vector<std::int64_t>& values) {
@@ -171,4 +171,4 @@ std::string python_text(const NamedPlan& plan, const char* target, const ExportO
   return head(plan, target, options) + imports + tables(plan, options) + shared + body;
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

@@ -5,7 +5,7 @@
 #include "export/rules.hpp"
 
 /// What the Python targets share.
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 
 /// A whole file: comment lines (what the model is, what made the file, what no parameter holds),
 /// the imports, SEED, SCALES, PREFIXES, UNNAMED and RULES as assignments, what all targets share
@@ -17,4 +17,4 @@ std::string pytorch_text(const NamedPlan& plan, const ExportOptions& options);
 std::string flax_text(const NamedPlan& plan, const ExportOptions& options);
 std::string keras_text(const NamedPlan& plan, const ExportOptions& options);
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

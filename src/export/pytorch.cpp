@@ -1,6 +1,6 @@
 #include "export/python.hpp"
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 const char* const imports = R"py(
@@ -67,4 +67,4 @@ std::string pytorch_text(const NamedPlan& plan, const ExportOptions& options) {
   return python_text(plan, "pytorch", options, imports, body);
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 Fill fill_of(const PlannedParameter& parameter, std::int64_t length) {
@@ -76,4 +76,4 @@ std::string summary_of(const NamedPlan& plan) {
                             plan.named.tensors.size());
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

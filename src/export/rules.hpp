@@ -6,7 +6,7 @@
 #include "scalecalc/export.hpp"
 
 /// Tensors that start alike, as one rule.
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 
 /// One part of a tensor along its axis.
 struct Fill {
@@ -34,4 +34,4 @@ std::vector<Rule> rules_of(const NamedPlan& plan);
 /// "transformer, 12 layers, width 768, pre, 148 parameters" without a user's words.
 std::string summary_of(const NamedPlan& plan);
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

@@ -9,7 +9,7 @@
 #include "export/literals.hpp"
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 namespace {
 
 /// Below this two std are one number printed twice.
@@ -82,4 +82,4 @@ std::vector<std::string> dropout_differences(const ModelSpec& spec, const Dropou
           ", this model at " + to_string(spec.dropout_place)};
 }
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

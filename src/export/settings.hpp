@@ -7,7 +7,7 @@
 #include "scalecalc/export.hpp"
 
 /// Targets that are settings of code which draws the weights itself.
-namespace scalecalc::exporting {
+namespace scalecalc::export_room {
 
 /// What a framework's own code would give a parameter under some settings; nothing where it has no
 /// such parameter.
@@ -35,4 +35,4 @@ std::string megatron_text(const NamedPlan& plan);
 std::string hf_text(const NamedPlan& plan);
 std::string c_text(const NamedPlan& plan);
 
-}  // namespace scalecalc::exporting
+}  // namespace scalecalc::export_room

@@ -71,10 +71,10 @@ class Assembler {
   std::vector<float> values_;
 };
 
-safetensors::Dtype dtype_from(const std::string& name) {
-  if (name == "f32") return safetensors::Dtype::f32;
-  if (name == "f16") return safetensors::Dtype::f16;
-  if (name == "bf16") return safetensors::Dtype::bf16;
+weights::Dtype dtype_from(const std::string& name) {
+  if (name == "f32") return weights::Dtype::f32;
+  if (name == "f16") return weights::Dtype::f16;
+  if (name == "bf16") return weights::Dtype::bf16;
   throw unknown_name("dtype", name, {"f32", "f16", "bf16"}, "--dtype");
 }
 
@@ -86,14 +86,14 @@ void write_weights(const NamedPlan& plan, const std::string& path, const WeightO
                 plan.naming.name + " has no name for " +
                     plan.plan.parameters[plan.named.unnamed.front()].path,
                 "names", "add it to [names] of the model file, or use --names scalecalc");
-  std::vector<safetensors::Outline> outlines;
+  std::vector<weights::Outline> outlines;
   for (const NamedTensor& tensor : plan.named.tensors)
     outlines.push_back({tensor.name, tensor.shape});
-  safetensors::WriteOptions file;
+  weights::WriteOptions file;
   file.dtype = dtype_from(options.dtype);
   file.metadata = {{"format", "pt"}};
   Assembler assembler(plan, options.seed, options.threads);
-  safetensors::write(
+  weights::write(
       path, outlines,
       [&](std::size_t index, std::int64_t first, std::int64_t count, float* values) {
         assembler.fill(index, first, count, values);

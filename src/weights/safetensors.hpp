@@ -11,7 +11,7 @@
 
 /// Files of named tensors: 8 bytes of header length, a JSON header, the values of all tensors one
 /// after the other, little-endian. Read and written in blocks; a file is never held in memory.
-namespace scalecalc::safetensors {
+namespace scalecalc::weights {
 
 /// What the values of a tensor are. Of `other` only the size is known: integers, booleans, 8-bit
 /// floats.
@@ -95,4 +95,4 @@ using Fill =
 void write(const std::string& path, const std::vector<Outline>& tensors, const Fill& fill,
            const WriteOptions& options = {});
 
-}  // namespace scalecalc::safetensors
+}  // namespace scalecalc::weights

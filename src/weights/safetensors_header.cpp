@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 
-namespace scalecalc::safetensors {
+namespace scalecalc::weights {
 namespace {
 
 using Json = nlohmann::json;
@@ -343,4 +343,4 @@ std::map<std::string, std::string> parse_index(std::string_view json, const std:
   return index.take();
 }
 
-}  // namespace scalecalc::safetensors
+}  // namespace scalecalc::weights

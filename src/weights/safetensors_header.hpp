@@ -8,7 +8,7 @@
 #include "scalecalc/error.hpp"
 #include "weights/safetensors.hpp"
 
-namespace scalecalc::safetensors {
+namespace scalecalc::weights {
 
 /// "file: ...; what would be right", for all that is wrong with a file.
 Error wrong_file(const std::string& message, const std::string& path, const std::string& hint = {});
@@ -27,4 +27,4 @@ void check_name(const std::string& name, const std::string& path);
 std::int64_t count_elements(const std::vector<std::int64_t>& shape, int bits,
                             const std::string& name, const std::string& path);
 
-}  // namespace scalecalc::safetensors
+}  // namespace scalecalc::weights

@@ -16,7 +16,7 @@
 #include "weights/half.hpp"
 #include "weights/safetensors_header.hpp"
 
-namespace scalecalc::safetensors {
+namespace scalecalc::weights {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
@@ -246,4 +246,4 @@ std::size_t value_bytes(Dtype dtype) {
   return 0;
 }
 
-}  // namespace scalecalc::safetensors
+}  // namespace scalecalc::weights

@@ -10,7 +10,7 @@
 #include "weights/half.hpp"
 #include "weights/safetensors_header.hpp"
 
-namespace scalecalc::safetensors {
+namespace scalecalc::weights {
 namespace {
 
 constexpr std::int64_t block = 65536;
@@ -110,4 +110,4 @@ void write(const std::string& path, const std::vector<Outline>& tensors, const F
   file.commit();
 }
 
-}  // namespace scalecalc::safetensors
+}  // namespace scalecalc::weights

@@ -6,7 +6,7 @@
 #include "support.hpp"
 
 using namespace scalecalc;
-using safetensors::Dtype;
+using weights::Dtype;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-using namespace scalecalc::auditing;
+using namespace scalecalc::audit_room;
 
 namespace {
 

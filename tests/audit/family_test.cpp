@@ -8,7 +8,7 @@
 #include "support.hpp"
 
 using namespace scalecalc;
-using namespace scalecalc::auditing;
+using namespace scalecalc::audit_room;
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include "support.hpp"
 
 using namespace scalecalc;
-using namespace scalecalc::auditing;
-using safetensors::Dtype;
-using safetensors::Reader;
+using namespace scalecalc::audit_room;
+using weights::Dtype;
+using weights::Reader;
 
 namespace {
 

@@ -93,14 +93,14 @@ inline Weights planned_weights(const ModelSpec& spec, const std::string& names, 
 }
 
 inline void store(const Weights& weights, const std::string& path,
-                  safetensors::Dtype dtype = safetensors::Dtype::f32) {
-  std::vector<safetensors::Outline> outlines;
+                  weights::Dtype dtype = weights::Dtype::f32) {
+  std::vector<weights::Outline> outlines;
   for (const auto& [name, tensor] : weights) outlines.push_back({name, tensor.shape});
   const auto fill = [&](std::size_t k, std::int64_t first, std::int64_t count, float* out) {
     const std::vector<float>& values = weights[k].second.values;
     std::copy(values.begin() + first, values.begin() + first + count, out);
   };
-  safetensors::write(path, outlines, fill, {dtype, {}});
+  weights::write(path, outlines, fill, {dtype, {}});
 }
 
 /// "what: verdict" of each finding.

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
 
   const Weights right = planned_weights(small_model("gpt2"), "hf-gpt2", 1, "transformer.");
   store(right, file("right.safetensors"));
-  store(right, file("right_bf16.safetensors"), safetensors::Dtype::bf16);
+  store(right, file("right_bf16.safetensors"), weights::Dtype::bf16);
   store({right.begin(), right.begin() + 20}, file("shards/model-1.safetensors"));
   store({right.begin() + 20, right.end()}, file("shards/model-2.safetensors"));
 

@@ -11,7 +11,7 @@
 #include "scalecalc/error.hpp"
 
 using namespace scalecalc;
-using namespace scalecalc::exporting;
+using namespace scalecalc::export_room;
 
 namespace {
 

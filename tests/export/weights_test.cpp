@@ -30,8 +30,8 @@ ModelSpec tiny(const char* name) {
   return spec;
 }
 
-std::vector<double> read(const safetensors::Reader& file, const std::string& name) {
-  for (const safetensors::Tensor& tensor : file.tensors()) {
+std::vector<double> read(const weights::Reader& file, const std::string& name) {
+  for (const weights::Tensor& tensor : file.tensors()) {
     if (tensor.name != name) continue;
     std::vector<double> values(static_cast<std::size_t>(tensor.elements));
     file.read(tensor, 0, tensor.elements, values.data());
@@ -61,7 +61,7 @@ TEST_CASE("the weights of a file are those that passes of the seed start from") 
     const TemporaryFile file;
     write_weights(named_plan(spec, "tiny", Target::pytorch, transposed ? "nanogpt" : "hf-gpt2"),
                   file.path, {5, 1, "f32"});
-    const safetensors::Reader reader(file.path);
+    const weights::Reader reader(file.path);
     const std::vector<double> packed = read(reader, "h.1.attn.c_attn.weight");
     const char* const paths[] = {"block[1].attn.q.weight", "block[1].attn.k.weight",
                                  "block[1].attn.v.weight"};
@@ -88,7 +88,7 @@ TEST_CASE("a convolution is stored by its taps in either layout") {
   const NamedPlan flax = named_plan(spec, "resnet", Target::flax);
   write_weights(torch, in_torch.path);
   write_weights(flax, in_flax.path);
-  const safetensors::Reader torch_file(in_torch.path), flax_file(in_flax.path);
+  const weights::Reader torch_file(in_torch.path), flax_file(in_flax.path);
   for (std::size_t t = 0; t < torch.named.tensors.size(); ++t) {
     const std::vector<std::int64_t> shape = torch.named.tensors[t].shape;
     if (shape.size() != 4 || shape[2] == 1) continue;
@@ -114,8 +114,8 @@ TEST_CASE("narrow types are roundings of the same draws") {
   const TemporaryFile wide, narrow;
   write_weights(plan, wide.path, {1, 1, "f32"});
   write_weights(plan, narrow.path, {1, 1, "bf16"});
-  const auto a = read(safetensors::Reader(wide.path), "lm_head.weight");
-  const auto b = read(safetensors::Reader(narrow.path), "lm_head.weight");
+  const auto a = read(weights::Reader(wide.path), "lm_head.weight");
+  const auto b = read(weights::Reader(narrow.path), "lm_head.weight");
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i)
     CHECK(std::abs(a[i] - b[i]) <= std::abs(a[i]) / 256);  // 8 bits of mantissa, rounded

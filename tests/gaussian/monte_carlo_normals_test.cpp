@@ -9,7 +9,7 @@
 #include "gaussian/monte_carlo/tally.hpp"
 
 using namespace scalecalc;
-using namespace scalecalc::sampling;
+using namespace scalecalc::gaussian::monte_carlo;
 
 namespace {
 

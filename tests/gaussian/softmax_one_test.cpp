@@ -59,7 +59,8 @@ TEST_CASE("the error of one row is honest and small") {
       CAPTURE(keys);
       CAPTURE(tau2);
       const SoftmaxOne one = softmax_one(keys, tau2);
-      const SoftmaxOne finer = softmax::integrate_one(static_cast<double>(keys), tau2, 2.0);
+      const SoftmaxOne finer =
+          gaussian::softmax::integrate_one(static_cast<double>(keys), tau2, 2.0);
       CHECK(std::abs(one.p2.value - finer.p2.value) <= one.p2.error);
       CHECK(std::abs(one.p3.value - finer.p3.value) <= one.p3.error);
       CHECK(std::abs(one.p4.value - finer.p4.value) <= one.p4.error);

@@ -117,8 +117,10 @@ TEST_CASE("every order holds on a finer lattice") {
     for (const double tau2 : {1e-4, 0.05, 0.0626, 1.0, 8.0, 60.0}) {
       CAPTURE(keys);
       CAPTURE(tau2);
-      const SoftmaxOrders usual = softmax::integrate_orders(softmax::Row(keys, tau2, 0));
-      const SoftmaxOrders fine = softmax::integrate_orders(softmax::Row(keys, tau2, 0, 2.0));
+      const SoftmaxOrders usual =
+          gaussian::softmax::integrate_orders(gaussian::softmax::Row(keys, tau2, 0));
+      const SoftmaxOrders fine =
+          gaussian::softmax::integrate_orders(gaussian::softmax::Row(keys, tau2, 0, 2.0));
       const auto a = values_of(usual), b = values_of(fine);
       for (std::size_t k = 0; k < a.size(); ++k) CHECK(std::abs(a[k] - b[k]) <= 5e-6 * fine.p2);
       const double curvatures = usual.a_curvature - fine.a_curvature;

@@ -49,7 +49,7 @@ TEST_CASE("equal rows: O is P2 and A' is A") {
       const SoftmaxOne one = softmax_one(keys, tau2);
       CHECK(softmax_pair(keys, tau2, 1.0).overlap.value == one.p2.value);
       const double t = static_cast<double>(keys);
-      const SoftmaxPair pair = softmax::integrate_pair(t, t, tau2, 1.0);
+      const SoftmaxPair pair = gaussian::softmax::integrate_pair(t, t, tau2, 1.0);
       CHECK(std::abs(pair.overlap.value - one.p2.value) <= pair.overlap.error + one.p2.error);
       CHECK(std::abs(pair.a_prime.value - one.a.value) <= pair.a_prime.error + one.a.error);
     }
@@ -80,7 +80,7 @@ TEST_CASE("the error of two rows is honest and small") {
         CAPTURE(c);
         const double t = static_cast<double>(keys);
         const SoftmaxPair pair = softmax_pair(keys, tau2, c);
-        const SoftmaxPair finer = softmax::integrate_pair(t, t, tau2, c, 1.6);
+        const SoftmaxPair finer = gaussian::softmax::integrate_pair(t, t, tau2, c, 1.6);
         CHECK(std::abs(pair.overlap.value - finer.overlap.value) <= pair.overlap.error);
         CHECK(std::abs(pair.a_prime.value - finer.a_prime.value) <= pair.a_prime.error);
         CHECK(relative_error(pair.overlap) < stated_share);
@@ -160,7 +160,7 @@ TEST_CASE("opposite scores of many keys overlap next to nothing, and are still f
   const SoftmaxPair pair = softmax_pair(1000, 1000.0, -1.0);
   CHECK(pair.overlap.value > 0.0);
   CHECK(pair.overlap.value < 1e-60);  // e^(-2 tau) of many keys and less: nothing beside 1
-  const SoftmaxPair finer = softmax::integrate_pair(1000, 1000, 1000.0, -1.0, 1.5);
+  const SoftmaxPair finer = gaussian::softmax::integrate_pair(1000, 1000, 1000.0, -1.0, 1.5);
   CHECK(std::abs(pair.overlap.value - finer.overlap.value) <= pair.overlap.error);
 }
 

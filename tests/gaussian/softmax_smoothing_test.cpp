@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace scalecalc::softmax;
+using namespace scalecalc::gaussian::softmax;
 
 namespace {
 

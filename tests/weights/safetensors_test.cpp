@@ -12,10 +12,10 @@
 #include "temporary_folder.hpp"
 
 using namespace scalecalc;
-using safetensors::Dtype;
-using safetensors::Limits;
-using safetensors::Reader;
-using safetensors::Tensor;
+using weights::Dtype;
+using weights::Limits;
+using weights::Reader;
+using weights::Tensor;
 
 namespace {
 
@@ -88,13 +88,13 @@ void fill_numbers(std::size_t tensor, std::int64_t first, std::int64_t count, fl
 TEST_CASE("what is written is read again, block by block") {
   const Folder folder;
   const std::string path = folder / "w.safetensors";
-  const std::vector<safetensors::Outline> outlines = {{"transformer.wte.weight", {300, 517}},
-                                                      {"bias", {7}},
-                                                      {"scale", {}},
-                                                      {"none", {3, 0}},
-                                                      {"näme \"quoted\" \\", {2, 2, 2}}};
+  const std::vector<weights::Outline> outlines = {{"transformer.wte.weight", {300, 517}},
+                                                  {"bias", {7}},
+                                                  {"scale", {}},
+                                                  {"none", {3, 0}},
+                                                  {"näme \"quoted\" \\", {2, 2, 2}}};
   for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-    safetensors::write(path, outlines, fill_numbers, {dtype, {{"format", "pt"}}});
+    weights::write(path, outlines, fill_numbers, {dtype, {{"format", "pt"}}});
     const Reader reader(path);
     REQUIRE(reader.tensors().size() == outlines.size());
     CHECK(reader.bytes() == fs::file_size(path));
@@ -124,7 +124,7 @@ TEST_CASE("what is written is read again, block by block") {
 TEST_CASE("a part of a tensor is read from its place") {
   const Folder folder;
   const std::string path = folder / "w.safetensors";
-  safetensors::write(path, {{"a", {100}}, {"b", {50, 200}}}, fill_numbers);
+  weights::write(path, {{"a", {100}}, {"b", {50, 200}}}, fill_numbers);
   const Reader reader(path);
   const Tensor& b = reader.tensors()[1];
   std::vector<double> values(8000);
@@ -166,7 +166,7 @@ TEST_CASE("a file without tensors is a file") {
   const Folder folder;
   put(folder / "w.safetensors", file_of("{}", 0));
   CHECK(Reader(folder / "w.safetensors").tensors().empty());
-  safetensors::write(folder / "v.safetensors", {}, fill_numbers, {Dtype::f32, {{"a", "b"}}});
+  weights::write(folder / "v.safetensors", {}, fill_numbers, {Dtype::f32, {{"a", "b"}}});
   CHECK(Reader(folder / "v.safetensors").tensors().empty());
 }
 
@@ -278,9 +278,9 @@ TEST_CASE("paths that are no files") {
 
 TEST_CASE("shards are joined by an index, or by their folder") {
   const Folder folder;
-  safetensors::write(folder / "model-00001-of-00002.safetensors", {{"a", {3}}, {"b", {4}}},
-                     fill_numbers);
-  safetensors::write(folder / "model-00002-of-00002.safetensors", {{"c", {2, 5}}}, fill_numbers);
+  weights::write(folder / "model-00001-of-00002.safetensors", {{"a", {3}}, {"b", {4}}},
+                 fill_numbers);
+  weights::write(folder / "model-00002-of-00002.safetensors", {{"c", {2, 5}}}, fill_numbers);
   const auto names = [](const Reader& reader) {
     std::string text;
     for (const Tensor& tensor : reader.tensors())
@@ -319,7 +319,7 @@ TEST_CASE("shards are joined by an index, or by their folder") {
   put(index, R"({"metadata":)" + std::string(100'000, '['));
   has(error_of_path(index), "has an array");
   fs::remove(index);
-  safetensors::write(folder / "model-00003.safetensors", {{"a", {3}}}, fill_numbers);
+  weights::write(folder / "model-00003.safetensors", {{"a", {3}}}, fill_numbers);
   CHECK_THROWS_WITH_AS(Reader(folder.path.string()), doctest::Contains("tensor 'a' is also in '"),
                        Error);
 }
@@ -327,7 +327,7 @@ TEST_CASE("shards are joined by an index, or by their folder") {
 TEST_CASE("a file that becomes shorter is noticed") {
   const Folder folder;
   const std::string path = folder / "w.safetensors";
-  safetensors::write(path, {{"a", {1000}}}, fill_numbers);
+  weights::write(path, {{"a", {1000}}}, fill_numbers);
   const Reader reader(path);
   fs::resize_file(path, 500);
   std::vector<double> values(1000);
@@ -345,11 +345,11 @@ TEST_CASE("a write that fails leaves nothing behind") {
   const auto throwing = [](std::size_t, std::int64_t, std::int64_t, float*) {
     throw std::runtime_error("no values");
   };
-  CHECK_THROWS_AS(safetensors::write(path, {{"a", {3}}}, throwing), std::runtime_error);
+  CHECK_THROWS_AS(weights::write(path, {{"a", {3}}}, throwing), std::runtime_error);
   CHECK(files() == 1);
   CHECK(fs::file_size(path) == 3);
-  const auto refused = [&](const std::vector<safetensors::Outline>& tensors, const char* why) {
-    CHECK_THROWS_WITH_AS(safetensors::write(path, tensors, fill_numbers), doctest::Contains(why),
+  const auto refused = [&](const std::vector<weights::Outline>& tensors, const char* why) {
+    CHECK_THROWS_WITH_AS(weights::write(path, tensors, fill_numbers), doctest::Contains(why),
                          Error);
   };
   refused({{"a", {3}}, {"a", {3}}}, "'a' is not a free name");
@@ -360,12 +360,12 @@ TEST_CASE("a write that fails leaves nothing behind") {
   refused({{"a", {1LL << 40, 1LL << 40}}}, "too large");
   CHECK(files() == 1);
   try {
-    safetensors::write(folder / "no/w.safetensors", {{"a", {3}}}, fill_numbers);
+    weights::write(folder / "no/w.safetensors", {{"a", {3}}}, fill_numbers);
     FAIL("no such folder");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::fault);
   }
   if (fs::exists("/dev/full"))
-    CHECK_THROWS_WITH_AS(safetensors::write("/dev/full", {{"a", {3}}}, fill_numbers),
+    CHECK_THROWS_WITH_AS(weights::write("/dev/full", {{"a", {3}}}, fill_numbers),
                          doctest::Contains("No space left"), Error);
 }

@@ -36,20 +36,20 @@ int main(int argc, char** argv) {
   const InitPlan plan = init_plan(find_model(argv[1]));
   const NamedParameters named =
       name_parameters(plan.network, naming_of(find_model(argv[1]), "torch"));
-  std::vector<safetensors::Outline> outlines;
+  std::vector<weights::Outline> outlines;
   std::vector<std::size_t> parts;
   for (const NamedTensor& tensor : named.tensors) {
     if (tensor.tied_to) continue;
     outlines.push_back({tensor.name, tensor.shape});
     parts.push_back(tensor.parts.front());
   }
-  safetensors::write(argv[3], outlines,
-                     [&](std::size_t k, std::int64_t first, std::int64_t count, float* values) {
-                       fill(plan.parameters[parts[k]], outlines[k].name, first, count, values);
-                     },
-                     {dtype == "f32"   ? safetensors::Dtype::f32
-                      : dtype == "f16" ? safetensors::Dtype::f16
-                                       : safetensors::Dtype::bf16,
-                      {{"format", "pt"}}});
+  weights::write(argv[3], outlines,
+                 [&](std::size_t k, std::int64_t first, std::int64_t count, float* values) {
+                   fill(plan.parameters[parts[k]], outlines[k].name, first, count, values);
+                 },
+                 {dtype == "f32"   ? weights::Dtype::f32
+                  : dtype == "f16" ? weights::Dtype::f16
+                                   : weights::Dtype::bf16,
+                  {{"format", "pt"}}});
   return 0;
 }

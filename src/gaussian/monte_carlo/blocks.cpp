@@ -8,7 +8,7 @@
 #include "base/workers.hpp"
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::sampling {
+namespace scalecalc::gaussian::monte_carlo {
 namespace {
 
 constexpr std::int64_t kMostSamples = 1000000000000;
@@ -57,4 +57,4 @@ std::vector<Tally> run_blocks(std::int64_t blocks, int threads, std::size_t quan
   return total;
 }
 
-}  // namespace scalecalc::sampling
+}  // namespace scalecalc::gaussian::monte_carlo

@@ -7,7 +7,7 @@
 #include "gaussian/monte_carlo/tally.hpp"
 #include "scalecalc/gaussian.hpp"
 
-namespace scalecalc::sampling {
+namespace scalecalc::gaussian::monte_carlo {
 
 /// Throws Error(input) for options that cannot be run.
 void check_options(const MonteCarloOptions& options);
@@ -21,4 +21,4 @@ using Worker = std::function<std::vector<Tally>(std::int64_t block)>;
 std::vector<Tally> run_blocks(std::int64_t blocks, int threads, std::size_t quantities,
                               const std::function<Worker()>& make_worker);
 
-}  // namespace scalecalc::sampling
+}  // namespace scalecalc::gaussian::monte_carlo

@@ -11,7 +11,7 @@
 #include "scalecalc/gaussian.hpp"
 
 namespace scalecalc {
-namespace sampling {
+namespace gaussian::monte_carlo {
 namespace {
 
 namespace vm = base::vector_math;
@@ -166,11 +166,11 @@ bool applies(Moment moment, const Activation& activation, const GaussianInput& i
 }
 
 }  // namespace
-}  // namespace sampling
+}  // namespace gaussian::monte_carlo
 
 std::map<Moment, Estimate> monte_carlo(const Activation& activation, const GaussianInput& input,
                                        const MonteCarloOptions& options) {
-  namespace mc = scalecalc::sampling;
+  namespace mc = gaussian::monte_carlo;
   mc::check_options(options);
   mc::check_input(input);
   mc::Plan plan{&activation, input, {options.seed, mc::kStreamId}, {}, false};

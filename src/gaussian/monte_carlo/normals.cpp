@@ -8,7 +8,7 @@
 
 #include "base/vector_math.hpp"
 
-namespace scalecalc::sampling {
+namespace scalecalc::gaussian::monte_carlo {
 namespace {
 
 namespace vm = base::vector_math;
@@ -117,4 +117,4 @@ void fill_normals(const base::Stream& stream, std::uint64_t first, std::size_t c
   }
 }
 
-}  // namespace scalecalc::sampling
+}  // namespace scalecalc::gaussian::monte_carlo

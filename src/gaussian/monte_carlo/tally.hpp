@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-namespace scalecalc::sampling {
+namespace scalecalc::gaussian::monte_carlo {
 
 /// Count, mean and squared deviations of a set of numbers, so that sets can be joined without
 /// losing digits.
@@ -47,4 +47,4 @@ inline Tally join(std::span<const Tally> tallies) {
   return join(join(tallies.first(half)), join(tallies.subspan(half)));
 }
 
-}  // namespace scalecalc::sampling
+}  // namespace scalecalc::gaussian::monte_carlo

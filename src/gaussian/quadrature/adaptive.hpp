@@ -9,7 +9,7 @@
 #include "gaussian/quadrature/line.hpp"
 
 /// The sum over panels, refined where the two rules differ.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 inline constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
@@ -95,4 +95,4 @@ std::array<Integral, Integrand::channels> integrate(Integrand& f, std::vector<Pa
   }
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 constexpr std::size_t count = 20;
@@ -123,4 +123,4 @@ PiecewiseChebyshev::Value PiecewiseChebyshev::derivatives(double at) const {
           p.error};
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -4,7 +4,7 @@
 #include <vector>
 
 /// A function of one variable as polynomials between a few places, made once and cheap to evaluate.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 struct Sample {
   double value = 0, error = 0;
@@ -42,4 +42,4 @@ class PiecewiseChebyshev {
   std::vector<Piece> pieces_;
 };
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -11,7 +11,7 @@
 #include "symbolic/evaluate.hpp"
 
 namespace scalecalc {
-namespace integration {
+namespace gaussian::quadrature {
 namespace {
 
 template <class P>
@@ -131,12 +131,12 @@ Estimate exact_estimate(const Profile& profile, Moment moment, const GaussianInp
   return {value, error + std::numeric_limits<double>::denorm_min(), Method::quadrature};
 }
 
-}  // namespace integration
+}  // namespace gaussian::quadrature
 
 std::string quadrature_digits(const Activation& activation, Moment moment, const Expr& mean,
                               const Expr& variance, const std::optional<Expr>& correlation,
                               int digits) {
-  using namespace integration;
+  using namespace gaussian::quadrature;
   if (digits < 1 || digits > Longer::digits) {
     throw Error(ErrorKind::input, fmt::format("{} digits cannot be given", digits), "digits",
                 fmt::format("from 1 to {}", Longer::digits));

@@ -2,7 +2,7 @@
 
 #include "symbolic/evaluate.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 using symbolic::Interval;
 using symbolic::Real;
@@ -91,4 +91,4 @@ Real ExactFunction::operator()(const Real& x) const {
   return with_bits(middle(value), bits_);
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

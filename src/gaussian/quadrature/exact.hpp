@@ -7,7 +7,7 @@
 
 /// phi and phi' at any precision, from the expression: independent of the compiled evaluation, and
 /// without overflow.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// An expression in x as an enclosure at one point, at the precision of the point.
 symbolic::Interval enclose_at(const Expr& expr, const symbolic::Real& x);
@@ -33,4 +33,4 @@ class ExactFunction {
 /// The midpoint of an enclosure.
 symbolic::Real middle(const symbolic::Interval& value);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -4,7 +4,7 @@
 
 #include "gaussian/quadrature/moment_kind.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 /// The product under the integral, with the density.
@@ -177,4 +177,4 @@ template std::optional<ExactIntegral<Shorter>> exact_line<Shorter>(const Profile
 template std::optional<ExactIntegral<Longer>> exact_line<Longer>(const Profile&, Moment,
                                                                  const ExactInput<Longer>&, int);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -5,7 +5,7 @@
 #include "gaussian/quadrature/exact_rule.hpp"
 #include "gaussian/quadrature/profile.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// An integral and a bound of its error, from two levels of panels.
 template <class P>
@@ -25,4 +25,4 @@ extern template std::optional<ExactIntegral<Longer>> exact_line<Longer>(const Pr
                                                                         const ExactInput<Longer>&,
                                                                         int);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

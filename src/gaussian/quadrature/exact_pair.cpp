@@ -6,7 +6,7 @@
 #include "gaussian/quadrature/pair_frame.hpp"
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 /// Half the width of the standard normal at so many digits.
@@ -243,4 +243,4 @@ template ExactIntegral<Shorter> exact_pair<Shorter>(const Profile&, bool,
 template ExactIntegral<Longer> exact_pair<Longer>(const Profile&, bool, const ExactInput<Longer>&,
                                                   int);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -2,7 +2,7 @@
 
 #include "gaussian/quadrature/exact_line.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// A pair expectation with |c| < 1, by the Hermite series where it converges, else in the plane.
 template <class P>
@@ -14,4 +14,4 @@ extern template ExactIntegral<Shorter> exact_pair<Shorter>(const Profile&, bool,
 extern template ExactIntegral<Longer> exact_pair<Longer>(const Profile&, bool,
                                                          const ExactInput<Longer>&, int);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -11,7 +11,7 @@
 
 /// Arithmetic and rules for many digits: nothing here is shared with the rules for doubles but the
 /// choice of panels.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// Numbers of a fixed number of digits, some of them kept as a guard: results have up to `digits`.
 template <unsigned Digits, unsigned Guard, unsigned Nodes>
@@ -147,4 +147,4 @@ ExactSum<P> gauss(const Function& f, const Number<P>& low, const Number<P>& high
   return sum;
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -11,7 +11,7 @@
 #include "gaussian/quadrature/moment_kind.hpp"
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 using symbolic::Real;
@@ -144,4 +144,4 @@ void too_large(const Profile& profile, Moment moment) {
               description(profile, moment), "ask for --digits, or take a smaller mean or variance");
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

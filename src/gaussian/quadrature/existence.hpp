@@ -4,7 +4,7 @@
 #include "scalecalc/gaussian.hpp"
 
 /// Whether an expectation exists, and what is said when it does not.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// Throws Error(input) for a NaN, a negative variance, a correlation outside [-1, 1] or missing.
 void check_input(const GaussianInput& input, Moment moment);
@@ -23,4 +23,4 @@ std::string description(const Profile& profile, Moment moment);
 /// The answer to an integral that is too large for a double.
 [[noreturn]] void too_large(const Profile& profile, Moment moment);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -10,7 +10,7 @@
 #include "gaussian/quadrature/rule.hpp"
 #include "gaussian/quadrature/window.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 namespace lanes = base::vector_math;
@@ -187,4 +187,4 @@ double HermiteSeries::error(double correlation) const {
   return rest_ * std::pow(c, static_cast<double>(squares_.size())) + polynomial(errors_, c);
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

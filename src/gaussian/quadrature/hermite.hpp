@@ -7,7 +7,7 @@
 #include "gaussian/quadrature/profile.hpp"
 #include "scalecalc/gaussian.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// E f(u) f(v) = sum a_n^2 c^n with a_n = E[f(u) He_n(z)]/sqrt(n!) (Mehler). The terms that are not
 /// there are bounded by Parseval: their a_n^2 add up to E f^2 minus the others.
@@ -32,4 +32,4 @@ class HermiteSeries {
   double second_ = 0, rest_ = 0;
 };
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 /// Poles of the integrand at half a panel's width beside it leave an error of 3^-46 for the rule:
@@ -136,4 +136,4 @@ void fill(const Line& line, const std::vector<Anchor>& anchors, std::vector<Pane
             [](const Panel& a, const Panel& b) { return a.centre < b.centre; });
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

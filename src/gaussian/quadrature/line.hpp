@@ -7,7 +7,7 @@
 
 /// A line through the plane of a Gaussian pair, in a standard normal coordinate z, cut into panels
 /// on which the integrand is smooth at their own scale.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// x = offset + slope z.
 struct Track {
@@ -56,4 +56,4 @@ std::vector<Anchor> anchors(const Line& line, const Profile& profile, double low
 /// Panels from the first anchor to the last, rising.
 void fill(const Line& line, const std::vector<Anchor>& anchors, std::vector<Panel>& panels);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -2,7 +2,7 @@
 
 #include "gaussian/quadrature/panel_sums.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 namespace lanes = base::vector_math;
 using lanes::Real;
@@ -67,4 +67,4 @@ void LineProduct::evaluate_some(const Panel* panels, std::size_t count,
   }
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

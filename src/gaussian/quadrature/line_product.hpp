@@ -2,7 +2,7 @@
 
 #include "gaussian/quadrature/adaptive.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// f(u) f(v) along a line with two tracks, f being phi or phi'.
 class LineProduct {
@@ -27,4 +27,4 @@ class LineProduct {
   std::size_t evaluated_ = 0;
 };
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

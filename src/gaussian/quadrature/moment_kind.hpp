@@ -2,7 +2,7 @@
 
 #include "scalecalc/gaussian.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 inline bool is_of_slope(Moment moment) {
   return moment == Moment::slope_mean || moment == Moment::slope_second ||
@@ -24,4 +24,4 @@ inline Moment square_of(Moment pair_moment) {
   return pair_moment == Moment::cross ? Moment::second : Moment::slope_second;
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -2,7 +2,7 @@
 
 #include "gaussian/quadrature/panel_sums.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 namespace lanes = base::vector_math;
@@ -64,4 +64,4 @@ void MomentIntegrand::evaluate(const std::vector<Panel>& panels,
   }
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

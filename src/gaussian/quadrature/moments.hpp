@@ -3,7 +3,7 @@
 #include "gaussian/quadrature/adaptive.hpp"
 
 /// The five one-dimensional moments as integrands along a line.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 class MomentIntegrand {
  public:
@@ -22,4 +22,4 @@ class MomentIntegrand {
   bool finite_ = true;
 };
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -10,7 +10,7 @@
 #include "gaussian/quadrature/window.hpp"
 
 namespace scalecalc {
-namespace integration {
+namespace gaussian::quadrature {
 namespace {
 
 using Channels = std::array<Integral, MomentIntegrand::channels>;
@@ -75,10 +75,10 @@ std::optional<std::array<Estimate, MomentIntegrand::channels>> moments_in_double
   return result;
 }
 
-}  // namespace integration
+}  // namespace gaussian::quadrature
 
 Moments1D quadrature_1d(const Activation& activation, const GaussianInput& input) {
-  using namespace integration;
+  using namespace gaussian::quadrature;
   check_input(input, Moment::mean);
   const Profile& profile = profile_of(activation);
   std::optional<std::array<Estimate, MomentIntegrand::channels>> in_double;

@@ -3,7 +3,7 @@
 #include "gaussian/quadrature/moments.hpp"
 #include "scalecalc/gaussian.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// In the order of MomentIntegrand. Nothing when doubles cannot hold the integrand.
 std::optional<std::array<Estimate, MomentIntegrand::channels>> moments_in_double(
@@ -15,4 +15,4 @@ std::array<double, 2> sides(const Activation& activation, double x, bool slope);
 /// The limit of a vanishing variance, of a pair too.
 Estimate point_moment(const Activation& activation, Moment moment, const GaussianInput& input);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -10,7 +10,7 @@
 #include "gaussian/quadrature/plane_map.hpp"
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 /// About a second; what is smooth takes a thousandth of it.
@@ -155,4 +155,4 @@ std::optional<Estimate> pair_at_angle(const Profile& profile, bool slope, double
   return in_the_plane(profile, slope, PairFrame(mean, variance, angle, mirrored));
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

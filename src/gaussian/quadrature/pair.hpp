@@ -5,7 +5,7 @@
 #include "gaussian/quadrature/profile.hpp"
 #include "scalecalc/gaussian.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// A pair expectation, |correlation| <= 1. Nothing when doubles cannot hold the integrand.
 std::optional<Estimate> pair_in_double(const Profile& profile, Moment moment,
@@ -16,4 +16,4 @@ std::optional<Estimate> pair_in_double(const Profile& profile, Moment moment,
 std::optional<Estimate> pair_at_angle(const Profile& profile, bool slope, double mean,
                                       double variance, double angle, bool mirrored);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

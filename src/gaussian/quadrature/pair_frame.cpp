@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 /// Two features meet softly if either is soft.
@@ -55,4 +55,4 @@ std::vector<Anchor> PairFrame::crossings(const Profile& profile, double low, dou
   return result;
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -7,7 +7,7 @@
 /// independent: u, v = mean + std (a sqrt((1+c)/2) +- b sqrt((1-c)/2)). Lines run along the wider
 /// direction; where u or v is at a break they are cut exactly, so that |c| near 1 needs nothing
 /// special.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 class PairFrame {
  public:
@@ -26,4 +26,4 @@ class PairFrame {
   bool even_across_;
 };
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -12,7 +12,7 @@
 
 namespace scalecalc {
 
-using namespace integration;
+using namespace gaussian::quadrature;
 
 /// The series up to |c| = cos(limit), beyond that polynomials in the angle acos(|c|): in the angle
 /// kinks leave nothing singular at |c| = 1.

@@ -5,7 +5,7 @@
 #include "gaussian/quadrature/adaptive.hpp"
 #include "gaussian/quadrature/rule.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 inline constexpr double density_factor = 0.3989422804014327;  // 1/sqrt(2 pi)
 
@@ -34,4 +34,4 @@ struct PanelSums {
   }
 };
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 constexpr double farthest = 39;
@@ -97,4 +97,4 @@ Window PlaneMap::across() const {
   return result;
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

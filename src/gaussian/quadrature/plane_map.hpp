@@ -3,7 +3,7 @@
 #include "gaussian/quadrature/pair_frame.hpp"
 #include "gaussian/quadrature/window.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// Where f(u) f(v) counts in the plane, row by row of the narrow coordinate.
 class PlaneMap {
@@ -26,4 +26,4 @@ class PlaneMap {
   bool is_resolved_ = true;
 };
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -7,7 +7,7 @@
 #include "gaussian/quadrature/exact.hpp"
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 bool is_polynomial(const Expr& expr) {
@@ -167,4 +167,4 @@ const Profile& profile_of(const Activation& activation) {
   return *kept[oldest];
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -7,7 +7,7 @@
 #include "scalecalc/activation.hpp"
 
 /// What a quadrature must know of an activation before it begins.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
@@ -37,4 +37,4 @@ struct Profile {
 /// Made once for each activation and thread, and kept for a while.
 const Profile& profile_of(const Activation& activation);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -7,7 +7,7 @@
 namespace scalecalc {
 namespace {
 
-using namespace integration;
+using namespace gaussian::quadrature;
 
 std::size_t channel_of(Moment moment) {
   switch (moment) {

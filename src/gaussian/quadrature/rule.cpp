@@ -2,7 +2,7 @@
 
 #include <boost/math/quadrature/gauss_kronrod.hpp>
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 Rule make() {
@@ -33,4 +33,4 @@ const Rule& rule() {
   return value;
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 /// The Gauss-Kronrod pair (15, 31) on [-1, 1], rising, with a node of weight 0 behind it so that
 /// whole vectors are filled.
@@ -15,4 +15,4 @@ struct Rule {
 };
 const Rule& rule();
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

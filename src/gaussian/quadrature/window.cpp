@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 namespace {
 
 constexpr double farthest = 39, negligible = 1e-19, grid = 0.75;
@@ -91,4 +91,4 @@ Window moment_window(const Profile& profile, const Line& line) {
   return extent.window(z, grid);
 }
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

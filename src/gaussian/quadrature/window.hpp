@@ -4,7 +4,7 @@
 
 /// Where along a line an integrand counts: outside it is below 1e-19 of its largest value, and of
 /// its integral, which is much smaller for a narrow peak with wide tails.
-namespace scalecalc::integration {
+namespace scalecalc::gaussian::quadrature {
 
 struct Window {
   double low = 0, high = 0;
@@ -37,4 +37,4 @@ Window moment_window(const Profile& profile, const Line& line);
 /// Places to look at: a grid up to |z| = 39, where the density underflows, and around features.
 std::vector<double> probes(const Line& line, const Profile& profile, double step);
 
-}  // namespace scalecalc::integration
+}  // namespace scalecalc::gaussian::quadrature

@@ -13,7 +13,7 @@
 #include "scalecalc/error.hpp"
 
 namespace scalecalc {
-namespace softmax {
+namespace gaussian::softmax {
 namespace {
 
 /// Longer series cost more than softmax_pair.
@@ -66,19 +66,20 @@ SoftmaxAverages averages(double keys, double tau2, double correlation) {
                                         : by_differences(keys, keys, variance, correlation)};
 }
 
-}  // namespace softmax
+}  // namespace gaussian::softmax
 
 SoftmaxAverages softmax_averages(std::int64_t keys, double tau2, double correlation) {
-  softmax::check_keys(keys);
-  softmax::check_variance(tau2);
-  softmax::check_correlation(correlation);
-  return softmax::averages(static_cast<double>(keys), tau2, correlation);
+  gaussian::softmax::check_keys(keys);
+  gaussian::softmax::check_variance(tau2);
+  gaussian::softmax::check_correlation(correlation);
+  return gaussian::softmax::averages(static_cast<double>(keys), tau2, correlation);
 }
 
 SoftmaxOrders softmax_orders(std::int64_t keys, double tau2) {
-  softmax::check_keys(keys);
-  softmax::check_variance(tau2);
-  return softmax::integrate_orders(softmax::Row(static_cast<double>(keys), tau2, 0));
+  gaussian::softmax::check_keys(keys);
+  gaussian::softmax::check_variance(tau2);
+  return gaussian::softmax::integrate_orders(
+      gaussian::softmax::Row(static_cast<double>(keys), tau2, 0));
 }
 
 SoftmaxOverlaps softmax_overlaps(std::int64_t keys, double tau2, double correlation) {
@@ -87,16 +88,16 @@ SoftmaxOverlaps softmax_overlaps(std::int64_t keys, double tau2, double correlat
 
 /// Rows whose series would be too long have none, and are compared by softmax_pair.
 struct SoftmaxRows::Impl {
-  std::vector<std::optional<softmax::Row>> rows;
+  std::vector<std::optional<gaussian::softmax::Row>> rows;
   std::vector<SoftmaxOrders> orders;
 };
 
 SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
   auto impl = std::make_shared<Impl>();
   for (const Row& row : rows) {
-    softmax::check_keys(row.keys);
-    softmax::check_variance(row.tau2);
-    softmax::check_correlation(row.largest_correlation);
+    gaussian::softmax::check_keys(row.keys);
+    gaussian::softmax::check_variance(row.tau2);
+    gaussian::softmax::check_correlation(row.largest_correlation);
   }
   impl->rows.resize(rows.size());
   impl->orders.resize(rows.size());
@@ -104,11 +105,12 @@ SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
 #pragma omp parallel for num_threads(std::max(threads, 1)) schedule(dynamic)
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t at = static_cast<std::size_t>(i);
-    const double variance = std::max(rows[at].tau2, softmax::kSmallVariance);
-    const int terms = softmax::series_terms(std::sqrt(variance), rows[at].largest_correlation);
+    const double variance = std::max(rows[at].tau2, gaussian::softmax::kSmallVariance);
+    const int terms =
+        gaussian::softmax::series_terms(std::sqrt(variance), rows[at].largest_correlation);
     impl->rows[at].emplace(static_cast<double>(rows[at].keys), variance,
-                           std::min(terms, softmax::kMostTerms));
-    impl->orders[at] = softmax::integrate_orders(*impl->rows[at]);
+                           std::min(terms, gaussian::softmax::kMostTerms));
+    impl->orders[at] = gaussian::softmax::integrate_orders(*impl->rows[at]);
   }
   impl_ = impl;
 }
@@ -119,15 +121,15 @@ const SoftmaxOrders& SoftmaxRows::orders(std::size_t row) const {
 
 SoftmaxOverlaps SoftmaxRows::overlaps(std::size_t row, std::size_t other,
                                       double correlation) const {
-  softmax::check_correlation(correlation);
-  const softmax::Row* fewer = &*impl_->rows.at(row);
-  const softmax::Row* more = &*impl_->rows.at(other);
+  gaussian::softmax::check_correlation(correlation);
+  const gaussian::softmax::Row* fewer = &*impl_->rows.at(row);
+  const gaussian::softmax::Row* more = &*impl_->rows.at(other);
   if (fewer->keys() > more->keys()) std::swap(fewer, more);
   const double tau2 = fewer->tau() * more->tau();
-  if (softmax::series_is_short(more->keys(), tau2, correlation)) {
-    return softmax::integrate_overlaps(*fewer, *more, correlation);
+  if (gaussian::softmax::series_is_short(more->keys(), tau2, correlation)) {
+    return gaussian::softmax::integrate_overlaps(*fewer, *more, correlation);
   }
-  return softmax::by_differences(fewer->keys(), more->keys(), tau2, correlation);
+  return gaussian::softmax::by_differences(fewer->keys(), more->keys(), tau2, correlation);
 }
 
 std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& correlations,
@@ -137,7 +139,7 @@ std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& co
     throw Error(ErrorKind::input, "one correlation for each pair of rows is needed",
                 "correlations");
   }
-  for (const double correlation : correlations) softmax::check_correlation(correlation);
+  for (const double correlation : correlations) gaussian::softmax::check_correlation(correlation);
   std::vector<SoftmaxOverlaps> out(correlations.size());
 #pragma omp parallel for num_threads(std::max(threads, 1)) schedule(dynamic)
   for (std::int64_t t = 0; t < static_cast<std::int64_t>(rows); ++t) {

@@ -4,7 +4,7 @@
 
 #include "scalecalc/error.hpp"
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 
 void check_keys(std::int64_t keys) {
   if (keys >= 1 && keys <= kMostKeys) return;
@@ -32,4 +32,4 @@ void check_correlation(double correlation) {
               "a number from -1 to 1");
 }
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 
 inline constexpr std::int64_t kMostKeys = 1000000;
 inline constexpr double kMostVariance = 1000.0;
@@ -13,4 +13,4 @@ void check_keys(std::int64_t fewer, std::int64_t more);
 void check_variance(double tau2);
 void check_correlation(double correlation);
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

@@ -14,7 +14,7 @@
 #include "scalecalc/error.hpp"
 
 namespace scalecalc {
-namespace softmax {
+namespace gaussian::softmax {
 namespace {
 
 namespace vm = base::vector_math;
@@ -50,7 +50,7 @@ Values scales_of(const SoftmaxAverages& at, double tau2) {
 }
 
 }  // namespace
-}  // namespace softmax
+}  // namespace gaussian::softmax
 
 /// Chebyshev series in x, linear in ln(1 + kappa (1 - c)): near c = 1 the averages vary on the
 /// scale on which tau2 = ratio (1 - c) grows to 1.
@@ -62,7 +62,7 @@ struct SoftmaxCurve::Impl {
   double correlation(double x) const { return 1.0 - std::expm1(0.5 * reach * (x + 1.0)) / kappa; }
   double place(double c) const { return 2.0 * std::log1p(kappa * (1.0 - c)) / reach - 1.0; }
   double tau2(double c) const { return base + ratio * (1.0 - c); }
-  SoftmaxAverages exact(double c) const { return softmax::averages(keys, tau2(c), c); }
+  SoftmaxAverages exact(double c) const { return gaussian::softmax::averages(keys, tau2(c), c); }
   SoftmaxAverages interpolate(double c) const;
   void fit(std::size_t nodes);
   double measure(std::size_t nodes) const;
@@ -71,35 +71,37 @@ struct SoftmaxCurve::Impl {
 
 SoftmaxAverages SoftmaxCurve::Impl::interpolate(double c) const {
   namespace vm = base::vector_math;
-  std::array<vm::Real, softmax::kVectors> sums{};
+  std::array<vm::Real, gaussian::softmax::kVectors> sums{};
   const double x = place(c);
   double last = x, basis = 1.0;
-  for (std::size_t row = 0; row < coefficients.size(); row += softmax::kPadded) {
-    for (std::size_t k = 0; k < softmax::kVectors; ++k) {
+  for (std::size_t row = 0; row < coefficients.size(); row += gaussian::softmax::kPadded) {
+    for (std::size_t k = 0; k < gaussian::softmax::kVectors; ++k) {
       sums[k] += basis * vm::load(&coefficients[row + k * vm::lanes]);
     }
     const double next = 2.0 * x * basis - last;
     last = basis;
     basis = next;
   }
-  std::array<double, softmax::kPadded> padded;
-  for (std::size_t k = 0; k < softmax::kVectors; ++k) vm::store(sums[k], &padded[k * vm::lanes]);
-  softmax::Values values;
+  std::array<double, gaussian::softmax::kPadded> padded;
+  for (std::size_t k = 0; k < gaussian::softmax::kVectors; ++k)
+    vm::store(sums[k], &padded[k * vm::lanes]);
+  gaussian::softmax::Values values;
   std::copy_n(padded.begin(), values.size(), values.begin());
   return std::bit_cast<SoftmaxAverages>(values);
 }
 
 /// At the zeros of T_nodes, by the discrete orthogonality of the T_k.
 void SoftmaxCurve::Impl::fit(std::size_t nodes) {
-  coefficients.assign(nodes * softmax::kPadded, 0.0);
+  coefficients.assign(nodes * gaussian::softmax::kPadded, 0.0);
   const double n = static_cast<double>(nodes);
   for (std::size_t j = 0; j < nodes; ++j) {
     const double angle = std::numbers::pi * (static_cast<double>(j) + 0.5) / n;
-    const softmax::Values values = softmax::values_of(exact(correlation(std::cos(angle))));
+    const gaussian::softmax::Values values =
+        gaussian::softmax::values_of(exact(correlation(std::cos(angle))));
     for (std::size_t k = 0; k < nodes; ++k) {
       const double weight = (k == 0 ? 1.0 : 2.0) / n * std::cos(static_cast<double>(k) * angle);
       for (std::size_t i = 0; i < values.size(); ++i) {
-        coefficients[k * softmax::kPadded + i] += weight * values[i];
+        coefficients[k * gaussian::softmax::kPadded + i] += weight * values[i];
       }
     }
   }
@@ -112,9 +114,9 @@ double SoftmaxCurve::Impl::measure(std::size_t nodes) const {
     const double angle = std::numbers::pi * static_cast<double>(k) / static_cast<double>(nodes);
     const double c = std::clamp(correlation(std::cos(angle)), c_min, 1.0);
     const SoftmaxAverages here = exact(c);
-    const softmax::Values expected = softmax::values_of(here);
-    const softmax::Values found = softmax::values_of(interpolate(c));
-    const softmax::Values scale = softmax::scales_of(here, tau2(c));
+    const gaussian::softmax::Values expected = gaussian::softmax::values_of(here);
+    const gaussian::softmax::Values found = gaussian::softmax::values_of(interpolate(c));
+    const gaussian::softmax::Values scale = gaussian::softmax::scales_of(here, tau2(c));
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (scale[i] == 0.0) continue;
       worst = std::max(worst, std::abs((found[i] - expected[i]) / scale[i]));
@@ -128,19 +130,19 @@ void SoftmaxCurve::Impl::build() {
   kappa = 0.5 + 0.3 * (base + ratio);
   reach = std::log1p(kappa * (1.0 - c_min));
   double before = std::numeric_limits<double>::infinity();
-  for (const std::size_t nodes : softmax::kNodes) {
+  for (const std::size_t nodes : gaussian::softmax::kNodes) {
     fit(nodes);
     error = measure(nodes);
-    if (error < softmax::kTarget || error > 0.5 * before) return;
+    if (error < gaussian::softmax::kTarget || error > 0.5 * before) return;
     before = error;
   }
 }
 
 SoftmaxCurve::SoftmaxCurve(std::int64_t keys, double base, double ratio, double c_min) {
-  softmax::check_keys(keys);
-  softmax::check_correlation(c_min);
-  softmax::check_variance(base);
-  softmax::check_variance(base + ratio * (1.0 - c_min));
+  gaussian::softmax::check_keys(keys);
+  gaussian::softmax::check_correlation(c_min);
+  gaussian::softmax::check_variance(base);
+  gaussian::softmax::check_variance(base + ratio * (1.0 - c_min));
   auto impl = std::make_shared<Impl>();
   impl->keys = static_cast<double>(keys);
   impl->base = base;
@@ -154,8 +156,8 @@ double SoftmaxCurve::measured_error() const {
   return impl_->error;
 }
 bool SoftmaxCurve::covers(double correlation) const {
-  return correlation >= impl_->c_min - softmax::kRounding &&
-         correlation <= 1.0 + softmax::kRounding;
+  return correlation >= impl_->c_min - gaussian::softmax::kRounding &&
+         correlation <= 1.0 + gaussian::softmax::kRounding;
 }
 
 SoftmaxAverages SoftmaxCurve::operator()(double correlation) const {

@@ -10,9 +10,9 @@ double softmax_p2_lognormal(std::int64_t keys, double tau2) {
 }
 
 double softmax_overlap_lognormal(std::int64_t keys, double tau2, double correlation) {
-  softmax::check_keys(keys);
-  softmax::check_variance(tau2);
-  softmax::check_correlation(correlation);
+  gaussian::softmax::check_keys(keys);
+  gaussian::softmax::check_variance(tau2);
+  gaussian::softmax::check_correlation(correlation);
   return std::exp(correlation * tau2) / static_cast<double>(keys);
 }
 

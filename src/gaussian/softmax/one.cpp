@@ -8,7 +8,7 @@
 #include "gaussian/softmax/smoothing.hpp"
 
 namespace scalecalc {
-namespace softmax {
+namespace gaussian::softmax {
 namespace {
 
 constexpr int kCount = 4;
@@ -122,12 +122,12 @@ SoftmaxOne integrate_one(double keys, double tau2, double finer) {
   return OneRow(keys, tau2, finer).integrate();
 }
 
-}  // namespace softmax
+}  // namespace gaussian::softmax
 
 SoftmaxOne softmax_one(std::int64_t keys, double tau2) {
-  softmax::check_keys(keys);
-  softmax::check_variance(tau2);
-  return softmax::integrate_one(static_cast<double>(keys), tau2);
+  gaussian::softmax::check_keys(keys);
+  gaussian::softmax::check_variance(tau2);
+  return gaussian::softmax::integrate_one(static_cast<double>(keys), tau2);
 }
 
 }  // namespace scalecalc

@@ -6,7 +6,7 @@
 
 #include "gaussian/lane_sum.hpp"
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 namespace {
 
 namespace vm = base::vector_math;
@@ -168,4 +168,4 @@ SoftmaxOrders integrate_orders(const Row& row) {
   return out;
 }
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

@@ -7,7 +7,7 @@
 
 #include "gaussian/lane_sum.hpp"
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 namespace {
 
 namespace vm = base::vector_math;
@@ -162,4 +162,4 @@ SoftmaxOverlaps integrate_overlaps(const Row& fewer, const Row& more, double cor
   return out;
 }
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

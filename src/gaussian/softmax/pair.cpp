@@ -9,7 +9,7 @@
 #include "gaussian/softmax/pair_average.hpp"
 
 namespace scalecalc {
-namespace softmax {
+namespace gaussian::softmax {
 namespace {
 
 namespace vm = base::vector_math;
@@ -188,25 +188,26 @@ SoftmaxPair integrate_pair(double fewer, double more, double tau2, double correl
   return pair;
 }
 
-}  // namespace softmax
+}  // namespace gaussian::softmax
 
 SoftmaxPair softmax_pair(std::int64_t keys, double tau2, double correlation) {
   return softmax_pair(keys, keys, tau2, correlation);
 }
 
 SoftmaxPair softmax_pair(std::int64_t fewer, std::int64_t more, double tau2, double correlation) {
-  softmax::check_keys(fewer, more);
-  softmax::check_variance(tau2);
-  softmax::check_correlation(correlation);
+  gaussian::softmax::check_keys(fewer, more);
+  gaussian::softmax::check_variance(tau2);
+  gaussian::softmax::check_correlation(correlation);
   if (fewer == more && correlation == 1.0) {
-    const SoftmaxOne one = softmax::integrate_one(static_cast<double>(more), tau2);
+    const SoftmaxOne one = gaussian::softmax::integrate_one(static_cast<double>(more), tau2);
     return {one.p2, one.a};
   }
   const double keys = static_cast<double>(fewer), most = static_cast<double>(more);
-  SoftmaxPair pair = softmax::integrate_pair(keys, most, tau2, correlation);
+  SoftmaxPair pair = gaussian::softmax::integrate_pair(keys, most, tau2, correlation);
   for (const double finer : {1.3, 1.7, 2.2}) {
-    if (softmax::accurate(pair.overlap) && softmax::accurate(pair.a_prime)) break;
-    pair = softmax::integrate_pair(keys, most, tau2, correlation, finer);
+    if (gaussian::softmax::accurate(pair.overlap) && gaussian::softmax::accurate(pair.a_prime))
+      break;
+    pair = gaussian::softmax::integrate_pair(keys, most, tau2, correlation, finer);
   }
   return pair;
 }

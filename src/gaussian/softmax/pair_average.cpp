@@ -6,7 +6,7 @@
 
 #include "gaussian/lane_sum.hpp"
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 namespace {
 
 namespace vm = base::vector_math;
@@ -124,4 +124,4 @@ double PairAverage::fall(std::int64_t fixed, std::int64_t along) const {
   return sums(a + f, mirrored_ ? f - a : a - f).fall;
 }
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

@@ -6,7 +6,7 @@
 #include "base/vector_math.hpp"
 #include "gaussian/softmax/smoothing.hpp"
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 
 /// Averages of two bumps over a pair of scores (s, s') of correlation c, for several lattice
 /// points: G_jk(u, v) = E g_j(u + s) g_k(v + s').
@@ -47,4 +47,4 @@ class PairAverage {
   std::vector<double> fall_, bump_, fall_second_, bump_second_;
 };
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 namespace {
 
 namespace vm = base::vector_math;
@@ -178,4 +178,4 @@ void Row::small_variance(const Scores& scores, const Real& base, Block& block) {
   }
 }
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

@@ -6,7 +6,7 @@
 
 #include "base/vector_math.hpp"
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 /// A row is laid out for the machine that a file is compiled for, as vectors of lanes are.
 inline namespace SCALECALC_LANES_NAMESPACE {
 
@@ -65,4 +65,4 @@ class Row {
 /// bumps fall as |c|^n e^{-pi sqrt(n)/tau}.
 int series_terms(double tau, double correlation);
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

@@ -12,7 +12,7 @@
 #include "scalecalc/softmax.hpp"
 
 namespace scalecalc {
-namespace softmax {
+namespace gaussian::softmax {
 namespace {
 
 namespace vm = base::vector_math;
@@ -78,7 +78,7 @@ class Sampler {
   explicit Sampler(const Rows& rows) : rows_(rows), scores_(2 * kTile * kGroup) {
     rest_ = std::sqrt((1.0 - rows.correlation) * (1.0 + rows.correlation));
   }
-  std::vector<sampling::Tally> block(std::int64_t index);
+  std::vector<gaussian::monte_carlo::Tally> block(std::int64_t index);
 
  private:
   using Group = std::array<Sums, kGroup / vm::lanes>;
@@ -96,7 +96,8 @@ void Sampler::tile(std::int64_t group, std::int64_t index, Group& sums) {
   const std::int64_t shared = std::clamp<std::int64_t>(rows_.fewer - first, 0, keys);
   const std::size_t count = static_cast<std::size_t>(keys) * kGroup;
   const std::uint64_t tile = static_cast<std::uint64_t>(group * rows_.tiles() + index);
-  sampling::fill_normals(rows_.stream, tile * kTile * kGroup, 2 * count, scores_.data());
+  gaussian::monte_carlo::fill_normals(rows_.stream, tile * kTile * kGroup, 2 * count,
+                                      scores_.data());
   for (std::size_t part = 0; part < sums.size(); ++part) {
     double* const z = &scores_[part * vm::lanes];
     Real top = vm::all(-1e300), top_second = top;
@@ -132,7 +133,7 @@ void Sampler::finish(const Sums& sums, Values& values) {
   }
 }
 
-std::vector<sampling::Tally> Sampler::block(std::int64_t index) {
+std::vector<gaussian::monte_carlo::Tally> Sampler::block(std::int64_t index) {
   const std::int64_t groups = rows_.block_samples() / static_cast<std::int64_t>(kGroup);
   Values values;
   for (std::int64_t group = index * groups; group < (index + 1) * groups; ++group) {
@@ -140,30 +141,31 @@ std::vector<sampling::Tally> Sampler::block(std::int64_t index) {
     for (std::int64_t k = 0; k < rows_.tiles(); ++k) tile(group, k, sums);
     for (const Sums& part : sums) finish(part, values);
   }
-  std::vector<sampling::Tally> out;
-  for (const std::vector<double>& column : values) out.push_back(sampling::tally(column));
+  std::vector<gaussian::monte_carlo::Tally> out;
+  for (const std::vector<double>& column : values)
+    out.push_back(gaussian::monte_carlo::tally(column));
   return out;
 }
 
 }  // namespace
-}  // namespace softmax
+}  // namespace gaussian::softmax
 
 SoftmaxSamples softmax_monte_carlo(std::int64_t fewer, std::int64_t more, double tau2,
                                    double correlation, const MonteCarloOptions& options) {
-  softmax::check_keys(fewer, more);
-  softmax::check_variance(tau2);
-  softmax::check_correlation(correlation);
-  sampling::check_options(options);
-  const softmax::Rows rows{
-      fewer, more, std::sqrt(tau2), correlation, {options.seed, softmax::kStreamId}};
-  const auto make_worker = [&]() -> sampling::Worker {
-    return [sampler = std::make_shared<softmax::Sampler>(rows)](std::int64_t block) {
+  gaussian::softmax::check_keys(fewer, more);
+  gaussian::softmax::check_variance(tau2);
+  gaussian::softmax::check_correlation(correlation);
+  gaussian::monte_carlo::check_options(options);
+  const gaussian::softmax::Rows rows{
+      fewer, more, std::sqrt(tau2), correlation, {options.seed, gaussian::softmax::kStreamId}};
+  const auto make_worker = [&]() -> gaussian::monte_carlo::Worker {
+    return [sampler = std::make_shared<gaussian::softmax::Sampler>(rows)](std::int64_t block) {
       return sampler->block(block);
     };
   };
-  const std::vector<sampling::Tally> tallies =
-      sampling::run_blocks((options.samples - 1) / rows.block_samples() + 1, options.threads,
-                           softmax::kQuantities, make_worker);
+  const std::vector<gaussian::monte_carlo::Tally> tallies = gaussian::monte_carlo::run_blocks(
+      (options.samples - 1) / rows.block_samples() + 1, options.threads,
+      gaussian::softmax::kQuantities, make_worker);
   const auto estimate = [&](std::size_t k) {
     return Estimate{tallies[k].mean, tallies[k].standard_error(), Method::monte_carlo};
   };

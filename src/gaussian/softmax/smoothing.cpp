@@ -7,7 +7,7 @@
 #include "base/vector_math.hpp"
 #include "gaussian/lane_sum.hpp"
 
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 namespace {
 
 namespace vm = base::vector_math;
@@ -142,4 +142,4 @@ Averages SmoothedBumps::at(std::int64_t n) const {
   return out;
 }
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

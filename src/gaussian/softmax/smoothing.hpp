@@ -8,7 +8,7 @@
 ///   t^k E[e^{ks} e^{-t e^s}] = E g_k(y + tau z),  g_k(w) = e^{kw} e^{-e^w},
 /// so all of them are Gaussian averages of five fixed functions. These are analytic for
 /// |Im w| < pi/2, and the trapezoidal rule on a lattice converges as e^{-pi^2/step}.
-namespace scalecalc::softmax {
+namespace scalecalc::gaussian::softmax {
 
 /// E f(x + sigma z) as a sum over lattice points: sum_m weight(m) f(x + m step), |m| <= reach.
 class GaussianWeights {
@@ -57,4 +57,4 @@ class SmoothedBumps {
   std::array<std::vector<double>, 5> g_;  ///< g_[0] holds 1 - g_0
 };
 
-}  // namespace scalecalc::softmax
+}  // namespace scalecalc::gaussian::softmax

@@ -60,7 +60,7 @@ void Sampled::draw() {
   curves_.clear();
   std::vector<double> both(2 * half_);
   const base::Stream stream{seed_, kStreamId + replicate_};
-  sampling::fill_normals(stream, draws_++ * half_, both.size(), both.data());
+  gaussian::monte_carlo::fill_normals(stream, draws_++ * half_, both.size(), both.data());
   std::copy_n(both.begin(), half_, z_.begin());
   std::copy_n(both.begin() + static_cast<std::ptrdiff_t>(half_), half_, w_.begin());
 }
