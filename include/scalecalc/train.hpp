@@ -165,7 +165,7 @@ struct TrainRun {
   std::optional<std::int64_t> steps_to_target;
   TrainPrediction prediction;
   std::vector<TrainRecord> records;  ///< of step 1, of every multiple of record_every, of the last
-  std::string remark;                ///< of its Passes, where it was trained by this call
+  std::string remark;  ///< of its Passes, where it was trained by this call, or of its log
 };
 /// The verdict on what was recorded.
 TrainVerdict judge(const std::vector<TrainRecord>& records, std::int64_t vocab,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -30,7 +32,8 @@ enum class Durability {
 
 /// A file that is written piece by piece and appears complete, by commit(), or not at all: into a
 /// temporary file beside the target (one file system), which is then renamed. The mode of a file
-/// that is replaced is kept, and a link goes on naming what it named. What is no plain file
+/// that is replaced is kept, its owner where the system allows it, and a link goes on naming what
+/// it named. What is no plain file
 /// ("/dev/null"), and a file in a folder that cannot be written to, is written in place.
 /// All but the destructor throw Error(fault) with the system's reason.
 class FileWriter {
@@ -51,6 +54,7 @@ class FileWriter {
  private:
   [[noreturn]] void fail() const;
   void sync_folder() const;
+  void open_temporary(const struct stat* replaced);
 
   std::string path_;       ///< as it was given
   std::string target_;     ///< what it names, through links
@@ -58,7 +62,12 @@ class FileWriter {
   WriteMessages messages_;
   Durability durability_;
   int descriptor_ = -1;
+  void* unfinished_ = nullptr;  ///< its entry for remove_temporary_files()
 };
+
+/// Removes the temporary files of all FileWriters of this process, for a handler of signals that
+/// ends the process: it may be called at any moment, and in a handler.
+void remove_temporary_files() noexcept;
 
 /// Throws as FileWriter does.
 void write_file(const std::string& path, std::string_view text, const WriteMessages& messages = {});

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "scalecalc/error.hpp"
 
@@ -14,10 +10,6 @@ namespace scalecalc::base {
 namespace {
 
 constexpr std::size_t max_bytes = std::size_t{1} << 20;
-
-Error unreadable(const std::string& path, const std::string& why, const std::string& what) {
-  return {ErrorKind::input, why, shortened(path), "give the path of a " + what + " (TOML)"};
-}
 
 Error too_large(const std::string& name, const std::string& what) {
   return {ErrorKind::input, fmt::format("a {} may have at most {} bytes", what, max_bytes),
@@ -43,21 +35,7 @@ void check_text(std::string_view text, const std::string& name, const std::strin
 }
 
 std::string read_text_file(const std::string& path, const std::string& what) {
-  std::error_code code;
-  const std::filesystem::file_status status = std::filesystem::status(path, code);
-  if (path.find('\0') != std::string::npos ||
-      status.type() == std::filesystem::file_type::not_found)
-    throw unreadable(path, "no such " + what, what);
-  if (std::filesystem::is_directory(status))
-    throw unreadable(path, "a directory is not a " + what, what);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw unreadable(path, "cannot read the " + what + ": " + std::strerror(errno), what);
-  std::string text(max_bytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw unreadable(path, "cannot read the " + what, what);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > max_bytes) throw too_large(path, what);
-  return text;
+  return read_input(path, {what, "give the path of a " + what + " (TOML)", max_bytes, true});
 }
 
 }  // namespace scalecalc::base

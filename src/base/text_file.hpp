@@ -5,8 +5,8 @@
 
 namespace scalecalc::base {
 
-/// The text of a file: at most 1 MiB of UTF-8. `what` names such files in messages ("model file").
-/// Throws Error(input).
+/// The text of a file, of a pipe or device as well: at most 1 MiB of UTF-8. `what` names such files
+/// in messages ("model file"). Throws Error(input).
 std::string read_text_file(const std::string& path, const std::string& what);
 /// Throws Error(input) for a text that is too large or not UTF-8, at its line and column.
 void check_text(std::string_view text, const std::string& name, const std::string& what);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "base/text.hpp"
@@ -120,7 +121,9 @@ void before_parsing(CLI::App* command, std::function<void()> call) {
 
 int run(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // the write that is too long fails
   install_interrupt_handler();
+  watch_inputs();
   use_cuda_plugin(plugin_paths("scalecalc_cuda.so"));
   Context context;
   const auto report = [&](const Error& error) {
@@ -143,6 +146,9 @@ int run(int argc, char** argv) {
     return report(error);
   } catch (const std::bad_alloc&) {
     return fault("out of memory", "ask for a smaller network or fewer threads");
+  } catch (const std::system_error& error) {
+    return fault("the system refused: " + base::shortened(error.what(), 160),
+                 "check permissions and limits");
   } catch (const std::exception& error) {
     return fault("unexpected failure: " + base::shortened(error.what(), 160),
                  "this is a defect: please report the command line");

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace scalecalc::cli {
 
@@ -9,8 +10,8 @@ namespace scalecalc::cli {
 class Output {
  public:
   Output() = default;
-  /// Throws Error(fault), naming the option, at once when nothing could be written there; "-" is
-  /// stdout.
+  /// Throws at once, naming the option: Error(fault) when nothing could be written there,
+  /// Error(usage) for a file that is an input or another option's output. "-" is stdout.
   explicit Output(std::string path, std::string option = "-o");
 
   bool is_stdout() const;
@@ -23,7 +24,12 @@ class Output {
   std::string path_ = "-", option_ = "-o";
 };
 
-/// Whether two paths name one file, there or still to be made, through links and "./".
-bool is_same_file(const std::string& a, const std::string& b);
+/// From now on this process knows every file that it reads: a file that is an input and an output,
+/// or two outputs, by its device and inode or by the path still to be made, is refused with
+/// Error(usage) before anything is written, whichever of the two is named first.
+void watch_inputs();
+/// For a command that fills the folder of -o itself: throws Error(usage) where it is another
+/// option's output, and where a file in it whose name ends so was read as an input.
+void check_folder(const std::string& folder, const std::vector<std::string>& endings);
 
 }  // namespace scalecalc::cli

@@ -24,18 +24,13 @@ void PlotOption::add_to(CLI::App* app) {
   add.text(kOption, path_, "FILE", "also draw: a gnuplot script .gp, .svg, or .png");
 }
 
-void PlotOption::check(const std::string& output) const {
+void PlotOption::check() const {
   if (!is_given()) return;
   const std::string extension = extension_of(*path_);
   if (extension != ".gp" && extension != ".svg" && extension != ".png") {
     throw Error(ErrorKind::input, "no plot has this extension",
                 std::string(kOption) + " " + base::shortened(*path_),
                 "use .gp for a gnuplot script, .svg or .png");
-  }
-  if (is_same_file(*path_, output)) {
-    throw Error(ErrorKind::usage, "-o and --plot name one file",
-                base::shortened("-o " + output + " " + kOption + " " + *path_),
-                "give each a file of its own");
   }
   const Output writable(*path_, kOption);
   if (extension == ".png") check_gnuplot();

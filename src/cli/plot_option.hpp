@@ -17,10 +17,9 @@ class PlotOption {
  public:
   void add_to(CLI::App* app);
   bool is_given() const { return path_.has_value(); }
-  /// Before the work begins; `output` is what -o names. Throws Error(input) for no path or another
-  /// extension, Error(usage) for the file of -o, Error(fault) where nothing can be written, or a
-  /// .png is asked for and there is no gnuplot.
-  void check(const std::string& output) const;
+  /// Before the work begins. Throws Error(input) for no path or another extension, as Output does
+  /// for its path, and Error(fault) where a .png is asked for and there is no gnuplot.
+  void check() const;
   /// Does nothing where it is not given. Throws Error(fault).
   void write(const report::Figure& figure) const;
 

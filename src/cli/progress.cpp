@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/file_writer.hpp"
 #include "cli/terminal.hpp"
 #include "scalecalc/report.hpp"
 
@@ -10,6 +11,7 @@ namespace scalecalc::cli {
 namespace {
 
 constexpr char kClearLine[] = "\r\033[K";
+constexpr int kSignalled = 128;
 constexpr auto kInterval = std::chrono::milliseconds(100);
 
 volatile sig_atomic_t bar_shown = 0;
@@ -22,13 +24,14 @@ void clear_bar() {
 
 volatile sig_atomic_t deferred = 0, interrupted = 0;
 
-extern "C" void on_interrupt(int) {
+extern "C" void on_interrupt(int signal) {
   if (deferred != 0 && interrupted == 0) {
-    interrupted = 1;
+    interrupted = signal;
     return;
   }
   clear_bar();
-  ::_exit(kInterrupted);
+  base::remove_temporary_files();
+  ::_exit(kSignalled + signal);
 }
 
 }  // namespace
@@ -51,9 +54,17 @@ void ProgressBar::update(double done, const std::string& what) {
 }
 
 void install_interrupt_handler() {
-  struct sigaction action = {};
-  action.sa_handler = on_interrupt;
-  ::sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) {
+    struct sigaction action = {};
+    // nohup goes on without its terminal.
+    if (signal == SIGHUP && ::sigaction(signal, nullptr, &action) == 0 &&
+        action.sa_handler == SIG_IGN) {
+      continue;
+    }
+    action = {};
+    action.sa_handler = on_interrupt;
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 void defer_interrupt() {
@@ -61,6 +72,9 @@ void defer_interrupt() {
 }
 bool was_interrupted() {
   return interrupted != 0;
+}
+int interrupted_code() {
+  return kSignalled + interrupted;
 }
 
 }  // namespace scalecalc::cli

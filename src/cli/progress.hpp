@@ -20,12 +20,15 @@ class ProgressBar {
   Clock::time_point start_, drawn_;
 };
 
-/// Ctrl-C takes the bar away and ends the program with 130.
+/// Ctrl-C, SIGTERM, SIGHUP (unless it is ignored, as under nohup) and the end of the CPU time that
+/// is allowed take the bar and the temporary files away and end the program with 128 + the signal's
+/// number.
 void install_interrupt_handler();
-inline constexpr int kInterrupted = 130;
-/// From now on the first Ctrl-C is only remembered, for was_interrupted(); the second ends the
-/// program.
+/// From now on the first of these signals is only remembered, for was_interrupted(); the second
+/// ends the program.
 void defer_interrupt();
 bool was_interrupted();
+/// What the program then returns: 130 after Ctrl-C.
+int interrupted_code();
 
 }  // namespace scalecalc::cli

@@ -1,8 +1,8 @@
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/file_writer.hpp"
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "train/files.hpp"
 #include "train/hash.hpp"
@@ -21,9 +21,20 @@ Json tensors_of(const Trainer<float>& trainer) {
   return list;
 }
 
+constexpr char kRemove[] = "remove it and the log beside it to train the run again";
+
 [[noreturn]] void damaged(const std::string& path, const char* why) {
-  throw Error(ErrorKind::input, why, base::shortened(path),
-              "remove it and the log beside it to train the run again");
+  throw Error(ErrorKind::input, why, base::shortened(path), kRemove);
+}
+
+/// The first line, without its end.
+std::string read_header(base::InputFile& file) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 26;
+  std::string line;
+  for (char next = 0; line.size() < kMostBytes && file.read(&next, 1) == 1; line += next) {
+    if (next == '\n') return line;
+  }
+  damaged(file.path(), "the checkpoint is damaged");
 }
 
 }  // namespace
@@ -56,9 +67,8 @@ bool load_checkpoint(const std::string& path, std::uint64_t run, Progress& progr
                      Trainer<float>& trainer) {
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return false;
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
-  if (!std::getline(file, line)) damaged(path, "the checkpoint cannot be read");
+  base::InputFile file(path, {"checkpoint", kRemove});
+  std::string line = read_header(file);
   const Json header = Json::parse(line, nullptr, false);
   if (header.is_discarded() || !header.is_object() ||
       header.value("scalecalc checkpoint", 0) != 1) {
@@ -81,12 +91,12 @@ bool load_checkpoint(const std::string& path, std::uint64_t run, Progress& progr
     std::vector<float>& of =
         values.emplace_back(static_cast<std::size_t>(tensor.rows * tensor.columns));
     const std::size_t bytes = of.size() * sizeof(float);
-    if (!file.read(reinterpret_cast<char*>(of.data()), static_cast<std::streamsize>(bytes))) {
+    if (file.read(of.data(), bytes) < bytes) {
       damaged(path, "the checkpoint is cut short");
     }
     sum = hash(of.data(), bytes, sum);
   }
-  if (!file.read(reinterpret_cast<char*>(&written), sizeof written) || written != sum) {
+  if (file.read(&written, sizeof written) < sizeof written || written != sum) {
     damaged(path, "the checkpoint is damaged");
   }
   for (std::size_t i = 0; i < values.size(); ++i) trainer.set_state(i, values[i].data());

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <unordered_map>
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
@@ -18,7 +16,7 @@ namespace scalecalc {
 namespace {
 
 constexpr std::int64_t kFewestTokens = 100, kMostTokens = 100'000'000;
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 constexpr std::int64_t kValidationShare = 10;
 constexpr const char* kUnknown = "<unk>";
 constexpr const char* kEndOfLine = "<eos>";
@@ -37,23 +35,6 @@ void finish(Corpus& corpus, std::vector<std::int32_t> ids) {
     if (p > 0.0) corpus.unigram_entropy -= p * std::log(p);
     corpus.collision += p * p;
   }
-}
-
-std::string read_bytes(const std::string& path) {
-  const auto fail = [&path](const std::string& why) -> Error {
-    return {ErrorKind::input, why, base::shortened(path), "give the path of a text file"};
-  };
-  std::error_code failure;
-  if (std::filesystem::is_directory(path, failure)) throw fail("a folder is no text");
-  const std::uintmax_t size = std::filesystem::file_size(path, failure);
-  if (failure) throw fail("no such text file");
-  if (size > kMostBytes) throw fail(fmt::format("a text may have at most {} bytes", kMostBytes));
-  std::string bytes(size, '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(size))) {
-    throw fail(fmt::format("cannot be read: {}", std::strerror(errno)));
-  }
-  return bytes;
 }
 
 template <class Use>
@@ -132,7 +113,8 @@ Corpus read_corpus(const std::string& path, TokenLevel level, std::int64_t vocab
     throw Error(ErrorKind::input, fmt::format("a vocabulary of {} words", vocab), "corpus",
                 "use 2 to 1000000");
   }
-  const std::string text = read_bytes(path);
+  const std::string text =
+      base::read_input(path, {"text file", "give the path of a text file", kMostBytes, true});
   Corpus corpus;
   corpus.name = base::shortened(std::filesystem::path(path).filename().string());
   std::vector<std::int32_t> ids =

@@ -1,11 +1,10 @@
 #include "train/corpus_file.hpp"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/file_writer.hpp"
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "train/files.hpp"
@@ -15,13 +14,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr char kRemove[] = "remove it; the same training writes it again";
+
 std::string path_of(const std::string& folder) {
   return (std::filesystem::path(folder) / "corpus.json").string();
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) return {};
+  return base::read_input(path, {"description of a corpus", kRemove, std::uint64_t{1} << 20});
 }
 
 std::string text_of(const Corpus& corpus) {
@@ -55,7 +57,8 @@ void save_corpus(const std::string& folder, const Corpus& corpus) {
 
 void load_corpus(const std::string& folder, std::uint64_t fingerprint, TrainFolder& into) {
   const std::string path = path_of(folder);
-  if (!std::filesystem::is_regular_file(path)) return;
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) return;
   const Json json = Json::parse(read_file(path), nullptr, false);
   try {
     if (!json.is_object()) throw Error(ErrorKind::input, "");
@@ -65,8 +68,7 @@ void load_corpus(const std::string& folder, std::uint64_t fingerprint, TrainFold
     into.unigram_entropy = json.at("unigram_entropy").get<double>();
     if (!json.at("entropy").is_null()) into.entropy = json.at("entropy").get<double>();
   } catch (const std::exception&) {
-    throw Error(ErrorKind::input, "the file is damaged", base::shortened(path),
-                "remove it; the same training writes it again");
+    throw Error(ErrorKind::input, "the file is damaged", base::shortened(path), kRemove);
   }
 }
 

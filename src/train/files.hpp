@@ -7,16 +7,22 @@
 #include "base/file_writer.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/optimizers.hpp"
+#include "train/line_sums.hpp"
 
 /// What an experiment leaves on the disk so that nothing is lost: every function returns only when
 /// the system has it.
 namespace scalecalc::train_room {
 
-/// A text file that only grows, by whole lines. It is locked: of two processes the second is told.
+inline constexpr char kDamaged[] = "the log is damaged";
+inline constexpr std::uint64_t kMostLogBytes = std::uint64_t{1} << 30;
+
+/// A text file that only grows, by whole lines with their checksums (line_sums.hpp), which lines()
+/// and append() leave out. It is locked: of two processes the second is told.
 class Log {
  public:
   /// Opens or makes the file. A last line without an end, as a kill leaves it, is cut off. Throws
-  /// Error(fault) for what cannot be opened, Error(usage) where another process has it.
+  /// Error(fault) for what cannot be opened, Error(usage) where another process has it,
+  /// Error(input) for what is not a regular file and for a line that is not as it was written.
   explicit Log(std::string path);
   ~Log();
   Log(const Log&) = delete;
@@ -25,6 +31,8 @@ class Log {
   /// Those that were there when it was opened.
   const std::vector<std::string>& lines() const { return lines_; }
   const std::string& path() const { return path_; }
+  /// Whether it is of an earlier version, which wrote none.
+  bool is_without_sums() const { return sums_.are_missing(); }
   /// Throws Error(fault) with the system's reason.
   void append(const std::string& line);
   /// Throws Error(input) that the line, counted from 0, is damaged.
@@ -33,6 +41,7 @@ class Log {
  private:
   std::string path_;
   std::vector<std::string> lines_;
+  LineSums sums_;
   int descriptor_ = -1;
 };
 

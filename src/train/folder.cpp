@@ -3,20 +3,24 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <optional>
 #include <tuple>
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "train/corpus_file.hpp"
 #include "train/differences.hpp"
+#include "train/files.hpp"
 #include "train/records.hpp"
 
 namespace scalecalc {
 namespace {
 
 using train_room::Json;
+
+constexpr char kRemove[] = "remove this file and its checkpoint to train the run again";
 
 /// The log of one run, as it stands.
 struct LoggedRun {
@@ -32,23 +36,28 @@ class LogReader {
   explicit LogReader(const std::string& path) { logged_.path = path; }
 
   LoggedRun read() {
-    std::ifstream file(logged_.path, std::ios::binary);
-    if (!file) damaged("the log cannot be read");
+    const std::string text =
+        base::read_input(logged_.path, {"log", kRemove, train_room::kMostLogBytes});
     // A last line without an end is one that is being written.
-    for (std::string line; std::getline(file, line) && !file.eof(); ++at_) read_line(line);
+    for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; ++at_) {
+      read_line(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    if (sums_.are_missing()) logged_.run.remark = train_room::kNoSums;
     return std::move(logged_);
   }
 
  private:
   [[noreturn]] void damaged(const std::string& why) const {
     throw Error(ErrorKind::input, why,
-                base::shortened(logged_.path) + ":" + std::to_string(at_ + 1),
-                "remove this file and its checkpoint to train the run again");
+                base::shortened(logged_.path) + ":" + std::to_string(at_ + 1), kRemove);
   }
 
-  void read_line(const std::string& line) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || logged_.finished) damaged("the log is damaged");
+  void read_line(const std::string& with_sum) {
+    const std::optional<std::string> line = sums_.take(with_sum);
+    if (!line) damaged(train_room::kDamaged);
+    const Json json = Json::parse(*line, nullptr, false);
+    if (!json.is_object() || logged_.finished) damaged(train_room::kDamaged);
     try {
       if (at_ == 0) {
         read_configuration(json.at("configuration"));
@@ -60,7 +69,7 @@ class LogReader {
         read_record(json);
       }
     } catch (const Json::exception&) {
-      damaged("the log is damaged");
+      damaged(train_room::kDamaged);
     }
   }
 
@@ -106,6 +115,7 @@ class LogReader {
   }
 
   std::size_t at_ = 0;
+  train_room::LineSums sums_;
   LoggedRun logged_;
 };
 
@@ -116,8 +126,9 @@ std::vector<LoggedRun> read_logs(const std::string& folder) {
                 "give the folder that scalecalc train -o has filled");
   }
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
-    if (entry.path().extension() == ".jsonl") paths.push_back(entry.path().string());
+  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    if (entry->path().extension() == ".jsonl") paths.push_back(entry->path().string());
   }
   if (failure || paths.empty()) {
     throw Error(ErrorKind::input, failure ? "the folder cannot be read" : "no runs in the folder",
@@ -209,8 +220,8 @@ void read_common(const std::string& folder, const std::vector<LoggedRun>& logs,
     result.model = models.front().second;
     result.differences = train_room::model_differences(models);
   } catch (const Json::exception&) {
-    throw Error(ErrorKind::input, "the log is damaged", base::shortened(logs.front().path) + ":1",
-                "remove this file and its checkpoint to train the run again");
+    throw Error(ErrorKind::input, train_room::kDamaged, base::shortened(logs.front().path) + ":1",
+                kRemove);
   }
 }
 

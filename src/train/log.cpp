@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "base/file_writer.hpp"
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "train/files.hpp"
 
@@ -35,9 +37,19 @@ std::string read_all(int descriptor, const std::string& path) {
 }  // namespace
 
 Log::Log(std::string path) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
   if (descriptor_ < 0) fail(path_, "cannot open the log");
   try {
+    struct stat about = {};
+    if (::fstat(descriptor_, &about) != 0) fail(path_, "cannot read the log");
+    std::string why = base::why_not_regular(about, "log");
+    if (static_cast<std::uint64_t>(about.st_size) > kMostLogBytes) {
+      why = "a log may have at most " + std::to_string(kMostLogBytes) + " bytes";
+    }
+    if (!why.empty()) {
+      throw Error(ErrorKind::input, why, base::shortened(path_),
+                  "remove it, or give -o another folder");
+    }
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       throw Error(ErrorKind::usage, "another process is at this run", base::shortened(path_),
                   "wait for it, or give -o another folder");
@@ -49,7 +61,9 @@ Log::Log(std::string path) : path_(std::move(path)) {
     }
     for (std::size_t at = 0; at < whole;) {
       const std::size_t end = text.find('\n', at);
-      lines_.push_back(text.substr(at, end - at));
+      std::optional<std::string> line = sums_.take(text.substr(at, end - at));
+      if (!line) damaged(lines_.size(), kDamaged);
+      lines_.push_back(std::move(*line));
       at = end + 1;
     }
   } catch (...) {
@@ -63,7 +77,7 @@ Log::~Log() {
 }
 
 void Log::append(const std::string& line) {
-  const std::string text = line + "\n";
+  const std::string text = sums_.add(line) + "\n";
   if (!base::write_all(descriptor_, text.data(), text.size())) fail(path_, "cannot write the log");
   if (::fdatasync(descriptor_) != 0) fail(path_, "cannot write the log");
 }
@@ -77,7 +91,8 @@ void Log::damaged(std::size_t line, const std::string& why) const {
 void make_folder(const std::string& path) {
   std::error_code failure;
   std::filesystem::create_directories(path, failure);
-  if (!std::filesystem::is_directory(path)) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) {
     errno = failure ? failure.value() : ENOTDIR;
     fail(path, "cannot make the folder");
   }

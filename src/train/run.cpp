@@ -61,6 +61,7 @@ Run::Run(const Corpus& corpus, const TrainOptions& options, const std::string& g
   const std::string config = configuration().dump();
   id_ = hash(config.data(), config.size());
   log_ = std::make_unique<Log>(stem.string() + ".jsonl");
+  if (log_->is_without_sums()) result_.remark = kNoSums;
   read_log();
   if (finished_) remove_checkpoint(checkpoint_);
 }
@@ -94,12 +95,12 @@ void Run::read_log() {
 
 void Run::read_line(std::size_t at) {
   const Json json = Json::parse(log_->lines()[at], nullptr, false);
-  if (!json.is_object() || finished_) log_->damaged(at, "the log is damaged");
+  if (!json.is_object() || finished_) log_->damaged(at, kDamaged);
   try {
     if (at == 0) {
       const Json own = configuration();
       if (json == own) return;
-      if (!json.contains("configuration")) log_->damaged(at, "the log is damaged");
+      if (!json.contains("configuration")) log_->damaged(at, kDamaged);
       throw Error(ErrorKind::input, "the folder has a run of another configuration",
                   base::shortened(log_->path()) + ": " +
                       first_difference(own.at("configuration"), json.at("configuration")),
@@ -122,7 +123,7 @@ void Run::read_line(std::size_t at) {
       }
     }
   } catch (const Json::exception&) {
-    log_->damaged(at, "the log is damaged");
+    log_->damaged(at, kDamaged);
   }
 }
 
@@ -171,7 +172,7 @@ class Run::Training {
         throw Error(ErrorKind::fault, "interrupted", run_.name(),
                     "the same call goes on from here");
     }
-    run_.result_.remark = passes_.remark();
+    if (!passes_.remark().empty()) run_.result_.remark = passes_.remark();
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "weights/half.hpp"
 #include "weights/safetensors_header.hpp"
@@ -27,9 +28,10 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t length_bytes = 8;
 constexpr char weights_suffix[] = ".safetensors";
 constexpr char index_suffix[] = ".index.json";
+constexpr char kHint[] = "give the path of a .safetensors file, of its index, or of a folder";
 
 [[noreturn]] void unreadable(const std::string& path, const std::string& why) {
-  throw wrong_file(why, path, "give the path of a .safetensors file, of its index, or of a folder");
+  throw wrong_file(why, path, kHint);
 }
 
 bool ends_with(const std::string& text, const char* suffix) {
@@ -50,32 +52,16 @@ std::vector<std::string> files_in(const std::string& folder, const char* suffix)
 
 }  // namespace
 
-struct Reader::File {
-  explicit File(const std::string& file_path) : path(file_path) {
-    if (path.find('\0') != std::string::npos) unreadable(path, "no such file");
-    // Without O_NONBLOCK a pipe would wait for its writer.
-    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) {
-      const int why = errno;
-      unreadable(path, why == ENOENT ? std::string("no such file")
-                                     : std::string("cannot read the file: ") + std::strerror(why));
-    }
-    struct stat about = {};
-    if (::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
-      ::close(descriptor);
-      unreadable(path, "this is not a file of weights");
-    }
-    size = static_cast<std::uint64_t>(about.st_size);
-    ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
+struct Reader::File : base::InputFile {
+  explicit File(const std::string& file_path)
+      : InputFile(file_path, {"file of weights", kHint}), path(file_path), size(InputFile::size()) {
+    ::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
-  ~File() { ::close(descriptor); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
 
   void read(std::uint64_t at, std::size_t count, void* out) const {
     auto* bytes = static_cast<char*>(out);
     while (count > 0) {
-      const ssize_t got = ::pread(descriptor, bytes, count, static_cast<off_t>(at));
+      const ssize_t got = ::pread(descriptor(), bytes, count, static_cast<off_t>(at));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) unreadable(path, std::string("cannot read the file: ") + std::strerror(errno));
       if (got == 0) unreadable(path, fmt::format("the file ends at its byte {}", at));
@@ -92,7 +78,6 @@ struct Reader::File {
   }
 
   std::string path;
-  int descriptor = -1;
   std::uint64_t size = 0;
 };
 

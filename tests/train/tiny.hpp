@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <regex>
 #include <string>
 
 #include "scalecalc/train.hpp"
@@ -13,6 +14,11 @@ struct Folder {
   TemporaryFolder parent;
   std::filesystem::path path = parent.path / "runs";
 };
+
+/// A log as version 0.1 wrote it.
+inline std::string without_sums(const std::string& log) {
+  return std::regex_replace(log, std::regex(",\"sum\":\"[0-9a-f]{16}\"\\}\n"), "}\n");
+}
 
 /// Runs of some milliseconds.
 inline TrainOptions tiny(const Folder& folder) {

@@ -166,7 +166,7 @@ TEST_CASE("train: damaged files and other experiments are errors") {
   std::ofstream(log, std::ios::binary) << text;
   check_wrong(options, corpus, "the log is damaged");
   // A number of a run under way that this machine does not come to.
-  text = good.substr(0, good.find("{\"step\":5"));
+  text = testing::without_sums(good.substr(0, good.find("{\"step\":5")));
   text.replace(text.find("\"update_ratio\":") + 15, 1, "9");
   std::ofstream(log, std::ios::binary) << text;
   check_wrong(options, corpus, "this machine computes other numbers than the log has");

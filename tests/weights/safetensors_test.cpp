@@ -268,11 +268,11 @@ TEST_CASE("names that occur twice or cannot be shown") {
 
 TEST_CASE("paths that are no files") {
   const Folder folder;
-  has(error_of_path(folder / "missing.safetensors"), "no such file");
-  has(error_of_path(folder / "missing.safetensors.index.json"), "no such file");
+  has(error_of_path(folder / "missing.safetensors"), "no such file of weights");
+  has(error_of_path(folder / "missing.safetensors.index.json"), "no such file of weights");
   has(error_of_path(folder.path.string()), "the folder has no .safetensors file");
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  has(error_of_path(folder / "pipe"), "not a file of weights");
+  has(error_of_path(folder / "pipe"), "a pipe is not a file of weights");
   CHECK_THROWS_AS(Reader(std::string("a\0b", 3)), Error);
 }
 

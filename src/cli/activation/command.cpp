@@ -146,7 +146,7 @@ void register_activation(CLI::App& app, Context& context) {
       add_command(app, context, "activation",
                   "Gaussian moments and gains of an activation, by closed form and quadrature",
                   [&context, flags] {
-                    flags->plot.check(context.output_path());
+                    flags->plot.check();
                     const ActivationAnswer answer = ActivationRun(*flags, context).run();
                     context.emit(activation_document(answer));
                     if (flags->plot.is_given()) flags->plot.write(activation_figure(answer));

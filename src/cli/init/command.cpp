@@ -46,6 +46,7 @@ void draw_weights(const InitFlags& flags, const NamedPlan& plan, const Context& 
   options.seed = context.seed();
   options.threads = context.threads();
   if (!flags.dtype.empty()) options.dtype = flags.dtype;
+  Output(flags.weights, "--weights");
   write_weights(plan, flags.weights, options);
 }
 

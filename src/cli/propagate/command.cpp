@@ -117,7 +117,7 @@ void register_propagate(CLI::App& app, Context& context) {
   CLI::App* command =
       add_command(app, context, "propagate", "moments of every site and parameter of a model",
                   [&context, flags] {
-                    flags->plot.check(context.output_path());
+                    flags->plot.check();
                     PropagateAnswer answer = Propagation(*flags, context).run();
                     report::Figure figure;
                     if (flags->plot.is_given()) figure = propagate_figure(answer);

@@ -5,6 +5,7 @@
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/report/experiment.hpp"
+#include "cli/train/document.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -20,7 +21,7 @@ bool is_page(const std::string& path) {
 }
 
 int run_report(const ReportFlags& flags, Context& context) {
-  flags.plot.check(context.output_path());
+  flags.plot.check();
   if (flags.folder.empty()) {
     throw Error(ErrorKind::usage, "DIR is missing", "scalecalc report",
                 "give the folder that scalecalc train -o has filled");
@@ -31,6 +32,7 @@ int run_report(const ReportFlags& flags, Context& context) {
   }
   ReportAnswer answer{flags.folder, 0, read_train(flags.folder, target)};
   answer.target_loss = train_target(answer.trained, target);
+  for (const std::string& remark : remarks_of(answer.trained.runs)) context.note(remark);
   const report::Document document = report_document(answer);
   if (is_page(context.output_path())) {
     context.emit_text(report::to_html(report_page(answer)));

@@ -162,7 +162,7 @@ void register_sweep(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context, "sweep", "a quantity by depth, of real passes or predicted, and its exponent",
       [&context, flags] {
-        flags->plot.check(context.output_path());
+        flags->plot.check();
         const SweepAnswer answer = Sweep(*flags, context).run();
         context.emit(sweep_document(answer));
         if (flags->plot.is_given() && context.launch().is_first()) {

@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "cli/app.hpp"
 #include "cli/options.hpp"
@@ -23,6 +22,7 @@ struct FileFormat {
   const char* extension;
   report::Format format;
 };
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;
 constexpr FileFormat formats[] = {{".md", report::Format::markdown},
                                   {".csv", report::Format::csv},
                                   {".json", report::Format::json}};
@@ -35,10 +35,11 @@ std::string print(const report::Document& document, report::Format format) {
 
 /// Empty when it is missing or unreadable.
 std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  try {
+    return base::read_input(path.string(), {"table", "", kMostBytes});
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 /// Every file of every table, made anew: written, or compared with what is there.

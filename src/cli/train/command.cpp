@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <set>
 
 #include "cli/app.hpp"
 #include "cli/model_options.hpp"
@@ -137,7 +136,7 @@ class Experiment {
       throw Error(ErrorKind::usage, "-o DIR is missing", "scalecalc train",
                   "runs are kept in a folder: for example -o runs/");
     }
-    flags.plot.check(context.output_path());
+    flags.plot.check();
     answer_.profile = flags.profile;
     answer_.model = flags.model;
     options() = train_profile(flags.profile);
@@ -147,6 +146,7 @@ class Experiment {
     set_model();
     set_corpus();
     set_optimizer();
+    check_folder(options().folder, {".jsonl", ".checkpoint", "corpus.json", "results.json"});
     answer_.differences = train_differences(options(), answer_.corpus);
   }
 
@@ -162,11 +162,11 @@ class Experiment {
       context_.clear_progress();
       if (!was_interrupted() || context_.ranks() != nullptr) throw;
       context_.note("interrupted; the same command goes on from here");
-      return kInterrupted;
+      return interrupted_code();
     }
     if (!context_.launch().is_first()) return 0;
     if (!flags_.tensorboard.empty()) write_tensorboard(answer_.runs, flags_.tensorboard);
-    note_remarks();
+    for (const std::string& remark : remarks_of(answer_.runs)) context_.note(remark);
     const report::Document document = train_document(answer_);
     const std::filesystem::path folder = options().folder;
     Output((folder / "results.json").string())
@@ -178,14 +178,6 @@ class Experiment {
 
  private:
   TrainOptions& options() { return answer_.options; }
-
-  /// Each once, however many runs have it.
-  void note_remarks() {
-    std::set<std::string> remarks;
-    for (const TrainRun& run : answer_.runs) remarks.insert(run.remark);
-    remarks.erase("");
-    for (const std::string& remark : remarks) context_.note(remark);
-  }
 
   void set_runs() {
     if (!flags_.placements.empty()) options().groups = parse_placements(flags_.placements);

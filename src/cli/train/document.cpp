@@ -193,6 +193,13 @@ report::Facts text_facts(const Corpus& corpus) {
 
 }  // namespace
 
+std::set<std::string> remarks_of(const std::vector<TrainRun>& runs) {
+  std::set<std::string> remarks;
+  for (const TrainRun& run : runs)
+    if (!run.remark.empty()) remarks.insert(run.remark);
+  return remarks;
+}
+
 const std::vector<std::string>& schedule_names() {
   static const std::vector<std::string> names = {"constant", "linear", "cosine", "inverse_sqrt"};
   return names;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ report::Figure train_figure(const TrainAnswer& answer);
 
 /// Of Schedule::Kind, in its order.
 const std::vector<std::string>& schedule_names();
+
+/// Those that runs have, each once.
+std::set<std::string> remarks_of(const std::vector<TrainRun>& runs);
 
 /// What `report` shows of a folder in the same way. known: empty for NaN.
 report::Value known(double value);

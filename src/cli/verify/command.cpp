@@ -52,7 +52,7 @@ void register_verify(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context, "verify", "predicted moments beside those of real passes",
       [&context, flags] {
-        flags->plot.check(context.output_path());
+        flags->plot.check();
         const VerifyAnswer answer = answer_to(*flags, context);
         context.emit(verify_document(answer));
         if (flags->plot.is_given() && context.launch().is_first()) {
