@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "base/machine.hpp"
 #include "network/parts.hpp"
 #include "network/validate.hpp"
 
@@ -8,8 +11,8 @@ namespace {
 
 /// Counts stay exact in a double. What passes can hold is theirs to say.
 constexpr double max_parameters = 1e15;
-/// About 1 KB each.
 constexpr double max_layers = 3e6;
+constexpr double layer_bytes = 1024;  // as measured
 
 /// The network of the spec's scales with the first `blocks` of its blocks.
 Network lay_out(const Parts& parts, std::int64_t blocks) {
@@ -54,7 +57,9 @@ Extent extent_of_blocks(const Parts& parts) {
 
 void check_extent(const Extent& extent, const std::string& hint) {
   const bool heavy = extent.parameters > max_parameters;
-  if (!heavy && !(extent.layers > max_layers)) return;
+  if (!heavy && !(extent.layers > max_layers))
+    return base::check_memory(fmt::format("a network of {:.0f} laid-out layers", extent.layers),
+                              layer_bytes * extent.layers, {}, hint);
   throw Error(
       ErrorKind::input,
       fmt::format("a network of {:.0f} {} is too large: the limit is {:.0f}",
@@ -66,9 +71,15 @@ void check_extent(const Extent& extent, const std::string& hint) {
 Network build_network(const ModelSpec& spec) {
   validate(spec);
   const Parts parts(spec);
-  if (spec.kind != ModelSpec::Kind::layers)
-    check_extent(extent_of_blocks(parts),
-                 fmt::format("use fewer layers than {} or a smaller width", spec.layers));
+  if (spec.kind != ModelSpec::Kind::layers) {
+    const Extent extent = extent_of_blocks(parts);
+    const double fit = std::floor(static_cast<double>(spec.layers) * max_layers / extent.layers);
+    const std::string hint =
+        extent.layers > max_layers && !(extent.parameters > max_parameters)
+            ? fmt::format("about {:.0f} layers of this model fit", fit)
+            : fmt::format("use fewer layers than {} or a smaller width", spec.layers);
+    check_extent(extent, hint);
+  }
   return lay_out(parts, spec.layers);
 }
 

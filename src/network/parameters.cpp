@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+
+#include "base/machine.hpp"
 #include "network/layers/walk.hpp"
+#include "network/memory.hpp"
 #include "network/parts.hpp"
 
 namespace scalecalc {
@@ -35,6 +39,20 @@ std::vector<ParameterInfo> parameters(const Network& network) {
         all.back().path = path + suffix;
       });
   return all;
+}
+
+double trace_entries(const Network& network) {
+  double entries = 0;
+  for (const Layer& layer : network.layers) entries += count_layers(view_of(layer));
+  for_each_parameter(
+      network.layers, network.sequence,
+      [&](const std::string&, std::size_t, const char*, const ParameterInfo&) { ++entries; });
+  return entries;
+}
+
+void check_trace_memory(const Network& network, double bytes) {
+  base::check_memory(fmt::format("a trace of {} outermost layers", network.layers.size()),
+                     bytes * trace_entries(network), "network", "use fewer layers");
 }
 
 std::int64_t parameter_count(const Network& network) {

@@ -49,8 +49,8 @@ struct Extent {
   double layers = 0, parameters = 0;
 };
 Extent extent_of(const std::vector<Layer>& layers, std::int64_t positions);
-/// Throws Error(input) for what is too large, naming the limit; `hint` says what would make it
-/// less.
+/// Throws Error(input) for what is too large, naming the limit, that of the memory included; `hint`
+/// says what would make it less.
 void check_extent(const Extent& extent, const std::string& hint);
 
 /// The first `blocks` blocks of a transformer, or layers of an mlp.

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/workers.hpp"
+#include "network/memory.hpp"
 #include "passes/measure_pass.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/passes.hpp"
@@ -130,6 +131,7 @@ PassSamples sample_passes(const Network& network, const PassOptions& options, in
     throw Error(ErrorKind::input, "the number of seeds is " + std::to_string(seeds), "passes",
                 "use 1 to " + std::to_string(kMaxSeeds));
   }
+  check_trace_memory(network, kComparedBytes + kSeedBytes * seeds);
   const std::vector<MeasuredPass> passes =
       Sampler(network, options, seeds, single_precision, progress).run();
   PassSamples samples;

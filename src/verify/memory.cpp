@@ -9,7 +9,6 @@
 namespace scalecalc {
 namespace {
 
-constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
 /// Allocator overhead, buffers of one gradient and one step.
 constexpr double overhead = 1.1;
 
@@ -42,15 +41,15 @@ double concurrent_bytes() {
 }
 
 double single_bytes() {
-  return 0.75 * base::machine_bytes();
+  return 0.75 * base::allowed_bytes();
 }
 
 void check_bytes(double bytes, std::int64_t layers) {
   if (bytes <= single_bytes()) return;
   throw Error(ErrorKind::input,
-              fmt::format("one pass needs {:.4g} GiB, and the limit is {:.4g} GiB, 3/4 of this "
-                          "machine's memory",
-                          bytes / gibibyte, single_bytes() / gibibyte),
+              fmt::format("one pass needs {:.4g} GiB, and the limit is {:.4g} GiB, 3/4 of the "
+                          "memory that is allowed",
+                          bytes / base::kGiB, single_bytes() / base::kGiB),
               fmt::format("layers = {}", layers),
               "use fewer layers, a smaller width or fewer tokens");
 }

@@ -14,7 +14,7 @@ double layout_bytes(std::int64_t layers);
 
 /// What all measurements that run at once may take.
 double concurrent_bytes();
-/// What one may take: 3/4 of the machine's memory.
+/// What one may take: 3/4 of the memory that this process may have.
 double single_bytes();
 /// Throws Error(input) naming both numbers.
 void check_bytes(double bytes, std::int64_t layers);

@@ -282,6 +282,29 @@ TEST_CASE("a network that is too large is refused by its count, at once") {
   CHECK_THROWS_AS(build_network(spec), Error);
 }
 
+TEST_CASE("a depth that has no room says which has") {
+  ModelSpec spec = small(Placement::post);
+  spec.layers = 1000000;
+  const auto hint_of = [&] {
+    try {
+      build_network(spec);
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return std::string("none");
+  };
+  const std::string hint = hint_of();
+  REQUIRE(hint.starts_with("about "));
+  const double fit = std::stod(hint.substr(6));
+  CHECK(hint ==
+        "about " + std::to_string(static_cast<long long>(fit)) + " layers of this model fit");
+  // It does fit, and not many more do.
+  spec.layers = static_cast<std::int64_t>(1.01 * fit);
+  CHECK(hint_of() != "none");
+  spec.layers = static_cast<std::int64_t>(0.1 * fit);
+  CHECK(hint_of() == "none");
+}
+
 TEST_CASE("the limit counts what is laid out: one parameter more is refused") {
   ModelSpec spec = small(Placement::none, ModelSpec::Kind::mlp);
   spec.width = 500000;

@@ -50,7 +50,7 @@ void CpuDevice<Real>::release(void* data, std::size_t bytes) noexcept {
 
 template <class Real>
 double CpuDevice<Real>::bytes_there() const {
-  return base::machine_bytes();
+  return base::allowed_bytes();
 }
 
 template <class Real>

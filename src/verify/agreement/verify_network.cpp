@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "network/memory.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/verify.hpp"
 #include "verify/agreement/shared_samples.hpp"
@@ -43,6 +44,7 @@ Verification verify_network(const Network& network, const VerifyOptions& options
   check_range("seeds", options.seeds, fewest_seeds, most_seeds,
               "a standard error needs two seeds at least, for example 16");
   check_range("threads", options.threads, 1, most_threads, "for example 2");
+  check_trace_memory(network, kComparedBytes + kSeedBytes * options.seeds);
   PropagateOptions propagation;
   propagation.threads = options.threads;
   const Trace predicted = propagate(network, propagation);
