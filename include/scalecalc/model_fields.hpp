@@ -51,7 +51,9 @@ struct ModelField {
   Range range = Range::any;
   std::vector<std::string> symbols;  ///< of a formula
   Option option = Option::none;
-  std::string placeholder, example, help;  ///< "D", "256", "features of the stream (default 64)"
+  std::string placeholder, example, help;  ///< "D", "256", "features of the stream"
+  /// Those that a name is one of, as far as this room knows them; empty: it is free.
+  std::function<std::vector<std::string>()> names;
   std::function<FieldValue(const ModelSpec&)> get;
   /// Takes a value of the field's type; `set` is the way in.
   std::function<void(ModelSpec&, const FieldValue&, const std::string& where)> assign;
@@ -68,6 +70,9 @@ struct ModelField {
   std::string full_name() const;
   /// "--kv-heads".
   std::string option_name() const;
+  /// help, with "(default 64)" where a model of these defaults writes the field down and help does
+  /// not tell of a default itself.
+  std::string help_with_default(const ModelSpec& defaults) const;
   /// Throws Error(input) at `where` for a value of another type (an integer is a number and a
   /// formula too), and for an unknown name with the nearest. Ranges are validate()'s matter.
   void set(ModelSpec& spec, const FieldValue& value, const std::string& where) const;

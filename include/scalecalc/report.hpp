@@ -120,6 +120,7 @@ struct Style {
   int width = 100;       ///< columns of the terminal
   int digits = 7;        ///< significant digits of numbers, except in JSON and CSV (all of them)
   bool curves = false;   ///< sparklines in tables
+  bool elide = false;    ///< leaves columns out of a table that is wider than `width`, and says so
   bool unicode = false;  ///< which the terminal can show; else sparklines are ASCII
 };
 

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -12,6 +11,9 @@
 #include <thread>
 
 #include "base/text.hpp"
+#include "cli/build_info.hpp"
+#include "cli/command.hpp"
+#include "cli/help.hpp"
 #include "cli/parse_errors.hpp"
 #include "cli/plugins.hpp"
 #include "scalecalc/tensor.hpp"
@@ -40,6 +42,8 @@ void register_commands(CLI::App& app, Context& context) {
   register_convention(app, context);
   register_presets(app, context);
   register_devices(app, context);
+  register_help(app, context);
+  register_completion(app, context);
 }
 
 int report_error(const Error& error, report::Format format) {
@@ -88,11 +92,12 @@ int run_command(CLI::App& app, Context& context, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    if (context.launch().is_first()) Output().write(app.help());
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    if (context.launch().is_first())
+      Output().write(help_text(help_page(chosen.empty() ? app : *chosen.front())));
     return 0;
   } catch (const CLI::CallForVersion&) {
-    if (context.launch().is_first())
-      Output().write(std::string("scalecalc ") + report::version() + "\n");
+    if (context.launch().is_first()) Output().write(version_text());
     return 0;
   } catch (const CLI::ParseError& error) {
     throw describe(error);
@@ -103,20 +108,18 @@ int run_command(CLI::App& app, Context& context, int argc, char** argv) {
 
 }  // namespace
 
-CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
-                      const std::string& description, Run run, RunsOn runs_on) {
-  CLI::App* command = app.add_subcommand(name, description);
+CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, Run run) {
+  auto command = std::make_shared<Command>(info.summary, info.name);
+  command->examples = info.examples;
   command->allow_extras();
-  context.add_options_to(command);
-  command->callback([&context, runs_on, run = std::move(run)] {
+  context.add_options_to(command.get(), info.uses);
+  command->callback([&context, info, run = std::move(run)] {
     context.command = run;
-    context.runs_on_all = runs_on == RunsOn::all;
+    context.runs_on_all = info.runs_on == RunsOn::all;
+    context.prepare = info.prepare;
+    if (info.uses.folder) context.write_into_folder();
   });
-  return command;
-}
-
-void before_parsing(CLI::App* command, std::function<void()> call) {
-  command->preparse_callback([call = std::move(call)](std::size_t) { call(); });
+  return app.add_subcommand(command);
 }
 
 int run(int argc, char** argv) {
@@ -135,11 +138,14 @@ int run(int argc, char** argv) {
     return report(Error(ErrorKind::fault, message, "", hint));
   };
   try {
-    CLI::App app(kDescription, "scalecalc");
+    Command app(kDescription, "scalecalc");
+    app.examples = {"scalecalc deepnorm --layers 1000 --optimizer adam",
+                    "scalecalc propagate mlp-relu --layers 50"};
     app.require_subcommand(0, 1);
     app.allow_extras();
-    app.set_version_flag("--version", report::version(), "print the version and stop");
-    context.add_options_to(&app);
+    app.set_version_flag("--version", report::version(),
+                         "print the version, what it was built from and with, and stop");
+    context.add_options_to(&app, kPassesAlongPaths);
     register_commands(app, context);
     return run_command(app, context, argc, argv);
   } catch (const Error& error) {

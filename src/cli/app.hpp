@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cli/context.hpp"
 
@@ -21,13 +22,21 @@ enum class RunsOn {
   all,    ///< Context::ranks share the work; the first alone prints
 };
 
-/// Adds a command with the global options. `run` is called once everything is parsed and the
-/// global options are known to be right.
-CLI::App* add_command(CLI::App& app, Context& context, const std::string& name,
-                      const std::string& description, Run run, RunsOn runs_on = RunsOn::first);
+/// What the program knows of a command beside its options.
+struct CommandInfo {
+  std::string name, summary;
+  /// Lines of a shell, which run in an empty folder within seconds.
+  std::vector<std::string> examples;
+  Shared uses = {};  ///< of the options that several commands have
+  RunsOn runs_on = RunsOn::first;
+  /// Called once everything is parsed and nothing is left over, before the shared options are
+  /// looked at.
+  std::function<void()> prepare = {};
+};
 
-/// Called once the command is known, before its options are read.
-void before_parsing(CLI::App* command, std::function<void()> call);
+/// Adds a command. `run` is called once everything is parsed and the shared options are known to be
+/// right.
+CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, Run run);
 
 void register_deepnorm(CLI::App& app, Context& context);
 void register_activation(CLI::App& app, Context& context);
@@ -46,6 +55,8 @@ void register_train(CLI::App& app, Context& context);
 void register_report(CLI::App& app, Context& context);
 void register_list(CLI::App& app, Context& context);
 void register_devices(CLI::App& app, Context& context);
+void register_help(CLI::App& app, Context& context);
+void register_completion(CLI::App& app, Context& context);
 
 /// Parses, runs one command, reports its error. Returns the exit code.
 int run(int argc, char** argv);

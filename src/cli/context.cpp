@@ -1,5 +1,6 @@
 #include "cli/context.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,19 @@ namespace {
 constexpr int kMostThreads = 1024;
 constexpr int kMostDefaultThreads = 16;
 
+const std::vector<std::string> kWhen = {"auto", "always", "never"};
+
+/// Those that name a kind; a number may stand behind cuda.
+std::vector<std::string> device_names() {
+  return {"auto", "cpu", "cuda"};
+}
+
+/// A device, a pipe: nothing that a name's end could say of its content.
+bool is_special_file(const std::string& path) {
+  std::error_code ignored;
+  return path == "-" || std::filesystem::is_other(path, ignored);
+}
+
 int default_threads() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostDefaultThreads);
 }
@@ -35,25 +49,48 @@ std::optional<report::Format> format_of_path(const std::string& path) {
   return std::nullopt;
 }
 
-void Context::add_options_to(CLI::App* app) {
-  const char* group = "Global options";
-  const Options add{app, group};
-  add.text("--format", format_text_, "F",
-           "table, json, csv, md or latex (else by the extension of -o)");
-  add.text("-o,--output", output_text_, "FILE", "write the results there instead of stdout");
-  add.text("--seed", seed_text_, "N", "seed of everything random (default 0)");
-  add.text("--threads", threads_text_, "N", "threads (default: those of the machine, at most 16)");
-  add.text("--device", device_, "D", "auto, cpu, cuda or cuda:N, a number of `scalecalc devices`");
-  add.flag("--recompute", recompute_,
-           "passes keep less and run forward twice: depth costs its square root in memory");
-  add.text("--digits", digits_text_, "N", "significant digits of numbers");
-  add.text("--color", color_, "WHEN", "auto, always or never");
-  add.text("--curves", curves_, "WHEN",
-           "sparklines in tables: auto (on a terminal), always or never");
+void Context::add_options_to(CLI::App* app, const Shared& uses) {
+  const Options work{app, "Work"};
+  if (uses.seed) work.text("--seed", seed_text_, "N", "seed of everything random");
+  if (uses.threads)
+    work.text(
+        "--threads", threads_text_, "N",
+        fmt::format("threads (default: those of the machine, at most {})", kMostDefaultThreads));
+  if (uses.device) work.text("--device", device_, {"D", device_names}, "cpu, cuda, cuda:N or auto");
+  if (uses.recompute)
+    work.flag("--recompute", recompute_,
+              "keep less and run forward twice: memory grows as the root of depth");
+  if (!uses.output) return;
+  const Options add{app, "Output"};
+  add.text("--format", format_text_, {"F", report::format_names},
+           "table, json, csv, md or latex (default: by the extension of -o)");
+  if (uses.folder)
+    add.text("-o,--output", output_text_, types::folder(), "the folder that is filled");
+  else
+    add.text("-o,--output", output_text_, types::file(),
+             "write the results there; - is standard output");
+  if (uses.digits) add.text("--digits", digits_text_, "N", "significant digits of numbers");
+  if (uses.curves)
+    add.text("--curves", curves_, {"WHEN", kWhen},
+             "sparklines in tables: auto (on a terminal), always or never");
+  add.flag("--wide", wide_, "every column of a table, however wide the terminal is");
+  add.text("--color", color_, {"WHEN", kWhen}, "auto, always or never");
   add.flag("--quiet", quiet_, "no progress bar and no notes");
 }
 
+void Context::check_extension() const {
+  if (is_format_given() || any_extension_ || is_folder_ || is_special_file(output_text_)) return;
+  const std::string extension = std::filesystem::path(output_text_).extension().string();
+  if (extension.empty() || format_of_path(output_text_)) return;
+  if (std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end()) return;
+  std::string known = ".txt, .json, .csv, .md or .tex";
+  for (const std::string& one : extensions_) known = one + ", " + known;
+  throw Error(ErrorKind::usage, "no format has the extension " + base::shortened(extension),
+              "-o " + base::shortened(output_text_), "use " + known + ", or say --format");
+}
+
 void Context::resolve() {
+  if (prepare) prepare();
   if (!format_text_.empty()) {
     format_ = report::format_from(format_text_);
   } else {
@@ -70,8 +107,9 @@ void Context::resolve() {
         static_cast<int>(parse_integer("--digits", digits_text_, 1, ExprLimits::digits, "10"));
   }
   check_device_name(device_, "--device");
-  parse_choice("--color", color_, {"auto", "always", "never"});
-  parse_choice("--curves", curves_, {"auto", "always", "never"});
+  parse_choice("--color", color_, kWhen);
+  parse_choice("--curves", curves_, kWhen);
+  check_extension();
   if (!is_folder_ && launch_.is_first()) output_ = Output(output_text_);
 }
 
@@ -85,6 +123,7 @@ report::Style Context::style(const Output& output) const {
   style.curves =
       curves_ == "always" || (curves_ == "auto" && to_terminal && is_terminal(STDOUT_FILENO));
   style.unicode = takes_unicode();
+  style.elide = to_terminal && is_terminal(STDOUT_FILENO) && !wide_;
   return style;
 }
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/launch.hpp"
 #include "cli/output.hpp"
@@ -19,15 +21,40 @@ class App;
 
 namespace scalecalc::cli {
 
-/// What the options that every command takes say, and where results go.
+/// The format a path's extension stands for: .json .csv .md .tex .txt.
+std::optional<report::Format> format_of_path(const std::string& path);
+
+/// Which of the options that several commands have one takes, beside those of its output.
+struct Shared {
+  bool seed = false, threads = false, device = false, recompute = false;
+  bool digits = false, curves = false;
+  bool folder = false;  ///< -o names one, which the command fills itself
+  bool output = true;   ///< --format, -o, --color, --wide, --quiet
+};
+/// What real passes take.
+inline constexpr Shared kPasses = {
+    .seed = true, .threads = true, .device = true, .recompute = true, .digits = true};
+/// The same, with results along a path that tables can draw.
+inline constexpr Shared kPassesAlongPaths = {.seed = true,
+                                             .threads = true,
+                                             .device = true,
+                                             .recompute = true,
+                                             .digits = true,
+                                             .curves = true};
+/// Numbers and no work that takes long.
+inline constexpr Shared kNumbers = {.digits = true};
+
+/// What the options that several commands take say, and where results go.
 class Context {
  public:
-  void add_options_to(CLI::App* app);
+  void add_options_to(CLI::App* app, const Shared& uses);
   /// Checks the global options. Throws Error.
   void resolve();
 
   /// The chosen command; set by add_command.
   std::function<int()> command;
+  /// What it has to say before the shared options are looked at; set by add_command.
+  std::function<void()> prepare;
   bool runs_on_all = false;  ///< of the processes that mpirun has started
 
   const Launch& launch() const { return launch_; }
@@ -38,6 +65,16 @@ class Context {
   report::Format format() const { return format_; }
   /// Whether --format says it, and not a file's extension.
   bool is_format_given() const { return !format_text_.empty(); }
+  /// Whether --format or the extension of -o says it.
+  bool is_format_chosen() const {
+    return is_format_given() || format_of_path(output_text_).has_value();
+  }
+  /// -o may have any extension: what is written is a text of the command's own.
+  void take_any_extension() { any_extension_ = true; }
+  /// -o may have these too: ".html".
+  void take_extensions(std::vector<std::string> extensions) { extensions_ = std::move(extensions); }
+  /// As it is given; empty: it is not.
+  const std::string& format_text() const { return format_text_; }
   void set_format(report::Format format) { format_ = format; }
   std::uint64_t seed() const { return seed_; }
   int threads() const { return threads_; }
@@ -73,6 +110,8 @@ class Context {
 
  private:
   report::Style style(const Output& output) const;
+  /// Throws Error(usage) for an extension of -o that says no format.
+  void check_extension() const;
 
   Launch launch_ = launch_of_environment();
   Ranks* ranks_ = nullptr;
@@ -81,15 +120,14 @@ class Context {
   std::string seed_text_ = "0";
   std::string device_ = "auto";
   std::string color_ = "auto", curves_ = "auto";
-  bool quiet_ = false, recompute_ = false, is_folder_ = false;
+  bool quiet_ = false, recompute_ = false, is_folder_ = false, wide_ = false;
+  bool any_extension_ = false;
+  std::vector<std::string> extensions_;
   report::Format format_ = report::Format::table;
   std::uint64_t seed_ = 0;
   int threads_ = 1, digits_ = 0;
   Output output_;
   std::unique_ptr<ProgressBar> bar_;
 };
-
-/// The format a path's extension stands for: .json .csv .md .tex .txt.
-std::optional<report::Format> format_of_path(const std::string& path);
 
 }  // namespace scalecalc::cli

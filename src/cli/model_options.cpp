@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "cli/options.hpp"
+#include "cli/standard_input.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc::cli {
@@ -17,6 +18,12 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 bool parse_flag(const std::string& option, const std::string& text) {
   return parse_choice(option, text, {"true", "false"}) == "true";
+}
+
+ValueType type_of(const ModelField& field) {
+  const ValueType::Names names =
+      field.name == "optimizer" ? ValueType::Names(family_names) : field.names;
+  return {field.placeholder.c_str(), names};
 }
 
 /// The value that the text of an option stands for.
@@ -40,29 +47,33 @@ FieldValue parse_field(const ModelField& field, const std::string& option,
 
 }  // namespace
 
-void ModelOptions::add(CLI::App* app, const char* group, const ModelField& field) {
+void ModelOptions::add(CLI::App* app, const std::string& group, const ModelField& field,
+                       const ModelSpec* defaults) {
   const auto [place, is_new] = given_.emplace(field.name, Given{&field, {}});
   if (!is_new) return;
   const Options options{app, group};
   const std::string name = field.option_name();
+  const std::string help = defaults ? field.help_with_default(*defaults) : field.help;
   if (field.type == ModelField::Type::flag)
-    options.flag(name.c_str(), place->second.text, field.help.c_str());
+    options.flag(name, place->second.text, help);
   else
-    options.text(name.c_str(), place->second.text, field.placeholder.c_str(), field.help.c_str());
+    options.text(name, place->second.text, type_of(field), help);
 }
 
-void ModelOptions::add_to(CLI::App* app, const std::vector<std::string>& without) {
+void ModelOptions::add_to(CLI::App* app, const std::vector<std::string>& without,
+                          const ModelSpec* defaults) {
   for (const auto& [option, group] : {std::pair{ModelField::Option::block, "Model"},
                                       {ModelField::Option::detail, "Model in detail"}})
     for (const ModelField& field : model_fields())
-      if (field.option == option && !contains(without, field.name)) add(app, group, field);
+      if (field.option == option && !contains(without, field.name))
+        add(app, group, field, defaults);
 }
 
 void ModelOptions::add_command_options(CLI::App* app, const std::vector<std::string>& names) {
   for (const ModelField& field : model_fields())
     if (field.option == ModelField::Option::command &&
         (names.empty() || contains(names, field.name)))
-      add(app, nullptr, field);
+      add(app, {}, field, nullptr);
 }
 
 bool ModelOptions::any() const {
@@ -113,7 +124,9 @@ std::string ModelOptions::given() const {
 
 void ModelArgument::add_to(CLI::App* app, const char* name) {
   const Options add{app};
-  add.text(name, model, "MODEL", "a preset (scalecalc presets) or a model file (TOML)");
+  add.text(name, model, types::model(),
+           "a preset (scalecalc presets), a model file (TOML), or - for one on standard input; "
+           "options override what it says, which is their default");
   options.add_command_options(app);
   options.add_to(app);
 }
@@ -128,7 +141,7 @@ ModelSpec ModelArgument::spec(const std::string& command) const {
     throw Error(ErrorKind::usage, "a model is missing", "scalecalc " + command,
                 "a preset (scalecalc presets) or a file: scalecalc " + command + " gpt2");
   }
-  ModelSpec spec = find_model(model);
+  ModelSpec spec = read_model_argument(model);
   if (options.any()) options.apply_to(spec);
   if (!spec.alpha || !spec.lambda) solve_scales(spec);
   return spec;

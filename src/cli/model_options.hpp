@@ -18,7 +18,9 @@ class ModelOptions {
  public:
   /// What describes a block, with its details; without the fields that the command has options of
   /// its own for.
-  void add_to(CLI::App* app, const std::vector<std::string>& without = {});
+  /// The help tells the values of `defaults`, of a model that nothing is given for.
+  void add_to(CLI::App* app, const std::vector<std::string>& without = {},
+              const ModelSpec* defaults = nullptr);
   /// Those that stand beside a command's own, of these names; empty: all.
   void add_command_options(CLI::App* app, const std::vector<std::string>& names = {});
   bool has(const std::string& field) const { return !text(field).empty(); }
@@ -34,7 +36,8 @@ class ModelOptions {
   std::string given() const;
 
  private:
-  void add(CLI::App* app, const char* group, const ModelField& field);
+  void add(CLI::App* app, const std::string& group, const ModelField& field,
+           const ModelSpec* defaults);
 
   struct Given {
     const ModelField* field;  ///< of that name, of some kind of model

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "cli/command.hpp"
 #include "scalecalc/report.hpp"
 
 namespace scalecalc::cli {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kDeepest = 1000000;
 constexpr std::size_t kMostDepths = 64;
+constexpr int kBoundDigits = 12;  // 1 - 1e-9 is not 1
 
 std::string got(const std::string& text) {
   return text.empty() ? "got nothing" : "got '" + base::shortened(text) + "'";
@@ -84,43 +86,54 @@ std::optional<std::vector<std::int64_t>> read_list(const std::string& text) {
   return repeated ? std::nullopt : std::optional(depths);
 }
 
-CLI::Option* shape(CLI::Option* option, const char* type, const char* group) {
-  if (type) option->type_name(type);
-  if (group) option->group(group);
+/// `standard` is what the variable begins with.
+CLI::Option* shape(const Options& options, CLI::Option* option, const ValueType& type,
+                   const std::string& standard = {}) {
+  option->type_name(type.placeholder);
+  if (!options.group.empty()) option->group(options.group);
+  if (auto* command = dynamic_cast<Command*>(options.app)) {
+    command->types.emplace(option, type);
+    if (!standard.empty()) command->defaults.emplace(option, standard);
+  }
+  return option;
+}
+
+CLI::Option* shape_flag(const Options& options, CLI::Option* option) {
+  if (!options.group.empty()) option->group(options.group);
   return option;
 }
 
 }  // namespace
 
-void Options::text(const char* names, std::string& value, const char* type,
-                   const char* help) const {
-  shape(app->add_option(names, value, help), type, group);
+void Options::text(const std::string& names, std::string& value, const ValueType& type,
+                   const std::string& help) const {
+  shape(*this, app->add_option(names, value, help), type, value);
 }
 
-void Options::text(const char* names, std::optional<std::string>& value, const char* type,
-                   const char* help) const {
-  shape(app->add_option(names, value, help), type, group);
+void Options::text(const std::string& names, std::optional<std::string>& value,
+                   const ValueType& type, const std::string& help) const {
+  shape(*this, app->add_option(names, value, help), type);
 }
 
-void Options::texts(const char* names, std::vector<std::string>& values, const char* type,
-                    const char* help) const {
-  shape(app->add_option(names, values, help), type, group);
+void Options::texts(const std::string& names, std::vector<std::string>& values,
+                    const ValueType& type, const std::string& help) const {
+  shape(*this, app->add_option(names, values, help), type);
 }
 
-void Options::repeated(const char* names, std::vector<std::string>& values, const char* type,
-                       const char* help) const {
-  shape(app->add_option(names, values, help), type, group)
+void Options::repeated(const std::string& names, std::vector<std::string>& values,
+                       const ValueType& type, const std::string& help) const {
+  shape(*this, app->add_option(names, values, help), type)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void Options::flag(const char* names, std::string& value, const char* help) const {
-  shape(app->add_flag(names, value, help), nullptr, group);
+void Options::flag(const std::string& names, std::string& value, const std::string& help) const {
+  shape_flag(*this, app->add_flag(names, value, help));
 }
 
-void Options::flag(const char* names, bool& value, const char* help,
+void Options::flag(const std::string& names, bool& value, const std::string& help,
                    const std::function<void()>& given) const {
-  CLI::Option* option = shape(app->add_flag(names, value, help), nullptr, group);
+  CLI::Option* option = shape_flag(*this, app->add_flag(names, value, help));
   if (given) option->each([given](const std::string&) { given(); });
 }
 
@@ -135,10 +148,10 @@ double parse_number(const std::string& option, const std::string& text, double m
                     const std::string& example) {
   const auto number = read_fraction(text);
   if (number && std::isfinite(*number) && *number >= min && *number <= max) return *number;
-  throw bad_value(
-      option,
-      fmt::format("a number from {} to {}", report::format_number(min), report::format_number(max)),
-      text, example);
+  throw bad_value(option,
+                  fmt::format("a number from {} to {}", report::format_number(min, kBoundDigits),
+                              report::format_number(max, kBoundDigits)),
+                  text, example);
 }
 
 std::int64_t parse_layers(const std::string& option, const std::string& text) {

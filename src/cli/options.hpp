@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/value_type.hpp"
 #include "scalecalc/symbolic.hpp"
 
 namespace CLI {
@@ -16,25 +17,27 @@ class App;
 namespace scalecalc::cli {
 
 /// Adds options to a command, or to the program: the only way that a command meets the parser. The
-/// variables must outlive the parsing; what is not given stays as it is.
+/// variables must outlive the parsing; what is not given stays as it is. A default is in the help
+/// where the variable begins with one; another is told by `help`.
 struct Options {
   CLI::App* app;
-  const char* group = nullptr;  ///< a heading of the help
+  std::string group = {};  ///< a heading of the help
 
-  /// One text, kept as it is given; `type` stands for it in the help (null: "TEXT").
-  void text(const char* names, std::string& value, const char* type, const char* help) const;
-  void text(const char* names, std::optional<std::string>& value, const char* type,
-            const char* help) const;
+  /// One text, kept as it is given.
+  void text(const std::string& names, std::string& value, const ValueType& type,
+            const std::string& help) const;
+  void text(const std::string& names, std::optional<std::string>& value, const ValueType& type,
+            const std::string& help) const;
   /// Any number of words, one after the other.
-  void texts(const char* names, std::vector<std::string>& values, const char* type,
-             const char* help) const;
+  void texts(const std::string& names, std::vector<std::string>& values, const ValueType& type,
+             const std::string& help) const;
   /// One text each time the option is given.
-  void repeated(const char* names, std::vector<std::string>& values, const char* type,
-                const char* help) const;
+  void repeated(const std::string& names, std::vector<std::string>& values, const ValueType& type,
+                const std::string& help) const;
   /// "true" when it is given alone, else the word behind its =.
-  void flag(const char* names, std::string& value, const char* help) const;
+  void flag(const std::string& names, std::string& value, const std::string& help) const;
   /// True when it is given; `given` is called then.
-  void flag(const char* names, bool& value, const char* help,
+  void flag(const std::string& names, bool& value, const std::string& help,
             const std::function<void()>& given = {}) const;
 };
 

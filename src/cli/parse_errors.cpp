@@ -47,11 +47,20 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return near.empty() ? otherwise : "did you mean " + quoted(near.front()) + "? " + otherwise;
 }
 
+/// Whether other commands have an option that this one has not.
+bool is_known_elsewhere(const CLI::App& command, const std::string& option) {
+  return command.get_parent() != nullptr &&
+         command.get_parent()->get_option_no_throw(option) != nullptr;
+}
+
 Error unexpected_word(const CLI::App& command, const std::string& word) {
   const std::string name = full_name(command);
   const std::string help = name + " --help lists what there is";
   if (looks_like_option(word)) {
     const std::string option = word.substr(0, word.find('='));
+    if (is_known_elsewhere(command, option))
+      return Error(ErrorKind::usage, "unknown option " + quoted(option), name,
+                   "this command has no use for it; " + help);
     return Error(ErrorKind::usage, "unknown option " + quoted(option), name,
                  did_you_mean(option, option_names(command), help));
   }
@@ -109,6 +118,9 @@ void check_parsed(const CLI::App& app) {
                 "lists the commands");
   }
   check_values(*command);
+  for (const CLI::Option* option : app.get_options())
+    if (option->count() > 0 && command->get_option_no_throw(option->get_name()) == nullptr)
+      throw unexpected_word(*command, option->get_name());
   const std::vector<std::string> extra = command->remaining(false);
   if (!extra.empty()) throw unexpected_word(*command, extra.front());
 }

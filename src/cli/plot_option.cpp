@@ -21,7 +21,7 @@ std::string extension_of(const std::string& path) {
 
 void PlotOption::add_to(CLI::App* app) {
   const Options add{app};
-  add.text(kOption, path_, "FILE", "also draw: a gnuplot script .gp, .svg, or .png");
+  add.text(kOption, path_, types::file(), "also draw: a gnuplot script .gp, .svg, or .png");
 }
 
 void PlotOption::check() const {

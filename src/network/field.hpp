@@ -32,6 +32,8 @@ class Field {
       from_field(value, where, member(spec));
     };
     made_.is_written = [](const ModelSpec&) { return true; };
+    if constexpr (requires { known_names(Value()); })
+      made_.names = [] { return known_names(Value()); };
   }
 
   Field& named(const char* name, const char* older = "") {
@@ -68,8 +70,10 @@ class Field {
     };
     return *this;
   }
-  /// Names are checked, or said otherwise, before they are kept.
-  Field& checked(std::string (*check)(const std::string& name, const std::string& where)) {
+  /// Names are checked, or said otherwise, before they are kept; `names` are the usual ones.
+  Field& checked(std::string (*check)(const std::string& name, const std::string& where),
+                 std::function<std::vector<std::string>()> names) {
+    made_.names = std::move(names);
     made_.assign = [check, assign = made_.assign](ModelSpec& spec, const FieldValue& value,
                                                   const std::string& where) {
       assign(spec, check(std::get<std::string>(value), where), where);

@@ -65,6 +65,16 @@ std::string ModelField::option_name() const {
   return dashed;
 }
 
+std::string ModelField::help_with_default(const ModelSpec& defaults) const {
+  if (help.find("default") != std::string::npos || !belongs_to(defaults.kind) ||
+      !is_written(defaults))
+    return help;
+  const FieldValue value = get(defaults);
+  if (type == Type::flag) return std::get<bool>(value) ? help + " (default)" : help;
+  const std::string* name_held = std::get_if<std::string>(&value);
+  return fmt::format("{} (default {})", help, name_held ? *name_held : field_text(value));
+}
+
 void ModelField::set(ModelSpec& spec, const FieldValue& value, const std::string& where) const {
   const std::optional<FieldValue> fitting = converted(type, value);
   if (!fitting)

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "network/entry.hpp"
 #include "scalecalc/model_fields.hpp"
@@ -13,6 +14,15 @@ namespace scalecalc {
 std::string to_string(InputKind kind);
 std::string to_string(Loss loss);
 std::string to_string(Reduction reduction);
+
+/// Every name of an enumeration.
+std::vector<std::string> known_names(ModelSpec::Kind);
+std::vector<std::string> known_names(Placement);
+std::vector<std::string> known_names(NormKind);
+std::vector<std::string> known_names(Distribution);
+std::vector<std::string> known_names(InputKind);
+std::vector<std::string> known_names(Loss);
+std::vector<std::string> known_names(Reduction);
 
 /// Throw Error(input) with the nearest name.
 void from_name(const std::string& name, const std::string& where, std::string& value);

@@ -4,6 +4,7 @@
 #include "network/parts.hpp"
 #include "network/validate.hpp"
 #include "network/weights.hpp"
+#include "scalecalc/activation.hpp"
 
 namespace scalecalc {
 namespace {
@@ -46,13 +47,13 @@ std::string known_naming(const std::string& name, const std::string& where) {
 std::vector<ModelField> shape_fields() {
   return {
       Field("model", "kind", all, &Spec::kind)
-          .option(Option::none, "", "\"mlp\"", "transformer, mlp or layers (default transformer)"),
+          .option(Option::none, "", "\"mlp\"", "transformer, mlp or layers"),
       Field("model", "layers", all, &Spec::layers)
           .option(Option::command, "N", "12", "blocks, instead of the model's"),
       Field("model", "width", transformer | mlp, &Spec::width)
-          .option(Option::block, "D", "256", "features of the stream (default 64)"),
+          .option(Option::block, "D", "256", "features of the stream"),
       Field("model", "heads", transformer, &Spec::heads)
-          .option(Option::block, "H", "4", "attention heads, a divisor of the width (default 4)"),
+          .option(Option::block, "H", "4", "attention heads, a divisor of the width"),
       Field("model", "kv_heads", transformer, &Spec::kv_heads)
           .range(Range::size_or_none)
           .option(Option::detail, "H", "2",
@@ -61,9 +62,9 @@ std::vector<ModelField> shape_fields() {
       Field("model", "ffn", transformer, &Spec::ffn)
           .option(Option::block, "F", "1024", "width inside the ffn (default 4 x width)"),
       Field("model", "vocab", transformer, &Spec::vocab)
-          .option(Option::block, "V", "64", "classes of the head (default 64)"),
+          .option(Option::block, "V", "64", "classes of the head"),
       Field("model", "features", mlp | layers, &Spec::features)
-          .option(Option::detail, "D", "64", "of an mlp's input (default 64)"),
+          .option(Option::detail, "D", "64", "of an mlp's input"),
       Field("model", "classes", mlp, &Spec::vocab)
           .named("classes", "vocab")
           .option(Option::detail, "C", "10", "of an mlp's head; --vocab is the same"),
@@ -73,13 +74,12 @@ std::vector<ModelField> shape_fields() {
           .option(Option::none, "C", "10", "of a head behind the list (default: the last layer's)")
           .written_if([](const Spec& spec) { return spec.vocab != 0; }),
       Field("model", "sequence", all, &Spec::sequence)
-          .option(Option::block, "T", "24", "tokens of a sequence (default 24)"),
+          .option(Option::block, "T", "24", "tokens of a sequence"),
       Field("model", "height", layers, &Spec::height)
           .range(Range::size_or_none)
           .option(Option::none, "P", "32", "of an image of `sequence` pixels (default: a square)")
           .written_if([](const Spec& spec) { return spec.height != 0; }),
-      Field("model", "batch", all, &Spec::batch)
-          .option(Option::block, "B", "1", "sequences (default 1)"),
+      Field("model", "batch", all, &Spec::batch).option(Option::block, "B", "1", "sequences"),
   };
 }
 
@@ -88,8 +88,8 @@ std::vector<ModelField> block_fields() {
       Field("model", "causal", transformer, &Spec::causal)
           .option(Option::block, "", "", "each token attends to itself and those before"),
       Field("model", "activation", all, &Spec::activation)
-          .checked(known_activation)
-          .option(Option::block, "NAME", "gelu", "of the ffn (default gelu)"),
+          .checked(known_activation, activation_names)
+          .option(Option::block, "NAME", "gelu", "of the ffn"),
       Field("model", "gated", transformer, &Spec::gated)
           .option(Option::detail, "", "", "the ffn multiplies phi(gate) and in"),
       Field("model", "qk_norm", transformer, &Spec::qk_norm)
@@ -106,17 +106,15 @@ std::vector<ModelField> block_fields() {
       Field("model", "norm_affine", all, &Spec::norm_affine)
           .option(Option::detail, "", "", "norms have trainable gains and shifts"),
       Field("model", "norm", all, &Spec::norm)
-          .option(Option::block, "NAME", "rmsnorm",
-                  "layernorm, rmsnorm or none (default layernorm)"),
+          .option(Option::block, "NAME", "rmsnorm", "of the blocks: layernorm, rmsnorm, none, ..."),
       Field("model", "norm_eps", all, &Spec::norm_eps)
           .range(Range::not_negative)
-          .option(Option::detail, "E", "1e-5", "added to a norm's variance (default 0)"),
+          .option(Option::detail, "E", "1e-5", "added to a norm's variance"),
       Field("model", "placement", transformer | mlp, &Spec::placement)
-          .option(Option::command, "P", "pre", "where the norms stand (scalecalc list placements)"),
+          .option(Option::command, "PLACEMENT", "pre", "where the norms stand (scalecalc list placements)"),
       Field("model", "ramp", transformer | mlp, &Spec::ramp)
           .range(Range::part)
-          .option(Option::detail, "R", "0.5",
-                  "weight of branchnorm's branches, 0 to 1 (default 1)"),
+          .option(Option::detail, "R", "0.5", "weight of branchnorm's branches, 0 to 1"),
       Field("model", "alpha", all, &Spec::alpha)
           .option(Option::command, "X", "\"(2*N)^(1/4)\"",
                   "skip multiplier: a number, a formula in N, or auto"),
@@ -130,16 +128,16 @@ std::vector<ModelField> block_fields() {
                   "of the scores, in N, width, head_width (default head_width^(-1/2))"),
       Field("model", "dropout", transformer | mlp, &Spec::dropout)
           .range(Range::rate)
-          .option(Option::detail, "R", "0.1", "the rate at its places (default 0)"),
+          .option(Option::detail, "R", "0.1", "the rate at its places"),
       Field("model", "dropout_place", transformer | mlp, &Spec::dropout_place)
           .option(Option::detail, "P", "input+branch",
                   "input, branch, activation, stream, joined by + (default branch)")
           .written_if([](const Spec& spec) { return spec.dropout_place != DropoutPlaces{}; }),
       Field("model", "attention_dropout", transformer, &Spec::attention_dropout)
           .range(Range::rate)
-          .option(Option::detail, "R", "0.1", "the rate of the attention weights (default 0)"),
+          .option(Option::detail, "R", "0.1", "the rate of the attention weights"),
       Field("model", "optimizer", all, &Spec::optimizer)
-          .option(Option::command, "F", "adam",
+          .option(Option::command, "OPTIMIZER", "adam",
                   "what auto is solved for (scalecalc list families)"),
   };
 }
@@ -187,7 +185,7 @@ std::vector<ModelField> init_fields() {
   };
   return {
       Field("init", "scheme", all, &Spec::init, &Init::scheme)
-          .checked(known_scheme)
+          .checked(known_scheme, scheme_names)
           .option(Option::detail, "S", "\"lecun\"",
                   "of the weights: lecun, xavier, he, gpt2, t5, bert")
           .written_if([](const Spec& spec) {
@@ -204,12 +202,12 @@ std::vector<ModelField> init_fields() {
           .written_if(has_scheme("weight_variance")),
       Field("init", "bias_variance", all, &Spec::init, &Init::bias_variance)
           .range(Range::not_negative)
-          .option(Option::detail, "V", "0.05", "of biases, which exist then (default 0)"),
+          .option(Option::detail, "V", "0.05", "of biases, which exist then"),
       Field("init", "distribution", all, &Spec::init, &Init::distribution)
           .option(Option::detail, "NAME", "uniform",
-                  "normal, uniform, truncated_normal or orthogonal (default normal)"),
+                  "normal, uniform, truncated_normal or orthogonal"),
       Field("init", "names", all, &Spec::init, &Init::names)
-          .checked(known_naming)
+          .checked(known_naming, naming_names)
           .option(Option::none, "NAMES", "\"hf-gpt2\"",
                   "what weights are called elsewhere (scalecalc list names)"),
   };
@@ -221,20 +219,18 @@ std::vector<ModelField> data_fields() {
   return {
       Field("input", "kind", all, &Spec::input, &Input::kind)
           .named("input")
-          .option(Option::detail, "KIND", "tokens", "gaussian or tokens (default gaussian)"),
+          .option(Option::detail, "KIND", "tokens", "gaussian or tokens"),
       Field("input", "second", all, &Spec::input, &Input::second)
           .range(Range::positive)
-          .option(Option::detail, "Q", "1", "E[x^2] of the input (default 1)"),
+          .option(Option::detail, "Q", "1", "E[x^2] of the input"),
       Field("input", "cross", all, &Spec::input, &Input::cross)
-          .option(Option::block, "R", "0.1",
-                  "E[x_t x_s] between two tokens of the input (default 0)"),
+          .option(Option::block, "R", "0.1", "E[x_t x_s] between two tokens of the input"),
       Field("input", "zipf", transformer | layers, &Spec::input, &Input::zipf)
           .range(Range::not_negative)
-          .option(Option::detail, "S", "1",
-                  "word k of tokens is drawn as often as k^-S (default 0)"),
+          .option(Option::detail, "S", "1", "word k of tokens is drawn as often as k^-S"),
       Field("input", "positions", transformer | layers, &Spec::input, &Input::positions)
           .range(Range::not_negative)
-          .option(Option::detail, "V", "1", "variance of learned positions of tokens (default 0)"),
+          .option(Option::detail, "V", "1", "variance of learned positions of tokens"),
       Field("memory", "sequence", transformer | layers, &Spec::memory, &Memory::sequence)
           .named("memory_sequence")
           .option(Option::detail, "T", "24", "tokens that cross-attention attends to (default 24)"),
@@ -247,14 +243,13 @@ std::vector<ModelField> data_fields() {
           .option(Option::detail, "R", "0.1", "E[x_t x_s] of the memory (default 0)"),
       Field("loss", "kind", all, &Spec::loss)
           .named("loss")
-          .option(Option::detail, "KIND", "mse", "cross-entropy or mse (default cross-entropy)"),
+          .option(Option::detail, "KIND", "mse", "cross-entropy or mse"),
       Field("loss", "target_second", all, &Spec::target_second)
           .range(Range::not_negative)
           .option(Option::detail, "Q", "1", "E[t^2] of the targets of mse (default 1)")
           .written_if([](const Spec& spec) { return spec.loss == Loss::mse; }),
       Field("loss", "reduction", all, &Spec::reduction)
-          .option(Option::detail, "NAME", "mean",
-                  "of the loss over tokens: sum or mean (default sum)"),
+          .option(Option::detail, "NAME", "mean", "of the loss over tokens: sum or mean"),
   };
 }
 

@@ -118,6 +118,28 @@ Distribution distribution_from(std::string_view name, const std::string& where) 
   return by_name(distributions(), "distribution", name, where);
 }
 
+std::vector<std::string> known_names(ModelSpec::Kind) {
+  return names_of(kinds());
+}
+std::vector<std::string> known_names(Placement) {
+  return names_of(placements());
+}
+std::vector<std::string> known_names(NormKind) {
+  return names_of(norms());
+}
+std::vector<std::string> known_names(Distribution) {
+  return names_of(distributions());
+}
+std::vector<std::string> known_names(InputKind) {
+  return names_of(inputs());
+}
+std::vector<std::string> known_names(Loss) {
+  return names_of(losses());
+}
+std::vector<std::string> known_names(Reduction) {
+  return names_of(reductions());
+}
+
 void from_name(const std::string& name, const std::string&, std::string& value) {
   value = name;
 }

@@ -149,7 +149,8 @@ class TablePrinter : public Printer {
       columns.push_back(lay_out_column(table, i, style_.digits));
     }
     if (columns.empty()) return;
-    add_curves(table.curves, indent, columns);
+    const std::vector<std::string> left_out = elide(indent, columns);
+    if (left_out.empty()) add_curves(table.curves, indent, columns);
     fit_last(columns, indent);
     std::string names = blanks(indent), rules = names;
     for (const Column& column : columns) {
@@ -160,6 +161,31 @@ class TablePrinter : public Printer {
     text += bold(without_trailing_blanks(names)) + "\n";
     text += faint(without_trailing_blanks(rules)) + "\n";
     for (std::size_t row = 0; row < table.rows.size(); ++row) print_row(columns, row, indent, text);
+    if (left_out.empty()) return;
+    std::string note = "Too wide for this terminal, and left out: ";
+    for (const std::string& name : left_out)
+      note += (&name == &left_out.front() ? "" : ", ") + (name.empty() ? "(no name)" : name);
+    print_wrapped(note + "; --wide shows every column.", blanks(indent), text);
+  }
+
+  /// Keeps the first columns that fit; gives the names of the others. A last column of words may
+  /// wrap.
+  std::vector<std::string> elide(int indent, std::vector<Column>& columns) const {
+    if (!style_.elide) return {};
+    int used = indent;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Column& column = columns[i];
+      const int least = column.numeric ? column.width : std::min(column.width, kNarrowestWrap);
+      if (used + least <= style_.width) kept = i + 1;
+      used += column.width + kGap;
+      if (used > style_.width) break;
+    }
+    std::vector<std::string> left_out;
+    for (std::size_t i = std::max<std::size_t>(kept, 1); i < columns.size(); ++i)
+      left_out.push_back(columns[i].name);
+    columns.resize(columns.size() - left_out.size());
+    return left_out;
   }
 
   /// As wide as the room that is left; none where there is too little.

@@ -3,7 +3,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(tried 0)
 execute_process(COMMAND "${PROGRAM}" --help OUTPUT_VARIABLE help)
-string(REGEX MATCH "\nSubcommands:.*" listed "${help}")
+string(REGEX MATCH "\nCommands\n.*" listed "${help}")
 string(REGEX MATCHALL "\n  [a-z]+" commands "${listed}")
 foreach(command IN LISTS commands)
   string(STRIP "${command}" command)

@@ -56,11 +56,8 @@ scalecalc_cli_error("a flag with a value" EXIT 2 ARGS ${deepnorm} --layers 4 --q
   SAYS "\\(--quiet = loud\\)")
 
 # Global options, wrong in each command.
-foreach(command "deepnorm;--layers;4;--optimizer;adam" "sweep;--layers;2,4;--optimizer;adam"
-    "list;families" "devices")
+foreach(command "deepnorm;--layers;4;--optimizer;adam" "sweep;--layers;2,4;--optimizer;adam")
   list(GET command 0 name)
-  scalecalc_cli_error("${name} --format" EXIT 2 ARGS ${command} --format jsn
-    SAYS "unknown format 'jsn'.*did you mean 'json'")
   scalecalc_cli_error("${name} --seed" EXIT 2 ARGS ${command} --seed -1
     SAYS "--seed must be an integer from 0 .*got '-1'")
   scalecalc_cli_error("${name} --threads" EXIT 2 ARGS ${command} --threads 0
@@ -69,6 +66,12 @@ foreach(command "deepnorm;--layers;4;--optimizer;adam" "sweep;--layers;2,4;--opt
     SAYS "--digits must be an integer from 1")
   scalecalc_cli_error("${name} --device" EXIT 2 ARGS ${command} --device gpu
     SAYS "'gpu' \\(--device\\).*cuda")
+endforeach()
+foreach(command "deepnorm;--layers;4;--optimizer;adam" "sweep;--layers;2,4;--optimizer;adam"
+    "list;families" "devices")
+  list(GET command 0 name)
+  scalecalc_cli_error("${name} --format" EXIT 2 ARGS ${command} --format jsn
+    SAYS "unknown format 'jsn'.*did you mean 'json'")
   scalecalc_cli_error("${name} --color" EXIT 2 ARGS ${command} --color alway
     SAYS "did you mean 'always'")
   scalecalc_cli_error("${name} -o" EXIT 3 ARGS ${command} -o /no-such-folder/x

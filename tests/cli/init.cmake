@@ -7,8 +7,15 @@ scalecalc_cli_test("init: a plan as CSV" ARGS init mlp-relu --target csv
 scalecalc_cli_test("init: a table" ARGS init bert-base STDOUT "block\\[\\*\\].attn.q.weight +12")
 scalecalc_cli_test("init: the residual projections of GPT-2" ARGS init gpt2
   STDOUT "0.004082483 .*\\(2\\*N\\)\\^\\(-1/2\\)/50")
-scalecalc_cli_test("init: code as a string of JSON" ARGS init gpt2 --target pytorch --format json
-  JSON results.code results.parameters)
+foreach(words "--target;c;-o;x.json" "--target;pytorch;-o;x.csv" "--target;json;-o;x.csv"
+    "--target;pytorch;--format;json" "--target;hf;-o;x.md")
+  string(REPLACE ";" " " shown "${words}")
+  scalecalc_cli_test("init: ${shown} contradicts itself" ARGS init gpt2 ${words} EXIT 2
+    STDERR "^scalecalc: --target [^\n]+\n$")
+endforeach()
+scalecalc_cli_test("init: code into a device" ARGS init gpt2 --target c -o /dev/null)
+scalecalc_cli_test("init: a table into a file of no format" ARGS init gpt2 -o x.xyz EXIT 2
+  STDERR "no format has the extension .xyz")
 scalecalc_cli_test("init: alpha and lambda of a depth" ARGS init deepnet-encoder --layers 100
   --alpha auto --lambda auto --optimizer adam --target pytorch STDOUT "14.142135623730951")
 scalecalc_cli_test("init: without a seed" ARGS init mlp-relu --target pytorch --seedless
@@ -25,9 +32,9 @@ scalecalc_cli_error("init: a target with a slip" EXIT 2 SAYS "did you mean 'pyto
   ARGS init gpt2 --target pytroch)
 scalecalc_cli_error("init: names with a slip" EXIT 2 SAYS "did you mean 'hf-gpt2'"
   ARGS init gpt2 --names hf-gtp2)
-scalecalc_cli_error("init: an mlp for megatron" EXIT 2 SAYS "words for transformers alone"
+scalecalc_cli_test("init: an mlp for megatron" EXIT 2 STDERR "words for transformers alone"
   ARGS init mlp-relu --target megatron)
-scalecalc_cli_error("init: hf without a model's names" EXIT 2 SAYS "which model's configuration"
+scalecalc_cli_test("init: hf without a model's names" EXIT 2 STDERR "which model's configuration"
   ARGS init pre-ln-12 --target hf)
 scalecalc_cli_test("init: code has no other format" ARGS init gpt2 --target pytorch --format csv
   EXIT 2 STDERR "is a text of its own")

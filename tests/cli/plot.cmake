@@ -25,5 +25,5 @@ scalecalc_cli_error("plot: a folder" EXIT 3 ARGS verify ${tiny} --plot /dev/null
   SAYS "--plot /dev/null/a\\.svg: Not a directory")
 scalecalc_cli_error("plot of formulas" EXIT 2
   ARGS propagate ${tiny} --engine symbolic --plot ${plots}/a.svg SAYS "formulas are not drawn")
-scalecalc_cli_error("curves: when" EXIT 2 ARGS list formats --curves sometimes
+scalecalc_cli_error("curves: when" EXIT 2 ARGS propagate mlp-relu --curves sometimes
   SAYS "--curves.*auto, always")

@@ -137,7 +137,7 @@ function(case_one_file)
     foreach(files "a.svg;a.svg" "a.svg;./a.svg" "real/a.svg;link/a.svg" "b.svg;c.svg")
       list(GET files 0 output)
       list(GET files 1 plot)
-      shell("$P ${command} -o ${output} --plot ${plot}")
+      shell("$P ${command} --format csv -o ${output} --plot ${plot}")
       expect("${command}: ${files}" code EQUAL 2 AND err MATCHES
         "^scalecalc: -o and --plot name one file .-o ${output} --plot ${plot}.. give each a file of its own\n$")
     endforeach()

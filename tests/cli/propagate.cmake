@@ -69,7 +69,7 @@ scalecalc_cli_test("verify: the same answer at any number of threads" STDOUT "al
 scalecalc_cli_test("presets" ARGS presets STDOUT "gpt2.*mlp-relu")
 scalecalc_cli_test("presets as JSON" ARGS presets --format json
   JSON results.presets.0.name results.presets.0.title results.presets.0.model)
-scalecalc_cli_test("presets NAME" ARGS presets gpt2
+scalecalc_cli_test("presets NAME" ARGS presets gpt2 --format table
   STDOUT "As it is written.*\\[model\\].*As it is understood.*causal = true")
 scalecalc_cli_test("presets NAME as JSON" ARGS presets gpt2 --format json
   JSON results.name results.title results.toml results.understood)

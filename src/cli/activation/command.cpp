@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -142,23 +144,29 @@ class ActivationRun {
 
 void register_activation(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ActivationFlags>();
-  CLI::App* command =
-      add_command(app, context, "activation",
-                  "Gaussian moments and gains of an activation, by closed form and quadrature",
-                  [&context, flags] {
-                    flags->plot.check();
-                    const ActivationAnswer answer = ActivationRun(*flags, context).run();
-                    context.emit(activation_document(answer));
-                    if (flags->plot.is_given()) flags->plot.write(activation_figure(answer));
-                    return 0;
-                  });
+  CLI::App* command = add_command(
+      app, context,
+      {.name = "activation",
+       .summary = "Gaussian moments and gains of an activation, by closed form and quadrature",
+       .examples = {"scalecalc activation gelu",
+                    "scalecalc activation --expr \"x*sigmoid(1.7*x)\" --digits 20"},
+       .uses = {.seed = true, .threads = true, .digits = true}},
+      [&context, flags] {
+        flags->plot.check();
+        const ActivationAnswer answer = ActivationRun(*flags, context).run();
+        context.emit(activation_document(answer));
+        if (flags->plot.is_given()) flags->plot.write(activation_figure(answer));
+        return 0;
+      });
   const Options add{command};
-  add.text("name", flags->activation.name, "NAME", "scalecalc list activations");
+  add.text("name", flags->activation.name, types::activation(), "scalecalc list activations");
   flags->activation.add_to(command);
   flags->input.add_to(command);
-  add.text("--methods", flags->methods, "M,...",
+  add.text("--methods", flags->methods, list_of({"METHOD", method_names}),
            "closed_form, quadrature, montecarlo, or all (default: the first two)");
-  add.text("--samples", flags->samples, "N", "of Monte Carlo, which it asks for");
+  add.text(
+      "--samples", flags->samples, "N",
+      fmt::format("of Monte Carlo, which it asks for (default {})", MonteCarloOptions().samples));
   flags->plot.add_to(command);
 }
 

@@ -16,13 +16,12 @@ struct AuditFlags {
 
   void add_to(CLI::App* app) {
     const Options add{app};
-    add.text("weights", weights, "WEIGHTS",
+    add.text("weights", weights, {"WEIGHTS", {}, ValueType::Path::file},
              "a .safetensors file, an index of shards, or their folder");
     model.add_to(app, "--model");
-    add.text("--names", names, "NAMES",
+    add.text("--names", names, types::naming(),
              "how tensors are called, hf-gpt2 for one (default: the names that fit best)");
-    add.text("--confidence", confidence, "P",
-             "that right weights pass all together (default 0.99)");
+    add.text("--confidence", confidence, "P", "that right weights pass all together");
     add.flag("--strict", strict,
              "the form of a distribution counts too: a normal where a uniform of the same std "
              "is due is wrong");
@@ -58,7 +57,12 @@ AuditAnswer answer_to(const AuditFlags& flags, Context& context) {
 void register_audit(CLI::App& app, Context& context) {
   auto flags = std::make_shared<AuditFlags>();
   CLI::App* command =
-      add_command(app, context, "audit", "existing weights beside the rules they should follow",
+      add_command(app, context,
+                  {.name = "audit",
+                   .summary = "existing weights beside the rules they should follow",
+                   .examples = {"scalecalc init mlp-relu --weights w.safetensors",
+                                "scalecalc audit w.safetensors --model mlp-relu"},
+                   .uses = {.threads = true, .digits = true}},
                   [&context, flags] {
                     const AuditAnswer answer = answer_to(*flags, context);
                     context.emit(audit_document(answer));

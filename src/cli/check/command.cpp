@@ -1,12 +1,24 @@
+#include <algorithm>
 #include <memory>
 
 #include "cli/app.hpp"
 #include "cli/check/document.hpp"
 #include "cli/options.hpp"
+#include "cli/standard_input.hpp"
 #include "scalecalc/claims.hpp"
 
 namespace scalecalc::cli {
 namespace {
+
+/// One claim, and nothing that takes time.
+const std::string kExample = "printf '[[claim]]\\nname=\"root\"\\nassert=\"sqrt(4) == 2\"\\n'";
+
+/// A path of claim_files(), or standard input.
+ClaimsReport::File check_one(const std::string& path, const CheckOptions& options) {
+  if (path == kStandardInput)
+    return check_claims_text(read_standard_input("claim file"), kStandardInputName, options);
+  return check_claims(path, options);
+}
 
 struct CheckFlags {
   std::vector<std::string> files;
@@ -18,6 +30,8 @@ ClaimsReport check(const CheckFlags& flags, Context& context) {
   if (flags.files.empty())
     throw Error(ErrorKind::usage, "check what?", "scalecalc check",
                 "for example scalecalc check claims.toml");
+  if (std::count(flags.files.begin(), flags.files.end(), kStandardInput) > 1)
+    throw Error(ErrorKind::usage, "standard input is read once", "scalecalc check", "give - once");
   CheckOptions options;
   options.samples =
       parse_integer("--samples", flags.samples, 4096, std::int64_t{1} << 32, "262144");
@@ -35,7 +49,7 @@ ClaimsReport check(const CheckFlags& flags, Context& context) {
       return !progress ||
              progress((static_cast<double>(k) + done) / static_cast<double>(paths.size()), what);
     };
-    report.files.push_back(check_claims(paths[k], options));
+    report.files.push_back(check_one(paths[k], options));
   }
   return report;
 }
@@ -45,8 +59,13 @@ ClaimsReport check(const CheckFlags& flags, Context& context) {
 void register_check(CLI::App& app, Context& context) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App* command =
-      add_command(app, context, "check",
-                  "claims in files, each decided by every method that applies", [&context, flags] {
+      add_command(app, context,
+                  {.name = "check",
+                   .summary = "claims in files, each decided by every method that applies",
+                   .examples = {kExample + " > c.toml; scalecalc check c.toml",
+                                kExample + " | scalecalc check -"},
+                   .uses = {.seed = true, .threads = true, .device = true}},
+                  [&context, flags] {
                     if (!flags->junit.empty()) Output(flags->junit, "--junit");
                     const ClaimsReport report = check(*flags, context);
                     if (!flags->junit.empty())
@@ -56,9 +75,10 @@ void register_check(CLI::App& app, Context& context) {
                     return report.passed() ? 0 : 1;
                   });
   const Options add{command};
-  add.texts("files", flags->files, "FILE", "claim files (TOML), or directories of them");
-  add.text("--junit", flags->junit, "FILE", "also write JUnit XML there");
-  add.text("--samples", flags->samples, "N", "of each expectation by Monte Carlo (default 262144)");
+  add.texts("files", flags->files, types::file(),
+            "claim files (TOML), directories of them, or - for standard input");
+  add.text("--junit", flags->junit, types::file(), "also write JUnit XML there");
+  add.text("--samples", flags->samples, "N", "of each expectation by Monte Carlo");
   add.flag("--mutate", flags->mutate, "also change each claim, and ask that it no longer holds");
   add.flag("--github", flags->github, "also print annotations for GitHub's workflows");
 }

@@ -70,8 +70,13 @@ report::Document answer(const ConventionFlags& flags) {
 
 void register_convention(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ConventionFlags>();
-  CLI::App* command = add_command(app, context, "convention",
-                                  "what an initialisation line of another framework really draws",
+  CLI::App* command = add_command(app, context,
+                                  {.name = "convention",
+                                   .summary = "what an initialisation line of another framework "
+                                              "really draws",
+                                   .examples = {"scalecalc convention \"nn.Linear(256, 1024)\"",
+                                                "scalecalc convention --all --format csv"},
+                                   .uses = kNumbers},
                                   [&context, flags] {
                                     context.emit(answer(*flags));
                                     return 0;
@@ -82,13 +87,13 @@ void register_convention(CLI::App& app, Context& context) {
       "one call, for example \"torch.nn.init.kaiming_uniform_(w, a=sqrt(5))\"; it is never run");
   add.text("--shape", flags->shape, "SIZES", "of the weights, as the framework has it: 1024x256");
   add.text(
-      "--layer", flags->layer, "NAME",
+      "--layer", flags->layer, {"LAYER", convention_layers},
       "linear, conv, transposed, depthwise, qkv, attention, attention-out or embedding (default: "
       "what the line or the shape says)");
-  add.text("--groups", flags->groups, "G", "of a convolution (default 1)");
-  add.text("--stride", flags->stride, "S", "of a convolution (default 1)");
+  add.text("--groups", flags->groups, "G", "of a convolution");
+  add.text("--stride", flags->stride, "S", "of a convolution");
   add.text(
-      "--framework", flags->framework, "NAME",
+      "--framework", flags->framework, {"FRAMEWORK", convention_frameworks},
       "pytorch, timm, jax, flax, keras, mlx, megatron, transformers or numpy, where the line does "
       "not say");
   add.flag("--all", flags->all, "the catalogue of every convention that is known");

@@ -8,9 +8,13 @@
 #include "cli/deepnorm/exact_document.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "cli/standard_input.hpp"
 
 namespace scalecalc::cli {
 namespace {
+
+const std::vector<std::string> kMethods = {"scaling", "exact"};
+const std::vector<std::string> kRules = {"derived", "deepnet"};
 
 struct Arguments {
   std::string layers, optimizer = "adam", placement, constraint, rule = "derived",
@@ -38,7 +42,7 @@ struct Answer {
 };
 
 void read_method(const Arguments& arguments, Request& request) {
-  request.exact = parse_choice("--method", arguments.method, {"scaling", "exact"}) == "exact";
+  request.exact = parse_choice("--method", arguments.method, kMethods) == "exact";
   if (!request.exact && !arguments.reference_layers.empty())
     throw Error(ErrorKind::usage, "only the exact method has a reference depth",
                 "--reference-layers", "add --method exact, or leave it out");
@@ -62,11 +66,11 @@ Request read(const Arguments& arguments) {
   if (arguments.layers.empty())
     throw Error(ErrorKind::usage, "deepnorm needs a depth", "--layers", "for example --layers 12");
   request.layers = parse_layers("--layers", arguments.layers);
-  request.published = parse_choice("--rule", arguments.rule, {"derived", "deepnet"}) == "deepnet";
+  request.published = parse_choice("--rule", arguments.rule, kRules) == "deepnet";
   request.architecture = architecture_from(arguments.architecture);
 
   read_method(arguments, request);
-  if (!arguments.model.empty()) request.spec = find_model(arguments.model);
+  if (!arguments.model.empty()) request.spec = read_model_argument(arguments.model);
   if (request.spec.kind != ModelSpec::Kind::transformer)
     throw Error(ErrorKind::usage, "deepnorm is about transformer blocks, and this model is none",
                 "--model", "use kind = \"transformer\"");
@@ -248,32 +252,46 @@ int run(const Arguments& arguments, Context& context) {
 
 void register_deepnorm(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = add_command(app, context, "deepnorm",
-                                  "alpha and lambda for a depth, an optimizer and a placement",
+  CLI::App* command = add_command(app, context,
+                                  {.name = "deepnorm",
+                                   .summary = "alpha and lambda for a depth, an optimizer and a "
+                                              "placement",
+                                   .examples = {"scalecalc deepnorm --layers 1000 --optimizer adam",
+                                                "scalecalc deepnorm --layers 24 --placement pre "
+                                                "--optimizer muon --explain"},
+                                   .uses = kPasses},
                                   [arguments, &context] { return run(*arguments, context); });
   const Options add{command};
-  add.text("--layers", arguments->layers, nullptr, "layers N of the (first) stack, 1..1000000");
-  add.text("--optimizer", arguments->optimizer, nullptr,
-           "what steps: sgd, adam, lamb, muon, ngd, ... (scalecalc list families)");
-  add.text("--placement", arguments->placement, nullptr,
-           "where the norm stands: post, pre, res-post, sandwich, sub-ln, none");
-  add.text("--constraint", arguments->constraint, nullptr,
-           "what closes the pair: symmetric, alpha=X, lambda=X (X a formula in N)");
-  add.text("--method", arguments->method, nullptr,
+  add.text("--layers", arguments->layers, "N", "layers N of the (first) stack, 1..1000000");
+  add.text("--optimizer", arguments->optimizer, types::optimizer(),
+           "what steps (scalecalc list families), or a rule in g and theta");
+  add.text(
+      "--placement", arguments->placement, types::placement(),
+      "where the norm stands: post, pre, res-post, sandwich, sub-ln, none, ... (default: post, "
+      "or that of --model)");
+  add.text("--constraint", arguments->constraint, {"CONSTRAINT", {"symmetric"}},
+           "what closes the pair: symmetric, alpha=X or lambda=X, X a formula in N (default: what "
+           "the placement leaves open)");
+  add.text("--method", arguments->method, {"METHOD", kMethods},
            "scaling (the power law), or exact: solved for this very block");
-  add.text("--reference-layers", arguments->reference_layers, nullptr,
+  add.text("--reference-layers", arguments->reference_layers, "N",
            "depth whose loss change the exact pair keeps (default 1)");
-  add.text("--rule", arguments->rule, nullptr, "derived, or deepnet for the published constants");
-  add.text("--arch", arguments->architecture, nullptr, "encoder, decoder, encoder-decoder");
-  add.text("--decoder-layers", arguments->decoder_layers, nullptr,
+  add.text("--rule", arguments->rule, {"RULE", kRules},
+           "derived, or deepnet for the published constants");
+  add.text("--arch", arguments->architecture, {"ARCH", architecture_names},
+           "encoder, decoder or encoder-decoder");
+  add.text("--decoder-layers", arguments->decoder_layers, "M",
            "layers M of the decoder (encoder-decoder)");
-  add.text("--scheme", arguments->scheme, nullptr, "lecun, xavier or he: what the gains multiply");
-  add.text("--model", arguments->model, nullptr, "a model file that describes the block");
+  add.text("--scheme", arguments->scheme, {"SCHEME", {"lecun", "xavier", "he"}},
+           "lecun, xavier or he: what the gains multiply");
+  add.text("--model", arguments->model, types::model(),
+           "what describes the block: a model file, a preset, or - for standard input");
   add.flag("--verify", arguments->verify,
            "measure the loss change of a real step at depths up to N");
-  add.text("--seeds", arguments->seeds, nullptr, "draws of the weights per depth, for --verify");
+  add.text("--seeds", arguments->seeds, "S", "draws of the weights per depth, for --verify");
   add.flag("--explain", arguments->explain, "show the derivation, step by step");
-  arguments->block.add_to(command, {"ramp", "scheme"});
+  const ModelSpec defaults = default_spec(ModelSpec::Kind::transformer);
+  arguments->block.add_to(command, {"features", "classes", "ramp", "scheme"}, &defaults);
 }
 
 }  // namespace scalecalc::cli

@@ -62,10 +62,14 @@ report::Document describe_devices() {
 }  // namespace
 
 void register_devices(CLI::App& app, Context& context) {
-  add_command(app, context, "devices", "the devices that passes can run on", [&context] {
-    context.emit(describe_devices());
-    return 0;
-  });
+  add_command(app, context,
+              {.name = "devices",
+               .summary = "the devices that passes can run on",
+               .examples = {"scalecalc devices", "scalecalc devices --format json"}},
+              [&context] {
+                context.emit(describe_devices());
+                return 0;
+              });
 }
 
 }  // namespace scalecalc::cli

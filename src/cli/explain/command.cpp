@@ -121,6 +121,12 @@ report::Document explain_document(const Topic& topic, const ClaimsReport& report
   return document;
 }
 
+std::vector<std::string> topic_names() {
+  std::vector<std::string> names;
+  for (const Topic& entry : topics()) names.push_back(entry.name);
+  return names;
+}
+
 int explain(const std::string& name, Context& context) {
   if (name.empty())
     throw Error(ErrorKind::usage, "explain what?", "scalecalc explain",
@@ -142,11 +148,16 @@ int explain(const std::string& name, Context& context) {
 
 void register_explain(CLI::App& app, Context& context) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command = add_command(app, context, "explain",
-                                  "what is claimed of a topic, as sentences, formulas and verdicts",
-                                  [&context, name] { return explain(*name, context); });
+  CLI::App* command = add_command(
+      app, context,
+      {.name = "explain",
+       .summary = "what is claimed of a topic, as sentences, formulas "
+                  "and verdicts",
+       .examples = {"scalecalc explain norms", "scalecalc explain norms --format md -o norms.md"},
+       .uses = {.seed = true, .threads = true, .device = true}},
+      [&context, name] { return explain(*name, context); });
   const Options add{command};
-  add.text("topic", *name, "TOPIC", "one of scalecalc list topics");
+  add.text("topic", *name, {"TOPIC", topic_names}, "one of scalecalc list topics");
 }
 
 }  // namespace scalecalc::cli

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/text.hpp"
 #include "cli/app.hpp"
 #include "cli/init/document.hpp"
 #include "cli/model_options.hpp"
@@ -8,6 +9,17 @@
 
 namespace scalecalc::cli {
 namespace {
+
+/// json and csv are formats of the table, not code.
+bool is_table(const std::string& target) {
+  return target == "json" || target == "csv";
+}
+
+std::vector<std::string> known_targets() {
+  std::vector<std::string> known = target_names();
+  known.insert(known.end(), {"json", "csv"});
+  return known;
+}
 
 struct InitFlags {
   ModelArgument model;
@@ -17,28 +29,41 @@ struct InitFlags {
   void add_to(CLI::App* app) {
     model.add_to(app);
     const Options add{app};
-    add.text("--target", target, "T", "pytorch, flax, keras, megatron, hf, c, json or csv");
-    add.text("--names", names, "NAMES", "whose parameter names (scalecalc list names)");
-    add.text("--weights", weights, "FILE", "draw them into a .safetensors file, by --seed");
-    add.text("--dtype", dtype, "D", "of --weights: f32 (default), f16 or bf16");
+    add.text("--target", target, {"TARGET", known_targets},
+             "write " + alternatives(known_targets()));
+    add.text("--names", names, types::naming(), "whose parameter names (scalecalc list names)");
+    add.text("--weights", weights, types::file(), "draw them into a .safetensors file, by --seed");
+    add.text("--dtype", dtype, {"DTYPE", {"f32", "f16", "bf16"}},
+             "of --weights: f32, f16 or bf16 (default " + WeightOptions().dtype + ")");
     add.flag("--seedless", seedless, "code without a seed of its own");
   }
 };
 
-/// One of the code targets; the message lists json and csv too.
-Target chosen_target(const std::string& name) {
-  std::vector<std::string> known = target_names();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return target_from(name);
-  known.insert(known.end(), {"json", "csv"});
-  throw unknown_name("target", name, known, "--target");
-}
-
-/// json and csv are formats of the table, not code.
-void check_format(const std::string& target, const Context& context) {
-  const report::Format wanted = report::format_from(target);
-  if (!context.is_format_given() || context.format() == wanted) return;
-  throw Error(ErrorKind::usage, "--target " + target + " and another --format are both given",
-              "--target " + target, "keep one of the two");
+/// A table has one format. Code is a text of its own; hf's is JSON, and .txt says nothing.
+void check_target(const InitFlags& flags, Context& context) {
+  if (flags.target.empty()) return;
+  parse_choice("--target", flags.target, known_targets());
+  if (!is_table(flags.target)) context.take_any_extension();
+  const auto extension = format_of_path(context.output_path());
+  const std::string output = "-o " + base::shortened(context.output_path());
+  if (is_table(flags.target)) {
+    const report::Format wanted = report::format_from(flags.target);
+    if (context.is_format_given() && report::format_from(context.format_text()) != wanted)
+      throw Error(ErrorKind::usage, "--target " + flags.target + " and another --format are given",
+                  "--target " + flags.target, "keep one of the two");
+    if (extension && *extension != wanted)
+      throw Error(ErrorKind::usage, "--target " + flags.target + " does not go into this file",
+                  output, "give -o the extension ." + flags.target);
+    return;
+  }
+  if (context.is_format_given())
+    throw Error(ErrorKind::usage, "--target " + flags.target + " is a text of its own", "--format",
+                "leave one of the two out: without --target, --format json lists every parameter");
+  const bool is_own = extension == report::Format::table ||
+                      (flags.target == "hf" && extension == report::Format::json);
+  if (extension && !is_own)
+    throw Error(ErrorKind::usage, "--target " + flags.target + " writes no such file", output,
+                "give -o the extension of its language, or leave --target out for a table");
 }
 
 void draw_weights(const InitFlags& flags, const NamedPlan& plan, const Context& context) {
@@ -62,29 +87,22 @@ void check_weights(const InitFlags& flags) {
 
 int run_init(const InitFlags& flags, Context& context) {
   check_weights(flags);
-  const bool is_table = flags.target == "json" || flags.target == "csv";
-  if (is_table) {
-    check_format(flags.target, context);
-    context.set_format(report::format_from(flags.target));
-  }
   std::optional<Target> target;
-  if (!flags.target.empty() && !is_table) target = chosen_target(flags.target);
+  if (is_table(flags.target))
+    context.set_format(report::format_from(flags.target));
+  else if (!flags.target.empty())
+    target = target_from(flags.target);
   const NamedPlan plan =
       named_plan(flags.model.spec("init"), flags.model.model, target, flags.names);
   if (!flags.weights.empty()) draw_weights(flags, plan, context);
+  if (!target) {
+    context.emit(init_document(plan, context.format()));
+    return 0;
+  }
   ExportOptions options;
   if (!flags.seedless) options.seed = context.seed();
   options.command = "scalecalc init " + flags.model.given() + " --target " + flags.target;
-  const std::string code = target ? export_text(plan, *target, options) : std::string();
-  if (target && !context.is_format_given()) {
-    context.emit_text(code);
-    return 0;
-  }
-  if (target && context.format() != report::Format::json)
-    throw Error(ErrorKind::usage, "--target " + flags.target + " is a text of its own", "--format",
-                "leave --format out, or use --format json to get it as a string");
-  context.emit(init_document(plan, target ? std::optional(flags.target) : std::nullopt, code,
-                             context.format()));
+  context.emit_text(export_text(plan, *target, options));
   return 0;
 }
 
@@ -93,7 +111,13 @@ int run_init(const InitFlags& flags, Context& context) {
 void register_init(CLI::App& app, Context& context) {
   auto flags = std::make_shared<InitFlags>();
   CLI::App* command =
-      add_command(app, context, "init", "how every parameter of a model starts, as code or a table",
+      add_command(app, context,
+                  {.name = "init",
+                   .summary = "how every parameter of a model starts, as code or a table",
+                   .examples = {"scalecalc init gpt2 --target pytorch -o gpt2_init.py",
+                                "scalecalc init mlp-relu --layers 12 --format csv"},
+                   .uses = {.seed = true, .threads = true, .digits = true},
+                   .prepare = [&context, flags] { check_target(*flags, context); }},
                   [&context, flags] { return run_init(*flags, context); });
   flags->add_to(command);
 }

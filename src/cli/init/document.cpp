@@ -92,18 +92,15 @@ report::Table scales_table(const InitPlan& plan) {
 
 }  // namespace
 
-report::Document init_document(const NamedPlan& plan, const std::optional<std::string>& target,
-                               const std::string& code, report::Format format) {
+report::Document init_document(const NamedPlan& plan, report::Format format) {
   report::Document document;
   document.command = "init";
   add_model(plan.model, plan.spec, document.inputs);
   document.inputs["names"] = plan.naming.name;
-  if (target) document.inputs["target"] = *target;
   const bool listed = format == report::Format::json || format == report::Format::csv;
   if (listed) document.rows = parameter_rows(plan);
   document.results["parameters"] = report::records(document.rows);
   document.results["scales"] = report::records(scales_table(plan.plan));
-  if (target) document.results["code"] = code;
   const report::Table scales = scales_table(plan.plan);
   document.sections = {{base::shortened(plan.model) + ": how its parameters start", grouped(plan)}};
   if (!scales.rows.empty())

@@ -111,13 +111,20 @@ std::string kinds_of(const ModelField& field) {
   return kinds == "transformer, mlp, layers" ? "all" : kinds;
 }
 
+/// Whose defaults are told.
+ModelSpec::Kind first_kind(const ModelField& field) {
+  for (const ModelSpec::Kind kind : {ModelSpec::Kind::transformer, ModelSpec::Kind::mlp})
+    if (field.belongs_to(kind)) return kind;
+  return ModelSpec::Kind::layers;
+}
+
 Table fields_table() {
   Table table{{"file", "claims", "option", "kinds", "meaning"}, {}};
   for (const ModelField& field : model_fields()) {
     const bool has_option = field.option != ModelField::Option::none;
     table.rows.push_back({field.full_name(), field.name,
                           has_option ? Value(field.option_name()) : Value(), kinds_of(field),
-                          field.help});
+                          field.help_with_default(default_spec(first_kind(field)))});
   }
   return table;
 }
@@ -144,17 +151,20 @@ const std::vector<Listing>& listings() {
   return list;
 }
 
-const Listing& listing(const std::string& name) {
+std::vector<std::string> listing_names() {
   std::vector<std::string> names;
-  for (const Listing& entry : listings()) {
+  for (const Listing& entry : listings()) names.push_back(entry.name);
+  return names;
+}
+
+const Listing& listing(const std::string& name) {
+  for (const Listing& entry : listings())
     if (entry.name == name) return entry;
-    names.push_back(entry.name);
-  }
   if (name.empty()) {
     throw Error(ErrorKind::usage, "list what?", "scalecalc list",
                 "for example scalecalc list families");
   }
-  throw unknown_name("list", name, names, "scalecalc list");
+  throw unknown_name("list", name, listing_names(), "scalecalc list");
 }
 
 report::Document make_list(const std::string& name) {
@@ -173,14 +183,16 @@ report::Document make_list(const std::string& name) {
 void register_list(CLI::App& app, Context& context) {
   auto name = std::make_shared<std::string>();
   CLI::App* command =
-      add_command(app, context, "list", "the names that options take", [&context, name] {
-        context.emit(make_list(*name));
-        return 0;
-      });
+      add_command(app, context,
+                  {.name = "list",
+                   .summary = "the names that options take",
+                   .examples = {"scalecalc list families", "scalecalc list fields --format csv"}},
+                  [&context, name] {
+                    context.emit(make_list(*name));
+                    return 0;
+                  });
   const Options add{command};
-  add.text("topic", *name, "TOPIC",
-           "families, fields, placements, groups, activations, names, targets, tables, topics, "
-           "quantities or formats");
+  add.text("topic", *name, {"TOPIC", listing_names}, alternatives(listing_names()));
 }
 
 }  // namespace scalecalc::cli

@@ -34,6 +34,19 @@ report::Document list_presets() {
   return document;
 }
 
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  return names;
+}
+
+/// As it is written, which reads back, with what the program calls it.
+std::string model_file(const std::string& name) {
+  const Preset& found = preset(name, "scalecalc presets");
+  return "# scalecalc presets " + found.name + ": " + model_line(find_model(found.name)) + "\n" +
+         found.toml;
+}
+
 report::Document show_preset(const std::string& name) {
   const Preset& found = preset(name, "scalecalc presets");
   const ModelSpec spec = find_model(found.name);
@@ -59,12 +72,26 @@ report::Document show_preset(const std::string& name) {
 void register_presets(CLI::App& app, Context& context) {
   auto name = std::make_shared<std::string>();
   CLI::App* command =
-      add_command(app, context, "presets", "models that come with the program", [&context, name] {
-        context.emit(name->empty() ? list_presets() : show_preset(*name));
-        return 0;
-      });
+      add_command(app, context,
+                  {.name = "presets",
+                   .summary = "models that come with the program, each as a model file",
+                   .examples = {"scalecalc presets",
+                                "scalecalc presets gpt2 > my.toml; scalecalc propagate my.toml"},
+                   .prepare =
+                       [&context, name] {
+                         if (!name->empty()) context.take_extensions({".toml"});
+                       }},
+                  [&context, name] {
+                    if (name->empty())
+                      context.emit(list_presets());
+                    else if (context.is_format_chosen())
+                      context.emit(show_preset(*name));
+                    else
+                      context.emit_text(model_file(*name));
+                    return 0;
+                  });
   const Options add{command};
-  add.text("name", *name, "NAME", "one of them, to be shown as a model file");
+  add.text("name", *name, {"NAME", preset_names}, "one of them, to be printed as a model file");
 }
 
 }  // namespace scalecalc::cli

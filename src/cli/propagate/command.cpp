@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "cli/app.hpp"
@@ -11,6 +13,7 @@
 namespace scalecalc::cli {
 namespace {
 
+const std::vector<std::string> kEngines = {"quadrature", "symbolic", "montecarlo", "passes"};
 constexpr int kSeeds = 16;
 constexpr std::int64_t kMostSamples = 1LL << 40;
 
@@ -23,10 +26,12 @@ struct PropagateFlags {
   void add_to(CLI::App* app) {
     model.add_to(app);
     const Options add{app};
-    add.text("--engine", engine, "E", "quadrature, symbolic, montecarlo or passes");
-    add.text("--seeds", seeds, "S", "draws of the passes (default 16)");
+    add.text("--engine", engine, {"ENGINE", kEngines}, alternatives(kEngines));
+    add.text("--seeds", seeds, "S", fmt::format("draws of the passes (default {})", kSeeds));
     plot.add_to(app);
-    add.text("--samples", samples, "N", "of each expectation of montecarlo (default 65536)");
+    add.text("--samples", samples, "N",
+             fmt::format("of each expectation of montecarlo (default {})",
+                         MonteCarloPropagation().samples));
     add.flag("--approx", approximate, "softmax by its lognormal form for many tokens");
     add.flag("--all-positions", all_positions,
              "every position under a causal mask, not a grid past 64");
@@ -44,8 +49,7 @@ void refuse(bool given, const char* option, const char* belongs_to, const std::s
 class Propagation {
  public:
   Propagation(const PropagateFlags& flags, Context& context) : flags_(flags), context_(context) {
-    answer_.engine =
-        parse_choice("--engine", flags.engine, {"quadrature", "symbolic", "montecarlo", "passes"});
+    answer_.engine = parse_choice("--engine", flags.engine, kEngines);
     refuse(!is("passes") && !flags.seeds.empty(), "--seeds", "passes", answer_.engine);
     refuse(!is("montecarlo") && !flags.samples.empty(), "--samples", "montecarlo", answer_.engine);
     refuse(!is("quadrature") && flags.approximate, "--approx", "quadrature", answer_.engine);
@@ -115,7 +119,12 @@ class Propagation {
 void register_propagate(CLI::App& app, Context& context) {
   auto flags = std::make_shared<PropagateFlags>();
   CLI::App* command =
-      add_command(app, context, "propagate", "moments of every site and parameter of a model",
+      add_command(app, context,
+                  {.name = "propagate",
+                   .summary = "moments of every site and parameter of a model",
+                   .examples = {"scalecalc propagate mlp-relu --layers 50",
+                                "scalecalc presets pre-ln-12 | scalecalc propagate - --layers 2"},
+                   .uses = kPassesAlongPaths},
                   [&context, flags] {
                     flags->plot.check();
                     PropagateAnswer answer = Propagation(*flags, context).run();

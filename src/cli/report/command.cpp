@@ -49,11 +49,20 @@ int run_report(const ReportFlags& flags, Context& context) {
 void register_report(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* command = add_command(
-      app, context, "report",
-      "what a folder of train holds: a table, and with -o FILE.html a page with its plots",
+      app, context,
+      {.name = "report",
+       .summary =
+           "what a folder of train holds: a table, and with -o FILE.html a page with its plots",
+       .examples = {"scalecalc train --depths 2 --placements pre --steps 20 --seeds 1 -o runs",
+                    "scalecalc report runs -o runs.html"},
+       .uses = {.digits = true, .curves = true},
+       .prepare =
+           [&context] {
+             context.take_extensions({".html", ".htm"});
+           }},
       [&context, flags] { return run_report(*flags, context); });
   const Options add{command};
-  add.text("folder", flags->folder, "DIR", "that scalecalc train -o has filled");
+  add.text("folder", flags->folder, types::folder(), "that scalecalc train -o has filled");
   add.text("--target-loss", flags->target_loss, "L",
            "of validation, to count the steps to (default: what converged asks)");
   flags->plot.add_to(command);

@@ -44,28 +44,36 @@ class Solve {
   }
 
   report::Document run() {
-    const struct {
-      const char* name;
-      report::Document (Solve::*solve)();
-    } known[] = {{"self-normalizing", &Solve::self_normalizing},
-                 {"tuned", &Solve::tuned_activation},
-                 {"critical", &Solve::critical},
-                 {"fixed-point", &Solve::fixed_point},
-                 {"truncated-normal", &Solve::truncated}};
-    std::vector<std::string> names;
-    for (const auto& entry : known) {
-      if (flags_.what == entry.name) return (this->*entry.solve)();
-      names.push_back(entry.name);
-    }
+    for (const Problem& problem : problems())
+      if (flags_.what == problem.name) return (this->*problem.solve)();
     if (flags_.what.empty()) {
       throw Error(ErrorKind::usage, "solve what?", "scalecalc solve",
                   "for example scalecalc solve self-normalizing");
     }
-    throw unknown_name("problem", flags_.what, names, "scalecalc solve");
+    throw unknown_name("problem", flags_.what, problem_names(), "scalecalc solve");
+  }
+
+  static std::vector<std::string> problem_names() {
+    std::vector<std::string> names;
+    for (const Problem& problem : problems()) names.push_back(problem.name);
+    return names;
   }
 
  private:
   static constexpr int most_digits = 100;
+
+  struct Problem {
+    const char* name;
+    report::Document (Solve::*solve)();
+  };
+  static const std::vector<Problem>& problems() {
+    static const std::vector<Problem> all = {{"self-normalizing", &Solve::self_normalizing},
+                                             {"tuned", &Solve::tuned_activation},
+                                             {"critical", &Solve::critical},
+                                             {"fixed-point", &Solve::fixed_point},
+                                             {"truncated-normal", &Solve::truncated}};
+    return all;
+  }
 
   bool beyond_double() const { return digits_ > 17; }
 
@@ -145,22 +153,27 @@ class Solve {
 void register_solve(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SolveFlags>();
   CLI::App* command = add_command(
-      app, context, "solve", "constants that make a signal stay: critical points, selu, truncation",
+      app, context,
+      {.name = "solve",
+       .summary = "constants that make a signal stay: critical points, selu, truncation",
+       .examples = {"scalecalc solve self-normalizing --digits 30",
+                    "scalecalc solve critical tanh --bias-variance 0.05"},
+       .uses = kNumbers},
       [&context, flags] {
         context.emit(Solve(*flags, context).run());
         return 0;
       });
   const Options add{command};
-  add.text("what", flags->what, "WHAT",
-           "self-normalizing, tuned, critical, fixed-point or truncated-normal");
-  add.text("name", flags->activation.name, "NAME",
+  add.text("what", flags->what, {"WHAT", Solve::problem_names},
+           alternatives(Solve::problem_names()));
+  add.text("name", flags->activation.name, types::activation(),
            "of the activation (scalecalc list activations)");
   flags->activation.add_to(command);
   add.text("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
-  add.text("--range", flags->range, "A,B", "where alpha is sought (default 0.01,100)");
+  add.text("--range", flags->range, "A,B", "where alpha is sought");
   add.text("--weight-variance", flags->weight_variance, "W", "times fan-in (fixed-point)");
   add.text("--bias-variance", flags->bias_variance, "B", "left out: critical solves for both");
-  add.text("--variance", flags->variance, "V", "of the input (tuned; default 1)");
+  add.text("--variance", flags->variance, "V", "of the input (tuned)");
   add.text("--bounds", flags->bounds, "A,B",
            "in standard deviations (truncated-normal): --bounds=-2,2");
 }

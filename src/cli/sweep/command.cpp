@@ -9,11 +9,16 @@
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
+#include "cli/standard_input.hpp"
 #include "cli/sweep/document.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc::cli {
 namespace {
+
+const std::vector<std::string> kEngines = {"passes", "quadrature"};
+const std::vector<std::string> kTypes = {"float", "double"};
+const std::vector<std::string> kParameterSets = {"branch", "all"};
 
 struct SweepFlags {
   std::string model, layers, optimizer, constraint, eta;
@@ -30,20 +35,26 @@ struct SweepFlags {
 
 void SweepFlags::add_to(CLI::App* app) {
   const Options add{app};
-  add.text("model", model, "MODEL",
-           "a preset (scalecalc presets) or a model file; options override it");
+  add.text("model", model, types::model(),
+           "a preset (scalecalc presets), a model file, or - for one on standard input; options "
+           "override it");
   add.text("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
-  add.text("--quantity", quantity, "Q", "what is measured (scalecalc list quantities)");
-  add.text("--optimizer", optimizer, "F", "an optimizer (scalecalc list families)");
+  add.text("--quantity", quantity, {"QUANTITY", quantity_names},
+           "what is measured (scalecalc list quantities)");
+  add.text("--optimizer", optimizer, types::optimizer(),
+           "what steps (scalecalc list families; default: the model's)");
   scales.add_command_options(app, {"placement", "alpha", "lambda"});
-  add.text("--constraint", constraint, "C", "symmetric, alpha=X or lambda=X, for auto");
-  add.text("--parameters", parameters, "SET", "branch (inside the residual branches) or all");
-  add.text("--seeds", seeds, "S", "independent draws at each depth (default 8)");
+  add.text("--constraint", constraint, {"CONSTRAINT", {"symmetric"}},
+           "symmetric, alpha=X or lambda=X, for auto");
+  add.text("--parameters", parameters, {"SET", kParameterSets},
+           "branch (inside the residual branches) or all");
+  add.text("--seeds", seeds, "S", "independent draws at each depth");
   add.text("--eta", eta, "E", "step of actual_delta_loss (default: small enough)");
-  add.text("--dtype", dtype, "T", "double or float");
-  add.text("--engine", engine, "E", "passes, or quadrature for the prediction");
+  add.text("--dtype", dtype, {"DTYPE", kTypes}, alternatives(kTypes));
+  add.text("--engine", engine, {"ENGINE", kEngines}, "passes, or quadrature for the prediction");
   plot.add_to(app);
-  block.add_to(app, {"ramp"});  // exponents are those of the end of a ramp
+  const ModelSpec defaults = default_spec(ModelSpec::Kind::transformer);
+  block.add_to(app, {"ramp"}, &defaults);  // exponents are those of the end of a ramp
 }
 
 /// A missing option that has no default.
@@ -56,8 +67,7 @@ const std::string& required(const char* option, const std::string& text, const c
 class Sweep {
  public:
   Sweep(const SweepFlags& flags, Context& context) : flags_(flags) {
-    const bool measured =
-        parse_choice("--engine", flags.engine, {"passes", "quadrature"}) == "passes";
+    const bool measured = parse_choice("--engine", flags.engine, kEngines) == "passes";
     options().engine = measured ? SweepEngine::passes : SweepEngine::quadrature;
     read_options(context);
     read_model();
@@ -77,9 +87,8 @@ class Sweep {
     options().layers = parse_depths("--layers", required("--layers", flags_.layers, "2,8,32,128"));
     options().quantity = quantity_from(flags_.quantity);
     options().seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, 10000, "8"));
-    options().single_precision =
-        parse_choice("--dtype", flags_.dtype, {"float", "double"}) == "float";
-    const bool all = parse_choice("--parameters", flags_.parameters, {"branch", "all"}) == "all";
+    options().single_precision = parse_choice("--dtype", flags_.dtype, kTypes) == "float";
+    const bool all = parse_choice("--parameters", flags_.parameters, kParameterSets) == "all";
     options().parameters = all ? ParameterSet::all : ParameterSet::branch;
     if (!flags_.eta.empty()) {
       options().eta = parse_number("--eta", flags_.eta, 1e-300, 1e300, "1e-6");
@@ -107,7 +116,7 @@ class Sweep {
   }
 
   ModelSpec read_model_file() const {
-    ModelSpec model = find_model(flags_.model);
+    ModelSpec model = read_model_argument(flags_.model);
     flags_.block.apply_to(model);
     return model;
   }
@@ -160,7 +169,13 @@ class Sweep {
 void register_sweep(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SweepFlags>();
   CLI::App* command = add_command(
-      app, context, "sweep", "a quantity by depth, of real passes or predicted, and its exponent",
+      app, context,
+      {.name = "sweep",
+       .summary = "a quantity by depth, of real passes or predicted, and its exponent",
+       .examples = {"scalecalc sweep --layers 2,4,8 --optimizer adam --width 16 --heads 2",
+                    "scalecalc sweep pre-ln-12 --layers 2:32:x4 --engine quadrature"},
+       .uses = kPassesAlongPaths,
+       .runs_on = RunsOn::all},
       [&context, flags] {
         flags->plot.check();
         const SweepAnswer answer = Sweep(*flags, context).run();
@@ -169,8 +184,7 @@ void register_sweep(CLI::App& app, Context& context) {
           flags->plot.write(sweep_figure(answer));
         }
         return 0;
-      },
-      RunsOn::all);
+      });
   flags->add_to(command);
 }
 

@@ -102,6 +102,12 @@ report::Document compare_document(const std::vector<std::string>& different) {
   return document;
 }
 
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const GeneratedTable& table : generated_tables()) names.push_back(table.name);
+  return names;
+}
+
 int run_all(const TableFlags& flags, Context& context) {
   if (!flags.name.empty())
     throw Error(ErrorKind::usage, "--all and the name of a table are both given", "scalecalc table",
@@ -132,10 +138,16 @@ int run_table(const TableFlags& flags, Context& context) {
 
 void register_table(CLI::App& app, Context& context) {
   auto flags = std::make_shared<TableFlags>();
-  CLI::App* command = add_command(app, context, "table", "the tables that come with the program",
-                                  [&context, flags] { return run_table(*flags, context); });
+  CLI::App* command = add_command(
+      app, context,
+      {.name = "table",
+       .summary = "the tables that come with the program",
+       .examples = {"scalecalc table activations", "scalecalc table schemes --format csv"},
+       .uses = kNumbers},
+      [&context, flags] { return run_table(*flags, context); });
   const Options add{command};
-  add.text("name", flags->name, "NAME", "one of them (scalecalc list tables), to be printed");
+  add.text("name", flags->name, {"NAME", table_names},
+           "one of them (scalecalc list tables), to be printed");
   add.flag("--all", flags->all, "every table as Markdown, CSV and JSON into the folder of -o",
            [&context] { context.write_into_folder(); });
   add.flag("--compare", flags->compare, "with --all: compare what is there, write nothing");

@@ -8,6 +8,7 @@
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
+#include "cli/standard_input.hpp"
 #include "cli/train/document.hpp"
 #include "scalecalc/activation.hpp"
 
@@ -16,9 +17,18 @@ namespace {
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 
+/// The profile of the defaults, and the other.
+constexpr char kProfile[] = "small", kLarger[] = "full";
+
+std::vector<std::string> group_names() {
+  std::vector<std::string> names;
+  for (const TrainGroup& group : train_groups()) names.push_back(group.name);
+  return names;
+}
+
 struct TrainFlags {
-  std::string profile = "small", model, placements, depths, seeds;
-  std::string text, level = "word", tokens = "200000";
+  std::string profile = kProfile, model, placements, depths, seeds;
+  std::string text, level = "word", vocab = "10000", tokens = "200000";
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
       dropout_place;
@@ -30,43 +40,90 @@ struct TrainFlags {
 
 void TrainFlags::add_to(CLI::App* app) {
   const Options add{app};
-  add.text("--profile", profile, "P", "small (two CPU cores, minutes; the default) or full");
-  add.text("--model", model, "MODEL",
-           "a transformer that all runs share: a preset or a model file (default: the profile's)");
-  add.text("--placements", placements, "P,...",
-           "none, post, pre, deepnorm, ... (scalecalc list groups); pre@input: with dropout there");
-  add.text("--depths", depths, "N,...", "blocks: 12,32,64 or 2:32:x4");
-  add.text("--seeds", seeds, "S", "runs of each, from --seed on (default 3)");
-  add.text("--text", text, "FILE", "what is learned (default: generated sentences)");
-  add.text("--level", level, "L", "of --text: word or byte (default word)");
-  add.text("--tokens", tokens, "N", "length of the generated text (default 200000)");
-  add.text("--steps", steps, "N", "steps of each run");
-  add.text("--epochs", epochs, "N", "the same in lengths of the training text");
-  add.text("--record-every", record_every, "N", "steps between two records");
+  const TrainOptions small = train_profile(kProfile), full = train_profile(kLarger);
+  /// The values of both profiles: "(default 3; full: 5)".
+  const auto defaults = [&](const auto& text_of) {
+    const std::string here = text_of(small), there = text_of(full);
+    return " (default " + here + (there == here ? "" : std::string("; ") + kLarger + ": " + there) +
+           ")";
+  };
+  add.text("--profile", profile, {"PROFILE", train_profile_names},
+           "small: two CPU cores, minutes, with the defaults told here; full: the experiment at "
+           "its published size");
+  add.text("--model", model, types::model(),
+           "a transformer that all runs share: a preset, a model file, or - for one on standard "
+           "input (default: the profile's)");
+  add.text("--placements", placements, list_of({"P", group_names}),
+           "none, post, pre, ... (scalecalc list groups); pre@input: with dropout there" +
+               defaults([](const TrainOptions& of) {
+                 return fmt::format("{}", fmt::join(of.groups, ","));
+               }));
+  add.text("--depths", depths, "N,...",
+           "blocks: 12,32,64 or 2:32:x4" + defaults([](const TrainOptions& of) {
+             return fmt::format("{}", fmt::join(of.depths, ","));
+           }));
+  add.text("--seeds", seeds, "S",
+           "runs of each, from --seed on" +
+               defaults([](const TrainOptions& of) { return std::to_string(of.seeds); }));
+  add.text("--text", text, types::file(), "what is learned (default: generated sentences)");
+  add.text("--level", level, {"LEVEL", {"word", "byte"}}, "of --text: word or byte");
+  add.text("--vocab", vocab, "V", "most words of --text, with <unk> for the others");
+  add.text("--tokens", tokens, "N", "length of the generated text");
+  add.text("--steps", steps, "N", "steps of each run" + defaults([](const TrainOptions& of) {
+                                    return of.steps > 0 ? std::to_string(of.steps)
+                                                        : std::string("by --epochs");
+                                  }));
+  add.text("--epochs", epochs, "N",
+           "the same in lengths of the training text" + defaults([](const TrainOptions& of) {
+             return of.steps > 0 ? std::string("by --steps") : std::to_string(of.epochs);
+           }));
+  add.text("--record-every", record_every, "N",
+           "steps between two records" +
+               defaults([](const TrainOptions& of) { return std::to_string(of.record_every); }));
   add.text("--validation-batches", validation_batches, "N",
-           "batches of each perplexity (default 8)");
+           "batches of each perplexity" + defaults([](const TrainOptions& of) {
+             return std::to_string(of.validation_batches);
+           }));
   add.text("--target-loss", target_loss, "L",
            "of validation, to count the steps to (default: what converged asks)");
   add.text("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
-  add.text("--tensorboard", tensorboard, "DIR",
+  add.text("--tensorboard", tensorboard, types::folder(),
            "the records as event files of TensorBoard, at the end");
-  add.text("--dropout", dropout, "R", "of branches and attention weights");
+  add.text("--dropout", dropout, "R",
+           "of branches and attention weights" + defaults([](const TrainOptions& of) {
+             return report::format_number(of.model.dropout) + " and " +
+                    report::format_number(of.model.attention_dropout);
+           }));
   add.text(
       "--dropout-place", dropout_place, "P,...",
-      "each placement with dropout at each: input, branch, activation, stream, input+branch, ...");
+      "each placement with dropout at each: input, branch, activation, stream, input+branch, ... "
+      "(default: at the branch)");
   plot.add_to(app);
   const Options of_optimizer{app, "Optimizer"};
-  of_optimizer.text("--optimizer", optimizer, "F", "of all runs (default adamw)");
-  of_optimizer.text("--learning-rate", learning_rate, "E", "of the optimizer");
-  of_optimizer.text("--schedule", schedule, "S", "constant, linear, cosine or inverse_sqrt");
+  of_optimizer.text(
+      "--optimizer", optimizer, {"OPTIMIZER", optimizer_names},
+      "of all runs" + defaults([](const TrainOptions& of) { return of.optimizer.name; }));
+  of_optimizer.text("--learning-rate", learning_rate, "E",
+                    "of the optimizer" + defaults([](const TrainOptions& of) {
+                      return report::format_number(of.optimizer.learning_rate);
+                    }));
+  of_optimizer.text("--schedule", schedule, {"SCHEDULE", schedule_names},
+                    alternatives(schedule_names()) + defaults([](const TrainOptions& of) {
+                      return schedule_names()[static_cast<std::size_t>(of.optimizer.schedule.kind)];
+                    }));
   of_optimizer.text("--warmup", warmup, "N", "steps over which the rate grows (default 0)");
-  of_optimizer.text("--weight-decay", weight_decay, "W", "of the optimizer");
+  of_optimizer.text("--weight-decay", weight_decay, "W",
+                    "of the optimizer" + defaults([](const TrainOptions& of) {
+                      return report::format_number(of.optimizer.weight_decay);
+                    }));
   of_optimizer.text("--clip-norm", clip_norm, "C",
                     "largest norm of the whole gradient (default: none)");
   // What the experiment sets itself, or asks for in its own way.
   block.add_to(app,
-               {"dropout", "dropout_place", "ramp", "cross_attention", "memory_sequence",
-                "memory_second", "memory_cross", "input", "loss", "target_second", "reduction"});
+               {"features", "classes", "vocab", "dropout", "dropout_place", "ramp",
+                "cross_attention", "memory_sequence", "memory_second", "memory_cross", "input",
+                "loss", "target_second", "reduction"},
+               &small.model);
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -210,7 +267,7 @@ class Experiment {
 
   /// Before the options that change it.
   void set_model() {
-    if (!flags_.model.empty()) options().model = find_model(flags_.model);
+    if (!flags_.model.empty()) options().model = read_model_argument(flags_.model);
     flags_.block.apply_to(options().model);
     if (flags_.dropout.empty()) return;
     options().model.dropout = parse_number("--dropout", flags_.dropout, 0, 0.99, "0.1");
@@ -225,8 +282,8 @@ class Experiment {
           generated_corpus(parse_integer("--tokens", flags_.tokens, 100, 100'000'000, "200000"));
       return;
     }
-    const std::int64_t words = flags_.block.has("vocab") ? options().model.vocab : 10000;
-    answer_.corpus = read_corpus(flags_.text, level, words);
+    answer_.corpus = read_corpus(flags_.text, level,
+                                 parse_integer("--vocab", flags_.vocab, 1, 1'000'000, "10000"));
   }
 
   void set_optimizer() {
@@ -251,14 +308,25 @@ class Experiment {
   TrainAnswer answer_;
 };
 
+Shared train_uses() {
+  Shared uses = kPassesAlongPaths;
+  uses.folder = true;
+  return uses;
+}
+
 }  // namespace
 
 void register_train(CLI::App& app, Context& context) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* command = add_command(
-      app, context, "train", "train language models that differ in their placement alone",
-      [&context, flags] { return Experiment(*flags, context).run(); }, RunsOn::all);
-  before_parsing(command, [&context] { context.write_into_folder(); });
+      app, context,
+      {.name = "train",
+       .summary = "train language models that differ in their placement alone",
+       .examples = {"scalecalc train --depths 2 --placements post,pre --steps 20 --seeds 1 -o a",
+                    "scalecalc train --depths 2 --placements pre --tokens 2000 --steps 9 -o b"},
+       .uses = train_uses(),
+       .runs_on = RunsOn::all},
+      [&context, flags] { return Experiment(*flags, context).run(); });
   flags->add_to(command);
 }
 

@@ -22,9 +22,8 @@ struct VerifyFlags {
   void add_to(CLI::App* app) {
     model.add_to(app);
     const Options add{app};
-    add.text("--seeds", seeds, "S", "draws of weights and inputs (default 16)");
-    add.text("--confidence", confidence, "P",
-             "that right predictions pass all together (default 0.99)");
+    add.text("--seeds", seeds, "S", "draws of weights and inputs");
+    add.text("--confidence", confidence, "P", "that right predictions pass all together");
     plot.add_to(app);
     add.flag("--single", single, "passes in single precision");
   }
@@ -50,7 +49,13 @@ VerifyAnswer answer_to(const VerifyFlags& flags, Context& context) {
 void register_verify(CLI::App& app, Context& context) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App* command = add_command(
-      app, context, "verify", "predicted moments beside those of real passes",
+      app, context,
+      {.name = "verify",
+       .summary = "predicted moments beside those of real passes",
+       .examples = {"scalecalc verify mlp-relu --layers 6",
+                    "scalecalc verify pre-ln-12 --layers 2 --width 64 --heads 4 --ffn 128"},
+       .uses = kPassesAlongPaths,
+       .runs_on = RunsOn::all},
       [&context, flags] {
         flags->plot.check();
         const VerifyAnswer answer = answer_to(*flags, context);
@@ -59,8 +64,7 @@ void register_verify(CLI::App& app, Context& context) {
           flags->plot.write(verify_figure(answer));
         }
         return answer.verification.passed ? 0 : 1;
-      },
-      RunsOn::all);
+      });
   flags->add_to(command);
 }
 

@@ -1,0 +1,44 @@
+#include "cli/standard_input.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "cli/launch.hpp"
+#include "scalecalc/error.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr std::size_t kMostBytes = (std::size_t{1} << 20) + 1;
+
+}  // namespace
+
+std::string read_standard_input(const std::string& what) {
+  if (launch_of_environment().size > 1)
+    throw Error(ErrorKind::usage, "standard input reaches one of several processes alone",
+                kStandardInput, "give the path of a " + what);
+  std::string text(kMostBytes, '\0');
+  std::size_t read = 0;
+  while (read < text.size()) {
+    const ssize_t more = ::read(STDIN_FILENO, text.data() + read, text.size() - read);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0)
+      throw Error(ErrorKind::fault,
+                  std::string("cannot read the ") + what + ": " + std::strerror(errno),
+                  kStandardInputName, "check what standard input is connected to");
+    if (more == 0) break;
+    read += static_cast<std::size_t>(more);
+  }
+  text.resize(read);
+  return text;
+}
+
+ModelSpec read_model_argument(const std::string& name) {
+  if (name == kStandardInput)
+    return parse_model(read_standard_input("model file"), kStandardInputName);
+  return find_model(name);
+}
+
+}  // namespace scalecalc::cli
