@@ -9,6 +9,7 @@ namespace scalecalc::cli {
 namespace {
 
 constexpr std::size_t kWhole = 40;  // places that fit on one axis
+constexpr double kNoise = 1e-13;    // some hundred roundings of a double
 
 }  // namespace
 
@@ -24,6 +25,10 @@ report::Axis place_axis(const std::vector<std::string>& paths) {
   axis.label = "place, in the order of the forward pass";
   axis.names = paths;
   return axis;
+}
+
+double without_noise(double value, double scale) {
+  return std::abs(value) < kNoise * std::abs(scale) ? 0.0 : value;
 }
 
 report::Plot moment_panel(const std::string& title, const report::Axis& places,

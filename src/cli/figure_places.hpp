@@ -12,6 +12,8 @@ namespace scalecalc::cli {
 std::vector<std::size_t> shown_places(const std::vector<std::string>& kinds);
 /// The axis of those places, in the order of the forward pass.
 report::Axis place_axis(const std::vector<std::string>& paths);
+/// 0 where rounding makes all of it: what a sum of terms of size `scale` leaves of them.
+double without_noise(double value, double scale);
 /// A panel with the scale that its values ask for. `unit` is that of the values.
 report::Plot moment_panel(const std::string& title, const report::Axis& places,
                           const std::string& label, const std::string& unit,

@@ -153,7 +153,9 @@ bool Output::is_stdout() const {
 
 void Output::write(std::string_view text) const {
   if (is_stdout()) {
-    if (!base::write_all(STDOUT_FILENO, text.data(), text.size())) fail(std::strerror(errno));
+    // A reader that has gone away has seen enough.
+    if (!base::write_all(STDOUT_FILENO, text.data(), text.size()) && errno != EPIPE)
+      fail(std::strerror(errno));
     return;
   }
   files_in_use().add_output(path_, option_);

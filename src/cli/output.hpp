@@ -15,7 +15,7 @@ class Output {
   explicit Output(std::string path, std::string option = "-o");
 
   bool is_stdout() const;
-  /// Throws Error(fault) with the system's reason.
+  /// Throws Error(fault) with the system's reason; a pipe that nobody reads any more is none.
   void write(std::string_view text) const;
 
  private:

@@ -70,6 +70,14 @@ Column lay_out_column(const Table& table, std::size_t index, int digits) {
   return column;
 }
 
+/// The width to which a column of words can be wrapped.
+int narrowest(const Column& column) {
+  int least = std::max(kNarrowestWrap, display_width(column.name));
+  for (const std::string& cell : column.cells)
+    for (const std::string& word : wrap(cell, 1)) least = std::max(least, display_width(word));
+  return std::min(least, column.width);
+}
+
 std::string without_trailing_blanks(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
@@ -176,7 +184,7 @@ class TablePrinter : public Printer {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Column& column = columns[i];
-      const int least = column.numeric ? column.width : std::min(column.width, kNarrowestWrap);
+      const int least = column.numeric ? column.width : narrowest(column);
       if (used + least <= style_.width) kept = i + 1;
       used += column.width + kGap;
       if (used > style_.width) break;

@@ -65,8 +65,15 @@ function(case_full)
 endfunction()
 
 function(case_closed_pipe)
-  shell("(sleep 0.2; $P list families; echo $? >&2) | true")
-  expect("no reader" err MATCHES "^scalecalc: cannot write the results[^\n]*\n3\n$")
+  foreach(words "list families" "--help" "--version" "table conventions" "help verify"
+      "completion bash" "propagate gpt2 --format json" "init gpt2 --target pytorch")
+    shell("(sleep 0.2; $P ${words}; echo $? >&2) | true")
+    expect("${words}: no reader" err STREQUAL "0\n")
+    shell("($P ${words}; echo $? >&2) | head -1")
+    expect("${words}: a reader of one line" err STREQUAL "0\n")
+  endforeach()
+  shell("printf '[[claim]]\nname=\"a\"\nassert=\"1 == 2\"\n' > c.toml; (sleep 0.2; $P check c.toml; echo $? >&2) | true")
+  expect("a check that fails says so" err STREQUAL "1\n")
 endfunction()
 
 function(case_color)

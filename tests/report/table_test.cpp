@@ -34,6 +34,32 @@ TEST_CASE("numbers align at the decimal point, words at the left") {
         "   7    3     -\n");
 }
 
+TEST_CASE("columns that a terminal has no room for are left out and named") {
+  const std::string words = "ww ww ww ww ww ww ww ww ww ww";
+  const Table table{{"name", "value", "words", "more", ""}, {{"a", 1.25, words, words, 7}}};
+  Style style;
+  style.width = 50;
+  CHECK(widest_line(print({"T", table}, style)) > 50);
+  style.elide = true;
+  CHECK(print({"T", table}, style) ==
+        "T\n"
+        "  name  value  words\n"
+        "  ----  -----  -----------------------------\n"
+        "  a      1.25  " +
+            words +
+            "\n"
+            "  Too wide for this terminal, and left out: more,\n"
+            "  (no name); --wide shows every column.\n");
+  for (int width = 10; width < 120; ++width) {
+    style.width = width;
+    const std::string text = print({"T", table}, style);
+    CAPTURE(width);
+    CHECK(text.find("name") != std::string::npos);
+    CHECK((text.find("--wide") == std::string::npos) == (text.find("  7\n") != std::string::npos));
+    if (width >= 40) CHECK(widest_line(text) <= width);
+  }
+}
+
 TEST_CASE("UTF-8 text counts its characters") {
   const Table table{{"größe", "b"}, {{"±1", 1}, {"λ = 2", 22}}};
   CHECK(print({"", table}) ==

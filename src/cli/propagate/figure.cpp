@@ -12,6 +12,7 @@ using report::Series;
 struct Quantity {
   const char* name;
   Figure Site::*figure;
+  Figure Site::*whole = nullptr;  ///< that it is a part of
 };
 
 std::vector<std::string> kinds_of(const Trace& trace) {
@@ -29,7 +30,10 @@ Series series_of(const Trace& trace, const std::vector<std::size_t>& places,
   series.joined = true;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Figure& figure = trace.sites[places[i]].*quantity.figure;
-    series.points.push_back({static_cast<double>(i), figure.value, figure.error});
+    const double value =
+        quantity.whole ? without_noise(figure.value, (trace.sites[places[i]].*quantity.whole).value)
+                       : figure.value;
+    series.points.push_back({static_cast<double>(i), value, figure.error});
   }
   return series;
 }
@@ -49,10 +53,10 @@ report::Figure propagate_figure(const PropagateAnswer& answer) {
   };
   return {base::shortened(answer.model) + ": " + model_line(answer.spec),
           {panel("Forward", "moment", "pure number", {"second E x^2", &Site::second},
-                 {"cross E x_t x_s", &Site::cross}),
+                 {"cross E x_t x_s", &Site::cross, &Site::second}),
            panel("Backward, of the gradient g = dL/dx", "moment", "nats squared",
                  {"grad_second E g^2", &Site::grad_second},
-                 {"grad_cross E g_t g_s", &Site::grad_cross})}};
+                 {"grad_cross E g_t g_s", &Site::grad_cross, &Site::grad_second})}};
 }
 
 report::Section along_depth(const Trace& trace) {
@@ -60,7 +64,7 @@ report::Section along_depth(const Trace& trace) {
   for (const std::size_t place : stream_sites(kinds_of(trace))) {
     const Site& site = trace.sites[place];
     second.push_back(site.second.value);
-    cosine.push_back(site.cosine());
+    cosine.push_back(without_noise(site.cosine(), 1));
     gradient.push_back(site.grad_second.value);
   }
   report::Table table;
