@@ -210,7 +210,8 @@ int Lowering::lower_call(const std::string& name, const Expr& argument) {
   const auto found = direct.find(name);
   if (found == direct.end()) {
     throw Error(ErrorKind::input,
-                "the function '" + base::shortened(name, 40) + "' has no numeric value");
+                "the function '" + base::shortened(name, 40) + "' has no numeric value", "",
+                "write the activation in functions of one number");
   }
   return builder_.emit(found->second, u);
 }

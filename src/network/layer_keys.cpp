@@ -45,6 +45,10 @@ std::vector<LayerSpec> read_list(const TomlEntry& entry, int nesting) {
 Type type_of(const TomlElement& element) {
   for (const TomlEntry& entry : element.entries)
     if (entry.key == "type") return layer_type_from(text_of(entry), entry.where);
+  for (const TomlEntry& entry : element.entries)
+    if (entry.key == "kind")
+      throw Error(ErrorKind::input, "a layer without its type", entry.where,
+                  "did you mean 'type'? [model] has a kind, [[layer]] a type");
   throw Error(ErrorKind::input, "a layer without its type", element.where,
               "for example type = \"linear\"");
 }

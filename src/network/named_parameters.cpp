@@ -73,6 +73,14 @@ class Namer {
     for (std::size_t i = 0; i < naming_.own; ++i) {
       const NamePattern& pattern = naming_.patterns[i];
       if (matched_.count(pattern.name) > 0) continue;
+      for (std::size_t earlier = 0; earlier < i; ++earlier)
+        if (naming_.patterns[earlier].paths.front() == pattern.paths.front())
+          throw Error(ErrorKind::input,
+                      fmt::format("'{}' is named twice, '{}' and '{}'",
+                                  base::shortened(pattern.paths.front()),
+                                  base::shortened(naming_.patterns[earlier].name),
+                                  base::shortened(pattern.name)),
+                      "names", "keep one of the two");
       throw Error(
           ErrorKind::input,
           fmt::format("'{}' names '{}', and no parameter is called so",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace scalecalc {
@@ -101,6 +102,12 @@ std::string quoted(const std::string& text) {
 
 Error unknown_key(const TomlEntry& entry, const std::vector<std::string>& known, bool is_elsewhere,
                   const std::string& kind_name) {
+  // What a model has a kind of, a layer has a type of.
+  for (const auto& [said, meant] : {std::pair{"type", "kind"}, {"kind", "type"}})
+    if (entry.key == said && std::find(known.begin(), known.end(), meant) != known.end())
+      return Error(
+          ErrorKind::input, fmt::format("unknown key '{}'", said), entry.where,
+          fmt::format("did you mean '{}'? {}", meant, "[model] has a kind, [[layer]] a type"));
   if (!is_elsewhere) return unknown_name("key", entry.key, known, entry.where);
   return Error(ErrorKind::input,
                fmt::format("key '{}' does not belong to {}", entry.key, kind_name), entry.where,

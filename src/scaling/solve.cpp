@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "scaling/depth_law.hpp"
 #include "scaling/derivation.hpp"
@@ -82,6 +83,15 @@ MonomialSystem equations(const Setup& setup, const Constraint& constraint) {
 struct Pair {
   Expr alpha, lambda;
 };
+
+/// NaN where the formula divides by zero at this depth.
+double value_or_nan(const Expr& formula, const std::string& symbol, std::int64_t layers) {
+  try {
+    return value_at(formula, symbol, layers);
+  } catch (const Error&) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+}
 
 std::optional<Pair> power_law_pair(const Setup& setup, const Constraint& constraint,
                                    bool throw_on_failure) {
@@ -210,8 +220,8 @@ ScalingSolution solve_scaling(const ScalingProblem& problem) {
     solution.alpha.formula = pair.alpha;
     solution.lambda.formula = pair.lambda;
     solution.lambda_formula = to_string(pair.lambda);
-    solution.alpha.value = value_at(pair.alpha, problem.depth_symbol, problem.layers);
-    solution.lambda.value = value_at(pair.lambda, problem.depth_symbol, problem.layers);
+    solution.alpha.value = value_or_nan(pair.alpha, problem.depth_symbol, problem.layers);
+    solution.lambda.value = value_or_nan(pair.lambda, problem.depth_symbol, problem.layers);
   }
   solution.alpha_formula = to_string(solution.alpha.formula);
   for (const double value : {solution.alpha.value, solution.lambda.value}) {

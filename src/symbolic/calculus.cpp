@@ -70,7 +70,9 @@ Expr derivative_of_function(const Expr& expr, const std::string& symbol) {
   if (function && function->partial) return derivative_by_arguments(expr, symbol);
   if (!function || !function->derivative) {
     throw Error(ErrorKind::input,
-                "the function '" + base::shortened(expr.name()) + "' has no known derivative");
+                "the function '" + base::shortened(expr.name()) + "' has no known derivative", "",
+                "norm, rms, global_norm and orthogonal are of a matrix: they belong to a rule of "
+                "an optimizer");
   }
   const Expr& argument = expr.operands()[0];
   return function->derivative(argument) * differentiate(argument, symbol);

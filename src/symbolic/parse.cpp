@@ -142,6 +142,7 @@ class Parser {
     }
     if (!known) {
       std::vector<std::string> names = function_names();
+      if (!options_.functions.empty()) std::erase_if(names, is_not_of_one_number);
       for (const auto& [own_name, expression] : options_.functions) names.push_back(own_name);
       reject_name("function", name, names);
     }
@@ -201,6 +202,12 @@ class Parser {
                              : token.is(",") ? "commas stand between the arguments of a function"
                                              : "a number, a name or a bracket is missing before it";
     throw Failure{token.column, "unexpected '" + base::shortened(token.text, 40) + "'", hint};
+  }
+
+  /// What an expression with functions of its own, an activation, cannot be made of.
+  static bool is_not_of_one_number(const std::string& name) {
+    const Function* function = find_function(name);
+    return name == "Phi2" || (function != nullptr && function->in_double == nullptr);
   }
 
   [[noreturn]] static void reject_name(const std::string& what, const Token& token,

@@ -138,6 +138,59 @@ scalecalc_cli_error("list of nothing" EXIT 2 ARGS list SAYS "scalecalc list fami
 scalecalc_cli_error("list of what is not there" EXIT 2 ARGS list familys
   SAYS "did you mean 'families'")
 
+# Errors that say what is right, and name what the command has.
+scalecalc_cli_error("a confidence that rounds to 1" EXIT 2
+  SAYS "number from 0.5 to 0.999999999 \\(got '0.999999999999'\\)"
+  ARGS verify mlp-relu --confidence 0.999999999999)
+foreach(samples 1 63 4294967297)
+  scalecalc_cli_error("propagate --samples ${samples}" EXIT 2
+    SAYS "--samples must be an integer from 64 to 4294967296 .got '${samples}'"
+    ARGS propagate mlp-relu --engine montecarlo --samples ${samples})
+endforeach()
+scalecalc_cli_error("init --alpha auto where lambda closes nothing" EXIT 2
+  SAYS "alpha = auto beside lambda = 1.; let both be auto" ARGS init gpt2 --alpha auto)
+foreach(function norm rms global_norm orthogonal)
+  scalecalc_cli_error("an activation with ${function}" EXIT 2
+    SAYS "'${function}' has no known derivative; .*rule of an optimizer"
+    ARGS activation --expr "${function}(x)")
+endforeach()
+scalecalc_cli_error("an activation with Phi2" EXIT 2 SAYS "functions of one number"
+  ARGS activation --expr "Phi2(x,0,1/2)")
+scalecalc_cli_test("functions that an activation can be made of" EXIT 2
+  ARGS activation --expr "nrm(x)" STDERR "known: sqrt, .*owens_t, sigmoid.*max, celu")
+scalecalc_cli_error("a constraint that divides by zero at this depth" EXIT 2
+  SAYS "the constraint lambda=.* does not give positive finite alpha and lambda at N = 4"
+  ARGS deepnorm --layers 4 --constraint "lambda=1/(N-4)")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/type.toml" "[model]\ntype = \"mlp\"\n")
+scalecalc_cli_error("a model with a type" EXIT 2 SAYS "unknown key 'type' .*did you mean 'kind'"
+  ARGS init "${CMAKE_CURRENT_BINARY_DIR}/type.toml")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/kind.toml"
+  "[model]\nkind = \"layers\"\n[[layer]]\nkind = \"norm\"\n")
+scalecalc_cli_error("a layer with a kind" EXIT 2 SAYS "kind.toml:4:.*did you mean 'type'"
+  ARGS init "${CMAKE_CURRENT_BINARY_DIR}/kind.toml")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/both.toml"
+  "[model]\nkind = \"layers\"\n[[layer]]\ntype = \"norm\"\nkind = \"norm\"\n")
+scalecalc_cli_error("a layer with a type and a kind" EXIT 2 SAYS "unknown key 'kind'.*type"
+  ARGS init "${CMAKE_CURRENT_BINARY_DIR}/both.toml")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/twice.toml" "[model]\nkind = \"mlp\"\nlayers = 2\n"
+  "[names]\n\"a.{i}\" = \"layer[{i}].linear.weight\"\n\"b.{i}\" = \"layer[{i}].linear.weight\"\n")
+scalecalc_cli_error("two names of one parameter" EXIT 2
+  SAYS "'layer.{i}..linear.weight' is named twice, 'a.{i}' and 'b.{i}'"
+  ARGS init "${CMAKE_CURRENT_BINARY_DIR}/twice.toml")
+scalecalc_cli_test("a prediction has no standard error" ARGS sweep --layers 2,4 --width 16 --heads 2
+  --optimizer adam --engine quadrature --format csv STDOUT "\n2,2[.0-9]*,0.5,[0-9.]+,,[0-9.]+,[0-9.]+\n")
+scalecalc_cli_test("init: a depth for what its file repeats" ARGS init resnet-v1 --layers 8
+  STDOUT "stage1.* 16 ")
+scalecalc_cli_test("deepnorm: who tells other stds" ARGS deepnorm --layers 8
+  STDOUT "scalecalc init MODEL.*--alpha auto --lambda")
+scalecalc_cli_test("init: who tells other stds" ARGS init gpt2
+  STDOUT "scheme gpt2.*--alpha auto.*scalecalc deepnorm --layers")
+foreach(command propagate verify "sweep;--layers;1,2" init)
+  list(GET command 0 name)
+  scalecalc_cli_test("${name}: a file of no format" EXIT 2 STDERR "no format has the extension .xyz"
+    ARGS ${command} mlp-relu -o x.xyz)
+endforeach()
+
 add_test(NAME "cli: wrong: empty values" COMMAND ${CMAKE_COMMAND}
   "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" -P "${CMAKE_CURRENT_LIST_DIR}/empty_values.cmake")
 set_tests_properties("cli: wrong: empty values" PROPERTIES LABELS cli)

@@ -310,6 +310,10 @@ std::vector<Section> stack_sections(const StackAnswer& answer, bool titled, bool
   }
   sections.push_back(warm_up_section(answer, numbers));
   sections.push_back(init_section(answer.init));
+  sections.push_back(
+      {"", report::Paragraph{"Std of --scheme times this pair's gain. scalecalc init MODEL tells "
+                             "those of a model as its file says it; with --alpha auto --lambda "
+                             "auto it takes this pair and the model's own scheme."}});
   sections.push_back(condition_section(answer.solution));
   if (!answer.solution.alternatives.empty())
     sections.push_back(alternative_section(answer.solution));

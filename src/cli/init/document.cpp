@@ -90,6 +90,17 @@ report::Table scales_table(const InitPlan& plan) {
   return table;
 }
 
+/// Which of several questions these numbers answer, and who answers the others.
+std::string answered(const ModelSpec& spec) {
+  std::string text = "Std of the model as it is given: scheme " + spec.init.scheme;
+  if (spec.init.scheme == "std") text += " " + report::format_number(spec.init.std);
+  if (spec.kind != ModelSpec::Kind::layers && spec.lambda)
+    text += ", lambda " + to_string(*spec.lambda);
+  return text +
+         ". --alpha auto --lambda auto solves the pair for the optimizer and the depth and keeps "
+         "the scheme; scalecalc deepnorm --layers N tells that pair with a scheme of its own.";
+}
+
 }  // namespace
 
 report::Document init_document(const NamedPlan& plan, report::Format format) {
@@ -105,6 +116,7 @@ report::Document init_document(const NamedPlan& plan, report::Format format) {
   document.sections = {{base::shortened(plan.model) + ": how its parameters start", grouped(plan)}};
   if (!scales.rows.empty())
     document.sections.push_back({"Factors of the forward pass that no parameter holds", scales});
+  document.sections.push_back({"", report::Paragraph{answered(plan.spec)}});
   document.sections.push_back(
       {"", report::Paragraph{"scalecalc init MODEL --target pytorch writes a module that does it; "
                              "--format json and csv list every parameter."}});

@@ -15,7 +15,8 @@ namespace {
 
 const std::vector<std::string> kEngines = {"quadrature", "symbolic", "montecarlo", "passes"};
 constexpr int kSeeds = 16;
-constexpr std::int64_t kMostSamples = 1LL << 40;
+/// Of the engine.
+constexpr std::int64_t kLeastSamples = 64, kMostSamples = 1LL << 32;
 
 struct PropagateFlags {
   ModelArgument model;
@@ -90,7 +91,8 @@ class Propagation {
   Trace montecarlo(const Network& network) {
     MonteCarloPropagation options;
     if (!flags_.samples.empty())
-      options.samples = parse_integer("--samples", flags_.samples, 2, kMostSamples, "65536");
+      options.samples =
+          parse_integer("--samples", flags_.samples, kLeastSamples, kMostSamples, "65536");
     options.seed = context_.seed();
     options.threads = context_.threads();
     answer_.samples = options.samples;

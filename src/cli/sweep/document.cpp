@@ -130,12 +130,17 @@ Value sweep_points(const SweepResult& result) {
   return points;
 }
 
+/// Nothing where there is none: of one seed, and of a prediction.
+Value error_of(const SweepPoint& point) {
+  return std::isfinite(point.standard_error) ? Value(point.standard_error) : Value();
+}
+
 report::Table sweep_table(const SweepResult& result) {
   report::Table table{{"layers", "alpha", "lambda", "value", "standard_error", "mean", "median"},
                       {}};
   for (const SweepPoint& point : result.points) {
-    table.rows.push_back({point.layers, point.alpha, point.lambda, point.value,
-                          point.standard_error, point.mean, point.median});
+    table.rows.push_back({point.layers, point.alpha, point.lambda, point.value, error_of(point),
+                          point.mean, point.median});
   }
   return table;
 }
