@@ -1,0 +1,18 @@
+# Lets PROGRAM write its man pages and completion scripts into the folder SHARE.
+cmake_minimum_required(VERSION 3.25)
+file(MAKE_DIRECTORY "${SHARE}/man/man1")
+function(write_of file)
+  execute_process(COMMAND "${PROGRAM}" ${ARGN} -o "${SHARE}/${file}" COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+foreach(shell bash zsh fish)
+  write_of(scalecalc.${shell} completion ${shell})
+endforeach()
+execute_process(COMMAND "${PROGRAM}" help --format json OUTPUT_VARIABLE help
+  COMMAND_ERROR_IS_FATAL ANY)
+string(JSON count LENGTH "${help}" results commands)
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  string(JSON command GET "${help}" results commands ${i} name)
+  write_of(man/man1/scalecalc-${command}.1 help ${command} --man)
+endforeach()
+write_of(man/man1/scalecalc.1 help --man)
