@@ -111,7 +111,8 @@ std::vector<ModelField> block_fields() {
           .range(Range::not_negative)
           .option(Option::detail, "E", "1e-5", "added to a norm's variance"),
       Field("model", "placement", transformer | mlp, &Spec::placement)
-          .option(Option::command, "PLACEMENT", "pre", "where the norms stand (scalecalc list placements)"),
+          .option(Option::command, "PLACEMENT", "pre",
+                  "where the norms stand (scalecalc list placements)"),
       Field("model", "ramp", transformer | mlp, &Spec::ramp)
           .range(Range::part)
           .option(Option::detail, "R", "0.5", "weight of branchnorm's branches, 0 to 1"),
