@@ -119,3 +119,7 @@ scalecalc_cli_error("propagate: another kind's option" EXIT 2 ARGS propagate mlp
   SAYS "an mlp has no qk_norm \\(--qk-norm\\)")
 scalecalc_cli_test("list fields" ARGS list fields --format csv
   STDOUT "\ninit\\.scheme\\.std,std,--std,all,")
+
+# What rounding leaves of a cosine of 0 is not a curve.
+scalecalc_cli_test("propagate: rounding is not drawn" ARGS propagate mlp-tanh --curves always
+  STDOUT "Along the stream.*\n  cosine +0 +0 ")
