@@ -1,5 +1,5 @@
-# What must not hurt: signals, files that are an input and an output, special files, permissions,
-# threads and memory that the system refuses.
+# What must not hurt: signals, files that are an input and an output, special files and
+# permissions.
 foreach(case signals overwritten both_outputs mode special denied)
   add_test(NAME "cli: safety: ${case}" COMMAND ${CMAKE_COMMAND}
     "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" "-DCASE=${case}"
