@@ -97,7 +97,7 @@ function(case_overwritten)
       shell("rm -rf alias before; cp -r in before; ${make}; timeout 60 $P ${line}; echo $?
              diff -r before in && echo untouched; ls | grep tmp")
       expect("${line} (${alias})" out MATCHES "^2\nuntouched\n$" AND
-        err MATCHES "^scalecalc: [^\n]*(names a file that is read|has a file that is read)[^\n]*\n$")
+        err MATCHES "^scalecalc: [^\n]*(names a file that is read|has a file that is read|no format has the extension)[^\n]*\n$")
     endforeach()
   endforeach()
 endfunction()
@@ -116,7 +116,7 @@ function(case_both_outputs)
       string(REPLACE " " ";" pair "${names}")
       list(GET pair 0 a)
       list(GET pair 1 b)
-      string(REPLACE " A" " ${a}" line "${words}")
+      string(REPLACE "-o A" "--format md -o ${a}" line "${words}")
       string(REPLACE " B" " ${b}" line "${line}")
       shell("rm -f *.svg; case ${b} in hard*) echo old > a.svg; ln a.svg hard.svg;;
              link*) ln -s a.svg link.svg;; esac
