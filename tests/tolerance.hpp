@@ -32,10 +32,4 @@ inline doctest::Approx printed(double value, double half_unit) {
   return within(value, half_unit + rounding(1) * std::fabs(value));
 }
 
-/// The error of (f(x + h) - f(x - h))/(2 h): its truncation where |f'''| <= third, and the rounding
-/// of values of that size.
-inline double difference_error(double h, double third, double size) {
-  return h * h / 6 * third + rounding(1) * size / h;
-}
-
 }  // namespace scalecalc::testing

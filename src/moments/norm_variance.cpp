@@ -153,8 +153,8 @@ NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
   return out;
 }
 
-/// What the branch has of the stream's own fluctuation (`susceptibility`) adds up with it; x.f/n has variance
-/// m m_f/n for independent directions.
+/// What the branch has of the stream's own fluctuation (`susceptibility`) adds up with it; x.f/n
+/// has variance m m_f/n for independent directions.
 NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
                          const Alike<double>& x, const Alike<double>& f, double width,
                          const Counts& counts) {

@@ -7,8 +7,8 @@ namespace scalecalc {
 /// Layers, nested ones included, and parameters: what a trace keeps an entry for each.
 double trace_entries(const Network& network);
 
-/// Bytes of one entry while it is computed, compared and printed, as measured at depths of 1000 to
-/// 100000: of a prediction, of one by Monte Carlo with its replicates, and of passes with the
+/// Bytes of one entry while it is computed, compared and printed, as measured at depths of 300 to
+/// 30000: of a prediction, of one by Monte Carlo with its replicates, and of passes with the
 /// prediction beside them; each seed of passes adds its numbers.
 inline constexpr double kPredictedBytes = 3072, kSampledBytes = 8192, kComparedBytes = 10240,
                         kSeedBytes = 128;

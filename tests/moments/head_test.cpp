@@ -225,7 +225,8 @@ TEST_CASE("overlaps that fluctuate over draws move the cross of the loss's gradi
 }
 
 TEST_CASE(
-    "logits whose size fluctuates have P2 averaged over sizes, and a bound of what that leaves out") {
+    "logits whose size fluctuates have P2 averaged over sizes, and a bound of what that leaves "
+    "out") {
   Numbers numbers = calculus();
   Signal<Pairs> logits = fixed(Pairs{0, 4, 0, 0});
   const double classes = 32, latent = 0.3;
