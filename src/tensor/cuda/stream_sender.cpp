@@ -35,7 +35,8 @@ void need(cudaError_t status) {
   if (status != cudaSuccess) throw CannotKeep{status};
 }
 
-/// A CUDA graph under construction: one call after the other.
+/// A CUDA graph: one call after the other. Its nodes are its own: what is updated in an executable
+/// graph is named by a node of the graph that it was made of, which must still be there.
 class Chain {
  public:
   explicit Chain(const Queue& queue) : queue_(queue) { need(cudaGraphCreate(&graph_, 0)); }
@@ -63,7 +64,7 @@ class Chain {
     need(cudaGraphInstantiate(&made, graph_, 0));
     return made;
   }
-  std::vector<cudaGraphNode_t>& nodes() { return nodes_; }
+  cudaGraphNode_t node(std::size_t index) const { return nodes_[index]; }
 
  private:
   /// What a fixed call puts on the stream.
@@ -89,14 +90,14 @@ class Chain {
 
 class StreamGraph final : public Graph {
  public:
-  StreamGraph(const Queue& queue, Chain& chain)
-      : queue_(queue), executable_(chain.executable()), nodes_(std::move(chain.nodes())) {}
+  StreamGraph(const Queue& queue, std::unique_ptr<Chain> chain)
+      : queue_(queue), chain_(std::move(chain)), executable_(chain_->executable()) {}
   ~StreamGraph() override { cudaGraphExecDestroy(executable_); }
 
   void update(const Calls& calls, std::size_t index) override {
     const Call& call = calls[index];
     const cudaKernelNodeParams made = parameters(calls, call, arguments_);
-    queue_.check(cudaGraphExecKernelNodeSetParams(executable_, nodes_[index], &made),
+    queue_.check(cudaGraphExecKernelNodeSetParams(executable_, chain_->node(index), &made),
                  call.operation);
   }
   void launch() override {
@@ -105,8 +106,8 @@ class StreamGraph final : public Graph {
 
  private:
   const Queue& queue_;
+  std::unique_ptr<Chain> chain_;
   cudaGraphExec_t executable_;
-  std::vector<cudaGraphNode_t> nodes_;
   std::vector<void*> arguments_;
 };
 
@@ -127,9 +128,9 @@ void StreamSender::send(const Calls& calls) {
 
 std::unique_ptr<Graph> StreamSender::keep(const Calls& calls, std::string& why_not) {
   try {
-    Chain chain(queue_);
-    for (std::size_t i = 0; i < calls.size(); ++i) chain.add(calls, calls[i]);
-    return std::make_unique<StreamGraph>(queue_, chain);
+    auto chain = std::make_unique<Chain>(queue_);
+    for (std::size_t i = 0; i < calls.size(); ++i) chain->add(calls, calls[i]);
+    return std::make_unique<StreamGraph>(queue_, std::move(chain));
   } catch (const CannotKeep& failure) {
     why_not = cudaGetErrorString(failure.status);
   } catch (const Error& error) {

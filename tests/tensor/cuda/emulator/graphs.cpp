@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -11,12 +12,12 @@
 
 using Work = std::function<void()>;
 
-/// A chain: each node depends on the one before.
-struct cudaGraphOfHost {
-  std::vector<std::shared_ptr<Work>> works;
-};
 struct cudaGraphNodeOfHost {
   std::shared_ptr<Work> work;
+};
+/// A chain: each node depends on the one before. Nodes go with their graph.
+struct cudaGraphOfHost {
+  std::vector<std::unique_ptr<cudaGraphNodeOfHost>> nodes;
 };
 struct cudaGraphExecOfHost {
   std::unordered_map<const Work*, Work> now;
@@ -29,7 +30,7 @@ namespace {
 cudaGraph_t capturing = nullptr;
 bool refused = false;
 GraphCounts counts;
-std::vector<std::unique_ptr<cudaGraphNodeOfHost>> nodes;
+std::unordered_set<cudaGraphNode_t> living;
 
 std::unordered_map<const void*, Runner>& runners() {
   static std::unordered_map<const void*, Runner> all;
@@ -44,9 +45,9 @@ Work work_of(const void* kernel, dim3 blocks, dim3 threads, void** arguments) {
 }
 
 cudaGraphNode_t append(cudaGraph_t graph, Work work) {
-  graph->works.push_back(std::make_shared<Work>(std::move(work)));
-  nodes.push_back(std::make_unique<cudaGraphNodeOfHost>(graph->works.back()));
-  return nodes.back().get();
+  graph->nodes.push_back(
+      std::make_unique<cudaGraphNodeOfHost>(std::make_shared<Work>(std::move(work))));
+  return *living.insert(graph->nodes.back().get()).first;
 }
 
 }  // namespace
@@ -88,6 +89,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  for (const auto& node : graph->nodes) emulator::living.erase(node.get());
   delete graph;
   return cudaSuccess;
 }
@@ -100,7 +102,9 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, con
 }
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t*, std::size_t, cudaGraph_t child) {
-  *node = emulator::append(graph, [works = child->works] {
+  std::vector<std::shared_ptr<Work>> works;
+  for (const auto& part : child->nodes) works.push_back(part->work);
+  *node = emulator::append(graph, [works] {
     for (const auto& work : works) (*work)();
   });
   return cudaSuccess;
@@ -109,9 +113,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long) {
   if (emulator::refused) return cudaErrorStreamCaptureUnsupported;
   *executable = new cudaGraphExecOfHost;
-  for (const auto& work : graph->works) {
-    (*executable)->now.emplace(work.get(), *work);
-    (*executable)->order.push_back(work.get());
+  for (const auto& node : graph->nodes) {
+    (*executable)->now.emplace(node->work.get(), *node->work);
+    (*executable)->order.push_back(node->work.get());
   }
   return cudaSuccess;
 }
@@ -121,6 +125,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
 }
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* made) {
+  if (!emulator::living.contains(node)) return cudaErrorInvalidValue;
   const auto found = executable->now.find(node->work.get());
   Work work = emulator::work_of(made->func, made->gridDim, made->blockDim, made->kernelParams);
   if (found == executable->now.end() || !work) return cudaErrorInvalidValue;
