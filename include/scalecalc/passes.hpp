@@ -48,6 +48,7 @@ class Passes {
   Passes& operator=(Passes&&) noexcept;
 
   const std::vector<ParameterInfo>& parameters() const;
+  /// Valid until the next call, whatever else is called.
   MatrixView<Real> parameter(std::size_t index) const;
   /// What makes the device slower than it should be, in words; empty when nothing does.
   std::string remark() const;

@@ -21,7 +21,7 @@ const std::vector<ParameterInfo>& Passes<Real>::parameters() const {
 
 template <class Real>
 MatrixView<Real> Passes<Real>::parameter(std::size_t index) const {
-  return impl_->view(impl_->model.parameter(index));
+  return impl_->parameter.view(impl_->model.device(), impl_->model.parameter(index));
 }
 
 template <class Real>
@@ -58,7 +58,7 @@ double Passes<Real>::evaluate() {
 template <class Real>
 double Passes<Real>::backward(const GradientSink& sink) {
   return impl_->model.backward([&](std::size_t index, const tensor::Tensor<Real>& gradient) {
-    sink(index, impl_->view(gradient));
+    sink(index, impl_->gradient.view(impl_->model.device(), gradient));
   });
 }
 

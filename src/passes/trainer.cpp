@@ -19,6 +19,7 @@ struct Trainer<Real>::Impl {
   std::vector<Gradient> kept;
   std::vector<StateTensor> state;
   std::vector<Gradient> state_tensors;
+  passes::HostCopy<Real> host_state = {};
 
   Impl(passes::Model<Real>& of, const OptimizerOptions& options)
       : model(of),
@@ -139,8 +140,7 @@ const std::vector<StateTensor>& Trainer<Real>::state() const {
 template <class Real>
 MatrixView<Real> Trainer<Real>::state(std::size_t index) const {
   const tensor::Tensor<Real>& tensor = impl_->state_tensor(index);
-  const void* values = impl_->model.device().host(tensor.data(), tensor.bytes());
-  return {static_cast<const Real*>(values), tensor.rows(), tensor.columns()};
+  return impl_->host_state.view(impl_->model.device(), tensor);
 }
 template <class Real>
 void Trainer<Real>::set_state(std::size_t index, const Real* values) {

@@ -3,7 +3,7 @@
 if(TARGET plugin_emulated)
   file(RELATIVE_PATH plugin_dir
     "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}/scalecalc")
-  foreach(case installed beside absent elsewhere other_version text)
+  foreach(case installed beside quantities absent elsewhere other_version text)
     add_test(NAME "cli: plugin: ${case}" COMMAND ${CMAKE_COMMAND}
       "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" "-DEMULATED=$<TARGET_FILE:plugin_emulated>"
       "-DOTHER=$<TARGET_FILE:plugin_other_version>" "-DPLUGIN_DIR=${plugin_dir}" "-DCASE=${case}"

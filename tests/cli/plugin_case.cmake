@@ -48,6 +48,28 @@ function(case_beside)
   expect_device()
 endfunction()
 
+# Whatever is measured of passes, the emulated device and the CPU measure the same, up to rounding.
+function(case_quantities)
+  file(COPY_FILE "${EMULATED}" "${bin}/scalecalc_cuda.so")
+  set(sweep "$P sweep '${CMAKE_CURRENT_LIST_DIR}/tiny.toml' --layers 1,2 --seeds 2 --threads 1 --quiet --format csv")
+  shell("$P list quantities --format csv | tail -n +2 | cut -d, -f1")
+  string(REGEX MATCHALL "[a-z_]+" quantities "${out}")
+  expect("there are quantities" quantities)
+  foreach(quantity IN LISTS quantities)
+    foreach(rule IN ITEMS adam sgd muon "g*norm(theta)")
+      shell("for device in cpu cuda; do
+               ${sweep} --quantity ${quantity} --optimizer '${rule}' --device $device >$device.csv
+             done
+             paste -d, cpu.csv cuda.csv | awk -F, 'NR > 1 {
+               for (i = 1; i <= NF / 2; ++i)
+                 if (($i - $(i + NF / 2)) ^ 2 > (1e-6 * $i) ^ 2) print
+               ++rows
+             } END { if (rows != 2) print rows, \"rows\" }'")
+      expect("${quantity} by ${rule}" code EQUAL 0 AND out STREQUAL nothing)
+    endforeach()
+  endforeach()
+endfunction()
+
 function(case_absent)
   expect_none("no plug-in scalecalc_cuda.so")
 endfunction()

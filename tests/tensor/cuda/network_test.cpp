@@ -1,5 +1,7 @@
-#include "scalecalc/network.hpp"
+#include <algorithm>
+
 #include "compare.hpp"
+#include "scalecalc/network.hpp"
 #include "scalecalc/passes.hpp"
 
 namespace scalecalc::tensor {
@@ -110,7 +112,11 @@ Run<Real> run(const Network& network, const std::string& device) {
     result.parameters.emplace_back(view.data, view.data + view.size());
   }
   result.loss = passes.backward([&](std::size_t i, MatrixView<Real> gradient) {
+    // Both are read at once, as rules of steps read them.
+    const MatrixView<Real> parameter = passes.parameter(i);
     result.gradients[i].assign(gradient.data, gradient.data + gradient.size());
+    CHECK(std::equal(parameter.data, parameter.data + parameter.size(),
+                     result.parameters[i].begin()));
   });
   // A step, so that the parameters are written too.
   for (std::size_t i = 0; i < count; ++i) passes.add(i, result.gradients[i].data(), -1e-3);
