@@ -84,9 +84,15 @@ struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<Value>> rows;
   Curves curves = {};
+  /// The first columns, which name the row: where Style::elide would leave columns out, the table
+  /// is cut into blocks instead, each with these. 0: it is not cut.
+  std::size_t key_columns = 0;
 };
 /// The rows as objects under the names of the columns, made as they are printed.
 Value records(Table table);
+/// Every scalar of a value under its path, "init[0].gain", in order; a value alone has an empty
+/// one. An empty object or array has none.
+std::vector<std::pair<std::string, Value>> scalars_of(const Value& value);
 struct Paragraph {
   std::string text;
 };

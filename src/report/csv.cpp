@@ -46,27 +46,13 @@ std::string print_table(const Table& table) {
   return text;
 }
 
-/// Scalars by their path: "init[0].gain,0.5".
-void flatten(const std::string& path, const Value& value, std::string& out) {
-  if (const auto* members = std::get_if<Value::Object>(&value.data())) {
-    for (const auto& [name, member] : *members) {
-      flatten(path.empty() ? name : path + "." + name, member, out);
-    }
-  } else if (const auto* elements = std::get_if<Value::Array>(&value.data())) {
-    for (std::size_t i = 0; i < elements->size(); ++i) {
-      flatten(path + "[" + std::to_string(i) + "]", (*elements)[i], out);
-    }
-  } else {
-    out += record({field(path), to_field(value)});
-  }
-}
-
 class CsvPrinter : public Printer {
  public:
   std::string print(const Document& document) const override {
     if (!document.rows.columns.empty()) return print_table(document.rows);
     std::string text = "name,value\n";
-    flatten("", document.results, text);
+    for (const auto& [path, value] : scalars_of(document.results))
+      text += record({field(path), to_field(value)});
     return text;
   }
 };

@@ -157,9 +157,37 @@ class TablePrinter : public Printer {
       columns.push_back(lay_out_column(table, i, style_.digits));
     }
     if (columns.empty()) return;
+    if (style_.elide && table.key_columns > 0)
+      return print_blocks(columns, table.key_columns, indent, text);
     const std::vector<std::string> left_out = elide(indent, columns);
     if (left_out.empty()) add_curves(table.curves, indent, columns);
-    fit_last(columns, indent);
+    if (table.key_columns == 0) fit_last(columns, indent);
+    print_columns(columns, indent, text);
+    if (left_out.empty()) return;
+    std::string note = "Too wide for this terminal, and left out: ";
+    for (const std::string& name : left_out)
+      note += (&name == &left_out.front() ? "" : ", ") + (name.empty() ? "(no name)" : name);
+    print_wrapped(note + "; --wide shows every column.", blanks(indent), text);
+  }
+
+  /// The first `keys` columns with as many of the others as fit, then with the next ones.
+  void print_blocks(const std::vector<Column>& columns, std::size_t keys, int indent,
+                    std::string& text) const {
+    int key_width = indent;
+    for (std::size_t i = 0; i < keys; ++i) key_width += columns[i].width + kGap;
+    for (std::size_t next = keys; next < columns.size();) {
+      if (next > keys) text += "\n";
+      std::vector<Column> block(columns.begin(), columns.begin() + static_cast<long>(keys));
+      int used = key_width;
+      do {
+        used += columns[next].width + kGap;
+        block.push_back(columns[next++]);
+      } while (next < columns.size() && used + columns[next].width <= style_.width);
+      print_columns(block, indent, text);
+    }
+  }
+
+  void print_columns(const std::vector<Column>& columns, int indent, std::string& text) const {
     std::string names = blanks(indent), rules = names;
     for (const Column& column : columns) {
       const std::string padding = blanks(column.width - display_width(column.name));
@@ -168,12 +196,8 @@ class TablePrinter : public Printer {
     }
     text += bold(without_trailing_blanks(names)) + "\n";
     text += faint(without_trailing_blanks(rules)) + "\n";
-    for (std::size_t row = 0; row < table.rows.size(); ++row) print_row(columns, row, indent, text);
-    if (left_out.empty()) return;
-    std::string note = "Too wide for this terminal, and left out: ";
-    for (const std::string& name : left_out)
-      note += (&name == &left_out.front() ? "" : ", ") + (name.empty() ? "(no name)" : name);
-    print_wrapped(note + "; --wide shows every column.", blanks(indent), text);
+    for (std::size_t row = 0; row < columns.front().cells.size(); ++row)
+      print_row(columns, row, indent, text);
   }
 
   /// Keeps the first columns that fit; gives the names of the others. A last column of words may

@@ -35,6 +35,34 @@ void Value::push_back(Value value) {
   elements->push_back(std::move(value));
 }
 
+namespace {
+
+void add_scalars(const std::string& path, const Value& value,
+                 std::vector<std::pair<std::string, Value>>& scalars) {
+  const auto add_elements = [&](std::size_t size, const auto& element) {
+    for (std::size_t i = 0; i < size; ++i)
+      add_scalars(path + "[" + std::to_string(i) + "]", element(i), scalars);
+  };
+  if (const auto* members = std::get_if<Value::Object>(&value.data())) {
+    for (const auto& [name, member] : *members)
+      add_scalars(path.empty() ? name : path + "." + name, member, scalars);
+  } else if (const auto* elements = std::get_if<Value::Array>(&value.data())) {
+    add_elements(elements->size(), [&](std::size_t i) -> const Value& { return (*elements)[i]; });
+  } else if (const auto* list = std::get_if<Value::List>(&value.data())) {
+    add_elements(list->size, list->element);
+  } else {
+    scalars.emplace_back(path, value);
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, Value>> scalars_of(const Value& value) {
+  std::vector<std::pair<std::string, Value>> scalars;
+  add_scalars("", value, scalars);
+  return scalars;
+}
+
 Value records(Table table) {
   const std::size_t size = table.rows.size();
   return Value(Value::List{size, [table = std::move(table)](std::size_t row) {

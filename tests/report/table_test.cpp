@@ -60,6 +60,34 @@ TEST_CASE("columns that a terminal has no room for are left out and named") {
   }
 }
 
+TEST_CASE("a table with key columns goes on below them") {
+  Table table{{"name", "first", "second", "third"}, {{"a", 1, 22, 3}, {"b", 4, 5, 666}}};
+  table.key_columns = 1;
+  Style style;
+  style.width = 21;
+  const std::string whole =
+      "name  first  second  third\n"
+      "----  -----  ------  -----\n"
+      "a         1      22      3\n"
+      "b         4       5    666\n";
+  CHECK(print({"", table}, style) == whole);
+  style.elide = true;
+  CHECK(print({"", table}, style) ==
+        "name  first  second\n"
+        "----  -----  ------\n"
+        "a         1      22\n"
+        "b         4       5\n"
+        "\n"
+        "name  third\n"
+        "----  -----\n"
+        "a         3\n"
+        "b       666\n");
+  style.width = 26;
+  CHECK(print({"", table}, style) == whole);
+  style.width = 1;  // a column each
+  CHECK(widest_line(print({"", table}, style)) == 12);
+}
+
 TEST_CASE("UTF-8 text counts its characters") {
   const Table table{{"größe", "b"}, {{"±1", 1}, {"λ = 2", 22}}};
   CHECK(print({"", table}) ==

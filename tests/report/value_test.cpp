@@ -30,6 +30,21 @@ TEST_CASE("a null becomes what is asked of it, nothing else does") {
   CHECK_THROWS_AS(number.push_back(1), Error);
 }
 
+TEST_CASE("scalars have their paths") {
+  Value value = Value::object();
+  value["a"] = 1;
+  value["b"]["inner"] = "text";
+  value["c"].push_back(2);
+  value["c"].push_back(records({{"d"}, {{3}, {4}}}));
+  value["e"] = Value::array();
+  const auto scalars = scalars_of(value);
+  std::string paths;
+  for (const auto& [path, scalar] : scalars) paths += path + " ";
+  CHECK(paths == "a b.inner c[0] c[1][0].d c[1][1].d ");
+  CHECK(std::get<std::int64_t>(scalars.back().second.data()) == 4);
+  CHECK(scalars_of(Value(5)).front().first.empty());
+}
+
 TEST_CASE("text is a string, not a truth value") {
   CHECK(std::holds_alternative<std::string>(Value("yes").data()));
   CHECK(std::holds_alternative<bool>(Value(true).data()));
