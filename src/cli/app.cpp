@@ -111,10 +111,15 @@ int run_command(CLI::App& app, Context& context, int argc, char** argv) {
 CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, Run run) {
   auto command = std::make_shared<Command>(info.summary, info.name);
   command->examples = info.examples;
+  command->takes_lists = info.lists.has_value();
   command->allow_extras();
   context.add_options_to(command.get(), info.uses);
-  command->callback([&context, info, run = std::move(run)] {
+  command->callback([&context, info, command = command.get(), run = std::move(run)] {
     context.command = run;
+    if (info.lists)
+      context.command = [&context, lists = *info.lists, command, run] {
+        return run_combinations(*command, lists, context, run);
+      };
     context.runs_on_all = info.runs_on == RunsOn::all;
     context.prepare = info.prepare;
     if (info.uses.folder) context.write_into_folder();

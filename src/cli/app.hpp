@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/context.hpp"
+#include "cli/side_by_side/axes.hpp"
 
 namespace CLI {
 class App;
@@ -32,6 +34,8 @@ struct CommandInfo {
   /// Called once everything is parsed and nothing is left over, before the shared options are
   /// looked at.
   std::function<void()> prepare = {};
+  /// Of a command whose options take lists, by Options::axis; nothing: they take one value each.
+  std::optional<Lists> lists = {};
 };
 
 /// Adds a command. `run` is called once everything is parsed and the shared options are known to be

@@ -10,6 +10,15 @@
 
 namespace scalecalc::cli {
 
+/// An option or an argument that takes several values: each makes a run of the command, and the
+/// results stand side by side.
+struct Axis {
+  std::string name;           ///< of the field in results: "kv_heads"
+  std::string option;         ///< "--kv-heads"; of an argument "MODEL"
+  const CLI::Option* parsed;  ///< its words as they were given
+  std::string* value;         ///< what a run of the command reads
+};
+
 /// The program or one of its commands, with what help, completion and man pages show beside what
 /// the parser knows.
 class Command : public CLI::App {
@@ -19,6 +28,8 @@ class Command : public CLI::App {
   std::vector<std::string> examples;  ///< lines of a shell that run in an empty folder
   std::map<const CLI::Option*, ValueType> types;
   std::map<const CLI::Option*, std::string> defaults;  ///< as text, where there is one
+  bool takes_lists = false;  ///< Options::axis declares axes; of another command it is text()
+  std::vector<Axis> axes;
 };
 
 }  // namespace scalecalc::cli

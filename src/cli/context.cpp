@@ -127,10 +127,24 @@ report::Style Context::style(const Output& output) const {
   return style;
 }
 
-void Context::emit(const report::Document& document) {
+void Context::emit(report::Document document) {
   clear_progress();
+  if (kept_ != nullptr) {
+    kept_->document = std::move(document);
+    return;
+  }
   if (!launch_.is_first()) return;
   output_.write(report::make_printer(format_, style(output_))->print(document));
+}
+
+void Context::draw(const PlotOption& plot, const report::Figure& figure) {
+  if (!plot.is_given()) return;
+  if (kept_ != nullptr) {
+    kept_->figure = figure;
+    kept_->plot = &plot;
+  } else if (launch_.is_first()) {
+    plot.write(figure);
+  }
 }
 
 void Context::emit_to_stdout(const report::Document& document) {

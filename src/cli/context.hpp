@@ -11,6 +11,7 @@
 
 #include "cli/launch.hpp"
 #include "cli/output.hpp"
+#include "cli/plot_option.hpp"
 #include "cli/progress.hpp"
 #include "scalecalc/report.hpp"
 #include "scalecalc/verify.hpp"
@@ -44,6 +45,13 @@ inline constexpr Shared kPassesAlongPaths = {.seed = true,
 /// Numbers and no work that takes long.
 inline constexpr Shared kNumbers = {.digits = true};
 
+/// What a run gives that is not printed: its results are to stand beside those of others.
+struct Kept {
+  report::Document document;
+  std::optional<report::Figure> figure;
+  const PlotOption* plot = nullptr;  ///< where the figure would be drawn
+};
+
 /// What the options that several commands take say, and where results go.
 class Context {
  public:
@@ -76,6 +84,11 @@ class Context {
   /// As it is given; empty: it is not.
   const std::string& format_text() const { return format_text_; }
   void set_format(report::Format format) { format_ = format; }
+  /// For a command that makes of a document only what one format shows: the format that it is read
+  /// in. What stands beside other results in a table is read from its JSON.
+  report::Format made_format() const {
+    return kept_ != nullptr && format_ != report::Format::csv ? report::Format::json : format_;
+  }
   std::uint64_t seed() const { return seed_; }
   int threads() const { return threads_; }
   /// What real passes are to use, into options that have PassOptions' names.
@@ -92,7 +105,11 @@ class Context {
 
   /// Prints a document in the chosen format to where results go. Throws Error(fault). Here as
   /// below, of several ranks the first alone does anything.
-  void emit(const report::Document& document);
+  void emit(report::Document document);
+  /// Draws a figure where --plot says, if it is given. Throws Error(fault).
+  void draw(const PlotOption& plot, const report::Figure& figure);
+  /// From now on emit() and draw() put what they are given there; null: they print again.
+  void keep(Kept* kept) { kept_ = kept; }
   /// -o names a folder, which the command fills itself.
   void write_into_folder() { is_folder_ = true; }
   /// What -o says; "-" when it is not given.
@@ -115,6 +132,7 @@ class Context {
 
   Launch launch_ = launch_of_environment();
   Ranks* ranks_ = nullptr;
+  Kept* kept_ = nullptr;
   std::string format_text_, threads_text_, digits_text_;  ///< empty: not given
   std::string output_text_ = "-";
   std::string seed_text_ = "0";

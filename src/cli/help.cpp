@@ -9,6 +9,10 @@ namespace scalecalc::cli {
 namespace {
 
 constexpr int kWidth = 80;
+constexpr char kListNote[] =
+    "LIST: values with commas between them (an ARGUMENT... is several words); every combination is "
+    "a "
+    "column of one table.";
 
 std::string full_name(const CLI::App& command) {
   return command.get_parent() == nullptr
@@ -27,7 +31,11 @@ HelpOption describe(const Command& command, const CLI::Option* option) {
   const auto type = command.types.find(option);
   if (type != command.types.end()) shown.type = type->second;
   shown.takes_value = type != command.types.end();
+  shown.takes_list = std::any_of(command.axes.begin(), command.axes.end(),
+                                 [&](const Axis& axis) { return axis.parsed == option; });
   shown.is_argument = option->get_positional();
+  if (shown.takes_list && !shown.is_argument && shown.type.path == ValueType::Path::none)
+    shown.type.is_list = true;
   if (shown.is_argument) {
     shown.names = {shown.type.placeholder};
   } else {
@@ -70,7 +78,8 @@ std::string usage_of(const HelpPage& page) {
   if (!page.commands.empty()) usage += " COMMAND";
   for (const HelpGroup& group : page.groups)
     if (group.title == "Arguments")
-      for (const HelpOption& option : group.options) usage += " [" + option.heading() + "]";
+      for (const HelpOption& option : group.options)
+        usage += " [" + option.heading() + "]" + (option.takes_list ? "..." : "");
   return usage + " [OPTION]...";
 }
 
@@ -94,6 +103,13 @@ std::string upper(std::string text) {
   return text;
 }
 
+bool takes_lists(const HelpPage& page) {
+  return std::any_of(page.groups.begin(), page.groups.end(), [](const HelpGroup& group) {
+    return std::any_of(group.options.begin(), group.options.end(),
+                       [](const HelpOption& option) { return option.takes_list; });
+  });
+}
+
 std::vector<report::Section> sections_of(const HelpPage& page) {
   std::string examples;
   for (const std::string& example : page.examples)
@@ -110,6 +126,7 @@ std::vector<report::Section> sections_of(const HelpPage& page) {
       options.rows.emplace_back(option.heading(), option.help);
     sections.push_back({group.title, options});
   }
+  if (takes_lists(page)) sections.push_back({"", report::Paragraph{kListNote}});
   if (!page.commands.empty())
     sections.push_back(
         {"", report::Paragraph{"scalecalc help COMMAND tells more. Options of Work and Output "
@@ -123,7 +140,8 @@ std::vector<report::Section> sections_of(const HelpPage& page) {
 std::string HelpOption::heading() const {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return takes_value && !is_argument ? text + " " + type.placeholder : text;
+  if (!takes_value || is_argument) return text;
+  return text + " " + type.placeholder + (takes_list ? "|LIST" : "");
 }
 
 HelpPage help_page(const CLI::App& app) {
@@ -165,6 +183,7 @@ std::string man_page(const HelpPage& page) {
     for (const HelpOption& option : group.options)
       text += ".TP\n.B " + escaped(option.heading()) + "\n" + escaped(option.help) + "\n";
   }
+  if (takes_lists(page)) text += ".SH LISTS\n" + escaped(kListNote) + "\n";
   text += ".SH EXAMPLES\n.nf\n";
   for (const std::string& example : page.examples) text += escaped(example) + "\n";
   text +=
@@ -190,14 +209,14 @@ report::Document help_document(const HelpPage& page) {
     command["summary"] = summary;
     document.results["commands"].push_back(command);
   }
-  document.rows.columns = {"names", "type", "help", "group"};
+  document.rows.columns = {"names", "type", "help", "group", "list"};
   for (const HelpGroup& group : page.groups)
     for (const HelpOption& option : group.options) {
       Value names = Value::array();
       for (const std::string& name : option.names) names.push_back(name);
       document.rows.rows.push_back({names,
                                     option.takes_value ? Value(option.type.placeholder) : Value(),
-                                    option.help, group.title});
+                                    option.help, group.title, option.takes_list});
     }
   document.results["options"] = report::records(document.rows);
   document.sections = sections_of(page);

@@ -17,10 +17,11 @@ namespace scalecalc::cli {
 struct HelpOption {
   std::vector<std::string> names;  ///< "-o", "--output"; of an argument its placeholder
   bool is_argument = false, is_required = false, takes_value = false;
-  ValueType type = "";  ///< of a flag, without a placeholder
-  std::string help;     ///< with its default, if it has one
+  bool takes_list = false;  ///< each value is a run of its own
+  ValueType type = "";      ///< of a flag, without a placeholder
+  std::string help;         ///< with its default, if it has one
 
-  /// "-o, --output FILE".
+  /// "-o, --output FILE"; "--layers N|LIST" where it takes lists.
   std::string heading() const;
 };
 

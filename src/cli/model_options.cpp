@@ -20,10 +20,27 @@ bool parse_flag(const std::string& option, const std::string& text) {
   return parse_choice(option, text, {"true", "false"}) == "true";
 }
 
+/// A placement with the pair that is solved for it.
+constexpr char kSolvedPlacement[] = "deepnorm";
+
+std::vector<std::string> placements() {
+  std::vector<std::string> names = placement_names();
+  names.push_back(kSolvedPlacement);
+  return names;
+}
+
 ValueType type_of(const ModelField& field) {
-  const ValueType::Names names =
-      field.name == "optimizer" ? ValueType::Names(family_names) : field.names;
+  ValueType::Names names = field.names;
+  if (field.name == "optimizer") names = family_names;
+  if (field.name == "placement") names = placements;
   return {field.placeholder.c_str(), names};
+}
+
+/// The name that a model has for it.
+std::string parse_placement(const std::string& option, const std::string& text) {
+  const std::vector<std::string> known = placements();
+  if (!contains(known, text)) throw unknown_name("placement", text, known, option);
+  return text == kSolvedPlacement ? "post" : text;
 }
 
 /// The value that the text of an option stands for.
@@ -36,7 +53,7 @@ FieldValue parse_field(const ModelField& field, const std::string& option,
     case Type::integer: return parse_integer(option, text, 1, kLargest, field.example);
     case Type::number: return parse_number(option, text, 0, is_share ? 1 : kLargest, field.example);
     case Type::flag: return parse_flag(option, text);
-    case Type::name: return text;
+    case Type::name: return field.name == "placement" ? parse_placement(option, text) : text;
     case Type::scale:
       if (text == "auto") return text;
       break;
@@ -53,11 +70,12 @@ void ModelOptions::add(CLI::App* app, const std::string& group, const ModelField
   if (!is_new) return;
   const Options options{app, group};
   const std::string name = field.option_name();
-  const std::string help = defaults ? field.help_with_default(*defaults) : field.help;
+  std::string help = defaults ? field.help_with_default(*defaults) : field.help;
+  if (field.name == "placement") help += "; deepnorm: post with its pair solved";
   if (field.type == ModelField::Type::flag)
-    options.flag(name, place->second.text, help);
+    options.flag_axis(name, place->second.text, help);
   else
-    options.text(name, place->second.text, type_of(field), help);
+    options.axis(name, place->second.text, type_of(field), help);
 }
 
 void ModelOptions::add_to(CLI::App* app, const std::vector<std::string>& without,
@@ -87,6 +105,14 @@ const std::string& ModelOptions::text(const std::string& field) const {
   return found == given_.end() ? nothing : found->second.text;
 }
 
+bool ModelOptions::solves_pair() const {
+  return text("placement") == kSolvedPlacement;
+}
+
+Placement ModelOptions::placement() const {
+  return placement_from(parse_placement("--placement", text("placement")), "--placement");
+}
+
 ModelSpec ModelOptions::spec() const {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   apply_to(spec);
@@ -97,6 +123,10 @@ void ModelOptions::apply_to(ModelSpec& spec) const {
   const std::int64_t old_width = spec.width;
   const bool is_multiple = old_width > 0 && spec.ffn % old_width == 0;
   GivenFields given_fields;
+  if (solves_pair()) {
+    spec.alpha.reset();
+    spec.lambda.reset();
+  }
   for (const auto& [name, said] : given_) {
     if (said.text.empty()) continue;
     const std::string option = said.field->option_name();
@@ -124,7 +154,7 @@ std::string ModelOptions::given() const {
 
 void ModelArgument::add_to(CLI::App* app, const char* name) {
   const Options add{app};
-  add.text(name, model, types::model(),
+  add.axis(name, model, types::model(),
            "a preset (scalecalc presets), a model file (TOML), or - for one on standard input; "
            "options override what it says, which is their default");
   options.add_command_options(app);

@@ -27,10 +27,15 @@ class ModelOptions {
   bool any() const;
   /// What is given for it, as it was written; empty: nothing.
   const std::string& text(const std::string& field) const;
+  /// Whether the placement is deepnorm: post with a pair that is solved for.
+  bool solves_pair() const;
+  /// Of the option, which is given. Throws Error(input).
+  Placement placement() const;
   /// A transformer of the defaults with what is given. Throws Error(input).
   ModelSpec spec() const;
-  /// Overrides what is given. Without --ffn, its ratio to the width is kept. Throws Error, also for
-  /// what this kind of model has not.
+  /// Overrides what is given. Without --ffn, its ratio to the width is kept; placement deepnorm is
+  /// post with the alpha and lambda that are not given left open, as by auto. Throws Error, also
+  /// for what this kind of model has not.
   void apply_to(ModelSpec& spec) const;
   /// What is given, as it was written: "--width 65 --heads 4".
   std::string given() const;

@@ -98,6 +98,26 @@ CLI::Option* shape(const Options& options, CLI::Option* option, const ValueType&
   return option;
 }
 
+/// "--kv-heads" as the field "kv_heads".
+std::string field_name(const std::string& option) {
+  std::string name = option.substr(option.find_first_not_of('-'));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+/// Nothing of a command that takes no lists.
+void declare_axis(const Options& options, CLI::Option* option, std::string& value) {
+  auto* command = dynamic_cast<Command*>(options.app);
+  if (command == nullptr || !command->takes_lists) return;
+  std::string shown = option->get_name();
+  if (option->get_positional()) {
+    option->expected(1, CLI::detail::expected_max_vector_size);
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args();
+    shown = command->types.at(option).placeholder;
+  }
+  command->axes.push_back({field_name(option->get_name()), shown, option, &value});
+}
+
 CLI::Option* shape_flag(const Options& options, CLI::Option* option) {
   if (!options.group.empty()) option->group(options.group);
   return option;
@@ -115,6 +135,11 @@ void Options::text(const std::string& names, std::optional<std::string>& value,
   shape(*this, app->add_option(names, value, help), type);
 }
 
+void Options::axis(const std::string& names, std::string& value, const ValueType& type,
+                   const std::string& help) const {
+  declare_axis(*this, shape(*this, app->add_option(names, value, help), type, value), value);
+}
+
 void Options::texts(const std::string& names, std::vector<std::string>& values,
                     const ValueType& type, const std::string& help) const {
   shape(*this, app->add_option(names, values, help), type);
@@ -127,8 +152,9 @@ void Options::repeated(const std::string& names, std::vector<std::string>& value
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void Options::flag(const std::string& names, std::string& value, const std::string& help) const {
-  shape_flag(*this, app->add_flag(names, value, help));
+void Options::flag_axis(const std::string& names, std::string& value,
+                        const std::string& help) const {
+  declare_axis(*this, shape_flag(*this, app->add_flag(names, value, help)), value);
 }
 
 void Options::flag(const std::string& names, bool& value, const std::string& help,

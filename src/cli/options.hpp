@@ -28,14 +28,19 @@ struct Options {
             const std::string& help) const;
   void text(const std::string& names, std::optional<std::string>& value, const ValueType& type,
             const std::string& help) const;
+  /// One text, or a list of them: "12,24", of an argument several words. Each value makes a run of
+  /// a command that takes lists (CommandInfo::lists), with `value` set; of another command as
+  /// text().
+  void axis(const std::string& names, std::string& value, const ValueType& type,
+            const std::string& help) const;
   /// Any number of words, one after the other.
   void texts(const std::string& names, std::vector<std::string>& values, const ValueType& type,
              const std::string& help) const;
   /// One text each time the option is given.
   void repeated(const std::string& names, std::vector<std::string>& values, const ValueType& type,
                 const std::string& help) const;
-  /// "true" when it is given alone, else the word behind its =.
-  void flag(const std::string& names, std::string& value, const std::string& help) const;
+  /// "true" when it is given alone, else the word behind its =: an axis, as axis() has it.
+  void flag_axis(const std::string& names, std::string& value, const std::string& help) const;
   /// True when it is given; `given` is called then.
   void flag(const std::string& names, bool& value, const std::string& help,
             const std::function<void()>& given = {}) const;

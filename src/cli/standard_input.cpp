@@ -19,7 +19,9 @@ std::string read_standard_input(const std::string& what) {
   if (launch_of_environment().size > 1)
     throw Error(ErrorKind::usage, "standard input reaches one of several processes alone",
                 kStandardInput, "give the path of a " + what);
-  std::string text(kMostBytes, '\0');
+  static std::string text;  // what is read a second time is the same
+  if (!text.empty()) return text;
+  text.resize(kMostBytes);
   std::size_t read = 0;
   while (read < text.size()) {
     const ssize_t more = ::read(STDIN_FILENO, text.data() + read, text.size() - read);

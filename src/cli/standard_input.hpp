@@ -11,9 +11,9 @@ inline constexpr char kStandardInput[] = "-";
 /// As messages call it.
 inline constexpr char kStandardInputName[] = "standard input";
 
-/// All of it, a little more than 1 MiB at most: what reads texts refuses one that long. `what`
-/// names it in messages. Throws Error(usage) under mpirun with several processes, of which one
-/// alone has it, and Error(fault) where it cannot be read.
+/// All of it, however often it is asked for: a little more than 1 MiB at most: what reads texts
+/// refuses one that long. `what` names it in messages. Throws Error(usage) under mpirun with
+/// several processes, of which one alone has it, and Error(fault) where it cannot be read.
 std::string read_standard_input(const std::string& what);
 
 /// A preset, a model file, or - for a model file on standard input. Throws Error(input).

@@ -36,6 +36,9 @@ expect gelu propagate gpt2 --activation ge
 expect pytorch init gpt2 --target py
 expect json --format js
 expect post,pre train --placements post,pr
+expect post,pre propagate gpt2 --placement post,pr
+expect adam,muon deepnorm --optimizer adam,mu
+expect tanh activation gelu ta
 expect families list fam
 expect always table --color al
 case "$(offers list --dev)" in

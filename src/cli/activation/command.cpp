@@ -150,21 +150,22 @@ void register_activation(CLI::App& app, Context& context) {
        .summary = "Gaussian moments and gains of an activation, by closed form and quadrature",
        .examples = {"scalecalc activation gelu",
                     "scalecalc activation --expr \"x*sigmoid(1.7*x)\" --digits 20"},
-       .uses = {.seed = true, .threads = true, .digits = true}},
+       .uses = {.seed = true, .threads = true, .digits = true},
+       .lists = Lists{.parts = {{"tuned"}}}},
       [&context, flags] {
         flags->plot.check();
         const ActivationAnswer answer = ActivationRun(*flags, context).run();
         context.emit(activation_document(answer));
-        if (flags->plot.is_given()) flags->plot.write(activation_figure(answer));
+        if (flags->plot.is_given()) context.draw(flags->plot, activation_figure(answer));
         return 0;
       });
   const Options add{command};
-  add.text("name", flags->activation.name, types::activation(), "scalecalc list activations");
+  add.axis("activation", flags->activation.name, types::activation(), "scalecalc list activations");
   flags->activation.add_to(command);
   flags->input.add_to(command);
   add.text("--methods", flags->methods, list_of({"METHOD", method_names}),
            "closed_form, quadrature, montecarlo, or all (default: the first two)");
-  add.text(
+  add.axis(
       "--samples", flags->samples, "N",
       fmt::format("of Monte Carlo, which it asks for (default {})", MonteCarloOptions().samples));
   flags->plot.add_to(command);

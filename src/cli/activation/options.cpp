@@ -48,7 +48,7 @@ Rational parse_exact(const std::string& option, const std::string& text,
 
 void ActivationOptions::add_to(CLI::App* app) {
   const Options add{app};
-  add.text("--expr", expression, "E", "an expression in x, instead of a name");
+  add.axis("--expr", expression, "E", "an expression in x, instead of a name");
   add.repeated("--param", parameters, "P=V", "a parameter of the activation: a=0.2");
 }
 
@@ -69,10 +69,10 @@ Activation ActivationOptions::read(const std::string& command) const {
 
 void InputOptions::add_to(CLI::App* app) {
   const Options add{app, "Input"};
-  add.text("--second", second, "M", "second moment E[x^2] of the input (default: variance 1)");
-  add.text("--mean", mean, "MU", "mean of the input (default 0)");
-  add.text("--variance", variance, "V", "variance of the input, instead of --second");
-  add.text("--correlation", correlation, "C", "correlation of two such inputs, from -1 to 1");
+  add.axis("--second", second, "M", "second moment E[x^2] of the input (default: variance 1)");
+  add.axis("--mean", mean, "MU", "mean of the input (default 0)");
+  add.axis("--variance", variance, "V", "variance of the input, instead of --second");
+  add.axis("--correlation", correlation, "C", "correlation of two such inputs, from -1 to 1");
 }
 
 GaussianInput ExactInput::rounded() const {

@@ -76,23 +76,24 @@ void register_convention(CLI::App& app, Context& context) {
                                               "really draws",
                                    .examples = {"scalecalc convention \"nn.Linear(256, 1024)\"",
                                                 "scalecalc convention --all --format csv"},
-                                   .uses = kNumbers},
+                                   .uses = kNumbers,
+                                   .lists = Lists{.alone = {"--all"}}},
                                   [&context, flags] {
                                     context.emit(answer(*flags));
                                     return 0;
                                   });
   const Options add{command};
-  add.text(
+  add.axis(
       "line", flags->line, "LINE",
       "one call, for example \"torch.nn.init.kaiming_uniform_(w, a=sqrt(5))\"; it is never run");
   add.text("--shape", flags->shape, "SIZES", "of the weights, as the framework has it: 1024x256");
-  add.text(
+  add.axis(
       "--layer", flags->layer, {"LAYER", convention_layers},
       "linear, conv, transposed, depthwise, qkv, attention, attention-out or embedding (default: "
       "what the line or the shape says)");
-  add.text("--groups", flags->groups, "G", "of a convolution");
-  add.text("--stride", flags->stride, "S", "of a convolution");
-  add.text(
+  add.axis("--groups", flags->groups, "G", "of a convolution");
+  add.axis("--stride", flags->stride, "S", "of a convolution");
+  add.axis(
       "--framework", flags->framework, {"FRAMEWORK", convention_frameworks},
       "pytorch, timm, jax, flax, keras, mlx, megatron, transformers or numpy, where the line does "
       "not say");

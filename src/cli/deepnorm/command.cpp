@@ -259,36 +259,41 @@ void register_deepnorm(CLI::App& app, Context& context) {
                                    .examples = {"scalecalc deepnorm --layers 1000 --optimizer adam",
                                                 "scalecalc deepnorm --layers 24 --placement pre "
                                                 "--optimizer muon --explain"},
-                                   .uses = kPasses},
+                                   .uses = kPasses,
+                                   .lists = Lists{.alone = {"--explain"},
+                                                  .parts = {{"init", {"gain", "std"}},
+                                                            {"conditions", {"value"}},
+                                                            {"decoder"},
+                                                            {"verification"}}}},
                                   [arguments, &context] { return run(*arguments, context); });
   const Options add{command};
-  add.text("--layers", arguments->layers, "N", "layers N of the (first) stack, 1..1000000");
-  add.text("--optimizer", arguments->optimizer, types::optimizer(),
+  add.axis("--layers", arguments->layers, "N", "layers N of the (first) stack, 1..1000000");
+  add.axis("--optimizer", arguments->optimizer, types::optimizer(),
            "what steps (scalecalc list families), or a rule in g and theta");
-  add.text(
+  add.axis(
       "--placement", arguments->placement, types::placement(),
       "where the norm stands: post, pre, res-post, sandwich, sub-ln, none, ... (default: post, "
       "or that of --model)");
-  add.text("--constraint", arguments->constraint, {"CONSTRAINT", {"symmetric"}},
+  add.axis("--constraint", arguments->constraint, {"CONSTRAINT", {"symmetric"}},
            "what closes the pair: symmetric, alpha=X or lambda=X, X a formula in N (default: what "
            "the placement leaves open)");
-  add.text("--method", arguments->method, {"METHOD", kMethods},
+  add.axis("--method", arguments->method, {"METHOD", kMethods},
            "scaling (the power law), or exact: solved for this very block");
-  add.text("--reference-layers", arguments->reference_layers, "N",
+  add.axis("--reference-layers", arguments->reference_layers, "N",
            "depth whose loss change the exact pair keeps (default 1)");
-  add.text("--rule", arguments->rule, {"RULE", kRules},
+  add.axis("--rule", arguments->rule, {"RULE", kRules},
            "derived, or deepnet for the published constants");
-  add.text("--arch", arguments->architecture, {"ARCH", architecture_names},
+  add.axis("--arch", arguments->architecture, {"ARCH", architecture_names},
            "encoder, decoder or encoder-decoder");
-  add.text("--decoder-layers", arguments->decoder_layers, "M",
+  add.axis("--decoder-layers", arguments->decoder_layers, "M",
            "layers M of the decoder (encoder-decoder)");
-  add.text("--scheme", arguments->scheme, {"SCHEME", {"lecun", "xavier", "he"}},
+  add.axis("--scheme", arguments->scheme, {"SCHEME", {"lecun", "xavier", "he"}},
            "lecun, xavier or he: what the gains multiply");
-  add.text("--model", arguments->model, types::model(),
+  add.axis("--model", arguments->model, types::model(),
            "what describes the block: a model file, a preset, or - for standard input");
   add.flag("--verify", arguments->verify,
            "measure the loss change of a real step at depths up to N");
-  add.text("--seeds", arguments->seeds, "S", "draws of the weights per depth, for --verify");
+  add.axis("--seeds", arguments->seeds, "S", "draws of the weights per depth, for --verify");
   add.flag("--explain", arguments->explain, "show the derivation, step by step");
   const ModelSpec defaults = default_spec(ModelSpec::Kind::transformer);
   arguments->block.add_to(command, {"features", "classes", "ramp", "scheme"}, &defaults);

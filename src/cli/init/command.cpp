@@ -30,7 +30,7 @@ struct InitFlags {
     const Options add{app};
     add.text("--target", target, {"TARGET", known_targets},
              "write " + alternatives(known_targets()));
-    add.text("--names", names, types::naming(), "whose parameter names (scalecalc list names)");
+    add.axis("--names", names, types::naming(), "whose parameter names (scalecalc list names)");
     add.text("--weights", weights, types::file(), "draw them into a .safetensors file, by --seed");
     add.text("--dtype", dtype, {"DTYPE", {"f32", "f16", "bf16"}},
              "of --weights: f32, f16 or bf16 (default " + WeightOptions().dtype + ")");
@@ -95,7 +95,7 @@ int run_init(const InitFlags& flags, Context& context) {
       named_plan(flags.model.spec("init"), flags.model.model, target, flags.names);
   if (!flags.weights.empty()) draw_weights(flags, plan, context);
   if (!target) {
-    context.emit(init_document(plan, context.format()));
+    context.emit(init_document(plan, context.made_format()));
     return 0;
   }
   ExportOptions options;
@@ -116,7 +116,10 @@ void register_init(CLI::App& app, Context& context) {
                    .examples = {"scalecalc init gpt2 --target pytorch -o gpt2_init.py",
                                 "scalecalc init mlp-relu --layers 12 --format csv"},
                    .uses = {.seed = true, .threads = true, .digits = true},
-                   .prepare = [&context, flags] { check_target(*flags, context); }},
+                   .prepare = [&context, flags] { check_target(*flags, context); },
+                   .lists = Lists{.alone = {"--target", "--weights"},
+                                  .parts = {{"parameters", {"std", "distribution"}},
+                                            {"scales", {"value"}, {"factor", "of"}}}}},
                   [&context, flags] { return run_init(*flags, context); });
   flags->add_to(command);
 }

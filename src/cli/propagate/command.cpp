@@ -27,10 +27,10 @@ struct PropagateFlags {
   void add_to(CLI::App* app) {
     model.add_to(app);
     const Options add{app};
-    add.text("--engine", engine, {"ENGINE", kEngines}, alternatives(kEngines));
-    add.text("--seeds", seeds, "S", fmt::format("draws of the passes (default {})", kSeeds));
+    add.axis("--engine", engine, {"ENGINE", kEngines}, alternatives(kEngines));
+    add.axis("--seeds", seeds, "S", fmt::format("draws of the passes (default {})", kSeeds));
     plot.add_to(app);
-    add.text("--samples", samples, "N",
+    add.axis("--samples", samples, "N",
              fmt::format("of each expectation of montecarlo (default {})",
                          MonteCarloPropagation().samples));
     add.flag("--approx", approximate, "softmax by its lognormal form for many tokens");
@@ -126,14 +126,16 @@ void register_propagate(CLI::App& app, Context& context) {
                    .summary = "moments of every site and parameter of a model",
                    .examples = {"scalecalc propagate mlp-relu --layers 50",
                                 "scalecalc presets pre-ln-12 | scalecalc propagate - --layers 2"},
-                   .uses = kPassesAlongPaths},
+                   .uses = kPassesAlongPaths,
+                   .lists = Lists{.parts = {{"sites", {"second", "cosine", "grad_second"}},
+                                            {"parameters", {"second", "grad_second"}}}}},
                   [&context, flags] {
                     flags->plot.check();
                     PropagateAnswer answer = Propagation(*flags, context).run();
                     report::Figure figure;
                     if (flags->plot.is_given()) figure = propagate_figure(answer);
-                    context.emit(propagate_document(std::move(answer), context.format()));
-                    flags->plot.write(figure);
+                    context.emit(propagate_document(std::move(answer), context.made_format()));
+                    context.draw(flags->plot, figure);
                     return 0;
                   });
   flags->add_to(command);

@@ -158,7 +158,8 @@ void register_solve(CLI::App& app, Context& context) {
        .summary = "constants that make a signal stay: critical points, selu, truncation",
        .examples = {"scalecalc solve self-normalizing --digits 30",
                     "scalecalc solve critical tanh --bias-variance 0.05"},
-       .uses = kNumbers},
+       .uses = kNumbers,
+       .lists = Lists{}},
       [&context, flags] {
         context.emit(Solve(*flags, context).run());
         return 0;
@@ -166,14 +167,14 @@ void register_solve(CLI::App& app, Context& context) {
   const Options add{command};
   add.text("what", flags->what, {"WHAT", Solve::problem_names},
            alternatives(Solve::problem_names()));
-  add.text("name", flags->activation.name, types::activation(),
+  add.axis("activation", flags->activation.name, types::activation(),
            "of the activation (scalecalc list activations)");
   flags->activation.add_to(command);
-  add.text("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
+  add.axis("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
   add.text("--range", flags->range, "A,B", "where alpha is sought");
-  add.text("--weight-variance", flags->weight_variance, "W", "times fan-in (fixed-point)");
-  add.text("--bias-variance", flags->bias_variance, "B", "left out: critical solves for both");
-  add.text("--variance", flags->variance, "V", "of the input (tuned)");
+  add.axis("--weight-variance", flags->weight_variance, "W", "times fan-in (fixed-point)");
+  add.axis("--bias-variance", flags->bias_variance, "B", "left out: critical solves for both");
+  add.axis("--variance", flags->variance, "V", "of the input (tuned)");
   add.text("--bounds", flags->bounds, "A,B",
            "in standard deviations (truncated-normal): --bounds=-2,2");
 }

@@ -35,23 +35,23 @@ struct SweepFlags {
 
 void SweepFlags::add_to(CLI::App* app) {
   const Options add{app};
-  add.text("model", model, types::model(),
+  add.axis("model", model, types::model(),
            "a preset (scalecalc presets), a model file, or - for one on standard input; options "
            "override it");
   add.text("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
-  add.text("--quantity", quantity, {"QUANTITY", quantity_names},
+  add.axis("--quantity", quantity, {"QUANTITY", quantity_names},
            "what is measured (scalecalc list quantities)");
-  add.text("--optimizer", optimizer, types::optimizer(),
+  add.axis("--optimizer", optimizer, types::optimizer(),
            "what steps (scalecalc list families; default: the model's)");
   scales.add_command_options(app, {"placement", "alpha", "lambda"});
-  add.text("--constraint", constraint, {"CONSTRAINT", {"symmetric"}},
+  add.axis("--constraint", constraint, {"CONSTRAINT", {"symmetric"}},
            "symmetric, alpha=X or lambda=X, for auto");
-  add.text("--parameters", parameters, {"SET", kParameterSets},
+  add.axis("--parameters", parameters, {"SET", kParameterSets},
            "branch (inside the residual branches) or all");
-  add.text("--seeds", seeds, "S", "independent draws at each depth");
-  add.text("--eta", eta, "E", "step of actual_delta_loss (default: small enough)");
-  add.text("--dtype", dtype, {"DTYPE", kTypes}, alternatives(kTypes));
-  add.text("--engine", engine, {"ENGINE", kEngines}, "passes, or quadrature for the prediction");
+  add.axis("--seeds", seeds, "S", "independent draws at each depth");
+  add.axis("--eta", eta, "E", "step of actual_delta_loss (default: small enough)");
+  add.axis("--dtype", dtype, {"DTYPE", kTypes}, alternatives(kTypes));
+  add.axis("--engine", engine, {"ENGINE", kEngines}, "passes, or quadrature for the prediction");
   plot.add_to(app);
   const ModelSpec defaults = default_spec(ModelSpec::Kind::transformer);
   block.add_to(app, {"ramp"}, &defaults);  // exponents are those of the end of a ramp
@@ -111,7 +111,7 @@ class Sweep {
     options().update = rule.update;
     answer_.family = family_name(rule);
     if (flags_.scales.has("placement")) {
-      model.placement = placement_from(flags_.scales.text("placement"), "--placement");
+      model.placement = flags_.scales.placement();
     }
   }
 
@@ -124,7 +124,8 @@ class Sweep {
   /// Options first, then the model file; what is still open is solved for.
   void set_scales() {
     ModelSpec& model = options().model;
-    const bool solve = flags_.model.empty() || !flags_.constraint.empty();
+    const bool solve =
+        flags_.model.empty() || !flags_.constraint.empty() || flags_.scales.solves_pair();
     set_scale("--alpha", flags_.scales.text("alpha"), solve, model.alpha);
     set_scale("--lambda", flags_.scales.text("lambda"), solve, model.lambda);
     if (!flags_.constraint.empty() && (model.alpha || model.lambda)) {
@@ -175,14 +176,13 @@ void register_sweep(CLI::App& app, Context& context) {
        .examples = {"scalecalc sweep --layers 2,4,8 --optimizer adam --width 16 --heads 2",
                     "scalecalc sweep pre-ln-12 --layers 2:32:x4 --engine quadrature"},
        .uses = kPassesAlongPaths,
-       .runs_on = RunsOn::all},
+       .runs_on = RunsOn::all,
+       .lists = Lists{.parts = {{"points", {"value", "standard_error"}}}}},
       [&context, flags] {
         flags->plot.check();
         const SweepAnswer answer = Sweep(*flags, context).run();
         context.emit(sweep_document(answer));
-        if (flags->plot.is_given() && context.launch().is_first()) {
-          flags->plot.write(sweep_figure(answer));
-        }
+        if (flags->plot.is_given()) context.draw(flags->plot, sweep_figure(answer));
         return 0;
       });
   flags->add_to(command);

@@ -22,8 +22,8 @@ struct VerifyFlags {
   void add_to(CLI::App* app) {
     model.add_to(app);
     const Options add{app};
-    add.text("--seeds", seeds, "S", "draws of weights and inputs");
-    add.text("--confidence", confidence, "P", "that right predictions pass all together");
+    add.axis("--seeds", seeds, "S", "draws of weights and inputs");
+    add.axis("--confidence", confidence, "P", "that right predictions pass all together");
     plot.add_to(app);
     add.flag("--single", single, "passes in single precision");
   }
@@ -55,14 +55,13 @@ void register_verify(CLI::App& app, Context& context) {
        .examples = {"scalecalc verify mlp-relu --layers 6",
                     "scalecalc verify pre-ln-12 --layers 2 --width 64 --heads 4 --ffn 128"},
        .uses = kPassesAlongPaths,
-       .runs_on = RunsOn::all},
+       .runs_on = RunsOn::all,
+       .lists = Lists{.parts = {{"sites", {"predicted", "measured"}, {"path", "quantity"}}}}},
       [&context, flags] {
         flags->plot.check();
         const VerifyAnswer answer = answer_to(*flags, context);
         context.emit(verify_document(answer));
-        if (flags->plot.is_given() && context.launch().is_first()) {
-          flags->plot.write(verify_figure(answer));
-        }
+        if (flags->plot.is_given()) context.draw(flags->plot, verify_figure(answer));
         return answer.verification.passed ? 0 : 1;
       });
   flags->add_to(command);
