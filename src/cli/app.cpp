@@ -29,6 +29,7 @@ void register_commands(CLI::App& app, Context& context) {
   register_activation(app, context);
   register_solve(app, context);
   register_propagate(app, context);
+  register_compare(app, context);
   register_verify(app, context);
   register_sweep(app, context);
   register_init(app, context);

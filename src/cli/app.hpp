@@ -47,6 +47,7 @@ void register_activation(CLI::App& app, Context& context);
 void register_solve(CLI::App& app, Context& context);
 void register_sweep(CLI::App& app, Context& context);
 void register_propagate(CLI::App& app, Context& context);
+void register_compare(CLI::App& app, Context& context);
 void register_verify(CLI::App& app, Context& context);
 void register_init(CLI::App& app, Context& context);
 void register_convention(CLI::App& app, Context& context);

@@ -1,5 +1,5 @@
 # Lists of values: a list gives what its values give one by one, at every option that takes one.
-foreach(command activation solve propagate init verify deepnorm sweep convention all)
+foreach(command activation solve propagate compare init verify deepnorm sweep convention all)
   add_test(NAME "cli: lists: ${command}" COMMAND Python3::Interpreter
     "${CMAKE_CURRENT_LIST_DIR}/lists.py" "$<TARGET_FILE:scalecalc_program>" ${command})
   set_tests_properties("cli: lists: ${command}" PROPERTIES LABELS cli
@@ -37,6 +37,10 @@ scalecalc_cli_error("list: a command without lists" EXIT 2 ARGS audit w --model 
 scalecalc_cli_error("list: more curves than looks" EXIT 2
   ARGS propagate mlp-relu --layers 1,2,3,4,5,6,7,8,9,10,11,12,13 --plot lists.svg
   SAYS "24 different curves, and these are 26")
+scalecalc_cli_error("compare: one model" EXIT 2 ARGS compare gpt2 SAYS "nothing to compare")
+scalecalc_cli_error("compare: nothing" EXIT 2 ARGS compare SAYS "nothing to compare")
+scalecalc_cli_error("compare: an unknown model" EXIT 2 ARGS compare mlp-relu gpt3
+  SAYS "gpt3.*at MODEL gpt3")
 
 scalecalc_cli_test("list: commas in brackets" ARGS deepnorm --layers 4 --optimizer "max(g,0),adam"
   --format csv STDOUT "optimizer,.*\n\"max.g,0.\",.*\nadam,")
@@ -46,3 +50,7 @@ scalecalc_cli_test("list: axes as fields" ARGS ${lists} --optimizer adam,muon --
   results.quantities.0.ratio)
 scalecalc_cli_test("list: a missing site" ARGS propagate mlp-relu --layers 1,2
   STDOUT "layer.1..act  *!=  *missing")
+scalecalc_cli_test("compare: fields, parameters, sites" ARGS compare pre-ln-12 post-ln-12 --layers 1
+  STDOUT "parameter_count.*fields.*placement  *!=  *pre  *post.*init: std.*sites: grad_second")
+scalecalc_cli_test("compare: standard input beside itself" EXIT 2 ARGS compare - -
+  STDERR "comes twice")
