@@ -9,8 +9,8 @@
 #include "scalecalc/report.hpp"
 
 /// Plots as values, and one writer per form: a gnuplot script, SVG, a terminal's sparkline, a page.
-/// Writers return text; nothing here writes or runs anything. Numbers that are not finite, and
-/// those a logarithmic axis cannot show, break a line and are counted in the plot's note.
+/// Writers return text; nothing here writes or runs anything. A NaN breaks a line, and what a
+/// logarithmic axis cannot show, which is counted in the plot's note.
 namespace scalecalc::report {
 
 struct Axis {
@@ -19,7 +19,8 @@ struct Axis {
   AxisScale scale = AxisScale::linear;
   std::vector<std::string> names = {};  ///< of the values 0, 1, 2, ...; shown instead of numbers
   std::vector<double> ticks = {};       ///< values to label; empty: round numbers
-  /// What lies beyond is drawn at the edge, as an arrow, and said in the note.
+  bool whole = false;  ///< counts something: ticks at whole numbers
+  /// What lies beyond is an arrow at the edge, and the note says whose and how far it goes.
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
 };
@@ -60,7 +61,11 @@ struct Figure {
 
 /// Logarithmic for positive values over more than a factor of 30.
 AxisScale fitting_scale(const std::vector<Series>& series);
-/// The note, and what the axes cannot show: "2 points lie beyond the axes.".
+/// Sets the limits of y so that one measured look, which alone makes the axis ten times as long as
+/// the others need, leaves it: a run that explodes does not flatten the rest.
+void let_outliers_leave(Plot& plot);
+/// The note, and what the axes cannot show: "Beyond the axis, with an arrow at its edge: post (up
+/// to 412).".
 std::string full_note(const Plot& plot);
 
 /// A script with its data inside. `gnuplot -c FILE.gp OUT.png` (or OUT.svg) draws it there; without

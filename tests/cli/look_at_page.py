@@ -21,7 +21,7 @@ const box = e => { const r = e.getBoundingClientRect();
 const found = {
   width: document.documentElement.clientWidth, scroll: document.documentElement.scrollWidth,
   tables: [...document.querySelectorAll('table')].map(t => t.rows.length),
-  plots: [...document.querySelectorAll('svg')].map(s => ({ box: box(s),
+  plots: [...document.querySelectorAll('svg[role=img]')].map(s => ({ box: box(s),
     curves: s.querySelectorAll('path').length,
     texts: [...s.querySelectorAll('text')].map(t => [t.textContent, box(t)]) })) };
 const out = document.createElement('pre');

@@ -3,7 +3,7 @@ set(tiny "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml")
 set(plots "${CMAKE_CURRENT_BINARY_DIR}/plots")
 file(MAKE_DIRECTORY "${plots}")
 
-foreach(case svg gp png no_gnuplot injection curves one_file)
+foreach(case svg gp png pdf no_converter injection curves one_file)
   add_test(NAME "cli: plot: ${case}" COMMAND ${CMAKE_COMMAND}
     "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" "-DCASE=${case}" "-DTINY=${tiny}"
     "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/plot_${case}"
@@ -15,8 +15,8 @@ endforeach()
 foreach(command propagate verify sweep activation)
   scalecalc_cli_test("${command} has --plot" ARGS ${command} --help STDOUT "--plot FILE")
 endforeach()
-scalecalc_cli_error("plot: unknown extension" EXIT 2 ARGS activation relu --plot a.pdf
-  SAYS "no plot has this extension \\(--plot a\\.pdf\\); use \\.gp for a gnuplot script, \\.svg or \\.png")
+scalecalc_cli_error("plot: unknown extension" EXIT 2 ARGS activation relu --plot a.eps
+  SAYS "no plot has this extension \\(--plot a\\.eps\\); use \\.svg, \\.png or \\.pdf, or \\.gp for a gnuplot script")
 scalecalc_cli_error("plot: no extension" EXIT 2 ARGS propagate ${tiny} --plot plot
   SAYS "no plot has this extension")
 scalecalc_cli_error("plot: no folder" EXIT 3 ARGS activation relu --plot /none/a.svg

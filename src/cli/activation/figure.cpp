@@ -57,13 +57,15 @@ report::Figure activation_figure(const ActivationAnswer& answer) {
   }
   report::Plot plot;
   plot.title =
-      fmt::format("{} at N({}, {})", base::shortened(activation.name(), 48),
+      fmt::format("{} at N({}, {})", base::shortened(activation.name(), 300),
                   report::format_number(input.mean, 4), report::format_number(input.variance, 4));
   plot.x = {"input x", "pure number"};
   plot.y = {"value", "pure number"};
   plot.series = {value, slope};
-  if (deviation > 0) plot.series.push_back(density);
-  return {"", {plot}};
+  if (deviation == 0) return {"", {plot}};
+  // Its size follows the deviation's, not the activation's: an axis of its own.
+  const report::Plot below{"", plot.x, {"density", "per unit of x"}, {density}, ""};
+  return {"", {plot, below}};
 }
 
 }  // namespace scalecalc::cli

@@ -69,11 +69,14 @@ Plot loss_plot(const TrainedRuns& trained, const std::vector<std::string>& group
   plot.title = "Loss curves, " + blocks(layers);
   plot.x.label = "step";
   plot.x.unit = "updates";
+  plot.x.whole = true;
   plot.y.label = "validation loss";
   plot.y.unit = "nats a token";
   double last = 1;
+  std::string without;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     std::string name = groups[i];
+    bool is_lost = false;
     for (const TrainRun* run : runs_of(trained, groups[i], layers)) {
       Series series{name, Origin::measured, {}, static_cast<int>(i), true};
       for (const TrainRecord& record : run->records) {
@@ -81,13 +84,16 @@ Plot loss_plot(const TrainedRuns& trained, const std::vector<std::string>& group
         last = std::max(last, step);
         series.points.push_back({step, record.validation_loss});
       }
+      is_lost = is_lost || (!series.points.empty() && std::isnan(series.points.back().y));
       plot.series.push_back(std::move(series));
       name.clear();
     }
+    if (is_lost) without += (without.empty() ? "" : ", ") + groups[i];
   }
   add_entropies(trained, last, plot);
   plot.y.most = kFarFromGuess * std::log(static_cast<double>(trained.vocab));
   plot.note = "One line a seed.";
+  if (!without.empty()) plot.note += " Without a number at the end: " + without + ".";
   return plot;
 }
 
@@ -166,6 +172,7 @@ Plot gradient_plot(const TrainedRuns& trained, const std::vector<std::string>& g
   plot.series = std::move(predicted);
   plot.series.insert(plot.series.end(), measured.begin(), measured.end());
   plot.y.scale = report::fitting_scale(plot.series);
+  report::let_outliers_leave(plot);
   return plot;
 }
 
@@ -197,12 +204,13 @@ Plot perplexity_plot(const TrainedRuns& trained, const std::vector<std::string>&
     plot.series.push_back(std::move(series));
   }
   if (!without.empty()) plot.note += " No number: " + without + ".";
-  const double last = plot.x.ticks.empty() ? 1 : plot.x.ticks.back();
   const auto add = [&](const char* name, double entropy, int look) {
     if (!std::isfinite(entropy) || plot.x.ticks.empty()) return;
-    const double value = std::exp(entropy);
+    const double value = std::exp(entropy), first = plot.x.ticks.front(),
+                 last = plot.x.ticks.back();
+    const double beside = first < last ? 1 : 1.2;  // one depth has a line through it
     plot.series.push_back(
-        {name, Origin::exact, {{plot.x.ticks.front(), value}, {last, value}}, look, false});
+        {name, Origin::exact, {{first / beside, value}, {last * beside, value}}, look, false});
   };
   add("words alone", trained.unigram_entropy, kLookOfText);
   add("the text's least", trained.entropy, kLookOfText - 1);

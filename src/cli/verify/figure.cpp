@@ -92,6 +92,7 @@ report::Plot panel_of_z(const Verification& verification) {
   plot.title = "Every comparison";
   plot.x.label = "comparison, sites before parameters";
   plot.x.unit = "count";
+  plot.x.whole = true;
   plot.y.label = "z";
   plot.y.unit = "standard errors";
   const auto line = [&](double z) {
@@ -100,6 +101,7 @@ report::Plot panel_of_z(const Verification& verification) {
   };
   plot.series = {line(verification.quantile), line(-verification.quantile), within};
   if (!outside.points.empty()) plot.series.push_back(outside);
+  report::let_outliers_leave(plot);
   plot.note =
       "A band also holds what the prediction leaves out, so that a z beyond the lines may be "
       "within.";

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "report/plot/frame.hpp"
 #include "report/text.hpp"
@@ -11,13 +10,22 @@
 namespace scalecalc::report {
 namespace {
 
-constexpr int kWidth = 900, kPanel = 380, kNoteWidth = 120;
+constexpr int kWidth = 900, kPanel = 380, kNoteWidth = 120, kTitleWidth = 90;
 
 /// Between single quotes nothing is substituted; a quote is written twice.
 std::string quoted(const std::string& text) {
   std::string line = "'";
   for (const char c : single_line(text)) line += c == '\'' ? std::string("''") : std::string(1, c);
   return line + "'";
+}
+
+/// Joined by line breaks, which alone stand between double quotes.
+std::string quoted_lines(const std::string& text) {
+  std::string lines;
+  for (const std::string& line : wrap(text, kTitleWidth)) {
+    lines += (lines.empty() ? "" : ".\"\\n\".") + quoted(line);
+  }
+  return lines;
 }
 
 std::string number(double value) {
@@ -51,11 +59,11 @@ std::string arrows_of(const Plot& plot, const Series& series, bool up) {
   if (series.origin != Origin::measured) return {};
   const Range range = range_of_y(plot);
   std::string text;
-  for (const PlotPoint& point : series.points) {
-    const bool beyond =
-        up ? point.y > std::min(plot.y.most, std::numeric_limits<double>::max())
-           : point.y < std::max(plot.y.least, std::numeric_limits<double>::lowest());
-    if (!beyond || !std::isfinite(point.x) || !is_drawable(plot.x, point.x)) continue;
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    const PlotPoint& point = series.points[i];
+    const bool beyond = up ? is_above(plot.y, point.y) : is_below(plot.y, point.y);
+    if (!beyond || !has_mark(series, i) || !std::isfinite(point.x) || !is_drawable(plot.x, point.x))
+      continue;
     text += fmt::format("{} {}\n", number(point.x), number(up ? range.most : range.least));
   }
   return text;
@@ -97,32 +105,23 @@ std::string ticks_text(char axis, const std::vector<Tick>& ticks) {
   return fmt::format("set {}tics ({})\n", axis, list);
 }
 
-/// Named places, thinned so that their labels do not touch.
+/// So many that their labels do not touch.
 std::string ticks_line(char axis, const Axis& of, const Range& range) {
-  std::vector<Tick> ticks = ticks_of(of, range, 8);
-  if (of.names.empty() && of.ticks.empty()) return ticks_text(axis, ticks);
-  std::size_t longest = 1;
-  for (const Tick& tick : ticks) longest = std::max(longest, tick.label.size());
-  const std::size_t fits = std::max<std::size_t>(80 / (longest + 2), 2);
-  const std::size_t stride = (ticks.size() + fits - 1) / fits;
-  std::vector<Tick> kept;
-  for (std::size_t i = 0; i < ticks.size(); i += std::max<std::size_t>(stride, 1)) {
-    kept.push_back(ticks[i]);
-  }
-  return ticks_text(axis, kept);
+  std::size_t longest = 8;
+  for (const std::string& name : of.names) longest = std::max(longest, name.size());
+  return ticks_text(axis, ticks_of(of, range, std::max(80 / static_cast<int>(longest + 2), 2)));
 }
 
 std::string axis_lines(char axis, const Axis& of, const Range& range) {
-  const bool is_log = of.scale == AxisScale::logarithmic && of.names.empty();
   return fmt::format("set {0}label {1}\n{2}set {0}range [{3}:{4}]\n", axis, quoted(axis_text(of)),
-                     is_log ? fmt::format("set logscale {}\n", axis)
-                            : fmt::format("unset logscale {}\n", axis),
+                     is_log(of) ? fmt::format("set logscale {}\n", axis)
+                                : fmt::format("unset logscale {}\n", axis),
                      number(range.least), number(range.most)) +
          ticks_line(axis, of, range);
 }
 
 std::string panel_text(const Plot& plot, std::size_t panel) {
-  std::string text = fmt::format("\nset title {}\n", quoted(plot.title));
+  std::string text = fmt::format("\nset title {}\n", quoted_lines(plot.title));
   text += axis_lines('x', plot.x, range_of_x(plot)) + axis_lines('y', plot.y, range_of_y(plot));
   const std::string note = full_note(plot);
   text += "unset label\n";
@@ -147,7 +146,8 @@ std::string panel_text(const Plot& plot, std::size_t panel) {
     for (const bool up : {true, false}) {
       if (arrows_of(plot, series, up).empty()) continue;
       add(block + (up ? "_above" : "_below"),
-          fmt::format("with points pt {} ps 1.2 lc rgb '{}'", up ? 9 : 11, colour_of(series.look)),
+          fmt::format("using 1:2:('{}') with labels offset 0,{} tc rgb '{}'", up ? "↑" : "↓",
+                      up ? "-0.5" : "0.5", colour_of(series.look)),
           "");
     }
   }
@@ -186,7 +186,7 @@ std::string to_gnuplot(const Figure& figure) {
       "rgb '#cccccc' dt solid\n"
       "set key outside right top Left reverse samplen 3\nset bmargin 7\n";
   text += fmt::format("set multiplot layout {},1", panels);
-  if (!figure.title.empty()) text += fmt::format(" title {}", quoted(figure.title));
+  if (!figure.title.empty()) text += fmt::format(" title {}", quoted_lines(figure.title));
   text += "\n";
   for (std::size_t panel = 0; panel < figure.panels.size(); ++panel) {
     text += panel_text(figure.panels[panel], panel);

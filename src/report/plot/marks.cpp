@@ -36,9 +36,10 @@ bool is_filled(int mark) {
   return kShapes[mark].filled;
 }
 
-std::string arrow_path(double x, double y, bool up) {
-  const double tip = up ? -4.0 : 4.0;
-  return fmt::format("M{:.1f} {:.1f}m0 {}l4 {}h-8z", x, y, tip, -2 * tip);
+std::string arrow_path(double x, double edge, bool up) {
+  const int in = up ? 1 : -1;
+  return fmt::format("M{:.1f} {:.1f}v{}m-4 {}l4 {}l4 {}", x, edge + 12 * in, -11 * in, 4 * in,
+                     -4 * in, 4 * in);
 }
 
 }  // namespace scalecalc::report

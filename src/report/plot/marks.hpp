@@ -9,7 +9,7 @@ namespace scalecalc::report {
 std::string mark_path(int mark, double x, double y);
 /// Filled, or an outline.
 bool is_filled(int mark);
-/// A value beyond the axis: a triangle that points there.
-std::string arrow_path(double x, double y, bool up);
+/// A value beyond the axis: an arrow that ends at its edge, unlike any mark.
+std::string arrow_path(double x, double edge, bool up);
 
 }  // namespace scalecalc::report

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "report/plot/frame.hpp"
+#include "report/plot/layout.hpp"
+#include "report/plot/lettering.hpp"
 #include "report/text.hpp"
 
 namespace scalecalc::report {
@@ -17,7 +18,8 @@ constexpr char kStyle[] =
 
 /// What a screen reader says: the title, the axes, and every series.
 std::string description(const Plot& plot) {
-  std::string text = plot.title + ". " + axis_text(plot.y) + " against " + axis_text(plot.x) + ".";
+  std::string text = plot.title + (plot.title.empty() ? "" : ". ") + axis_text(plot.y) +
+                     " against " + axis_text(plot.x) + ".";
   for (const Series& series : plot.series) {
     if (!series.name.empty()) text += " " + legend_text(series) + ".";
   }
@@ -52,32 +54,27 @@ std::string escape_xml(std::string_view text) {
 
 std::string to_inline_svg(const Plot& plot) {
   double height = 0;
-  const std::string body = draw_panel(plot, 0, margins_of(plot), height);
+  const std::string body = draw_panel(plot, 0, left_margin(plot), height);
   return opening(height, description(plot), "") + body + "</svg>\n";
 }
 
 std::string to_svg(const Figure& figure) {
-  constexpr double kTitle = 34;
+  constexpr double kSize = 15;
   std::string body, label = figure.title;
   double top = 0;
   if (!figure.title.empty()) {
-    body += fmt::format(
-        "<text x=\"{}\" y=\"22\" text-anchor=\"middle\" font-size=\"15\" font-weight=\"bold\" "
-        "fill=\"currentColor\">{}</text>\n",
-        kSvgWidth / 2, escape_xml(shortened_to(figure.title, kSvgWidth - 20, 15)));
-    top = kTitle;
+    const auto lines = lines_within(figure.title, (kSvgWidth - 2 * kGap) / kBold, kSize);
+    body = draw_lines(lines, kSvgWidth / 2, 22, {"middle", kSize, true});
+    top = 17 + kLineHeight * static_cast<double>(lines.size());
   }
   // One above the other, the panels' drawings are as wide as each other.
-  Margins margins;
-  for (const Plot& plot : figure.panels) {
-    const Margins own = margins_of(plot);
-    margins = {std::max(margins.left, own.left), std::max(margins.right, own.right)};
-  }
+  double left = 0;
+  for (const Plot& plot : figure.panels) left = std::max(left, left_margin(plot));
   for (const Plot& plot : figure.panels) {
     double height = 0;
-    body += draw_panel(plot, top, margins, height);
+    body += draw_panel(plot, top, left, height);
     top += height;
-    label += (label.empty() ? "" : ". ") + description(plot);
+    label += (label.empty() ? "" : label.ends_with('.') ? " " : ". ") + description(plot);
   }
   return opening(top, label, " color=\"#1b1f24\"") + kStyle +
          fmt::format("<rect class=\"paper\" width=\"{}\" height=\"{:.0f}\" fill=\"#fff\"/>\n",

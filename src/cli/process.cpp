@@ -1,20 +1,16 @@
-#include "cli/gnuplot.hpp"
+#include "cli/process.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <vector>
 
-#include "base/text.hpp"
 #include "scalecalc/error.hpp"
 
 extern char** environ;
@@ -22,22 +18,21 @@ extern char** environ;
 namespace scalecalc::cli {
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const std::string& why) {
-  throw Error(ErrorKind::fault, what, "--plot: " + why,
-              "install gnuplot (Debian: gnuplot-nox), or take .svg or .gp");
+[[noreturn]] void fail(const std::string& what, const std::string& where) {
+  throw Error(ErrorKind::fault, what, where + ": " + std::strerror(errno));
 }
 
 /// A file without a name: no pipe that both sides could wait for.
 class Scratch {
  public:
   Scratch() : file_(std::tmpfile()) {
-    if (!file_) fail("cannot make a temporary file", std::strerror(errno));
+    if (!file_) fail("cannot make a temporary file", "tmpfile");
   }
   int number() const { return ::fileno(file_.get()); }
   void fill(const std::string& text) {
     if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
         std::fflush(file_.get()) != 0) {
-      fail("cannot write a temporary file", std::strerror(errno));
+      fail("cannot write a temporary file", "tmpfile");
     }
     std::rewind(file_.get());
   }
@@ -66,8 +61,7 @@ class Spawn {
     // This program ignores these signals; what it starts does not.
     sigset_t defaults;
     ::sigemptyset(&defaults);
-    ::sigaddset(&defaults, SIGPIPE);
-    ::sigaddset(&defaults, SIGXFSZ);
+    for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGQUIT}) ::sigaddset(&defaults, signal);
     ::posix_spawnattr_setsigdefault(&attributes_, &defaults);
     ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF);
   }
@@ -81,21 +75,21 @@ class Spawn {
   void connect(const Scratch& scratch, int as) {
     ::posix_spawn_file_actions_adddup2(&files_, scratch.number(), as);
   }
-  /// The status it ends with. Throws Error(fault) when it cannot be started.
-  int run(std::vector<std::string> words) {
+  ProcessEnd run(std::vector<std::string> words) {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     pid_t process = 0;
-    const int failure =
+    errno =
         ::posix_spawnp(&process, arguments[0], &files_, &attributes_, arguments.data(), environ);
-    if (failure == ENOENT) fail("a .png is drawn by gnuplot, which is not here", "no gnuplot");
-    if (failure != 0) fail("cannot start gnuplot", std::strerror(failure));
-    int status = 0;
-    while (::waitpid(process, &status, 0) < 0) {
-      if (errno != EINTR) fail("cannot wait for gnuplot", std::strerror(errno));
+    if (errno == ENOENT) return {};
+    if (errno != 0) fail("cannot start a program", words[0]);
+    ProcessEnd end;
+    end.found = true;
+    while (::waitpid(process, &end.status, 0) < 0) {
+      if (errno != EINTR) fail("cannot wait for a program", words[0]);
     }
-    return status;
+    return end;
   }
 
  private:
@@ -103,31 +97,48 @@ class Spawn {
   posix_spawnattr_t attributes_;
 };
 
-/// What gnuplot prints for a script on its standard input.
-std::string output_of(const std::vector<std::string>& words, const std::string& script) {
+/// Ignores what the keyboard sends to all programs of the terminal.
+class KeyboardIgnored {
+ public:
+  KeyboardIgnored() {
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGINT, &ignore, &interrupt_);
+    ::sigaction(SIGQUIT, &ignore, &quit_);
+  }
+  ~KeyboardIgnored() {
+    ::sigaction(SIGINT, &interrupt_, nullptr);
+    ::sigaction(SIGQUIT, &quit_, nullptr);
+  }
+  KeyboardIgnored(const KeyboardIgnored&) = delete;
+  KeyboardIgnored& operator=(const KeyboardIgnored&) = delete;
+
+ private:
+  struct sigaction interrupt_ = {}, quit_ = {};
+};
+
+}  // namespace
+
+ProcessEnd run_process(const std::vector<std::string>& words, const std::string& input) {
   Scratch in, out, err;
-  in.fill(script);
+  in.fill(input);
   Spawn spawn;
   spawn.connect(in, STDIN_FILENO);
   spawn.connect(out, STDOUT_FILENO);
   spawn.connect(err, STDERR_FILENO);
-  if (spawn.run(words) != 0) fail("gnuplot failed", base::shortened(err.read(), 200));
-  return out.read();
+  ProcessEnd end = spawn.run(words);
+  end.out = out.read();
+  end.err = err.read();
+  return end;
 }
 
-}  // namespace
-
-void check_gnuplot() {
-  output_of({"gnuplot", "--version"}, "");
-}
-
-std::string png_of(const std::string& script, std::size_t panels) {
-  constexpr std::size_t kPanel = 380;
-  const std::string terminal = fmt::format("set terminal pngcairo size 900,{} font 'sans,10'\n",
-                                           kPanel * std::max<std::size_t>(panels, 1));
-  const std::string image = output_of({"gnuplot", "-d", "-"}, terminal + script);
-  if (!image.starts_with("\x89PNG")) fail("gnuplot drew no image", "its terminal pngcairo");
-  return image;
+ProcessEnd run_in_foreground(const std::vector<std::string>& words, const std::string& input) {
+  Scratch in;
+  in.fill(input);
+  Spawn spawn;
+  spawn.connect(in, STDIN_FILENO);
+  const KeyboardIgnored ignored;
+  return spawn.run(words);
 }
 
 }  // namespace scalecalc::cli
