@@ -99,7 +99,8 @@ struct Moments1D {
   std::optional<Estimate> slope_second;
 };
 Moments1D quadrature_1d(const Activation& activation, const GaussianInput& input);
-/// `digits` correct digits (1..100) in positional notation.
+inline constexpr int most_digits_of_quadrature = 100;
+/// `digits` correct digits (1 to most_digits_of_quadrature) in positional notation.
 std::string quadrature_digits(const Activation& activation, Moment moment, const Expr& mean,
                               const Expr& variance, const std::optional<Expr>& correlation,
                               int digits);

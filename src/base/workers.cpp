@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.hpp"
+
 namespace scalecalc::base {
 
 void Workers::guarded(const std::function<void()>& work) noexcept {
@@ -18,9 +20,14 @@ void Workers::guarded(const std::function<void()>& work) noexcept {
 }
 
 void Workers::run(int count, const std::function<void()>& work) {
+  const Deadline* deadline = Deadline::current();
   std::vector<std::thread> others;
   try {
-    for (int i = 1; i < count; ++i) others.emplace_back([this, &work] { guarded(work); });
+    for (int i = 1; i < count; ++i)
+      others.emplace_back([this, &work, deadline] {
+        const InheritedDeadline inherited(deadline);
+        guarded(work);
+      });
   } catch (const std::system_error&) {
     // What there is to do goes on with the threads there are.
   }

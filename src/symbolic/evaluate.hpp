@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/deadline.hpp"
 #include "base/text.hpp"
 #include "symbolic/arithmetic.hpp"
 #include "symbolic/functions.hpp"
@@ -31,6 +32,7 @@ Number evaluate_in(const Expr& expr, const Context& context) {
       return arithmetic::pow(value(0), value(1));
     case Expr::Kind::function: break;
   }
+  base::check_deadline();
   const Function* function = expr.node().function;
   if (!function || !function->in_double) {
     throw Error(ErrorKind::input,

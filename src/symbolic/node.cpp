@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/deadline.hpp"
 #include "base/text.hpp"
 #include "symbolic/functions.hpp"
 
@@ -54,6 +55,7 @@ Signs signs_of_power(const Expr& base, const Expr& exponent) {
 
 /// Fills in what is derived from the children and checks the limits.
 Expr finish(Expr::Node node) {
+  base::check_deadline();
   std::size_t hash = mix(static_cast<std::size_t>(node.kind), std::hash<std::string>{}(node.name));
   for (const Expr& child : node.operands) {
     hash = mix(hash, child.node().hash);

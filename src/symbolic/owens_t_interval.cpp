@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "symbolic/arithmetic.hpp"
 #include "symbolic/bivariate_normal.hpp"
 
@@ -41,6 +42,7 @@ std::vector<Real> moments(const Real& h, const Real& x, unsigned long count) {
   mpfr_set_ui(term.get(), 1, MPFR_RNDN);
   mpfr_set_ui(total.get(), 1, MPFR_RNDN);
   for (unsigned long m = 1;; ++m) {
+    base::check_deadline();
     mpfr_mul(term.get(), term.get(), ratio.get(), MPFR_RNDN);
     mpfr_div_ui(term.get(), term.get(), 2 * (count + m) - 1, MPFR_RNDN);
     mpfr_add(total.get(), total.get(), term.get(), MPFR_RNDN);
@@ -51,6 +53,7 @@ std::vector<Real> moments(const Real& h, const Real& x, unsigned long count) {
   mpfr_mul(total.get(), total.get(), edge.get(), MPFR_RNDN);
   mpfr_div_ui(result.back().get(), total.get(), 2 * count - 1, MPFR_RNDN);
   for (unsigned long n = count - 1; n-- > 0;) {
+    base::check_deadline();
     mpfr_div(edge.get(), edge.get(), square.get(), MPFR_RNDN);
     mpfr_mul(term.get(), result[n + 1].get(), twice.get(), MPFR_RNDN);
     mpfr_add(term.get(), term.get(), edge.get(), MPFR_RNDN);
@@ -196,6 +199,7 @@ Interval far_complement(const Interval& h, const Interval& a) {
   const Interval step = Interval(2, bits) / (h2 * a2);
   Interval total = one, scale = one, binomial = one, coefficient = one;
   for (std::int64_t n = 1;; ++n) {
+    base::check_deadline();
     // coefficient = sum over k of binomial(2k, k)/4^k b^(n-k)
     binomial = binomial * Interval(Rational(2 * n - 1, 2 * n), bits);
     coefficient = coefficient * b + binomial;

@@ -4,6 +4,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "base/deadline.hpp"
 #include "symbolic/node.hpp"
 
 namespace scalecalc {
@@ -44,6 +45,28 @@ struct Shared {
   std::shared_mutex mutex;
   std::unordered_map<Key, std::shared_ptr<const ClosedFormFunction::Impl>, Hash> functions;
 };
+
+/// The formula with its code. A search under a deadline has three quarters of the time that is
+/// left; what it has not found then counts as having no formula, and quadrature has the rest.
+template <class Search>
+ClosedFormFunction::Impl::Entry entry_in_time(Search search) {
+  using base::Deadline;
+  std::optional<Deadline> share;
+  if (const Deadline* outer = Deadline::current()) {
+    const auto now = Deadline::Clock::now();
+    share.emplace(now + (outer->at() - now) * 3 / 4, outer->reason());
+  }
+  ClosedFormFunction::Impl::Entry entry;
+  try {
+    entry.form = search();
+    if (entry.form.formula) entry.program.emplace(*entry.form.formula);
+  } catch (const base::DeadlinePassed& passed) {
+    share.reset();
+    base::check_deadline();  // a search that had no time at all may be begun again
+    entry = {{std::nullopt, std::string("a formula was ") + passed.what()}, std::nullopt};
+  }
+  return entry;
+}
 
 Piecewise piecewise(const Activation& activation, const std::vector<Expr>& pieces) {
   Piecewise function{pieces, {}};
@@ -122,8 +145,8 @@ const ClosedFormFunction::Impl::Entry& ClosedFormFunction::Impl::entry(
                             (correlation == gaussian::Correlation::minus_one ? 2 : 0);
   Slot& slot = slots_[place];
   std::call_once(slot.once, [&] {
-    slot.entry.form = gaussian::find(activation, moment, mean, correlation);
-    if (slot.entry.form.formula) slot.entry.program.emplace(*slot.entry.form.formula);
+    slot.entry = gaussian::entry_in_time(
+        [&] { return gaussian::find(activation, moment, mean, correlation); });
   });
   return slot.entry;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/deadline.hpp"
+
 namespace scalecalc::gaussian {
 
 Polynomial::Polynomial(const Rational& value) {
@@ -98,6 +100,7 @@ Polynomial operator-(const Polynomial& a, const Polynomial& b) {
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   Polynomial result;
   for (const auto& [left, x] : a.terms_) {
+    base::check_deadline();
     for (const auto& [right, y] : b.terms_) {
       Polynomial::Exponents sum{};
       for (std::size_t k = 0; k < sum.size(); ++k) {
@@ -129,6 +132,7 @@ std::optional<Polynomial> divide(const Polynomial& a, const Polynomial& b) {
   const auto& [top, leading] = *b.terms().begin();
   Polynomial rest = a, quotient;
   while (!rest.is_zero()) {
+    base::check_deadline();
     const auto& [exponents, coefficient] = *rest.terms().begin();
     Polynomial::Exponents difference{};
     for (std::size_t k = 0; k < top.size(); ++k) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "base/deadline.hpp"
 #include "gaussian/closed_form/bounded.hpp"
 #include "symbolic/arithmetic.hpp"
 #include "symbolic/big.hpp"
@@ -177,6 +178,7 @@ symbolic::Interval Program::enclose(const double* inputs, mpfr_prec_t bits) cons
   std::vector<Interval> values;
   values.reserve(steps_.size());
   for (const Step& step : steps_) {
+    base::check_deadline();
     const std::vector<std::uint32_t>& from = step.arguments;
     switch (step.kind) {
       case Kind::constant:

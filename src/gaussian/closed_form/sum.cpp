@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/deadline.hpp"
 #include "gaussian/closed_form/expectation.hpp"
 #include "symbolic/big.hpp"
 #include "symbolic/canonical.hpp"
@@ -108,6 +109,7 @@ Sum& Sum::operator+=(const Sum& other) {
 Sum operator*(const Sum& a, const Sum& b) {
   Sum result;
   for (const auto& [left, x] : a.parts_) {
+    base::check_deadline();
     for (const auto& [right, y] : b.parts_) {
       if (left.root.is_one() && right.root.is_one() && right.kernel.is_one()) {
         result.add({1, left.exponent + right.exponent, left.kernel}, x * y);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/deadline.hpp"
 #include "symbolic/node.hpp"
 
 namespace scalecalc::gaussian {
@@ -117,6 +118,7 @@ Terms product(const Ring& ring, const Terms& a, const Terms& b) {
   Terms result;
   for (const auto& [left, x] : a) {
     for (const auto& [right, y] : b) {
+      base::check_deadline();
       Shape shape = combined(left, right);
       if (left.wave.present && right.wave.present) {
         add_product_of_waves(ring, result, shape, left.wave, right.wave, x * y);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/deadline.hpp"
 #include "base/workers.hpp"
 #include "scalecalc/error.hpp"
 
@@ -22,8 +23,10 @@ void run_group(std::int64_t first, std::int64_t count, int threads,
   base::Workers workers;
   workers.run(threads, [&] {
     const Worker worker = make_worker();
-    for (std::int64_t k = next++; k < count && !workers.stopped(); k = next++)
+    for (std::int64_t k = next++; k < count && !workers.stopped(); k = next++) {
+      base::check_deadline();
       out[static_cast<std::size_t>(k)] = worker(first + k);
+    }
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/deadline.hpp"
 #include "gaussian/quadrature/pair_frame.hpp"
 #include "scalecalc/error.hpp"
 
@@ -88,6 +89,7 @@ class Series {
     ExactIntegral<P> result;
     Big power = 1, rest = second_;
     for (int n = 0; n < terms; ++n) {
+      base::check_deadline();
       Big a = 0;
       const Big root = sqrt(Big(n)), scale = 1 / sqrt(Big(n + 1));
       for (std::size_t k = 0; k < z_.size(); ++k) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/deadline.hpp"
 #include "base/vector_math.hpp"
 #include "gaussian/lane_sum.hpp"
 #include "gaussian/quadrature/adaptive.hpp"
@@ -137,6 +138,7 @@ std::optional<HermiteSeries> HermiteSeries::make(const Profile& profile, bool sl
   series.squares_.clear();
   double sum = 0;
   for (std::size_t n = 0; n < terms; ++n) {
+    base::check_deadline();
     const auto [fine, coarse] = projection.next();
     const double error = kronrod_error(fine - coarse, unit) + floor;
     series.squares_.push_back(fine * fine);

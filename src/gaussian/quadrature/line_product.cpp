@@ -1,5 +1,6 @@
 #include "gaussian/quadrature/line_product.hpp"
 
+#include "base/deadline.hpp"
 #include "gaussian/quadrature/panel_sums.hpp"
 
 namespace scalecalc::gaussian::quadrature {
@@ -27,6 +28,7 @@ void LineProduct::evaluate(const std::vector<Panel>& panels,
                            std::array<Integral, channels>* results) {
   evaluated_ += panels.size();
   for (std::size_t begin = 0; begin < panels.size(); begin += most) {
+    base::check_deadline();
     const std::size_t count = std::min(most, panels.size() - begin);
     evaluate_some(panels.data() + begin, count, results + begin);
   }

@@ -1,5 +1,6 @@
 #include "gaussian/quadrature/moments.hpp"
 
+#include "base/deadline.hpp"
 #include "gaussian/quadrature/panel_sums.hpp"
 
 namespace scalecalc::gaussian::quadrature {
@@ -44,6 +45,7 @@ void MomentIntegrand::evaluate(const std::vector<Panel>& panels,
   std::fill_n(y + size, lanes::lanes, 0.0);
   std::fill_n(dy + size, lanes::lanes, 0.0);
   for (std::size_t begin = 0; begin < panels.size(); begin += most) {
+    base::check_deadline();
     const std::size_t count = std::min(most, panels.size() - begin);
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t at = k * Rule::padded;
