@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct MonteCarloPropagation {
   std::int64_t samples = 1 << 16;  ///< of each expectation
   std::uint64_t seed = 0;
   int threads = 1;
+  /// Told before the work how many seconds it will take, by a small part of the samples.
+  std::function<void(double seconds)> expect;
 };
 /// The same rules with every expectation sampled; errors are standard errors, over independent
 /// propagations that share `samples` between them, so that errors of one expectation in another

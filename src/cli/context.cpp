@@ -170,7 +170,7 @@ Progress Context::progress() {
 }
 
 void Context::note(const std::string& line) {
-  if (quiet_ || !launch_.is_first()) return;
+  if (!takes_notes()) return;
   clear_progress();
   std::fprintf(stderr, "scalecalc: %s\n", base::printable(line).c_str());
 }

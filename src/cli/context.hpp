@@ -122,6 +122,7 @@ class Context {
   Progress progress();
   /// Takes the bar away.
   void clear_progress() { bar_.reset(); }
+  bool takes_notes() const { return !quiet_ && launch_.is_first(); }
   /// A line on stderr, unless --quiet.
   void note(const std::string& line);
 

@@ -96,7 +96,16 @@ class Propagation {
     options.seed = context_.seed();
     options.threads = context_.threads();
     answer_.samples = options.samples;
+    if (context_.takes_notes()) options.expect = [this](double seconds) { announce(seconds); };
     return propagate_montecarlo(network, options);
+  }
+
+  void announce(double seconds) {
+    constexpr double kLong = 3;
+    if (seconds < kLong) return;
+    context_.note(fmt::format("this will take about {}; fewer --samples take less",
+                              seconds < 120 ? fmt::format("{:.0f} s", seconds)
+                                            : fmt::format("{:.0f} min", seconds / 60)));
   }
 
   Trace passes(const Network& network) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <exception>
-#include <thread>
 
+#include "base/workers.hpp"
 #include "moments/engines/sampled.hpp"
 #include "moments/trace_of.hpp"
 
@@ -29,28 +30,51 @@ void check_options(const MonteCarloPropagation& options) {
                 "for example 2");
 }
 
+int at_a_time(const MonteCarloPropagation& options) {
+  return static_cast<int>(std::min<std::int64_t>(options.threads, kReplicates));
+}
+
+Trace replicate(const Network& network, const MonteCarloPropagation& options, std::int64_t samples,
+                std::int64_t index) {
+  Sampled calculus({}, samples, options.seed, static_cast<std::uint64_t>(index));
+  return trace_by(calculus, network);
+}
+
+/// By the line through the times of two replicates of few samples, the second of at least a
+/// twentieth of a second: a part of the time does not grow with the samples.
+double expected_seconds(const Network& network, const MonteCarloPropagation& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_of = [&](std::int64_t samples) {
+    const auto start = Clock::now();
+    replicate(network, options, samples, 0);
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  const std::int64_t all = options.samples / kReplicates, few = std::min<std::int64_t>(64, all);
+  const double rounds = std::ceil(static_cast<double>(kReplicates) / at_a_time(options));
+  const double first = seconds_of(few);
+  double added = 0, each = 0;
+  for (std::int64_t samples = 4 * few; each < 0.05 && samples < all; samples *= 4) {
+    each = seconds_of(samples);
+    added = std::max(each - first, 0.0) / static_cast<double>(samples - few);
+  }
+  return rounds * (first + added * static_cast<double>(all - few));
+}
+
 /// The replicates, in their order whatever the threads.
 std::vector<Trace> run_replicates(const Network& network, const MonteCarloPropagation& options) {
   std::vector<Trace> traces(kReplicates);
   std::vector<std::exception_ptr> failures(kReplicates);
   std::atomic<std::int64_t> next = 0;
-  const auto work = [&] {
+  base::Workers().run(at_a_time(options), [&] {
     for (std::int64_t i = next++; i < kReplicates; i = next++) {
       const auto at = static_cast<std::size_t>(i);
       try {
-        Sampled calculus({}, options.samples / kReplicates, options.seed,
-                         static_cast<std::uint64_t>(i));
-        traces[at] = trace_by(calculus, network);
+        traces[at] = replicate(network, options, options.samples / kReplicates, i);
       } catch (...) {
         failures[at] = std::current_exception();
       }
     }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (int i = 1; i < options.threads; ++i) others.emplace_back(work);
-    work();
-  }
+  });
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   return traces;
@@ -118,6 +142,7 @@ Trace joined(const std::vector<Trace>& traces) {
 
 Trace propagate_montecarlo(const Network& network, const MonteCarloPropagation& options) {
   moments::check_options(options);
+  if (options.expect) options.expect(moments::expected_seconds(network, options));
   return moments::joined(moments::run_replicates(network, options));
 }
 
