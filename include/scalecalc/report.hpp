@@ -138,6 +138,9 @@ class Printer {
 };
 std::unique_ptr<Printer> make_printer(Format format, const Style& style = {});
 
+/// A value as JSON, a line at the end.
+std::string to_json(const Value& value);
+
 /// What a failed command prints beside its one line: the "error" object in JSON, else nothing.
 std::string print_error(Format format, const Error& error);
 

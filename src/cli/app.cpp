@@ -43,6 +43,7 @@ void register_commands(CLI::App& app, Context& context) {
   register_convention(app, context);
   register_presets(app, context);
   register_devices(app, context);
+  register_schema(app, context);
   register_help(app, context);
   register_completion(app, context);
 }
@@ -113,6 +114,7 @@ CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, 
   auto command = std::make_shared<Command>(info.summary, info.name);
   command->examples = info.examples;
   command->takes_lists = info.lists.has_value();
+  command->form = info.form;
   command->allow_extras();
   context.add_options_to(command.get(), info.uses);
   command->callback([&context, info, command = command.get(), run = std::move(run)] {

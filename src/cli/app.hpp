@@ -7,6 +7,7 @@
 
 #include "cli/context.hpp"
 #include "cli/side_by_side/axes.hpp"
+#include "cli/forms.hpp"
 
 namespace CLI {
 class App;
@@ -29,7 +30,8 @@ struct CommandInfo {
   std::string name, summary;
   /// Lines of a shell, which run in an empty folder within seconds.
   std::vector<std::string> examples;
-  Shared uses = {};  ///< of the options that several commands have
+  JsonForm (*form)() = nullptr;  ///< of --format json; none: it prints a text alone
+  Shared uses = {};              ///< of the options that several commands have
   RunsOn runs_on = RunsOn::first;
   /// Called once everything is parsed and nothing is left over, before the shared options are
   /// looked at.
@@ -60,6 +62,7 @@ void register_train(CLI::App& app, Context& context);
 void register_report(CLI::App& app, Context& context);
 void register_list(CLI::App& app, Context& context);
 void register_devices(CLI::App& app, Context& context);
+void register_schema(CLI::App& app, Context& context);
 void register_help(CLI::App& app, Context& context);
 void register_completion(CLI::App& app, Context& context);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/json_form.hpp"
 #include "cli/value_type.hpp"
 
 namespace scalecalc::cli {
@@ -26,6 +27,7 @@ class Command : public CLI::App {
   using CLI::App::App;
 
   std::vector<std::string> examples;  ///< lines of a shell that run in an empty folder
+  JsonForm (*form)() = nullptr;       ///< of --format json; none: it prints a text alone
   std::map<const CLI::Option*, ValueType> types;
   std::map<const CLI::Option*, std::string> defaults;  ///< as text, where there is one
   bool takes_lists = false;  ///< Options::axis declares axes; of another command it is text()

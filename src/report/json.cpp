@@ -132,6 +132,12 @@ class JsonPrinter : public Printer {
 
 }  // namespace
 
+std::string to_json(const Value& value) {
+  Writer writer;
+  writer.write(value);
+  return writer.take();
+}
+
 std::unique_ptr<Printer> make_json_printer() {
   return std::make_unique<JsonPrinter>();
 }

@@ -150,6 +150,7 @@ void register_activation(CLI::App& app, Context& context) {
        .summary = "Gaussian moments and gains of an activation, by closed form and quadrature",
        .examples = {"scalecalc activation gelu",
                     "scalecalc activation --expr \"x*sigmoid(1.7*x)\" --digits 20"},
+       .form = activation_form,
        .uses = {.seed = true, .threads = true, .digits = true},
        .lists = Lists{.parts = {{"tuned"}}}},
       [&context, flags] {

@@ -62,6 +62,7 @@ void register_audit(CLI::App& app, Context& context) {
                    .summary = "existing weights beside the rules they should follow",
                    .examples = {"scalecalc init mlp-relu --weights w.safetensors",
                                 "scalecalc audit w.safetensors --model mlp-relu"},
+                   .form = audit_form,
                    .uses = {.threads = true, .digits = true}},
                   [&context, flags] {
                     const AuditAnswer answer = answer_to(*flags, context);

@@ -64,6 +64,7 @@ void register_check(CLI::App& app, Context& context) {
                    .summary = "claims in files, each decided by every method that applies",
                    .examples = {kExample + " > c.toml; scalecalc check c.toml",
                                 kExample + " | scalecalc check -"},
+                   .form = check_form,
                    .uses = {.seed = true, .threads = true, .device = true}},
                   [&context, flags] {
                     if (!flags->junit.empty()) Output(flags->junit, "--junit");

@@ -76,6 +76,7 @@ void register_convention(CLI::App& app, Context& context) {
                                               "really draws",
                                    .examples = {"scalecalc convention \"nn.Linear(256, 1024)\"",
                                                 "scalecalc convention --all --format csv"},
+                                   .form = convention_form,
                                    .uses = kNumbers,
                                    .lists = Lists{.alone = {"--all"}}},
                                   [&context, flags] {

@@ -259,6 +259,7 @@ void register_deepnorm(CLI::App& app, Context& context) {
                                    .examples = {"scalecalc deepnorm --layers 1000 --optimizer adam",
                                                 "scalecalc deepnorm --layers 24 --placement pre "
                                                 "--optimizer muon --explain"},
+                                   .form = deepnorm_form,
                                    .uses = kPasses,
                                    .lists = Lists{.alone = {"--explain"},
                                                   .parts = {{"init", {"gain", "std"}},

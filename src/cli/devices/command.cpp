@@ -65,7 +65,8 @@ void register_devices(CLI::App& app, Context& context) {
   add_command(app, context,
               {.name = "devices",
                .summary = "the devices that passes can run on",
-               .examples = {"scalecalc devices", "scalecalc devices --format json"}},
+               .examples = {"scalecalc devices", "scalecalc devices --format json"},
+               .form = devices_form},
               [&context] {
                 context.emit(describe_devices());
                 return 0;

@@ -75,11 +75,11 @@ report::Table chain_of(const Claims& claims) {
 Value statement_value(const Claims& claims, const ClaimResult& claim) {
   Value value = Value::object();
   value["statement"] = claim.name;
-  value["as a formula"] = claim.assertion;
-  value["holds"] = claim.expected_to_fail ? "no" : "yes";
+  value["assertion"] = claim.assertion;
+  value["expected_to_fail"] = claim.expected_to_fail;
   value["condition"] = claim.condition;
   value["note"] = claim.note;
-  value["verdict"] = truth_of(claim);
+  value["holds"] = claim.holds;
   value["methods"] = Value::object();
   for (const MethodResult& method : claim.methods)
     value["methods"][to_string(method.method)] = method.how;
@@ -94,13 +94,13 @@ report::Document explain_document(const Topic& topic, const ClaimsReport& report
   report::Document document;
   document.command = "explain";
   document.inputs["topic"] = topic.name;
-  document.rows.columns = {"statement", "as a formula", "holds", "condition", "note", "verdict"};
+  document.rows.columns = {"statement", "assertion", "expected_to_fail",
+                           "condition", "note",      "holds"};
   report::Derivation statements;
   Value values = Value::array();
   for (const ClaimResult& claim : file.claims) {
-    const char* const holds = claim.expected_to_fail ? "no" : "yes";
-    document.rows.rows.push_back(
-        {claim.name, claim.assertion, holds, claim.condition, claim.note, truth_of(claim)});
+    document.rows.rows.push_back({claim.name, claim.assertion, claim.expected_to_fail,
+                                  claim.condition, claim.note, claim.holds});
     statements.steps.push_back(step_of(file.claims, claim));
     values.push_back(statement_value(file.claims, claim));
   }
@@ -154,6 +154,7 @@ void register_explain(CLI::App& app, Context& context) {
        .summary = "what is claimed of a topic, as sentences, formulas "
                   "and verdicts",
        .examples = {"scalecalc explain norms", "scalecalc explain norms --format md -o norms.md"},
+       .form = explain_form,
        .uses = {.seed = true, .threads = true, .device = true}},
       [&context, name] { return explain(*name, context); });
   const Options add{command};

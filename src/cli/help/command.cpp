@@ -33,6 +33,7 @@ void register_help(CLI::App& app, Context& context) {
       {.name = "help",
        .summary = "what the program or one of its commands does, with examples",
        .examples = {"scalecalc help verify", "scalecalc help deepnorm --man > deepnorm.1"},
+       .form = help_form,
        .prepare = [&context] { context.take_any_extension(); }},
       [&app, &context, flags] {
         const HelpPage page = help_page(chosen(app, flags->command));

@@ -115,6 +115,7 @@ void register_init(CLI::App& app, Context& context) {
                    .summary = "how every parameter of a model starts, as code or a table",
                    .examples = {"scalecalc init gpt2 --target pytorch -o gpt2_init.py",
                                 "scalecalc init mlp-relu --layers 12 --format csv"},
+                   .form = init_form,
                    .uses = {.seed = true, .threads = true, .digits = true},
                    .prepare = [&context, flags] { check_target(*flags, context); },
                    .lists = Lists{.alone = {"--target", "--weights"},

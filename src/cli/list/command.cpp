@@ -186,7 +186,8 @@ void register_list(CLI::App& app, Context& context) {
       add_command(app, context,
                   {.name = "list",
                    .summary = "the names that options take",
-                   .examples = {"scalecalc list families", "scalecalc list fields --format csv"}},
+                   .examples = {"scalecalc list families", "scalecalc list fields --format csv"},
+                   .form = list_form},
                   [&context, name] {
                     context.emit(make_list(*name));
                     return 0;

@@ -77,6 +77,7 @@ void register_presets(CLI::App& app, Context& context) {
                    .summary = "models that come with the program, each as a model file",
                    .examples = {"scalecalc presets",
                                 "scalecalc presets gpt2 > my.toml; scalecalc propagate my.toml"},
+                   .form = presets_form,
                    .prepare =
                        [&context, name] {
                          if (!name->empty()) context.take_extensions({".toml"});

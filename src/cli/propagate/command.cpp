@@ -135,6 +135,7 @@ void register_propagate(CLI::App& app, Context& context) {
                    .summary = "moments of every site and parameter of a model",
                    .examples = {"scalecalc propagate mlp-relu --layers 50",
                                 "scalecalc presets pre-ln-12 | scalecalc propagate - --layers 2"},
+                   .form = propagate_form,
                    .uses = kPassesAlongPaths,
                    .lists = Lists{.parts = {{"sites", {"second", "cosine", "grad_second"}},
                                             {"parameters", {"second", "grad_second"}}}}},

@@ -55,6 +55,7 @@ void register_report(CLI::App& app, Context& context) {
            "what a folder of train holds: a table, and with -o FILE.html a page with its plots",
        .examples = {"scalecalc train --depths 2 --placements pre --steps 20 --seeds 1 -o runs",
                     "scalecalc report runs -o runs.html"},
+       .form = report_form,
        .uses = {.digits = true, .curves = true},
        .prepare =
            [&context] {

@@ -158,6 +158,7 @@ void register_solve(CLI::App& app, Context& context) {
        .summary = "constants that make a signal stay: critical points, selu, truncation",
        .examples = {"scalecalc solve self-normalizing --digits 30",
                     "scalecalc solve critical tanh --bias-variance 0.05"},
+       .form = solve_form,
        .uses = kNumbers,
        .lists = Lists{}},
       [&context, flags] {

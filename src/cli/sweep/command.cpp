@@ -175,6 +175,7 @@ void register_sweep(CLI::App& app, Context& context) {
        .summary = "a quantity by depth, of real passes or predicted, and its exponent",
        .examples = {"scalecalc sweep --layers 2,4,8 --optimizer adam --width 16 --heads 2",
                     "scalecalc sweep pre-ln-12 --layers 2:32:x4 --engine quadrature"},
+       .form = sweep_form,
        .uses = kPassesAlongPaths,
        .runs_on = RunsOn::all,
        .lists = Lists{.parts = {{"points", {"value", "standard_error"}}}}},

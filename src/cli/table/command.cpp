@@ -143,6 +143,7 @@ void register_table(CLI::App& app, Context& context) {
       {.name = "table",
        .summary = "the tables that come with the program",
        .examples = {"scalecalc table activations", "scalecalc table schemes --format csv"},
+       .form = table_form,
        .uses = kNumbers},
       [&context, flags] { return run_table(*flags, context); });
   const Options add{command};

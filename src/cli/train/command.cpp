@@ -324,6 +324,7 @@ void register_train(CLI::App& app, Context& context) {
        .summary = "train language models that differ in their placement alone",
        .examples = {"scalecalc train --depths 2 --placements post,pre --steps 20 --seeds 1 -o a",
                     "scalecalc train --depths 2 --placements pre --tokens 2000 --steps 9 -o b"},
+       .form = train_form,
        .uses = train_uses(),
        .runs_on = RunsOn::all},
       [&context, flags] { return Experiment(*flags, context).run(); });

@@ -54,6 +54,7 @@ void register_verify(CLI::App& app, Context& context) {
        .summary = "predicted moments beside those of real passes",
        .examples = {"scalecalc verify mlp-relu --layers 6",
                     "scalecalc verify pre-ln-12 --layers 2 --width 64 --heads 4 --ffn 128"},
+       .form = verify_form,
        .uses = kPassesAlongPaths,
        .runs_on = RunsOn::all,
        .lists = Lists{.parts = {{"sites", {"predicted", "measured"}, {"path", "quantity"}}}}},

@@ -1,0 +1,35 @@
+#include "cli/forms.hpp"
+
+namespace scalecalc::cli {
+
+JsonForm init_form() {
+  using namespace shapes;
+  const Shape some = number().or_null();
+  const Shape parameter = object(
+      {{"path", text(), "in the model"},
+       {"name", text().or_null(), "in the code base of `names`; null: it has none"},
+       {"role", text(),
+        "q, k, v, o, ffn_gate, ffn_in, ffn_out, linear, head, embedding, norm or scale"},
+       {"shape", text(), "as stored: 768x2304"},
+       {"distribution",
+        one_of(
+            {"zeros", "ones", "constant", "normal", "uniform", "truncated_normal", "orthogonal"}),
+        "that its entries are drawn from"},
+       {"std", number(), "of an entry"},
+       {"mean", number(), "of an entry"},
+       {"bound", some, "no entry is larger; null: unbounded"},
+       {"gain", some, "factor on the scheme's std; null: no matrix"},
+       {"fan_rule", text().or_null(), "variance before the gain: 1/fan_in; null: no matrix"},
+       {"formula", text(), "of the std"},
+       {"untruncated_std", some, "of the normal distribution before it is cut; null: not cut"}});
+  const Shape scale = object({{"factor", text(), "skip, branch, attention or output"},
+                              {"of", text(), "where, as a pattern of paths"},
+                              {"value", number(), "the factor"},
+                              {"formula", text(), "the same"}});
+  return {object(forms::model() + forms::fields(true) +
+                 Keys{{"names", text(), "the code base whose names are told"}}),
+          object({{"parameters", list(parameter), "in the order of the forward pass"},
+                  {"scales", list(scale), "factors of the forward pass that no parameter holds"}})};
+}
+
+}  // namespace scalecalc::cli

@@ -1,0 +1,96 @@
+#include "cli/forms.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+/// The moments of a site that have an error, or a formula.
+Keys figures(const Shape& shape) {
+  return {{"mean", shape, "E x"},
+          {"second", shape, "E x^2"},
+          {"cross", shape, "E x_t x_s, mean over t != s; null for one token"},
+          {"grad_second", shape, "E (dL/dx)^2"},
+          {"grad_cross", shape, "E dL/dx_t dL/dx_s"}};
+}
+
+Keys place() {
+  using namespace shapes;
+  return {{"path", text(), "of the site: block[3].attn.mix"},
+          {"kind", text(), "input, linear, activation, norm, attention, residual, ..."}};
+}
+
+Keys numeric(const Shape& some) {
+  return {{"cosine", some, "cross/second"},
+          {"spread", some, "variance over draws of the log of the average of x^2"},
+          {"second_finite", some, "second at this width, mean over draws; null: not known"},
+          {"second_typical", some, "second of the typical draw; null: not known"},
+          {"grad_second_finite", some, "likewise of grad_second; null: not known"}};
+}
+
+Shape sites() {
+  using namespace shapes;
+  const Shape some = number().or_null();
+  return list(object(place() + figures(some) + numeric(some) +
+                     Keys{{"width", count(), "features"},
+                          {"tokens", count(), "of one sequence"},
+                          {"grad_spread", some, "as spread, of (dL/dx)^2"},
+                          {"error", object(figures(some)), "of how each was computed, absolute"},
+                          {"truncation", object(figures(some)),
+                           "of the orders that the rules leave out, absolute"}}));
+}
+
+Shape symbolic_sites() {
+  using namespace shapes;
+  report::Value null;
+  null["type"] = "null";
+  return list(object(place() + figures(text().or_null()) + numeric(Shape(null)) +
+                     Keys{{"note", text(), "what the symbols are, and how it follows"}}));
+}
+
+Shape parameters() {
+  using namespace shapes;
+  const Shape some = number().or_null();
+  return list(object({{"path", text(), "of the parameter"},
+                      {"rows", count(), "of the matrix; 1 of a vector"},
+                      {"columns", count(), "of the matrix"},
+                      {"second", some, "E w^2 of an entry"},
+                      {"grad_second", some, "E (dL/dw)^2 of an entry"},
+                      {"grad_spread", some, "variance over draws of the log of its average"},
+                      {"grad_second_finite", some, "at this width, mean over draws"},
+                      {"grad_error", some, "of how grad_second was computed, absolute"},
+                      {"grad_truncation", some, "of the orders left out, absolute"}}));
+}
+
+Shape verdicts() {
+  using namespace shapes;
+  return list(object({{"what", text(), "ok, explodes, vanishes, collapses in rank, ..."},
+                      {"site", text().or_null(), "the first where it does; null: everywhere"},
+                      {"text", text(), "in words"}}));
+}
+
+}  // namespace
+
+JsonForm propagate_form() {
+  using namespace shapes;
+  const Keys inputs = forms::model() + forms::fields(true) +
+                      Keys{{"engine", one_of({"quadrature", "symbolic", "montecarlo", "passes"}),
+                            "that took the moments; with symbolic they are formulas"},
+                           {"seed", count(), "of what is drawn"},
+                           maybe("seeds", count(), "draws of passes"),
+                           maybe("samples", count(), "of each expectation of montecarlo")};
+  const Shape law = object({{"name", text(), "stream_second or identity_weight"},
+                            {"meaning", text(), "in words"},
+                            {"formula", text(), "after l branches"}});
+  const Key assumptions = {"assumptions", forms::assumptions(), "what the rules take for granted"};
+  return {object(inputs),
+          any_of({object({{"sites", sites(), "in the order of the forward pass"},
+                          {"parameters", parameters(), "in the order of the forward pass"},
+                          {"loss", number().or_null(), "predicted at the start"},
+                          {"verdicts", verdicts(), "what depth does"},
+                          assumptions}),
+                  object({{"sites", symbolic_sites(), "in the order of the forward pass"},
+                          {"parameters", list(text()), "none: they have no formulas"},
+                          assumptions,
+                          {"laws", list(law), "of the stream after l alike branches"}})})};
+}
+
+}  // namespace scalecalc::cli
