@@ -96,6 +96,10 @@ std::vector<std::pair<std::string, Value>> scalars_of(const Value& value);
 struct Paragraph {
   std::string text;
 };
+/// Lines for a machine, which no printer wraps, indents or escapes where the format allows it.
+struct Code {
+  std::string text;
+};
 struct Step {  ///< one step of a derivation; formulas in text and LaTeX
   std::string statement, formula, formula_latex, reason, condition;
 };
@@ -104,7 +108,7 @@ struct Derivation {
 };
 struct Section {
   std::string title;
-  std::variant<Facts, Table, Paragraph, Derivation> body;
+  std::variant<Facts, Table, Paragraph, Code, Derivation> body;
 };
 
 /// Everything one command found.

@@ -25,6 +25,7 @@ constexpr char kDescription[] =
     "How signals, gradients and steps scale in deep networks: derived, computed, and checked.";
 
 void register_commands(CLI::App& app, Context& context) {
+  register_choose(app, context);
   register_deepnorm(app, context);
   register_activation(app, context);
   register_solve(app, context);

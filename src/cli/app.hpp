@@ -46,6 +46,7 @@ CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, 
 
 void register_deepnorm(CLI::App& app, Context& context);
 void register_activation(CLI::App& app, Context& context);
+void register_choose(CLI::App& app, Context& context);
 void register_solve(CLI::App& app, Context& context);
 void register_sweep(CLI::App& app, Context& context);
 void register_propagate(CLI::App& app, Context& context);

@@ -8,6 +8,7 @@ namespace scalecalc::cli {
 JsonForm activation_form();
 JsonForm audit_form();
 JsonForm check_form();
+JsonForm choose_form();
 JsonForm convention_form();
 JsonForm deepnorm_form();
 JsonForm devices_form();

@@ -94,6 +94,10 @@ class LatexPrinter : public Printer {
     }
   }
 
+  void print_body(const Code& code, std::string& text) const {
+    text += "\\begin{verbatim}\n" + code.text + "\n\\end{verbatim}\n";
+  }
+
   void print_body(const Derivation& derivation, std::string& text) const {
     if (derivation.steps.empty()) return;
     text += "\\begin{enumerate}\n";

@@ -72,6 +72,10 @@ class MarkdownPrinter : public Printer {
     }
   }
 
+  void print_body(const Code& code, std::string& text) const {
+    text += "```\n" + code.text + "\n```\n";
+  }
+
   void print_body(const Derivation& derivation, std::string& text) const {
     int number = 0;
     for (const Step& step : derivation.steps) {

@@ -136,6 +136,8 @@ class TablePrinter : public Printer {
     }
   }
 
+  void print_body(const Code& code, int, std::string& text) const { text += code.text + "\n"; }
+
   void print_body(const Derivation& derivation, int indent, std::string& text) const {
     int number = 0;
     for (const Step& step : derivation.steps) {

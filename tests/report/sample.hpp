@@ -27,6 +27,7 @@ inline Document sample_document() {
        Table{{"layers", "value", "note"},
              {{2, 1.25, "first"}, {128, -10.5, "a|b & c"}, {1000, Value(), "größe ±1"}}}},
       {"", Paragraph{"One paragraph.\nAnother, 100% plain."}},
+      {"Code", Code{"if a_b & \"c\":\n    " + std::string(120, 'x')}},
       {"Derivation", Derivation{{{"A step", "x = y^2", "x = y^{2}", "it follows", "y > 0"},
                                  {"Only said", "", "", "", ""},
                                  {"Without LaTeX", "a_1 = 2", "", "", ""}}}},

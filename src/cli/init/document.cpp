@@ -63,26 +63,6 @@ report::Table parameter_rows(const NamedPlan& plan) {
   return {columns(), std::move(rows)};
 }
 
-/// What a person reads: parameters that start alike as one row.
-report::Table grouped(const NamedPlan& plan) {
-  report::Table table{{"parameters", "of", "role", "start", "std", "bound", "rule", "formula"}, {}};
-  std::map<std::string, std::size_t> row_of_key;
-  for (const PlannedParameter& parameter : plan.plan.parameters) {
-    const std::string pattern = path_pattern(parameter.path);
-    const std::string key =
-        pattern + "|" + to_string(parameter.start) + "|" + std::to_string(parameter.std);
-    const auto [found, is_new] = row_of_key.emplace(key, table.rows.size());
-    if (is_new)
-      table.rows.push_back({pattern, std::int64_t{0}, parameter.role, to_string(parameter.start),
-                            parameter.std > 0 ? Value(parameter.std) : Value(),
-                            parameter.std > 0 ? bound_of(parameter) : Value(), parameter.fan_rule,
-                            parameter.std > 0 ? parameter.formula : ""});
-    Value& count = table.rows[found->second][1];
-    count = std::get<std::int64_t>(count.data()) + 1;
-  }
-  return table;
-}
-
 report::Table scales_table(const InitPlan& plan) {
   report::Table table{{"factor", "of", "value", "formula"}, {}};
   for (const PlannedScale& scale : plan.scales)
@@ -103,6 +83,25 @@ std::string answered(const ModelSpec& spec) {
 
 }  // namespace
 
+report::Table grouped_parameters(const NamedPlan& plan) {
+  report::Table table{{"parameters", "of", "role", "start", "std", "bound", "rule", "formula"}, {}};
+  std::map<std::string, std::size_t> row_of_key;
+  for (const PlannedParameter& parameter : plan.plan.parameters) {
+    const std::string pattern = path_pattern(parameter.path);
+    const std::string key =
+        pattern + "|" + to_string(parameter.start) + "|" + std::to_string(parameter.std);
+    const auto [found, is_new] = row_of_key.emplace(key, table.rows.size());
+    if (is_new)
+      table.rows.push_back({pattern, std::int64_t{0}, parameter.role, to_string(parameter.start),
+                            parameter.std > 0 ? Value(parameter.std) : Value(),
+                            parameter.std > 0 ? bound_of(parameter) : Value(), parameter.fan_rule,
+                            parameter.std > 0 ? parameter.formula : ""});
+    Value& count = table.rows[found->second][1];
+    count = std::get<std::int64_t>(count.data()) + 1;
+  }
+  return table;
+}
+
 report::Document init_document(const NamedPlan& plan, report::Format format) {
   report::Document document;
   document.command = "init";
@@ -113,7 +112,8 @@ report::Document init_document(const NamedPlan& plan, report::Format format) {
   document.results["parameters"] = report::records(document.rows);
   document.results["scales"] = report::records(scales_table(plan.plan));
   const report::Table scales = scales_table(plan.plan);
-  document.sections = {{base::shortened(plan.model) + ": how its parameters start", grouped(plan)}};
+  document.sections = {
+      {base::shortened(plan.model) + ": how its parameters start", grouped_parameters(plan)}};
   if (!scales.rows.empty())
     document.sections.push_back({"Factors of the forward pass that no parameter holds", scales});
   document.sections.push_back({"", report::Paragraph{answered(plan.spec)}});

@@ -87,6 +87,10 @@ void print(const Paragraph& paragraph, std::string& html) {
   }
 }
 
+void print(const Code& code, std::string& html) {
+  html += "<pre>" + escape_xml(code.text) + "</pre>\n";
+}
+
 void print(const Derivation& derivation, std::string& html) {
   html += "<ol>\n";
   for (const Step& step : derivation.steps) {
