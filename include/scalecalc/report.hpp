@@ -14,7 +14,7 @@
 /// Results as values, and one printer per format. Printers return text; nothing here writes.
 namespace scalecalc::report {
 
-/// The version of the library, "0.1.0".
+/// The version of the library, "0.2.0".
 const char* version();
 
 /// A JSON-like value; objects keep the order in which keys were added.
