@@ -14,12 +14,7 @@ scalecalc_cli_error("help of no command" EXIT 2 SAYS "did you mean 'verify'" ARG
 scalecalc_cli_test("help as Markdown" ARGS help verify --format md STDOUT "## ")
 
 # Completion and man pages, as an installation has them.
-find_program(BASH_PROGRAM bash)
-if(BASH_PROGRAM)
-  add_test(NAME "cli: completion: bash" COMMAND "${BASH_PROGRAM}"
-    "${CMAKE_CURRENT_LIST_DIR}/completion.sh" "$<TARGET_FILE:scalecalc_program>")
-  set_tests_properties("cli: completion: bash" PROPERTIES LABELS cli)
-endif()
+include(completion.cmake)
 foreach(shell bash zsh fish)
   scalecalc_cli_test("completion: ${shell} has the names" ARGS completion ${shell}
     STDOUT "scalecalc.*gpt2.*muon")

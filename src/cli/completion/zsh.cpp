@@ -52,7 +52,7 @@ std::string zsh_completion(const std::vector<HelpPage>& pages) {
       "# Completion of scalecalc for zsh; written by scalecalc completion zsh.\n";
   for (const HelpPage& page : pages)
     text += "_scalecalc_of_" + command_name(page) + "() {\n  _arguments" + specifications(page) +
-            (page.commands.empty() ? "" : " \\\n    '*::argument:->rest'") + "\n}\n";
+            (page.commands.empty() ? "" : " \\\n    '*:command:_scalecalc_commands'") + "\n}\n";
   text += "_scalecalc() {\n  local -a commands\n  local word found index=2\n  commands=(\n";
   for (const auto& [name, summary] : pages.front().commands)
     text += "    " + quoted_for_shell(name + ":" + specified(summary)) + "\n";
@@ -68,12 +68,9 @@ std::string zsh_completion(const std::vector<HelpPage>& pages) {
       "    fi\n"
       "    (( index += 1 ))\n"
       "  done\n"
-      "  if [[ \"${words[CURRENT]}\" == -* ]]; then\n"
-      "    _scalecalc_of_scalecalc\n"
-      "  else\n"
-      "    _describe command commands\n"
-      "  fi\n"
+      "  _scalecalc_of_scalecalc\n"
       "}\n"
+      "_scalecalc_commands() { _describe command commands; }\n"
       "if [[ \"$funcstack[1]\" == _scalecalc ]]; then _scalecalc \"$@\"; else compdef _scalecalc "
       "scalecalc; fi\n";
   return text;

@@ -1,10 +1,12 @@
 #!/bin/bash
 # What bash offers for the beginnings of some lines.
-# usage: completion.sh PROGRAM
+# usage: completion.bash PROGRAM CASES
 set -eu
 export PATH="$(dirname "$1"):$PATH"
+cases=$(realpath "$2")
 cd "$(mktemp -d)"
 touch own.toml
+mkdir runs
 eval "$("$1" completion bash)"
 
 # offers WORD... : COMPREPLY for a line whose last word is being written.
@@ -41,6 +43,11 @@ expect adam,muon deepnorm --optimizer adam,mu
 expect tanh activation gelu ta
 expect families list fam
 expect always table --color al
+while read -r wanted words; do
+  [ "$wanted" = "#" ] && continue
+  read -ra typed <<< "$words"
+  expect "$wanted" "${typed[@]//\"\"/}"
+done < "$cases"
 case "$(offers list --dev)" in
   *--device*) echo "list has no --device" >&2; exit 1 ;;
 esac
