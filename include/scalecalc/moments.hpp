@@ -30,6 +30,8 @@ struct MonteCarloPropagation {
   int threads = 1;
   /// Told before the work how many seconds it will take, by a small part of the samples.
   std::function<void(double seconds)> expect;
+  /// Told the share that is done, from any thread, one at a time.
+  std::function<void(double done)> progress = {};
 };
 /// The same rules with every expectation sampled; errors are standard errors, over independent
 /// propagations that share `samples` between them, so that errors of one expectation in another

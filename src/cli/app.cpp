@@ -3,10 +3,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -60,14 +62,19 @@ int report_error(const Error& error, report::Format format) {
   return error.exit_code();
 }
 
+int run_resolved(Context& context) {
+  context.resolve();
+  context.start_progress(context.command_name);
+  return context.command();
+}
+
 /// Does the command's work as one of the ranks; the code is that of the first. The others succeed,
 /// so that mpirun leaves the first the time to say what is wrong.
 int share_command(Context& context, Ranks& ranks) {
   context.set_ranks(&ranks);
   int code = 0;
   ranks.gather([&] {
-    context.resolve();
-    code = context.command();
+    code = run_resolved(context);
     return std::string();
   });
   return context.launch().is_first() ? code : 0;
@@ -76,8 +83,7 @@ int share_command(Context& context, Ranks& ranks) {
 int run_on_ranks(Context& context) {
   if (!context.runs_on_all || context.launch().size == 1) {
     if (!context.launch().is_first()) return 0;
-    context.resolve();
-    return context.command();
+    return run_resolved(context);
   }
   std::unique_ptr<Ranks> ranks;
   try {
@@ -97,7 +103,7 @@ int run_command(CLI::App& app, Context& context, int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     if (context.launch().is_first())
-      Output().write(help_text(help_page(chosen.empty() ? app : *chosen.front())));
+      context.show(help_text(help_page(chosen.empty() ? app : *chosen.front())));
     return 0;
   } catch (const CLI::CallForVersion&) {
     if (context.launch().is_first()) Output().write(version_text());
@@ -124,6 +130,7 @@ CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, 
       context.command = [&context, lists = *info.lists, command, run] {
         return run_combinations(*command, lists, context, run);
       };
+    context.command_name = info.name;
     context.runs_on_all = info.runs_on == RunsOn::all;
     context.prepare = info.prepare;
     if (info.uses.folder) context.write_into_folder();
@@ -155,6 +162,8 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", report::version(),
                          "print the version, what it was built from and with, and stop");
     context.add_options_to(&app, kPassesAlongPaths);
+    if (std::find(argv, argv + argc, std::string_view("--no-pager")) != argv + argc)
+      context.refuse_pager();
     register_commands(app, context);
     return run_command(app, context, argc, argv);
   } catch (const Error& error) {

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "cli/options.hpp"
+#include "cli/pager.hpp"
 #include "cli/terminal.hpp"
 #include "scalecalc/passes.hpp"
 
@@ -75,6 +76,7 @@ void Context::add_options_to(CLI::App* app, const Shared& uses) {
              "sparklines in tables: auto (on a terminal), always or never");
   add.flag("--wide", wide_, "every column of a table, however wide the terminal is");
   add.text("--color", color_, {"WHEN", kWhen}, "auto, always or never");
+  add.flag("--no-pager", no_pager_, "no pager on a terminal, however long the results are");
   add.flag("--quiet", quiet_, "no progress bar and no notes");
 }
 
@@ -134,7 +136,7 @@ void Context::emit(report::Document document) {
     return;
   }
   if (!launch_.is_first()) return;
-  output_.write(report::make_printer(format_, style(output_))->print(document));
+  write_to(output_, report::make_printer(format_, style(output_))->print(document));
 }
 
 void Context::draw(const PlotOption& plot, const report::Figure& figure) {
@@ -151,18 +153,33 @@ void Context::emit_to_stdout(const report::Document& document) {
   clear_progress();
   if (!launch_.is_first()) return;
   const Output to_stdout;
-  to_stdout.write(report::make_printer(format_, style(to_stdout))->print(document));
+  write_to(to_stdout, report::make_printer(format_, style(to_stdout))->print(document));
 }
 
-void Context::emit_text(std::string_view text) {
+void Context::emit_text(const std::string& text) {
   clear_progress();
   if (!launch_.is_first()) return;
-  output_.write(text);
+  write_to(output_, text);
+}
+
+void Context::show(const std::string& text) {
+  write_to(Output(), text);
+}
+
+void Context::write_to(const Output& output, const std::string& text) {
+  const bool may_page = output.is_stdout() && pages_ && !launch_.is_forwarded;
+  if (!may_page || !show_in_pager(text)) output.write(text);
+}
+
+void Context::start_progress(const std::string& what) {
+  if (quiet_ || !launch_.is_first() || !is_terminal(STDERR_FILENO)) return;
+  if (bar_ == nullptr) bar_ = std::make_unique<ProgressBar>(what);
 }
 
 Progress Context::progress() {
-  if (quiet_ || !launch_.is_first() || !is_terminal(STDERR_FILENO)) return {};
-  bar_ = std::make_unique<ProgressBar>();
+  start_progress("");
+  if (bar_ == nullptr) return {};
+  bar_->start();
   return [this](double done, const std::string& what) {
     if (bar_ != nullptr) bar_->update(done, what);
     return true;
@@ -173,6 +190,9 @@ void Context::note(const std::string& line) {
   if (!takes_notes()) return;
   clear_progress();
   std::fprintf(stderr, "scalecalc: %s\n", base::printable(line).c_str());
+  if (quiet_ || !launch_.is_first()) return;
+  const std::string text = "scalecalc: " + base::printable(line) + "\n";
+  bar_ != nullptr ? bar_->write(text) : static_cast<void>(std::fputs(text.c_str(), stderr));
 }
 
 }  // namespace scalecalc::cli

@@ -61,6 +61,7 @@ class Context {
 
   /// The chosen command; set by add_command.
   std::function<int()> command;
+  std::string command_name;
   /// What it has to say before the shared options are looked at; set by add_command.
   std::function<void()> prepare;
   bool runs_on_all = false;  ///< of the processes that mpirun has started
@@ -117,9 +118,17 @@ class Context {
   /// Prints a document to stdout whatever -o says. Throws Error(fault).
   void emit_to_stdout(const report::Document& document);
   /// Writes a text as it is, where results go. Throws Error(fault).
-  void emit_text(std::string_view text);
-  /// A bar on stderr when that is a terminal and --quiet is not given; else it does nothing.
+  void emit_text(const std::string& text);
+  /// A bar on stderr when that is a terminal and --quiet is not given: of work that does not say
+  /// how much of it is done.
+  void start_progress(const std::string& what);
+  /// The same of work that does. Of no bar: empty.
   Progress progress();
+  /// Writes a text to standard output, on a terminal that is shorter by a pager. Throws
+  /// Error(fault).
+  void show(const std::string& text);
+  /// --no-pager, wherever it stands.
+  void refuse_pager() { pages_ = false; }
   /// Takes the bar away.
   void clear_progress() { bar_.reset(); }
   bool takes_notes() const { return !quiet_ && launch_.is_first(); }
@@ -128,6 +137,7 @@ class Context {
 
  private:
   report::Style style(const Output& output) const;
+  void write_to(const Output& output, const std::string& text);
   /// Throws Error(usage) for an extension of -o that says no format.
   void check_extension() const;
 
@@ -140,7 +150,7 @@ class Context {
   std::string device_ = "auto";
   std::string color_ = "auto", curves_ = "auto";
   bool quiet_ = false, recompute_ = false, is_folder_ = false, wide_ = false;
-  bool any_extension_ = false;
+  bool any_extension_ = false, pages_ = true, no_pager_ = false;
   std::vector<std::string> extensions_;
   report::Format format_ = report::Format::table;
   std::uint64_t seed_ = 0;

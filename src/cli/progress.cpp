@@ -3,7 +3,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <utility>
+
 #include "base/file_writer.hpp"
+#include "cli/standard_input.hpp"
 #include "cli/terminal.hpp"
 #include "scalecalc/report.hpp"
 
@@ -12,7 +16,7 @@ namespace {
 
 constexpr char kClearLine[] = "\r\033[K";
 constexpr int kSignalled = 128;
-constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr std::chrono::milliseconds kSilence(1000), kInterval(200);
 
 volatile sig_atomic_t bar_shown = 0;
 
@@ -36,19 +40,49 @@ extern "C" void on_interrupt(int signal) {
 
 }  // namespace
 
-ProgressBar::ProgressBar() : start_(Clock::now()), drawn_(start_) {}
+ProgressBar::ProgressBar(std::string what)
+    : what_(std::move(what)), thread_([this](std::stop_token stop) { draw_on(std::move(stop)); }) {}
+
 ProgressBar::~ProgressBar() {
+  thread_.request_stop();
+  thread_.join();
   clear_bar();
 }
 
+void ProgressBar::start() {
+  const std::lock_guard lock(mutex_);
+  start_ = Clock::now();
+  done_ = 0;
+}
+
 void ProgressBar::update(double done, const std::string& what) {
-  const Clock::time_point now = Clock::now();
-  if (now - drawn_ < kInterval) return;
-  drawn_ = now;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const std::lock_guard lock(mutex_);
+  done_ = done;
+  what_ = what;
+}
+
+void ProgressBar::write(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  clear_bar();
+  std::fputs(line.c_str(), stderr);
+}
+
+void ProgressBar::draw_on(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  const auto never = [] { return false; };
+  ended_.wait_for(lock, stop, kSilence, never);
+  while (!stop.stop_requested()) {
+    draw();
+    ended_.wait_for(lock, stop, kInterval, never);
+  }
+}
+
+void ProgressBar::draw() {
+  if (is_reading_standard_input()) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   // One column stays free: a full line would wrap on some terminals.
   const int width = terminal_width(STDERR_FILENO) - 1;
-  const std::string line = kClearLine + report::progress_line(done, seconds, what, width);
+  const std::string line = kClearLine + report::progress_line(done_, seconds, what_, width);
   bar_shown = 1;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,23 +1,40 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace scalecalc::cli {
 
-/// A progress bar on the terminal behind stderr: drawn at most ten times a second, gone at the end.
+/// A line on the terminal behind stderr from the second second on, drawn five times in each, gone
+/// at the end: how much is done and what is left, or, of work that does not say, how long it lasts.
 class ProgressBar {
  public:
-  ProgressBar();
+  explicit ProgressBar(std::string what);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  /// From here on the share that is done is known, and counts from now.
+  void start();
   void update(double done, const std::string& what);
+  /// A line that stays, where the bar is.
+  void write(const std::string& line);
 
  private:
   using Clock = std::chrono::steady_clock;
-  Clock::time_point start_, drawn_;
+  void draw_on(std::stop_token stop);
+  void draw();
+
+  std::mutex mutex_;
+  std::condition_variable_any ended_;
+  Clock::time_point start_ = Clock::now();
+  std::string what_;
+  double done_ = std::numeric_limits<double>::quiet_NaN();  ///< not known
+  std::jthread thread_;                                     ///< last: it reads the others
 };
 
 /// Ctrl-C, SIGTERM, SIGHUP (unless it is ignored, as under nohup) and the end of the CPU time that

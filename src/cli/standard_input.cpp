@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "cli/launch.hpp"
 #include "scalecalc/error.hpp"
@@ -12,8 +14,13 @@ namespace scalecalc::cli {
 namespace {
 
 constexpr std::size_t kMostBytes = (std::size_t{1} << 20) + 1;
+std::atomic<bool> is_reading = false;
 
 }  // namespace
+
+bool is_reading_standard_input() {
+  return is_reading;
+}
 
 std::string read_standard_input(const std::string& what) {
   if (launch_of_environment().size > 1)
@@ -22,6 +29,10 @@ std::string read_standard_input(const std::string& what) {
   static std::string text;  // what is read a second time is the same
   if (!text.empty()) return text;
   text.resize(kMostBytes);
+  const auto ends = [](std::atomic<bool>* flag) { *flag = false; };
+  is_reading = true;
+  const std::unique_ptr<std::atomic<bool>, decltype(ends)> reading(&is_reading, ends);
+  std::string text(kMostBytes, '\0');
   std::size_t read = 0;
   while (read < text.size()) {
     const ssize_t more = ::read(STDIN_FILENO, text.data() + read, text.size() - read);

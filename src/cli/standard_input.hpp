@@ -19,4 +19,7 @@ std::string read_standard_input(const std::string& what);
 /// A preset, a model file, or - for a model file on standard input. Throws Error(input).
 ModelSpec read_model_argument(const std::string& name);
 
+/// Somebody may be typing it.
+bool is_reading_standard_input();
+
 }  // namespace scalecalc::cli

@@ -10,6 +10,14 @@
 #include <string_view>
 
 namespace scalecalc::cli {
+namespace {
+
+bool is_dumb() {
+  const char* kind = std::getenv("TERM");
+  return kind == nullptr || std::string_view(kind) == "dumb";
+}
+
+}  // namespace
 
 bool is_terminal(int descriptor) {
   return ::isatty(descriptor) == 1;
@@ -22,12 +30,18 @@ int terminal_width(int descriptor) {
   return std::max<int>(size.ws_col, kNarrowest);
 }
 
+int terminal_height(int descriptor) {
+  winsize size = {};
+  if (is_dumb() || !is_terminal(descriptor) || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0)
+    return 0;
+  return size.ws_row;
+}
+
 bool takes_color(int descriptor) {
   // https://no-color.org: present and not empty.
   const char* refused = std::getenv("NO_COLOR");
   if (refused != nullptr && *refused != '\0') return false;
-  const char* kind = std::getenv("TERM");
-  return is_terminal(descriptor) && kind != nullptr && std::string_view(kind) != "dumb";
+  return is_terminal(descriptor) && !is_dumb();
 }
 
 bool takes_unicode() {

@@ -73,6 +73,7 @@ class Forward {
  private:
   Value next() {
     const std::size_t index = at_.parameters++;
+    if (observer_ != nullptr && !at_.replays) observer_->parameter(index);
     return tape_.parameter(index, drawn_.parameters[index]);
   }
 

@@ -17,6 +17,8 @@ class Observer {
   virtual std::size_t value(const std::string& path, const char* kind,
                             const tensor::Tensor<Real>& value) = 0;
   virtual void gradient(std::size_t site, const tensor::Tensor<Real>& gradient) = 0;
+  /// The forward pass has come to this parameter.
+  virtual void parameter(std::size_t index) = 0;
 };
 
 /// One draw of everything random in a network.

@@ -23,10 +23,10 @@ struct MeasuredPass {
   double loss = 0.0;
 };
 
-/// `between` is called now and then during the backward pass, and may throw to end it.
+/// `between` is called now and then with the share that is done, and may throw to end the pass.
 template <class Real>
 MeasuredPass measure_pass(std::shared_ptr<const Plan> plan, std::uint64_t seed,
                           std::shared_ptr<tensor::Device<Real>> device, bool recompute,
-                          const std::function<void()>& between);
+                          const std::function<void(double)>& between);
 
 }  // namespace scalecalc::passes

@@ -58,22 +58,27 @@ class Sampler {
     const int threads = threads_ > 1 ? std::max(1, options_.threads / threads_) : options_.threads;
     const auto device = tensor::make_device<Real>(options_.device, threads);
     for (std::size_t i = next_++; i < passes_.size() && !workers_.stopped(); i = next_++) {
+      double reported = 0;
+      const auto advance = [this, &reported](double share) {
+        report(share - reported);
+        reported = share;
+      };
       passes_[i] =
-          passes::measure_pass<Real>(plan_, options_.seed + i, device, options_.recompute, [this] {
-            if (workers_.stopped()) interrupt();
-          });
+          passes::measure_pass<Real>(plan_, options_.seed + i, device, options_.recompute, advance);
       if (i > 0) passes_[i].names = {};  // they are those of the first
-      report();
+      advance(1);
     }
   }
 
   [[noreturn]] static void interrupt() { throw Error(ErrorKind::fault, "interrupted", "passes"); }
 
-  void report() {
+  /// Of one pass so much more is done.
+  void report(double share) {
     const std::lock_guard lock(mutex_);
-    ++done_;
-    if (workers_.stopped() || !progress_) return;
-    if (progress_(static_cast<double>(done_) / static_cast<double>(passes_.size()))) return;
+    if (workers_.stopped()) interrupt();
+    done_ += share;
+    if (!progress_) return;
+    if (progress_(std::min(1.0, done_ / static_cast<double>(passes_.size())))) return;
     workers_.stop();  // still under the lock: nobody is asked again
     interrupt();
   }
@@ -87,7 +92,7 @@ class Sampler {
   base::Workers workers_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
-  std::size_t done_ = 0;
+  double done_ = 0;  ///< passes
 };
 
 void add_sites(const std::vector<MeasuredPass>& passes, std::vector<SiteSamples>& sites) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "report/printer.hpp"
 #include "report/text.hpp"
 
@@ -42,10 +44,11 @@ class LatexPrinter : public Printer {
   explicit LatexPrinter(const Style& style) : style_(style) {}
 
   std::string print(const Document& document) const override {
-    std::string text;
+    std::string text = "% \\usepackage{booktabs}\n";
+    bool is_first = true;
     for (const Section& section : document.sections) {
       if (is_for_curves(section)) continue;
-      if (!text.empty()) text += "\n";
+      if (!std::exchange(is_first, false)) text += "\n";
       if (!section.title.empty()) text += "\\subsection*{" + escape(section.title) + "}\n";
       std::visit([&](const auto& body) { print_body(body, text); }, section.body);
     }
@@ -60,11 +63,11 @@ class LatexPrinter : public Printer {
   }
 
   void print_body(const Facts& facts, std::string& text) const {
-    text += "\\begin{tabular}{ll}\n";
+    text += "\\begin{tabular}{ll}\n\\toprule\n";
     for (const auto& [name, value] : facts.rows) {
       text += escape(name) + " & " + cell(value) + " \\\\\n";
     }
-    text += "\\end{tabular}\n";
+    text += "\\bottomrule\n\\end{tabular}\n";
   }
 
   void print_body(const Table& table, std::string& text) const {
@@ -74,14 +77,14 @@ class LatexPrinter : public Printer {
       names += (i == 0 ? "" : " & ") + escape(table.columns[i]);
       alignment += is_numeric_column(table, i) ? 'r' : 'l';
     }
-    text += "\\begin{tabular}{" + alignment + "}\n" + names + " \\\\\n\\hline\n";
+    text += "\\begin{tabular}{" + alignment + "}\n\\toprule\n" + names + " \\\\\n\\midrule\n";
     for (const std::vector<Value>& row : table.rows) {
       for (std::size_t i = 0; i < table.columns.size(); ++i) {
         text += (i == 0 ? "" : " & ") + cell(cell_at(row, i));
       }
       text += " \\\\\n";
     }
-    text += "\\end{tabular}\n";
+    text += "\\bottomrule\n\\end{tabular}\n";
   }
 
   void print_body(const Paragraph& paragraph, std::string& text) const {

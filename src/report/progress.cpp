@@ -27,7 +27,11 @@ std::string bar(double done, int cells) {
 }  // namespace
 
 std::string progress_line(double done, double seconds_so_far, std::string_view what, int width) {
-  done = done > 0 ? std::min(done, 1.0) : 0.0;  // also for a NaN
+  if (std::isnan(done)) {
+    const std::string line = duration(seconds_so_far) + "  " + single_line(what);
+    return std::string(cut_to_width(line, width));
+  }
+  done = std::clamp(done, 0.0, 1.0);
   std::string line = fmt::format("[{}] {:3d}%", bar(done, std::clamp(width / 4, 5, 30)),
                                  static_cast<int>(100 * done));
   constexpr double kEnoughToGuess = 0.01;

@@ -8,7 +8,10 @@ foreach(check width examples options defaults man)
 endforeach()
 add_test(NAME "cli: tables on a terminal" COMMAND Python3::Interpreter
   "${CMAKE_CURRENT_LIST_DIR}/terminal.py" "$<TARGET_FILE:scalecalc_program>")
-set_tests_properties("cli: tables on a terminal" PROPERTIES LABELS cli
+add_test(NAME "cli: pager and bars on a terminal" COMMAND Python3::Interpreter
+  "${CMAKE_CURRENT_LIST_DIR}/pager.py" "$<TARGET_FILE:scalecalc_program>")
+set_tests_properties("cli: tables on a terminal" "cli: pager and bars on a terminal" PROPERTIES
+  LABELS cli
   ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 scalecalc_cli_error("help of no command" EXIT 2 SAYS "did you mean 'verify'" ARGS help verfy)
 scalecalc_cli_test("help as Markdown" ARGS help verify --format md STDOUT "## ")

@@ -8,7 +8,7 @@ set(empty "")  # as a word, since arguments of a function lose empty ones
 include("${CMAKE_CURRENT_LIST_DIR}/shell.cmake")
 
 function(case_file_formats)
-  foreach(pair "json=^{\n" "csv=^name,final_norm\n" "md=^## " "tex=^.subsection" "txt=^Where")
+  foreach(pair "json=^{\n" "csv=^name,final_norm\n" "md=^## " "tex=^% .usepackage{booktabs}" "txt=^Where")
     string(REGEX MATCH "^[a-z]+" extension "${pair}")
     string(REGEX REPLACE "^[a-z]+=" "" beginning "${pair}")
     shell("$P list placements -o a.${extension}")

@@ -22,7 +22,7 @@ def on_terminal(words):
     child, terminal = pty.fork()
     if child == 0:
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-        os.execv(sys.argv[1], [sys.argv[1], *words, "--quiet", "--color", "never"])
+        os.execv(sys.argv[1], [sys.argv[1], *words, "--quiet", "--no-pager", "--color", "never"])
     text = b""
     try:
         while block := os.read(terminal, 65536):

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -137,6 +138,22 @@ TEST_CASE("standard errors fall with the root of the samples") {
   const double ratio = error(1 << 12) / error(1 << 16);
   CHECK(ratio > 4 / 2.0);
   CHECK(ratio < 4 * 2.0);
+}
+
+TEST_CASE("progress rises to one, and changes no number") {
+  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
+  spec.layers = 2;
+  const Network network = build_network(spec);
+  MonteCarloPropagation options;
+  options.samples = 4096;
+  options.threads = 2;
+  const double silent = propagate_montecarlo(network, options).sites.back().second.value;
+  std::vector<double> shares;
+  options.progress = [&](double done) { shares.push_back(done); };
+  CHECK(propagate_montecarlo(network, options).sites.back().second.value == silent);
+  CHECK(shares.size() > 8);
+  CHECK(std::is_sorted(shares.begin(), shares.end()));
+  CHECK(shares.back() == 1);
 }
 
 TEST_CASE("options that cannot be run are refused") {

@@ -97,6 +97,8 @@ class Propagation {
     options.threads = context_.threads();
     answer_.samples = options.samples;
     if (context_.takes_notes()) options.expect = [this](double seconds) { announce(seconds); };
+    if (const Progress progress = context_.progress())
+      options.progress = [progress](double done) { progress(done, "propagations"); };
     return propagate_montecarlo(network, options);
   }
 

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <mutex>
+#include <thread>
 
 #include "base/workers.hpp"
 #include "moments/engines/sampled.hpp"
@@ -66,6 +68,9 @@ std::vector<Trace> run_replicates(const Network& network, const MonteCarloPropag
   std::vector<std::exception_ptr> failures(kReplicates);
   std::atomic<std::int64_t> next = 0;
   base::Workers().run(at_a_time(options), [&] {
+  std::mutex mutex;
+  std::int64_t done = 0;
+  const auto work = [&] {
     for (std::int64_t i = next++; i < kReplicates; i = next++) {
       const auto at = static_cast<std::size_t>(i);
       try {
@@ -73,6 +78,10 @@ std::vector<Trace> run_replicates(const Network& network, const MonteCarloPropag
       } catch (...) {
         failures[at] = std::current_exception();
       }
+      const std::lock_guard lock(mutex);
+      ++done;
+      if (options.progress)
+        options.progress(static_cast<double>(done) / static_cast<double>(kReplicates));
     }
   });
   for (const std::exception_ptr& failure : failures)
