@@ -39,4 +39,7 @@ NamedParameters name_parameters(const Network& network, const Naming& naming);
 /// Whether other frameworks have no such parameter: the shift of an rmsnorm or scalenorm.
 bool is_ours_alone(const ModelSpec& spec, std::string_view path);
 
+/// A matrix between features: neither embedding nor head.
+bool is_hidden_matrix(const ParameterInfo& parameter);
+
 }  // namespace scalecalc

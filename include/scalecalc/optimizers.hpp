@@ -85,12 +85,18 @@ struct OptimizerOptions {
   /// rule needs their common norm (ngd, clip_norm). Both give the same bits.
   enum class Application { automatic, streaming, whole };
   Application application = Application::automatic;
+
+  /// Of a mixture one: what steps every parameter that is no hidden matrix, with its own rate,
+  /// decay and averages. Schedule, clipping and application are those of the whole.
+  std::vector<OptimizerOptions> rest = {};
 };
+/// "muon", or of a mixture "muon+adamw".
+std::string optimizer_text(const OptimizerOptions& options);
 
 /// The names above.
 const std::vector<std::string>& optimizer_names();
-/// What the paper, or its authors' code, starts from; sgd's rate is 0.01, lars' 1. Throws
-/// Error(input) with the nearest names.
+/// What the paper, or its authors' code, starts from; sgd's rate is 0.01, lars' 1. Names are in any
+/// case; two joined by + are a mixture. Throws Error(input) with the nearest names.
 OptimizerOptions optimizer_options(std::string_view name);
 /// Throws Error(input) for a name or a value out of the ranges above, naming it, for both clippings
 /// at once, and for streaming where the norm of all gradients is needed.

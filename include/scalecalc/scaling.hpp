@@ -20,6 +20,8 @@ struct Optimizer {
   std::string name;
   Expr update;       ///< dtheta without -eta, in g (gradient) and theta (parameter)
   std::string note;  ///< the factor, free of depth, by which later steps differ
+  /// Of a mixture: the step of every parameter that is no hidden matrix.
+  std::optional<Expr> rest = {};
 };
 
 /// Optimizers whose step has the same powers; named after its first member.
@@ -43,7 +45,8 @@ bool operator==(const StepLaw&, const StepLaw&);
 const std::vector<Family>& families();
 /// By the name of any member. Throws Error(input) with the nearest names.
 const Family& family(std::string_view name, const std::string& where = "--optimizer");
-/// A member by its name, or a rule in g and theta as it is written: "sign(g)*norm(theta)". Throws
+/// A member by its name in any case; two joined by +, "muon+adamw": hidden matrices by the first,
+/// all else by the second; or a rule in g and theta as it is written: "sign(g)*norm(theta)". Throws
 /// Error(input) for a name that is not known, and what parse() throws.
 Optimizer optimizer(std::string_view name_or_rule, const std::string& where = "--optimizer");
 /// What an optimizer does, in words: its family's title, or the powers of a written rule and the
@@ -131,6 +134,13 @@ struct ScalingProblem {
   BlockMoments block;                    ///< for the warm-up, and for what lambda cannot hold
 };
 
+/// A kind of parameter that is no hidden matrix, under a mixture's second rule.
+struct RestStep {
+  std::string parameters;  ///< "embedding, head", "norm gains"
+  Scaled gradient;         ///< size of its gradient
+  Scaled relative_step;    ///< |dtheta|/(eta |theta|)
+};
+
 struct ScalingSolution {
   std::string family;  ///< by its powers; "rule" for a written one that no family shares
   StepLaw law;
@@ -145,6 +155,7 @@ struct ScalingSolution {
   Scaled branch_sum;           ///< second moments of all branches against the stream's
   Scaled gradient_scale;       ///< size of one matrix' gradient
   Scaled relative_step_scale;  ///< |dtheta| / (eta |theta|) of one matrix
+  std::vector<RestStep> rest;  ///< of a mixture
   WarmUp warmup;
   std::vector<DerivationStep> derivation;
   std::vector<Condition> conditions;
@@ -202,9 +213,9 @@ struct PredictedStep {
 };
 /// Over the weight matrices inside residual branches, or over all parameters. Throws Error(input)
 /// for an update that is not one of g, sign(g), orthogonal(g) times powers of norms, and for a
-/// trace without gradients.
+/// trace without gradients. `rest`: the update of what is no hidden matrix, where it is another.
 PredictedStep predicted_step(const Network& network, const Trace& trace, const Expr& update,
-                             bool all_parameters = false);
+                             bool all_parameters = false, const std::optional<Expr>& rest = {});
 
 /// A constant that stands between a second moment and another norm.
 struct ShapeFactor {

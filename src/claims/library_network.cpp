@@ -127,8 +127,8 @@ double predicted(const ModelSpec& spec, Engine& engine, Quantity quantity, bool 
   const auto find = [&] {
     const Network network = build_network(spec);
     const Trace& trace = engine.networks().trace(spec, engine, default_seeds);
-    const PredictedStep step =
-        predicted_step(network, trace, optimizer(spec.optimizer).update, all);
+    const Optimizer by = optimizer(spec.optimizer);
+    const PredictedStep step = predicted_step(network, trace, by.update, all, by.rest);
     return Estimate{chosen(step, quantity), 0, {}};
   };
   return engine.networks().number(key_of(spec, engine, quantity, all), find).value;
@@ -142,6 +142,7 @@ Estimate passes_slope(const ModelSpec& spec, Engine& engine,
   options.layers = depths;
   options.quantity = quantity;
   options.update = optimizer(spec.optimizer).update;
+  options.rest = optimizer(spec.optimizer).rest;
   options.parameters = all ? ParameterSet::all : ParameterSet::branch;
   options.seeds = seeds;
   options.seed = engine.options().seed;

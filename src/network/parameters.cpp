@@ -4,6 +4,7 @@
 #include "network/layers/walk.hpp"
 #include "network/memory.hpp"
 #include "network/parts.hpp"
+#include "scalecalc/named_parameters.hpp"
 
 namespace scalecalc {
 namespace {
@@ -28,6 +29,10 @@ Extent extent_of(const std::vector<Layer>& layers, std::int64_t positions) {
                            static_cast<double>(info.rows) * static_cast<double>(info.columns);
                      });
   return extent;
+}
+
+bool is_hidden_matrix(const ParameterInfo& parameter) {
+  return parameter.is_matrix && parameter.role != "embedding" && parameter.role != "head";
 }
 
 std::vector<ParameterInfo> parameters(const Network& network) {

@@ -1,4 +1,5 @@
 #include "passes/optimizer.hpp"
+#include "scalecalc/named_parameters.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +13,13 @@ using tensor::Tensor;
 
 template <class Real>
 Optimizer<Real>::Optimizer(std::shared_ptr<tensor::Device<Real>> device,
-                           const std::vector<ParameterInfo>& parameters, OptimizerOptions options)
+                           const std::vector<ParameterInfo>& parameters, OptimizerOptions options,
+                           Part part)
     : device_(std::move(device)), options_(std::move(options)) {
   scalecalc::validate(options_);
   std::int64_t entries = 0, inner = 0;
   for (const ParameterInfo& info : parameters) {
-    const State& state = states_.emplace_back(make_state(info));
+    const State& state = states_.emplace_back(make_state(info, part));
     if (state.rule != OptimizerRule::muon) continue;
     entries = std::max(entries, info.rows * info.columns);
     inner = std::max(inner, std::min(info.rows, info.columns));
@@ -34,9 +36,11 @@ Tensor<Real> Optimizer<Real>::zeros(std::int64_t rows, std::int64_t columns) {
 }
 
 template <class Real>
-typename Optimizer<Real>::State Optimizer<Real>::make_state(const ParameterInfo& info) {
+typename Optimizer<Real>::State Optimizer<Real>::make_state(const ParameterInfo& info, Part part) {
   State state{optimizer_rule(options_.name), false, info.rows, info.columns, {}, {}};
-  const bool hidden = info.is_matrix && info.role != "embedding" && info.role != "head";
+  const bool hidden = is_hidden_matrix(info);
+  if (part != Part::all && hidden != (part == Part::hidden))
+    return {OptimizerRule::sgd, false, info.rows, info.columns, {}, {}};
   if (state.rule == OptimizerRule::muon && !hidden) state.rule = OptimizerRule::adamw;
   switch (state.rule) {
     case OptimizerRule::sgd:

@@ -17,9 +17,12 @@ namespace scalecalc::passes {
 template <class Real>
 class Optimizer {
  public:
-  /// Throws Error(input) for options out of range.
+  enum class Part { all, hidden, rest };
+  /// For hidden matrices, for all else, or for both: a parameter of another part has no averages,
+  /// and no step here. Throws Error(input) for options out of range.
   Optimizer(std::shared_ptr<tensor::Device<Real>> device,
-            const std::vector<ParameterInfo>& parameters, OptimizerOptions options);
+            const std::vector<ParameterInfo>& parameters, OptimizerOptions options,
+            Part part = Part::all);
 
   /// Begins the next step.
   void begin();
@@ -46,7 +49,7 @@ class Optimizer {
     tensor::Tensor<Real> first, second;
   };
 
-  State make_state(const ParameterInfo& info);
+  State make_state(const ParameterInfo& info, Part part);
   tensor::Tensor<Real> zeros(std::int64_t rows, std::int64_t columns);
   double norm(const tensor::Tensor<Real>& x) const;
   void run(const tensor::ElementUpdate& update, const State& state,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <string>
 
@@ -43,7 +44,8 @@ OptimizerRule passes::optimizer_rule(std::string_view name) {
 }
 
 bool passes::needs_global_norm(const OptimizerOptions& options) {
-  return options.clip_norm > 0.0 || optimizer_rule(options.name) == OptimizerRule::ngd;
+  return options.clip_norm > 0.0 || optimizer_rule(options.name) == OptimizerRule::ngd ||
+         std::ranges::any_of(options.rest, needs_global_norm);
 }
 
 const std::vector<std::string>& optimizer_names() {
@@ -51,10 +53,23 @@ const std::vector<std::string>& optimizer_names() {
   return names;
 }
 
-OptimizerOptions optimizer_options(std::string_view name) {
+std::string optimizer_text(const OptimizerOptions& options) {
+  return options.rest.empty() ? options.name : options.name + "+" + options.rest.front().name;
+}
+
+OptimizerOptions optimizer_options(std::string_view text) {
+  if (const std::size_t plus = text.find('+'); plus != std::string_view::npos) {
+    OptimizerOptions mixture = optimizer_options(text.substr(0, plus));
+    mixture.rest = {optimizer_options(text.substr(plus + 1))};
+    if (mixture.rest.front().rest.empty()) return mixture;
+    throw Error(ErrorKind::input, "a mixture is of two optimizers", std::string(text),
+                "for example muon+adamw");
+  }
   OptimizerOptions options;
-  options.name = name;
-  switch (passes::optimizer_rule(name)) {
+  options.name = text;
+  std::ranges::transform(options.name, options.name.begin(),
+                         [](unsigned char c) { return std::tolower(c); });
+  switch (passes::optimizer_rule(options.name)) {
     case OptimizerRule::sgd:
     case OptimizerRule::momentum:
     case OptimizerRule::nesterov:
@@ -84,6 +99,10 @@ OptimizerOptions optimizer_options(std::string_view name) {
 }
 
 void validate(const OptimizerOptions& o) {
+  if (o.rest.size() > 1 || (o.rest.size() == 1 && !o.rest.front().rest.empty()))
+    throw Error(ErrorKind::input, "a mixture is of two optimizers", "optimizer",
+                "give rest one entry at most");
+  for (const OptimizerOptions& rest : o.rest) validate(rest);
   passes::optimizer_rule(o.name);
   passes::validate(o.schedule);
   need_not_negative("learning_rate", o.learning_rate);

@@ -5,6 +5,7 @@
 #include "passes/optimizer.hpp"
 #include "passes/passes_impl.hpp"
 #include "scalecalc/error.hpp"
+#include "scalecalc/named_parameters.hpp"
 #include "scalecalc/optimizers.hpp"
 
 namespace scalecalc {
@@ -15,7 +16,8 @@ struct Trainer<Real>::Impl {
 
   passes::Model<Real>& model;
   bool streams;
-  passes::Optimizer<Real> optimizer;
+  std::vector<passes::Optimizer<Real>>
+      optimizers;  ///< of a mixture: of hidden matrices, of the rest
   std::vector<Gradient> kept;
   std::vector<StateTensor> state;
   std::vector<Gradient> state_tensors;
@@ -25,14 +27,33 @@ struct Trainer<Real>::Impl {
       : model(of),
         streams(options.application != OptimizerOptions::Application::whole &&
                 !passes::needs_global_norm(options)),
-        optimizer(model.shared_device(), model.parameters(), options),
+        optimizers(optimizers_of(of, options)),
         kept(streams ? 0 : model.parameters().size()) {
     for (std::size_t i = 0; i < model.parameters().size(); ++i) {
       const std::string& path = model.parameters()[i].path;
       add_state(path, model.parameter(i));
-      add_state(path + " first", optimizer.first(i));
-      add_state(path + " second", optimizer.second(i));
+      add_state(path + " first", optimizer(i).first(i));
+      add_state(path + " second", optimizer(i).second(i));
     }
+  }
+
+  static std::vector<passes::Optimizer<Real>> optimizers_of(passes::Model<Real>& model,
+                                                            const OptimizerOptions& options) {
+    using Part = typename passes::Optimizer<Real>::Part;
+    std::vector<passes::Optimizer<Real>> made;
+    made.emplace_back(model.shared_device(), model.parameters(), options,
+                      options.rest.empty() ? Part::all : Part::hidden);
+    for (OptimizerOptions rest : options.rest) {
+      rest.schedule = options.schedule;
+      rest.clip_norm = options.clip_norm;
+      rest.clip_value = options.clip_value;
+      made.emplace_back(model.shared_device(), model.parameters(), rest, Part::rest);
+    }
+    return made;
+  }
+
+  passes::Optimizer<Real>& optimizer(std::size_t index) {
+    return optimizers[is_hidden_matrix(model.parameters()[index]) ? 0 : optimizers.size() - 1];
   }
 
   void add_state(std::string name, const Gradient& tensor) {
@@ -54,18 +75,18 @@ struct Trainer<Real>::Impl {
   /// `norms` may be null.
   void apply(std::size_t index, const Gradient& gradient, double global_norm, StepNorms* norms) {
     const Gradient& theta = model.parameter(index);
-    if (norms == nullptr) return optimizer.apply(index, theta, gradient, global_norm);
+    if (norms == nullptr) return optimizer(index).apply(index, theta, gradient, global_norm);
     Gradient moved(model.shared_device(), theta.rows(), theta.columns());
     model.device().scaled_backward(theta.size(), 1.0, theta.data(), {moved.data(), false});
     norms->parameter[index] = norm(theta);
-    optimizer.apply(index, theta, gradient, global_norm);
+    optimizer(index).apply(index, theta, gradient, global_norm);
     model.device().scaled_backward(theta.size(), -1.0, theta.data(), {moved.data(), true});
     norms->update[index] = norm(moved);
   }
 
   void prepare(std::size_t index, const Gradient& gradient, StepNorms* norms) {
     if (norms != nullptr) norms->gradient[index] = norm(gradient);
-    optimizer.prepare(gradient);
+    optimizer(index).prepare(gradient);
   }
 
   double streaming(StepNorms* norms) {
@@ -90,7 +111,7 @@ struct Trainer<Real>::Impl {
   }
 
   double step(StepNorms* norms) {
-    optimizer.begin();
+    for (auto& one : optimizers) one.begin();
     const double loss = streams ? streaming(norms) : whole(norms);
     model.device().submit();
     return loss;
@@ -123,11 +144,13 @@ double Trainer<Real>::step(StepNorms& norms) {
 }
 template <class Real>
 std::int64_t Trainer<Real>::steps() const {
-  return impl_->optimizer.steps();
+  return impl_->optimizers.front().steps();
 }
 template <class Real>
 std::size_t Trainer<Real>::state_bytes() const {
-  return impl_->optimizer.bytes();
+  std::size_t bytes = 0;
+  for (const auto& one : impl_->optimizers) bytes += one.bytes();
+  return bytes;
 }
 template <class Real>
 bool Trainer<Real>::streaming() const {
@@ -152,7 +175,7 @@ void Trainer<Real>::set_steps(std::int64_t steps) {
   if (steps < 0) {
     throw Error(ErrorKind::input, "steps is " + std::to_string(steps), "trainer", "use 0 or more");
   }
-  impl_->optimizer.set_steps(steps);
+  for (auto& one : impl_->optimizers) one.set_steps(steps);
 }
 
 template class Trainer<float>;

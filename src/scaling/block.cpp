@@ -122,6 +122,24 @@ const Expr& sum_of(const Expr& next) {
   return is_norm(next) ? next.operands()[0] : next;
 }
 
+/// The expression with the norm number `target`, counted from the outermost, times `gain`; `at`
+/// counts those passed.
+Expr with_gain(const Expr& expr, int target, int& at) {
+  const bool here = is_norm(expr) && at++ == target;
+  if (expr.operands().empty()) return expr;
+  std::vector<Expr> parts;
+  for (const Expr& part : expr.operands()) parts.push_back(with_gain(part, target, at));
+  if (expr.kind() == Expr::Kind::function) {
+    const Expr call = Expr::function(expr.name(), parts);
+    return here ? Expr::symbol("gain") * call : call;
+  }
+  if (expr.kind() == Expr::Kind::power) return pow(parts[0], parts[1]);
+  Expr result = parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    result = expr.kind() == Expr::Kind::sum ? result + parts[i] : result * parts[i];
+  return result;
+}
+
 Expr equal_gains(const Expr& expr) {
   return substitute(expr, {{"lambda_1", lambda_symbol()}, {"lambda_2", lambda_symbol()}});
 }
@@ -160,6 +178,19 @@ Expr branch_size(const Block& block) {
 Expr gradient_size(const Block& block, int index) {
   const Expr derivative = slope(block.branch, "lambda_" + std::to_string(index));
   return equal_gains(at_unit_stream(derivative)) / block.skip;
+}
+
+std::vector<Expr> gain_gradient_sizes(const Block& block) {
+  std::vector<Expr> sizes;
+  if (is_normalised(block)) sizes.emplace_back(1);  // its gain multiplies the stream itself
+  for (int target = 0;; ++target) {
+    int norms = 0;
+    const Expr branch = with_gain(block.branch, target, norms);
+    if (target >= norms) return sizes;
+    const Expr derivative = substitute(slope(branch, "gain"), {{"gain", 1}});
+    const Expr size = equal_gains(at_unit_stream(derivative)) / block.skip;
+    if (std::ranges::find(sizes, size) == sizes.end()) sizes.push_back(size);
+  }
 }
 
 bool is_normalised(const Block& block) {

@@ -35,6 +35,10 @@ Expr branch_size(const Block& block);
 /// its scale, where the slope of a norm is 1 over the size of what it normalises.
 Expr gradient_size(const Block& block, int index);
 
+/// Sizes of the gradients of the gains of its norms, each once, at gains of 1: the derivative with
+/// respect to a factor of what the norm returns.
+std::vector<Expr> gain_gradient_sizes(const Block& block);
+
 StreamGrowth stream_growth(const Block& block);
 /// A norm acts on the sum.
 bool is_normalised(const Block& block);

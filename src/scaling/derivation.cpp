@@ -220,6 +220,17 @@ void add_warm_up(const Setup& setup, const ScalingSolution& solution,
                        "independent of depth without any alpha or lambda"));
 }
 
+/// Under a mixture's second rule.
+DerivationStep rest_step(const RestStep& rest) {
+  return step(
+      "All but the hidden matrices: " + rest.parameters, Expr::symbol("g"), rest.gradient.formula,
+      rest.parameters == "norm gains"
+          ? "the derivative of the block to a factor of what its norm returns, at a gain of 1"
+          : "they make or read the stream itself, which all branches together do not "
+            "outgrow; their size is 1",
+      "by the second optimizer, a relative step of " + to_string(rest.relative_step.formula));
+}
+
 /// DeepNet's constants in this equation.
 DerivationStep published_step(const Setup& setup) {
   const Expr n = setup.matrices;
@@ -249,6 +260,7 @@ std::vector<DerivationStep> derivation(const Setup& setup, const ScalingSolution
   if (!by_growth) steps.push_back(linear_step(setup));
   steps.push_back(step("alpha", alpha_symbol(), solution.alpha.formula, "the solution"));
   add_lambda(setup, solution, steps);
+  for (const RestStep& rest : solution.rest) steps.push_back(rest_step(rest));
   add_warm_up(setup, solution, steps);
   if (is_normalised(setup.block)) steps.push_back(published_step(setup));
   return steps;

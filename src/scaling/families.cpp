@@ -79,6 +79,17 @@ const Family* find_family(std::string_view name) {
   return nullptr;
 }
 
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
+  return result;
+}
+
+/// The first name of a mixture.
+std::string leading(const Optimizer& optimizer) {
+  return optimizer.rest ? optimizer.name.substr(0, optimizer.name.find('+')) : optimizer.name;
+}
+
 const Family* family_with(const StepLaw& law) {
   for (const Family& family : families())
     if (step_law(family.update) == law) return &family;
@@ -131,21 +142,40 @@ const Family& family(std::string_view name, const std::string& where) {
   throw unknown_name("optimizer", name, family_names(), where);
 }
 
-Optimizer optimizer(std::string_view name, const std::string& where) {
-  if (!find_family(name) && !is_word(name)) return written_rule(name, where);
+Optimizer optimizer(std::string_view text, const std::string& where) {
+  const std::size_t plus = text.find('+');
+  const std::string_view lead = text.substr(0, plus);
+  // A rule may begin with g or theta.
+  if (plus != std::string_view::npos && is_word(lead) && lead != "theta") {
+    const std::string_view other = text.substr(plus + 1);
+    if (other.find('+') != std::string_view::npos)
+      throw Error(ErrorKind::input, "a mixture is of two optimizers, not of more",
+                  where + " " + std::string(text), "for example muon+adamw");
+    Optimizer first = optimizer(lead, where);
+    const Optimizer second = optimizer(other, where);
+    first.name += "+" + second.name;
+    first.rest = second.update;
+    return first;
+  }
+  const std::string name = lower(text);
+  if (!find_family(name) && !is_word(text)) return written_rule(text, where);
   const Family& home = family(name, where);
   return *std::find_if(home.optimizers.begin(), home.optimizers.end(),
                        [&](const Optimizer& member) { return member.name == name; });
 }
 
 std::string optimizer_title(const Optimizer& optimizer) {
-  if (const Family* home = find_family(optimizer.name)) return home->title;
+  if (const Family* home = find_family(leading(optimizer))) {
+    if (!optimizer.rest) return home->title;
+    const std::string second = optimizer.name.substr(optimizer.name.find('+') + 1);
+    return home->title + " (hidden matrices), " + find_family(second)->title + " (all else)";
+  }
   const Family* same = family_with(step_law(optimizer.update));
   return same ? "a rule with the powers of " + same->name : "a rule with powers of its own";
 }
 
 std::string family_name(const Optimizer& optimizer) {
-  const Family* home = find_family(optimizer.name);
+  const Family* home = find_family(leading(optimizer));
   if (!home) home = family_with(step_law(optimizer.update));
   return home ? home->name : "rule";
 }

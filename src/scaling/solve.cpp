@@ -134,6 +134,25 @@ void put_back(const Setup& setup, std::int64_t layers, ScalingSolution& solution
   solution.relative_step_scale = scaled(setup.relative_step, solution, layers);
 }
 
+/// Under a mixture's second rule: docs/theory/scaling.md#mixtures. What reads or makes the stream
+/// itself has a gradient of its size, since all branches together are not larger than it.
+std::vector<RestStep> rest_steps(const Setup& setup, const ScalingSolution& solution,
+                                 std::int64_t layers) {
+  std::vector<RestStep> steps;
+  if (!setup.optimizer.rest) return steps;
+  const auto add = [&](const char* parameters, const Expr& gradient) {
+    // The norm over all gradients: of the matrices, and of one as large as the stream.
+    const Expr matrices =
+        (setup.matrices * setup.gradient * setup.gradient + 1) / (gradient * gradient);
+    steps.push_back(
+        {parameters, scaled(gradient, solution, layers),
+         scaled(step_size(*setup.optimizer.rest, gradient, 1, matrices), solution, layers)});
+  };
+  add("embedding, head", 1);
+  for (const Expr& gradient : gain_gradient_sizes(setup.block)) add("norm gains", gradient);
+  return steps;
+}
+
 /// The inverse of the loss change at alpha = lambda = 1.
 WarmUp warm_up(const Setup& setup, const std::string& depth_symbol, std::int64_t layers) {
   WarmUp result;
@@ -233,6 +252,7 @@ ScalingSolution solve_scaling(const ScalingProblem& problem) {
                   "--constraint", "use a formula that is positive there");
   }
   put_back(setup, problem.layers, solution);
+  solution.rest = rest_steps(setup, solution, problem.layers);
   solution.warmup = warm_up(setup, problem.depth_symbol, problem.layers);
   solution.alternatives = other_pairs(setup, solution, problem.layers);
   solution.conditions = conditions(setup, solution, problem.layers);

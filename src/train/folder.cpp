@@ -200,6 +200,7 @@ OptimizerOptions optimizer_from(const Json& json) {
   options.schedule.final = schedule.at(3).get<double>();
   options.weight_decay = json.at("weight_decay").get<double>();
   options.clip_norm = json.at("clip_norm").get<double>();
+  if (json.contains("rest")) options.rest = {optimizer_from(json.at("rest"))};
   return options;
 }
 

@@ -73,7 +73,7 @@ ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std:
   spec.alpha = group.alpha;
   spec.lambda = group.lambda;
   spec.residual_attention = group.residual_attention || options.model.residual_attention;
-  spec.optimizer = options.optimizer.name;
+  spec.optimizer = optimizer_text(options.optimizer);
   spec.vocab = corpus.vocab();
   spec.causal = true;
   spec.input.kind = InputKind::tokens;

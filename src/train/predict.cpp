@@ -25,6 +25,25 @@ LayerNorms by_layer(const std::vector<ParameterInfo>& parameters,
   return result;
 }
 
+namespace {
+
+/// By the first step.
+double loss_change(const Network& network, const Trace& trace, const OptimizerOptions& optimizer) {
+  const auto rule = [](const OptimizerOptions& of) {
+    return scalecalc::optimizer(of.name, "optimizer").update;
+  };
+  const auto change = [&](const Expr& update, const std::optional<Expr>& rest) {
+    return predicted_step(network, trace, update, true, rest).delta_loss;
+  };
+  const double factor = optimizer.schedule.at(1);
+  if (optimizer.rest.empty()) return optimizer.learning_rate * factor * change(rule(optimizer), {});
+  const OptimizerOptions& rest = optimizer.rest.front();
+  return factor * change(Expr(Rational::shortest(optimizer.learning_rate)) * rule(optimizer),
+                         Expr(Rational::shortest(rest.learning_rate)) * rule(rest));
+}
+
+}  // namespace
+
 TrainPrediction predict(const ModelSpec& model, const OptimizerOptions& optimizer,
                         const Corpus& corpus, int threads) {
   TrainPrediction prediction;
@@ -41,9 +60,7 @@ TrainPrediction predict(const ModelSpec& model, const OptimizerOptions& optimize
                                 static_cast<double>(parameter.columns)));
     }
     prediction.gradient = by_layer(parameters(network), norms);
-    const Expr update = scalecalc::optimizer(optimizer.name, "optimizer").update;
-    prediction.loss_change = optimizer.learning_rate * optimizer.schedule.at(1) *
-                             predicted_step(network, trace, update, true).delta_loss;
+    prediction.loss_change = loss_change(network, trace, optimizer);
   } catch (const Error& error) {
     prediction = {};
     prediction.why_none = error.what();

@@ -15,17 +15,19 @@ namespace {
 
 Json optimizer_json(const OptimizerOptions& options) {
   const Schedule& schedule = options.schedule;
-  return {{"name", options.name},
-          {"learning_rate", options.learning_rate},
-          {"schedule",
-           {static_cast<int>(schedule.kind), schedule.warmup, schedule.steps, schedule.final}},
-          {"momentum", options.momentum},
-          {"beta1", options.beta1},
-          {"beta2", options.beta2},
-          {"eps", options.eps},
-          {"weight_decay", options.weight_decay},
-          {"clip_norm", options.clip_norm},
-          {"clip_value", options.clip_value}};
+  Json json = {{"name", options.name},
+               {"learning_rate", options.learning_rate},
+               {"schedule",
+                {static_cast<int>(schedule.kind), schedule.warmup, schedule.steps, schedule.final}},
+               {"momentum", options.momentum},
+               {"beta1", options.beta1},
+               {"beta2", options.beta2},
+               {"eps", options.eps},
+               {"weight_decay", options.weight_decay},
+               {"clip_norm", options.clip_norm},
+               {"clip_value", options.clip_value}};
+  if (!options.rest.empty()) json["rest"] = optimizer_json(options.rest.front());
+  return json;
 }
 
 /// The first key whose values differ, with both.

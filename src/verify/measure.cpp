@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "scalecalc/named_parameters.hpp"
 #include "scalecalc/passes.hpp"
 #include "verify/dot.hpp"
 
@@ -25,9 +26,8 @@ class Meter {
       : measurement_(measurement),
         passes_(network,
                 {measurement.seed, measurement.threads, measurement.device, measurement.recompute}),
-        power_(global_norm_power(measurement.update)) {
-    if (needs_update(measurement.quantity) && uses_global_norm(measurement.update) && !power_)
-      ++stages_;
+        power_(measurement.rest ? std::nullopt : global_norm_power(measurement.update)) {
+    if (needs_update(measurement.quantity) && needs_norm_first()) ++stages_;
     if (measurement.quantity == Quantity::actual_delta_loss) ++stages_;
   }
 
@@ -74,14 +74,23 @@ class Meter {
   }
 
   /// The step of one matrix; a norm over all gradients stands in as 1 where its power is known.
-  const std::vector<Real>& step(Matrix theta, Matrix g) {
+  const std::vector<Real>& step(std::size_t index, Matrix theta, Matrix g) {
     step_.resize(static_cast<std::size_t>(g.size()));
-    update_direction(measurement_.update, theta, g, streaming_norm_, step_.data());
+    const bool other = measurement_.rest && !is_hidden_matrix(passes_.parameters()[index]);
+    update_direction(other ? *measurement_.rest : measurement_.update, theta, g, streaming_norm_,
+                     step_.data());
     return step_;
   }
 
+  /// The norm over all gradients is no mere factor of the steps.
+  bool needs_norm_first() const {
+    const bool uses = uses_global_norm(measurement_.update) ||
+                      (measurement_.rest && uses_global_norm(*measurement_.rest));
+    return uses && !power_;
+  }
+
   void prepare_global_norm() {
-    if (uses_global_norm(measurement_.update) && !power_) streaming_norm_ = gradient_norm();
+    if (needs_norm_first()) streaming_norm_ = gradient_norm();
   }
 
   double correction(const std::vector<double>& squares) const {
@@ -94,7 +103,7 @@ class Meter {
     std::vector<double> products = zeros(), squares = zeros();
     if (directions != nullptr) directions->resize(products.size());
     loss_ = run([&](std::size_t i, Matrix theta, Matrix g) {
-      const std::vector<Real>& u = step(theta, g);
+      const std::vector<Real>& u = step(i, theta, g);
       products[i] = dot(g.data, u.data(), g.size());
       if (power_) squares[i] = dot(g.data, g.data, g.size());
       if (directions != nullptr) (*directions)[i] = u;
@@ -146,7 +155,7 @@ class Meter {
     run([&](std::size_t i, Matrix theta, Matrix g) {
       if (power_) squares[i] = dot(g.data, g.data, g.size());
       if (!is_matrix(i)) return;
-      const std::vector<Real>& u = step(theta, g);
+      const std::vector<Real>& u = step(i, theta, g);
       ratios[i] = dot(u.data(), u.data(), g.size()) / dot(theta.data, theta.data, g.size());
       ++matrices;
     });

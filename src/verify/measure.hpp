@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "scalecalc/verify.hpp"
@@ -12,6 +13,7 @@ namespace scalecalc {
 struct Measurement {
   Quantity quantity = Quantity::delta_loss;
   Expr update;
+  std::optional<Expr> rest = {};  ///< of what is no hidden matrix
   ParameterSet parameters = ParameterSet::branch;
   double eta = 0;
   std::uint64_t seed = 0;

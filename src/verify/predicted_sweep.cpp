@@ -26,7 +26,7 @@ SweepPoint predicted_point(const SweepOptions& options, std::int64_t layers) {
   with_threads.threads = options.threads;
   const PredictedStep step =
       predicted_step(network, propagate(network, with_threads), options.update,
-                     options.parameters == ParameterSet::all);
+                     options.parameters == ParameterSet::all, options.rest);
   SweepPoint point;
   point.layers = layers;
   const Bindings at = {{"N", static_cast<double>(layers)}};

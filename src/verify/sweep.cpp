@@ -30,7 +30,8 @@ void check_update(const SweepOptions& options) {
   if (!needs_update(options.quantity)) return;
   const double entry = 1;
   double step = 0;
-  update_direction<double>(options.update, {&entry, 1, 1}, {&entry, 1, 1}, 1.0, &step);
+  for (const Expr& update : {options.update, options.rest.value_or(options.update)})
+    update_direction<double>(update, {&entry, 1, 1}, {&entry, 1, 1}, 1.0, &step);
 }
 
 void check_options(const SweepOptions& options) {
@@ -163,6 +164,7 @@ class Sweep {
     Measurement one;
     one.quantity = options_.quantity;
     one.update = options_.update;
+    one.rest = options_.rest;
     one.parameters = options_.parameters;
     one.eta = options_.eta;
     one.seed = options_.seed + static_cast<std::uint64_t>(seed);

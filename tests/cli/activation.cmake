@@ -3,6 +3,10 @@ foreach(command activation solve)
   scalecalc_cli_test("${command} --help" ARGS ${command} --help STDOUT "--expr")
 endforeach()
 
+scalecalc_cli_test("activation: an expression where a name stands"
+  ARGS activation "x*sigmoid(1.7*x)" STDOUT "sigmoid")
+scalecalc_cli_test("solve: an expression where a name stands"
+  ARGS solve tuned "x*sigmoid(1.7*x)" STDOUT "1.539706")
 scalecalc_cli_test("activation" ARGS activation gelu
   STDOUT "0\\.4252215.*1\\.53353.*1\\.46801.*1\\.14[34]")
 scalecalc_cli_test("activation as JSON" ARGS activation gelu --correlation 0.5 --format json

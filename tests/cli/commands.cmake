@@ -67,6 +67,19 @@ scalecalc_cli_test("devices as JSON" ARGS devices --format json
 
 set(small sweep --width 16 --heads 2 --sequence 4 --vocab 8 --seeds 2)
 set(sweep ${small} --layers 2,4)
+scalecalc_cli_test("deepnorm of a mixture" ARGS deepnorm --layers 100 --optimizer Muon+AdamW
+  --placement pre --explain
+  STDOUT "of embedding, head +1 .*of norm gains +1 .*All but the hidden matrices: norm gains")
+scalecalc_cli_test("deepnorm of a mixture as JSON"
+  ARGS deepnorm --layers 100 --optimizer Muon+SGD --placement pre --format json
+  JSON results.rest.0.relative_step_scale results.rest.1.relative_step_scale_formula
+  results.rest.1.parameters)
+scalecalc_cli_test("deepnorm of a name in capitals is that name"
+  ARGS deepnorm --layers 100 --optimizer ADAM --format json STDOUT "\"optimizer\": \"adam\"")
+scalecalc_cli_test("deepnorm verifies a mixture"
+  ARGS deepnorm --layers 8 --optimizer muon+adamw --verify STDOUT "passed")
+scalecalc_cli_test("sweep of a mixture" ARGS ${sweep} --optimizer Muon+SGD --parameters all
+  STDOUT "muon.sgd")
 scalecalc_cli_test("sweep" ARGS ${sweep} --optimizer sgd STDOUT "layers.*exponent.*weight matrices")
 scalecalc_cli_test("sweep as JSON" ARGS ${sweep} --optimizer adam --format json
   JSON results.points.0.layers results.points.0.alpha results.points.0.lambda

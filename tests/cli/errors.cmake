@@ -15,6 +15,12 @@ scalecalc_cli_error("an option as a value" EXIT 2 ARGS ${deepnorm} --layers --qu
 scalecalc_cli_error("layers twice" EXIT 2 ARGS ${deepnorm} --layers 2 --layers 3
   SAYS "--layers is given more than once")
 scalecalc_cli_error("no layers" EXIT 2 ARGS ${deepnorm} SAYS "--layers")
+scalecalc_cli_error("a mixture with a wrong name" EXIT 2 ARGS deepnorm --layers 4 --optimizer muon+adm
+  SAYS "unknown optimizer 'adm' .--optimizer.; did you mean 'adam'")
+scalecalc_cli_error("a mixture of three" EXIT 2 ARGS deepnorm --layers 4 --optimizer muon+adam+sgd
+  SAYS "a mixture is of two optimizers, not of more .--optimizer muon.adam.sgd.; for example muon.adamw")
+scalecalc_cli_error("a mixture with nothing" EXIT 2 ARGS sweep --layers 2,4 --optimizer muon+
+  SAYS "unknown optimizer ''")
 scalecalc_cli_error("optimizer adm" EXIT 2 ARGS deepnorm --layers 4 --optimizer adm
   SAYS "did you mean 'adam'")
 scalecalc_cli_error("a rule that is no power" EXIT 2 ARGS deepnorm --layers 4

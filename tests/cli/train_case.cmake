@@ -36,6 +36,22 @@ function(case_killed)
   expect("the same bytes" code EQUAL 0)
 endfunction()
 
+# Each of a mixture has its rate, which logs keep and a report says.
+function(case_mixture)
+  set(mixture "${train} --optimizer Muon+AdamW --learning-rate 0.02+0.003")
+  shell("$P ${mixture} -o a > a.json; $P ${mixture} -o a > b.json; cmp a.json b.json && $P report a -o a.html >table
+         grep -o 'muon.adamw: learning rate [^,]*' a.html")
+  expect("kept and reported" code EQUAL 0 AND
+    out STREQUAL "muon+adamw: learning rate 0.02+0.003\n")
+  shell("head -c 3000 a/post-3-seed0.jsonl; head -c 4000 a.json")
+  expect("logged" out MATCHES "\"rest\":{" AND out MATCHES "\"optimizer\": \"muon.adamw\"")
+  shell("$P ${train} --optimizer adamw -o b > c.json; head -c 3000 b/post-3-seed0.jsonl")
+  expect("one optimizer as before" code EQUAL 0 AND NOT out MATCHES "\"rest\"")
+  shell("$P ${train} --optimizer muon+adan -o c; $P ${train} --learning-rate 1+2 -o c; ls c")
+  expect("refused" code EQUAL 2 AND err MATCHES "unknown optimizer 'adan'" AND
+    err MATCHES "--learning-rate must be a number")
+endfunction()
+
 function(case_interrupted)
   shell("$P ${long} -o runs & pid=$!; sleep 0.5; kill -INT $pid; wait $pid; echo $?")
   expect("Ctrl-C" out STREQUAL "130\n" AND err MATCHES "^scalecalc: interrupted. the same command goes on")

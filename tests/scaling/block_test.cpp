@@ -18,6 +18,23 @@ Expr formula(const char* text) {
 
 }  // namespace
 
+TEST_CASE("gradients of the gains of norms, by placement") {
+  const Expr alpha = alpha_symbol(), lambda = lambda_symbol();
+  const auto check = [](Placement placement, const std::vector<Expr>& expected) {
+    CAPTURE(to_string(placement));
+    const std::vector<Expr> sizes = gain_gradient_sizes(block_of(placement));
+    REQUIRE(sizes.size() == expected.size());
+    for (std::size_t i = 0; i < sizes.size(); ++i) CHECK(sizes[i] == expected[i]);
+  };
+  check(Placement::post, {1});
+  check(Placement::branchnorm, {1});
+  check(Placement::pre, {lambda * lambda});
+  check(Placement::res_post, {1 / alpha});
+  check(Placement::sandwich, {1 / alpha});
+  check(Placement::sub_ln, {lambda});
+  check(Placement::none, {});
+}
+
 TEST_CASE("gradient and branch sizes per placement") {
   struct Expected {
     Placement placement;

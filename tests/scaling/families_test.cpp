@@ -24,6 +24,32 @@ void check_law(const char* text, Rational p, Rational s, Rational o) {
 
 }  // namespace
 
+TEST_CASE("names are in any case, and two joined by + are a mixture") {
+  CHECK(optimizer("AdamW").name == "adamw");
+  CHECK_FALSE(optimizer("ADAM").rest);
+  const Optimizer mixture = optimizer("Muon+AdamW");
+  CHECK(mixture.name == "muon+adamw");
+  CHECK(mixture.update == optimizer("muon").update);
+  REQUIRE(mixture.rest);
+  CHECK(*mixture.rest == optimizer("adamw").update);
+  CHECK(family_name(mixture) == "muon");
+  CHECK(optimizer_title(mixture).find("sign of the gradient (all else)") != std::string::npos);
+  // A rule may be a sum of one symbol's parts.
+  CHECK_FALSE(optimizer("g+g").rest);
+  const auto says = [](const char* text) {
+    try {
+      optimizer(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(says("muon+adamv").find("did you mean 'adam") != std::string::npos);
+  CHECK(says("adan+muon").find("unknown optimizer 'adan'") != std::string::npos);
+  CHECK(says("muon+").find("unknown optimizer ''") != std::string::npos);
+  CHECK(says("muon+adam+sgd").find("a mixture is of two optimizers") != std::string::npos);
+}
+
 TEST_CASE("powers follow from the update rule, also of rules no family has") {
   check_law("g", 2, 0, 1);
   check_law("3*g", 2, 0, 1);

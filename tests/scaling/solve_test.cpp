@@ -27,6 +27,30 @@ ScalingSolution solution(const std::string& optimizer, Placement placement = Pla
 
 }  // namespace
 
+TEST_CASE("a mixture's pair is that of its hidden matrices; all else has its own step") {
+  for (const Placement placement : {Placement::post, Placement::pre, Placement::sub_ln}) {
+    CAPTURE(to_string(placement));
+    ScalingProblem problem;
+    problem.layers = 100;
+    problem.placement = placement;
+    problem.optimizer = "muon";
+    const ScalingSolution alone = solve_scaling(problem);
+    CHECK(alone.rest.empty());
+    problem.optimizer = "muon+adamw";
+    const ScalingSolution mixed = solve_scaling(problem);
+    CHECK(mixed.family == "muon");
+    CHECK(mixed.alpha.value == alone.alpha.value);
+    CHECK(mixed.lambda.value == alone.lambda.value);
+    REQUIRE(mixed.rest.size() == 2);
+    // Steps of signs are 1 whatever the gradient, and so are the parameters.
+    for (const RestStep& rest : mixed.rest) CHECK(rest.relative_step.value == 1);
+    // Those of the gradient are the gradient.
+    problem.optimizer = "muon+sgd";
+    for (const RestStep& rest : solve_scaling(problem).rest)
+      CHECK(rest.relative_step.formula == rest.gradient.formula);
+  }
+}
+
 TEST_CASE("the pairs that the sources state") {
   const ScalingSolution sgd = solution("sgd");
   CHECK(sgd.alpha_formula == "(2*N)^(1/4)");

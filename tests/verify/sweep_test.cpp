@@ -58,6 +58,30 @@ void set_pair(ModelSpec& model, const std::string& alpha, const std::string& lam
 
 }  // namespace
 
+TEST_CASE("a mixture changes the loss by each rule on its own parameters") {
+  SweepOptions options = small();
+  options.parameters = ParameterSet::all;
+  for (const SweepEngine engine : {SweepEngine::passes, SweepEngine::quadrature}) {
+    CAPTURE(to_string(engine));
+    options.engine = engine;
+    const auto change = [&](const char* update, const std::optional<Expr>& rest) {
+      options.update = rule(update);
+      options.rest = rest;
+      return sweep(options).points.back().mean;
+    };
+    const double one = change("sign(g)", {}), other = change("3*g", {});
+    const double mixed = change("sign(g)", rule("3*g"));
+    // The sum over parameters, taken in one order.
+    const double epsilon = 64 * std::numeric_limits<double>::epsilon();
+    CHECK(mixed + change("3*g", rule("sign(g)")) == doctest::Approx(one + other).epsilon(epsilon));
+    CHECK(mixed != doctest::Approx(one).epsilon(epsilon));
+    CHECK(change("sign(g)", rule("sign(g)")) == doctest::Approx(one).epsilon(epsilon));
+    options.parameters = ParameterSet::branch;
+    CHECK(change("sign(g)", rule("3*g")) == change("sign(g)", {}));
+    options.parameters = ParameterSet::all;
+  }
+}
+
 TEST_CASE("ranks share depths and seeds, and every one has the bits of one process") {
   for (const int seeds : {1, 3}) {
     SweepOptions options = small();

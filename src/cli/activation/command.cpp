@@ -162,6 +162,8 @@ void register_activation(CLI::App& app, Context& context) {
       });
   const Options add{command};
   add.axis("activation", flags->activation.name, types::activation(), "scalecalc list activations");
+  add.text("name", flags->activation.name, types::activation(),
+           "a name (scalecalc list activations), or an expression in x");
   flags->activation.add_to(command);
   flags->input.add_to(command);
   add.text("--methods", flags->methods, list_of({"METHOD", method_names}),

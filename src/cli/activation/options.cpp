@@ -1,5 +1,7 @@
 #include "cli/activation/options.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -59,12 +61,15 @@ Activation ActivationOptions::read(const std::string& command) const {
                 "scalecalc " + command,
                 "for example scalecalc " + command + " gelu, or --expr \"x*sigmoid(x)\"");
   }
-  if (!name.empty()) return Activation::named(name, read_parameters(parameters));
+  const bool is_word = std::ranges::all_of(
+      name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
+  if (!name.empty() && is_word && name != "x")
+    return Activation::named(name, read_parameters(parameters));
   if (!parameters.empty()) {
     throw Error(ErrorKind::usage, "an expression has no parameters", "--param",
-                "write the numbers into --expr");
+                "write the numbers into the expression");
   }
-  return Activation::from_expression(expression);
+  return Activation::from_expression(name.empty() ? expression : name);
 }
 
 void InputOptions::add_to(CLI::App* app) {

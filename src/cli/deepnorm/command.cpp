@@ -108,7 +108,7 @@ Request read(const Arguments& arguments) {
 ScalingProblem problem_of(const Arguments& arguments, const Request& request, bool decoder) {
   ScalingProblem problem;
   problem.layers = decoder ? request.decoder_layers : request.layers;
-  problem.optimizer = arguments.optimizer;
+  problem.optimizer = optimizer(arguments.optimizer).name;
   problem.placement = request.placement;
   problem.sublayers = decoder ? 3 : 2;
   problem.depth_symbol = decoder ? "M" : "N";
@@ -177,7 +177,9 @@ ScalingVerification verify(const Arguments& arguments, const Request& request, c
                            Context& context) {
   SweepOptions options;
   options.model = request.spec;
-  options.update = optimizer(arguments.optimizer).update;
+  const Optimizer rule = optimizer(arguments.optimizer);
+  options.update = rule.update;
+  options.rest = rule.rest;
   options.seeds = static_cast<int>(parse_integer("--seeds", arguments.seeds, 1, 10000, "5"));
   context.set_passes(options);
   options.progress = context.progress();
@@ -191,7 +193,7 @@ report::Value inputs_of(const Arguments& arguments, const Request& request,
   report::Value inputs = report::Value::object();
   inputs["layers"] = request.layers;
   if (request.decoder_layers > 0) inputs["decoder_layers"] = request.decoder_layers;
-  inputs["optimizer"] = arguments.optimizer;
+  inputs["optimizer"] = stacks.front().stack.problem.optimizer;
   inputs["placement"] = to_string(request.placement);
   inputs["constraint"] = stacks.front().stack.solution.constraint.to_string();
   inputs["method"] = arguments.method;
@@ -240,7 +242,8 @@ int run(const Arguments& arguments, Context& context) {
   if (arguments.verify) {
     const ScalingVerification checked = verify(arguments, request, stacks.front(), context);
     document.results["verification"] = verification_results(checked);
-    for (report::Section& section : verification_sections(checked, arguments.optimizer))
+    for (report::Section& section :
+         verification_sections(checked, stacks.front().stack.problem.optimizer))
       document.sections.push_back(std::move(section));
     passed = checked.passed;
   }
@@ -272,6 +275,11 @@ void register_deepnorm(CLI::App& app, Context& context) {
   add.axis("--optimizer", arguments->optimizer, types::optimizer(),
            "what steps (scalecalc list families), or a rule in g and theta");
   add.axis(
+  add.text("--layers", arguments->layers, "N", "layers N of the (first) stack, 1..1000000");
+  add.text("--optimizer", arguments->optimizer, types::optimizer(),
+           "what steps (scalecalc list families); muon+adamw: hidden matrices by the first, all "
+           "else by the second; or a rule in g and theta");
+  add.text(
       "--placement", arguments->placement, types::placement(),
       "where the norm stands: post, pre, res-post, sandwich, sub-ln, none, ... (default: post, "
       "or that of --model)");

@@ -120,6 +120,21 @@ Value published_values(const PublishedPair& pair) {
   return row;
 }
 
+/// Of a mixture.
+Value rest_values(const std::vector<RestStep>& steps) {
+  Value list = Value::array();
+  for (const RestStep& step : steps) {
+    Value row = Value::object();
+    row["parameters"] = step.parameters;
+    row["gradient_scale"] = step.gradient.value;
+    row["gradient_scale_formula"] = to_string(step.gradient.formula);
+    row["relative_step_scale"] = step.relative_step.value;
+    row["relative_step_scale_formula"] = to_string(step.relative_step.formula);
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
 void add_quantity(Value& results, const std::string& key, const Numbers& numbers,
                   const Scaled& scaled) {
   results[key] = numbers.value(scaled);
@@ -185,6 +200,10 @@ Section pair_section(const StackAnswer& answer, const std::string& title, const 
       "size of one matrix' gradient");
   add("relative step", derived.relative_step_scale, formula(derived.relative_step_scale.formula),
       "|dtheta|/(eta*|theta|) of one matrix");
+  for (const RestStep& step : derived.rest) {
+    add(("of " + step.parameters).c_str(), step.relative_step, formula(step.relative_step.formula),
+        "the same, by the second optimizer");
+  }
   return {title, table};
 }
 
@@ -274,6 +293,7 @@ Value stack_results(const StackAnswer& answer, int digits) {
   add_quantity(results, "branch_sum", numbers, derived.branch_sum);
   add_quantity(results, "gradient_scale", numbers, derived.gradient_scale);
   add_quantity(results, "relative_step_scale", numbers, derived.relative_step_scale);
+  if (!derived.rest.empty()) results["rest"] = rest_values(derived.rest);
   add_warm_up(results, numbers, derived.warmup);
   add_block(results, answer.problem.block);
   results["family"] = derived.family;

@@ -18,6 +18,14 @@ using report::Facts;
 using report::Table;
 using report::Value;
 
+/// "0.003", or of a mixture "0.02+0.003".
+std::string of_each(const OptimizerOptions& optimizer, double OptimizerOptions::*member) {
+  std::string text = report::format_number(optimizer.*member);
+  for (const OptimizerOptions& rest : optimizer.rest)
+    text += "+" + report::format_number(rest.*member);
+  return text;
+}
+
 TrainedRuns trained_runs(const TrainFolder& folder) {
   return {folder.runs, folder.vocab, folder.unigram_entropy, folder.entropy};
 }
@@ -153,13 +161,13 @@ Facts run_facts(const ReportAnswer& answer) {
       {"recorded every", fmt::format("{} steps, on {} batches of validation", folder.record_every,
                                      folder.validation_batches)},
       {"optimizer",
-       fmt::format("{}: learning rate {}, {}{}, weight decay {}{}", optimizer.name,
-                   report::format_number(optimizer.learning_rate),
+       fmt::format("{}: learning rate {}, {}{}, weight decay {}{}", optimizer_text(optimizer),
+                   of_each(optimizer, &OptimizerOptions::learning_rate),
                    schedule_names()[static_cast<std::size_t>(optimizer.schedule.kind)],
                    optimizer.schedule.warmup > 0
                        ? fmt::format(" after {} steps of warm-up", optimizer.schedule.warmup)
                        : " without a warm-up",
-                   report::format_number(optimizer.weight_decay),
+                   of_each(optimizer, &OptimizerOptions::weight_decay),
                    optimizer.clip_norm > 0
                        ? ", gradients clipped to " + report::format_number(optimizer.clip_norm)
                        : "")},

@@ -170,6 +170,8 @@ void register_solve(CLI::App& app, Context& context) {
            alternatives(Solve::problem_names()));
   add.axis("activation", flags->activation.name, types::activation(),
            "of the activation (scalecalc list activations)");
+  add.text("name", flags->activation.name, types::activation(),
+           "a name (scalecalc list activations), or an expression in x");
   flags->activation.add_to(command);
   add.axis("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
   add.text("--range", flags->range, "A,B", "where alpha is sought");

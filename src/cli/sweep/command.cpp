@@ -43,6 +43,9 @@ void SweepFlags::add_to(CLI::App* app) {
            "what is measured (scalecalc list quantities)");
   add.axis("--optimizer", optimizer, types::optimizer(),
            "what steps (scalecalc list families; default: the model's)");
+  add.text("--optimizer", optimizer, types::optimizer(),
+           "what steps (scalecalc list families; default: the model's); muon+adamw: hidden "
+           "matrices by the first, all else by the second");
   scales.add_command_options(app, {"placement", "alpha", "lambda"});
   add.axis("--constraint", constraint, {"CONSTRAINT", {"symmetric"}},
            "symmetric, alpha=X or lambda=X, for auto");
@@ -109,6 +112,8 @@ class Sweep {
     model.optimizer = answer_.optimizer;
     const Optimizer rule = optimizer(answer_.optimizer);
     options().update = rule.update;
+    options().rest = rule.rest;
+    answer_.optimizer = model.optimizer = rule.name;
     answer_.family = family_name(rule);
     if (flags_.scales.has("placement")) {
       model.placement = flags_.scales.placement();

@@ -102,11 +102,13 @@ void TrainFlags::add_to(CLI::App* app) {
   const Options of_optimizer{app, "Optimizer"};
   of_optimizer.text(
       "--optimizer", optimizer, {"OPTIMIZER", optimizer_names},
-      "of all runs" + defaults([](const TrainOptions& of) { return of.optimizer.name; }));
-  of_optimizer.text("--learning-rate", learning_rate, "E",
-                    "of the optimizer" + defaults([](const TrainOptions& of) {
-                      return report::format_number(of.optimizer.learning_rate);
-                    }));
+      "of all runs; muon+adamw: hidden matrices by the first, all else by the second" +
+          defaults([](const TrainOptions& of) { return of.optimizer.name; }));
+  of_optimizer.text(
+      "--learning-rate", learning_rate, "E",
+      "of the optimizer, or of each: 0.02+0.003" + defaults([](const TrainOptions& of) {
+        return report::format_number(of.optimizer.learning_rate);
+      }));
   of_optimizer.text("--schedule", schedule, {"SCHEDULE", schedule_names},
                     alternatives(schedule_names()) + defaults([](const TrainOptions& of) {
                       return schedule_names()[static_cast<std::size_t>(of.optimizer.schedule.kind)];
@@ -286,16 +288,27 @@ class Experiment {
                                  parse_integer("--vocab", flags_.vocab, 1, 1'000'000, "10000"));
   }
 
+  /// One number for the whole; of a mixture also one for each, joined by + as the names are.
+  void set_of_each(const char* option, const std::string& text, const char* example,
+                   double OptimizerOptions::*member) {
+    OptimizerOptions& optimizer = options().optimizer;
+    const std::size_t plus = optimizer.rest.empty() ? std::string::npos : text.find('+', 1);
+    set_number(option, text.substr(0, plus), 1e6, example, optimizer.*member);
+    if (optimizer.rest.empty()) return;
+    const std::string second = plus == std::string::npos ? text : text.substr(plus + 1);
+    set_number(option, second, 1e6, example, optimizer.rest.front().*member);
+  }
+
   void set_optimizer() {
     OptimizerOptions& optimizer = options().optimizer;
     if (!flags_.optimizer.empty()) {
       const double rate = optimizer.learning_rate;
-      const bool same = flags_.optimizer == optimizer.name;
+      const std::string before = optimizer_text(optimizer);
       optimizer = optimizer_options(flags_.optimizer);
-      if (same) optimizer.learning_rate = rate;
+      if (optimizer_text(optimizer) == before) optimizer.learning_rate = rate;
     }
-    set_number("--learning-rate", flags_.learning_rate, 1e6, "5e-4", optimizer.learning_rate);
-    set_number("--weight-decay", flags_.weight_decay, 1e6, "0.01", optimizer.weight_decay);
+    set_of_each("--learning-rate", flags_.learning_rate, "5e-4", &OptimizerOptions::learning_rate);
+    set_of_each("--weight-decay", flags_.weight_decay, "0.01", &OptimizerOptions::weight_decay);
     set_number("--clip-norm", flags_.clip_norm, 1e12, "1", optimizer.clip_norm);
     if (!flags_.schedule.empty()) optimizer.schedule.kind = schedule_from(flags_.schedule);
     set_integer("--warmup", flags_.warmup, 0, kMostSteps, "100", optimizer.schedule.warmup);

@@ -34,7 +34,7 @@ Value inputs_of(const TrainAnswer& answer) {
   inputs["record_every"] = options.record_every;
   inputs["validation_batches"] = options.validation_batches;
   inputs["target_loss"] = train_target(options, answer.corpus);
-  inputs["optimizer"] = options.optimizer.name;
+  inputs["optimizer"] = optimizer_text(options.optimizer);
   inputs["learning_rate"] = options.optimizer.learning_rate;
   inputs["warmup"] = options.optimizer.schedule.warmup;
   inputs["weight_decay"] = options.optimizer.weight_decay;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "scalecalc/named_parameters.hpp"
 #include "scaling/exact/step_sizes.hpp"
 
 namespace scalecalc {
@@ -15,7 +16,7 @@ using exact::Step;
 /// A parameter counted by the sum, with the tokens its gradient is a sum over.
 struct Counted {
   const ParameterMoments* moments = nullptr;
-  bool is_matrix = true;
+  bool is_matrix = true, is_hidden = true;
 };
 
 std::vector<Counted> counted(const Network& network, const Trace& trace, bool all) {
@@ -28,7 +29,7 @@ std::vector<Counted> counted(const Network& network, const Trace& trace, bool al
     if (found == by_path.end() || !found->second->grad_second.is_known())
       throw Error(ErrorKind::input, "the trace has no gradient of " + info.path, trace.engine,
                   "propagate with backward = true");
-    list.push_back({found->second, info.is_matrix});
+    list.push_back({found->second, info.is_matrix, is_hidden_matrix(info)});
   }
   if (list.empty())
     throw Error(ErrorKind::input, "the network has no weight matrix inside a residual branch", {},
@@ -51,8 +52,14 @@ std::vector<MatrixSizes> sizes_of(const std::vector<Counted>& list, std::int64_t
   return sizes;
 }
 
+/// Of hidden matrices, and of all else.
+struct Steps {
+  Step hidden, rest;
+  const Step& of(const Counted& one) const { return one.is_hidden ? hidden : rest; }
+};
+
 /// Of a typical draw: squares are lognormal over draws, their median e^(-spread/2) of their mean.
-double typical_change(const Step& step, const std::vector<Counted>& list, std::int64_t tokens) {
+double typical_change(const Steps& steps, const std::vector<Counted>& list, std::int64_t tokens) {
   std::vector<MatrixSizes> sizes;
   double squares = 0, change = 0;
   for (const Counted& one : list) {
@@ -62,7 +69,8 @@ double typical_change(const Step& step, const std::vector<Counted>& list, std::i
                                         typical, 0));
     squares += sizes.back().frobenius * sizes.back().frobenius;
   }
-  for (const MatrixSizes& one : sizes) change += step.change(one, std::sqrt(squares));
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    change += steps.of(list[i]).change(sizes[i], std::sqrt(squares));
   return change;
 }
 
@@ -76,8 +84,8 @@ std::optional<double> PredictedStep::find(std::string_view quantity) const {
 }
 
 PredictedStep predicted_step(const Network& network, const Trace& trace, const Expr& update,
-                             bool all_parameters) {
-  const Step step(update);
+                             bool all_parameters, const std::optional<Expr>& rest) {
+  const Steps steps{Step(update), Step(rest.value_or(update))};
   const std::vector<Counted> list = counted(network, trace, all_parameters);
   const std::vector<MatrixSizes> sizes = sizes_of(list, tokens_of(network));
   double squares = 0;
@@ -88,13 +96,14 @@ PredictedStep predicted_step(const Network& network, const Trace& trace, const E
   double ratios = 0;
   int matrices = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Step& step = steps.of(list[i]);
     result.delta_loss += step.change(sizes[i], result.grad_norm);
     if (!list[i].is_matrix) continue;
     const double ratio = step.size(sizes[i], result.grad_norm) / sizes[i].theta;
     ratios += ratio * ratio;
     ++matrices;
   }
-  result.typical_delta_loss = typical_change(step, list, tokens_of(network));
+  result.typical_delta_loss = typical_change(steps, list, tokens_of(network));
   result.update_ratio = matrices > 0 ? std::sqrt(ratios / matrices) : 0;
   return result;
 }
