@@ -26,15 +26,21 @@ struct Gains {
   bool stable = true;                        ///< |q_slope| <= 1
   std::string note;                          ///< what is out of reach, and the nearest useful thing
   std::map<std::string, std::string> unavailable;  ///< "gain_backward": "phi jumps at ..."
+  bool out_of_time = false;  ///< some of them stand there for a time limit of the program
 };
 /// Throws Error(input) where E phi^2 does not exist.
 Gains gains(const Activation& activation, const GaussianInput& input);
 
-/// The same gains to `digits` digits (1..100) from exact inputs, under the names of JSON:
-/// gain_second, gain_variance, gain_backward, gain_compromise, gain_activation (at mean 0),
-/// q_slope, q_slope_activation. Those that `gains` lacks are left out.
-std::map<std::string, std::string> gain_digits(const Activation& activation, const Rational& mean,
-                                               const Rational& variance, int digits);
+/// Gains in many digits, under the names of JSON: gain_second, gain_variance, gain_backward,
+/// gain_compromise, gain_activation (at mean 0), q_slope, q_slope_activation.
+struct GainDigits {
+  std::map<std::string, std::string> found;
+  /// Those of which `gains` has no more than a double, with the reason.
+  std::map<std::string, std::string> out_of_reach;
+};
+/// The gains that `known` has, to `digits` digits (1..100) from exact inputs.
+GainDigits gain_digits(const Activation& activation, const Gains& known, const Rational& mean,
+                       const Rational& variance, int digits);
 
 /// A root with its residual.
 struct Root {

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/deadline.hpp"
 #include "base/text.hpp"
 #include "cli/build_info.hpp"
 #include "cli/command.hpp"
@@ -168,6 +169,9 @@ int run(int argc, char** argv) {
     return run_command(app, context, argc, argv);
   } catch (const Error& error) {
     return report(error);
+  } catch (const base::DeadlinePassed& passed) {
+    return report(Error(ErrorKind::input, std::string("the answer was ") + passed.what(),
+                        "--time-limit", "allow more, or take a simpler expression"));
   } catch (const std::bad_alloc&) {
     return fault("out of memory", "ask for a smaller network or fewer threads");
   } catch (const std::system_error& error) {

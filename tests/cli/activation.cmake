@@ -92,3 +92,45 @@ scalecalc_cli_error("activation --digits" EXIT 2 SAYS "at most 100" ARGS activat
 scalecalc_cli_error("a misspelt function" EXIT 2 SAYS "sigmoid" ARGS activation --expr "x*sigmod(x)")
 scalecalc_cli_error("a broken expression" EXIT 2 SAYS "column" ARGS activation --expr "1/(")
 scalecalc_cli_error("a pole at 0" EXIT 2 SAYS "expectation does not exist" ARGS activation --expr "1/x")
+
+# Questions that would take minutes: what is found in time is there, the rest is null with its
+# reason.
+string(REPEAT "*tanh(x + 1/3)*tanh(x - 2/7)" 25 factors)
+foreach(expression IN ITEMS "sin(1e6*x)" "sigmoid(1e300*x)" "x${factors}" "exp(x)*Phi(x)^3")
+  string(SUBSTRING "${expression}" 0 24 shown)
+  scalecalc_cli_test("activation ${shown} ends at its time limit"
+    ARGS activation --expr "${expression}" --digits 30 --time-limit 0.3 --format json
+    STDOUT "not found in the time limit of 0.3 s" STDERR "--time-limit 3 allows more"
+    JSON results.expression results.methods results.gain_activation results.unavailable)
+endforeach()
+scalecalc_cli_test("activation keeps what it finds in its time"
+  ARGS activation --expr "sin(1e6*x)" --time-limit 2 --format json
+  STDOUT "\"second\": 0\\.5,.*\"gain_activation\": null.*\"gain_activation\": \"not found in the"
+  STDERR "time limit")
+scalecalc_cli_test("activation says what its time limit left out in a table"
+  ARGS activation --expr "sigmoid(1e300*x)" --time-limit 0.3
+  STDOUT "Left out\n.*methods\\.quadrature\\.mean.*not found" STDERR "time limit")
+scalecalc_cli_test("activation does not note its time limit when it is quiet"
+  ARGS activation --expr "sigmoid(1e300*x)" --time-limit 0.3 --quiet STDOUT "Left out")
+scalecalc_cli_test("activation at an input of the largest variance" ARGS activation gelu
+  --variance 1e308 --time-limit 0.3 --format json STDOUT "\"second\": 5(\\.0)?e\\+?307"
+  STDERR "time limit")
+string(REPEAT " + sin(x/7)*cos(3*x)" 300 sums)
+scalecalc_cli_error("an expression that is not read in time" EXIT 2
+  ARGS activation --expr "x${sums}" --time-limit 0.001
+  SAYS "the answer was not found in the time limit of 0.001 s")
+scalecalc_cli_error("solve past its time limit" EXIT 2 ARGS solve critical gelu --digits 80
+  --time-limit 0.05 SAYS "not found in the time limit of 0.05 s \\(--time-limit\\)")
+foreach(command IN ITEMS "activation;gelu" "solve;critical;gelu")
+  foreach(value IN ITEMS 0 -1 abc nan inf 1e7)
+    scalecalc_cli_error("${command} --time-limit ${value}" EXIT 2 ARGS ${command} --time-limit=${value}
+      SAYS "--time-limit must be a number from 0.001 to 1000000")
+  endforeach()
+endforeach()
+scalecalc_cli_test("eighty digits of a power" ARGS activation --expr "x^40" --digits 80
+  --time-limit 600 --format json
+  STDOUT "\"q_slope_activation\": \"(40\\.0|39\\.9)[0-9]+\"" JSON results.gain_activation)
+scalecalc_cli_test("digits that quadrature has not are said in the digits asked for"
+  ARGS activation tanh --digits 100 --time-limit 600 --format json
+  JSON results.digits_out_of_reach.gain_second
+  STDOUT "need 120 digits of an integral without a formula, and quadrature gives at most 100")

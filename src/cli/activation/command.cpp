@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
+#include "cli/activation/answer.hpp"
 #include "cli/activation/document.hpp"
 #include "cli/app.hpp"
 #include "cli/figures.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
+#include "cli/time_limit.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -17,6 +18,7 @@ struct ActivationFlags {
   InputOptions input;
   std::string methods, samples;
   PlotOption plot;
+  TimeLimit time{"4"};
 };
 
 const std::vector<std::string> method_names = {"closed_form", "quadrature", "montecarlo"};
@@ -36,109 +38,24 @@ std::vector<std::string> read_methods(const ActivationFlags& flags) {
   return chosen;
 }
 
-class ActivationRun {
- public:
-  ActivationRun(const ActivationFlags& flags, const Context& context)
-      : methods_(read_methods(flags)),
-        answer_{
-            flags.activation.read("activation"), read_input(flags.input), {}, {}, {}, {}, {}, 0} {
-    options_.seed = context.seed();
-    options_.threads = context.threads();
-    if (!flags.samples.empty()) {
-      options_.samples = parse_integer("--samples", flags.samples, 1, 1LL << 40, "1000000");
-    }
-    answer_.digits = context.digits();
-    if (answer_.digits > most_digits) {
-      throw Error(ErrorKind::input, "--digits is at most 100 here",
-                  "got " + std::to_string(answer_.digits), "for example --digits 50");
-    }
+ActivationQuestion read_question(const ActivationFlags& flags, const Context& context) {
+  constexpr int most_digits = 100;
+  ActivationQuestion question{flags.activation.read("activation"),
+                              read_input(flags.input),
+                              read_methods(flags),
+                              {},
+                              context.digits()};
+  question.sampling.seed = context.seed();
+  question.sampling.threads = context.threads();
+  if (!flags.samples.empty()) {
+    question.sampling.samples = parse_integer("--samples", flags.samples, 1, 1LL << 40, "1000000");
   }
-
-  ActivationAnswer run() {
-    answer_.gains = gains(answer_.activation, input());
-    for (Moment moment : all_moments()) answer_.moments[moment] = exactly(moment);
-    if (wants("montecarlo")) sample();
-    if (answer_.digits > 17) {
-      answer_.gain_digits = gain_digits(answer_.activation, answer_.input.mean,
-                                        answer_.input.variance, answer_.digits);
-    }
-    try {
-      if (answer_.input.mean.is_zero()) {
-        answer_.tuned = tuned(answer_.activation, input().variance);
-      }
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsolvable) throw;
-    }
-    const std::vector<std::string> names = activation_names();
-    if (std::find(names.begin(), names.end(), answer_.activation.name()) != names.end()) {
-      answer_.frameworks = framework_gains(answer_.activation.name());
-    }
-    return std::move(answer_);
+  if (question.digits > most_digits) {
+    throw Error(ErrorKind::input, "--digits is at most 100 here",
+                "got " + std::to_string(question.digits), "for example --digits 50");
   }
-
- private:
-  static constexpr int most_digits = 100;
-
-  GaussianInput input() const { return answer_.input.rounded(); }
-  bool wants(const char* method) const {
-    return std::find(methods_.begin(), methods_.end(), method) != methods_.end();
-  }
-
-  MomentAnswer exactly(Moment moment) const {
-    MomentAnswer result;
-    if (is_pair(moment) && !answer_.input.correlation) {
-      result.unavailable = "it is of two inputs: give --correlation";
-      return result;
-    }
-    const bool centred = answer_.input.mean.is_zero();
-    result.formula =
-        closed_form(answer_.activation, moment, centred ? InputMean::zero : InputMean::symbol);
-    try {
-      evaluate_both(moment, result);
-    } catch (const Error& error) {
-      const bool is_answer =
-          error.kind() == ErrorKind::input || error.kind() == ErrorKind::unsolvable;
-      if (!is_answer) throw;
-      if (!result.best) result.unavailable = error.what();
-    }
-    return result;
-  }
-
-  void evaluate_both(Moment moment, MomentAnswer& result) const {
-    if (wants("closed_form")) {
-      const auto value = closed_form_value(answer_.activation, moment, input());
-      if (value) result.methods[Method::closed_form] = *value;
-      result.best = value;
-    }
-    std::optional<Expr> correlation;
-    if (answer_.input.correlation) correlation = Expr(*answer_.input.correlation);
-    const ExactInput& exact = answer_.input;
-    const bool wants_digits = answer_.digits > 17;
-    if (wants_digits) {
-      result.digits = closed_form_digits(answer_.activation, moment, exact.mean, exact.variance,
-                                         correlation, answer_.digits);
-    }
-    if (wants("quadrature") || !result.best) {
-      const Estimate value = quadrature(answer_.activation, moment, input());
-      result.methods[Method::quadrature] = value;
-      if (!result.best) result.best = value;
-    }
-    if (wants_digits && !result.digits) {
-      result.digits = quadrature_digits(answer_.activation, moment, exact.mean, exact.variance,
-                                        correlation, answer_.digits);
-    }
-  }
-
-  void sample() {
-    for (const auto& [moment, value] : monte_carlo(answer_.activation, input(), options_)) {
-      answer_.moments[moment].methods[Method::monte_carlo] = value;
-    }
-  }
-
-  std::vector<std::string> methods_;
-  MonteCarloOptions options_;
-  ActivationAnswer answer_;
-};
+  return question;
+}
 
 }  // namespace
 
@@ -155,9 +72,15 @@ void register_activation(CLI::App& app, Context& context) {
        .lists = Lists{.parts = {{"tuned"}}}},
       [&context, flags] {
         flags->plot.check();
-        const ActivationAnswer answer = ActivationRun(*flags, context).run();
+        flags->time.begin();
+        const ActivationAnswer answer = flags->time.within(
+            [&] { return answer_of(read_question(*flags, context), flags->time); });
+        if (!answer.is_complete) context.note(flags->time.note());
         context.emit(activation_document(answer));
         if (flags->plot.is_given()) context.draw(flags->plot, activation_figure(answer));
+        if (!flags->plot.is_given()) return 0;
+        flags->time.begin();
+        flags->plot.write(flags->time.within([&] { return activation_figure(answer); }));
         return 0;
       });
   const Options add{command};
@@ -171,6 +94,7 @@ void register_activation(CLI::App& app, Context& context) {
   add.axis(
       "--samples", flags->samples, "N",
       fmt::format("of Monte Carlo, which it asks for (default {})", MonteCarloOptions().samples));
+  flags->time.add_to(command, "what takes longer is left out, with the reason");
   flags->plot.add_to(command);
 }
 

@@ -47,8 +47,11 @@ class Writer {
     results["methods"] = methods();
     results["kinks"] = kinks();
     tuned(results);
-    results["frameworks"] = frameworks();
+    results["frameworks"] = is_left_out("frameworks") ? Value() : frameworks();
+    for (const auto& [name, reason] : answer_.left_out) unavailable_[name] = reason;
     results["unavailable"] = unavailable_;
+    for (const auto& [name, reason] : answer_.digits_out_of_reach)
+      results["digits_out_of_reach"][name] = reason;
     results["note"] = answer_.gains.note;
     return results;
   }
@@ -72,6 +75,8 @@ class Writer {
                                      {"Gains", gain_table(results)}};
     if (!answer_.gains.note.empty())
       sections.push_back({"", report::Paragraph{answer_.gains.note}});
+    if (const std::string lines = limits(); !lines.empty())
+      sections.push_back({"Left out", report::Paragraph{lines}});
     if (answer_.tuned)
       sections.push_back({"Tuned: what a scale or a shift costs in slope", tuned_table()});
     if (!answer_.activation.breaks().empty()) sections.push_back({"Kinks", kink_table()});
@@ -93,6 +98,22 @@ class Writer {
     return "";
   }
 
+  bool is_left_out(const std::string& name) const { return answer_.left_out.contains(name); }
+
+  /// What stands in no table: values that the time limit or the digits asked for leave out.
+  std::string limits() const {
+    std::map<std::string, std::string> names;  // by what is said of them
+    const auto add = [&](const std::string& name, const std::string& what) {
+      names[what] += (names[what].empty() ? "" : ", ") + name;
+    };
+    for (const auto& [name, reason] : answer_.left_out) add(name, reason);
+    for (const auto& [name, reason] : answer_.digits_out_of_reach)
+      add(name, fmt::format("a double instead of {} digits ({})", answer_.digits, reason));
+    std::string lines;
+    for (const auto& [what, of] : names) lines += (lines.empty() ? "" : "; ") + of + ": " + what;
+    return lines;
+  }
+
   Value number(const std::optional<Estimate>& estimate, const std::string& name) {
     const auto digits = answer_.gain_digits.find(name);
     if (digits != answer_.gain_digits.end()) return Value::Digits{digits->second};
@@ -112,9 +133,13 @@ class Writer {
     }
   }
 
-  void add_variance(Value& results) const {
+  void add_variance(Value& results) {
     const auto& gain = answer_.gains.variance;
-    results["variance"] = gain ? Value(std::pow(gain->value, -2)) : Value(0.0);
+    if (!gain && answer_.gains.out_of_time)
+      unavailable_["variance"] = answer_.gains.unavailable.at("gain_variance");
+    results["variance"] = gain                        ? Value(std::pow(gain->value, -2))
+                          : answer_.gains.out_of_time ? Value()
+                                                      : Value(0.0);
     const auto digits = answer_.gain_digits.find("gain_variance");
     if (digits == answer_.gain_digits.end()) return;
     const Expr gain_digits = Rational::parse(digits->second);
@@ -134,7 +159,8 @@ class Writer {
                                         ? Value(Value::Digits{digits->second})
                                     : gains.q_slope_activation ? Value(*gains.q_slope_activation)
                                                                : Value();
-    results["stable"] = gains.stable;
+    const bool is_judged = gains.q_slope || !gains.out_of_time;
+    results["stable"] = is_judged ? Value(gains.stable) : Value();
   }
 
   Value formulas() const {
@@ -157,7 +183,10 @@ class Writer {
         entry["value"] = estimate.value;
         entry["error"] = estimate.error;
       }
+      const std::string by_quadrature = "quadrature." + to_string(moment);
+      if (is_left_out("methods." + by_quadrature)) list["quadrature"][to_string(moment)] = Value();
     }
+    if (is_left_out("methods.monte_carlo")) list["monte_carlo"] = Value();
     return list;
   }
 
@@ -175,6 +204,7 @@ class Writer {
   }
 
   void tuned(Value& results) const {
+    if (is_left_out("tuned")) results["tuned"] = Value();
     if (!answer_.tuned) return;
     const Tuned& tuned = *answer_.tuned;
     Value& entry = results["tuned"];

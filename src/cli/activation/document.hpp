@@ -26,9 +26,14 @@ struct ActivationAnswer {
   std::map<Moment, MomentAnswer> moments;
   Gains gains;
   std::map<std::string, std::string> gain_digits;
+  /// Values that are given as a double for all the digits that were asked for, with the reason.
+  std::map<std::string, std::string> digits_out_of_reach;
+  /// What the time limit left out besides moments and gains: "methods.quadrature.mean", "tuned".
+  std::map<std::string, std::string> left_out;
   std::optional<Tuned> tuned;
   std::vector<FrameworkGain> frameworks;
   int digits = 0;
+  bool is_complete = true;  ///< within the time limit
 };
 
 report::Document activation_document(const ActivationAnswer& answer);

@@ -7,6 +7,7 @@
 #include "cli/app.hpp"
 #include "cli/options.hpp"
 #include "cli/solve/document.hpp"
+#include "cli/time_limit.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -15,6 +16,7 @@ struct SolveFlags {
   std::string what, family = "selu", range = "0.01,100";
   std::string weight_variance, bias_variance, variance = "1", bounds;
   ActivationOptions activation;
+  TimeLimit time{""};
 };
 
 /// "LOW,HIGH".
@@ -162,7 +164,8 @@ void register_solve(CLI::App& app, Context& context) {
        .uses = kNumbers,
        .lists = Lists{}},
       [&context, flags] {
-        context.emit(Solve(*flags, context).run());
+        flags->time.begin();
+        context.emit(flags->time.within([&] { return Solve(*flags, context).run(); }));
         return 0;
       });
   const Options add{command};
@@ -174,6 +177,8 @@ void register_solve(CLI::App& app, Context& context) {
            "a name (scalecalc list activations), or an expression in x");
   flags->activation.add_to(command);
   add.axis("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
+  flags->time.add_to(command, "an answer that takes longer is refused");
+  add.text("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
   add.text("--range", flags->range, "A,B", "where alpha is sought");
   add.axis("--weight-variance", flags->weight_variance, "W", "times fan-in (fixed-point)");
   add.axis("--bias-variance", flags->bias_variance, "B", "left out: critical solves for both");

@@ -1,5 +1,7 @@
 #include "scaling/gains/digits.hpp"
 
+#include <fmt/format.h>
+
 #include "scaling/gains/expectation.hpp"
 
 namespace scalecalc::gains_room {
@@ -8,9 +10,16 @@ Rational precise_moment(const Activation& activation, Moment moment, const Ratio
                         const Rational& variance, int digits,
                         const std::optional<Expr>& correlation) {
   const auto closed = closed_form_digits(activation, moment, mean, variance, correlation, digits);
+  if (closed) return Rational::parse(*closed);
+  if (digits > most_digits_of_quadrature) {
+    throw Error(ErrorKind::input,
+                fmt::format("its steps need {} digits of an integral without a formula, and "
+                            "quadrature gives at most {}",
+                            digits, most_digits_of_quadrature),
+                {}, fmt::format("ask for {} digits fewer", digits - most_digits_of_quadrature));
+  }
   return Rational::parse(
-      closed ? *closed
-             : quadrature_digits(activation, moment, mean, variance, correlation, digits));
+      quadrature_digits(activation, moment, mean, variance, correlation, digits));
 }
 
 Rational precise_log_slope(const Activation& activation, const Rational& mean,

@@ -98,8 +98,10 @@ std::optional<std::string> infinite_slope(const Activation& activation) {
   return std::nullopt;
 }
 
-SecondMap::SecondMap(const Activation& activation)
-    : activation_(activation), times_x_(times(activation, x())) {}
+const Activation& SecondMap::times_x() const {
+  if (!times_x_) times_x_ = times(activation_, x());
+  return *times_x_;
+}
 
 double SecondMap::second(double q) const {
   return or_infinite([&] { return expectation(activation_, Moment::second, {0, q, {}}).value; }, q);
@@ -113,7 +115,7 @@ const std::vector<double>& SecondMap::scanned() const {
 Estimate SecondMap::log_slope(double q) const {
   const GaussianInput input{0, q, {}};
   const Estimate second = expectation(activation_, Moment::second, input);
-  const Estimate tilted = expectation(times_x_, Moment::second, input);
+  const Estimate tilted = expectation(times_x(), Moment::second, input);
   const double ratio = tilted.value / (q * second.value);
   const double relative = tilted.error / tilted.value + second.error / second.value;
   return {(ratio - 1) / 2, ratio * (relative + 2 * std::numeric_limits<double>::epsilon()) / 2,

@@ -37,7 +37,7 @@ std::optional<std::string> infinite_slope(const Activation& activation);
 /// The map of second moments through an activation with input N(0, q).
 class SecondMap {
  public:
-  explicit SecondMap(const Activation& activation);
+  explicit SecondMap(const Activation& activation) : activation_(activation) {}
   /// E phi^2; infinite where it does not exist or passes the range of double.
   double second(double q) const;
   /// scanned_second at N(0, 1), found once.
@@ -50,7 +50,10 @@ class SecondMap {
   const Activation& activation() const { return activation_; }
 
  private:
-  Activation activation_, times_x_;
+  const Activation& times_x() const;
+
+  Activation activation_;
+  mutable std::optional<Activation> times_x_;
   mutable std::vector<double> scanned_;
 };
 

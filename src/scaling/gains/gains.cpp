@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/deadline.hpp"
 #include "scaling/gains/expectation.hpp"
 #include "scaling/gains/root.hpp"
 
@@ -19,17 +20,27 @@ class Solver {
       : map_(activation), input_{input.mean, input.variance, {}} {}
 
   Gains run() {
-    second_ = expectation(activation_, Moment::second, input_);
-    forward();
-    centred();
-    backward();
-    slope();
-    scale();
+    in_time({"gain_second"}, &Solver::forward);
+    in_time({"gain_variance"}, &Solver::centred);
+    in_time({"gain_backward", "gain_compromise"}, &Solver::backward);
+    in_time({"q_slope"}, &Solver::slope);
+    in_time({"gain_activation"}, &Solver::scale);
     return std::move(result_);
   }
 
  private:
+  /// A deadline that passes in one part leaves the others what they have found.
+  void in_time(std::initializer_list<const char*> names, void (Solver::*part)()) {
+    try {
+      (this->*part)();
+    } catch (const base::DeadlinePassed& passed) {
+      for (const char* name : names) result_.unavailable.try_emplace(name, passed.what());
+      result_.out_of_time = true;
+    }
+  }
+
   void forward() {
+    second_ = expectation(activation_, Moment::second, input_);
     if (!(second_.value > 0)) return missing("gain_second", "E phi^2 is 0");
     if (std::isinf(second_.value)) {
       return missing("gain_second", "E phi^2 is beyond the range of double");
