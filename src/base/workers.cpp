@@ -1,11 +1,11 @@
 #include "base/workers.hpp"
 
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/threads.hpp"
 
 namespace scalecalc::base {
 
@@ -22,15 +22,11 @@ void Workers::guarded(const std::function<void()>& work) noexcept {
 void Workers::run(int count, const std::function<void()>& work) {
   const Deadline* deadline = Deadline::current();
   std::vector<std::thread> others;
-  try {
-    for (int i = 1; i < count; ++i)
-      others.emplace_back([this, &work, deadline] {
-        const InheritedDeadline inherited(deadline);
-        guarded(work);
-      });
-  } catch (const std::system_error&) {
-    // What there is to do goes on with the threads there are.
-  }
+  const auto start = [this, &work, deadline] {
+    const InheritedDeadline inherited(deadline);
+    guarded(work);
+  };
+  for (int i = 1; i < count && start_thread(others, start); ++i) continue;
   guarded(work);
   for (std::thread& thread : others) thread.join();
   if (first_) std::rethrow_exception(std::exchange(first_, nullptr));

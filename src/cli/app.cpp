@@ -14,6 +14,7 @@
 
 #include "base/deadline.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "cli/build_info.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
@@ -67,6 +68,9 @@ int run_resolved(Context& context) {
   context.resolve();
   context.start_progress(context.command_name);
   return context.command();
+void note_refused_threads(Context& context) {
+  if (!base::were_threads_refused()) return;
+  context.note("the system refused threads (a limit on processes or memory): fewer did the work");
 }
 
 /// Does the command's work as one of the ranks; the code is that of the first. The others succeed,
@@ -76,6 +80,9 @@ int share_command(Context& context, Ranks& ranks) {
   int code = 0;
   ranks.gather([&] {
     code = run_resolved(context);
+    context.resolve();
+    code = context.command();
+    note_refused_threads(context);
     return std::string();
   });
   return context.launch().is_first() ? code : 0;
@@ -85,6 +92,10 @@ int run_on_ranks(Context& context) {
   if (!context.runs_on_all || context.launch().size == 1) {
     if (!context.launch().is_first()) return 0;
     return run_resolved(context);
+    context.resolve();
+    const int code = context.command();
+    note_refused_threads(context);
+    return code;
   }
   std::unique_ptr<Ranks> ranks;
   try {

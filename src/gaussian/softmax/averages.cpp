@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <optional>
 
+#include "base/workers.hpp"
 #include "gaussian/softmax/check.hpp"
 #include "gaussian/softmax/one.hpp"
 #include "gaussian/softmax/orders.hpp"
@@ -55,6 +57,16 @@ SoftmaxOverlaps by_differences(double fewer, double more, double tau2, double co
   return out;
 }
 
+/// body(k) for k from 0 to count - 1, each on the next thread that is free.
+template <class Body>
+void for_each(std::size_t count, int threads, const Body& body) {
+  std::atomic<std::size_t> next = 0;
+  base::Workers workers;
+  workers.run(static_cast<int>(std::min<std::size_t>(std::max(threads, 1), count)), [&] {
+    for (std::size_t k = next++; k < count && !workers.stopped(); k = next++) body(k);
+  });
+}
+
 }  // namespace
 
 SoftmaxAverages averages(double keys, double tau2, double correlation) {
@@ -101,17 +113,14 @@ SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
   }
   impl->rows.resize(rows.size());
   impl->orders.resize(rows.size());
-  const std::int64_t count = static_cast<std::int64_t>(rows.size());
-#pragma omp parallel for num_threads(std::max(threads, 1)) schedule(dynamic)
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::size_t at = static_cast<std::size_t>(i);
+  gaussian::softmax::for_each(rows.size(), threads, [&](std::size_t at) {
     const double variance = std::max(rows[at].tau2, gaussian::softmax::kSmallVariance);
     const int terms =
         gaussian::softmax::series_terms(std::sqrt(variance), rows[at].largest_correlation);
     impl->rows[at].emplace(static_cast<double>(rows[at].keys), variance,
                            std::min(terms, gaussian::softmax::kMostTerms));
     impl->orders[at] = gaussian::softmax::integrate_orders(*impl->rows[at]);
-  }
+  });
   impl_ = impl;
 }
 
@@ -141,14 +150,12 @@ std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& co
   }
   for (const double correlation : correlations) gaussian::softmax::check_correlation(correlation);
   std::vector<SoftmaxOverlaps> out(correlations.size());
-#pragma omp parallel for num_threads(std::max(threads, 1)) schedule(dynamic)
-  for (std::int64_t t = 0; t < static_cast<std::int64_t>(rows); ++t) {
-    for (std::int64_t u = 0; u <= t; ++u) {
-      const std::size_t at = static_cast<std::size_t>(t * (t + 1) / 2 + u);
-      out[at] =
-          overlaps(static_cast<std::size_t>(t), static_cast<std::size_t>(u), correlations[at]);
+  gaussian::softmax::for_each(rows, threads, [&](std::size_t t) {
+    for (std::size_t u = 0; u <= t; ++u) {
+      const std::size_t at = t * (t + 1) / 2 + u;
+      out[at] = overlaps(t, u, correlations[at]);
     }
-  }
+  });
   return out;
 }
 

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/team.hpp"
+
 namespace scalecalc::tensor {
 
-/// body(i) for every tile; no OpenMP region is opened for one thread or one tile.
+/// body(i) for every tile, whatever the number of threads that there are.
 template <class Body>
 void for_tiles(int threads, std::int64_t tiles, const Body& body) {
-  if (threads <= 1 || tiles <= 1) {
-    for (std::int64_t i = 0; i < tiles; ++i) body(i);
-    return;
-  }
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t i = 0; i < tiles; ++i) body(i);
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) body(i);
+  };
+  if (threads <= 1 || tiles <= 1) return run(0, tiles);
+  base::Team::of_this_thread().share_out(threads, tiles, run);
 }
 
 /// Pieces of `size` that cover `count`.
