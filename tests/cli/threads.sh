@@ -59,9 +59,11 @@ try() {
 
 try deepnorm deepnorm --layers 8 --optimizer adam --verify --format json
 try verify verify mlp-relu --layers 3 --width 64 --seeds 16 --format json
+# Few passes, each of which shares out its loops.
+try passes verify mlp-relu --layers 3 --width 256 --seeds 3 --format json
 try propagate propagate mlp-relu --layers 3 --engine montecarlo --samples 6400 --format json
 try softmax propagate pre-ln-12 --layers 1 --width 32 --heads 2 --format json
 try activation activation tanh --samples 2000000 --time-limit 600 --format json
-try train train --placements post --depths 1,2 --seeds 2 --steps 4 --record-every 2 --width 32 \
-  --heads 2 --sequence 8 --batch 2 --tokens 2000 --validation-batches 1 -o trained
+try train train --placements post --depths 1 --seeds 1 --steps 4 --record-every 2 --width 64 \
+  --heads 2 --sequence 32 --batch 8 --tokens 20000 --validation-batches 1 -o trained
 exit $failed
