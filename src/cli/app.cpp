@@ -67,10 +67,10 @@ int report_error(const Error& error, report::Format format) {
 int run_resolved(Context& context) {
   context.resolve();
   context.start_progress(context.command_name);
-  return context.command();
-void note_refused_threads(Context& context) {
-  if (!base::were_threads_refused()) return;
-  context.note("the system refused threads (a limit on processes or memory): fewer did the work");
+  const int code = context.command();
+  if (base::were_threads_refused())
+    context.note("the system refused threads (a limit on processes or memory): fewer did the work");
+  return code;
 }
 
 /// Does the command's work as one of the ranks; the code is that of the first. The others succeed,
@@ -80,9 +80,6 @@ int share_command(Context& context, Ranks& ranks) {
   int code = 0;
   ranks.gather([&] {
     code = run_resolved(context);
-    context.resolve();
-    code = context.command();
-    note_refused_threads(context);
     return std::string();
   });
   return context.launch().is_first() ? code : 0;
@@ -92,10 +89,6 @@ int run_on_ranks(Context& context) {
   if (!context.runs_on_all || context.launch().size == 1) {
     if (!context.launch().is_first()) return 0;
     return run_resolved(context);
-    context.resolve();
-    const int code = context.command();
-    note_refused_threads(context);
-    return code;
   }
   std::unique_ptr<Ranks> ranks;
   try {
@@ -133,6 +126,7 @@ CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, 
   auto command = std::make_shared<Command>(info.summary, info.name);
   command->examples = info.examples;
   command->takes_lists = info.lists.has_value();
+  command->needs_lists = info.lists && info.lists->least > 1;
   command->form = info.form;
   command->allow_extras();
   context.add_options_to(command.get(), info.uses);

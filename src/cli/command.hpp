@@ -31,6 +31,7 @@ class Command : public CLI::App {
   std::map<const CLI::Option*, ValueType> types;
   std::map<const CLI::Option*, std::string> defaults;  ///< as text, where there is one
   bool takes_lists = false;  ///< Options::axis declares axes; of another command it is text()
+  bool needs_lists = false;  ///< one value of each is not enough
   std::vector<Axis> axes;
 };
 

@@ -188,9 +188,6 @@ Progress Context::progress() {
 
 void Context::note(const std::string& line) {
   if (!takes_notes()) return;
-  clear_progress();
-  std::fprintf(stderr, "scalecalc: %s\n", base::printable(line).c_str());
-  if (quiet_ || !launch_.is_first()) return;
   const std::string text = "scalecalc: " + base::printable(line) + "\n";
   bar_ != nullptr ? bar_->write(text) : static_cast<void>(std::fputs(text.c_str(), stderr));
 }

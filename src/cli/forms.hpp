@@ -9,6 +9,7 @@ JsonForm activation_form();
 JsonForm audit_form();
 JsonForm check_form();
 JsonForm choose_form();
+JsonForm compare_form();
 JsonForm convention_form();
 JsonForm deepnorm_form();
 JsonForm devices_form();
@@ -33,6 +34,9 @@ Keys model();
 /// Fields of a model that is no list of layers; `may_miss` where lists of layers are taken too.
 Keys fields(bool may_miss);
 Shape assumptions();
+/// Of propagate by any engine but symbolic, whose results are others.
+Shape propagation_inputs();
+Keys propagation_results();
 /// One value for each depth, with its draws.
 Shape points();
 /// Of train and report, one for each placement and depth.

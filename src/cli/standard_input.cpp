@@ -32,7 +32,6 @@ std::string read_standard_input(const std::string& what) {
   const auto ends = [](std::atomic<bool>* flag) { *flag = false; };
   is_reading = true;
   const std::unique_ptr<std::atomic<bool>, decltype(ends)> reading(&is_reading, ends);
-  std::string text(kMostBytes, '\0');
   std::size_t read = 0;
   while (read < text.size()) {
     const ssize_t more = ::read(STDIN_FILENO, text.data() + read, text.size() - read);

@@ -26,23 +26,6 @@ expect() {
   esac
 }
 
-expect verify ver
-expect --version --ver
-expect gpt2 propagate gp
-expect own.toml propagate ow
-expect --optimizer deepnorm --opt
-expect muon deepnorm --optimizer mu
-expect sub-ln deepnorm --placement sub
-expect gelu activation ge
-expect gelu propagate gpt2 --activation ge
-expect pytorch init gpt2 --target py
-expect json --format js
-expect post,pre train --placements post,pr
-expect post,pre propagate gpt2 --placement post,pr
-expect adam,muon deepnorm --optimizer adam,mu
-expect tanh activation gelu ta
-expect families list fam
-expect always table --color al
 while read -r wanted words; do
   [ "$wanted" = "#" ] && continue
   read -ra typed <<< "$words"

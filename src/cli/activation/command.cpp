@@ -84,8 +84,7 @@ void register_activation(CLI::App& app, Context& context) {
         return 0;
       });
   const Options add{command};
-  add.axis("activation", flags->activation.name, types::activation(), "scalecalc list activations");
-  add.text("name", flags->activation.name, types::activation(),
+  add.axis("activation", flags->activation.name, types::activation(),
            "a name (scalecalc list activations), or an expression in x");
   flags->activation.add_to(command);
   flags->input.add_to(command);

@@ -87,6 +87,7 @@ void register_compare(CLI::App& app, Context& context) {
        .summary = "models side by side: fields, parameters, moments of every site",
        .examples = {"scalecalc compare pre-ln-12 post-ln-12",
                     "scalecalc presets pre-ln-12 | scalecalc compare - gpt2 --layers 2"},
+       .form = compare_form,
        .uses = {.threads = true, .digits = true},
        .lists = Lists{.parts = {{.name = "fields", .only_differing = true},
                                 {"init", {"count", "std"}},

@@ -273,13 +273,9 @@ void register_deepnorm(CLI::App& app, Context& context) {
   const Options add{command};
   add.axis("--layers", arguments->layers, "N", "layers N of the (first) stack, 1..1000000");
   add.axis("--optimizer", arguments->optimizer, types::optimizer(),
-           "what steps (scalecalc list families), or a rule in g and theta");
-  add.axis(
-  add.text("--layers", arguments->layers, "N", "layers N of the (first) stack, 1..1000000");
-  add.text("--optimizer", arguments->optimizer, types::optimizer(),
            "what steps (scalecalc list families); muon+adamw: hidden matrices by the first, all "
            "else by the second; or a rule in g and theta");
-  add.text(
+  add.axis(
       "--placement", arguments->placement, types::placement(),
       "where the norm stands: post, pre, res-post, sandwich, sub-ln, none, ... (default: post, "
       "or that of --model)");

@@ -69,24 +69,37 @@ Shape verdicts() {
 
 }  // namespace
 
+namespace forms {
+
+Shape propagation_inputs() {
+  using namespace shapes;
+  return object(forms::model() + forms::fields(true) +
+                Keys{{"engine", one_of({"quadrature", "symbolic", "montecarlo", "passes"}),
+                      "that took the moments; with symbolic they are formulas"},
+                     {"seed", count(), "of what is drawn"},
+                     maybe("seeds", count(), "draws of passes"),
+                     maybe("samples", count(), "of each expectation of montecarlo")});
+}
+
+Keys propagation_results() {
+  using namespace shapes;
+  return {{"sites", sites(), "in the order of the forward pass"},
+          {"parameters", parameters(), "in the order of the forward pass"},
+          {"loss", number().or_null(), "predicted at the start"},
+          {"verdicts", verdicts(), "what depth does"},
+          {"assumptions", forms::assumptions(), "what the rules take for granted"}};
+}
+
+}  // namespace forms
+
 JsonForm propagate_form() {
   using namespace shapes;
-  const Keys inputs = forms::model() + forms::fields(true) +
-                      Keys{{"engine", one_of({"quadrature", "symbolic", "montecarlo", "passes"}),
-                            "that took the moments; with symbolic they are formulas"},
-                           {"seed", count(), "of what is drawn"},
-                           maybe("seeds", count(), "draws of passes"),
-                           maybe("samples", count(), "of each expectation of montecarlo")};
   const Shape law = object({{"name", text(), "stream_second or identity_weight"},
                             {"meaning", text(), "in words"},
                             {"formula", text(), "after l branches"}});
   const Key assumptions = {"assumptions", forms::assumptions(), "what the rules take for granted"};
-  return {object(inputs),
-          any_of({object({{"sites", sites(), "in the order of the forward pass"},
-                          {"parameters", parameters(), "in the order of the forward pass"},
-                          {"loss", number().or_null(), "predicted at the start"},
-                          {"verdicts", verdicts(), "what depth does"},
-                          assumptions}),
+  return {forms::propagation_inputs(),
+          any_of({object(forms::propagation_results()),
                   object({{"sites", symbolic_sites(), "in the order of the forward pass"},
                           {"parameters", list(text()), "none: they have no formulas"},
                           assumptions,

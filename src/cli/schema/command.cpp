@@ -3,6 +3,7 @@
 #include "cli/app.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
+#include "cli/side_by_side/form.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -31,11 +32,17 @@ report::Document list_schemas(const CLI::App& app) {
   return document;
 }
 
+JsonForm form_of(const Command& command) {
+  const JsonForm single = command.form();
+  if (command.needs_lists) return lists_alone(single);
+  return command.takes_lists ? with_lists(single) : single;
+}
+
 Value schema_of(const CLI::App& app, const std::string& name) {
   std::vector<std::string> names;
   for (const Command* command : commands_of(app)) {
     if (command->get_name() == name)
-      return json_schema(name, command->get_description(), command->form());
+      return json_schema(name, command->get_description(), form_of(*command));
     names.push_back(command->get_name());
   }
   const auto others =

@@ -172,8 +172,6 @@ void register_solve(CLI::App& app, Context& context) {
   add.text("what", flags->what, {"WHAT", Solve::problem_names},
            alternatives(Solve::problem_names()));
   add.axis("activation", flags->activation.name, types::activation(),
-           "of the activation (scalecalc list activations)");
-  add.text("name", flags->activation.name, types::activation(),
            "a name (scalecalc list activations), or an expression in x");
   flags->activation.add_to(command);
   add.axis("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");

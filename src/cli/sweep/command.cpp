@@ -42,8 +42,6 @@ void SweepFlags::add_to(CLI::App* app) {
   add.axis("--quantity", quantity, {"QUANTITY", quantity_names},
            "what is measured (scalecalc list quantities)");
   add.axis("--optimizer", optimizer, types::optimizer(),
-           "what steps (scalecalc list families; default: the model's)");
-  add.text("--optimizer", optimizer, types::optimizer(),
            "what steps (scalecalc list families; default: the model's); muon+adamw: hidden "
            "matrices by the first, all else by the second");
   scales.add_command_options(app, {"placement", "alpha", "lambda"});

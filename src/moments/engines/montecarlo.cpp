@@ -6,7 +6,6 @@
 #include <cmath>
 #include <exception>
 #include <mutex>
-#include <thread>
 
 #include "base/workers.hpp"
 #include "moments/engines/sampled.hpp"
@@ -67,10 +66,9 @@ std::vector<Trace> run_replicates(const Network& network, const MonteCarloPropag
   std::vector<Trace> traces(kReplicates);
   std::vector<std::exception_ptr> failures(kReplicates);
   std::atomic<std::int64_t> next = 0;
-  base::Workers().run(at_a_time(options), [&] {
   std::mutex mutex;
   std::int64_t done = 0;
-  const auto work = [&] {
+  base::Workers().run(at_a_time(options), [&] {
     for (std::int64_t i = next++; i < kReplicates; i = next++) {
       const auto at = static_cast<std::size_t>(i);
       try {
