@@ -47,6 +47,7 @@ void register_commands(CLI::App& app, Context& context) {
   register_list(app, context);
   register_convention(app, context);
   register_presets(app, context);
+  register_import(app, context);
   register_devices(app, context);
   register_schema(app, context);
   register_help(app, context);

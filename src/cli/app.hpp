@@ -56,6 +56,7 @@ void register_init(CLI::App& app, Context& context);
 void register_convention(CLI::App& app, Context& context);
 void register_audit(CLI::App& app, Context& context);
 void register_presets(CLI::App& app, Context& context);
+void register_import(CLI::App& app, Context& context);
 void register_table(CLI::App& app, Context& context);
 void register_check(CLI::App& app, Context& context);
 void register_explain(CLI::App& app, Context& context);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/launch.hpp"
+#include "scalecalc/architectures.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::cli {
@@ -47,10 +48,23 @@ std::string read_standard_input(const std::string& what) {
   return text;
 }
 
+std::optional<LibraryModel> read_config_argument(const std::string& name) {
+  if (is_config(name)) return read_config(name);
+  return std::nullopt;
+}
+
 ModelSpec read_model_argument(const std::string& name) {
   if (name == kStandardInput)
     return parse_model(read_standard_input("model file"), kStandardInputName);
+  if (const auto library = read_config_argument(name)) return described(*library);
   return find_model(name);
+}
+
+const ModelSpec& described(const LibraryModel& library) {
+  if (library.spec) return *library.spec;
+  throw Error(ErrorKind::input,
+              "no model file describes this " + library.architecture + ": " + library.why_no_spec,
+              library.source, "scalecalc init " + library.source + " lists its tensors");
 }
 
 }  // namespace scalecalc::cli

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "scalecalc/architectures.hpp"
 #include "scalecalc/network.hpp"
 
 namespace scalecalc::cli {
@@ -16,10 +18,15 @@ inline constexpr char kStandardInputName[] = "standard input";
 /// several processes, of which one alone has it, and Error(fault) where it cannot be read.
 std::string read_standard_input(const std::string& what);
 
-/// A preset, a model file, or - for a model file on standard input. Throws Error(input).
+/// A preset, a model file, a config.json or a folder with one, or - for a model file on standard
+/// input. Throws Error(input).
 ModelSpec read_model_argument(const std::string& name);
 
 /// Somebody may be typing it.
 bool is_reading_standard_input();
+/// What a config.json, or a folder with one, says; none for another argument. Throws Error(input).
+std::optional<LibraryModel> read_config_argument(const std::string& name);
+/// Its model in this program's words. Throws Error(input) where there is none.
+const ModelSpec& described(const LibraryModel& library);
 
 }  // namespace scalecalc::cli

@@ -52,6 +52,11 @@ VARIANTS = [
     ("scalecalc sweep mlp-relu --layers 2 --seeds 2 --quantity actual_delta_loss", 0),
     ("scalecalc sweep mlp-relu --layers 2,8 --engine quadrature --optimizer sgd", 0),
     ("scalecalc init gpt2 --names hf-gpt2", 0),
+    ("echo '{\"model_type\": \"llama\", \"num_hidden_layers\": 1}' > config.json; "
+     "scalecalc init .", 0),
+    ("scalecalc compare pre-ln-12 post-ln-12", 0),
+    ("scalecalc deepnorm --layers 12,24 --optimizer adam,muon", 0),
+    ("scalecalc activation gelu relu", 0),
     ("scalecalc init mlp-relu --weights w.safetensors > log; "
      "scalecalc audit w.safetensors --model mlp-relu", 0),
     ("scalecalc init mlp-relu --weights w.safetensors > log; "

@@ -3,8 +3,10 @@
 #include "base/text.hpp"
 #include "cli/app.hpp"
 #include "cli/init/document.hpp"
+#include "cli/init/library_document.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "cli/standard_input.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -91,6 +93,12 @@ int run_init(const InitFlags& flags, Context& context) {
     context.set_format(report::format_from(flags.target));
   else if (!flags.target.empty())
     target = target_from(flags.target);
+  if (!target && flags.weights.empty() && flags.names.empty() && !flags.model.options.any()) {
+    if (const auto library = read_config_argument(flags.model.model)) {
+      context.emit(library_document(*library, context.format()));
+      return 0;
+    }
+  }
   const NamedPlan plan =
       named_plan(flags.model.spec("init"), flags.model.model, target, flags.names);
   if (!flags.weights.empty()) draw_weights(flags, plan, context);

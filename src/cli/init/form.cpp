@@ -2,6 +2,30 @@
 
 namespace scalecalc::cli {
 
+namespace {
+
+/// Of a config.json: what its library makes.
+JsonForm library_form() {
+  using namespace shapes;
+  const Shape tensor =
+      object({{"name", text(), "as named_parameters() has it"},
+              {"shape", text(), "as stored: 96x64"},
+              {"distribution",
+               one_of({"normal", "truncated_normal", "uniform", "constant", "values"}),
+               "that its entries are drawn from; values: a list of its own"},
+              {"mean", number(), "of an entry"},
+              {"std", number(), "of an entry, after truncation; 0: a constant"},
+              {"formula", text(), "as the library's data have it"},
+              {"tied", text().or_null(), "other names of the same tensor; null: none"}});
+  return {object({{"model", text(), "the file"},
+                  {"architecture", text(), "model_type"},
+                  {"class", text(), "of the library"},
+                  {"library", text(), "and its release"}}),
+          object({{"parameters", list(tensor), "in the order in which the library makes them"}})};
+}
+
+}  // namespace
+
 JsonForm init_form() {
   using namespace shapes;
   const Shape some = number().or_null();
@@ -26,10 +50,14 @@ JsonForm init_form() {
                               {"of", text(), "where, as a pattern of paths"},
                               {"value", number(), "the factor"},
                               {"formula", text(), "the same"}});
-  return {object(forms::model() + forms::fields(true) +
-                 Keys{{"names", text(), "the code base whose names are told"}}),
-          object({{"parameters", list(parameter), "in the order of the forward pass"},
-                  {"scales", list(scale), "factors of the forward pass that no parameter holds"}})};
+  const JsonForm library = library_form();
+  return {any_of({object(forms::model() + forms::fields(true) +
+                         Keys{{"names", text(), "the code base whose names are told"}}),
+                  library.inputs}),
+          any_of({object({{"parameters", list(parameter), "in the order of the forward pass"},
+                          {"scales", list(scale),
+                           "factors of the forward pass that no parameter holds"}}),
+                  library.results})};
 }
 
 }  // namespace scalecalc::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scalecalc/network.hpp"
+
+/// Models as other libraries describe them: a config.json says which tensors the library makes of
+/// it, under which names, in which shapes, and how it draws them.
+namespace scalecalc {
+
+/// A tensor of a model as its library makes it.
+struct LibraryTensor {
+  std::string name;                 ///< as named_parameters() has it
+  std::vector<std::int64_t> shape;  ///< as stored; empty: one number
+  std::string distribution;         ///< normal, truncated_normal, uniform, constant, values
+  double mean = 0, std = 0;         ///< of the entries, after truncation; std 0 of a constant
+  std::string rule;                 ///< as the library's data say it: "normal(initializer_range)"
+  std::vector<std::string> tied;    ///< other names of the same tensor
+};
+
+/// What a config describes.
+struct LibraryModel {
+  std::string source;                  ///< the file
+  std::string architecture;            ///< model_type: "llama"
+  std::string class_name;              ///< "LlamaForCausalLM"
+  std::string library;                 ///< whose rules these are: "transformers 5.23"
+  std::vector<LibraryTensor> tensors;  ///< in the order in which the library makes them
+  /// The model in this program's words; none where it has none, and why.
+  std::optional<ModelSpec> spec;
+  std::string why_no_spec;
+  std::vector<std::string> remarks;  ///< what the spec leaves out, and what that may change
+};
+
+/// A family of models that configs describe.
+struct KnownArchitecture {
+  std::string model_type;            ///< "llama"
+  std::string title;                 ///< of its data file
+  std::vector<std::string> classes;  ///< the first is taken where a config names none
+};
+/// In the order of their names; the data are in tables/architectures.
+const std::vector<KnownArchitecture>& known_architectures();
+
+/// Whether the path is a config, or a folder that holds one ("config.json").
+bool is_config(const std::string& path);
+/// Throws Error(input): unreadable, not JSON, above 1 MiB, an architecture or a class that is not
+/// known, a value of the wrong type or out of range, sizes that contradict each other. Nothing of
+/// the file is executed.
+LibraryModel read_config(const std::string& path);
+/// `name` is for messages.
+LibraryModel parse_config(std::string_view json, const std::string& name);
+
+}  // namespace scalecalc

@@ -1,0 +1,41 @@
+#include "architectures/catalogue.hpp"
+
+#include <map>
+#include <mutex>
+
+#include "architectures/family.hpp"
+#include "scalecalc/architectures.hpp"
+#include "scalecalc/error.hpp"
+
+namespace scalecalc {
+namespace architectures {
+
+const Family& family(const std::string& model_type, const std::string& where) {
+  static std::mutex mutex;
+  static std::map<std::string, Family> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(model_type); found != known.end()) return found->second;
+  std::vector<std::string> names;
+  for (const Preset& data : embedded_architectures()) {
+    names.push_back(data.name);
+    if (data.name != model_type) continue;
+    Family made = parse_family(data.toml, data.name);
+    made.title = data.title;
+    return known.emplace(model_type, std::move(made)).first->second;
+  }
+  throw unknown_name("model_type", model_type, names, where);
+}
+
+}  // namespace architectures
+
+const std::vector<KnownArchitecture>& known_architectures() {
+  static const std::vector<KnownArchitecture> all = [] {
+    std::vector<KnownArchitecture> made;
+    for (const Preset& data : embedded_architectures())
+      made.push_back({data.name, data.title, architectures::family(data.name, data.name).classes});
+    return made;
+  }();
+  return all;
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "architectures/describe.hpp"
+#include "architectures/expand.hpp"
+#include "architectures/family.hpp"
+#include "base/input_file.hpp"
+#include "base/text.hpp"
+#include "scalecalc/architectures.hpp"
+#include "scalecalc/error.hpp"
+
+namespace scalecalc {
+namespace architectures {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
+constexpr int kMostNested = 32;
+
+Value parse_json(std::string_view text, const std::string& name) {
+  int depth = 0;
+  const auto limit = [&](int nested, Value::parse_event_t, Value&) {
+    depth = std::max(depth, nested);
+    return nested <= kMostNested;
+  };
+  Value config;
+  try {
+    config = Value::parse(text, limit);
+  } catch (const Value::parse_error& error) {
+    throw Error(ErrorKind::input, fmt::format("not JSON at byte {}", error.byte), name,
+                "give a config.json as its library writes it");
+  }
+  if (depth > kMostNested)
+    throw Error(ErrorKind::input, "nested deeper than 32", name,
+                "give a config.json as its library writes it");
+  if (!config.is_object())
+    throw Error(ErrorKind::input, "a config is an object {...}", name,
+                "give a config.json as its library writes it");
+  return config;
+}
+
+/// The config with what the library takes for keys that are absent.
+Value completed(const Defaults& defaults, Value config) {
+  const Lookup lookup = [&](const std::string& key) -> const Value* {
+    const auto found = config.find(key);
+    return found == config.end() ? nullptr : &*found;
+  };
+  for (const Default& one : defaults.keys) {
+    const auto found = config.find(one.key);
+    if (one.expression) {
+      if (found == config.end() || found->is_null())
+        config[one.key] = one.expression->evaluate(lookup);
+    } else if (found == config.end()) {
+      config[one.key] = one.value;
+    }
+  }
+  for (const auto& [key, inner] : defaults.inner) {
+    const auto found = config.find(key);
+    Value own = found == config.end() || !found->is_object() ? Value::object() : *found;
+    config[key] = completed(inner, std::move(own));
+  }
+  return config;
+}
+
+void rename_aliases(const Family& family, Value& config) {
+  for (const auto& [other, key] : family.aliases) {
+    const auto found = config.find(other);
+    if (found == config.end() || config.contains(key)) continue;
+    Value value = *found;
+    config[key] = std::move(value);
+  }
+}
+
+std::string text_at(const Value& config, const char* key, const std::string& name) {
+  const auto found = config.find(key);
+  if (found == config.end() || !found->is_string())
+    throw Error(
+        ErrorKind::input, fmt::format("there is no {}", key), name,
+        "give a config.json of Hugging Face transformers, whose model_type says what it is");
+  return found->get<std::string>();
+}
+
+/// The class in `architectures`, or the family's first.
+std::string class_of(const Family& family, const Value& config, const std::string& name) {
+  const auto found = config.find("architectures");
+  if (found == config.end() || found->is_null() || found->empty()) return family.classes.front();
+  const Value& first = found->is_array() ? found->front() : *found;
+  const std::string asked = first.is_string() ? first.get<std::string>() : first.dump();
+  if (std::find(family.classes.begin(), family.classes.end(), asked) == family.classes.end())
+    throw unknown_name("class", asked, family.classes, name + ": architectures");
+  return asked;
+}
+
+void refuse(const Family& family, const Lookup& lookup, const std::string& name) {
+  for (const Conditional& refusal : family.refusals)
+    if (refusal.condition.flag(lookup)) throw Error(ErrorKind::input, refusal.text, name);
+}
+
+}  // namespace
+
+LibraryModel model_of(const Family& family, Value config, const std::string& name) {
+  try {
+    rename_aliases(family, config);
+    config = completed(family.defaults, std::move(config));
+    const Lookup lookup = [&](const std::string& key) -> const Value* {
+      const auto found = config.find(key);
+      return found == config.end() ? nullptr : &*found;
+    };
+    refuse(family, lookup, name);
+    LibraryModel model;
+    model.source = name;
+    model.architecture = family.model_type;
+    model.class_name = class_of(family, config, name);
+    model.library = family.library;
+    model.tensors = expand(family, model.class_name, config);
+    describe(family, lookup, model);
+    return model;
+  } catch (const Error& error) {
+    if (error.where().find(name) != std::string::npos) throw;
+    throw Error(error.kind(), error.message(),
+                error.where().empty() ? name : name + ": " + error.where(), error.hint());
+  }
+}
+
+}  // namespace architectures
+
+LibraryModel parse_config(std::string_view json, const std::string& name) {
+  using namespace architectures;
+  Value config = parse_json(json, name);
+  const Family& known = family(text_at(config, "model_type", name), name);
+  return model_of(known, std::move(config), name);
+}
+
+bool is_config(const std::string& path) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code))
+    return std::filesystem::exists(std::filesystem::path(path) / "config.json", code);
+  return path.ends_with(".json");
+}
+
+LibraryModel read_config(const std::string& path) {
+  std::error_code code;
+  const std::string file = std::filesystem::is_directory(path, code)
+                               ? (std::filesystem::path(path) / "config.json").string()
+                               : path;
+  const base::InputKind kind{"config", "give a config.json, or a folder with one",
+                             architectures::kMostBytes, true};
+  return parse_config(base::read_input(file, kind), base::shortened(file));
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,95 @@
+#include "architectures/draw.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "scalecalc/error.hpp"
+
+namespace scalecalc::architectures {
+namespace {
+
+double density(double z) {
+  return std::isinf(z) ? 0 : std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+}
+double below(double z) {
+  return std::erfc(-z / std::numbers::sqrt2) / 2;
+}
+
+/// N(0, std^2) on [a, b]; Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions
+/// 1, 13.10.
+Draw truncated(double std, double a, double b) {
+  const double low = a / std, high = b / std;
+  const double weight = below(high) - below(low);
+  const double mean = (density(low) - density(high)) / weight;
+  const double slope = (low * density(low) - high * density(high)) / weight;
+  return {"truncated_normal", std * mean, std * std::sqrt(1 + slope - mean * mean)};
+}
+
+/// Mean and standard deviation of f(u), u uniform on [0, 1], by the midpoint rule.
+template <class Function>
+Draw over_uniform(int points, Function f) {
+  double sum = 0, squares = 0;
+  for (int i = 0; i < points; ++i) {
+    const double value = f((i + 0.5) / points);
+    sum += value;
+    squares += value * value;
+  }
+  const double mean = sum / points;
+  return {"values", mean, std::sqrt(std::max(0.0, squares / points - mean * mean))};
+}
+
+Draw uniform(double low, double high) {
+  return {"uniform", (low + high) / 2, (high - low) / std::sqrt(12.0)};
+}
+
+}  // namespace
+
+Draw draw_of(const Expression& call, const Lookup& names) {
+  const std::string& name = call.name();
+  const std::vector<Expression>& given = call.operands();
+  const auto number = [&](std::size_t i) { return given[i].number(names); };
+  const auto takes = [&](std::size_t count) { return given.size() == count; };
+  const auto size = [&](const char* of) {
+    const Value* value = names(of);
+    if (value == nullptr) throw Error(ErrorKind::input, std::string(of) + " is of matrices alone");
+    return value->get<double>();
+  };
+  const auto positive = [&](double std) {
+    if (!(std >= 0) || !std::isfinite(std))
+      throw Error(ErrorKind::input, fmt::format("the std {} is {}", given[0].text(), std), "",
+                  "it must be a number of at least 0");
+    return std;
+  };
+  if (name == "zeros" && takes(0)) return {"constant", 0, 0};
+  if (name == "ones" && takes(0)) return {"constant", 1, 0};
+  if (name == "constant" && takes(1)) return {"constant", number(0), 0};
+  if (name == "normal" && takes(1)) return {"normal", 0, positive(number(0))};
+  if (name == "normal" && takes(2)) return {"normal", number(1), positive(number(0))};
+  if (name == "truncated" && takes(3)) {
+    const double std = positive(number(0));
+    return std == 0 ? Draw{"constant", 0, 0} : truncated(std, number(1), number(2));
+  }
+  if (name == "uniform" && takes(1)) return uniform(-number(0), number(0));
+  if (name == "uniform" && takes(2)) return uniform(number(0), number(1));
+  if (name == "torch" && takes(0)) {
+    const double bound = 1 / std::sqrt(size("fan_in"));
+    return uniform(-bound, bound);
+  }
+  if (name == "log_range" && takes(1)) {
+    const auto count = static_cast<int>(given[0].count(names));
+    return over_uniform(count, [&](double u) { return std::log(std::floor(u * count) + 1); });
+  }
+  if (name == "time_step" && takes(3)) {
+    const double low = std::log(number(0)), high = std::log(number(1)), least = number(2);
+    return over_uniform(100000, [&](double u) {
+      const double step = std::max(least, std::exp(low + u * (high - low)));
+      return step + std::log(-std::expm1(-step));
+    });
+  }
+  throw Error(ErrorKind::input, "there is no such draw: " + call.text());
+}
+
+}  // namespace scalecalc::architectures

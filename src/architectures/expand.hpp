@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "architectures/family.hpp"
+#include "scalecalc/architectures.hpp"
+
+namespace scalecalc::architectures {
+
+/// The tensors of a class, in the order in which the library makes them. `config` is complete.
+/// Throws Error(input): sizes that are no whole numbers, or more than a million tensors.
+std::vector<LibraryTensor> expand(const Family& family, const std::string& class_name,
+                                  const Value& config);
+
+}  // namespace scalecalc::architectures

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "architectures/expression.hpp"
+
+/// The data of one architecture (tables/architectures/*.toml, docs/adding-an-architecture.md).
+namespace scalecalc::architectures {
+
+/// "layers.{l:num_hidden_layers}.": texts, and loops or names that are written out between them.
+struct PathPart {
+  std::string text;
+  std::string variable;              ///< empty: a text alone
+  std::optional<Expression> values;  ///< of a loop: a count, or a list
+};
+
+/// What a module holds at a path: the first of the alternatives whose condition holds.
+struct Entry {
+  std::vector<PathPart> path;
+  std::vector<EntryText> alternatives;
+};
+
+struct Module {
+  std::vector<std::string> arguments;
+  std::vector<Entry> entries;
+};
+
+/// A key of a config and what the library takes where it is absent.
+struct Default {
+  std::string key;
+  Value value;
+  std::optional<Expression> expression;  ///< from "= ...": of other keys; taken for None too
+};
+/// Of a config: its keys, and those of the configs inside it.
+struct Defaults {
+  std::vector<Default> keys;
+  std::vector<std::pair<std::string, Defaults>> inner;
+};
+
+/// A remark or a refusal, and when.
+struct Conditional {
+  Expression condition;
+  std::string text;
+};
+
+struct Family {
+  std::string model_type, title, library;
+  std::vector<std::string> classes;
+  Defaults defaults;
+  std::map<std::string, std::string> aliases;  ///< other spelling -> key
+  std::map<std::string, Module> modules;
+  std::map<std::string, std::vector<Expression>> draws;  ///< by kind: of the weight, of the bias
+  /// Of a model file, by section and key; none: the program has no such model, `why_no_model`.
+  std::vector<std::pair<std::string, Expression>> model;
+  std::string why_no_model;
+  std::vector<Conditional> refusals, remarks;
+};
+
+/// Throws Error(input) for data that break the rules above.
+Family parse_family(std::string_view toml, const std::string& name);
+
+/// Throws Error(input) with the nearest name.
+const Family& family(const std::string& model_type, const std::string& where);
+
+}  // namespace scalecalc::architectures

@@ -1,0 +1,117 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+#include "scalecalc/architectures.hpp"
+#include "scalecalc/error.hpp"
+
+namespace scalecalc {
+namespace {
+
+std::string refusal(const std::string& json) {
+  try {
+    parse_config(json, "config.json");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const std::string& line, const std::string& part) {
+  CAPTURE(line);
+  return line.find(part) != std::string::npos;
+}
+
+const LibraryTensor& tensor(const LibraryModel& model, const std::string& name) {
+  for (const LibraryTensor& one : model.tensors)
+    if (one.name == name) return one;
+  FAIL(name);
+  return model.tensors.front();
+}
+
+}  // namespace
+
+TEST_CASE("absent keys and null are what the library takes") {
+  const LibraryModel model =
+      parse_config(R"({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4,
+                       "num_key_value_heads": null, "num_hidden_layers": 1})",
+                   "config.json");
+  CHECK(model.class_name == "LlamaForCausalLM");
+  using Shape = std::vector<std::int64_t>;
+  CHECK(tensor(model, "lm_head.weight").shape == Shape{32000, 64});
+  CHECK(tensor(model, "model.layers.0.self_attn.k_proj.weight").shape == Shape{64, 64});
+  CHECK(tensor(model, "model.layers.0.mlp.up_proj.weight").shape == Shape{11008, 64});
+}
+
+TEST_CASE("a config that cannot be read is one line that names the key") {
+  CHECK(says(refusal("{"), "not JSON at byte"));
+  CHECK(says(refusal("[]"), "a config is an object"));
+  CHECK(says(refusal("{}"), "there is no model_type"));
+  CHECK(says(refusal(R"({"model_type": 5})"), "there is no model_type"));
+  CHECK(says(refusal(R"({"model_type": "lama"})"), "did you mean 'llama'?"));
+  CHECK(says(refusal(R"({"model_type": "llama", "hidden_size": "x"})"), "hidden_size is \"x\""));
+  CHECK(says(refusal(R"({"model_type": "llama", "hidden_size": -4})"), "hidden_size is -4"));
+  CHECK(says(refusal(R"({"model_type": "llama", "num_hidden_layers": 2.5})"), "is 2.5"));
+  CHECK(says(refusal(R"({"model_type": "llama", "num_hidden_layers": 1e9})"), "million tensors"));
+  CHECK(says(refusal(R"({"model_type": "llama", "architectures": ["X"]})"), "unknown class 'X'"));
+  CHECK(says(refusal(R"({"model_type": "llama", "num_key_value_heads": 3})"), "no multiple"));
+  CHECK(says(refusal(std::string(100000, '[')), "not JSON"));
+  CHECK(says(refusal(R"({"model_type": "llama", "x": )" + std::string(60, '[') +
+                     std::string(60, ']') + "}"),
+             "nested deeper"));
+}
+
+TEST_CASE("an activation that is not known here leaves the tensors as they are") {
+  const LibraryModel model = parse_config(
+      R"({"model_type": "llama", "hidden_act": "its own", "num_hidden_layers": 1})", "config.json");
+  CHECK(!model.spec);
+  CHECK(says(model.why_no_spec, "its own"));
+  CHECK(!model.tensors.empty());
+}
+
+TEST_CASE("any value in the place of any key is read or refused in words") {
+  const nlohmann::json values = {nullptr,
+                                 true,
+                                 0,
+                                 -1,
+                                 1,
+                                 7,
+                                 2.5,
+                                 1e300,
+                                 "",
+                                 "gelu",
+                                 "no such thing",
+                                 nlohmann::json::array(),
+                                 {3, 2},
+                                 {{1}},
+                                 nlohmann::json::object()};
+  for (const auto& entry : std::filesystem::directory_iterator(SCALECALC_MODELS_DIR)) {
+    CAPTURE(entry.path().filename().string());
+    std::ifstream file(entry.path());
+    const nlohmann::json config = nlohmann::json::parse(file).at("config");
+    for (const auto& [key, old] : config.items()) {
+      for (const nlohmann::json& value : values) {
+        nlohmann::json changed = config;
+        changed[key] = value;
+        CAPTURE(key);
+        CAPTURE(value.dump());
+        try {
+          for (const LibraryTensor& one : parse_config(changed.dump(), "config.json").tensors) {
+            if (!(one.std >= 0)) FAIL_CHECK(one.name);
+            for (const std::int64_t size : one.shape)
+              if (size < 0) FAIL_CHECK(one.name);
+          }
+        } catch (const Error& error) {
+          if (error.kind() != ErrorKind::input) FAIL_CHECK(error.what());
+        }
+      }
+    }
+  }
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,82 @@
+#include "architectures/draw.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+#include "scalecalc/error.hpp"
+
+namespace scalecalc::architectures {
+namespace {
+
+Draw draw(const std::string& text, double fan_in = 12) {
+  const Value size = fan_in;
+  return draw_of(Expression::parse(text, "test"), [&](const std::string& name) -> const Value* {
+    return name == "fan_in" ? &size : nullptr;
+  });
+}
+
+/// Mean and std of `count` draws, and of each the standard error.
+struct Sampled {
+  double mean = 0, std = 0, error = 0;
+};
+template <class Sample>
+Sampled sampled(Sample sample) {
+  constexpr int kCount = 400000;
+  std::mt19937_64 engine(5);
+  double sum = 0, squares = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const double x = sample(engine);
+    sum += x;
+    squares += x * x;
+  }
+  const double mean = sum / kCount, std = std::sqrt(squares / kCount - mean * mean);
+  return {mean, std, std / std::sqrt(static_cast<double>(kCount))};
+}
+
+void compare(const Draw& ours, const Sampled& theirs) {
+  CHECK(std::fabs(ours.mean - theirs.mean) <= 5 * theirs.error);
+  CHECK(std::fabs(ours.std - theirs.std) <= 5 * theirs.error);
+}
+
+}  // namespace
+
+TEST_CASE("draws have the moments of what they draw") {
+  std::normal_distribution<double> normal;
+  compare(draw("truncated(0.5, -0.4, 2)"), sampled([&](auto& engine) {
+            double x = 0;
+            do {
+              x = 0.5 * normal(engine);
+            } while (x < -0.4 || x > 2);
+            return x;
+          }));
+  std::uniform_real_distribution<double> unit(0, 1);
+  compare(draw("torch()"),
+          sampled([&](auto& engine) { return (2 * unit(engine) - 1) / std::sqrt(12.0); }));
+  compare(draw("uniform(-1, 3)"), sampled([&](auto& engine) { return 4 * unit(engine) - 1; }));
+  // Mamba: y with softplus(y) = dt, dt log-uniform on [0.001, 0.1].
+  compare(draw("time_step(0.001, 0.1, 0.0001)"), sampled([&](auto& engine) {
+            const double step = std::exp(std::log(1e-3) + unit(engine) * std::log(100.0));
+            return std::log(std::expm1(step));
+          }));
+}
+
+TEST_CASE("constants and lists have no spread but their own") {
+  CHECK(draw("zeros()").std == 0);
+  CHECK(draw("ones()").mean == 1);
+  CHECK(draw("constant(0.1)").mean == doctest::Approx(0.1));
+  CHECK(draw("log_range(1)").std == 0);
+  CHECK(draw("log_range(2)").mean == doctest::Approx(std::log(2.0) / 2));
+}
+
+TEST_CASE("a draw that is none is refused") {
+  for (const char* text : {"normal()", "normal(-1)", "gaussian(1)", "truncated(1)", "zeros(1)"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(draw(text), Error);
+  }
+}
+
+}  // namespace scalecalc::architectures

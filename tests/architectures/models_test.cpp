@@ -1,0 +1,46 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "architectures/describe.hpp"
+#include "compare.hpp"
+
+namespace scalecalc::architectures {
+namespace {
+
+std::vector<std::filesystem::path> models() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(SCALECALC_MODELS_DIR))
+    files.push_back(entry.path());
+  return files;
+}
+
+nlohmann::json read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
+}
+
+}  // namespace
+
+TEST_CASE("every tensor of every model that the library makes has our name, shape and moments") {
+  for (const std::filesystem::path& path : models()) {
+    CAPTURE(path.filename().string());
+    const nlohmann::json theirs = read(path);
+    const LibraryModel ours = parse_config(theirs.at("config").dump(), "config.json");
+    for (const std::string& line : differences(ours, theirs)) FAIL_CHECK(line);
+  }
+}
+
+TEST_CASE("every architecture has models to compare with") {
+  std::set<std::string> compared;
+  for (const std::filesystem::path& path : models())
+    compared.insert(read(path).at("config").at("model_type").get<std::string>());
+  for (const KnownArchitecture& architecture : known_architectures()) {
+    CAPTURE(architecture.model_type);
+    CHECK(compared.count(architecture.model_type) == 1);
+  }
+}
+
+}  // namespace scalecalc::architectures
