@@ -12,7 +12,7 @@ namespace scalecalc::report {
 namespace {
 
 /// Colours of a file that stands alone; in a page currentColor is the page's.
-constexpr char kStyle[] =
+constexpr char kFileStyle[] =
     "<style>svg{color:#1b1f24}.paper{fill:#fff}@media (prefers-color-scheme:dark){"
     "svg{color:#dfe3e8}.paper{fill:#14171b}}</style>\n";
 
@@ -76,7 +76,7 @@ std::string to_svg(const Figure& figure) {
     top += height;
     label += (label.empty() ? "" : label.ends_with('.') ? " " : ". ") + description(plot);
   }
-  return opening(top, label, " color=\"#1b1f24\"") + kStyle +
+  return opening(top, label, " color=\"#1b1f24\"") + kFileStyle +
          fmt::format("<rect class=\"paper\" width=\"{}\" height=\"{:.0f}\" fill=\"#fff\"/>\n",
                      kSvgWidth, top) +
          body + "</svg>\n";
