@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/options.hpp"
 
 namespace scalecalc::cli {
@@ -32,7 +34,12 @@ void TimeLimit::begin() {
   const double seconds = parse_number("--time-limit", text_, 0.001, 1e6, "60");
   end_ = start_ + std::chrono::duration_cast<Deadline::Clock::duration>(
                       std::chrono::duration<double>(seconds));
+  last_end_ = end_;
   reason_ = fmt::format("not found in the time limit of {:g} s", seconds);
+}
+
+void TimeLimit::leave_an_eighth() {
+  last_end_ = std::max(end_, Deadline::Clock::now() + (end_ - start_) / 8);
 }
 
 std::string TimeLimit::note() const {

@@ -22,11 +22,13 @@ class TimeLimit {
   /// Begins the time. Throws Error(input) for what is no number of seconds.
   void begin();
 
+  /// What comes last has an eighth of the limit, if less is left.
+  void leave_an_eighth();
   /// body() under the limit. Throws base::DeadlinePassed.
   template <class Body>
   auto within(Body body) const {
     std::optional<base::Deadline> deadline;
-    if (!reason_.empty()) deadline.emplace(end_, reason_);
+    if (!reason_.empty()) deadline.emplace(last_end_, reason_);
     return body();
   }
 
@@ -40,7 +42,7 @@ class TimeLimit {
 
  private:
   std::string text_, reason_;
-  Time start_, end_;
+  Time start_, end_, last_end_;
 };
 
 /// A part of an answer: `find` may be called again after a deadline has passed in it; `miss` is

@@ -95,7 +95,10 @@ scalecalc_cli_error("a pole at 0" EXIT 2 SAYS "expectation does not exist" ARGS 
 
 # Questions that would take minutes: what is found in time is there, the rest is null with its
 # reason.
-string(REPEAT "*tanh(x + 1/3)*tanh(x - 2/7)" 25 factors)
+set(factors "")
+foreach(k RANGE 1 60)
+  string(APPEND factors "*tanh(x + ${k}/7)")
+endforeach()
 foreach(expression IN ITEMS "sin(1e6*x)" "sigmoid(1e300*x)" "x${factors}" "exp(x)*Phi(x)^3")
   string(SUBSTRING "${expression}" 0 24 shown)
   scalecalc_cli_test("activation ${shown} ends at its time limit"
@@ -115,12 +118,15 @@ scalecalc_cli_test("activation does not note its time limit when it is quiet"
 scalecalc_cli_test("activation at an input of the largest variance" ARGS activation gelu
   --variance 1e308 --time-limit 0.3 --format json STDOUT "\"second\": 5(\\.0)?e\\+?307"
   STDERR "time limit")
+scalecalc_cli_error("a figure that is not drawn in time" EXIT 2
+  ARGS activation --expr "x${factors}" --time-limit 0.3 --quiet --plot late.gp
+  SAYS "not found in the time limit of 0.3 s")
 string(REPEAT " + sin(x/7)*cos(3*x)" 300 sums)
 scalecalc_cli_error("an expression that is not read in time" EXIT 2
   ARGS activation --expr "x${sums}" --time-limit 0.001
   SAYS "the answer was not found in the time limit of 0.001 s")
 scalecalc_cli_error("solve past its time limit" EXIT 2 ARGS solve critical gelu --digits 80
-  --time-limit 0.05 SAYS "not found in the time limit of 0.05 s \\(--time-limit\\)")
+  --time-limit 0.001 SAYS "not found in the time limit of 0.001 s \\(--time-limit\\)")
 foreach(command IN ITEMS "activation;gelu" "solve;critical;gelu")
   foreach(value IN ITEMS 0 -1 abc nan inf 1e7)
     scalecalc_cli_error("${command} --time-limit ${value}" EXIT 2 ARGS ${command} --time-limit=${value}

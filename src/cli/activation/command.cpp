@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/activation/answer.hpp"
 #include "cli/activation/document.hpp"
@@ -75,12 +76,17 @@ void register_activation(CLI::App& app, Context& context) {
         flags->time.begin();
         const ActivationAnswer answer = flags->time.within(
             [&] { return answer_of(read_question(*flags, context), flags->time); });
+        std::optional<report::Figure> figure;
+        flags->time.leave_an_eighth();
+        if (flags->plot.is_given())
+          figure = flags->time.within([&] { return activation_figure(answer); });
         if (!answer.is_complete) context.note(flags->time.note());
         context.emit(activation_document(answer));
         if (flags->plot.is_given()) context.draw(flags->plot, activation_figure(answer));
         if (!flags->plot.is_given()) return 0;
         flags->time.begin();
         flags->plot.write(flags->time.within([&] { return activation_figure(answer); }));
+        if (figure) flags->plot.write(*figure);
         return 0;
       });
   const Options add{command};
