@@ -74,7 +74,9 @@ class Expander {
       if (!text.condition || text.condition->flag(scope.lookup())) return make(text, path, scope);
   }
 
-  void make(const EntryText& entry, const std::string& path, const Scope& scope) {
+  /// An empty path puts what is made beside the tensors of the module itself.
+  void make(const EntryText& entry, std::string path, const Scope& scope) {
+    if (path.ends_with('.')) path.pop_back();
     const Expression& call = entry.call;
     const auto inner = family_.modules.find(call.name());
     if (inner != family_.modules.end()) {

@@ -116,7 +116,7 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
   if (values.size() == 1) {
     if (name == "not") return !is_true(values[0]);
     if (name == "len") {
-      if (!values[0].is_array()) fail(call, "asks for the length of what is no list");
+      if (!values[0].is_structured()) fail(call, "asks for the length of what is no list");
       return static_cast<std::int64_t>(values[0].size());
     }
     const auto found = unaries().find(name);

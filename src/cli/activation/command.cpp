@@ -82,11 +82,7 @@ void register_activation(CLI::App& app, Context& context) {
           figure = flags->time.within([&] { return activation_figure(answer); });
         if (!answer.is_complete) context.note(flags->time.note());
         context.emit(activation_document(answer));
-        if (flags->plot.is_given()) context.draw(flags->plot, activation_figure(answer));
-        if (!flags->plot.is_given()) return 0;
-        flags->time.begin();
-        flags->plot.write(flags->time.within([&] { return activation_figure(answer); }));
-        if (figure) flags->plot.write(*figure);
+        if (figure) context.draw(flags->plot, *figure);
         return 0;
       });
   const Options add{command};
