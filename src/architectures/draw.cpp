@@ -41,6 +41,21 @@ Draw over_uniform(int points, Function f) {
   return {"values", mean, std::sqrt(std::max(0.0, squares / points - mean * mean))};
 }
 
+/// sin and cos of t/10000^(i/steps), t < rows, i < columns/2. The squares of the two add up to 1;
+/// sum_t e^(itw) = e^(i(rows - 1)w/2) sin(rows w/2)/sin(w/2).
+Draw sinusoids(std::int64_t rows, std::int64_t columns, double steps) {
+  const auto count = static_cast<double>(rows);
+  const std::int64_t half = columns / 2;
+  double sum = 0;
+  for (std::int64_t i = 0; i < half; ++i) {
+    const double w = std::pow(1e4, -static_cast<double>(i) / steps);
+    const double middle = (count - 1) * w / 2;
+    sum += std::sin(count * w / 2) / std::sin(w / 2) * (std::sin(middle) + std::cos(middle));
+  }
+  const double mean = sum / (count * static_cast<double>(2 * half));
+  return {"values", mean, std::sqrt(0.5 - mean * mean)};
+}
+
 Draw uniform(double low, double high) {
   return {"uniform", (low + high) / 2, (high - low) / std::sqrt(12.0)};
 }
@@ -82,6 +97,8 @@ Draw draw_of(const Expression& call, const Lookup& names) {
     const auto count = static_cast<int>(given[0].count(names));
     return over_uniform(count, [&](double u) { return std::log(std::floor(u * count) + 1); });
   }
+  if (name == "sinusoids" && takes(3))
+    return sinusoids(given[0].count(names), given[1].count(names), number(2));
   if (name == "time_step" && takes(3)) {
     const double low = std::log(number(0)), high = std::log(number(1)), least = number(2);
     return over_uniform(100000, [&](double u) {

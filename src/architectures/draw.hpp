@@ -16,6 +16,8 @@ struct Draw {
 /// them: zeros(), ones(), constant(c), normal(std[, mean]), uniform(b) in [-b, b],
 /// uniform(low, high), truncated(std, a, b) a normal cut at a and b, torch() what torch.nn.Linear
 /// and Conv draw, 1/sqrt(fan_in) being the bound; log_range(n) the logarithms of 1..n;
+/// sinusoids(rows, columns, steps) sines and cosines of
+/// t/10000^(i/steps), i < columns/2, t < rows (positions of Whisper);
 /// time_step(low, high, least) the inverse softplus of max(least, e^u), u uniform between the
 /// logarithms of low and high (Mamba). Throws Error(input).
 Draw draw_of(const Expression& call, const Lookup& names);

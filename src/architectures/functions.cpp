@@ -115,6 +115,10 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
   }
   if (values.size() == 1) {
     if (name == "not") return !is_true(values[0]);
+    if (name == "pair") {
+      if (values[0].is_array() && values[0].size() == 2) return values[0];
+      return Value::array({number(0), number(0)});
+    }
     if (name == "len") {
       if (!values[0].is_structured()) fail(call, "asks for the length of what is no list");
       return static_cast<std::int64_t>(values[0].size());
@@ -122,7 +126,7 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
     const auto found = unaries().find(name);
     if (found != unaries().end()) return of_number(checked(found->second(number(0)), call));
   }
-  fail(call, fmt::format("calls an unknown function of {} values", values.size()));
+  fail(call, fmt::format("is not known with {} values", values.size()));
 }
 
 }  // namespace scalecalc::architectures

@@ -64,6 +64,22 @@ TEST_CASE("draws have the moments of what they draw") {
           }));
 }
 
+TEST_CASE("sinusoids are those that are written out") {
+  constexpr int kRows = 40, kHalf = 24;
+  double sum = 0, squares = 0;
+  for (int t = 0; t < kRows; ++t)
+    for (int i = 0; i < kHalf; ++i) {
+      const double angle = t * std::exp(-std::log(1e4) / (kHalf - 1) * i);
+      sum += std::sin(angle) + std::cos(angle);
+      squares += std::pow(std::sin(angle), 2) + std::pow(std::cos(angle), 2);
+    }
+  const double count = 2.0 * kRows * kHalf, mean = sum / count;
+  const Draw ours = draw("sinusoids(40, 48, 23)");
+  // Roundings of some thousand sines.
+  CHECK(std::fabs(ours.mean - mean) <= 1e-12);
+  CHECK(std::fabs(ours.std - std::sqrt(squares / count - mean * mean)) <= 1e-12);
+}
+
 TEST_CASE("constants and lists have no spread but their own") {
   CHECK(draw("zeros()").std == 0);
   CHECK(draw("ones()").mean == 1);

@@ -59,6 +59,9 @@ TEST_CASE("expressions mean what they mean in Python") {
       {"given(nothing)", "false"},
       {"given(act)", "true"},
       {"1e-3 * 2", "0.002"},
+      {"len(inner)", "1"},
+      {"pair(sizes)", "[3,4]"},
+      {"pair(7)[1] // 2", "3"},
   };
   for (const auto& [text, expected] : cases) {
     CAPTURE(text);

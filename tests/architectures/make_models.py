@@ -19,6 +19,8 @@ SEEDS = 4
 DECODER = dict(vocab_size=96, hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
                intermediate_size=80, max_position_embeddings=64)
 GROUPED = dict(DECODER, num_key_value_heads=2)
+TOWER = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=80,
+             image_size=32, patch_size=8)
 SMALL = {
     "gpt2": [dict(vocab_size=96, n_embd=48, n_layer=2, n_head=4, n_positions=64)],
     "gpt_neo": [dict(vocab_size=96, hidden_size=48, num_layers=2, num_heads=4,
@@ -53,6 +55,13 @@ SMALL = {
     "gemma": [dict(GROUPED, head_dim=16)],
     "gemma2": [dict(GROUPED, head_dim=16)],
     "gemma3_text": [dict(GROUPED, head_dim=16)],
+    "gemma3": [dict(text_config=dict(GROUPED, head_dim=16), vision_config=TOWER,
+                    mm_tokens_per_image=4),
+               dict(text_config=dict(GROUPED, attention_bias=True), tie_word_embeddings=False,
+                    vision_config=dict(TOWER, vision_use_head=False, num_channels=1),
+                    mm_tokens_per_image=4),
+               dict(text_config=dict(GROUPED, initializer_range=0.05), initializer_range=0.1,
+                    vision_config=dict(TOWER, initializer_range=0.3), mm_tokens_per_image=4)],
     "olmo": [GROUPED],
     "olmo2": [GROUPED],
     "cohere": [GROUPED, dict(GROUPED, use_qk_norm=True)],
@@ -112,6 +121,7 @@ CLASSES = {
     "qwen2_moe": ["Qwen2MoeForCausalLM"], "qwen3": ["Qwen3ForCausalLM"],
     "qwen3_moe": ["Qwen3MoeForCausalLM"], "gemma": ["GemmaForCausalLM"],
     "gemma2": ["Gemma2ForCausalLM"], "gemma3_text": ["Gemma3ForCausalLM"],
+    "gemma3": ["Gemma3ForConditionalGeneration", "Gemma3Model", "Gemma3ForSequenceClassification"],
     "olmo": ["OlmoForCausalLM"], "olmo2": ["Olmo2ForCausalLM"], "cohere": ["CohereForCausalLM"],
     "deepseek_v3": ["DeepseekV3ForCausalLM"], "granite": ["GraniteForCausalLM"],
     "mamba": ["MambaForCausalLM"],

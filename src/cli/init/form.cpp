@@ -7,16 +7,15 @@ namespace {
 /// Of a config.json: what its library makes.
 JsonForm library_form() {
   using namespace shapes;
-  const Shape tensor =
-      object({{"name", text(), "as named_parameters() has it"},
-              {"shape", text(), "as stored: 96x64"},
-              {"distribution",
-               one_of({"normal", "truncated_normal", "uniform", "constant", "values"}),
-               "that its entries are drawn from; values: a list of its own"},
-              {"mean", number(), "of an entry"},
-              {"std", number(), "of an entry, after truncation; 0: a constant"},
-              {"formula", text(), "as the library's data have it"},
-              {"tied", text().or_null(), "other names of the same tensor; null: none"}});
+  const Shape tensor = object(
+      {{"name", text(), "as named_parameters() has it"},
+       {"shape", text(), "as stored: 96x64"},
+       {"distribution", one_of({"normal", "truncated_normal", "uniform", "constant", "values"}),
+        "that its entries are drawn from; values: a list of its own"},
+       {"mean", number(), "of an entry"},
+       {"std", number(), "of an entry, after truncation; 0: a constant"},
+       {"formula", text(), "as the library's data have it"},
+       {"tied", text().or_null(), "other names of the same tensor; null: none"}});
   return {object({{"model", text(), "the file"},
                   {"architecture", text(), "model_type"},
                   {"class", text(), "of the library"},
@@ -51,13 +50,14 @@ JsonForm init_form() {
                               {"value", number(), "the factor"},
                               {"formula", text(), "the same"}});
   const JsonForm library = library_form();
-  return {any_of({object(forms::model() + forms::fields(true) +
-                         Keys{{"names", text(), "the code base whose names are told"}}),
-                  library.inputs}),
-          any_of({object({{"parameters", list(parameter), "in the order of the forward pass"},
-                          {"scales", list(scale),
-                           "factors of the forward pass that no parameter holds"}}),
-                  library.results})};
+  return {
+      any_of({object(forms::model() + forms::fields(true) +
+                     Keys{{"names", text(), "the code base whose names are told"}}),
+              library.inputs}),
+      any_of(
+          {object({{"parameters", list(parameter), "in the order of the forward pass"},
+                   {"scales", list(scale), "factors of the forward pass that no parameter holds"}}),
+           library.results})};
 }
 
 }  // namespace scalecalc::cli

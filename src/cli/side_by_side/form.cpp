@@ -25,14 +25,14 @@ Shape rows(const JsonForm& each) {
 Shape quantities() {
   using namespace shapes;
   Value any = Value::object();
-  return list(object(
-      {{"part", text().or_null(), "of the results; null: the scalars"},
-       {"name", text(), "of the line in that part: a site, a parameter, a key"},
-       {"quantity", text(), "second, std, ...; of scalars the key again"},
-       {"values", list(Shape(any)), "in the order of the rows; null where there is none"},
-       {"missing", list(count()), "rows that have no such line, counted from 0"},
-       {"differs", truth(), "beyond rounding"},
-       {"ratio", number().or_null(), "of the largest size to the smallest; null: none"}}));
+  return list(
+      object({{"part", text().or_null(), "of the results; null: the scalars"},
+              {"name", text(), "of the line in that part: a site, a parameter, a key"},
+              {"quantity", text(), "second, std, ...; of scalars the key again"},
+              {"values", list(Shape(any)), "in the order of the rows; null where there is none"},
+              {"missing", list(count()), "rows that have no such line, counted from 0"},
+              {"differs", truth(), "beyond rounding"},
+              {"ratio", number().or_null(), "of the largest size to the smallest; null: none"}}));
 }
 
 }  // namespace

@@ -176,7 +176,6 @@ void register_solve(CLI::App& app, Context& context) {
   flags->activation.add_to(command);
   add.axis("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
   flags->time.add_to(command, "an answer that takes longer is refused");
-  add.text("--family", flags->family, "F", "selu, or an expression in x and a (self-normalizing)");
   add.text("--range", flags->range, "A,B", "where alpha is sought");
   add.axis("--weight-variance", flags->weight_variance, "W", "times fan-in (fixed-point)");
   add.axis("--bias-variance", flags->bias_variance, "B", "left out: critical solves for both");
