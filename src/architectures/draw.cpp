@@ -22,6 +22,7 @@ double below(double z) {
 /// 1, 13.10.
 Draw truncated(double std, double a, double b) {
   const double low = a / std, high = b / std;
+  if (high - low < 1e-4) return {"truncated_normal", (a + b) / 2, (b - a) / std::sqrt(12.0)};
   const double weight = below(high) - below(low);
   const double mean = (density(low) - density(high)) / weight;
   const double slope = (low * density(low) - high * density(high)) / weight;
@@ -46,9 +47,10 @@ Draw over_uniform(int points, Function f) {
 Draw sinusoids(std::int64_t rows, std::int64_t columns, double steps) {
   const auto count = static_cast<double>(rows);
   const std::int64_t half = columns / 2;
+  if (rows == 0 || half == 0) return {"values", 0, 0};
   double sum = 0;
   for (std::int64_t i = 0; i < half; ++i) {
-    const double w = std::pow(1e4, -static_cast<double>(i) / steps);
+    const double w = i == 0 ? 1 : std::pow(1e4, -static_cast<double>(i) / steps);
     const double middle = (count - 1) * w / 2;
     sum += std::sin(count * w / 2) / std::sin(w / 2) * (std::sin(middle) + std::cos(middle));
   }
@@ -57,6 +59,9 @@ Draw sinusoids(std::int64_t rows, std::int64_t columns, double steps) {
 }
 
 Draw uniform(double low, double high) {
+  if (!(low <= high))
+    throw Error(ErrorKind::input, fmt::format("a uniform draw from {} to {}", low, high), "",
+                "the first must not be above the second");
   return {"uniform", (low + high) / 2, (high - low) / std::sqrt(12.0)};
 }
 

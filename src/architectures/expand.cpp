@@ -141,9 +141,8 @@ class Expander {
       if (groups == 0 || in % groups != 0) fail("the groups do not divide the inputs", path);
       in /= groups;
       shape = {out, in};
-      const Value kernel = call.operands().at(2).evaluate(scope.lookup());
       for (std::size_t axis = 0; axis < axes; ++axis)
-        shape.push_back(kernel.is_array() ? kernel.at(axis).get<std::int64_t>() : size(2));
+        shape.push_back(kernel_size(call, axis, scope));
       for (std::size_t axis = 2; axis < shape.size(); ++axis) places *= shape[axis];
       bias = 3;
     } else {
@@ -153,6 +152,16 @@ class Expander {
     scope.locals["fan_out"] = out * places;
     add(path + ".weight", shape, draw(entry, kind, 0), scope);
     if (flag(bias, true)) add(path + ".bias", {out}, draw(entry, kind, 1), scope);
+  }
+
+  /// A kernel is one number, or one for each axis.
+  std::int64_t kernel_size(const Expression& call, std::size_t axis, const Scope& scope) const {
+    const Expression& kernel = call.operands().at(2);
+    const Value sizes = kernel.evaluate(scope.lookup());
+    if (!sizes.is_array()) return kernel.count(scope.lookup());
+    if (axis >= sizes.size() || !sizes[axis].is_number_unsigned())
+      fail(kernel.text() + " is " + sizes.dump(), "a whole number for each axis");
+    return sizes[axis].get<std::int64_t>();
   }
 
   /// The row of a padding index is set to zero.
