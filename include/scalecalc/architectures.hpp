@@ -20,6 +20,12 @@ struct LibraryTensor {
   double mean = 0, std = 0;         ///< of the entries, after truncation; std 0 of a constant
   std::string rule;                 ///< as the library's data say it: "normal(initializer_range)"
   std::vector<std::string> tied;    ///< other names of the same tensor
+  bool has_zero_row = false;        ///< that of a padding index, which mean and std count
+
+  /// Whether all entries are drawn from one distribution that is neither cut nor listed.
+  bool is_plain() const {
+    return !has_zero_row && (distribution == "normal" || distribution == "uniform");
+  }
 };
 
 /// What a config describes.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scalecalc/architectures.hpp"
 #include "scalecalc/init.hpp"
 #include "scalecalc/names.hpp"
 
@@ -32,6 +33,7 @@ enum class Fault {
   wrong_std,
   wrong_mean,
   wrong_distribution,  ///< tails or outliers that no distribution of that std has
+  copied,              ///< drawn once: another tensor has the same values
 };
 /// "missing", "wrong_std", ... as in JSON.
 std::string to_string(Fault);
@@ -101,5 +103,8 @@ struct AuditOptions {
 /// init_plan(spec). Throws Error(input) for a file that cannot be read or options that are wrong,
 /// Error(fault) when `progress` stops it.
 Audit audit(const std::string& weights, const ModelSpec& spec, const AuditOptions& options = {});
+/// Likewise with what the library of a config makes: its names, shapes and draws.
+Audit audit(const std::string& weights, const LibraryModel& model,
+            const AuditOptions& options = {});
 
 }  // namespace scalecalc

@@ -176,6 +176,7 @@ class Expander {
     tensor.std =
         std::sqrt(share * (tensor.std * tensor.std + tensor.mean * tensor.mean * (1 - share)));
     tensor.mean *= share;
+    tensor.has_zero_row = true;
     tensor.rule += ", row " + padding.dump() + " zero";
   }
 
@@ -192,8 +193,14 @@ class Expander {
   void add(const std::string& name, Shape shape, const Expression& rule, const Scope& scope) {
     if (out_.size() >= kMostTensors) fail("more than a million tensors", name);
     const Draw drawn = draw_of(rule, scope.lookup());
-    out_.push_back(
-        {name, std::move(shape), drawn.distribution, drawn.mean, drawn.std, rule.text(), {}});
+    out_.push_back({name,
+                    std::move(shape),
+                    drawn.distribution,
+                    drawn.mean,
+                    drawn.std,
+                    rule.text(),
+                    {},
+                    false});
   }
 
   const Family& family_;

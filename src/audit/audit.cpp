@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "audit/auditor.hpp"
 #include "audit/findings.hpp"
-#include "audit/judge.hpp"
 #include "audit/match.hpp"
-#include "audit/measure.hpp"
 #include "base/confidence.hpp"
 
 namespace scalecalc {
@@ -16,34 +15,20 @@ namespace {
 
 using namespace audit_room;
 using weights::Dtype;
-using weights::Reader;
 using weights::Tensor;
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  return fmt::format("({})", fmt::join(shape, ", "));
-}
-
-/// One tensor of the file that is to be measured, and where its parts go.
-struct Job {
-  std::size_t tensor = 0;
-  Division division;
-  std::size_t first = 0;  ///< index of the first part among the audited parameters
-};
-
-/// One audit: pairs names, measures in the order of the file, then judges all at once.
-class Auditor {
+/// Of a model: pairs its parameters with the tensors of the file, by the names that fit.
+class ModelAuditor : Auditor {
  public:
-  Auditor(const std::string& weights, const ModelSpec& spec, const AuditOptions& options)
-      : spec_(spec),
-        options_(options),
-        reader_(weights),
+  ModelAuditor(const std::string& weights, const ModelSpec& spec, const AuditOptions& options)
+      : Auditor(weights, options),
+        spec_(spec),
         plan_(init_plan(spec)),
         match_(match_tensors(reader_, spec, plan_.network, options.names)),
         rules_(spec, plan_) {}
 
   Audit run() {
     audit_.naming = match_.naming.name;
-    audit_.bytes = reader_.bytes();
     for (std::size_t i = 0; i < match_.named.tensors.size(); ++i) lay_out(i);
     for (const std::size_t index : match_.named.unnamed)
       audit_.skipped.push_back(
@@ -56,11 +41,6 @@ class Auditor {
   }
 
  private:
-  void add(AuditedParameter parameter, Expectation expectation) {
-    audit_.parameters.push_back(std::move(parameter));
-    expectations_.push_back(std::move(expectation));
-  }
-
   void lay_out(std::size_t index) {
     const NamedTensor& named = match_.named.tensors[index];
     if (!match_.tensor_of[index]) return lay_out_missing(named);
@@ -82,7 +62,7 @@ class Auditor {
       if (named.parts.size() > 1) parameter.part = planned.role;
       if (!right_shape) {
         parameter.fault = Fault::wrong_shape;
-        parameter.verdict = wrong_shape(tensor, named);
+        parameter.verdict = wrong_shape(tensor, named.shape);
       }
       add(std::move(parameter), expectation(part, named));
       if (named.parts.size() > 1 && right_shape)
@@ -97,15 +77,6 @@ class Auditor {
                        [](std::int64_t size) { return size == 1; });
   }
 
-  static AuditedParameter of_tensor(const Tensor& tensor, const std::string& pattern) {
-    AuditedParameter parameter;
-    parameter.name = tensor.name;
-    parameter.pattern = pattern;
-    parameter.dtype = tensor.dtype_name;
-    parameter.shape = tensor.shape;
-    return parameter;
-  }
-
   void describe(const PlannedParameter& planned, std::size_t index,
                 AuditedParameter& parameter) const {
     parameter.path = planned.path;
@@ -113,13 +84,6 @@ class Auditor {
     parameter.expected_mean = planned.mean;
     parameter.expected_std = planned.std;
     parameter.expected_rule = rules_.due(index);
-  }
-
-  static std::string wrong_shape(const Tensor& tensor, const NamedTensor& named) {
-    std::vector<std::int64_t> turned(tensor.shape.rbegin(), tensor.shape.rend());
-    return fmt::format("the shape is {}, but {} was due{}", shape_text(tensor.shape),
-                       shape_text(named.shape),
-                       turned == named.shape ? ": it is stored the other way round" : "");
   }
 
   void lay_out_missing(const NamedTensor& named) {
@@ -197,61 +161,10 @@ class Auditor {
     }
   }
 
-  /// In the order of the bytes, so that a disk reads ahead.
-  void measure_all() {
-    std::sort(jobs_.begin(), jobs_.end(),
-              [](const Job& a, const Job& b) { return a.tensor < b.tensor; });
-    double done = 0, all = 0;
-    for (const Job& job : jobs_) all += size_of(job);
-    for (const Job& job : jobs_) {
-      const Tensor& tensor = reader_.tensors()[job.tensor];
-      if (options_.progress && !options_.progress(done / std::max(all, 1.0), tensor.name))
-        throw Error(ErrorKind::fault, "the audit was stopped");
-      const std::vector<Sample> samples = measure(reader_, tensor, job.division, options_.threads);
-      for (std::size_t k = 0; k < samples.size(); ++k)
-        audit_.parameters[job.first + k].sample = samples[k];
-      audit_.values += tensor.elements;
-      done += size_of(job);
-    }
-  }
-
-  double size_of(const Job& job) const {
-    const Tensor& tensor = reader_.tensors()[job.tensor];
-    return static_cast<double>(tensor.end - tensor.begin);
-  }
-
-  void judge_all() {
-    for (std::size_t i = 0; i < audit_.parameters.size(); ++i)
-      if (expectations_[i].due.std > 0 && audit_.parameters[i].fault == Fault::none)
-        audit_.comparisons += comparisons_of_one;
-    audit_.confidence = options_.confidence;
-    const Bands bands(audit_.comparisons, options_.confidence);
-    audit_.quantile = bands.quantile();
-    const Judge judge(bands, options_.strict);
-    for (std::size_t i = 0; i < audit_.parameters.size(); ++i) {
-      AuditedParameter& parameter = audit_.parameters[i];
-      if (parameter.fault != Fault::none) continue;
-      judge.judge(expectations_[i], dtype_of(parameter), parameter);
-      if (parameter.fault != Fault::none) parameter.remark.clear();
-    }
-  }
-
-  static Dtype dtype_of(const AuditedParameter& parameter) {
-    return parameter.dtype == "BF16"  ? Dtype::bf16
-           : parameter.dtype == "F16" ? Dtype::f16
-           : parameter.dtype == "F64" ? Dtype::f64
-                                      : Dtype::f32;
-  }
-
   const ModelSpec& spec_;
-  const AuditOptions& options_;
-  Reader reader_;
   InitPlan plan_;
   Match match_;
   RuleBook rules_;
-  std::vector<Expectation> expectations_;  ///< of audit_.parameters
-  std::vector<Job> jobs_;
-  Audit audit_;
 };
 
 }  // namespace
@@ -266,14 +179,15 @@ std::string to_string(Fault fault) {
     case Fault::wrong_constant: return "wrong_constant";
     case Fault::wrong_std: return "wrong_std";
     case Fault::wrong_mean: return "wrong_mean";
-    case Fault::wrong_distribution: break;
+    case Fault::wrong_distribution: return "wrong_distribution";
+    case Fault::copied: break;
   }
-  return "wrong_distribution";
+  return "copied";
 }
 
 Audit audit(const std::string& weights, const ModelSpec& spec, const AuditOptions& options) {
   base::check_confidence(options.confidence, "audit");
-  return Auditor(weights, spec, options).run();
+  return ModelAuditor(weights, spec, options).run();
 }
 
 }  // namespace scalecalc

@@ -172,12 +172,18 @@ void find_missing_biases(const ModelSpec& spec, const Audit& audit,
 }  // namespace
 
 void summarise(const ModelSpec& spec, Audit& audit) {
+  std::vector<std::string> of_the_model;
+  find_size(spec, audit, of_the_model);
+  find_missing_biases(spec, audit, of_the_model);
+  summarise(audit);
+  audit.conclusions.insert(audit.conclusions.begin(), of_the_model.begin(), of_the_model.end());
+}
+
+void summarise(Audit& audit) {
   audit.findings = grouped(audit.parameters);
   audit.remarks = remarks_of(audit.parameters);
   audit.conclusions.clear();
-  find_size(spec, audit, audit.conclusions);
   find_exchange(audit.parameters, audit.conclusions);
-  find_missing_biases(spec, audit, audit.conclusions);
   find_trained(audit, audit.conclusions);
   audit.passed = audit.findings.empty();
 }

@@ -141,7 +141,8 @@ void Judge::set_errors(const Rule& due, double rounding, AuditedParameter& param
 
 /// The std is right; what of its form?
 void Judge::judge_form(const Rule& due, double rounding, AuditedParameter& parameter) const {
-  if (due.start == Start::orthogonal || has_form(due.start, parameter, rounding)) return;
+  if (due.any_form || due.start == Start::orthogonal || has_form(due.start, parameter, rounding))
+    return;
   if (parameter.distribution == "other") {
     fail(parameter, Fault::wrong_distribution,
          fmt::format("the std is right, but no {} has a kurtosis of {:.3g} and a value {:.3g} std "

@@ -111,13 +111,10 @@ class Matcher {
           leftover.why = extra.what;
           return true;
         }
-    for (const std::string& suffix : buffers())
-      if (names.front().ends_with(suffix)) {
-        leftover.known = true;
-        leftover.why = "a buffer";
-        return true;
-      }
-    return false;
+    if (!is_buffer(names.front())) return false;
+    leftover.known = true;
+    leftover.why = "a buffer";
+    return true;
   }
 
   /// A parameter that other models of this naming have.
@@ -166,6 +163,11 @@ Match best_match(const Matcher& matcher, const std::string& own) {
 }
 
 }  // namespace
+
+bool is_buffer(const std::string& name) {
+  return std::any_of(buffers().begin(), buffers().end(),
+                     [&](const std::string& suffix) { return name.ends_with(suffix); });
+}
 
 Match match_tensors(const Reader& reader, const ModelSpec& spec, const Network& network,
                     const std::string& names) {

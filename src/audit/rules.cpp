@@ -21,16 +21,6 @@ bool ends_branch(const std::string& role) {
   return role == "o" || role == "ffn_out";
 }
 
-/// Its own std, whatever the form.
-Rule plain(std::string text, double std, std::string reason = {}) {
-  Rule rule;
-  rule.text = std::move(text);
-  rule.reason = std::move(reason);
-  rule.std = std;
-  rule.any_form = true;
-  return rule;
-}
-
 /// The default of torch.nn.Linear and of convolutions, weights and biases: kaiming_uniform with
 /// a = sqrt(5), U(-1/sqrt(fan_in), 1/sqrt(fan_in)), of the variance 1/(3 fan_in).
 Rule torch_default(double fan_in, const std::string& reason) {
@@ -42,16 +32,28 @@ Rule torch_default(double fan_in, const std::string& reason) {
   return rule;
 }
 
-/// The rules of one pair of fans.
+}  // namespace
+
+Rule plain_rule(std::string text, double std, std::string reason) {
+  Rule rule;
+  rule.text = std::move(text);
+  rule.reason = std::move(reason);
+  rule.std = std;
+  rule.any_form = true;
+  return rule;
+}
+
 void add_fan_rules(double in, double out, const std::string& reason, std::vector<Rule>& rules) {
-  rules.push_back(plain("1/sqrt(fan_in)", 1 / std::sqrt(in), "LeCun" + reason));
+  rules.push_back(plain_rule("1/sqrt(fan_in)", 1 / std::sqrt(in), "LeCun" + reason));
   rules.push_back(
-      plain("sqrt(2/(fan_in + fan_out))", std::sqrt(2 / (in + out)), "Xavier" + reason));
-  rules.push_back(plain("sqrt(2/fan_in)", std::sqrt(2 / in), "He" + reason));
+      plain_rule("sqrt(2/(fan_in + fan_out))", std::sqrt(2 / (in + out)), "Xavier" + reason));
+  rules.push_back(plain_rule("sqrt(2/fan_in)", std::sqrt(2 / in), "He" + reason));
   rules.push_back(torch_default(in, reason));
 }
 
-}  // namespace
+void add_constant_rules(std::vector<Rule>& rules) {
+  for (const double value : constants) rules.push_back(plain_rule(number_text(value), value));
+}
 
 std::string number_text(double value) {
   return fmt::format("{:.6g}", value);
@@ -109,14 +111,14 @@ std::vector<Rule> RuleBook::others(std::size_t index, std::int64_t packed) const
       add_roles(index, rules);
     } else {
       const auto width = static_cast<double>(parameter.columns);
-      rules.push_back(plain("1/sqrt(width)", 1 / std::sqrt(width)));
+      rules.push_back(plain_rule("1/sqrt(width)", 1 / std::sqrt(width)));
     }
   }
-  for (const double value : constants) rules.push_back(plain(number_text(value), value));
+  add_constant_rules(rules);
   if (parameter.std > 0) {
     const double root = std::sqrt(2.0);
-    rules.push_back(plain(due(index) + "*sqrt(2)", parameter.std * root, "off by sqrt(2)"));
-    rules.push_back(plain(due(index) + "/sqrt(2)", parameter.std / root, "off by sqrt(2)"));
+    rules.push_back(plain_rule(due(index) + "*sqrt(2)", parameter.std * root, "off by sqrt(2)"));
+    rules.push_back(plain_rule(due(index) + "/sqrt(2)", parameter.std / root, "off by sqrt(2)"));
   }
   const double truncated = 2 / family_of(Start::truncated_normal).bound;
   const std::size_t whole = rules.size();
@@ -133,7 +135,7 @@ std::vector<Rule> RuleBook::others(std::size_t index, std::int64_t packed) const
     add_truncated(rule_due(index), "truncated at 2 std without the correction 1/0.8796");
   for (std::size_t i = 0; i < whole; ++i)
     if (rules[i].any_form)
-      add_truncated(plain(rules[i].text, rules[i].std),
+      add_truncated(plain_rule(rules[i].text, rules[i].std),
                     (rules[i].reason.empty() ? "" : rules[i].reason + ", ") + "truncated at 2 std");
   return rules;
 }
@@ -143,29 +145,31 @@ void RuleBook::add_variants(std::size_t index, std::vector<Rule>& rules) const {
   const std::string text = due(index);
   const double std = parameter.std, root = std::sqrt(branches_);
   if (ends_scaled_branch(parameter)) {
-    rules.push_back(plain("0.02", gpt2_std, "not scaled by 1/" + branches_text_));
-    rules.push_back(plain("0.02/sqrt(N)", gpt2_std / std::sqrt(static_cast<double>(spec_.layers)),
-                          "scaled by N layers in place of all branches"));
-    rules.push_back(
-        plain(text + "/" + branches_text_, std / root, "scaled by 1/" + branches_text_ + " twice"));
+    rules.push_back(plain_rule("0.02", gpt2_std, "not scaled by 1/" + branches_text_));
+    rules.push_back(plain_rule("0.02/sqrt(N)",
+                               gpt2_std / std::sqrt(static_cast<double>(spec_.layers)),
+                               "scaled by N layers in place of all branches"));
+    rules.push_back(plain_rule(text + "/" + branches_text_, std / root,
+                               "scaled by 1/" + branches_text_ + " twice"));
   } else if (spec_.kind == ModelSpec::Kind::transformer && parameter.role != "embedding") {
     const std::string reason = spec_.init.scheme == "gpt2" ? ", which is due to o and ffn_out alone"
                                                            : ", which is not due";
-    rules.push_back(
-        plain(text + "/" + branches_text_, std / root, "scaled by 1/" + branches_text_ + reason));
+    rules.push_back(plain_rule(text + "/" + branches_text_, std / root,
+                               "scaled by 1/" + branches_text_ + reason));
   }
   if (parameter.gain != 1 && parameter.gain != 0)
-    rules.push_back(plain("(" + text + ")/gain", std / parameter.gain,
-                          fmt::format("without the gain {}", number_text(parameter.gain))));
+    rules.push_back(plain_rule("(" + text + ")/gain", std / parameter.gain,
+                               fmt::format("without the gain {}", number_text(parameter.gain))));
   std::set<double> gains;
   for (const std::size_t other : roles_) gains.insert(plan_.parameters[other].gain);
   for (const double gain : gains)
     if (gain != parameter.gain && gain != 1 && gain > 0)
       rules.push_back(
-          plain(fmt::format("{}*({})", number_text(gain), text), std / parameter.gain * gain,
-                fmt::format("with the gain {}, which is due to others", number_text(gain))));
-  rules.push_back(plain("(" + text + ")^2", std * std, "the variance taken for the std"));
-  rules.push_back(plain("sqrt(" + text + ")", std::sqrt(std), "the std taken for the variance"));
+          plain_rule(fmt::format("{}*({})", number_text(gain), text), std / parameter.gain * gain,
+                     fmt::format("with the gain {}, which is due to others", number_text(gain))));
+  rules.push_back(plain_rule("(" + text + ")^2", std * std, "the variance taken for the std"));
+  rules.push_back(
+      plain_rule("sqrt(" + text + ")", std::sqrt(std), "the std taken for the variance"));
 }
 
 void RuleBook::add_roles(std::size_t index, std::vector<Rule>& rules) const {
@@ -173,7 +177,7 @@ void RuleBook::add_roles(std::size_t index, std::vector<Rule>& rules) const {
   for (const std::size_t other : roles_) {
     const PlannedParameter& there = plan_.parameters[other];
     if (there.role == parameter.role || there.role == "embedding") continue;
-    Rule rule = plain(due(other), there.std, "what " + there.role + " is due");
+    Rule rule = plain_rule(due(other), there.std, "what " + there.role + " is due");
     rules.push_back(std::move(rule));
   }
 }
@@ -182,15 +186,15 @@ void RuleBook::add_fans(std::size_t index, std::int64_t packed, std::vector<Rule
   const PlannedParameter& parameter = plan_.parameters[index];
   const auto in = static_cast<double>(parameter.rows), out = static_cast<double>(parameter.columns);
   if (packed != parameter.columns)
-    rules.push_back(plain("sqrt(2/(fan_in + fan_out))",
-                          std::sqrt(2 / (in + static_cast<double>(packed))),
-                          "Xavier over the packed shape"));
+    rules.push_back(plain_rule("sqrt(2/(fan_in + fan_out))",
+                               std::sqrt(2 / (in + static_cast<double>(packed))),
+                               "Xavier over the packed shape"));
   add_fan_rules(in, out, "", rules);
   if (packed != parameter.columns)
     add_fan_rules(static_cast<double>(packed), in,
                   " over the packed shape, fan_in and fan_out exchanged", rules);
   if (in != out) add_fan_rules(out, in, " with fan_in and fan_out exchanged", rules);
-  rules.push_back(plain("sqrt(2/(5*fan_in))", std::sqrt(2 / (5 * in)), "small init"));
+  rules.push_back(plain_rule("sqrt(2/(5*fan_in))", std::sqrt(2 / (5 * in)), "small init"));
 }
 
 void RuleBook::add_bias(std::size_t index, std::vector<Rule>& rules) const {

@@ -17,6 +17,13 @@ struct Rule {
   bool any_form = false;  ///< the distribution is not part of the rule
 };
 
+/// Its own std, whatever the form.
+Rule plain_rule(std::string text, double std, std::string reason = {});
+/// LeCun, Xavier, He and the default of PyTorch's layers, for one pair of fans.
+void add_fan_rules(double in, double out, const std::string& reason, std::vector<Rule>& rules);
+/// The constants that models draw whole tensors with.
+void add_constant_rules(std::vector<Rule>& rules);
+
 /// What the rules of one plan are made of.
 class RuleBook {
  public:

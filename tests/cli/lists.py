@@ -171,7 +171,7 @@ def on_terminal(words):
     child, terminal = pty.fork()
     if child == 0:
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-        os.execv(PROGRAM, [PROGRAM, *words, "--quiet", "--color", "never"])
+        os.execv(PROGRAM, [PROGRAM, *words, "--quiet", "--no-pager", "--color", "never"])
     text = b""
     try:
         while block := os.read(terminal, 65536):

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 
 #include "base/confidence.hpp"
@@ -5,6 +6,7 @@
 #include "cli/audit/document.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
+#include "cli/standard_input.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -33,21 +35,30 @@ AuditAnswer answer_to(const AuditFlags& flags, Context& context) {
     throw Error(ErrorKind::usage, "weights are missing", "scalecalc audit",
                 "for example scalecalc audit model.safetensors --model gpt2");
   }
-  if (flags.model.model.empty()) {
+  std::string model = flags.model.model;
+  if (model.empty() && std::filesystem::is_directory(flags.weights) && is_config(flags.weights))
+    model = flags.weights;
+  if (model.empty()) {
     throw Error(ErrorKind::usage, "--model is missing", "scalecalc audit",
-                "a preset (scalecalc presets) or a model file: --model gpt2");
+                "a preset (scalecalc presets), a model file or a config.json: --model gpt2");
   }
   AuditAnswer answer;
   answer.weights = flags.weights;
-  answer.model = flags.model.model;
+  answer.model = model;
   AuditOptions& options = answer.options;
   options.names = flags.names;
   options.strict = flags.strict;
   options.threads = context.threads();
   options.confidence = parse_number("--confidence", flags.confidence, base::least_confidence,
                                     base::most_confidence, "0.99");
-  answer.spec = flags.model.spec("audit");
   options.progress = context.progress();
+  if (!flags.model.options.any() && flags.names.empty())
+    answer.library = read_config_argument(model);
+  if (answer.library) {
+    answer.audit = audit(answer.weights, *answer.library, options);
+    return answer;
+  }
+  answer.spec = flags.model.spec("audit");
   answer.audit = audit(answer.weights, answer.spec, options);
   return answer;
 }

@@ -256,11 +256,17 @@ std::string outcome(const Audit& audit) {
   return text;
 }
 
+/// Whose rules they are.
+std::string judged_by(const AuditAnswer& answer) {
+  if (!answer.library) return model_line(answer.spec);
+  return answer.library->class_name + " as " + answer.library->library + " starts it";
+}
+
 report::Facts facts_of(const AuditAnswer& answer) {
   const Audit& audit = answer.audit;
   report::Facts facts;
   facts.rows = {
-      {"model", fmt::format("{}: {}", base::shortened(answer.model), model_line(answer.spec))},
+      {"model", fmt::format("{}: {}", base::shortened(answer.model), judged_by(answer))},
       {"names", audit.naming},
       {"read",
        fmt::format("{} values, {:.1f} MB", audit.values, static_cast<double>(audit.bytes) / 1e6)},
@@ -278,7 +284,14 @@ report::Document audit_document(const AuditAnswer& answer) {
   report::Document document;
   document.command = "audit";
   document.inputs["weights"] = base::shortened(answer.weights);
-  add_model(answer.model, answer.spec, document.inputs);
+  if (answer.library) {
+    document.inputs["model"] = base::shortened(answer.model);
+    document.inputs["architecture"] = answer.library->architecture;
+    document.inputs["class"] = answer.library->class_name;
+    document.inputs["library"] = answer.library->library;
+  } else {
+    add_model(answer.model, answer.spec, document.inputs);
+  }
   document.inputs["names"] = text_or_null(answer.options.names);
   document.inputs["confidence"] = answer.options.confidence;
   document.inputs["strict"] = answer.options.strict;

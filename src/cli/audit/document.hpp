@@ -12,6 +12,7 @@ struct AuditAnswer {
   std::string weights;  ///< the path
   std::string model;    ///< a preset or a file
   ModelSpec spec;
+  std::optional<LibraryModel> library;  ///< in its place
   AuditOptions options;
   Audit audit;
 };

@@ -5,7 +5,7 @@ namespace {
 
 Shape fault() {
   return shapes::one_of({"none", "missing", "unexpected", "wrong_shape", "not_finite",
-                         "wrong_constant", "wrong_std", "wrong_mean", "wrong_distribution"});
+                         "wrong_constant", "wrong_std", "wrong_mean", "wrong_distribution", "copied"});
 }
 
 Keys measured() {
@@ -68,12 +68,17 @@ Shape findings() {
 
 JsonForm audit_form() {
   using namespace shapes;
-  const Keys inputs =
-      Keys{{"weights", text(), "the file or folder"}} + forms::model() + forms::fields(true) +
+  const Keys files = {{"weights", text(), "the file or folder"}};
+  const Keys library = {{"model", text(), "the config"},
+                        {"architecture", text(), "model_type"},
+                        {"class", text(), "of the library, whose rules are judged by"},
+                        {"library", text(), "and its release"}};
+  const Keys how =
       Keys{{"names", text().or_null(), "the names that were asked for; null: found"},
            {"confidence", number(), "share of right files that pass, 0 to 1"},
            {"strict", truth(), "whether another distribution of the right std fails too"}};
-  return {object(inputs),
+  return {any_of({object(files + forms::model() + forms::fields(true) + how),
+                  object(files + library + how)}),
           object({{"passed", truth(), "whether every parameter starts as it should"},
                   {"summary", text(), "the same in words"},
                   {"names", text(), "whose names the file has (scalecalc list names)"},

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "audit/auditor.hpp"
+#include "audit/findings.hpp"
+#include "audit/match.hpp"
+#include "base/confidence.hpp"
+
+namespace scalecalc {
+namespace {
+
+using namespace audit_room;
+using weights::Dtype;
+using weights::Tensor;
+
+Start start_of(const LibraryTensor& tensor) {
+  if (tensor.std == 0)
+    return tensor.mean == 0 ? Start::zeros : tensor.mean == 1 ? Start::ones : Start::constant;
+  return tensor.distribution == "uniform" ? Start::uniform : Start::normal;
+}
+
+/// Its form counts where it is one of those that are told apart: normal or uniform, no row set to
+/// zero.
+Rule rule_of(const LibraryTensor& tensor) {
+  Rule rule;
+  rule.text = tensor.rule;
+  rule.std = tensor.std;
+  rule.start = start_of(tensor);
+  rule.any_form = !tensor.is_plain();
+  return rule;
+}
+
+/// "h.{i}.mlp.c_fc.weight": the same for all layers.
+std::string pattern_of(const std::string& name) {
+  std::string pattern;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t dot = std::min(name.find('.', at), name.size());
+    const std::string part = name.substr(at, dot - at);
+    const bool is_index =
+        !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+    pattern += (at == 0 ? "" : ".") + (is_index ? "{i}" : part);
+    at = dot + 1;
+  }
+  return pattern;
+}
+
+/// What else a tensor may have been drawn by: the rules of others of the model, the defaults of
+/// PyTorch's layers and of the field, factors that are forgotten.
+std::vector<Rule> mistakes(const LibraryTensor& tensor, const std::vector<Rule>& of_others) {
+  std::vector<Rule> rules;
+  if (tensor.std > 0) {
+    rules.push_back(
+        plain_rule("(" + tensor.rule + ")*sqrt(2)", tensor.std * std::sqrt(2.0), "off by sqrt(2)"));
+    rules.push_back(
+        plain_rule("(" + tensor.rule + ")/sqrt(2)", tensor.std / std::sqrt(2.0), "off by sqrt(2)"));
+  }
+  for (const Rule& rule : of_others)
+    if (std::fabs(rule.std - tensor.std) > 1e-6 * rule.std) rules.push_back(rule);
+  if (tensor.shape.size() >= 2) {
+    double places = 1;
+    for (std::size_t axis = 2; axis < tensor.shape.size(); ++axis)
+      places *= static_cast<double>(tensor.shape[axis]);
+    add_fan_rules(static_cast<double>(tensor.shape[1]) * places,
+                  static_cast<double>(tensor.shape[0]) * places, "", rules);
+  }
+  add_constant_rules(rules);
+  return rules;
+}
+
+/// Of a library's model: its tensors by their names, with the prefix that the file has or lacks.
+class LibraryAuditor : Auditor {
+ public:
+  LibraryAuditor(const std::string& weights, const LibraryModel& model, const AuditOptions& options)
+      : Auditor(weights, options), model_(model) {
+    std::set<double> seen;
+    for (const LibraryTensor& tensor : model.tensors) {
+      if (tensor.std == 0 || !seen.insert(tensor.std).second) continue;
+      Rule rule = rule_of(tensor);
+      rule.reason = "what " + pattern_of(tensor.name) + " is due";
+      rule.any_form = true;
+      others_.push_back(std::move(rule));
+    }
+  }
+
+  Audit run() {
+    audit_.naming = model_.class_name;
+    pair();
+    for (std::size_t i = 0; i < model_.tensors.size(); ++i) lay_out(i);
+    for (const auto& [at, why] : left_) lay_out_left(at, why);
+    measure_all();
+    judge_all();
+    summarise(audit_);
+    return std::move(audit_);
+  }
+
+ private:
+  /// Names as they are, or else with one prefix more or less: a checkpoint of the bare model under
+  /// a class with a head, and the other way round.
+  void pair() {
+    std::map<std::string, std::size_t> whole, bare;
+    for (std::size_t i = 0; i < model_.tensors.size(); ++i) {
+      const std::string& name = model_.tensors[i].name;
+      whole.emplace(name, i);
+      for (const std::string& tied : model_.tensors[i].tied) whole.emplace(tied, i);
+      const std::size_t dot = name.find('.');
+      if (dot != std::string::npos) bare.emplace(name.substr(dot + 1), i);
+    }
+    at_.resize(model_.tensors.size());
+    for (std::size_t k = 0; k < reader_.tensors().size(); ++k) {
+      const std::optional<std::size_t> found = find(reader_.tensors()[k].name, whole, bare);
+      if (!found) {
+        left_.emplace_back(k, is_buffer(reader_.tensors()[k].name) ? "a buffer" : "");
+      } else if (at_[*found]) {
+        left_.emplace_back(k, "another name of " + model_.tensors[*found].name);
+      } else {
+        at_[*found] = k;
+      }
+    }
+    if (std::none_of(at_.begin(), at_.end(), [](const auto& at) { return at.has_value(); }))
+      throw Error(ErrorKind::input,
+                  "no tensor of the file is called as one of " + model_.class_name, "audit",
+                  "check that the config is that of these weights");
+  }
+
+  static std::optional<std::size_t> find(std::string name,
+                                         const std::map<std::string, std::size_t>& whole,
+                                         const std::map<std::string, std::size_t>& bare) {
+    for (;;) {
+      if (const auto found = whole.find(name); found != whole.end()) return found->second;
+      if (const auto found = bare.find(name); found != bare.end()) return found->second;
+      const std::size_t dot = name.find('.');
+      if (dot == std::string::npos) return std::nullopt;
+      name.erase(0, dot + 1);
+    }
+  }
+
+  void lay_out(std::size_t index) {
+    const LibraryTensor& due = model_.tensors[index];
+    AuditedParameter parameter;
+    parameter.name = due.name;
+    parameter.pattern = pattern_of(due.name);
+    parameter.shape = due.shape;
+    if (at_[index]) {
+      const Tensor& tensor = reader_.tensors()[*at_[index]];
+      if (tensor.dtype == Dtype::other) {
+        audit_.skipped.push_back({tensor.name, "values are " + tensor.dtype_name});
+        return;
+      }
+      parameter = of_tensor(tensor, pattern_of(tensor.name));
+      const bool right_shape = tensor.shape == due.shape;
+      if (!right_shape) {
+        parameter.fault = Fault::wrong_shape;
+        parameter.verdict = wrong_shape(tensor, due.shape);
+      }
+      jobs_.push_back({*at_[index], {{0, tensor.elements}}, audit_.parameters.size()});
+    } else {
+      parameter.fault = Fault::missing;
+      parameter.verdict = "missing: the file has no such tensor";
+    }
+    parameter.path = due.name;
+    parameter.expected = start_of(due);
+    parameter.expected_mean = due.mean;
+    parameter.expected_std = due.std;
+    parameter.expected_rule = due.rule;
+    Expectation expected;
+    expected.due = rule_of(due);
+    expected.mean = due.mean;
+    expected.others = [this, &due] { return mistakes(due, others_); };
+    add(std::move(parameter), std::move(expected));
+  }
+
+  void lay_out_left(std::size_t at, const std::string& why) {
+    const Tensor& tensor = reader_.tensors()[at];
+    if (!why.empty() || tensor.dtype == Dtype::other) {
+      audit_.skipped.push_back(
+          {tensor.name, why.empty() ? "values are " + tensor.dtype_name : why});
+      return;
+    }
+    AuditedParameter parameter = of_tensor(tensor, pattern_of(tensor.name));
+    parameter.fault = Fault::unexpected;
+    parameter.verdict = "unexpected: " + model_.class_name + " has no such tensor";
+    jobs_.push_back({at, {{0, tensor.elements}}, audit_.parameters.size()});
+    add(std::move(parameter), {});
+  }
+
+  const LibraryModel& model_;
+  std::vector<std::optional<std::size_t>> at_;  ///< in the file, of each tensor of the model
+  std::vector<std::pair<std::size_t, std::string>> left_;
+  std::vector<Rule> others_;
+};
+
+}  // namespace
+
+Audit audit(const std::string& weights, const LibraryModel& model, const AuditOptions& options) {
+  base::check_confidence(options.confidence, "audit");
+  return LibraryAuditor(weights, model, options).run();
+}
+
+}  // namespace scalecalc

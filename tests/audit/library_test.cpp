@@ -1,0 +1,117 @@
+#include <doctest/doctest.h>
+
+#include "scalecalc/audit.hpp"
+#include "scalecalc/error.hpp"
+#include "support.hpp"
+
+namespace scalecalc {
+namespace {
+
+LibraryModel model_of(const std::string& type) {
+  return parse_config(R"({"model_type": ")" + type +
+                          R"(", "vocab_size": 150, "hidden_size": 32, "num_hidden_layers": 3,
+                              "num_attention_heads": 4, "num_key_value_heads": 2,
+                              "intermediate_size": 96, "max_position_embeddings": 24})",
+                      type);
+}
+
+/// As the library draws them; values that it lists are left normal, of their std.
+Weights drawn(const LibraryModel& model, std::uint64_t seed, const std::string& prefix = {}) {
+  std::mt19937_64 random(seed);
+  Weights weights;
+  for (const LibraryTensor& due : model.tensors) {
+    StoredTensor tensor{due.shape, {}};
+    std::int64_t count = 1;
+    for (const std::int64_t size : due.shape) count *= size;
+    const Start start = due.distribution == "uniform" ? Start::uniform : Start::normal;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double unit = due.std == 0 ? 0 : draw_unit(start, random);
+      tensor.values.push_back(static_cast<float>(due.mean + due.std * unit));
+    }
+    weights.emplace_back(prefix + due.name, std::move(tensor));
+  }
+  return weights;
+}
+
+Audit audit_of(const Weights& weights, const LibraryModel& model) {
+  const WeightsFolder folder;
+  store(weights, folder.file());
+  return audit(folder.file(), model);
+}
+
+bool names_only(const Audit& found, const std::string& name) {
+  std::vector<std::string> faults;
+  for (const AuditedParameter& parameter : found.parameters)
+    if (parameter.fault != Fault::none) faults.push_back(parameter.name);
+  return !found.passed && faults == std::vector<std::string>{name};
+}
+
+}  // namespace
+
+TEST_CASE("what a library draws passes by its own rules, under any prefix") {
+  for (const char* type : {"llama", "qwen2", "gpt_neox", "bert", "opt", "gemma"}) {
+    const LibraryModel model = model_of(type);
+    CAPTURE(type);
+    for (const char* prefix : {"", "module.", "_orig_mod."}) {
+      CAPTURE(prefix);
+      const Audit found = audit_of(drawn(model, 5, prefix), model);
+      CHECK(findings_of(found) == "");
+      CHECK(found.passed);
+      CHECK(found.naming == model.class_name);
+      CHECK(found.parameters.size() == model.tensors.size());
+    }
+  }
+}
+
+TEST_CASE("one tensor that is drawn otherwise is named") {
+  const LibraryModel model = model_of("llama");
+  for (const LibraryTensor& tensor : model.tensors) {
+    CAPTURE(tensor.name);
+    Weights weights = drawn(model, 6);
+    std::vector<float>& values = tensor_of(weights, tensor.name).values;
+    for (float& value : values) value = static_cast<float>(1.41 * value + 0.01);
+    CHECK(names_only(audit_of(weights, model), tensor.name));
+    values.assign(values.size(), 0.5f);
+    CHECK(names_only(audit_of(weights, model), tensor.name));
+    values[0] = std::numeric_limits<float>::quiet_NaN();
+    CHECK(names_only(audit_of(weights, model), tensor.name));
+  }
+}
+
+TEST_CASE("the rule that was applied is said") {
+  const LibraryModel model = model_of("llama");
+  Weights weights = drawn(model, 7);
+  const std::string name = "model.layers.1.mlp.down_proj.weight";
+  for (float& value : tensor_of(weights, name).values) value *= std::sqrt(1 / 96.0f) / 0.02f;
+  const Audit found = audit_of(weights, model);
+  CHECK(found.findings.at(0).verdict ==
+        "1/sqrt(fan_in) = 0.102062, but normal(initializer_range) = 0.02 was due: LeCun");
+}
+
+TEST_CASE("a block that is copied is not drawn by itself") {
+  const LibraryModel model = model_of("llama");
+  Weights weights = drawn(model, 8);
+  tensor_of(weights, "model.layers.2.mlp.up_proj.weight") =
+      tensor_of(weights, "model.layers.0.mlp.up_proj.weight");
+  const Audit found = audit_of(weights, model);
+  CHECK(names_only(found, "model.layers.2.mlp.up_proj.weight"));
+  CHECK(found.findings.at(0).fault == Fault::copied);
+}
+
+TEST_CASE("tensors that are missing, left over or of another shape are named") {
+  const LibraryModel model = model_of("llama");
+  Weights weights = drawn(model, 9);
+  weights.erase(weights.begin() + 3);
+  weights.emplace_back("model.layers.0.extra.weight", StoredTensor{{4}, {1, 2, 3, 4}});
+  std::swap(tensor_of(weights, "lm_head.weight").shape[0],
+            tensor_of(weights, "lm_head.weight").shape[1]);
+  const Audit found = audit_of(weights, model);
+  std::map<Fault, int> faults;
+  for (const AuditedParameter& parameter : found.parameters) ++faults[parameter.fault];
+  CHECK(faults[Fault::missing] == 1);
+  CHECK(faults[Fault::unexpected] == 1);
+  CHECK(faults[Fault::wrong_shape] == 1);
+  CHECK_THROWS_AS(audit_of({{"x", StoredTensor{{1}, {1}}}}, model), Error);
+}
+
+}  // namespace scalecalc
