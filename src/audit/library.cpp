@@ -107,8 +107,12 @@ class LibraryAuditor : Auditor {
       whole.emplace(name, i);
       for (const std::string& tied : model_.tensors[i].tied) whole.emplace(tied, i);
       const std::size_t dot = name.find('.');
-      if (dot != std::string::npos) bare.emplace(name.substr(dot + 1), i);
+      if (dot == std::string::npos) continue;
+      prefixes_.insert(name.substr(0, dot + 1));
+      // "weight" alone names nothing.
+      if (name.find('.', dot + 1) != std::string::npos) bare.emplace(name.substr(dot + 1), i);
     }
+    prefixes_.insert(wrappers().begin(), wrappers().end());
     at_.resize(model_.tensors.size());
     for (std::size_t k = 0; k < reader_.tensors().size(); ++k) {
       const std::optional<std::size_t> found = find(reader_.tensors()[k].name, whole, bare);
@@ -126,14 +130,14 @@ class LibraryAuditor : Auditor {
                   "check that the config is that of these weights");
   }
 
-  static std::optional<std::size_t> find(std::string name,
-                                         const std::map<std::string, std::size_t>& whole,
-                                         const std::map<std::string, std::size_t>& bare) {
+  std::optional<std::size_t> find(std::string name, const std::map<std::string, std::size_t>& whole,
+                                  const std::map<std::string, std::size_t>& bare) const {
     for (;;) {
       if (const auto found = whole.find(name); found != whole.end()) return found->second;
       if (const auto found = bare.find(name); found != bare.end()) return found->second;
       const std::size_t dot = name.find('.');
-      if (dot == std::string::npos) return std::nullopt;
+      if (dot == std::string::npos || prefixes_.count(name.substr(0, dot + 1)) == 0)
+        return std::nullopt;
       name.erase(0, dot + 1);
     }
   }
@@ -191,6 +195,7 @@ class LibraryAuditor : Auditor {
   std::vector<std::optional<std::size_t>> at_;  ///< in the file, of each tensor of the model
   std::vector<std::pair<std::size_t, std::string>> left_;
   std::vector<Rule> others_;
+  std::set<std::string> prefixes_;  ///< that files have and models lack: of modules and of wrappers
 };
 
 }  // namespace

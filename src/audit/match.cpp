@@ -13,12 +13,6 @@ namespace {
 using weights::Reader;
 using weights::Tensor;
 
-/// Put in front of all names by wrappers: torch.compile, DistributedDataParallel, PyTorch
-/// Lightning.
-const std::vector<std::string>& wrappers() {
-  static const std::vector<std::string> all = {"module.", "_orig_mod.", "model."};
-  return all;
-}
 constexpr std::size_t most_prefixes = 3;
 
 /// What no training changes, under any naming.
@@ -163,6 +157,11 @@ Match best_match(const Matcher& matcher, const std::string& own) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& wrappers() {
+  static const std::vector<std::string> all = {"module.", "_orig_mod.", "model."};
+  return all;
+}
 
 bool is_buffer(const std::string& name) {
   return std::any_of(buffers().begin(), buffers().end(),

@@ -161,7 +161,7 @@ def objects_of(schema):
 
 def check_form():
     commands = [entry["name"] for entry in answer("help", "--format", "json")["results"]["commands"]]
-    assert [name for name in commands if name not in SCHEMAS] == ["completion"], commands
+    assert [name for name in commands if name not in SCHEMAS] == ["import", "completion"], commands
     for name, schema in SCHEMAS.items():
         version = answer("list", "formats", "--format", "json")["scalecalc"]
         assert schema["$id"] == f"urn:scalecalc:{version}:{name}", schema["$id"]

@@ -16,7 +16,7 @@ Keys moments(const Shape& shape, bool is_always) {
 Keys gains() {
   using namespace shapes;
   const Shape gain = digits().or_null();
-  return {{"variance", digits(), "second - mean^2"},
+  return {{"variance", digits().or_null(), "second - mean^2"},
           {"gain_second", gain, "1/sqrt(E phi^2): the next pre-activation has second moment 1"},
           {"gain_activation", gain, "s with E phi(s u)^2 = 1"},
           {"gain_variance", gain, "1/std(phi): the same after centring"},
@@ -24,14 +24,14 @@ Keys gains() {
           {"gain_compromise", gain, "sqrt(gain_second gain_backward)"},
           {"q_slope", gain, "d ln E phi^2 / d ln q: a plain stack is stable below 1"},
           {"q_slope_activation", gain, "the same at gain_activation's point"},
-          {"stable", truth(), "whether |q_slope| <= 1"}};
+          {"stable", truth().or_null(), "whether |q_slope| <= 1"}};
 }
 
 Shape methods() {
   using namespace shapes;
   const Shape estimate = object({{"value", number().or_null(), "the moment"},
                                  {"error", number().or_null(), "how far it may be off"}});
-  const Shape by_moment = object(moments(estimate, false));
+  const Shape by_moment = object(moments(estimate.or_null(), false));
   return object({maybe("closed_form", by_moment, "by formula"),
                  maybe("quadrature", by_moment, "by quadrature"),
                  maybe("monte_carlo", by_moment, "by draws; the error is a standard error")});
@@ -87,15 +87,18 @@ JsonForm activation_form() {
               {"variance", number(), "of the input"},
               {"second", number(), "E[u^2] of the input"},
               {"correlation", number().or_null(), "of two inputs; null: not asked"}});
-  return {inputs, object(Keys{{"expression", text(), "phi(x)"}, {"derivative", text(), "phi'(x)"}} +
-                         moments(digits().or_null(), true) + gains() +
-                         Keys{{"closed_form", formulas(), "the moments' formulas in q, mu and c"},
-                              {"methods", methods(), "each moment by each method"},
-                              {"kinks", kinks(), "where phi or phi' jumps"},
-                              maybe("tuned", tuned(), "what a scale or a shift costs in slope"),
-                              {"frameworks", frameworks(), "the gains that frameworks ship"},
-                              {"unavailable", map(text()), "why a null is one, by its key"},
-                              {"note", text(), "what is out of reach; empty: nothing"}})};
+  return {inputs,
+          object(Keys{{"expression", text(), "phi(x)"}, {"derivative", text(), "phi'(x)"}} +
+                 moments(digits().or_null(), true) + gains() +
+                 Keys{{"closed_form", formulas(), "the moments' formulas in q, mu and c"},
+                      {"methods", methods(), "each moment by each method"},
+                      {"kinks", kinks(), "where phi or phi' jumps"},
+                      maybe("tuned", tuned().or_null(), "what a scale or a shift costs in slope"),
+                      {"frameworks", frameworks(), "the gains that frameworks ship"},
+                      {"unavailable", map(text()), "why a null is one, by its key"},
+                      maybe("digits_out_of_reach", map(text()),
+                            "why a value is a double, where digits were asked for, by its key"),
+                      {"note", text(), "what is out of reach; empty: nothing"}})};
 }
 
 }  // namespace scalecalc::cli

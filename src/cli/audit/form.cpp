@@ -5,7 +5,8 @@ namespace {
 
 Shape fault() {
   return shapes::one_of({"none", "missing", "unexpected", "wrong_shape", "not_finite",
-                         "wrong_constant", "wrong_std", "wrong_mean", "wrong_distribution", "copied"});
+                         "wrong_constant", "wrong_std", "wrong_mean", "wrong_distribution",
+                         "copied"});
 }
 
 Keys measured() {

@@ -75,6 +75,15 @@ Shape alternatives() {
               {"branch_sum", number(), "second moments of all branches against the stream's"}}));
 }
 
+Shape rest() {
+  using namespace shapes;
+  return list(object({{"parameters", text(), "embedding, head, norm gains"},
+                      {"gradient_scale", number(), "size of their gradient"},
+                      {"gradient_scale_formula", text(), "in N"},
+                      {"relative_step_scale", number(), "|dtheta|/(eta |theta|) of one of them"},
+                      {"relative_step_scale_formula", text(), "in N"}}));
+}
+
 Keys law() {
   using namespace shapes;
   return {{"family", text(), "of the optimizer (scalecalc list families)"},
@@ -88,7 +97,8 @@ Keys law() {
           {"init", init(), "how each kind of parameter starts"},
           {"derivation", derivation(), "step by step"},
           {"conditions", conditions(), "under which the answer holds"},
-          {"alternatives", alternatives(), "other constraints"}};
+          {"alternatives", alternatives(), "other constraints"},
+          maybe("rest", rest(), "of a mixture of optimizers: what its second one steps")};
 }
 
 Keys published() {

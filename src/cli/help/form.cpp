@@ -9,6 +9,7 @@ JsonForm help_form() {
   const Shape option = object({{"names", list(text()), "-o and --output; of an argument, one word"},
                                {"type", text().or_null(), "what it takes; null: a flag"},
                                {"help", text(), "what it says, with its default"},
+                               {"list", truth(), "whether it takes several values to compare"},
                                {"group", text(), "its heading; Arguments have no dash"}});
   return {object({{"command", text(), "the program, or with one of its commands"}}),
           object({{"summary", text(), "what it does, in a line"},
