@@ -113,7 +113,6 @@ VALUES = {
 # Where a command means something else by the option, or needs something else.
 OF_COMMAND = {
     ("deepnorm", "--optimizer"): (["sgd", "max(g,0)"], []),
-    ("deepnorm", "--norm-eps"): (["0", "1e-12"], []),
     ("deepnorm", "--seeds"): (["2", "3"], []),
     ("deepnorm", "--placement"): (["post", "pre"], []),
     ("sweep", "--seeds"): (["2", "3"], []),
