@@ -50,7 +50,8 @@ struct KnownArchitecture {
 /// In the order of their names; the data are in tables/architectures.
 const std::vector<KnownArchitecture>& known_architectures();
 
-/// Whether the path is a config, or a folder that holds one ("config.json").
+/// Whether the path is a config ("....json"), a folder that holds one ("config.json"), or a file of
+/// weights ("....safetensors") beside one.
 bool is_config(const std::string& path);
 /// Throws Error(input): unreadable, not JSON, above 1 MiB, an architecture or a class that is not
 /// known, a value of the wrong type or out of range, sizes that contradict each other. Nothing of

@@ -19,6 +19,18 @@ namespace {
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
 constexpr int kMostNested = 32;
 
+/// The config in a folder, or beside a file of weights; empty where there is none.
+std::string config_beside(const std::string& path) {
+  std::error_code code;
+  const std::filesystem::path place(path);
+  std::filesystem::path config;
+  if (std::filesystem::is_directory(place, code))
+    config = place / "config.json";
+  else if (path.ends_with(".safetensors"))
+    config = place.parent_path() / "config.json";
+  return !config.empty() && std::filesystem::exists(config, code) ? config.string() : "";
+}
+
 Value parse_json(std::string_view text, const std::string& name) {
   int depth = 0;
   const auto limit = [&](int nested, Value::parse_event_t, Value&) {
@@ -134,17 +146,15 @@ LibraryModel parse_config(std::string_view json, const std::string& name) {
 }
 
 bool is_config(const std::string& path) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code))
-    return std::filesystem::exists(std::filesystem::path(path) / "config.json", code);
-  return path.ends_with(".json");
+  return path.ends_with(".json") || !architectures::config_beside(path).empty();
 }
 
 LibraryModel read_config(const std::string& path) {
   std::error_code code;
-  const std::string file = std::filesystem::is_directory(path, code)
-                               ? (std::filesystem::path(path) / "config.json").string()
-                               : path;
+  std::string file = architectures::config_beside(path);
+  if (file.empty() && std::filesystem::is_directory(path, code))
+    file = (std::filesystem::path(path) / "config.json").string();
+  if (file.empty()) file = path;
   const base::InputKind kind{"config", "give a config.json, or a folder with one",
                              architectures::kMostBytes, true};
   return parse_config(base::read_input(file, kind), base::shortened(file));

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "../temporary_folder.hpp"
 #include "scalecalc/architectures.hpp"
 #include "scalecalc/error.hpp"
 
@@ -72,6 +73,21 @@ TEST_CASE("an activation that is not known here leaves the tensors as they are")
   CHECK(!model.spec);
   CHECK(says(model.why_no_spec, "its_own"));
   CHECK(!model.tensors.empty());
+}
+
+TEST_CASE("a config is found in a folder, and beside a file of weights") {
+  const testing::TemporaryFolder folder;
+  const auto weights = folder / "model.safetensors";
+  CHECK(!is_config(folder / "."));
+  CHECK(!is_config(weights));
+  std::ofstream(folder / "config.json") << R"({"model_type": "llama", "num_hidden_layers": 1})";
+  for (const std::string& path : {folder / "config.json", folder / ".", weights}) {
+    CAPTURE(path);
+    CHECK(is_config(path));
+    CHECK(read_config(path).architecture == "llama");
+  }
+  CHECK_THROWS_AS(read_config(folder / "none.json"), Error);
+  CHECK_THROWS_AS(read_config("/"), Error);
 }
 
 TEST_CASE("any value in the place of any key is read or refused in words") {

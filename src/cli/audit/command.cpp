@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <memory>
 
 #include "base/confidence.hpp"
@@ -36,7 +35,7 @@ AuditAnswer answer_to(const AuditFlags& flags, Context& context) {
                 "for example scalecalc audit model.safetensors --model gpt2");
   }
   std::string model = flags.model.model;
-  if (model.empty() && std::filesystem::is_directory(flags.weights) && is_config(flags.weights))
+  if (model.empty() && !flags.weights.ends_with(".json") && is_config(flags.weights))
     model = flags.weights;
   if (model.empty()) {
     throw Error(ErrorKind::usage, "--model is missing", "scalecalc audit",
