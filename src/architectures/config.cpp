@@ -17,7 +17,7 @@ namespace architectures {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
-constexpr int kMostNested = 32;
+constexpr int kDeepestConfig = 32;
 
 /// The config in a folder, or beside a file of weights; empty where there is none.
 std::string config_beside(const std::string& path) {
@@ -35,7 +35,7 @@ Value parse_json(std::string_view text, const std::string& name) {
   int depth = 0;
   const auto limit = [&](int nested, Value::parse_event_t, Value&) {
     depth = std::max(depth, nested);
-    return nested <= kMostNested;
+    return nested <= kDeepestConfig;
   };
   Value config;
   try {
@@ -44,7 +44,7 @@ Value parse_json(std::string_view text, const std::string& name) {
     throw Error(ErrorKind::input, fmt::format("not JSON at byte {}", error.byte), name,
                 "give a config.json as its library writes it");
   }
-  if (depth > kMostNested)
+  if (depth > kDeepestConfig)
     throw Error(ErrorKind::input, "nested deeper than 32", name,
                 "give a config.json as its library writes it");
   if (!config.is_object())

@@ -11,7 +11,7 @@ namespace scalecalc::architectures {
 namespace {
 
 constexpr std::size_t kMostTensors = 1000000;
-constexpr int kMostNested = 32;
+constexpr int kDeepestModule = 32;
 
 using Shape = std::vector<std::int64_t>;
 
@@ -35,7 +35,7 @@ class Expander {
   Expander(const Family& family, std::vector<LibraryTensor>& out) : family_(family), out_(out) {}
 
   void module(const std::string& name, const std::string& prefix, const Scope& scope) {
-    if (++nested_ > kMostNested) fail("modules are nested too deep", name);
+    if (++nested_ > kDeepestModule) fail("modules are nested too deep", name);
     for (const Entry& entry : family_.modules.at(name).entries) paths(entry, 0, prefix, scope);
     --nested_;
   }

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 22> kSigns = {"**", "//", "==", "!=", "<=
                                                      "]",  ",",  "~",  ":",  ".",  "="};
 constexpr symbolic::Lexicon kLexicon{" \t\n", kSigns, true};
 
-constexpr int kMostNested = 64;
+constexpr int kDeepestExpression = 64;
 
 }  // namespace
 
@@ -85,7 +85,7 @@ class Parser {
   }
 
   Expression choice() {
-    if (++nested_ > kMostNested) fail("nested too deep");
+    if (++nested_ > kDeepestExpression) fail("nested too deep");
     const std::size_t begin = start();
     Expression first = disjunction();
     if (take_name("if")) {
