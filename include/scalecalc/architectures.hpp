@@ -28,6 +28,10 @@ struct LibraryTensor {
   }
 };
 
+/// The same for all layers: numbers between the dots of a name become `index`
+/// ("h.{i}.mlp.c_fc.weight").
+std::string name_pattern(const std::string& name, const std::string& index = "{i}");
+
 /// What a config describes.
 struct LibraryModel {
   std::string source;                  ///< the file

@@ -1,5 +1,6 @@
 #include "architectures/catalogue.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -27,6 +28,19 @@ const Family& family(const std::string& model_type, const std::string& where) {
 }
 
 }  // namespace architectures
+
+std::string name_pattern(const std::string& name, const std::string& index) {
+  std::string pattern;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t dot = std::min(name.find('.', at), name.size());
+    const std::string part = name.substr(at, dot - at);
+    const bool is_index =
+        !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+    pattern += (at == 0 ? "" : ".") + (is_index ? index : part);
+    at = dot + 1;
+  }
+  return pattern;
+}
 
 const std::vector<KnownArchitecture>& known_architectures() {
   static const std::vector<KnownArchitecture> all = [] {

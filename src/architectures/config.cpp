@@ -53,12 +53,16 @@ Value parse_json(std::string_view text, const std::string& name) {
   return config;
 }
 
-/// The config with what the library takes for keys that are absent.
-Value completed(const Defaults& defaults, Value config) {
-  const Lookup lookup = [&](const std::string& key) -> const Value* {
+Lookup keys_of(const Value& config) {
+  return [&config](const std::string& key) -> const Value* {
     const auto found = config.find(key);
     return found == config.end() ? nullptr : &*found;
   };
+}
+
+/// The config with what the library takes for keys that are absent.
+Value completed(const Defaults& defaults, Value config) {
+  const Lookup lookup = keys_of(config);
   for (const Default& one : defaults.keys) {
     const auto found = config.find(one.key);
     if (one.expression) {
@@ -116,10 +120,7 @@ LibraryModel model_of(const Family& family, Value config, const std::string& nam
   try {
     rename_aliases(family, config);
     config = completed(family.defaults, std::move(config));
-    const Lookup lookup = [&](const std::string& key) -> const Value* {
-      const auto found = config.find(key);
-      return found == config.end() ? nullptr : &*found;
-    };
+    const Lookup lookup = keys_of(config);
     refuse(family, lookup, name);
     LibraryModel model;
     model.source = name;

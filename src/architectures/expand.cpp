@@ -97,7 +97,7 @@ class Expander {
     layer(entry, path, scope);
   }
 
-  /// Another name of an earlier tensor: 'x.weight' from the beginning, or of this module ('.x').
+  /// Another name of an earlier tensor, which is named from the beginning.
   void tie(const std::string& path, const Expression& call, const Scope& scope) {
     const std::string of = call.operands().at(0).evaluate(scope.lookup()).get<std::string>();
     const auto first = std::find_if(out_.begin(), out_.end(),

@@ -34,20 +34,6 @@ Rule rule_of(const LibraryTensor& tensor) {
   return rule;
 }
 
-/// "h.{i}.mlp.c_fc.weight": the same for all layers.
-std::string pattern_of(const std::string& name) {
-  std::string pattern;
-  for (std::size_t at = 0; at <= name.size();) {
-    const std::size_t dot = std::min(name.find('.', at), name.size());
-    const std::string part = name.substr(at, dot - at);
-    const bool is_index =
-        !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-    pattern += (at == 0 ? "" : ".") + (is_index ? "{i}" : part);
-    at = dot + 1;
-  }
-  return pattern;
-}
-
 /// What else a tensor may have been drawn by: the rules of others of the model, the defaults of
 /// PyTorch's layers and of the field, factors that are forgotten.
 std::vector<Rule> mistakes(const LibraryTensor& tensor, const std::vector<Rule>& of_others) {
@@ -80,7 +66,7 @@ class LibraryAuditor : Auditor {
     for (const LibraryTensor& tensor : model.tensors) {
       if (tensor.std == 0 || !seen.insert(tensor.std).second) continue;
       Rule rule = rule_of(tensor);
-      rule.reason = "what " + pattern_of(tensor.name) + " is due";
+      rule.reason = "what " + name_pattern(tensor.name) + " is due";
       rule.any_form = true;
       others_.push_back(std::move(rule));
     }
@@ -146,7 +132,7 @@ class LibraryAuditor : Auditor {
     const LibraryTensor& due = model_.tensors[index];
     AuditedParameter parameter;
     parameter.name = due.name;
-    parameter.pattern = pattern_of(due.name);
+    parameter.pattern = name_pattern(due.name);
     parameter.shape = due.shape;
     if (at_[index]) {
       const Tensor& tensor = reader_.tensors()[*at_[index]];
@@ -154,7 +140,7 @@ class LibraryAuditor : Auditor {
         audit_.skipped.push_back({tensor.name, "values are " + tensor.dtype_name});
         return;
       }
-      parameter = of_tensor(tensor, pattern_of(tensor.name));
+      parameter = of_tensor(tensor, name_pattern(tensor.name));
       const bool right_shape = tensor.shape == due.shape;
       if (!right_shape) {
         parameter.fault = Fault::wrong_shape;
@@ -184,7 +170,7 @@ class LibraryAuditor : Auditor {
           {tensor.name, why.empty() ? "values are " + tensor.dtype_name : why});
       return;
     }
-    AuditedParameter parameter = of_tensor(tensor, pattern_of(tensor.name));
+    AuditedParameter parameter = of_tensor(tensor, name_pattern(tensor.name));
     parameter.fault = Fault::unexpected;
     parameter.verdict = "unexpected: " + model_.class_name + " has no such tensor";
     jobs_.push_back({at, {{0, tensor.elements}}, audit_.parameters.size()});

@@ -1,6 +1,5 @@
 #include "cli/init/library_document.hpp"
 
-#include <cctype>
 #include <map>
 #include <tuple>
 
@@ -33,26 +32,13 @@ report::Table tensor_rows(const LibraryModel& model) {
   return table;
 }
 
-/// "layers.*.mlp": numbers between dots stand for any.
-std::string pattern(const std::string& name) {
-  std::string text;
-  for (std::size_t i = 0; i < name.size();) {
-    std::size_t end = std::min(name.find('.', i), name.size());
-    const std::string part = name.substr(i, end - i);
-    const bool is_index = part.find_first_not_of("0123456789") == std::string::npos;
-    text += (text.empty() ? "" : ".") + (is_index ? "*" : part);
-    i = end + 1;
-  }
-  return text;
-}
-
 /// What a person reads: tensors that start alike as one row.
 report::Table grouped(const LibraryModel& model) {
   report::Table table{{"tensors", "of", "shape", "mean", "std", "rule"}, {}};
   std::map<std::tuple<std::string, std::string, std::string, double>, std::size_t> rows;
   for (const LibraryTensor& tensor : model.tensors) {
-    const auto key =
-        std::make_tuple(pattern(tensor.name), shape_text(tensor), tensor.rule, tensor.std);
+    const auto key = std::make_tuple(name_pattern(tensor.name, "*"), shape_text(tensor),
+                                     tensor.rule, tensor.std);
     const auto [found, is_new] = rows.emplace(key, table.rows.size());
     if (is_new)
       table.rows.push_back({std::get<0>(key), std::int64_t{0}, std::get<1>(key), tensor.mean,
