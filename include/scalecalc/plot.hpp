@@ -19,7 +19,7 @@ struct Axis {
   AxisScale scale = AxisScale::linear;
   std::vector<std::string> names = {};  ///< of the values 0, 1, 2, ...; shown instead of numbers
   std::vector<double> ticks = {};       ///< values to label; empty: round numbers
-  bool whole = false;  ///< counts something: ticks at whole numbers
+  bool whole = false;                   ///< counts something: ticks at whole numbers
   /// What lies beyond is an arrow at the edge, and the note says whose and how far it goes.
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();

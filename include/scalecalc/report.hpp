@@ -154,8 +154,8 @@ std::string format_number(double value, int digits = 7);
 /// The shortest text that reads back as the same double.
 std::string shortest(double value);
 
-/// One line of a progress bar: "[=====>    ]  52%  12 s left  N = 128, seed 3". Where `done` is NaN,
-/// since nobody knows it: "12 s  N = 128, seed 3".
+/// One line of a progress bar: "[=====>    ]  52%  12 s left  N = 128, seed 3". Where `done` is
+/// NaN, since nobody knows it: "12 s  N = 128, seed 3".
 std::string progress_line(double done, double seconds_so_far, std::string_view what, int width);
 
 }  // namespace scalecalc::report

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/context.hpp"
-#include "cli/side_by_side/axes.hpp"
 #include "cli/forms.hpp"
+#include "cli/side_by_side/axes.hpp"
 
 namespace CLI {
 class App;

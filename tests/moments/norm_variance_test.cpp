@@ -72,7 +72,8 @@ TEST_CASE("a branch that copies the stream's size keeps its relative spread") {
   const NormVariance sum = through_sum(stream, branch, x, x, 1e12, {1, 1});
   CHECK(sum.batch_variance == near(0.3, by_interpolation));
   branch.susceptibility = 0;
-  CHECK(through_sum(stream, branch, x, x, 1e12, {1, 1}).batch_variance == near(0.15, by_interpolation));
+  CHECK(through_sum(stream, branch, x, x, 1e12, {1, 1}).batch_variance ==
+        near(0.15, by_interpolation));
 }
 
 TEST_CASE("the mean moves by half the curvature times the variance") {

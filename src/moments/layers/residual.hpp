@@ -61,10 +61,9 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
   out.x = each_cross(out.x, [&](const N& cross) { return N(cross + shared); });
   if constexpr (C::next_orders) {
     // Of tokens that are alike D is 0, and what the difference leaves is rounding of either sign.
-    out.overlap = overlap_of_sum(stream.overlap, branch.overlap, a2, b2,
-                                 calculus.positive(N(x.second - x.cross)),
-                                 calculus.positive(N(f.second - f.cross)),
-                                 N(calculus.size(stream.width, "width")));
+    out.overlap = overlap_of_sum(
+        stream.overlap, branch.overlap, a2, b2, calculus.positive(N(x.second - x.cross)),
+        calculus.positive(N(f.second - f.cross)), N(calculus.size(stream.width, "width")));
     const Alike<double> left = values_of(calculus, scaled(x, a2)),
                         right = values_of(calculus, scaled(f, b2));
     out.spread = through_sum(stream.spread, branch.spread, left, right,
