@@ -15,6 +15,7 @@ JsonForm deepnorm_form();
 JsonForm devices_form();
 JsonForm explain_form();
 JsonForm help_form();
+JsonForm import_form();
 JsonForm init_form();
 JsonForm list_form();
 JsonForm presets_form();

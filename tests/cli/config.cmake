@@ -4,6 +4,8 @@ scalecalc_cli_test("config: tensors" ARGS init ${config} --format csv
   STDOUT "model.layers.1.mlp.down_proj.weight,32x64,normal,0,0.02,normal.initializer_range.,")
 scalecalc_cli_test("config: tied tensors" ARGS init ${config} --format json
   STDOUT "\"tied\": \"lm_head.weight\"")
+scalecalc_cli_test("config: as a model file in JSON" ARGS import ${config} --format json
+  JSON results.toml)
 scalecalc_cli_test("config: as a model file" ARGS import ${config}
   STDOUT "# rotary positions are left out.*layers = 2")
 scalecalc_cli_test("config: propagated" ARGS propagate ${config} --layers 3
