@@ -16,8 +16,12 @@ void pause() {
 #endif
 }
 
-/// Until the number is no longer `old`. A loop follows the last one within some microseconds where
-/// there are many: sleeping and waking take longer.
+/// Looks at a number, some 20 to 70 ns each, before a thread sleeps: some milliseconds. Loops of a
+/// pass follow each other within microseconds to a millisecond, and to wake a thread whose
+/// processor sleeps, that of a virtual machine above all, takes up to half a millisecond.
+constexpr int kSpins = 100'000;
+
+/// Until the number is no longer `old`.
 void await_change(const std::atomic<int>& number, int old, int spins) {
   for (int k = 0; k < spins; ++k) {
     if (number.load(std::memory_order_acquire) != old) return;
@@ -47,7 +51,7 @@ void Team::grow(std::size_t others) {
   }
   // More threads than processors take the time from each other that they wait.
   const bool fits = others_.size() < std::thread::hardware_concurrency();
-  spins_.store(fits ? 4000 : 0, std::memory_order_relaxed);
+  spins_.store(fits ? kSpins : 0, std::memory_order_relaxed);
 }
 
 void Team::help(int part, int round) {

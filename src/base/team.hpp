@@ -46,10 +46,15 @@ class Team {
 
   std::vector<std::thread> others_;
   bool can_grow_ = true, ends_ = false;
+  static constexpr std::size_t kCacheLine = 64;  ///< bytes; what one thread writes and others watch
+
   Loop loop_;
-  std::atomic<int> round_ = 0;  ///< counts the loops; the others wait for its change
-  std::atomic<int> busy_ = 0;   ///< of the others, in this loop
-  std::atomic<int> spins_ = 0;  ///< looks at a number that is waited for before the thread sleeps
+  /// Counts the loops; the others wait for its change.
+  alignas(kCacheLine) std::atomic<int> round_ = 0;
+  /// Of the others, in this loop; each takes itself off, while those that have ended watch round_.
+  alignas(kCacheLine) std::atomic<int> busy_ = 0;
+  /// Looks at a number that is waited for before the thread sleeps.
+  alignas(kCacheLine) std::atomic<int> spins_ = 0;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };
