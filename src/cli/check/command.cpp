@@ -54,6 +54,16 @@ ClaimsReport check(const CheckFlags& flags, Context& context) {
   return report;
 }
 
+/// Annotations are lines on standard output, which no reader of JSON or CSV expects behind them.
+void check_annotations(const Context& context) {
+  const report::Format format = context.format();
+  if (context.output_path() != "-" ||
+      (format != report::Format::json && format != report::Format::csv))
+    return;
+  throw Error(ErrorKind::usage, "annotations and data would both go to standard output", "--github",
+              "write the data to a file: -o claims.json");
+}
+
 }  // namespace
 
 void register_check(CLI::App& app, Context& context) {
@@ -67,6 +77,7 @@ void register_check(CLI::App& app, Context& context) {
                    .form = check_form,
                    .uses = {.seed = true, .threads = true, .device = true}},
                   [&context, flags] {
+                    if (flags->github) check_annotations(context);
                     if (!flags->junit.empty()) Output(flags->junit, "--junit");
                     const ClaimsReport report = check(*flags, context);
                     if (!flags->junit.empty())
