@@ -100,7 +100,7 @@ void register_choose(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context,
       {.name = "choose",
-       .summary = "asks six questions, and tells the commands to run with their numbers and code",
+       .summary = "asks six questions, and tells the numbers and the commands to run",
        .examples = {"scalecalc choose --defaults",
                     "scalecalc choose --goal pair --layers 48 --placement post --defaults"},
        .form = choose_form,

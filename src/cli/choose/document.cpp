@@ -121,11 +121,7 @@ report::Document choose_document(const Choice& choice) {
       {fmt::format("{} blocks, width {}, {} heads, {} placement, {}", choice.spec.layers,
                    choice.spec.width, choice.spec.heads, said.placement, said.optimizer),
        pair_table(choice)}};
-  if (wants(choice, "init")) {
-    document.sections.push_back({"How parameters start", document.rows});
-    if (!choice.code.empty())
-      document.sections.push_back({file_of(said.framework), report::Code{choice.code}});
-  }
+  if (wants(choice, "init")) document.sections.push_back({"How parameters start", document.rows});
   document.sections.push_back({"Commands", report::Code{command_lines(commands)}});
   return document;
 }

@@ -79,7 +79,8 @@ void add_section(const LineBlock& block, const std::vector<AxesRun>& runs,
   const bool differs = std::any_of(block.lines.begin(), block.lines.end(),
                                    [](const Line& line) { return line.difference.differs; });
   if (!block.member.empty() && !differs) {
-    const std::string words = fmt::format("{} lines, equal in every column", block.lines.size());
+    const std::string words = fmt::format("{} line{}, equal in every column", block.lines.size(),
+                                          block.lines.size() == 1 ? "" : "s");
     sections.push_back({"", report::Facts{{{block.title(), words}}}});
   } else if (!block.is_words || differs) {
     sections.push_back({block.title(), table_of(block, runs)});
