@@ -18,6 +18,13 @@ namespace scalecalc {
 template <class Real>
 class Trainer;
 
+/// What passes are about to take.
+struct PassWork {
+  double operations = 0;  ///< additions and multiplications of the matrix products of all passes
+  double bytes = 0;       ///< that the largest pass holds
+  bool single_precision = false;
+};
+
 struct PassOptions {
   std::uint64_t seed = 0;
   int threads = 1;
@@ -28,6 +35,8 @@ struct PassOptions {
   /// group forward once more on the way back: the same bits, one forward pass more, and activations
   /// that grow as sqrt(n).
   bool recompute = false;
+  /// Called once, before the first of the passes of sample_passes().
+  std::function<void(const PassWork&)> expect = {};
 };
 
 /// Tokens and targets of the caller's own, sequence after sequence.
@@ -125,5 +134,10 @@ PassSamples sample_passes(const Network& network, const PassOptions& options, in
                           const std::function<bool(double done)>& progress = {});
 /// Their means and standard errors as a Trace, engine "passes". The error of one seed is infinite.
 Trace trace_of(const PassSamples& samples);
+
+/// Of so many forward and backward passes. Throws Error(input) for a network that passes cannot
+/// run.
+PassWork pass_work(const Network& network, double passes, bool single_precision = false,
+                   bool recompute = false);
 
 }  // namespace scalecalc

@@ -35,6 +35,8 @@ struct DeviceInfo {
 void use_cuda_plugin(std::vector<std::string> paths);
 /// The CPU, then every CUDA device, or one entry that says why there is none.
 std::vector<DeviceInfo> devices();
+/// Whether passes on the device of this name run on the CPU; auto: where no other is available.
+bool runs_on_cpu(const std::string& device);
 /// Throws Error(input) naming `where` for what can be no device's name; the device need not exist.
 void check_device_name(const std::string& name, const std::string& where = "device");
 

@@ -84,7 +84,8 @@ struct TrainOptions {
   int threads = 1;
   std::string device = "cpu";
   bool recompute = false;
-  std::string folder;      ///< made when it is not there
+  std::string folder;                                ///< made when it is not there
+  std::function<void(const PassWork&)> expect = {};  ///< called once, before the first step
   Ranks* ranks = nullptr;  ///< that share the runs; the folder is one that all of them see
   Progress progress;
 };

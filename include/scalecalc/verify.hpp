@@ -52,7 +52,8 @@ struct SweepOptions {
   bool single_precision = false;  ///< float passes; actual_delta_loss is always in double
   double eta = 0.0;               ///< of actual_delta_loss; 0 chooses one small enough
   std::string device = "cpu";
-  bool recompute = false;  ///< as PassOptions has it
+  bool recompute = false;                            ///< as PassOptions has it
+  std::function<void(const PassWork&)> expect = {};  ///< called once, before the first pass
   Ranks* ranks = nullptr;  ///< that share the passes; the result is the same on all of them
   Progress progress;
 };
@@ -190,6 +191,7 @@ struct VerifyOptions {
   std::string device = "cpu";
   bool recompute = false;  ///< as PassOptions has it
   bool single_precision = false;
+  std::function<void(const PassWork&)> expect = {};  ///< called once, before the first pass
   double confidence = 0.99;
   Ranks* ranks = nullptr;  ///< that share the seeds; the result is the same on all of them
   Progress progress;

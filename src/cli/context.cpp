@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/pager.hpp"
 #include "cli/terminal.hpp"
+#include "cli/work_note.hpp"
 #include "scalecalc/passes.hpp"
 
 namespace scalecalc::cli {
@@ -184,6 +185,11 @@ Progress Context::progress() {
     if (bar_ != nullptr) bar_->update(done, what);
     return true;
   };
+}
+
+void Context::announce(const PassWork& work) {
+  const std::string line = work_note(work, threads_, runs_on_cpu(device_));
+  if (!line.empty()) note(line);
 }
 
 void Context::note(const std::string& line) {

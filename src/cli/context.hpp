@@ -94,11 +94,12 @@ class Context {
   int threads() const { return threads_; }
   /// What real passes are to use, into options that have PassOptions' names.
   template <class Options>
-  void set_passes(Options& options) const {
+  void set_passes(Options& options) {
     options.seed = seed_;
     options.threads = threads_;
     options.device = device_;
     options.recompute = recompute_;
+    if (takes_notes()) options.expect = [this](const PassWork& work) { announce(work); };
     if constexpr (requires { options.ranks; }) options.ranks = ranks_;
   }
   /// 0 when not asked for.
@@ -136,6 +137,7 @@ class Context {
   void note(const std::string& line);
 
  private:
+  void announce(const PassWork& work);
   report::Style style(const Output& output) const;
   void write_to(const Output& output, const std::string& text);
   /// Throws Error(usage) for an extension of -o that says no format.

@@ -62,6 +62,12 @@ double Footprint::entries(bool recompute) const {
   return parameters + activations * (group / static_cast<double>(layers) + 1.0 / group);
 }
 
+PassWork Footprint::work(double passes, std::size_t entry_bytes, bool recompute) const {
+  constexpr double additions_too = 2, with_backward = 3;
+  return {passes * additions_too * (with_backward + (recompute ? 1 : 0)) * products,
+          entries(recompute) * static_cast<double>(entry_bytes), entry_bytes == sizeof(float)};
+}
+
 void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute, double limit,
                   const std::string& owner) {
   const double bytes = static_cast<double>(entry_bytes);
@@ -79,3 +85,12 @@ void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool reco
 }
 
 }  // namespace scalecalc::passes
+
+namespace scalecalc {
+
+PassWork pass_work(const Network& network, double passes, bool single_precision, bool recompute) {
+  return passes::check(network).footprint.work(
+      passes, single_precision ? sizeof(float) : sizeof(double), recompute);
+}
+
+}  // namespace scalecalc

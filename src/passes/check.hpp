@@ -4,6 +4,7 @@
 #include <string>
 
 #include "scalecalc/network.hpp"
+#include "scalecalc/passes.hpp"
 #include "tensor/functions.hpp"
 
 namespace scalecalc::passes {
@@ -14,10 +15,13 @@ std::size_t group_size(std::size_t layers);
 /// Entries held at once, roughly: all weights, and what one pass keeps for its backward.
 struct Footprint {
   double parameters = 0.0, activations = 0.0;
+  double products = 0.0;   ///< multiplications of the forward pass's matrix products
   std::size_t layers = 1;  ///< outermost ones
   /// With what is run again on the way back: one group's activations, and the inputs of all groups,
   /// which are part of them.
   double entries(bool recompute = false) const;
+  /// Of `passes` forward and backward ones: a product has two more on the way back.
+  PassWork work(double passes, std::size_t entry_bytes, bool recompute) const;
 };
 
 /// What is known of a network once it has been followed from its input to its head.

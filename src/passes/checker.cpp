@@ -74,6 +74,7 @@ class Checker {
   void branch(const Residual& layer);
   void rate(const std::string& path, double value) const;
   void add_parameters(std::int64_t rows, std::int64_t columns);
+  void add_product(std::int64_t rows, std::int64_t columns);
   void add_activations(int copies);
 
   double batch_;
@@ -103,6 +104,7 @@ void Checker::operator()(const Linear& layer) {
   expect(layer.path, layer.fan_in);
   weights(layer);
   at_.width = layer.fan_out;
+  add_product(layer.fan_in, layer.fan_out);
   add_activations(1);
 }
 
@@ -135,6 +137,7 @@ void Checker::operator()(const Attention& layer) {
   key_or_value(layer, layer.k, from);
   key_or_value(layer, layer.v, from);
   at_ = {in.tokens, width};
+  add_product(2 * from.tokens, width);  // scores, and what they weigh
   if (layer.qk_norm) add_activations(2);
   checked_.footprint.activations +=
       batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
@@ -255,6 +258,7 @@ void Checker::operator()(const Conv2d& layer) {
   }
   weights(layer.weight);
   at_ = {layer.out_height() * layer.out_width(), layer.out_channels};
+  add_product(layer.weight.fan_in, layer.weight.fan_out);
   add_activations(1);
 }
 
@@ -313,6 +317,12 @@ void Checker::rate(const std::string& path, double value) const {
 
 void Checker::add_parameters(std::int64_t rows, std::int64_t columns) {
   checked_.footprint.parameters += static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+/// Of each token of the stream with a matrix.
+void Checker::add_product(std::int64_t rows, std::int64_t columns) {
+  checked_.footprint.products += batch_ * static_cast<double>(at_.tokens) *
+                                 static_cast<double>(rows) * static_cast<double>(columns);
 }
 
 void Checker::add_activations(int copies) {

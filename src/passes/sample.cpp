@@ -29,9 +29,10 @@ class Sampler {
         progress_(progress),
         passes_(static_cast<std::size_t>(seeds)) {
     tensor::make_device<float>(options.device, options.threads);  // throws for what cannot be
-    const double bytes = plan_->checked.footprint.entries(options.recompute) *
-                         static_cast<double>(single_ ? sizeof(float) : sizeof(double));
-    const double fits = std::max(1.0, std::floor(passes::kConcurrentBytes / bytes));
+    const PassWork work = plan_->checked.footprint.work(
+        seeds, single_ ? sizeof(float) : sizeof(double), options.recompute);
+    if (options.expect) options.expect(work);
+    const double fits = std::max(1.0, std::floor(passes::kConcurrentBytes / work.bytes));
     threads_ = static_cast<int>(
         std::min({fits, static_cast<double>(options.threads), static_cast<double>(seeds)}));
     threads_ = std::max(threads_, 1);

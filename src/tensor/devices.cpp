@@ -66,4 +66,11 @@ std::vector<DeviceInfo> devices() {
   return all;
 }
 
+bool runs_on_cpu(const std::string& device) {
+  if (device != "auto") return device == "cpu";
+  return std::ranges::none_of(devices(), [](const DeviceInfo& info) {
+    return info.name.starts_with("cuda") && info.available();
+  });
+}
+
 }  // namespace scalecalc

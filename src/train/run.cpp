@@ -145,6 +145,11 @@ ModelSpec Run::model_at(std::int64_t step) const {
   return spec;
 }
 
+PassWork Run::work_left() const {
+  return pass_work(build_network(spec_), static_cast<double>(steps_ - logged()), true,
+                   options_.recompute);
+}
+
 void Run::judge_run() {
   result_.verdict = judge(result_.records, corpus_.vocab(), corpus_.unigram_entropy);
   result_.steps_to_target = steps_to_loss(result_.records, train_target(options_, corpus_));

@@ -48,6 +48,8 @@ class Run {
   std::string name() const;
   /// Steps that the log has seen.
   std::int64_t logged() const { return result_.steps; }
+  /// Of the passes of the steps that are left.
+  PassWork work_left() const;
   /// Trains to the end. `go_on` is asked after each step; when it says no, what was reached is kept
   /// and Error(fault) thrown.
   void train(int threads, const std::function<bool(std::int64_t step)>& go_on);

@@ -70,13 +70,6 @@ void check_groups(const TrainOptions& options) {
   }
 }
 
-bool runs_on_cpu(const std::string& device) {
-  if (device != "auto") return device == "cpu";
-  return std::ranges::none_of(devices(), [](const DeviceInfo& info) {
-    return info.name.starts_with("cuda") && info.available();
-  });
-}
-
 /// What is left of a run, in steps of one layer; less than nothing of a finished one.
 double work_left(const Run& run, std::int64_t steps) {
   if (run.finished()) return -1.0;
@@ -126,6 +119,7 @@ class Experiment {
         pending_.push_back(runs_[i].get());
         work_ += left[i];
       }
+      announce();
       train_pending();
       if (ranks_.rank() > 0) runs_.clear();
       return std::string();
@@ -170,6 +164,17 @@ class Experiment {
       for (std::size_t i = from; i < runs_.size(); i += size) left[i] = reader.get<double>();
     }
     return left;
+  }
+
+  void announce() const {
+    if (!options_.expect) return;
+    PassWork all{.single_precision = true};
+    for (const Run* run : pending_) {
+      const PassWork one = run->work_left();
+      all.operations += one.operations;
+      all.bytes = std::max(all.bytes, one.bytes);
+    }
+    options_.expect(all);
   }
 
   void train_pending() {

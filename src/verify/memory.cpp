@@ -22,14 +22,14 @@ double counted_entries(const Network& network, ParameterSet set) {
 
 }  // namespace
 
-double measurement_bytes(const Network& network, const SweepOptions& options) {
-  const passes::Footprint pass = passes::check(network).footprint;
-  double entries = pass.entries(options.recompute);
+PassWork measurement_work(const Network& network, const SweepOptions& options) {
+  const std::size_t entry_bytes = in_single_precision(options) ? sizeof(float) : sizeof(double);
+  PassWork work = pass_work(network, 1, in_single_precision(options), options.recompute);
   if (options.quantity == Quantity::actual_delta_loss)
-    entries += counted_entries(network, options.parameters);
-  const double entry_bytes = in_single_precision(options) ? sizeof(float) : sizeof(double);
-  return overhead * entries * entry_bytes +
-         layout_bytes(static_cast<std::int64_t>(network.layers.size()) / 2);
+    work.bytes += counted_entries(network, options.parameters) * static_cast<double>(entry_bytes);
+  work.bytes =
+      overhead * work.bytes + layout_bytes(static_cast<std::int64_t>(network.layers.size()) / 2);
+  return work;
 }
 
 double layout_bytes(std::int64_t layers) {

@@ -7,8 +7,9 @@
 /// What passes take, so that a sweep neither starts one that cannot end nor too many at once.
 namespace scalecalc {
 
-/// Bytes of one measurement: weights, activations, the laid-out network, the steps it keeps.
-double measurement_bytes(const Network& network, const SweepOptions& options);
+/// One measurement: products of a forward and a backward pass (a quantity may take more); bytes of
+/// weights, activations, the laid-out network and the steps it keeps.
+PassWork measurement_work(const Network& network, const SweepOptions& options);
 /// Bytes of laying out `layers` blocks, roughly.
 double layout_bytes(std::int64_t layers);
 

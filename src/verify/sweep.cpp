@@ -56,7 +56,7 @@ void check_counted(const Network& network, const SweepOptions& options) {
 /// One depth: the network that all its seeds share.
 struct Depth {
   Network network;
-  double bytes = 0;
+  PassWork work;  ///< of one seed
 };
 
 Depth lay_out(const SweepOptions& options, SweepPoint& point) {
@@ -69,8 +69,8 @@ Depth lay_out(const SweepOptions& options, SweepPoint& point) {
   point.alpha = evaluate(*spec.alpha, at);
   point.lambda = evaluate(*spec.lambda, at);
   check_counted(depth.network, options);
-  depth.bytes = measurement_bytes(depth.network, options);
-  check_bytes(depth.bytes, point.layers);
+  depth.work = measurement_work(depth.network, options);
+  check_bytes(depth.work.bytes, point.layers);
   return depth;
 }
 
@@ -115,12 +115,22 @@ class Sweep {
       costs.insert(costs.end(), static_cast<std::size_t>(options_.seeds),
                    static_cast<double>(result_.points[depth].layers));
     owners_ = deal(costs, ranks_.size());
+    if (options_.expect) options_.expect(work());
     share([this] { run_own(); });
     summarise(result_);
     return std::move(result_);
   }
 
  private:
+  PassWork work() const {
+    PassWork all{.single_precision = in_single_precision(options_)};
+    for (const Depth& depth : depths_) {
+      all.operations += options_.seeds * depth.work.operations;
+      all.bytes = std::max(all.bytes, depth.work.bytes);
+    }
+    return all;
+  }
+
   /// `visit(depth, seed)` for what this rank measures, or another does.
   template <class Visit>
   void each_of(int rank, Visit visit) const {
@@ -168,7 +178,7 @@ class Sweep {
     one.parameters = options_.parameters;
     one.eta = options_.eta;
     one.seed = options_.seed + static_cast<std::uint64_t>(seed);
-    one.threads = threads_of_pass(options_, jobs, depths_[depth].bytes);
+    one.threads = threads_of_pass(options_, jobs, depths_[depth].work.bytes);
     one.device = device_;
     one.recompute = options_.recompute;
     const std::int64_t layers = result_.points[depth].layers;
@@ -180,7 +190,8 @@ class Sweep {
   Job job(std::size_t depth, int seed, std::size_t jobs) {
     double& result = sample(depth, seed);
     const Network& network = depths_[depth].network;
-    return {depths_[depth].bytes, [this, &result, &network, one = measurement(depth, seed, jobs)] {
+    return {depths_[depth].work.bytes,
+            [this, &result, &network, one = measurement(depth, seed, jobs)] {
               meter_.stop_on_failure([&] {
                 result = measure_one(options_, network, one);
                 one.advance(1.0);

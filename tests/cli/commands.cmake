@@ -114,3 +114,7 @@ scalecalc_cli_test("sweep of a preset" ARGS sweep mlp-relu --layers 1,2 --seeds 
   STDOUT "delta_loss by depth")
 scalecalc_cli_test("a constraint solves instead of the model file" STDOUT "symmetric"
   ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml" --layers 2,4 --seeds 2 --constraint symmetric)
+
+add_test(NAME "cli: passes that take long are announced" COMMAND Python3::Interpreter
+  "${CMAKE_CURRENT_LIST_DIR}/announced.py" "$<TARGET_FILE:scalecalc_program>")
+set_tests_properties("cli: passes that take long are announced" PROPERTIES LABELS cli)

@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/propagate/document.hpp"
+#include "cli/work_note.hpp"
 #include "scalecalc/passes.hpp"
 
 namespace scalecalc::cli {
@@ -105,9 +106,8 @@ class Propagation {
   void announce(double seconds) {
     constexpr double kLong = 3;
     if (seconds < kLong) return;
-    context_.note(fmt::format("this will take about {}; fewer --samples take less",
-                              seconds < 120 ? fmt::format("{:.0f} s", seconds)
-                                            : fmt::format("{:.0f} min", seconds / 60)));
+    context_.note(
+        fmt::format("this will take about {}; fewer --samples take less", duration_text(seconds)));
   }
 
   Trace passes(const Network& network) {

@@ -84,7 +84,7 @@ class Sweep {
  private:
   SweepOptions& options() { return answer_.options; }
 
-  void read_options(const Context& context) {
+  void read_options(Context& context) {
     options().layers = parse_depths("--layers", required("--layers", flags_.layers, "2,8,32,128"));
     options().quantity = quantity_from(flags_.quantity);
     options().seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, 10000, "8"));

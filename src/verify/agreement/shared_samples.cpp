@@ -39,7 +39,8 @@ PassSamples shared_samples(const Network& network, const VerifyOptions& options,
   PassSamples samples;
   const std::vector<std::string> all = ranks.gather([&] {
     const PassOptions pass{options.seed + static_cast<std::uint64_t>(first), options.threads,
-                           device_here(options.device, options.ranks), options.recompute};
+                           device_here(options.device, options.ranks), options.recompute,
+                           options.expect};
     // A rank without a seed measures one for the names of the places alone.
     samples = sample_passes(network, pass, std::max(count, 1), options.single_precision, progress);
     if (count == 0) each_list(samples, [](std::vector<double>& list) { list.clear(); });

@@ -1,0 +1,32 @@
+#include "cli/work_note.hpp"
+
+#include <fmt/format.h>
+
+#include "base/machine.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+constexpr double kLongSeconds = 10;
+/// Operations a second in double precision, twice as many in single: of one thread and of a device.
+constexpr double kThreadRate = 4e10, kDeviceRate = 5e12;
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.3g} h", seconds / 3600);
+}
+
+std::string work_note(const PassWork& work, int threads, bool on_cpu) {
+  const double rate =
+      (on_cpu ? kThreadRate * threads : kDeviceRate) * (work.single_precision ? 2 : 1);
+  const double seconds = work.operations / rate;
+  if (seconds < kLongSeconds) return {};
+  return fmt::format(
+      "the passes take {:.1e} operations and {:.2g} GiB: about {} at {:.2g} a second",
+      work.operations, work.bytes / base::kGiB, duration_text(seconds), rate);
+}
+
+}  // namespace scalecalc::cli
