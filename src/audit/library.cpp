@@ -9,6 +9,7 @@
 #include "audit/findings.hpp"
 #include "audit/match.hpp"
 #include "base/confidence.hpp"
+#include "names/prefixes.hpp"
 
 namespace scalecalc {
 namespace {
@@ -98,7 +99,7 @@ class LibraryAuditor : Auditor {
       // "weight" alone names nothing.
       if (name.find('.', dot + 1) != std::string::npos) bare.emplace(name.substr(dot + 1), i);
     }
-    prefixes_.insert(wrappers().begin(), wrappers().end());
+    prefixes_.insert(names::wrappers().begin(), names::wrappers().end());
     at_.resize(model_.tensors.size());
     for (std::size_t k = 0; k < reader_.tensors().size(); ++k) {
       const std::optional<std::size_t> found = find(reader_.tensors()[k].name, whole, bare);

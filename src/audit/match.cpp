@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "names/prefixes.hpp"
 
 namespace scalecalc::audit_room {
 namespace {
@@ -13,27 +14,11 @@ namespace {
 using weights::Reader;
 using weights::Tensor;
 
-constexpr std::size_t most_prefixes = 3;
-
 /// What no training changes, under any naming.
 const std::vector<std::string>& buffers() {
   static const std::vector<std::string> all = {
       ".inv_freq",    ".position_ids",        ".token_type_ids", ".attn.bias",
       ".masked_bias", ".num_batches_tracked", ".running_mean",   ".running_var"};
-  return all;
-}
-
-/// The name, then what is left of it without its prefixes.
-std::vector<std::string> bare_names(const std::string& name, const Naming& naming) {
-  std::vector<std::string> all = {name};
-  std::vector<std::string> prefixes = naming.prefixes;
-  prefixes.insert(prefixes.end(), wrappers().begin(), wrappers().end());
-  for (std::size_t from = 0, depth = 0; depth < most_prefixes; ++depth) {
-    const std::size_t to = all.size();
-    for (; from < to; ++from)
-      for (const std::string& prefix : prefixes)
-        if (all[from].starts_with(prefix)) all.push_back(all[from].substr(prefix.size()));
-  }
   return all;
 }
 
@@ -70,7 +55,8 @@ class Matcher {
  private:
   void pair(std::size_t index, const std::map<std::string, std::size_t>& place,
             Match& match) const {
-    const std::vector<std::string> names = bare_names(reader_.tensors()[index].name, match.naming);
+    const std::vector<std::string> names =
+        names::bare_names(reader_.tensors()[index].name, match.naming);
     Leftover leftover;
     leftover.tensor = index;
     for (const std::string& name : names) {
@@ -157,11 +143,6 @@ Match best_match(const Matcher& matcher, const std::string& own) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& wrappers() {
-  static const std::vector<std::string> all = {"module.", "_orig_mod.", "model."};
-  return all;
-}
 
 bool is_buffer(const std::string& name) {
   return std::any_of(buffers().begin(), buffers().end(),

@@ -28,9 +28,6 @@ struct Match {
   std::size_t fitting = 0;  ///< those of the shape that is due
 };
 
-/// Put in front of all names by wrappers: torch.compile, DistributedDataParallel, PyTorch
-/// Lightning.
-const std::vector<std::string>& wrappers();
 /// Whether a tensor of that name holds what no training changes, under any naming.
 bool is_buffer(const std::string& name);
 

@@ -4,8 +4,10 @@ namespace scalecalc::export_room {
 namespace {
 
 const char* const imports = R"py(
+import collections
 import dataclasses
 import re
+import typing
 import zlib
 
 import jax
@@ -16,27 +18,28 @@ import jax.numpy as jnp
 const char* const body = R"py(
 
 def _draw(key, shape, part, dtype):
-    _, start, value, untruncated, bound, _ = part
+    start, numbers = part.start, part.numbers
     if start == "normal":
-        return value * jax.random.normal(key, shape, dtype)
+        mean, std = numbers
+        return mean + std * jax.random.normal(key, shape, dtype)
     if start == "uniform":
-        return jax.random.uniform(key, shape, dtype, -bound, bound)
+        return jax.random.uniform(key, shape, dtype, *numbers)
     if start == "truncated_normal":
-        limit = bound / untruncated
-        return untruncated * jax.random.truncated_normal(key, -limit, limit, shape, dtype)
+        std, low, high = numbers
+        return std * jax.random.truncated_normal(key, low / std, high / std, shape, dtype)
     if start == "orthogonal":
         rows = 1
         for size in shape[:-1]:
             rows *= size
-        return jax.nn.initializers.orthogonal(value * max(rows, shape[-1]) ** 0.5)(
+        return jax.nn.initializers.orthogonal(numbers[0] * max(rows, shape[-1]) ** 0.5)(
             key, shape, dtype)
-    return jnp.full(shape, value, dtype)
+    return jnp.full(shape, numbers[0], dtype)
 
 
 def _fill(rule, key, shape, dtype):
-    axis, parts = rule[3], []
-    for number, part in enumerate(rule[5]):
-        piece = tuple(part[0] if i == axis else size for i, size in enumerate(shape))
+    axis, parts = rule.axis, []
+    for number, part in enumerate(rule.parts):
+        piece = tuple(part.entries if i == axis else size for i, size in enumerate(shape))
         parts.append(_draw(jax.random.fold_in(key, number), piece, part, dtype))
     return jnp.concatenate(parts, axis=axis) if len(parts) > 1 else parts[0]
 
@@ -73,7 +76,7 @@ def initialize(params, key=None, strict=False):
     """
     if key is None:
         key = jax.random.PRNGKey(0 if SEED is None else SEED)
-    report, used = Report(), set()
+    report, used = Report(), collections.Counter()
 
     def one(path, leaf):
         name = _name(path)
@@ -83,8 +86,8 @@ def initialize(params, key=None, strict=False):
             return leaf
         number, rule = found
         _check_shape(name, leaf.shape, rule)
-        used.add(number)
-        report.set[name] = tuple(part[2] for part in rule[5])
+        used[number] += 1
+        report.set[name] = tuple(part.value for part in rule.parts)
         return _fill(rule, jax.random.fold_in(key, zlib.crc32(name.encode()) & 0x7fffffff),
                      tuple(leaf.shape), leaf.dtype)
 

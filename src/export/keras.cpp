@@ -4,8 +4,10 @@ namespace scalecalc::export_room {
 namespace {
 
 const char* const imports = R"py(
+import collections
 import dataclasses
 import re
+import typing
 import zlib
 
 import keras
@@ -16,29 +18,29 @@ import numpy
 const char* const body = R"py(
 
 def _draw(shape, part, seed):
-    _, start, value, untruncated, bound, _ = part
+    start, numbers = part.start, part.numbers
     if start == "normal":
-        initial = keras.initializers.RandomNormal(0.0, value, seed)
+        initial = keras.initializers.RandomNormal(*numbers, seed)
     elif start == "uniform":
-        initial = keras.initializers.RandomUniform(-bound, bound, seed)
+        initial = keras.initializers.RandomUniform(*numbers, seed)
     elif start == "truncated_normal":
-        initial = keras.initializers.TruncatedNormal(0.0, untruncated, seed)
+        initial = keras.initializers.TruncatedNormal(0.0, numbers[0], seed)
     elif start == "orthogonal":
         rows = 1
         for size in shape[:-1]:
             rows *= size
-        initial = keras.initializers.Orthogonal(value * max(rows, shape[-1]) ** 0.5, seed)
+        initial = keras.initializers.Orthogonal(numbers[0] * max(rows, shape[-1]) ** 0.5, seed)
     else:
-        initial = keras.initializers.Constant(value)
+        initial = keras.initializers.Constant(numbers[0])
     values = keras.ops.convert_to_numpy(initial(shape, dtype="float32"))
     # Keras on PyTorch lets one draw of a truncated normal in 230,000 past its bound.
-    return values if bound is None else numpy.clip(values, -bound, bound)
+    return numpy.clip(values, *numbers[1:]) if start == "truncated_normal" else values
 
 
 def _fill(rule, shape, seed):
-    axis, parts = rule[3], []
-    for number, part in enumerate(rule[5]):
-        piece = tuple(part[0] if i == axis else size for i, size in enumerate(shape))
+    axis, parts = rule.axis, []
+    for number, part in enumerate(rule.parts):
+        piece = tuple(part.entries if i == axis else size for i, size in enumerate(shape))
         parts.append(_draw(piece, part, seed + number))
     return numpy.concatenate(parts, axis=axis)
 
@@ -81,10 +83,10 @@ def initialize(model, seed=None, strict=False):
 
     Weights are found by their path, with or without the names of the models around them. Each draws
     from `seed` (default: SEED, else 0) and its name. Raises ValueError as initializer() does, and,
-    with `strict`, where a weight has no rule or a rule no weight.
+    with `strict`, unless every weight was set and every rule found its weights.
     """
     seed = (SEED or 0) if seed is None else seed
-    report, used = Report(), set()
+    report, used = Report(), collections.Counter()
     for variable in model.trainable_variables:
         matched = _match(variable.path)
         if matched is None:
@@ -92,9 +94,9 @@ def initialize(model, seed=None, strict=False):
             continue
         name, (number, rule) = matched
         _check_shape(variable.path, variable.shape, rule)
-        used.add(number)
+        used[number] += 1
         variable.assign(_fill(rule, tuple(variable.shape), _seed_of(name, seed)))
-        report.set[variable.path] = tuple(part[2] for part in rule[5])
+        report.set[variable.path] = tuple(part.value for part in rule.parts)
     return _finish(report, used, strict)
 )py";
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "export/literals.hpp"
+#include "names/prefixes.hpp"
 #include "scalecalc/report.hpp"
 
 namespace scalecalc::export_room {
@@ -26,21 +29,39 @@ std::string indices_text(const Rule& rule) {
   return text + "}";
 }
 
+/// What the start of a part needs: the constant; mean and std; low and high; the std before the
+/// cut, low and high; the std.
+std::string numbers_text(const Fill& fill) {
+  const auto text = [](const std::vector<double>& numbers) {
+    std::string all;
+    for (const double number : numbers) all += (all.empty() ? "" : ", ") + number_literal(number);
+    return "(" + all + (numbers.size() == 1 ? ",)" : ")");
+  };
+  switch (fill.start) {
+    case Start::normal: return text({fill.mean, fill.std});
+    case Start::uniform: return text({-fill.bound, fill.bound});
+    case Start::truncated_normal: return text({fill.untruncated_std, -fill.bound, fill.bound});
+    case Start::orthogonal: return text({fill.std});
+    case Start::zeros:
+    case Start::ones:
+    case Start::constant: break;
+  }
+  return text({fill.mean});
+}
+
 std::string fill_text(const Fill& fill) {
-  const bool drawn = fill.std > 0;
-  return fmt::format("({}, {}, {}, {}, {}, {})", fill.length, string_literal(to_string(fill.start)),
-                     number_literal(drawn ? fill.std : fill.mean),
-                     number_literal(drawn ? fill.untruncated_std : 0.0),
-                     std::isfinite(fill.bound) ? number_literal(fill.bound) : "None",
+  return fmt::format("Part({}, {}, {}, {}, {})", fill.length, string_literal(to_string(fill.start)),
+                     numbers_text(fill), number_literal(fill.std > 0 ? fill.std : fill.mean),
                      string_literal(fill.formula));
 }
 
 std::string rule_text(const Rule& rule) {
   std::string fills;
-  for (const Fill& fill : rule.fills) fills += "\n         " + fill_text(fill) + ",";
-  return fmt::format("    ({}, {}, {}, {}, {}, ({}\n     )),\n", string_literal(rule.pattern),
-                     indices_text(rule), tuple_text(rule.shape), rule.axis,
-                     rule.may_be_absent ? "True" : "False", fills);
+  for (const Fill& fill : rule.fills) fills += "\n        " + fill_text(fill) + ",";
+  return fmt::format("    Rule({}, {}, {}, {}, {}, {}, ({}\n    )),\n",
+                     string_literal(rule.pattern), indices_text(rule), rule.tensors,
+                     tuple_text(rule.shape), rule.axis, rule.may_be_absent ? "True" : "False",
+                     fills);
 }
 
 const char* use_of(const std::string& what) {
@@ -76,7 +97,9 @@ std::string tables(const NamedPlan& plan, const ExportOptions& options) {
                         string_literal(scale.pattern), number_literal(scale.value),
                         string_literal(scale.formula));
   text += ")\n\n# Names are read with or without these in front.\nPREFIXES = (";
-  for (const std::string& prefix : plan.naming.prefixes) text += string_literal(prefix) + ", ";
+  std::set<std::string> prefixes(names::wrappers().begin(), names::wrappers().end());
+  prefixes.insert(plan.naming.prefixes.begin(), plan.naming.prefixes.end());
+  for (const std::string& prefix : prefixes) text += string_literal(prefix) + ", ";
   text += ")\n\n# Known by name and left alone: name, what it is.\nEXTRAS = (\n";
   for (const ExtraTensor& extra : plan.naming.extras) {
     text +=
@@ -85,14 +108,37 @@ std::string tables(const NamedPlan& plan, const ExportOptions& options) {
   text += ")\n\n# Parameters of the plan that this naming has no name for.\nUNNAMED = (\n";
   for (const std::size_t index : plan.named.unnamed)
     text += "    " + string_literal(plan.plan.parameters[index].path) + ",\n";
-  text +=
-      ")\n\n# name with its indices, those indices (None: all), shape, axis, tied, parts along the "
-      "axis:\n"
-      "#     (entries, start, std or constant, std before truncation, bound, formula of std)\n"
-      "RULES = (\n";
+  text += ")\n\nRULES = (\n";
   for (const Rule& rule : rules_of(plan)) text += rule_text(rule);
   return text + ")\n";
 }
+
+const char* const types = R"py(
+class Part(typing.NamedTuple):
+    """Entries along a tensor's axis that start alike. `numbers`: the constant; mean and std of a
+    normal; low and high of a uniform; std before the cut, low and high of a truncated normal; std
+    of an orthogonal matrix."""
+
+    entries: int
+    start: str
+    numbers: tuple
+    value: float  # std, or the constant
+    formula: str  # of it
+
+
+class Rule(typing.NamedTuple):
+    """Tensors that start alike."""
+
+    name: str  # with {i} for an index
+    indices: typing.Optional[set]  # of the tensors; None: all
+    count: int  # of the tensors
+    shape: tuple
+    axis: int  # along which the parts lie
+    may_be_absent: bool  # tied, or unknown to some models
+    parts: tuple
+
+
+)py";
 
 const char* const shared = R"py(
 def _compiled(pattern):
@@ -101,14 +147,14 @@ def _compiled(pattern):
     return re.compile(text.replace(r"\*", ".*"))
 
 
-_COMPILED = tuple((_compiled(rule[0]),) + rule[1:] for rule in RULES)
+_COMPILED = tuple(_compiled(rule.name) for rule in RULES)
 _EXTRA = tuple(_compiled(pattern) for pattern, _ in EXTRAS)
 
 
 @dataclasses.dataclass
 class Report:
     """What was done: names that were set with the std of each part, names that no rule knows,
-    rules that found no parameter, names that are known and left alone."""
+    rules that found no parameter or another number of them, names that are known and left alone."""
 
     set: dict = dataclasses.field(default_factory=dict)
     unmatched: list = dataclasses.field(default_factory=list)
@@ -124,43 +170,48 @@ class Report:
         return "\n".join(lines)
 
 
-def _stem(name):
-    """The name without its prefixes."""
-    stripped = True
-    while stripped:
-        stripped = False
-        for prefix in PREFIXES:
-            if name.startswith(prefix):
-                name, stripped = name[len(prefix):], True
-    return name
+def _names(name):
+    """The name, then what is left of it without prefixes."""
+    names = [name]
+    for longer in names:
+        names += [longer[len(prefix):] for prefix in PREFIXES if longer.startswith(prefix)]
+    return names
 
 
 def _find(name):
     """(index of the rule, rule) of a parameter's name, or None."""
-    stem = _stem(name)
-    for number, rule in enumerate(_COMPILED):
-        found = rule[0].fullmatch(stem)
-        if found is None:
-            continue
-        if rule[1] is None or tuple(int(index) for index in found.groups()) in rule[1]:
-            return number, rule
+    for bare in _names(name):
+        for number, rule in enumerate(RULES):
+            found = _COMPILED[number].fullmatch(bare)
+            if found is None:
+                continue
+            indices = tuple(int(index) for index in found.groups())
+            if rule.indices is None or indices in rule.indices:
+                return number, rule
     return None
 
 
 def _extra(name):
-    return any(pattern.fullmatch(_stem(name)) for pattern in _EXTRA)
+    return any(pattern.fullmatch(bare) for bare in _names(name) for pattern in _EXTRA)
 
 
 def _check_shape(name, shape, rule):
-    if tuple(shape) != rule[2]:
-        raise ValueError(f"{name} has shape {tuple(shape)}, and the plan {rule[2]}")
+    if tuple(shape) != rule.shape:
+        raise ValueError(f"{name} has shape {tuple(shape)}, and the plan {rule.shape}")
 
 
-def _finish(report, used, strict):
-    report.missing = [rule[0] for number, rule in enumerate(RULES)
-                      if number not in used and not rule[4]]
-    if strict and (report.unmatched or report.missing):
-        raise ValueError(str(report))
+def _finish(report, used, strict, frozen=()):
+    """`used`: how many parameters each rule filled; `frozen`: names that need not be set."""
+    for number, rule in enumerate(RULES):
+        found = used[number]
+        if found == 0 and not rule.may_be_absent:
+            report.missing.append(rule.name)
+        elif found not in (0, rule.count):
+            report.missing.append(f"{rule.name} ({found}, planned {rule.count})")
+    unset = [name for name in report.unmatched + report.left_alone if name not in frozen]
+    if strict and (unset or report.missing):
+        raise ValueError(f"{len(unset)} parameters of the model were not set, {len(report.missing)} "
+                         f"rules of the plan did not find theirs\n{report}")
     return report
 )py";
 
@@ -168,7 +219,7 @@ def _finish(report, used, strict):
 
 std::string python_text(const NamedPlan& plan, const char* target, const ExportOptions& options,
                         const char* imports, const char* body) {
-  return head(plan, target, options) + imports + tables(plan, options) + shared + body;
+  return head(plan, target, options) + imports + types + tables(plan, options) + shared + body;
 }
 
 }  // namespace scalecalc::export_room

@@ -4,8 +4,10 @@ namespace scalecalc::export_room {
 namespace {
 
 const char* const imports = R"py(
+import collections
 import dataclasses
 import re
+import typing
 
 import torch
 
@@ -15,21 +17,20 @@ const char* const body = R"py(
 
 def _draw(shape, part, device, generator):
     """One part in float32 (or in double for orthogonal matrices), whatever the model's type."""
-    _, start, value, untruncated, bound, _ = part
+    start, numbers = part.start, part.numbers
     tensor = torch.empty(shape, dtype=torch.float32, device=device)
     if start == "normal":
-        return tensor.normal_(0.0, value, generator=generator)
+        return tensor.normal_(*numbers, generator=generator)
     if start == "uniform":
-        return tensor.uniform_(-bound, bound, generator=generator)
+        return tensor.uniform_(*numbers, generator=generator)
     if start == "truncated_normal":
-        return torch.nn.init.trunc_normal_(tensor, 0.0, untruncated, -bound, bound,
-                                           generator=generator)
+        return torch.nn.init.trunc_normal_(tensor, 0.0, *numbers, generator=generator)
     if start == "orthogonal":
         square = tensor.reshape(shape[0], -1)
-        torch.nn.init.orthogonal_(square, gain=value * max(square.shape) ** 0.5,
+        torch.nn.init.orthogonal_(square, gain=numbers[0] * max(square.shape) ** 0.5,
                                   generator=generator)
         return tensor
-    return tensor.fill_(value)
+    return tensor.fill_(numbers[0])
 
 
 @torch.no_grad()
@@ -38,27 +39,30 @@ def initialize_(model, generator=None, strict=False):
 
     Parameters are found by name, with or without PREFIXES. `generator` draws the numbers (default:
     one with SEED where there is a seed, else PyTorch's own). Raises ValueError where a shape is not
-    the plan's, and, with `strict`, where a name has no rule or a rule no parameter.
+    the plan's, and, with `strict`, unless every parameter that requires a gradient was set and every
+    rule found its parameters.
     """
-    report, used = Report(), set()
+    report, used, frozen = Report(), collections.Counter(), set()
     if generator is None and SEED is not None:
         device = next((p.device for p in model.parameters()), torch.device("cpu"))
         generator = torch.Generator(device=device).manual_seed(SEED)
     for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            frozen.add(name)
         found = _find(name)
         if found is None:
             (report.left_alone if _extra(name) else report.unmatched).append(name)
             continue
         number, rule = found
         _check_shape(name, parameter.shape, rule)
-        used.add(number)
-        axis, start = rule[3], 0
-        for part in rule[5]:
-            piece = parameter.narrow(axis, start, part[0])
+        used[number] += 1
+        start = 0
+        for part in rule.parts:
+            piece = parameter.narrow(rule.axis, start, part.entries)
             piece.copy_(_draw(tuple(piece.shape), part, parameter.device, generator))
-            start += part[0]
-        report.set[name] = tuple(part[2] for part in rule[5])
-    return _finish(report, used, strict)
+            start += part.entries
+        report.set[name] = tuple(part.value for part in rule.parts)
+    return _finish(report, used, strict, frozen)
 )py";
 
 }  // namespace

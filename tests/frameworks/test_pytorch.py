@@ -43,10 +43,10 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Names as the program's own paths."""
 
-    def __init__(self, is_post, alpha, activation):
+    def __init__(self, is_post, alpha, activation, blocks=BLOCKS):
         super().__init__()
         self.is_post, self.alpha = is_post, alpha
-        self.block = nn.ModuleList(Block(activation) for _ in range(BLOCKS))
+        self.block = nn.ModuleList(Block(activation) for _ in range(blocks))
         self.head = nn.Linear(WIDTH, CLASSES, bias=False)
         if is_post:
             self.input = nn.ModuleDict({"norm": nn.LayerNorm(WIDTH)})
@@ -113,14 +113,17 @@ def tokens(count, cross, seed):
 def run(name, network, naming, path_of, count=TOKENS, cross=0.1):
     module = p.generated(name, "pytorch", "--names", naming)
     planned = p.plan(name, naming)
+
+    def planned_name(full):
+        return next(bare for bare in module._names(full) if bare in planned)
+
     sites, gradients = {}, {}
     for seed in range(p.SEEDS):
         report = module.initialize_(network, torch.Generator().manual_seed(seed), strict=True)
         assert not report.unmatched and not report.missing, str(report)
         if seed == 0:
             for full, parameter in network.named_parameters():
-                stem = module._stem(full)
-                p.check_tensor(full, parameter.detach().numpy(), planned[stem], 0)
+                p.check_tensor(full, parameter.detach().numpy(), planned[planned_name(full)], 0)
         network.zero_grad()
         values = {}
         logits = network(tokens(count, cross, seed), values)
@@ -129,7 +132,7 @@ def run(name, network, naming, path_of, count=TOKENS, cross=0.1):
         for path, value in values.items():
             sites.setdefault(path, []).append(float(value.detach().square().mean()))
         for full, parameter in network.named_parameters():
-            for path, gradient in path_of(module._stem(full), parameter.grad, planned):
+            for path, gradient in path_of(planned_name(full), parameter.grad, planned):
                 gradients.setdefault(path, []).append(float(gradient.square().mean()))
     p.check_passes(name, sites, gradients)
 
@@ -164,6 +167,44 @@ def check_refusals():
     assert torch.equal(first.head.weight, second.head.weight), "a seed gives two networks"
 
 
+def refused(module, network):
+    """What strict says of it."""
+    try:
+        module.initialize_(network, strict=True)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError("a network that is not set as a whole was accepted")
+
+
+def check_strict():
+    """Every parameter that is trained must be set, and every rule find its parameters."""
+    module = p.generated("mlp", "pytorch")
+    more = Mlp()
+    more.extra = nn.Linear(2, 2)
+    assert "not matched: extra.weight, extra.bias" in refused(module, more)
+    more.extra.requires_grad_(False)
+    module.initialize_(more, strict=True)
+    module = p.generated("pre", "pytorch")
+    for blocks in (BLOCKS - 1, BLOCKS + 1):
+        network = Transformer(False, 1.0, nn.functional.gelu, blocks)
+        found = f"block.{{i}}.attn.q.weight ({blocks}, planned {BLOCKS})"
+        assert found in refused(module, network)
+    # T5's other stack is known by name, and is not part of the plan.
+    module = p.generated("pre", "pytorch", "--names", "hf-t5")
+    other = nn.Module()
+    other.decoder = nn.Linear(3, 3)
+    assert "left alone: decoder.weight" in refused(module, other)
+
+
+def check_prefixes():
+    """A name counts as it is, and without what wrappers put in front of it."""
+    module = p.generated("named", "pytorch", "--names", "hf-llama")
+    whole = nn.Module()
+    whole.model = Mlp()
+    for network in (whole, nn.ModuleDict({"module": whole})):
+        module.initialize_(network, strict=True)
+
+
 def main():
     torch.set_num_threads(2)
     run("pre", Transformer(False, 1.0, nn.functional.gelu), "torch", matrices)
@@ -172,6 +213,8 @@ def main():
     run("encoder", Encoder(), "torch-encoder", matrices)
     run("mlp", Mlp(), "torch", matrices, count=8, cross=0.2)
     check_refusals()
+    check_strict()
+    check_prefixes()
     print(f"PyTorch {torch.__version__}: all as planned")
 
 
