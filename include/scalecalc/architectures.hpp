@@ -12,6 +12,21 @@
 /// it, under which names, in which shapes, and how it draws them.
 namespace scalecalc {
 
+/// What fills the entries of a tensor. By its kind, `numbers` are
+///   constant: the value; normal: mean, std; uniform: low, high;
+///   truncated_normal: the std of a normal of mean 0 before it is cut, low, high;
+///   time_step: low, high, least: t + log(1 - e^-t), t = max(least, e^u), u uniform between
+///   log(low)
+///     and log(high);
+/// and, where entries are listed by their row r and column c,
+///   log_range: none: log(c + 1);
+///   sinusoids: steps: sin(r w) of all w = 10000^(-i/steps), i < columns/2, then cos(r w);
+///   sinusoid_pairs: steps: sin(r w), cos(r w), i after i.
+struct LibraryDraw {
+  std::string kind;
+  std::vector<double> numbers;
+};
+
 /// A tensor of a model as its library makes it.
 struct LibraryTensor {
   std::string name;                 ///< as named_parameters() has it
@@ -20,11 +35,12 @@ struct LibraryTensor {
   double mean = 0, std = 0;         ///< of the entries, after truncation; std 0 of a constant
   std::string rule;                 ///< as the library's data say it: "normal(initializer_range)"
   std::vector<std::string> tied;    ///< other names of the same tensor
-  bool has_zero_row = false;        ///< that of a padding index, which mean and std count
+  LibraryDraw draw;                 ///< of entries outside the zero row
+  std::optional<std::int64_t> zero_row;  ///< that of a padding index, which mean and std count
 
   /// Whether all entries are drawn from one distribution that is neither cut nor listed.
   bool is_plain() const {
-    return !has_zero_row && (distribution == "normal" || distribution == "uniform");
+    return !zero_row && (distribution == "normal" || distribution == "uniform");
   }
 };
 

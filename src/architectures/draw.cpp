@@ -18,21 +18,30 @@ double below(double z) {
   return std::erfc(-z / std::numbers::sqrt2) / 2;
 }
 
+Draw constant(double value) {
+  return {"constant", value, 0, {"constant", {value}}};
+}
+Draw normal(double mean, double std) {
+  return {"normal", mean, std, {"normal", {mean, std}}};
+}
+
 /// N(0, std^2) on [a, b]; Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions
 /// 1, 13.10.
 Draw truncated(double std, double a, double b) {
   const double low = a / std, high = b / std;
-  if (low < -8 && high > 8) return {"normal", 0, std};  // one value in 10^15 is cut
-  if (high - low < 1e-4) return {"truncated_normal", (a + b) / 2, (b - a) / std::sqrt(12.0)};
+  if (low < -8 && high > 8) return normal(0, std);  // one value in 10^15 is cut
+  const LibraryDraw entries{"truncated_normal", {std, a, b}};
+  if (high - low < 1e-4)
+    return {"truncated_normal", (a + b) / 2, (b - a) / std::sqrt(12.0), entries};
   const double weight = below(high) - below(low);
   const double mean = (density(low) - density(high)) / weight;
   const double slope = (low * density(low) - high * density(high)) / weight;
-  return {"truncated_normal", std * mean, std * std::sqrt(1 + slope - mean * mean)};
+  return {"truncated_normal", std * mean, std * std::sqrt(1 + slope - mean * mean), entries};
 }
 
 /// Mean and standard deviation of f(u), u uniform on [0, 1], by the midpoint rule.
 template <class Function>
-Draw over_uniform(int points, Function f) {
+Draw over_uniform(int points, LibraryDraw entries, Function f) {
   double sum = 0, squares = 0;
   for (int i = 0; i < points; ++i) {
     const double value = f((i + 0.5) / points);
@@ -40,15 +49,17 @@ Draw over_uniform(int points, Function f) {
     squares += value * value;
   }
   const double mean = sum / points;
-  return {"values", mean, std::sqrt(std::max(0.0, squares / points - mean * mean))};
+  const double std = std::sqrt(std::max(0.0, squares / points - mean * mean));
+  return {"values", mean, std, std::move(entries)};
 }
 
 /// sin and cos of t/10000^(i/steps), t < rows, i < columns/2. The squares of the two add up to 1;
 /// sum_t e^(itw) = e^(i(rows - 1)w/2) sin(rows w/2)/sin(w/2).
-Draw sinusoids(std::int64_t rows, std::int64_t columns, double steps) {
+Draw sinusoids(const std::string& kind, std::int64_t rows, std::int64_t columns, double steps) {
+  const LibraryDraw entries{kind, {steps}};
   const auto count = static_cast<double>(rows);
   const std::int64_t half = columns / 2;
-  if (rows == 0 || half == 0) return {"values", 0, 0};
+  if (rows == 0 || half == 0) return {"values", 0, 0, entries};
   double sum = 0;
   for (std::int64_t i = 0; i < half; ++i) {
     const double w = i == 0 ? 1 : std::pow(1e4, -static_cast<double>(i) / steps);
@@ -56,14 +67,14 @@ Draw sinusoids(std::int64_t rows, std::int64_t columns, double steps) {
     sum += std::sin(count * w / 2) / std::sin(w / 2) * (std::sin(middle) + std::cos(middle));
   }
   const double mean = sum / (count * static_cast<double>(2 * half));
-  return {"values", mean, std::sqrt(0.5 - mean * mean)};
+  return {"values", mean, std::sqrt(0.5 - mean * mean), entries};
 }
 
 Draw uniform(double low, double high) {
   if (!(low <= high))
     throw Error(ErrorKind::input, fmt::format("a uniform draw from {} to {}", low, high), "",
                 "the first must not be above the second");
-  return {"uniform", (low + high) / 2, (high - low) / std::sqrt(12.0)};
+  return {"uniform", (low + high) / 2, (high - low) / std::sqrt(12.0), {"uniform", {low, high}}};
 }
 
 }  // namespace
@@ -84,14 +95,14 @@ Draw draw_of(const Expression& call, const Lookup& names) {
                   "it must be a number of at least 0");
     return std;
   };
-  if (name == "zeros" && takes(0)) return {"constant", 0, 0};
-  if (name == "ones" && takes(0)) return {"constant", 1, 0};
-  if (name == "constant" && takes(1)) return {"constant", number(0), 0};
-  if (name == "normal" && takes(1)) return {"normal", 0, positive(number(0))};
-  if (name == "normal" && takes(2)) return {"normal", number(1), positive(number(0))};
+  if (name == "zeros" && takes(0)) return constant(0);
+  if (name == "ones" && takes(0)) return constant(1);
+  if (name == "constant" && takes(1)) return constant(number(0));
+  if (name == "normal" && takes(1)) return normal(0, positive(number(0)));
+  if (name == "normal" && takes(2)) return normal(number(1), positive(number(0)));
   if (name == "truncated" && takes(3)) {
     const double std = positive(number(0));
-    return std == 0 ? Draw{"constant", 0, 0} : truncated(std, number(1), number(2));
+    return std == 0 ? constant(0) : truncated(std, number(1), number(2));
   }
   if (name == "uniform" && takes(1)) return uniform(-number(0), number(0));
   if (name == "uniform" && takes(2)) return uniform(number(0), number(1));
@@ -101,13 +112,14 @@ Draw draw_of(const Expression& call, const Lookup& names) {
   }
   if (name == "log_range" && takes(1)) {
     const auto count = static_cast<int>(given[0].count(names));
-    return over_uniform(count, [&](double u) { return std::log(std::floor(u * count) + 1); });
+    return over_uniform(count, {"log_range", {}},
+                        [&](double u) { return std::log(std::floor(u * count) + 1); });
   }
-  if (name == "sinusoids" && takes(3))
-    return sinusoids(given[0].count(names), given[1].count(names), number(2));
+  if ((name == "sinusoids" || name == "sinusoid_pairs") && takes(3))
+    return sinusoids(name, given[0].count(names), given[1].count(names), number(2));
   if (name == "time_step" && takes(3)) {
     const double low = std::log(number(0)), high = std::log(number(1)), least = number(2);
-    return over_uniform(100000, [&](double u) {
+    return over_uniform(100000, {"time_step", {number(0), number(1), least}}, [&](double u) {
       const double step = std::max(least, std::exp(low + u * (high - low)));
       return step + std::log(-std::expm1(-step));
     });

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "architectures/expression.hpp"
+#include "scalecalc/architectures.hpp"
 
 namespace scalecalc::architectures {
 
@@ -10,14 +11,16 @@ namespace scalecalc::architectures {
 struct Draw {
   std::string distribution;  ///< normal, truncated_normal, uniform, constant, values
   double mean = 0, std = 0;
+  LibraryDraw entries;
 };
 
 /// Of the data's draws, with the names of the module and fan_in and fan_out, as torch.nn.init has
 /// them: zeros(), ones(), constant(c), normal(std[, mean]), uniform(b) in [-b, b],
 /// uniform(low, high), truncated(std, a, b) a normal cut at a and b, torch() what torch.nn.Linear
 /// and Conv draw, 1/sqrt(fan_in) being the bound; log_range(n) the logarithms of 1..n;
-/// sinusoids(rows, columns, steps) sines and cosines of
-/// t/10000^(i/steps), i < columns/2, t < rows (positions of Whisper);
+/// sinusoids(rows, columns, steps) sines, then cosines of
+/// t/10000^(i/steps), i < columns/2, t < rows (positions of Whisper), sinusoid_pairs(rows, columns,
+/// steps) the same in turn (of DistilBERT);
 /// time_step(low, high, least) the inverse softplus of max(least, e^u), u uniform between the
 /// logarithms of low and high (Mamba). Throws Error(input).
 Draw draw_of(const Expression& call, const Lookup& names);

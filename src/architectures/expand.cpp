@@ -170,13 +170,16 @@ class Expander {
     add(path + ".weight", {rows, columns}, draw(entry, "embedding", 0), scope);
     if (!has_padding || out_.back().std == 0 || rows == 0) return;
     const Value padding = entry.call.operands()[2].evaluate(scope.lookup());
-    if (!padding.is_number()) return;
+    if (!padding.is_number_integer()) return;
     LibraryTensor& tensor = out_.back();
+    const auto row = padding.get<std::int64_t>();
+    if (row < -rows || row >= rows)
+      fail("row " + padding.dump() + " is none of the embedding", path);
     const double share = 1 - 1 / static_cast<double>(rows);
     tensor.std =
         std::sqrt(share * (tensor.std * tensor.std + tensor.mean * tensor.mean * (1 - share)));
     tensor.mean *= share;
-    tensor.has_zero_row = true;
+    tensor.zero_row = row < 0 ? row + rows : row;  // counted from the end, as in Python
     tensor.rule += ", row " + padding.dump() + " zero";
   }
 
@@ -200,7 +203,8 @@ class Expander {
                     drawn.std,
                     rule.text(),
                     {},
-                    false});
+                    drawn.entries,
+                    {}});
   }
 
   const Family& family_;

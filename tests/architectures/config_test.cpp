@@ -130,4 +130,22 @@ TEST_CASE("any value in the place of any key is read or refused in words") {
   }
 }
 
+TEST_CASE("the row of a padding index is counted from the end where it is negative") {
+  const auto row_of = [](const std::string& pad) {
+    return parse_config(R"({"model_type": "llama", "num_hidden_layers": 1, "vocab_size": 10,
+                            "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8,
+                            "pad_token_id": )" +
+                            pad + "}",
+                        "config.json")
+        .tensors.front()
+        .zero_row;
+  };
+  CHECK_FALSE(row_of("null").has_value());
+  CHECK(row_of("0") == 0);
+  CHECK(row_of("9") == 9);
+  CHECK(row_of("-1") == 9);
+  CHECK_THROWS_AS(row_of("10"), Error);
+  CHECK_THROWS_AS(row_of("-11"), Error);
+}
+
 }  // namespace scalecalc

@@ -95,4 +95,28 @@ TEST_CASE("a draw that is none is refused") {
   }
 }
 
+TEST_CASE("draws say what fills the entries") {
+  const auto is = [](const std::string& text, const char* kind,
+                     const std::vector<double>& numbers) {
+    CAPTURE(text);
+    const LibraryDraw entries = draw(text).entries;
+    CHECK(entries.kind == kind);
+    CHECK(entries.numbers == numbers);
+  };
+  is("zeros()", "constant", {0});
+  is("constant(0.25)", "constant", {0.25});
+  is("normal(0.5)", "normal", {0, 0.5});
+  is("normal(0.5, 2)", "normal", {2, 0.5});
+  is("uniform(0.5)", "uniform", {-0.5, 0.5});
+  is("uniform(1, 3)", "uniform", {1, 3});
+  is("truncated(0.5, -1, 2)", "truncated_normal", {0.5, -1, 2});
+  is("truncated(0.02, -2, 2)", "normal", {0, 0.02});  // nothing is cut
+  is("truncated(0, -2, 2)", "constant", {0});
+  is("torch()", "uniform", {-1 / std::sqrt(12.0), 1 / std::sqrt(12.0)});
+  is("log_range(8)", "log_range", {});
+  is("sinusoids(4, 6, 2)", "sinusoids", {2});
+  is("sinusoid_pairs(4, 6, 3)", "sinusoid_pairs", {3});
+  is("time_step(0.001, 0.1, 0.0001)", "time_step", {0.001, 0.1, 0.0001});
+}
+
 }  // namespace scalecalc::architectures
