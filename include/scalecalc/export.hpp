@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scalecalc/architectures.hpp"
 #include "scalecalc/init.hpp"
 #include "scalecalc/named_parameters.hpp"
 
@@ -34,6 +35,20 @@ struct NamedPlan {
 NamedPlan named_plan(const ModelSpec& spec, const std::string& model,
                      const std::optional<Target>& target, const std::string& names = {});
 
+/// A library's own model, tensor by tensor as the library draws it, or as options of the model
+/// change that.
+struct LibraryPlan {
+  LibraryModel library;
+  std::string model;  ///< as the user called it
+  /// Of the library's spec as it is, and with the options; none: without options.
+  std::optional<NamedPlan> planned, changed;
+};
+/// `changed`: the library's spec with options; null: without. Nothing where the two have other
+/// parameters, or where no naming says which tensors stand for those of the spec: the library's
+/// model cannot be told by them. Throws Error(input) as named_plan does.
+std::optional<LibraryPlan> library_plan(const LibraryModel& library, const std::string& model,
+                                        const ModelSpec* changed = nullptr);
+
 struct ExportOptions {
   /// Of the generated code's own draws; without one its caller's generator is used.
   std::optional<std::uint64_t> seed;
@@ -50,6 +65,8 @@ struct ExportOptions {
 /// c: a header with one table.
 /// Throws Error(usage) for a model that the target has no words for.
 std::string export_text(const NamedPlan& plan, Target target, const ExportOptions& options = {});
+/// As for pytorch: the module fills every parameter of the library's own class, by its own name.
+std::string export_text(const LibraryPlan& plan, const ExportOptions& options = {});
 
 struct WeightOptions {
   std::uint64_t seed = 0;
@@ -60,6 +77,10 @@ struct WeightOptions {
 /// start from, under the names and in the layout of the naming. Throws Error(input) for a dtype
 /// that is none, or when parameters have no name; Error(fault) when the write fails.
 void write_weights(const NamedPlan& plan, const std::string& path,
+                   const WeightOptions& options = {});
+/// Likewise the tensors of a library's own model, tied ones once. The draws are this program's, of
+/// the library's distributions.
+void write_weights(const LibraryPlan& plan, const std::string& path,
                    const WeightOptions& options = {});
 
 }  // namespace scalecalc

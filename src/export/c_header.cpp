@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "export/literals.hpp"
-#include "export/rules.hpp"
 #include "export/settings.hpp"
 #include "scalecalc/report.hpp"
 

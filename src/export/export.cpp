@@ -62,14 +62,18 @@ NamedPlan named_plan(const ModelSpec& spec, const std::string& model,
 
 std::string export_text(const NamedPlan& plan, Target target, const ExportOptions& options) {
   switch (target) {
-    case Target::pytorch: return export_room::pytorch_text(plan, options);
-    case Target::flax: return export_room::flax_text(plan, options);
-    case Target::keras: return export_room::keras_text(plan, options);
+    case Target::pytorch: return export_room::pytorch_text(export_room::code_plan(plan), options);
+    case Target::flax: return export_room::flax_text(export_room::code_plan(plan), options);
+    case Target::keras: return export_room::keras_text(export_room::code_plan(plan), options);
     case Target::megatron: return export_room::megatron_text(plan);
     case Target::hf: return export_room::hf_text(plan);
     case Target::c: break;
   }
   return export_room::c_text(plan);
+}
+
+std::string export_text(const LibraryPlan& plan, const ExportOptions& options) {
+  return export_room::pytorch_text(export_room::code_plan(plan), options);
 }
 
 }  // namespace scalecalc

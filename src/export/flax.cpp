@@ -97,7 +97,7 @@ def initialize(params, key=None, strict=False):
 
 }  // namespace
 
-std::string flax_text(const NamedPlan& plan, const ExportOptions& options) {
+std::string flax_text(const CodePlan& plan, const ExportOptions& options) {
   return python_text(plan, "flax", options, imports, body);
 }
 

@@ -102,7 +102,7 @@ def initialize(model, seed=None, strict=False):
 
 }  // namespace
 
-std::string keras_text(const NamedPlan& plan, const ExportOptions& options) {
+std::string keras_text(const CodePlan& plan, const ExportOptions& options) {
   return python_text(plan, "keras", options, imports, body);
 }
 

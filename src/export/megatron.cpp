@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "export/literals.hpp"
-#include "export/rules.hpp"
 #include "export/settings.hpp"
 #include "scalecalc/report.hpp"
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "export/literals.hpp"
+#include "export/rules.hpp"
 #include "names/prefixes.hpp"
 #include "scalecalc/report.hpp"
 
@@ -29,39 +30,23 @@ std::string indices_text(const Rule& rule) {
   return text + "}";
 }
 
-/// What the start of a part needs: the constant; mean and std; low and high; the std before the
-/// cut, low and high; the std.
-std::string numbers_text(const Fill& fill) {
-  const auto text = [](const std::vector<double>& numbers) {
-    std::string all;
-    for (const double number : numbers) all += (all.empty() ? "" : ", ") + number_literal(number);
-    return "(" + all + (numbers.size() == 1 ? ",)" : ")");
-  };
-  switch (fill.start) {
-    case Start::normal: return text({fill.mean, fill.std});
-    case Start::uniform: return text({-fill.bound, fill.bound});
-    case Start::truncated_normal: return text({fill.untruncated_std, -fill.bound, fill.bound});
-    case Start::orthogonal: return text({fill.std});
-    case Start::zeros:
-    case Start::ones:
-    case Start::constant: break;
-  }
-  return text({fill.mean});
-}
-
 std::string fill_text(const Fill& fill) {
-  return fmt::format("Part({}, {}, {}, {}, {})", fill.length, string_literal(to_string(fill.start)),
-                     numbers_text(fill), number_literal(fill.std > 0 ? fill.std : fill.mean),
-                     string_literal(fill.formula));
+  std::string numbers;
+  for (const double number : fill.numbers)
+    numbers += (numbers.empty() ? "" : ", ") + number_literal(number);
+  if (fill.numbers.size() == 1) numbers += ",";
+  return fmt::format("Part({}, {}, ({}), {}, {})", fill.length, string_literal(fill.start), numbers,
+                     number_literal(fill.value), string_literal(fill.formula));
 }
 
 std::string rule_text(const Rule& rule) {
+  const FilledTensor& tensor = rule.first;
   std::string fills;
-  for (const Fill& fill : rule.fills) fills += "\n        " + fill_text(fill) + ",";
-  return fmt::format("    Rule({}, {}, {}, {}, {}, {}, ({}\n    )),\n",
-                     string_literal(rule.pattern), indices_text(rule), rule.tensors,
-                     tuple_text(rule.shape), rule.axis, rule.may_be_absent ? "True" : "False",
-                     fills);
+  for (const Fill& fill : tensor.fills) fills += "\n        " + fill_text(fill) + ",";
+  return fmt::format("    Rule({}, {}, {}, {}, {}, {}, ({}\n    ){}),\n",
+                     string_literal(tensor.pattern), indices_text(rule), rule.tensors,
+                     tuple_text(tensor.shape), tensor.axis, tensor.may_be_absent ? "True" : "False",
+                     fills, tensor.zero_row ? fmt::format(", {}", *tensor.zero_row) : "");
 }
 
 const char* use_of(const std::string& what) {
@@ -72,42 +57,41 @@ const char* use_of(const std::string& what) {
 }
 
 /// What the model is, what made the file, what no parameter holds.
-std::string head(const NamedPlan& plan, const char* target, const ExportOptions& options) {
+std::string head(const CodePlan& plan, const char* target, const ExportOptions& options) {
   const std::string model = comment_text(plan.model);
   const std::string command = options.command.empty()
                                   ? fmt::format("scalecalc init {} --target {}", model, target)
                                   : comment_text(options.command);
   std::string text = fmt::format("# Initial values of {} ({}).\n# Made by scalecalc {}: {}\n",
-                                 model, summary_of(plan), report::version(), command);
+                                 model, plan.summary, report::version(), command);
   const auto heading = "#\n# The forward pass must have these factors, which no parameter holds:\n";
-  if (!plan.plan.scales.empty()) text += heading;
-  for (const PlannedScale& scale : plan.plan.scales)
+  if (!plan.scales.empty()) text += heading;
+  for (const PlannedScale& scale : plan.scales)
     text +=
         fmt::format("#   {:<10} {:<16} {:<22} {} ({})\n", scale.what, scale.pattern,
                     number_literal(scale.value), comment_text(scale.formula), use_of(scale.what));
   return text;
 }
 
-std::string tables(const NamedPlan& plan, const ExportOptions& options) {
+std::string tables(const CodePlan& plan, const ExportOptions& options) {
   std::string text =
       fmt::format("SEED = {}\n\n", options.seed ? std::to_string(*options.seed) : "None");
   text += "# what, where, value, formula\nSCALES = (\n";
-  for (const PlannedScale& scale : plan.plan.scales)
+  for (const PlannedScale& scale : plan.scales)
     text += fmt::format("    ({}, {}, {}, {}),\n", string_literal(scale.what),
                         string_literal(scale.pattern), number_literal(scale.value),
                         string_literal(scale.formula));
   text += ")\n\n# Names are read with or without these in front.\nPREFIXES = (";
   std::set<std::string> prefixes(names::wrappers().begin(), names::wrappers().end());
-  prefixes.insert(plan.naming.prefixes.begin(), plan.naming.prefixes.end());
+  prefixes.insert(plan.prefixes.begin(), plan.prefixes.end());
   for (const std::string& prefix : prefixes) text += string_literal(prefix) + ", ";
   text += ")\n\n# Known by name and left alone: name, what it is.\nEXTRAS = (\n";
-  for (const ExtraTensor& extra : plan.naming.extras) {
+  for (const ExtraTensor& extra : plan.extras) {
     text +=
         fmt::format("    ({}, {}),\n", string_literal(extra.pattern), string_literal(extra.what));
   }
-  text += ")\n\n# Parameters of the plan that this naming has no name for.\nUNNAMED = (\n";
-  for (const std::size_t index : plan.named.unnamed)
-    text += "    " + string_literal(plan.plan.parameters[index].path) + ",\n";
+  text += ")\n\n# Parameters of the plan that no tensor of these names stands for.\nUNNAMED = (\n";
+  for (const std::string& path : plan.unnamed) text += "    " + string_literal(path) + ",\n";
   text += ")\n\nRULES = (\n";
   for (const Rule& rule : rules_of(plan)) text += rule_text(rule);
   return text + ")\n";
@@ -117,7 +101,7 @@ const char* const types = R"py(
 class Part(typing.NamedTuple):
     """Entries along a tensor's axis that start alike. `numbers`: the constant; mean and std of a
     normal; low and high of a uniform; std before the cut, low and high of a truncated normal; std
-    of an orthogonal matrix."""
+    of an orthogonal matrix; what _draw says of others."""
 
     entries: int
     start: str
@@ -136,6 +120,7 @@ class Rule(typing.NamedTuple):
     axis: int  # along which the parts lie
     may_be_absent: bool  # tied, or unknown to some models
     parts: tuple
+    zero_row: typing.Optional[int] = None  # set to zero: that of a padding index
 
 
 )py";
@@ -217,7 +202,7 @@ def _finish(report, used, strict, frozen=()):
 
 }  // namespace
 
-std::string python_text(const NamedPlan& plan, const char* target, const ExportOptions& options,
+std::string python_text(const CodePlan& plan, const char* target, const ExportOptions& options,
                         const char* imports, const char* body) {
   return head(plan, target, options) + imports + types + tables(plan, options) + shared + body;
 }

@@ -6,6 +6,7 @@ namespace {
 const char* const imports = R"py(
 import collections
 import dataclasses
+import math
 import re
 import typing
 
@@ -15,8 +16,20 @@ import torch
 
 const char* const body = R"py(
 
+def _listed(shape, start, steps=1.0):
+    """log_range: log(1 + column); sinusoids: the sines, then the cosines of row*10000^(-i/steps);
+    sinusoid_pairs: the same i after i."""
+    if start == "log_range":
+        return torch.arange(1, shape[-1] + 1, dtype=torch.float64).log().expand(shape)
+    rates = 1e4 ** -(torch.arange(shape[1] // 2, dtype=torch.float64) / max(steps, 1.0))
+    angles = torch.arange(shape[0], dtype=torch.float64)[:, None] * rates
+    if start == "sinusoids":
+        return torch.cat((angles.sin(), angles.cos()), dim=1)
+    return torch.stack((angles.sin(), angles.cos()), dim=2).flatten(1)
+
+
 def _draw(shape, part, device, generator):
-    """One part in float32 (or in double for orthogonal matrices), whatever the model's type."""
+    """One part in float32 (or in double where entries are listed), whatever the model's type."""
     start, numbers = part.start, part.numbers
     tensor = torch.empty(shape, dtype=torch.float32, device=device)
     if start == "normal":
@@ -30,6 +43,13 @@ def _draw(shape, part, device, generator):
         torch.nn.init.orthogonal_(square, gain=numbers[0] * max(square.shape) ** 0.5,
                                   generator=generator)
         return tensor
+    if start == "time_step":  # t + log(1 - exp(-t)), t = max(least, exp(uniform))
+        low, high, least = numbers
+        steps = tensor.uniform_(math.log(low), math.log(high), generator=generator).exp_()
+        steps.clamp_(min=least)
+        return steps + torch.log(-torch.expm1(-steps))
+    if start in ("log_range", "sinusoids", "sinusoid_pairs"):
+        return _listed(shape, start, *numbers)
     return tensor.fill_(numbers[0])
 
 
@@ -58,16 +78,18 @@ def initialize_(model, generator=None, strict=False):
         used[number] += 1
         start = 0
         for part in rule.parts:
-            piece = parameter.narrow(rule.axis, start, part.entries)
+            piece = parameter.narrow(rule.axis, start, part.entries) if rule.shape else parameter
             piece.copy_(_draw(tuple(piece.shape), part, parameter.device, generator))
             start += part.entries
+        if rule.zero_row is not None:
+            parameter[rule.zero_row].zero_()
         report.set[name] = tuple(part.value for part in rule.parts)
     return _finish(report, used, strict, frozen)
 )py";
 
 }  // namespace
 
-std::string pytorch_text(const NamedPlan& plan, const ExportOptions& options) {
+std::string pytorch_text(const CodePlan& plan, const ExportOptions& options) {
   return python_text(plan, "pytorch", options, imports, body);
 }
 

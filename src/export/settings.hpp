@@ -31,6 +31,9 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
 /// A line where the model drops elsewhere than the framework's own layer does.
 std::vector<std::string> dropout_differences(const ModelSpec& spec, const DropoutPlaces& own);
 
+/// "transformer, 12 layers, width 768, pre, 148 parameters" without a user's words.
+std::string summary_of(const NamedPlan& plan);
+
 std::string megatron_text(const NamedPlan& plan);
 std::string hf_text(const NamedPlan& plan);
 std::string c_text(const NamedPlan& plan);

@@ -1,9 +1,9 @@
+#include "export/weights.hpp"
+
 #include <algorithm>
 #include <map>
 
-#include "scalecalc/export.hpp"
 #include "scalecalc/passes.hpp"
-#include "weights/safetensors.hpp"
 
 namespace scalecalc {
 namespace {
@@ -80,6 +80,13 @@ weights::Dtype dtype_from(const std::string& name) {
 
 }  // namespace
 
+weights::WriteOptions export_room::file_options(const WeightOptions& options) {
+  weights::WriteOptions file;
+  file.dtype = dtype_from(options.dtype);
+  file.metadata = {{"format", "pt"}};
+  return file;
+}
+
 void write_weights(const NamedPlan& plan, const std::string& path, const WeightOptions& options) {
   if (!plan.named.unnamed.empty())
     throw Error(ErrorKind::input,
@@ -89,16 +96,13 @@ void write_weights(const NamedPlan& plan, const std::string& path, const WeightO
   std::vector<weights::Outline> outlines;
   for (const NamedTensor& tensor : plan.named.tensors)
     outlines.push_back({tensor.name, tensor.shape});
-  weights::WriteOptions file;
-  file.dtype = dtype_from(options.dtype);
-  file.metadata = {{"format", "pt"}};
   Assembler assembler(plan, options.seed, options.threads);
   weights::write(
       path, outlines,
       [&](std::size_t index, std::int64_t first, std::int64_t count, float* values) {
         assembler.fill(index, first, count, values);
       },
-      file);
+      export_room::file_options(options));
 }
 
 }  // namespace scalecalc

@@ -13,6 +13,36 @@ scalecalc_cli_test("config: propagated" ARGS propagate ${config} --layers 3
 scalecalc_cli_test("config: verified" ARGS verify ${config} --seeds 8 STDOUT "Passed")
 scalecalc_cli_test("config: with an option it is the model that is planned"
   ARGS init ${config} --width 64 STDOUT "block...\\.attn\\.q\\.weight")
+foreach(target pytorch hf)
+  scalecalc_cli_test("config: code for ${target}" ARGS init ${config} --target ${target}
+    STDOUT "Rule.\"model.layers.{i}.mlp.up_proj.weight\", None, 2, .64, 32., 0, False")
+endforeach()
+scalecalc_cli_test("config: code for an architecture that is no model"
+  ARGS init "${CMAKE_CURRENT_LIST_DIR}/moe_config.json" --target pytorch --seedless
+  STDOUT "SEED = None.*Rule.\"model.layers.{i}.mlp.experts.down_proj\"")
+foreach(target flax keras megatron c)
+  scalecalc_cli_test("config: ${target} of an architecture that is no model" EXIT 2
+    STDERR "no model file describes this mixtral: .*scalecalc init .* lists its tensors"
+    ARGS init "${CMAKE_CURRENT_LIST_DIR}/moe_config.json" --target ${target})
+  scalecalc_cli_test("config: ${target}" ARGS init ${config} --target ${target} STDOUT "2 layers")
+endforeach()
+scalecalc_cli_test("config: an option of an architecture that is no model" EXIT 2
+  STDERR "no model file describes this mixtral"
+  ARGS init "${CMAKE_CURRENT_LIST_DIR}/moe_config.json" --target pytorch --scheme he)
+scalecalc_cli_test("config: code into JSON" EXIT 2 STDERR "writes no such file"
+  ARGS init ${config} --target hf -o x.json)
+scalecalc_cli_test("config: tensors by a target" ARGS init ${config} --target csv
+  STDOUT "^name,shape,distribution,mean,std,formula,tied")
+foreach(name config moe_config)
+  set(drawn "${CMAKE_CURRENT_BINARY_DIR}/${name}.safetensors")
+  scalecalc_cli_test("config: weights of ${name}" STDOUT "how transformers"
+    ARGS init "${CMAKE_CURRENT_LIST_DIR}/${name}.json" --weights ${drawn} --seed 3)
+  scalecalc_cli_test("config: an audit of weights of ${name}" STDOUT "Passed"
+    ARGS audit ${drawn} --strict --model "${CMAKE_CURRENT_LIST_DIR}/${name}.json")
+  set_tests_properties("cli: config: weights of ${name}" PROPERTIES FIXTURES_SETUP ${name}_weights)
+  set_tests_properties("cli: config: an audit of weights of ${name}" PROPERTIES
+    FIXTURES_REQUIRED ${name}_weights)
+endforeach()
 scalecalc_cli_error("config: an unknown model type" EXIT 2 SAYS "did you mean 'llama'"
   ARGS init "${CMAKE_CURRENT_LIST_DIR}/wrong_config.json")
 scalecalc_cli_error("config: none" EXIT 2 SAYS "no such config" ARGS import nothing.json)

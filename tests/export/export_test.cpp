@@ -81,7 +81,7 @@ TEST_CASE("numbers read back, and are numbers of floating point") {
 
 TEST_CASE("tensors that start alike are one rule, others are told apart by their indices") {
   const NamedPlan plan = plan_of("gpt2", Target::pytorch);
-  const std::vector<Rule> rules = rules_of(plan);
+  const std::vector<Rule> rules = rules_of(code_plan(plan));
   std::size_t tensors = 0;
   for (const Rule& rule : rules) {
     tensors += rule.tensors;
@@ -93,7 +93,7 @@ TEST_CASE("tensors that start alike are one rule, others are told apart by their
   ModelSpec mlp = find_model("mlp-relu");
   mlp.features = 7;
   int told_apart = 0;
-  for (const Rule& rule : rules_of(named_plan(mlp, "mlp", Target::pytorch)))
+  for (const Rule& rule : rules_of(code_plan(named_plan(mlp, "mlp", Target::pytorch))))
     if (!rule.indices.empty()) told_apart += 1;
   CHECK(told_apart == 2);  // the first matrix has another shape
 }
@@ -189,9 +189,9 @@ TEST_CASE("a naming that lacks a parameter says which") {
 }
 
 TEST_CASE("what other frameworks do not have may be absent: tied heads, shifts of RMSNorm") {
-  for (const Rule& rule : rules_of(plan_of("llama", Target::pytorch, "hf-llama")))
-    CHECK(rule.may_be_absent ==
-          (rule.pattern.ends_with("norm.bias") || rule.pattern == "lm_head.weight"));
-  for (const Rule& rule : rules_of(plan_of("gpt2", Target::pytorch)))
-    CHECK(rule.may_be_absent == (rule.pattern == "lm_head.weight"));
+  for (const Rule& rule : rules_of(code_plan(plan_of("llama", Target::pytorch, "hf-llama"))))
+    CHECK(rule.first.may_be_absent ==
+          (rule.first.pattern.ends_with("norm.bias") || rule.first.pattern == "lm_head.weight"));
+  for (const Rule& rule : rules_of(code_plan(plan_of("gpt2", Target::pytorch))))
+    CHECK(rule.first.may_be_absent == (rule.first.pattern == "lm_head.weight"));
 }

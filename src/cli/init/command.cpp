@@ -7,6 +7,7 @@
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/standard_input.hpp"
+#include "scalecalc/architectures.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -40,7 +41,8 @@ struct InitFlags {
   }
 };
 
-/// A table has one format. Code is a text of its own; hf's is JSON, and .txt says nothing.
+/// A table has one format. Code is a text of its own; hf's is JSON but of a config, and .txt says
+/// nothing.
 void check_target(const InitFlags& flags, Context& context) {
   if (flags.target.empty()) return;
   parse_choice("--target", flags.target, known_targets());
@@ -60,14 +62,16 @@ void check_target(const InitFlags& flags, Context& context) {
   if (context.is_format_given())
     throw Error(ErrorKind::usage, "--target " + flags.target + " is a text of its own", "--format",
                 "leave one of the two out: without --target, --format json lists every parameter");
-  const bool is_own = extension == report::Format::table ||
-                      (flags.target == "hf" && extension == report::Format::json);
+  const bool is_own =
+      extension == report::Format::table ||
+      (flags.target == "hf" && extension == report::Format::json && !is_config(flags.model.model));
   if (extension && !is_own)
     throw Error(ErrorKind::usage, "--target " + flags.target + " writes no such file", output,
                 "give -o the extension of its language, or leave --target out for a table");
 }
 
-void draw_weights(const InitFlags& flags, const NamedPlan& plan, const Context& context) {
+template <class Plan>
+void draw_weights(const InitFlags& flags, const Plan& plan, const Context& context) {
   WeightOptions options;
   options.seed = context.seed();
   options.threads = context.threads();
@@ -86,6 +90,18 @@ void check_weights(const InitFlags& flags) {
                 "--seedless", "leave one of the two out");
 }
 
+/// Of a config: the library's own model, where nothing asks for the program's description of it.
+/// None: the target, the names or the options do, or there is no config.
+std::optional<LibraryPlan> library_plan_of(const InitFlags& flags,
+                                           const std::optional<Target>& target) {
+  const auto library = read_config_argument(flags.model.model);
+  const bool is_code = target == Target::pytorch || target == Target::hf;
+  if (!library || !flags.names.empty() || (target && !is_code)) return std::nullopt;
+  if (!flags.model.options.any()) return library_plan(*library, flags.model.model);
+  const ModelSpec changed = flags.model.spec("init");
+  return library_plan(*library, flags.model.model, &changed);
+}
+
 int run_init(const InitFlags& flags, Context& context) {
   check_weights(flags);
   std::optional<Target> target;
@@ -93,23 +109,26 @@ int run_init(const InitFlags& flags, Context& context) {
     context.set_format(report::format_from(flags.target));
   else if (!flags.target.empty())
     target = target_from(flags.target);
-  if (!target && flags.weights.empty() && flags.names.empty() && !flags.model.options.any()) {
-    if (const auto library = read_config_argument(flags.model.model)) {
-      context.emit(library_document(*library, context.format()));
-      return 0;
-    }
-  }
-  const NamedPlan plan =
-      named_plan(flags.model.spec("init"), flags.model.model, target, flags.names);
-  if (!flags.weights.empty()) draw_weights(flags, plan, context);
-  if (!target) {
-    context.emit(init_document(plan, context.made_format()));
-    return 0;
-  }
+  const std::optional<LibraryPlan> library = library_plan_of(flags, target);
+  if (library && !flags.weights.empty()) draw_weights(flags, *library, context);
   ExportOptions options;
   if (!flags.seedless) options.seed = context.seed();
   options.command = "scalecalc init " + flags.model.given() + " --target " + flags.target;
-  context.emit_text(export_text(plan, *target, options));
+  if (library && target) {
+    context.emit_text(export_text(*library, options));
+    return 0;
+  }
+  if (library && !library->changed) {
+    context.emit(library_document(library->library, context.format()));
+    return 0;
+  }
+  const NamedPlan plan =
+      named_plan(flags.model.spec("init"), flags.model.model, target, flags.names);
+  if (!library && !flags.weights.empty()) draw_weights(flags, plan, context);
+  if (target)
+    context.emit_text(export_text(plan, *target, options));
+  else
+    context.emit(init_document(plan, context.made_format()));
   return 0;
 }
 

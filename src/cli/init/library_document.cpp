@@ -64,10 +64,11 @@ report::Document library_document(const LibraryModel& model, report::Format form
   document.sections = {
       {base::shortened(model.source) + ": how " + model.library + " starts " + model.class_name,
        grouped(model)},
-      {"",
-       report::Paragraph{"--format json and csv list every tensor. With an option of the model, "
-                         "--names or --target, the model that scalecalc import writes is taken "
-                         "in its place."}}};
+      {"", report::Paragraph{
+               "--format json and csv list every tensor, --target pytorch writes a module "
+               "that fills them, --weights FILE draws them. With an option of the model, "
+               "or --names, the model that scalecalc import writes is taken in its "
+               "place."}}};
   return document;
 }
 
