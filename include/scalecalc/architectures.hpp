@@ -59,6 +59,11 @@ struct LibraryModel {
   std::optional<ModelSpec> spec;
   std::string why_no_spec;
   std::vector<std::string> remarks;  ///< what the spec leaves out, and what that may change
+  /// Of one that was recognised by its tensors: what they do not tell and draws hang on, as the
+  /// library takes it ("initializer_range = 0.02"); other architectures with the same tensors and
+  /// rules.
+  std::vector<std::string> taken, alike;
+  std::string unlike;  ///< the first tensor of the file that differs, and how; empty: none
 };
 
 /// A family of models that configs describe.
@@ -79,5 +84,18 @@ bool is_config(const std::string& path);
 LibraryModel read_config(const std::string& path);
 /// `name` is for messages.
 LibraryModel parse_config(std::string_view json, const std::string& name);
+
+/// A tensor of a file.
+struct NamedShape {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+/// Models whose tensors have these names and shapes, found without a config: of the architectures
+/// whose tensors fit best, one for each set of rules that they are drawn by, the one first that is
+/// least unlike its library's defaults. Sizes follow from the shapes. Throws Error(input) where
+/// less than half of the tensors fit any; `name` is for messages.
+std::vector<LibraryModel> recognise(const std::vector<NamedShape>& tensors,
+                                    const std::string& name);
 
 }  // namespace scalecalc

@@ -60,26 +60,6 @@ Lookup keys_of(const Value& config) {
   };
 }
 
-/// The config with what the library takes for keys that are absent.
-Value completed(const Defaults& defaults, Value config) {
-  const Lookup lookup = keys_of(config);
-  for (const Default& one : defaults.keys) {
-    const auto found = config.find(one.key);
-    if (one.expression) {
-      if (found == config.end() || found->is_null())
-        config[one.key] = one.expression->evaluate(lookup);
-    } else if (found == config.end()) {
-      config[one.key] = one.value;
-    }
-  }
-  for (const auto& [key, inner] : defaults.inner) {
-    const auto found = config.find(key);
-    Value own = found == config.end() || !found->is_object() ? Value::object() : *found;
-    config[key] = completed(inner, std::move(own));
-  }
-  return config;
-}
-
 void rename_aliases(const Family& family, Value& config) {
   for (const auto& [other, key] : family.aliases) {
     const auto found = config.find(other);
@@ -116,12 +96,31 @@ void refuse(const Family& family, const Lookup& lookup, const std::string& name)
 
 }  // namespace
 
-LibraryModel model_of(const Family& family, Value config, const std::string& name) {
+Value completed(const Defaults& defaults, Value config) {
+  const Lookup lookup = keys_of(config);
+  for (const Default& one : defaults.keys) {
+    const auto found = config.find(one.key);
+    if (one.expression) {
+      if (found == config.end() || found->is_null())
+        config[one.key] = one.expression->evaluate(lookup);
+    } else if (found == config.end()) {
+      config[one.key] = one.value;
+    }
+  }
+  for (const auto& [key, inner] : defaults.inner) {
+    const auto found = config.find(key);
+    Value own = found == config.end() || !found->is_object() ? Value::object() : *found;
+    config[key] = completed(inner, std::move(own));
+  }
+  return config;
+}
+
+LibraryModel model_of(const Family& family, Value config, const std::string& name, bool strict) {
   try {
     rename_aliases(family, config);
     config = completed(family.defaults, std::move(config));
     const Lookup lookup = keys_of(config);
-    refuse(family, lookup, name);
+    if (strict) refuse(family, lookup, name);
     LibraryModel model;
     model.source = name;
     model.architecture = family.model_type;

@@ -9,7 +9,12 @@ namespace scalecalc::architectures {
 /// remarks.
 void describe(const Family& family, const Lookup& config, LibraryModel& model);
 
-/// What a config describes by the data of its family. `name` is for messages. Throws Error(input).
-LibraryModel model_of(const Family& family, Value config, const std::string& name);
+/// The config with what the library takes for keys that are absent. Throws Error(input).
+Value completed(const Defaults& defaults, Value config);
+
+/// What a config describes by the data of its family. `name` is for messages. Throws Error(input),
+/// `strict`: for what the library refuses too.
+LibraryModel model_of(const Family& family, Value config, const std::string& name,
+                      bool strict = true);
 
 }  // namespace scalecalc::architectures

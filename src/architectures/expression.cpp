@@ -232,6 +232,46 @@ EntryText parse_entry(std::string_view text, const std::string& where) {
   return Parser(text, where).entry();
 }
 
+Expression Expression::constant(Value value) {
+  Expression made;
+  made.constant_ = std::make_shared<const Value>(std::move(value));
+  made.write_text();
+  return made;
+}
+
+Expression Expression::call(std::string name, std::vector<Expression> operands) {
+  Expression made;
+  made.kind_ = Kind::call;
+  made.name_ = std::move(name);
+  made.operands_ = std::move(operands);
+  made.write_text();
+  return made;
+}
+
+Expression Expression::choice(Expression condition, Expression first, Expression other) {
+  Expression made = call("if", {std::move(condition), std::move(first), std::move(other)});
+  made.kind_ = Kind::choice;
+  return made;
+}
+
+Expression Expression::with(std::vector<Expression> operands) const {
+  Expression made = *this;
+  made.operands_ = std::move(operands);
+  made.write_text();
+  return made;
+}
+
+void Expression::write_text() {
+  if (constant_) {
+    text_ = constant_->dump();
+    return;
+  }
+  text_ = name_ + "(";
+  for (std::size_t i = 0; i < operands_.size(); ++i)
+    text_ += (i == 0 ? "" : ", ") + operands_[i].text_;
+  text_ += ")";
+}
+
 Value Expression::evaluate(const Lookup& names) const {
   switch (kind_) {
     case Kind::constant: return *constant_;
@@ -253,7 +293,9 @@ Value Expression::evaluate(const Lookup& names) const {
     return is_true(left) == (name_ == "or") ? left : operands_[1].evaluate(names);
   }
   if (name_ == "given") {  // whether a key has a value that is not None
-    const Value* value = names(operands_.at(0).name_);
+    const Expression& key = operands_.at(0);
+    if (key.kind_ != Kind::name) return !key.evaluate(names).is_null();
+    const Value* value = names(key.name_);
     return value != nullptr && !value->is_null();
   }
   std::vector<Value> values;

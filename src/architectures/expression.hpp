@@ -26,6 +26,12 @@ class Expression {
   /// All of the text. Throws Error(input) at `where`.
   static Expression parse(std::string_view text, const std::string& where);
 
+  static Expression constant(Value value);
+  static Expression call(std::string name, std::vector<Expression> operands);
+  static Expression choice(Expression condition, Expression first, Expression other);
+  /// The same of other operands.
+  Expression with(std::vector<Expression> operands) const;
+
   /// Throws Error(input) naming the key whose value is of the wrong type.
   Value evaluate(const Lookup& names) const;
   double number(const Lookup& names) const;
@@ -41,6 +47,8 @@ class Expression {
 
  private:
   friend class Parser;
+  void write_text();
+
   std::string text_;
   Kind kind_ = Kind::constant;
   std::string name_;

@@ -7,8 +7,8 @@
 
 #include "audit/auditor.hpp"
 #include "audit/findings.hpp"
-#include "audit/match.hpp"
 #include "base/confidence.hpp"
+#include "names/buffers.hpp"
 #include "names/prefixes.hpp"
 
 namespace scalecalc {
@@ -104,7 +104,7 @@ class LibraryAuditor : Auditor {
     for (std::size_t k = 0; k < reader_.tensors().size(); ++k) {
       const std::optional<std::size_t> found = find(reader_.tensors()[k].name, whole, bare);
       if (!found) {
-        left_.emplace_back(k, is_buffer(reader_.tensors()[k].name) ? "a buffer" : "");
+        left_.emplace_back(k, names::is_buffer(reader_.tensors()[k].name) ? "a buffer" : "");
       } else if (at_[*found]) {
         left_.emplace_back(k, "another name of " + model_.tensors[*found].name);
       } else {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "names/buffers.hpp"
 #include "names/prefixes.hpp"
 
 namespace scalecalc::audit_room {
@@ -13,14 +14,6 @@ namespace {
 
 using weights::Reader;
 using weights::Tensor;
-
-/// What no training changes, under any naming.
-const std::vector<std::string>& buffers() {
-  static const std::vector<std::string> all = {
-      ".inv_freq",    ".position_ids",        ".token_type_ids", ".attn.bias",
-      ".masked_bias", ".num_batches_tracked", ".running_mean",   ".running_var"};
-  return all;
-}
 
 /// What a norm or a bias must be for a model that has none.
 std::optional<double> neutral_value(const std::string& path, const ModelSpec& spec) {
@@ -91,7 +84,7 @@ class Matcher {
           leftover.why = extra.what;
           return true;
         }
-    if (!is_buffer(names.front())) return false;
+    if (!names::is_buffer(names.front())) return false;
     leftover.known = true;
     leftover.why = "a buffer";
     return true;
@@ -143,11 +136,6 @@ Match best_match(const Matcher& matcher, const std::string& own) {
 }
 
 }  // namespace
-
-bool is_buffer(const std::string& name) {
-  return std::any_of(buffers().begin(), buffers().end(),
-                     [&](const std::string& suffix) { return name.ends_with(suffix); });
-}
 
 Match match_tensors(const Reader& reader, const ModelSpec& spec, const Network& network,
                     const std::string& names) {

@@ -28,9 +28,6 @@ struct Match {
   std::size_t fitting = 0;  ///< those of the shape that is due
 };
 
-/// Whether a tensor of that name holds what no training changes, under any naming.
-bool is_buffer(const std::string& name);
-
 /// Pairs the tensors of a file with those of the model, with or without prefixes, under the naming
 /// that is asked for or else the one that fits best; of equals, the model's own. Throws
 /// Error(input) when nothing fits.

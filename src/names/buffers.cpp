@@ -1,0 +1,22 @@
+#include "names/buffers.hpp"
+
+#include <algorithm>
+
+namespace scalecalc::names {
+namespace {
+
+const std::vector<std::string>& buffer_endings() {
+  static const std::vector<std::string> all = {
+      ".inv_freq",    ".position_ids",        ".token_type_ids", ".attn.bias",
+      ".masked_bias", ".num_batches_tracked", ".running_mean",   ".running_var"};
+  return all;
+}
+
+}  // namespace
+
+bool is_buffer(const std::string& name) {
+  return std::any_of(buffer_endings().begin(), buffer_endings().end(),
+                     [&](const std::string& ending) { return name.ends_with(ending); });
+}
+
+}  // namespace scalecalc::names
