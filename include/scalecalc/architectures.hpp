@@ -48,6 +48,12 @@ struct LibraryTensor {
 /// ("h.{i}.mlp.c_fc.weight").
 std::string name_pattern(const std::string& name, const std::string& index = "{i}");
 
+/// Other rules for the same tensors: of the code of those who published the model.
+struct LibraryVariant {
+  std::string name, title;  ///< "openai", "OpenAI's code"
+  std::vector<LibraryTensor> tensors;
+};
+
 /// What a config describes.
 struct LibraryModel {
   std::string source;                  ///< the file
@@ -55,6 +61,7 @@ struct LibraryModel {
   std::string class_name;              ///< "LlamaForCausalLM"
   std::string library;                 ///< whose rules these are: "transformers 5.23"
   std::vector<LibraryTensor> tensors;  ///< in the order in which the library makes them
+  std::vector<LibraryVariant> variants;
   /// The model in this program's words; none where it has none, and why.
   std::optional<ModelSpec> spec;
   std::string why_no_spec;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "architectures/describe.hpp"
+#include "architectures/draw.hpp"
 #include "architectures/expand.hpp"
 #include "architectures/family.hpp"
 #include "base/input_file.hpp"
@@ -19,6 +20,10 @@ namespace {
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
 constexpr int kDeepestConfig = 32;
 
+bool is_weights_file(const std::string& path) {
+  return path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json");
+}
+
 /// The config in a folder, or beside a file of weights; empty where there is none.
 std::string config_beside(const std::string& path) {
   std::error_code code;
@@ -26,7 +31,7 @@ std::string config_beside(const std::string& path) {
   std::filesystem::path config;
   if (std::filesystem::is_directory(place, code))
     config = place / "config.json";
-  else if (path.ends_with(".safetensors"))
+  else if (is_weights_file(path))
     config = place.parent_path() / "config.json";
   return !config.empty() && std::filesystem::exists(config, code) ? config.string() : "";
 }
@@ -94,6 +99,25 @@ void refuse(const Family& family, const Lookup& lookup, const std::string& name)
     if (refusal.condition.flag(lookup)) throw Error(ErrorKind::input, refusal.text, name);
 }
 
+std::vector<LibraryVariant> variants_of(const Family& family, const Lookup& lookup,
+                                        const std::vector<LibraryTensor>& tensors) {
+  std::vector<LibraryVariant> variants;
+  for (const Variant& variant : family.variants) {
+    LibraryVariant made{variant.name, variant.title, tensors};
+    for (LibraryTensor& tensor : made.tensors)
+      for (const auto& [ending, rule] : variant.draws) {
+        if (!tensor.name.ends_with(ending)) continue;
+        const Draw draw = draw_of(rule, lookup);
+        tensor.distribution = draw.distribution;
+        tensor.mean = draw.mean;
+        tensor.std = draw.std;
+        tensor.rule = rule.text();
+      }
+    variants.push_back(std::move(made));
+  }
+  return variants;
+}
+
 }  // namespace
 
 Value completed(const Defaults& defaults, Value config) {
@@ -127,6 +151,7 @@ LibraryModel model_of(const Family& family, Value config, const std::string& nam
     model.class_name = class_of(family, config, name);
     model.library = family.library;
     model.tensors = expand(family, model.class_name, config);
+    model.variants = variants_of(family, lookup, model.tensors);
     describe(family, lookup, model);
     return model;
   } catch (const Error& error) {
@@ -146,7 +171,8 @@ LibraryModel parse_config(std::string_view json, const std::string& name) {
 }
 
 bool is_config(const std::string& path) {
-  return path.ends_with(".json") || !architectures::config_beside(path).empty();
+  const bool is_json = path.ends_with(".json") && !architectures::is_weights_file(path);
+  return is_json || !architectures::config_beside(path).empty();
 }
 
 LibraryModel read_config(const std::string& path) {

@@ -52,6 +52,9 @@ class Reader {
           for (const auto& [field, value] : in_order(table(*fields, section)))
             family.model.emplace_back(section + "." + field,
                                       Expression::parse(text(*value, field), where(field)));
+      } else if (key == "variants") {
+        for (const auto& [name, draws] : in_order(table(*node, key)))
+          family.variants.push_back(variant(name, table(*draws, name)));
       } else if (key == "refusals" || key == "remarks") {
         std::vector<Conditional>& into = key == "remarks" ? family.remarks : family.refusals;
         for (const auto& [said, condition] : in_order(table(*node, key)))
@@ -108,6 +111,17 @@ class Reader {
       all.keys.push_back(std::move(one));
     }
     return all;
+  }
+
+  Variant variant(const std::string& name, const toml::table& draws) const {
+    Variant made{name, name, {}};
+    for (const auto& [ending, draw] : in_order(draws)) {
+      if (ending == "title")
+        made.title = text(*draw, ending);
+      else
+        made.draws.emplace_back(ending, Expression::parse(text(*draw, ending), where(ending)));
+    }
+    return made;
   }
 
   /// "block(l, dense)": a name and its arguments.

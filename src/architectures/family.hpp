@@ -47,6 +47,12 @@ struct Conditional {
   std::string text;
 };
 
+/// Other rules for the same tensors.
+struct Variant {
+  std::string name, title;
+  std::vector<std::pair<std::string, Expression>> draws;  ///< by the end of the tensor's name
+};
+
 struct Family {
   std::string model_type, title, library;
   std::vector<std::string> classes;
@@ -58,6 +64,7 @@ struct Family {
   std::vector<std::pair<std::string, Expression>> model;
   std::string why_no_model;
   std::vector<Conditional> refusals, remarks;
+  std::vector<Variant> variants;
 };
 
 /// Throws Error(input) for data that break the rules above.

@@ -187,18 +187,53 @@ Candidate candidate_of(const Family& family, const std::string& class_name,
   return candidate;
 }
 
+/// A file whose names lack the prefix of the model inside a class with a head
+/// ("transformer.h.0...", "lm_head"): the names with it. Nothing where none lacks it.
+std::vector<NamedShape> with_base_prefix(const Family& family, const std::string& class_name,
+                                         std::vector<NamedShape> tensors) {
+  const std::vector<Entry>& entries = family.modules.at(class_name).entries;
+  const std::string& prefix = entries.front().path.front().text;
+  if (entries.size() < 2 || prefix.empty() ||
+      family.modules.count(entries.front().alternatives.front().call.name()) == 0)
+    return {};
+  const auto is_of_class = [&](const NamedShape& tensor) {
+    return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+      return tensor.name.starts_with(entry.path.front().text);
+    });
+  };
+  for (NamedShape& tensor : tensors) {
+    if (tensor.name.starts_with(prefix + ".")) return {};
+    if (!is_of_class(tensor)) tensor.name.insert(0, prefix + ".");
+  }
+  return tensors;
+}
+
 /// The classes of a family of which most is in the file.
 void add_candidates(const Family& family, const std::vector<NamedShape>& tensors,
-                    const Outlines& file, const std::string& name,
-                    std::vector<Candidate>& candidates) {
-  std::vector<int> scores;
-  for (const std::string& class_name : family.classes)
-    scores.push_back(presence(family, class_name, file));
-  const int best = *std::max_element(scores.begin(), scores.end());
-  for (std::size_t i = 0; i < scores.size() && best > 0; ++i) {
-    if (scores[i] != best) continue;
+                    const std::string& name, std::vector<Candidate>& candidates) {
+  struct Try {
+    const std::string* class_name;
+    std::vector<NamedShape> tensors;
+    Outlines file;
+    int score;
+  };
+  std::vector<Try> tries;
+  const auto add = [&](const std::string& class_name, std::vector<NamedShape> own) {
+    if (own.empty()) return;
+    Outlines file(own);
+    const int score = presence(family, class_name, file);
+    tries.push_back({&class_name, std::move(own), std::move(file), score});
+  };
+  for (const std::string& class_name : family.classes) {
+    add(class_name, tensors);
+    add(class_name, with_base_prefix(family, class_name, tensors));
+  }
+  int best = 1;
+  for (const Try& one : tries) best = std::max(best, one.score);
+  for (const Try& one : tries) {
+    if (one.score != best) continue;
     try {
-      candidates.push_back(candidate_of(family, family.classes[i], tensors, file, name));
+      candidates.push_back(candidate_of(family, *one.class_name, one.tensors, one.file, name));
     } catch (const Error&) {
       // Shapes that no config of this family gives.
     }
@@ -213,14 +248,13 @@ std::ptrdiff_t best_score(const std::vector<Candidate>& candidates) {
 
 std::vector<Candidate> candidates_of(const std::vector<NamedShape>& tensors,
                                      const std::string& name) {
-  const Outlines file(tensors);
   const auto ranked = families_by_words(words_of(tensors));
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     const bool is_worse = i > 0 && ranked[i].first > ranked[i - 1].first;
     if (is_worse && best_score(candidates) == std::ssize(tensors)) break;
     if (ranked[i].first > ranked.front().first + kMostWordsMissing) break;
-    add_candidates(family(ranked[i].second, name), tensors, file, name, candidates);
+    add_candidates(family(ranked[i].second, name), tensors, name, candidates);
   }
   return candidates;
 }

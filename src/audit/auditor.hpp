@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ class Auditor {
   static AuditedParameter of_tensor(const weights::Tensor& tensor, const std::string& pattern);
   static std::string wrong_shape(const weights::Tensor& tensor,
                                  const std::vector<std::int64_t>& due);
-  /// Throws Error(fault) when the options' progress stops it.
-  void measure_all();
+  /// What is known of a tensor by its name is not read again. Throws Error(fault) when the options'
+  /// progress stops it.
+  void measure_all(const std::map<std::string, Sample>& known = {});
   void judge_all();
 
   const AuditOptions& options_;

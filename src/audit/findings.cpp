@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -177,6 +178,31 @@ void summarise(const ModelSpec& spec, Audit& audit) {
   find_missing_biases(spec, audit, of_the_model);
   summarise(audit);
   audit.conclusions.insert(audit.conclusions.begin(), of_the_model.begin(), of_the_model.end());
+}
+
+void find_common_std(Audit& audit) {
+  constexpr std::size_t kFewest = 3;
+  std::map<std::string, std::vector<const AuditedParameter*>> by_rule;
+  for (const AuditedParameter& parameter : audit.parameters)
+    if (parameter.standard_error > 0) by_rule[parameter.expected_rule].push_back(&parameter);
+  for (const auto& [rule, those] : by_rule) {
+    double squares = 0, values = 0;
+    for (const AuditedParameter* one : those) {
+      const auto count = static_cast<double>(one->sample.count);
+      squares += count * one->sample.std * one->sample.std;
+      values += count;
+    }
+    const double common = std::sqrt(squares / values);
+    const bool alike = std::all_of(those.begin(), those.end(), [&](const AuditedParameter* one) {
+      return one->fault == Fault::wrong_std &&
+             std::abs(one->sample.std - common) <= one->band * common / one->expected_std;
+    });
+    if (alike && those.size() >= kFewest)
+      audit.conclusions.push_back(fmt::format(
+          "all {} tensors that are due {} have the std {:.2g}: were they made with another value "
+          "of what this rule names?",
+          those.size(), rule, common));
+  }
 }
 
 void summarise(Audit& audit) {

@@ -8,6 +8,7 @@
 #include "audit/auditor.hpp"
 #include "audit/findings.hpp"
 #include "base/confidence.hpp"
+#include "base/text.hpp"
 #include "names/buffers.hpp"
 #include "names/prefixes.hpp"
 
@@ -35,10 +36,10 @@ Rule rule_of(const LibraryTensor& tensor) {
   return rule;
 }
 
-/// What else a tensor may have been drawn by: the rules of others of the model, the defaults of
-/// PyTorch's layers and of the field, factors that are forgotten.
-std::vector<Rule> mistakes(const LibraryTensor& tensor, const std::vector<Rule>& of_others) {
-  std::vector<Rule> rules;
+/// What else a tensor may have been drawn by: `rules`, those of others of the model, the defaults
+/// of PyTorch's layers and of the field, factors that are forgotten.
+std::vector<Rule> mistakes(const LibraryTensor& tensor, std::vector<Rule> rules,
+                           const std::vector<Rule>& of_others) {
   if (tensor.std > 0) {
     rules.push_back(
         plain_rule("(" + tensor.rule + ")*sqrt(2)", tensor.std * std::sqrt(2.0), "off by sqrt(2)"));
@@ -73,14 +74,15 @@ class LibraryAuditor : Auditor {
     }
   }
 
-  Audit run() {
+  Audit run(const std::map<std::string, Sample>& known = {}) {
     audit_.naming = model_.class_name;
     pair();
     for (std::size_t i = 0; i < model_.tensors.size(); ++i) lay_out(i);
     for (const auto& [at, why] : left_) lay_out_left(at, why);
-    measure_all();
+    measure_all(known);
     judge_all();
     summarise(audit_);
+    find_common_std(audit_);
     return std::move(audit_);
   }
 
@@ -160,8 +162,21 @@ class LibraryAuditor : Auditor {
     Expectation expected;
     expected.due = rule_of(due);
     expected.mean = due.mean;
-    expected.others = [this, &due] { return mistakes(due, others_); };
+    expected.others = [this, &due, index] { return mistakes(due, of_variants(index), others_); };
     add(std::move(parameter), std::move(expected));
+  }
+
+  /// What the code of others draws that tensor by.
+  std::vector<Rule> of_variants(std::size_t index) const {
+    std::vector<Rule> rules;
+    for (const LibraryVariant& variant : model_.variants) {
+      const LibraryTensor& tensor = variant.tensors[index];
+      if (tensor.std == model_.tensors[index].std) continue;
+      rules.push_back(
+          plain_rule(tensor.rule, tensor.std,
+                     "as " + variant.title + " draws it (--against " + variant.name + ")"));
+    }
+    return rules;
   }
 
   void lay_out_left(std::size_t at, const std::string& why) {
@@ -185,11 +200,44 @@ class LibraryAuditor : Auditor {
   std::set<std::string> prefixes_;  ///< that files have and models lack: of modules and of wrappers
 };
 
+std::ptrdiff_t faults_of(const Audit& audit) {
+  return std::count_if(
+      audit.parameters.begin(), audit.parameters.end(),
+      [](const AuditedParameter& parameter) { return parameter.fault != Fault::none; });
+}
+
 }  // namespace
+
+std::vector<LibraryModel> recognise_weights(const std::string& weights) {
+  const weights::Reader reader(weights);
+  std::vector<NamedShape> tensors;
+  for (const Tensor& tensor : reader.tensors()) tensors.push_back({tensor.name, tensor.shape});
+  return recognise(tensors, base::shortened(weights));
+}
 
 Audit audit(const std::string& weights, const LibraryModel& model, const AuditOptions& options) {
   base::check_confidence(options.confidence, "audit");
   return LibraryAuditor(weights, model, options).run();
+}
+
+Audit audit(const std::string& weights, std::vector<LibraryModel>& models,
+            const AuditOptions& options) {
+  std::size_t best = 0;
+  std::map<std::string, Sample> known;
+  std::optional<Audit> found;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    base::check_confidence(options.confidence, "audit");
+    Audit one = LibraryAuditor(weights, models[i], options).run(known);
+    for (const AuditedParameter& parameter : one.parameters)
+      if (parameter.fault != Fault::missing) known.emplace(parameter.name, parameter.sample);
+    if (found && faults_of(one) >= faults_of(*found)) continue;
+    best = i;
+    found = std::move(one);
+  }
+  if (!found) throw Error(ErrorKind::input, "no model is given", "audit");
+  std::rotate(models.begin(), models.begin() + static_cast<std::ptrdiff_t>(best),
+              models.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+  return std::move(*found);
 }
 
 }  // namespace scalecalc

@@ -154,11 +154,11 @@ std::string ModelOptions::given() const {
 
 void ModelArgument::add_to(CLI::App* app, const char* name) {
   const Options add{app};
-  add.axis(
-      name, model, types::model(),
-      "a preset (scalecalc presets), a model file (TOML), a config.json or its folder, or - for a "
-      "model file on standard input; "
-      "options override what it says, which is their default");
+  add.axis(name, model, types::model(),
+           "a preset (scalecalc presets), a model file (TOML), a config.json, its folder or a file "
+           "of weights, or - for a "
+           "model file on standard input; "
+           "options override what it says, which is their default");
   options.add_command_options(app);
   options.add_to(app);
 }

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "cli/launch.hpp"
-#include "scalecalc/architectures.hpp"
+#include "scalecalc/audit.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::cli {
@@ -48,9 +48,31 @@ std::string read_standard_input(const std::string& what) {
   return text;
 }
 
+bool is_weights(const std::string& path) {
+  return path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json");
+}
+
 std::optional<LibraryModel> read_config_argument(const std::string& name) {
   if (is_config(name)) return read_config(name);
+  if (is_weights(name)) return recognised(name);
   return std::nullopt;
+}
+
+LibraryModel recognised(const std::string& weights) {
+  const std::vector<LibraryModel> models = recognise_weights(weights);
+  LibraryModel model = models.front();
+  if (!model.unlike.empty())
+    throw Error(ErrorKind::input,
+                "these tensors are nearly those of " + model.class_name + ", but " + model.unlike,
+                model.source, "give the config.json that the weights were made by");
+  std::string others;
+  for (const std::string& type : model.alike) others += (others.empty() ? "" : ", ") + type;
+  for (std::size_t i = 1; i < models.size(); ++i)
+    others += (others.empty() ? "" : ", ") + models[i].architecture;
+  if (!others.empty())
+    model.remarks.insert(model.remarks.begin(),
+                         "recognised by names and shapes, which it shares with " + others);
+  return model;
 }
 
 ModelSpec read_model_argument(const std::string& name) {

@@ -18,13 +18,18 @@ inline constexpr char kStandardInputName[] = "standard input";
 /// several processes, of which one alone has it, and Error(fault) where it cannot be read.
 std::string read_standard_input(const std::string& what);
 
-/// A preset, a model file, a config.json or a folder with one, or - for a model file on standard
+/// A preset, a model file, a config.json or a folder with one, a file of weights, or - for a model file on standard
 /// input. Throws Error(input).
 ModelSpec read_model_argument(const std::string& name);
 
 /// Somebody may be typing it.
 bool is_reading_standard_input();
-/// What a config.json, or a folder with one, says; none for another argument. Throws Error(input).
+/// Whether it is named as a file of weights or an index of their shards is.
+bool is_weights(const std::string& path);
+/// The model that the names and shapes of a file of weights are those of. Throws Error(input).
+LibraryModel recognised(const std::string& weights);
+/// What a config.json, a folder with one or a file of weights says; none for another argument.
+/// Throws Error(input).
 std::optional<LibraryModel> read_config_argument(const std::string& name);
 /// Its model in this program's words. Throws Error(input) where there is none.
 const ModelSpec& described(const LibraryModel& library);

@@ -103,6 +103,20 @@ TEST_CASE("prefixes of wrappers are left out") {
     for (const char* prefix : {"module.", "module._orig_mod."}) check_recognised(config, prefix);
 }
 
+TEST_CASE("the prefix of the model inside one with a head may be left out") {
+  for (const char* type : {"gpt2", "bert", "bloom", "vit"}) {
+    CAPTURE(type);
+    const LibraryModel made = described_by({{"model_type", type}, {"tie_word_embeddings", false}});
+    std::vector<NamedShape> shapes = outlines(made);
+    const std::string prefix = shapes.front().name.substr(0, shapes.front().name.find('.') + 1);
+    for (NamedShape& tensor : shapes)
+      if (tensor.name.starts_with(prefix)) tensor.name.erase(0, prefix.size());
+    const LibraryModel found = recognise(shapes, "w.safetensors").front();
+    CHECK(found.unlike.empty());
+    CHECK(is_same(found, made, true));
+  }
+}
+
 TEST_CASE("architectures that share names are told apart by what they have, or said to be alike") {
   const auto first = [](const std::string& type) {
     return recognise(outlines(described_by({{"model_type", type}})), "w.safetensors").front();

@@ -15,24 +15,6 @@ LibraryModel model_of(const std::string& type) {
                       type);
 }
 
-/// As the library draws them; values that it lists are left normal, of their std.
-Weights drawn(const LibraryModel& model, std::uint64_t seed, const std::string& prefix = {}) {
-  std::mt19937_64 random(seed);
-  Weights weights;
-  for (const LibraryTensor& due : model.tensors) {
-    StoredTensor tensor{due.shape, {}};
-    std::int64_t count = 1;
-    for (const std::int64_t size : due.shape) count *= size;
-    const Start start = due.distribution == "uniform" ? Start::uniform : Start::normal;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double unit = due.std == 0 ? 0 : draw_unit(start, random);
-      tensor.values.push_back(static_cast<float>(due.mean + due.std * unit));
-    }
-    weights.emplace_back(prefix + due.name, std::move(tensor));
-  }
-  return weights;
-}
-
 Audit audit_of(const Weights& weights, const LibraryModel& model) {
   const WeightsFolder folder;
   store(weights, folder.file());
@@ -86,6 +68,33 @@ TEST_CASE("the rule that was applied is said") {
   const Audit found = audit_of(weights, model);
   CHECK(found.findings.at(0).verdict ==
         "1/sqrt(fan_in) = 0.102062, but normal(initializer_range) = 0.02 was due: LeCun");
+}
+
+TEST_CASE("another initializer_range than the one that was taken is one conclusion") {
+  LibraryModel made = model_of("qwen2");
+  const LibraryModel taken = made;
+  for (LibraryTensor& tensor : made.tensors) tensor.std *= 2.5;
+  const Audit found = audit_of(drawn(made, 7), taken);
+  REQUIRE(found.conclusions.size() == 1);
+  CAPTURE(found.conclusions.front());
+  CHECK(found.conclusions.front().starts_with(
+      "all 23 tensors that are due normal(initializer_range) have the std 0.05: "));
+}
+
+TEST_CASE("several models: the one by whose rules the fewest tensors are wrong is taken") {
+  std::vector<LibraryModel> named = {model_of("llama"), model_of("gemma")};
+  named[1].tensors = named[0].tensors;
+  for (LibraryTensor& tensor : named[1].tensors)
+    if (tensor.mean == 1) tensor.mean = 0;
+  const WeightsFolder folder;
+  for (const std::size_t right : {0u, 1u}) {
+    store(drawn(named[right], 7), folder.file());
+    std::vector<LibraryModel> order = named;
+    const Audit found = audit(folder.file(), order);
+    CHECK(found.passed);
+    CHECK(order.front().architecture == named[right].architecture);
+    CHECK(found.values == audit(folder.file(), named[right]).values);
+  }
 }
 
 TEST_CASE("a block that is copied is not drawn by itself") {

@@ -92,6 +92,25 @@ inline Weights planned_weights(const ModelSpec& spec, const std::string& names, 
   return weights;
 }
 
+/// As the library draws them; values that it lists are left normal, of their std.
+inline Weights drawn(const LibraryModel& model, std::uint64_t seed,
+                     const std::string& prefix = {}) {
+  std::mt19937_64 random(seed);
+  Weights weights;
+  for (const LibraryTensor& due : model.tensors) {
+    StoredTensor tensor{due.shape, {}};
+    std::int64_t count = 1;
+    for (const std::int64_t size : due.shape) count *= size;
+    const Start start = due.distribution == "uniform" ? Start::uniform : Start::normal;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double unit = due.std == 0 ? 0 : draw_unit(start, random);
+      tensor.values.push_back(static_cast<float>(due.mean + due.std * unit));
+    }
+    weights.emplace_back(prefix + due.name, std::move(tensor));
+  }
+  return weights;
+}
+
 inline void store(const Weights& weights, const std::string& path,
                   weights::Dtype dtype = weights::Dtype::f32) {
   std::vector<weights::Outline> outlines;

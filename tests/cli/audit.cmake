@@ -38,7 +38,49 @@ scalecalc_audit_test("in Markdown" EXIT 1
   STDOUT "^## Findings")
 
 scalecalc_audit_error("no weights" SAYS "weights are missing" ARGS audit --model gpt2)
-scalecalc_audit_error("no model" SAYS "--model is missing" ARGS audit "${audited}/right.safetensors")
+scalecalc_audit_test("alone" EXIT 1 ARGS audit "${audited}/right.safetensors"
+  STDOUT "^Findings\n  transformer.wpe.weight: normal.0.01. = 0.01, but .*--against openai.*by names and shapes.*taken  initializer_range = 0.02")
+scalecalc_audit_test("alone, by the rules of OpenAI" ARGS audit "${audited}/right.safetensors"
+  --against openai STDOUT "rules  openai: OpenAI's code; --against takes library, model, derived too.*\nPassed\n")
+scalecalc_audit_test("alone, shards" ARGS audit "${audited}/shards" --against openai
+  STDOUT "GPT2.* .gpt2., by names and shapes.*\nPassed\n")
+scalecalc_audit_test("alone, as JSON" EXIT 1 ARGS audit "${audited}/right.safetensors" --format json
+  JSON results.recognised results.against results.other_rules.0 results.taken.0
+  STDOUT "\"recognised\": \"gpt2\"")
+scalecalc_audit_test("alone, by its own model" ARGS audit "${audited}/right.safetensors"
+  --against model STDOUT "rules  model: the model's .init.; .*\nPassed\n")
+scalecalc_audit_test("alone, by what is derived" EXIT 1 ARGS audit "${audited}/right.safetensors"
+  --against derived STDOUT "0.02, but width")
+scalecalc_audit_test("alone, one tensor of another width" EXIT 1
+  ARGS audit "${audited}/wide.safetensors" --against openai
+  STDOUT "^Findings\n  transformer.h.{i}.mlp.c_fc.weight, 1 of 3 .*the shape is .32,[ \n]*104., but .32, 96. was[ \n]*due")
+scalecalc_audit_test("a file in the place of a model" ARGS import "${audited}/right.safetensors"
+  STDOUT "# GPT2LMHeadModel.*the tensors do not tell these.*n_head = 1, .*ffn = 96")
+scalecalc_audit_test("a file in the place of a model, with heads"
+  ARGS propagate "${audited}/right.safetensors" --heads 4 STDOUT "3 blocks, width 32, 4 heads, ffn 96")
+scalecalc_audit_test("a file in the place of a model, its init" ARGS init "${audited}/right.safetensors"
+  STDOUT "transformer.h.*.mlp.c_proj.weight .*Taken, for the tensors do not tell: init")
+
+scalecalc_audit_error("alone, unknown" SAYS "those of no known architecture .*unknown.safetensors"
+  ARGS audit "${audited}/unknown.safetensors")
+scalecalc_audit_error("alone, truncated" SAYS "ends at byte|the file has" ARGS audit
+  "${audited}/truncated.safetensors")
+scalecalc_audit_error("alone, a huge header" SAYS "the header would have 9223372036854775807 bytes"
+  ARGS audit "${audited}/huge.safetensors")
+scalecalc_audit_error("a model of contradictory shapes"
+  SAYS "nearly those of GPT2LMHeadModel, but .*c_fc.weight is .32, 104., not .32, 96."
+  ARGS propagate "${audited}/wide.safetensors")
+scalecalc_audit_error("the config of another model" SAYS "no tensor of the file is called as one of"
+  ARGS audit "${audited}/right.safetensors" --model "${CMAKE_CURRENT_LIST_DIR}/config.json")
+scalecalc_audit_error("unknown rules" SAYS "did you mean 'openai'"
+  ARGS audit "${audited}/right.safetensors" --against opena)
+scalecalc_audit_error("rules of a library for a preset" SAYS "rules of this model: model or derived"
+  ARGS audit "${audited}/right.safetensors" --model gpt2 --against hf)
+scalecalc_audit_error("rules that a config has not" SAYS "there are no such rules of llama"
+  ARGS audit "${audited}/right.safetensors" --model "${CMAKE_CURRENT_LIST_DIR}/config.json"
+  --against openai)
+scalecalc_audit_error("rules of a library with options" SAYS "options of a model do not change"
+  ARGS audit "${audited}/right.safetensors" --layers 3 --against library)
 scalecalc_audit_error("no such file" SAYS "no such file .*none.safetensors"
   ARGS audit "${audited}/none.safetensors" --model gpt2)
 scalecalc_audit_error("a text file" SAYS "the header would have [0-9]+ bytes"

@@ -43,6 +43,15 @@ int main(int argc, char** argv) {
   tensor_of(planted, "transformer.h.2.ln_2.bias").values[3] = 0.25f;
   store(planted, file("planted.safetensors"));
 
+  Weights wide = right;
+  StoredTensor& wider = tensor_of(wide, "transformer.h.1.mlp.c_fc.weight");
+  wider = {{32, 104}, std::vector<float>(32 * 104, 0.0f)};
+  store(wide, file("wide.safetensors"));
+  store({{"a.weight", {{2, 3}, {1, 2, 3, 4, 5, 6}}}}, file("unknown.safetensors"));
+  store(right, file("truncated.safetensors"));
+  std::filesystem::resize_file(file("truncated.safetensors"), 20'000);
+  std::ofstream(file("huge.safetensors"), std::ios::binary) << "\xff\xff\xff\xff\xff\xff\xff\x7f{}";
+
   put(file("nested.safetensors"), std::string(100'000, '['));
   put(file("outside.safetensors"), R"({"a\"b":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})");
   return 0;

@@ -207,7 +207,7 @@ def of_tests(ctest, build):
             # Each claim of tables/claims is decided by other tests; annotations are no JSON.
             if not word.startswith("-DARGS=") or "tables/claims" in word or "--github" in words:
                 continue
-            if not {"--help", "-h", "--version", "completion", "schema"} & set(words):
+            if not {"--help", "-h", "--version", "completion", "import", "schema"} & set(words):
                 yield shlex.join(["scalecalc"] + words)
 
 

@@ -3,23 +3,29 @@
 #include "base/confidence.hpp"
 #include "cli/app.hpp"
 #include "cli/audit/document.hpp"
+#include "cli/audit/rules.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
-#include "cli/standard_input.hpp"
 
 namespace scalecalc::cli {
 namespace {
 
 struct AuditFlags {
-  std::string weights, names, confidence = "0.99";
+  std::string weights, names, against, confidence = "0.99";
   bool strict = false;
   ModelArgument model;
 
   void add_to(CLI::App* app) {
     const Options add{app};
-    add.text("weights", weights, {"WEIGHTS", {}, ValueType::Path::file},
-             "a .safetensors file, an index of shards, or their folder");
+    add.text(
+        "weights", weights, {"WEIGHTS", {}, ValueType::Path::file},
+        "a .safetensors file, an index of shards, or their folder; without --model and without "
+        "a config.json beside, their names and shapes say what they are");
     model.add_to(app, "--model");
+    add.text("--against", against, {"RULES", rules_to_judge_by()},
+             "whose rules: library (that makes the model of a config), hf (transformers), openai "
+             "(OpenAI's code of GPT-2), model (the [init] of --model), derived (what scalecalc "
+             "plans where no [init] is given) (default: library where it is known, else model)");
     add.text("--names", names, types::naming(),
              "how tensors are called, hf-gpt2 for one (default: the names that fit best)");
     add.text("--confidence", confidence, "P", "that right weights pass all together");
@@ -34,16 +40,8 @@ AuditAnswer answer_to(const AuditFlags& flags, Context& context) {
     throw Error(ErrorKind::usage, "weights are missing", "scalecalc audit",
                 "for example scalecalc audit model.safetensors --model gpt2");
   }
-  std::string model = flags.model.model;
-  if (model.empty() && !flags.weights.ends_with(".json") && is_config(flags.weights))
-    model = flags.weights;
-  if (model.empty()) {
-    throw Error(ErrorKind::usage, "--model is missing", "scalecalc audit",
-                "a preset (scalecalc presets), a model file or a config.json: --model gpt2");
-  }
   AuditAnswer answer;
   answer.weights = flags.weights;
-  answer.model = model;
   AuditOptions& options = answer.options;
   options.names = flags.names;
   options.strict = flags.strict;
@@ -51,14 +49,9 @@ AuditAnswer answer_to(const AuditFlags& flags, Context& context) {
   options.confidence = parse_number("--confidence", flags.confidence, base::least_confidence,
                                     base::most_confidence, "0.99");
   options.progress = context.progress();
-  if (!flags.model.options.any() && flags.names.empty())
-    answer.library = read_config_argument(model);
-  if (answer.library) {
-    answer.audit = audit(answer.weights, *answer.library, options);
-    return answer;
-  }
-  answer.spec = flags.model.spec("audit");
-  answer.audit = audit(answer.weights, answer.spec, options);
+  const std::string against =
+      flags.against.empty() ? "" : parse_choice("--against", flags.against, rules_to_judge_by());
+  judge_weights(flags.model, against, answer);
   return answer;
 }
 

@@ -123,11 +123,21 @@ std::set<std::size_t> examples(const std::vector<AuditedParameter>& parameters) 
   return rows;
 }
 
+/// "h.3.ln_1.bias" as "h[3].ln_1.bias", a block of a stack.
+std::string as_block(const std::string& name) {
+  for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    const std::size_t end = name.find_first_not_of("0123456789", dot + 1);
+    if (end == std::string::npos || end == dot + 1 || name[end] != '.') continue;
+    return name.substr(0, dot) + "[" + name.substr(dot + 1, end - dot - 1) + "]" + name.substr(end);
+  }
+  return name;
+}
+
 /// Layers alike are cut; an example of what is wrong is always there.
 Table table_of(const std::vector<AuditedParameter>& parameters) {
   std::vector<std::string> paths;
   for (const AuditedParameter& parameter : parameters)
-    paths.push_back(parameter.path.empty() ? parameter.name : parameter.path);
+    paths.push_back(as_block(parameter.path.empty() ? parameter.name : parameter.path));
   Table table{{"tensor", "mean", "std", "due", "z", "distribution", "rule", "verdict"}, {}};
   const std::set<std::size_t> kept = examples(parameters);
   for (const StackLine& line :
@@ -256,17 +266,46 @@ std::string outcome(const Audit& audit) {
   return text;
 }
 
-/// Whose rules they are.
-std::string judged_by(const AuditAnswer& answer) {
-  if (!answer.library) return model_line(answer.spec);
-  return answer.library->class_name + " as " + answer.library->library + " starts it";
+std::string listed(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string model_text_of(const AuditAnswer& answer) {
+  if (!answer.library) return base::shortened(answer.model) + ": " + model_line(answer.spec);
+  const LibraryModel& library = *answer.library;
+  if (!answer.recognised) return base::shortened(answer.model) + ": " + library.class_name;
+  return library.class_name + " (" + library.architecture + "), by names and shapes";
+}
+
+std::string rules_text(const AuditAnswer& answer) {
+  const std::string who = answer.library ? answer.library->library
+                          : answer.against == "derived"
+                              ? "what scalecalc plans for a model without [init]"
+                              : "the model's [init]";
+  return answer.against + ": " + who +
+         (answer.others.empty() ? "" : "; --against takes " + listed(answer.others) + " too");
+}
+
+/// What a file without a config leaves open.
+void add_assumptions(const AuditAnswer& answer, report::Facts& facts) {
+  if (!answer.recognised || !answer.library) return;
+  const LibraryModel& library = *answer.library;
+  if (!library.alike.empty())
+    facts.rows.push_back({"alike", listed(library.alike) + ": the same tensors and rules"});
+  if (!answer.less_likely.empty())
+    facts.rows.push_back(
+        {"unlike",
+         listed(answer.less_likely) + ": the same tensors, and by their rules not less is wrong"});
+  if (!library.taken.empty())
+    facts.rows.push_back({"taken", listed(library.taken) + ": a config.json would tell"});
 }
 
 report::Facts facts_of(const AuditAnswer& answer) {
   const Audit& audit = answer.audit;
   report::Facts facts;
   facts.rows = {
-      {"model", fmt::format("{}: {}", base::shortened(answer.model), judged_by(answer))},
+      {"model", model_text_of(answer)},
+      {"rules", rules_text(answer)},
       {"names", audit.naming},
       {"read",
        fmt::format("{} values, {:.1f} MB", audit.values, static_cast<double>(audit.bytes) / 1e6)},
@@ -274,6 +313,7 @@ report::Facts facts_of(const AuditAnswer& answer) {
                            "of 100",
                            report::format_number(audit.quantile, 3), audit.comparisons,
                            report::format_number(100 * audit.confidence, 4))}};
+  add_assumptions(answer, facts);
   return facts;
 }
 
@@ -285,13 +325,15 @@ report::Document audit_document(const AuditAnswer& answer) {
   document.command = "audit";
   document.inputs["weights"] = base::shortened(answer.weights);
   if (answer.library) {
-    document.inputs["model"] = base::shortened(answer.model);
+    document.inputs["model"] =
+        answer.model.empty() ? Value() : Value(base::shortened(answer.model));
     document.inputs["architecture"] = answer.library->architecture;
     document.inputs["class"] = answer.library->class_name;
     document.inputs["library"] = answer.library->library;
   } else {
     add_model(answer.model, answer.spec, document.inputs);
   }
+  document.inputs["against"] = answer.against;
   document.inputs["names"] = text_or_null(answer.options.names);
   document.inputs["confidence"] = answer.options.confidence;
   document.inputs["strict"] = answer.options.strict;
@@ -299,6 +341,13 @@ report::Document audit_document(const AuditAnswer& answer) {
   results["passed"] = audit.passed;
   results["summary"] = summary_of(audit);
   results["names"] = audit.naming;
+  results["against"] = answer.against;
+  results["other_rules"] = texts_value(answer.others);
+  if (answer.recognised && answer.library) {
+    results["recognised"] = answer.library->architecture;
+    results["alike"] = texts_value(answer.library->alike);
+    results["taken"] = texts_value(answer.library->taken);
+  }
   results["faults"] = static_cast<std::int64_t>(faults_of(audit));
   results["findings"] = findings_value(audit.findings);
   results["conclusions"] = texts_value(audit.conclusions);

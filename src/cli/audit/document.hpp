@@ -10,9 +10,14 @@ namespace scalecalc::cli {
 
 struct AuditAnswer {
   std::string weights;  ///< the path
-  std::string model;    ///< a preset or a file
+  std::string model;    ///< a preset or a file; empty: what the weights say
   ModelSpec spec;
   std::optional<LibraryModel> library;  ///< in its place
+  bool recognised = false;              ///< by names and shapes of the weights
+  std::string against;                  ///< whose rules: of --against
+  std::vector<std::string> others;      ///< those that may be asked for in their place
+  /// Architectures with the same tensors and other rules, by which more is wrong.
+  std::vector<std::string> less_likely;
   AuditOptions options;
   Audit audit;
 };

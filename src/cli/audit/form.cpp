@@ -9,6 +9,10 @@ Shape fault() {
                          "copied"});
 }
 
+Shape rules() {
+  return shapes::one_of({"library", "hf", "openai", "model", "derived"});
+}
+
 Keys measured() {
   using namespace shapes;
   const Shape some = number().or_null();
@@ -70,12 +74,14 @@ Shape findings() {
 JsonForm audit_form() {
   using namespace shapes;
   const Keys files = {{"weights", text(), "the file or folder"}};
-  const Keys library = {{"model", text(), "the config"},
-                        {"architecture", text(), "model_type"},
-                        {"class", text(), "of the library, whose rules are judged by"},
-                        {"library", text(), "and its release"}};
+  const Keys library = {
+      {"model", text().or_null(), "the config; null: none, names and shapes say it"},
+      {"architecture", text(), "model_type"},
+      {"class", text(), "of the library, whose rules are judged by"},
+      {"library", text(), "and its release"}};
   const Keys how =
-      Keys{{"names", text().or_null(), "the names that were asked for; null: found"},
+      Keys{{"against", rules(), "whose rules"},
+           {"names", text().or_null(), "the names that were asked for; null: found"},
            {"confidence", number(), "share of right files that pass, 0 to 1"},
            {"strict", truth(), "whether another distribution of the right std fails too"}};
   return {any_of({object(files + forms::model() + forms::fields(true) + how),
@@ -83,6 +89,11 @@ JsonForm audit_form() {
           object({{"passed", truth(), "whether every parameter starts as it should"},
                   {"summary", text(), "the same in words"},
                   {"names", text(), "whose names the file has (scalecalc list names)"},
+                  {"against", rules(), "whose rules the weights are judged by"},
+                  {"other_rules", list(rules()), "those that --against takes in their place"},
+                  maybe("recognised", text(), "model_type that names and shapes are those of"),
+                  maybe("alike", list(text()), "others with the same tensors and rules"),
+                  maybe("taken", list(text()), "what the weights leave open, as it was taken"),
                   {"faults", count(), "parameters that are wrong"},
                   {"findings", findings(), "what is wrong, alike tensors together"},
                   {"conclusions", list(text()), "what explains several findings"},

@@ -57,7 +57,7 @@ void register_import(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context,
       {.name = "import",
-       .summary = "a model file from a config.json, with a remark for what it leaves out",
+       .summary = "a model file from a config.json or weights, with what it leaves out",
        .examples =
            {"echo '{\"model_type\": \"llama\"}' > config.json; scalecalc import config.json",
             "echo '{\"model_type\": \"llama\"}' > config.json; scalecalc import . -o m.toml"},
@@ -66,15 +66,18 @@ void register_import(CLI::App& app, Context& context) {
       [&context, path] {
         if (path->empty())
           throw Error(ErrorKind::usage, "a path is missing", "scalecalc import",
-                      "a config.json, or a folder with one: scalecalc import ./my-model");
-        const LibraryModel library = read_config(*path);
+                      "a config.json, a folder with one, or a .safetensors file: scalecalc import "
+                      "./my-model");
+        const LibraryModel library =
+            is_weights(*path) ? *read_config_argument(*path) : read_config(*path);
         if (context.is_format_chosen())
           context.emit(import_document(library));
         else
           context.emit_text(imported(library));
         return 0;
       });
-  Options{command}.text("path", *path, types::file(), "a config.json, or a folder with one");
+  Options{command}.text("path", *path, types::file(),
+                        "a config.json, a folder with one, or a file of weights");
 }
 
 }  // namespace scalecalc::cli

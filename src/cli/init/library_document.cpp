@@ -61,10 +61,14 @@ report::Document library_document(const LibraryModel& model, report::Format form
   if (format == report::Format::json || format == report::Format::csv)
     document.rows = tensor_rows(model);
   document.results["parameters"] = report::records(document.rows);
+  std::string note;
+  for (const std::string& taken : model.taken) note += (note.empty() ? "" : ", ") + taken;
+  if (!note.empty()) note = "Taken, for the tensors do not tell: " + note + ". ";
   document.sections = {
       {base::shortened(model.source) + ": how " + model.library + " starts " + model.class_name,
        grouped(model)},
       {"", report::Paragraph{
+               note +
                "--format json and csv list every tensor, --target pytorch writes a module "
                "that fills them, --weights FILE draws them. With an option of the model, "
                "or --names, the model that scalecalc import writes is taken in its "

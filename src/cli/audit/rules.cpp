@@ -1,0 +1,128 @@
+#include "cli/audit/rules.hpp"
+
+#include <algorithm>
+
+#include "cli/standard_input.hpp"
+#include "cli/value_type.hpp"
+#include "scalecalc/error.hpp"
+#include "scalecalc/scaling.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+/// What is known of the weights: models of a library that they may be of, or one that is given in
+/// the program's words.
+struct Known {
+  std::vector<LibraryModel> libraries;
+  bool recognised = false;
+};
+
+Known known_of(const ModelArgument& given, AuditAnswer& answer) {
+  answer.model = given.model;
+  if (given.model.empty() && is_config(answer.weights)) answer.model = answer.weights;
+  if (!answer.model.empty()) {
+    if (const auto library = read_config_argument(answer.model)) return {{*library}, false};
+    return {};
+  }
+  return {recognise_weights(answer.weights), true};
+}
+
+bool is_of_transformers(const LibraryModel& model) {
+  return model.library.starts_with("transformers");
+}
+
+/// The rules that are not taken, for --against.
+std::vector<std::string> offers(const Known& known, const std::string& taken) {
+  std::vector<std::string> names;
+  if (!known.libraries.empty()) {
+    const LibraryModel& model = known.libraries.front();
+    names.emplace_back("library");
+    for (const LibraryVariant& variant : model.variants) names.push_back(variant.name);
+  }
+  if (known.libraries.empty() || known.libraries.front().spec) {
+    names.emplace_back("model");
+    names.emplace_back("derived");
+  }
+  std::erase(names, taken == "hf" ? "library" : taken);
+  return names;
+}
+
+[[noreturn]] void fail(const std::string& against, const Known& known, const std::string& why) {
+  throw Error(ErrorKind::input, why, "--against " + against,
+              "rules of this model: " + alternatives(offers(known, "")));
+}
+
+/// The models with the rules that are asked for.
+std::vector<LibraryModel> with_rules(const Known& known, const std::string& against) {
+  if (known.libraries.empty())
+    fail(against, known, "these are rules of a library, and the model is none of a config.json");
+  std::vector<LibraryModel> models = known.libraries;
+  if (against == "library") return models;
+  if (against == "hf")
+    std::erase_if(models, [](const LibraryModel& model) { return !is_of_transformers(model); });
+  std::vector<LibraryModel> others;
+  for (LibraryModel& model : models) {
+    if (against == "hf") {
+      others.push_back(std::move(model));
+      continue;
+    }
+    for (const LibraryVariant& variant : model.variants) {
+      if (variant.name != against) continue;
+      LibraryModel other = model;
+      other.tensors = variant.tensors;
+      other.library = variant.title;
+      others.push_back(std::move(other));
+    }
+  }
+  if (others.empty())
+    fail(against, known, "there are no such rules of " + known.libraries.front().architecture);
+  return others;
+}
+
+/// The model in the program's words, with the options that are given.
+ModelSpec spec_of(const ModelArgument& given, const Known& known, bool without_init) {
+  ModelSpec spec = known.libraries.empty() ? read_model_argument(given.model)
+                                           : described(known.libraries.front());
+  if (without_init) {
+    ModelSpec::Init derived;
+    derived.names = spec.init.names;
+    spec.init = derived;
+  }
+  if (given.options.any()) given.options.apply_to(spec);
+  if (!spec.alpha || !spec.lambda) solve_scales(spec);
+  return spec;
+}
+
+}  // namespace
+
+std::vector<std::string> rules_to_judge_by() {
+  return {"library", "hf", "openai", "model", "derived"};
+}
+
+void judge_weights(const ModelArgument& given, const std::string& against, AuditAnswer& answer) {
+  const Known known = known_of(given, answer);
+  answer.recognised = known.recognised;
+  answer.against = against;
+  if (against.empty()) {
+    const bool is_library =
+        !known.libraries.empty() && !given.options.any() && answer.options.names.empty();
+    answer.against = is_library ? "library" : "model";
+  }
+  answer.others = offers(known, answer.against);
+  if (answer.against == "model" || answer.against == "derived") {
+    answer.spec = spec_of(given, known, answer.against == "derived");
+    if (answer.model.empty()) answer.model = answer.weights;
+    answer.audit = audit(answer.weights, answer.spec, answer.options);
+    return;
+  }
+  if (given.options.any())
+    throw Error(ErrorKind::usage, "options of a model do not change a library's rules",
+                "--against " + answer.against, "leave them out, or give --against model");
+  std::vector<LibraryModel> models = with_rules(known, answer.against);
+  answer.audit = audit(answer.weights, models, answer.options);
+  answer.library = models.front();
+  for (std::size_t i = 1; i < models.size(); ++i)
+    answer.less_likely.push_back(models[i].architecture);
+}
+
+}  // namespace scalecalc::cli
