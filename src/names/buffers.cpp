@@ -6,9 +6,16 @@ namespace scalecalc::names {
 namespace {
 
 const std::vector<std::string>& buffer_endings() {
-  static const std::vector<std::string> all = {
-      ".inv_freq",    ".position_ids",        ".token_type_ids", ".attn.bias",
-      ".masked_bias", ".num_batches_tracked", ".running_mean",   ".running_var"};
+  static const std::vector<std::string> all = {".inv_freq",
+                                               ".position_ids",
+                                               ".token_type_ids",
+                                               ".attn.bias",
+                                               ".e_score_correction_bias",
+                                               "final_logits_bias",
+                                               ".masked_bias",
+                                               ".num_batches_tracked",
+                                               ".running_mean",
+                                               ".running_var"};
   return all;
 }
 
