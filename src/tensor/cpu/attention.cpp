@@ -3,8 +3,8 @@
 
 #include "tensor/attention_index.hpp"
 #include "tensor/cpu/cpu_device.hpp"
-#include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/product.hpp"
 #include "tensor/cpu/scratch.hpp"
 #include "tensor/dropout_rule.hpp"
 
@@ -88,9 +88,8 @@ struct Products {
                   Real* scores) const {
     const auto Q = view(q + head.query, s.tokens, s.head_width, s.width());
     const auto K = view(k + head.key, s.key_tokens(), s.head_width, s.key_width());
-    view(scores, block.rows, block.keys).noalias() = static_cast<Real>(s.scale) *
-                                                     Q.middleRows(block.row, block.rows) *
-                                                     K.topRows(block.keys).transpose();
+    write_product(view(scores, block.rows, block.keys), Q.middleRows(block.row, block.rows),
+                  K.topRows(block.keys).transpose(), false, static_cast<Real>(s.scale));
   }
 };
 
@@ -121,7 +120,7 @@ void mix_values(int threads, const AttentionShape& s, const Make& make, const Re
             softmax_row(&P(r, 0), keys_seen(s, block.row + r), block.keys);
       }
       if (s.dropout > 0.0) multiply_by_mask(s, head, block, weights, weights);
-      M.middleRows(block.row, block.rows).noalias() = P * V.topRows(block.keys);
+      write_product(M.middleRows(block.row, block.rows), P, V.topRows(block.keys), false);
     });
   });
 }
@@ -161,10 +160,10 @@ void mix_gradients(int threads, const AttentionShape& s, const Make& make, const
         multiply_by_mask(s, head, block, weights, masked);
       }
       if (dv) {
-        view(dv.data + head.key, block.keys, s.head_width, key_stride).noalias() +=
-            view(masked, block.rows, block.keys).transpose() * dm_rows;
+        write_product(view(dv.data + head.key, block.keys, s.head_width, key_stride),
+                      view(masked, block.rows, block.keys).transpose(), dm_rows, true);
       }
-      DS.noalias() = dm_rows * V.topRows(block.keys).transpose();
+      write_product(DS, dm_rows, V.topRows(block.keys).transpose(), false);
       if (s.dropout > 0.0) multiply_by_mask(s, head, block, DS.data(), DS.data());
       for (std::int64_t r = 0; r < block.rows; ++r) {
         const Real along = dm_rows.row(r).dot(M.row(block.row + r));
@@ -185,12 +184,12 @@ void products_back(const AttentionShape& s, const Head& head, const Block& block
   const auto K = view(of.k + head.key, s.key_tokens(), s.head_width, s.key_width());
   if (dq) {
     write_product(
-        view(dq.data + head.query + block.row * s.width(), block.rows, s.head_width, s.width()),
-        DS * K.topRows(block.keys), dq.adds);
+        view(dq.data + head.query + block.row * s.width(), block.rows, s.head_width, s.width()), DS,
+        K.topRows(block.keys), dq.adds);
   }
   if (dk) {
-    view(dk.data + head.key, block.keys, s.head_width, s.key_width()).noalias() +=
-        DS.transpose() * Q.middleRows(block.row, block.rows);
+    write_product(view(dk.data + head.key, block.keys, s.head_width, s.key_width()), DS.transpose(),
+                  Q.middleRows(block.row, block.rows), true);
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include "tensor/conv_index.hpp"
 #include "tensor/cpu/cpu_device.hpp"
-#include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/product.hpp"
 #include "tensor/cpu/scratch.hpp"
 
 // A convolution is a sum over the taps of its kernel: for tap j, y += x_j w_j with x_j the input
@@ -73,7 +73,7 @@ void CpuDevice<Real>::conv_forward(const ConvShape& s, const Real* x, const Real
     auto Y = output(s, y, image, group);
     Y.setZero();
     for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
-      Y.noalias() += gather(s, x, image, group, tap) * tap_weight(s, w, group, tap);
+      write_product(Y, gather(s, x, image, group, tap), tap_weight(s, w, group, tap), true);
     }
   });
 }
@@ -87,7 +87,7 @@ void CpuDevice<Real>::conv_backward_input(const ConvShape& s, const Real* dy, co
     if (!dx.adds) view(to, s.positions(), s.group_in(), s.in_channels).setZero();
     MatrixMap<Real> seen = tap_view<Real>(s);
     for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
-      seen.noalias() = DY * tap_weight(s, w, group, tap).transpose();
+      write_product(seen, DY, tap_weight(s, w, group, tap).transpose(), false);
       for_positions(s, tap, [&](std::int64_t out, std::int64_t in) {
         const Real* from = seen.data() + out * s.group_in();
         for (std::int64_t i = 0; i < s.group_in(); ++i) to[in * s.in_channels + i] += from[i];
@@ -105,7 +105,8 @@ void CpuDevice<Real>::conv_backward_weight(const ConvShape& s, const Real* x, co
     auto DW = tap_weight(s, dw.data, group, tap);
     if (!dw.adds) DW.setZero();
     for (std::int64_t image = 0; image < s.images; ++image) {
-      DW.noalias() += gather(s, x, image, group, tap).transpose() * output(s, dy, image, group);
+      write_product(DW, gather(s, x, image, group, tap).transpose(), output(s, dy, image, group),
+                    true);
     }
   });
 }

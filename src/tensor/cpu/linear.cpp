@@ -2,8 +2,8 @@
 #include <numeric>
 
 #include "tensor/cpu/cpu_device.hpp"
-#include "tensor/cpu/matrix.hpp"
 #include "tensor/cpu/parallel.hpp"
+#include "tensor/cpu/product.hpp"
 #include "tensor/functors.hpp"
 
 namespace scalecalc::tensor {
@@ -79,8 +79,8 @@ template <class Real>
 void product(const LinearShape& s, const Tile& at, const Real* x, const Real* w, const Real* bias,
              Real* y) {
   auto Y = view(y, s.tokens, s.fan_out).block(at.row, at.column, at.rows, at.columns);
-  Y.noalias() = view(x, s.tokens, s.fan_in).middleRows(at.row, at.rows) *
-                view(w, s.fan_in, s.fan_out).middleCols(at.column, at.columns);
+  write_product(Y, view(x, s.tokens, s.fan_in).middleRows(at.row, at.rows),
+                view(w, s.fan_in, s.fan_out).middleCols(at.column, at.columns), false);
   if (bias == nullptr) return;
   const ConstRowMap<Real> B(bias + at.column, at.columns);
   for (std::int64_t r = 0; r < at.rows; ++r) Y.row(r).array() += B;
@@ -117,9 +117,8 @@ void CpuDevice<Real>::linear_backward_input(const LinearShape& s, const Real* dy
   const auto DY = view(dy, s.tokens, s.fan_out), W = view(w, s.fan_in, s.fan_out);
   auto DX = view(dx.data, s.tokens, s.fan_in);
   for_blocks(threads_, s.tokens, s.fan_in, s.fan_out, [&](const Tile& at) {
-    write_product(DX.block(at.row, at.column, at.rows, at.columns),
-                  DY.middleRows(at.row, at.rows) * W.middleRows(at.column, at.columns).transpose(),
-                  dx.adds);
+    write_product(DX.block(at.row, at.column, at.rows, at.columns), DY.middleRows(at.row, at.rows),
+                  W.middleRows(at.column, at.columns).transpose(), dx.adds);
   });
 }
 
@@ -130,7 +129,7 @@ void CpuDevice<Real>::linear_backward_weight(const LinearShape& s, const Real* x
   auto DW = view(dw.data, s.fan_in, s.fan_out);
   for_blocks(threads_, s.fan_in, s.fan_out, s.tokens, [&](const Tile& at) {
     write_product(DW.block(at.row, at.column, at.rows, at.columns),
-                  X.middleCols(at.row, at.rows).transpose() * DY.middleCols(at.column, at.columns),
+                  X.middleCols(at.row, at.rows).transpose(), DY.middleCols(at.column, at.columns),
                   dw.adds);
   });
 }

@@ -27,13 +27,4 @@ ConstMatrixMap<Real> view(const Real* data, std::int64_t rows, std::int64_t colu
   return {data, rows, columns, Eigen::OuterStride<>(stride == 0 ? columns : stride)};
 }
 
-template <class Result, class Product>
-void write_product(Result&& result, const Product& product, bool adds) {
-  if (adds) {
-    result.noalias() += product;
-  } else {
-    result.noalias() = product;
-  }
-}
-
 }  // namespace scalecalc::tensor
