@@ -48,7 +48,9 @@ struct Naming {
 };
 
 /// scalecalc (our paths), torch, flax, keras (our paths in their spelling), torch-encoder, hf-gpt2,
-/// hf-bert, hf-llama, hf-t5, hf-t5-decoder, hf-vit, hf-vit-v5, nanogpt, torchscale.
+/// hf-bert, hf-llama, hf-t5, hf-t5-decoder, hf-vit, hf-vit-v5, nanogpt, torchscale, hf-gemma,
+/// hf-olmo2, hf-phi3, hf-opt, hf-bloom, hf-mpt, hf-gpt-neo, hf-distilbert, hf-deberta-v2,
+/// hf-dinov2.
 const std::vector<std::string>& naming_names();
 /// Throws Error(input) with the nearest name.
 Naming find_naming(std::string_view name, const std::string& where = "names");

@@ -120,7 +120,17 @@ class Changes {
       return one.what == scale.what && one.pattern == scale.pattern && one.value == scale.value;
     });
   }
-  void leave_out(std::size_t part) { code_.unnamed.push_back(after_.plan.parameters[part].path); }
+  /// The model has no such tensor: a head that is tied or absent, the shift of a norm.
+  void leave_out(std::size_t part) {
+    const PlannedParameter& parameter = after_.plan.parameters[part];
+    if (parameter.is_matrix && parameter.role != "head" && parameter.role != "embedding")
+      throw Error(ErrorKind::input,
+                  fmt::format("{} is no tensor of {} by itself, and the options change it",
+                              parameter.path, code_.model),
+                  after_.naming.name,
+                  "--names torch writes the plan under the program's own paths");
+    code_.unnamed.push_back(parameter.path);
+  }
 
   /// The parts share the axis in the plan's proportions.
   void refill(FilledTensor& to, const NamedTensor& tensor) {

@@ -2,37 +2,10 @@
 
 #include <array>
 
+#include "names/building.hpp"
+
 namespace scalecalc::names {
 namespace {
-
-using Patterns = std::vector<NamePattern>;
-
-void append(Patterns& to, Patterns more) {
-  for (NamePattern& pattern : more) to.push_back(std::move(pattern));
-}
-
-/// weight and bias of a linear map, or of a packed one.
-void linear(Patterns& to, const std::string& name, const std::vector<std::string>& paths,
-            const char* weight = ".weight", const char* bias = ".bias") {
-  NamePattern weights{name + weight, {}}, biases{name + bias, {}};
-  for (const std::string& path : paths) {
-    weights.paths.push_back(path + ".weight");
-    biases.paths.push_back(path + ".bias");
-  }
-  append(to, {weights, biases});
-}
-
-void norm(Patterns& to, const std::string& name, const std::string& path) {
-  append(to, {{name + ".weight", {path + ".gain"}}, {name + ".bias", {path + ".shift"}}});
-}
-
-/// A path inside a block.
-std::string in_block(const std::string& path) {
-  return "block[{i}]." + path;
-}
-std::vector<std::string> packed() {
-  return {in_block("attn.q"), in_block("attn.k"), in_block("attn.v")};
-}
 
 /// GPT-2's parts under Hugging Face's names and nanoGPT's: Conv1D stores (in, out) and Linear, as
 /// the head is in both, (out, in).
@@ -70,7 +43,13 @@ Naming nanogpt() {
 }
 
 Naming hf_bert() {
-  Naming naming{"hf-bert", "Hugging Face BertForMaskedLM", Layout::out_in, {"bert."}, {}, {}, {}};
+  Naming naming{"hf-bert",
+                "Hugging Face BertForMaskedLM",
+                Layout::out_in,
+                {"bert.", "roberta.", "electra."},
+                {},
+                {},
+                {}};
   Patterns& all = naming.patterns;
   append(all, {{"embeddings.word_embeddings.weight", {"embedding.weight"}},
                {"embeddings.position_embeddings.weight", {"embedding.position"}}});
@@ -160,7 +139,7 @@ std::vector<ExtraTensor> vit_extras() {
 /// The parts of a ViT block: `prefix` before all, the names of q, k, v, o and of the two ffn maps.
 Naming vit(const char* name, const char* title, const std::string& prefix,
            const std::array<const char*, 4>& attention, const char* in, const char* out) {
-  Naming naming{name, title, Layout::out_in, {"vit."}, {}, {}, vit_extras()};
+  Naming naming{name, title, Layout::out_in, {"vit.", "deit."}, {}, {}, vit_extras()};
   Patterns& all = naming.patterns;
   norm(all, prefix + "layernorm_before", in_block("attn.norm"));
   const char* const roles[] = {"attn.q", "attn.k", "attn.v", "attn.o"};
@@ -251,21 +230,25 @@ Naming ours(const char* name, const char* title, Layout layout) {
 }  // namespace
 
 const std::vector<Naming>& naming_tables() {
-  static const std::vector<Naming> all = {
-      ours("scalecalc", "the paths of this program", Layout::in_out),
-      ours("torch", "the paths as names of PyTorch modules", Layout::out_in),
-      ours("flax", "the paths as a tree of Flax parameters", Layout::in_out),
-      ours("keras", "the paths as those of Keras variables", Layout::in_out),
-      torch_encoder(),
-      hf_gpt2(),
-      hf_bert(),
-      hf_llama(),
-      hf_t5("hf-t5", "Hugging Face T5, the encoder", "encoder", false),
-      hf_t5("hf-t5-decoder", "Hugging Face T5, the decoder", "decoder", true),
-      hf_vit(),
-      hf_vit_v5(),
-      nanogpt(),
-      torchscale()};
+  static const std::vector<Naming> all = [] {
+    std::vector<Naming> tables = {
+        ours("scalecalc", "the paths of this program", Layout::in_out),
+        ours("torch", "the paths as names of PyTorch modules", Layout::out_in),
+        ours("flax", "the paths as a tree of Flax parameters", Layout::in_out),
+        ours("keras", "the paths as those of Keras variables", Layout::in_out),
+        torch_encoder(),
+        hf_gpt2(),
+        hf_bert(),
+        hf_llama(),
+        hf_t5("hf-t5", "Hugging Face T5, the encoder", "encoder", false),
+        hf_t5("hf-t5-decoder", "Hugging Face T5, the decoder", "decoder", true),
+        hf_vit(),
+        hf_vit_v5(),
+        nanogpt(),
+        torchscale()};
+    for (Naming& naming : library_tables()) tables.push_back(std::move(naming));
+    return tables;
+  }();
   return all;
 }
 

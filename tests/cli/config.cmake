@@ -26,6 +26,21 @@ foreach(target flax keras megatron c)
     ARGS init "${CMAKE_CURRENT_LIST_DIR}/moe_config.json" --target ${target})
   scalecalc_cli_test("config: ${target}" ARGS init ${config} --target ${target} STDOUT "2 layers")
 endforeach()
+foreach(target pytorch hf)
+  scalecalc_cli_test("config: code for ${target} with what options change"
+    ARGS init ${config} --lambda 1/2 --target ${target}
+    STDOUT "v_proj.weight[^P]*Part.32, .normal., .0.0, 0.01.")
+endforeach()
+scalecalc_cli_test("config: code of another shape has the library's names"
+  ARGS init ${config} --layers 3 --target pytorch STDOUT "Rule.\"layers.{i}.mlp.up_proj.weight\", None, 3")
+scalecalc_cli_test("config: a configuration of another shape" ARGS init ${config} --layers 3
+  --target hf JSON model_type _scalecalc.not_expressed)
+scalecalc_cli_test("config: a configuration by its names" ARGS init ${config} --names hf-llama
+  --target hf JSON model_type _scalecalc.not_expressed)
+scalecalc_cli_test("config: the library's names" ARGS init ${config} --width 64 --format csv
+  STDOUT "block.0..attn.q.weight,layers.0.self_attn.q_proj.weight")
+scalecalc_cli_test("config: its names in a model file" ARGS import ${config}
+  STDOUT "names = \"hf-llama\"")
 scalecalc_cli_test("config: an option of an architecture that is no model" EXIT 2
   STDERR "no model file describes this mixtral"
   ARGS init "${CMAKE_CURRENT_LIST_DIR}/moe_config.json" --target pytorch --scheme he)

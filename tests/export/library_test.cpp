@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "export/rules.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
 #include "temporary_folder.hpp"
+#include "tolerance.hpp"
 #include "weights/safetensors.hpp"
 
 using namespace scalecalc;
@@ -21,6 +25,9 @@ const char* const llama = R"({"model_type": "llama", "vocab_size": 50, "hidden_s
                               "intermediate_size": 24, "num_hidden_layers": 2,
                               "num_attention_heads": 4, "head_dim": 8, "pad_token_id": 3,
                               "max_position_embeddings": 32})";
+
+/// A root, a gain, a ratio: of what a std is made.
+constexpr double kOperations = 16;
 
 LibraryPlan plan_of(const char* config) {
   return *library_plan(parse_config(config, "config.json"), "config.json");
@@ -98,4 +105,132 @@ TEST_CASE("values that a library lists are listed") {
   for (std::size_t i = 0; i < 12; ++i) CHECK(positions[i] == (i < 6 ? 0.0 : 1.0));
   CHECK(positions[12] == static_cast<double>(std::sin(1.0F)));
   CHECK(positions[18] == static_cast<double>(std::cos(1.0F)));
+}
+
+namespace {
+
+/// The code of a config whose spec is changed.
+template <class Change>
+CodePlan changed(const std::string& config, const Change& change) {
+  const LibraryModel library = parse_config(config, "config.json");
+  ModelSpec spec = library.spec.value();
+  change(spec);
+  return code_plan(library_plan(library, "config.json", &spec).value());
+}
+
+void halve_branches(ModelSpec& spec) {
+  spec.lambda = Expr(Rational(1, 2));
+}
+
+}  // namespace
+
+TEST_CASE("options change the tensors whose plan they change, by the same factor") {
+  const std::vector<Rule> before = rules_of(code_plan(plan_of(llama)));
+  const std::vector<Rule> after = rules_of(changed(llama, halve_branches));
+  REQUIRE(before.size() == after.size());
+  for (const Rule& rule : after) {
+    CAPTURE(rule.first.pattern);
+    const Fill old = find_rule(before, rule.first.pattern).first.fills.front();
+    const Fill fill = rule.first.fills.front();
+    bool in_branch = false;  // lambda is no factor of q, k and a gate
+    for (const char* map : {"v_proj", "o_proj", "up_proj", "down_proj"})
+      in_branch = in_branch || rule.first.pattern.find(map) != std::string::npos;
+    if (in_branch)
+      CHECK(fill.value == testing::rounded(old.value / 2, kOperations));
+    else
+      CHECK(fill == old);
+    CHECK(rule.first.zero_row == find_rule(before, rule.first.pattern).first.zero_row);
+  }
+}
+
+TEST_CASE("another distribution keeps the library's std, and gains of 1 + w stay zero") {
+  const std::string gemma =
+      R"({"model_type": "gemma", "vocab_size": 50, "hidden_size": 16, "intermediate_size": 24,
+          "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+          "head_dim": 8, "max_position_embeddings": 32})";
+  const std::vector<Rule> rules = rules_of(
+      changed(gemma, [](ModelSpec& spec) { spec.init.distribution = Distribution::uniform; }));
+  const Fill& q = find_rule(rules, "model.layers.0.self_attn.q_proj.weight").first.fills.front();
+  CHECK(q.start == "uniform");
+  CHECK(q.value == testing::rounded(0.02, kOperations));
+  CHECK(q.numbers[1] == testing::rounded(0.02 * std::sqrt(3.0), kOperations));
+  CHECK(find_rule(rules, "model.norm.weight").first.fills.front().value == 0);
+}
+
+TEST_CASE("parts of a packed tensor change by themselves") {
+  const std::string phi =
+      R"({"model_type": "phi3", "vocab_size": 50, "hidden_size": 16, "intermediate_size": 24,
+          "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+          "pad_token_id": 0, "max_position_embeddings": 32})";
+  const std::vector<Rule> rules = rules_of(changed(phi, halve_branches));
+  const std::vector<Fill>& parts =
+      find_rule(rules, "model.layers.0.self_attn.qkv_proj.weight").first.fills;
+  REQUIRE(parts.size() == 3);
+  const std::int64_t lengths[] = {16, 8, 8};
+  const double std[] = {0.02, 0.02, 0.01};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(parts[i].length == lengths[i]);
+    CHECK(parts[i].value == testing::rounded(std[i], kOperations));
+  }
+}
+
+TEST_CASE("weights have the parts of a tensor side by side in either layout") {
+  const LibraryModel library = parse_config(
+      R"({"model_type": "gpt2", "vocab_size": 30, "n_embd": 16, "n_layer": 1, "n_head": 4,
+          "n_positions": 8})",
+      "config.json");
+  ModelSpec spec = library.spec.value();
+  spec.lambda = Expr(Rational(1, 1000));
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "w.safetensors";
+  write_weights(library_plan(library, "config.json", &spec).value(), path);
+  const std::vector<double> packed = values_of(path, "transformer.h.0.attn.c_attn.weight");
+  double largest = 0;
+  for (std::size_t i = 0; i < packed.size(); ++i) {
+    if (i % 48 < 32) continue;  // columns of (in, q k v)
+    largest = std::max(largest, std::fabs(packed[i]));
+  }
+  // 256 normal draws of std 0.00002 stay within 7 of them with probability 1 - 10^-9.
+  CHECK(largest < 7 * 0.02 / 1000);
+  CHECK(largest > 0);
+}
+
+TEST_CASE("a model of other parameters, or without a naming, is not the library's") {
+  const LibraryModel library = parse_config(llama, "config.json");
+  ModelSpec deeper = library.spec.value();
+  deeper.layers = 3;
+  CHECK_FALSE(library_plan(library, "config.json", &deeper).has_value());
+}
+
+TEST_CASE("a matrix that has no tensor of its own cannot be changed") {
+  const std::string bloom =
+      R"({"model_type": "bloom", "vocab_size": 50, "hidden_size": 16, "n_layer": 1, "n_head": 4})";
+  try {
+    changed(bloom, [](ModelSpec& spec) { spec.init.scheme = "he"; });
+    FAIL("q, k and v lie head by head in one tensor");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("block[0].attn.q.weight") != std::string::npos);
+  }
+}
+
+TEST_CASE("every matrix of a described architecture has a tensor under its library's names") {
+  int described = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SCALECALC_MODELS_DIR)) {
+    CAPTURE(entry.path().filename().string());
+    std::ifstream file(entry.path());
+    const std::string config = nlohmann::json::parse(file).at("config").dump();
+    const LibraryModel library = parse_config(config, "config.json");
+    if (!library.spec || library.architecture == "bloom") continue;
+    ++described;
+    const CodePlan code = changed(config, [](ModelSpec& spec) { spec.init.scheme = "he"; });
+    for (const std::string& path : code.unnamed) CHECK(path == "head.weight");
+    const CodePlan own = code_plan(library_plan(library, "config.json").value());
+    std::size_t differing = 0;
+    for (std::size_t i = 0; i < own.tensors.size(); ++i)
+      differing += own.tensors[i].fills != code.tensors[i].fills;
+    // Of every block q, k, v, o and two maps, of which q, k and v, and a gate and its map, may be
+    // one.
+    CHECK(differing >= 4 * static_cast<std::size_t>(library.spec->layers));
+  }
+  CHECK(described > 40);
 }

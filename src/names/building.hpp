@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scalecalc/names.hpp"
+
+/// What tables of names are made of.
+namespace scalecalc::names {
+
+using Patterns = std::vector<NamePattern>;
+
+inline void append(Patterns& to, Patterns more) {
+  for (NamePattern& pattern : more) to.push_back(std::move(pattern));
+}
+
+/// weight and bias of a linear map, or of a packed one.
+inline void linear(Patterns& to, const std::string& name, const std::vector<std::string>& paths,
+                   const char* weight = ".weight", const char* bias = ".bias") {
+  NamePattern weights{name + weight, {}}, biases{name + bias, {}};
+  for (const std::string& path : paths) {
+    weights.paths.push_back(path + ".weight");
+    biases.paths.push_back(path + ".bias");
+  }
+  append(to, {weights, biases});
+}
+
+inline void norm(Patterns& to, const std::string& name, const std::string& path) {
+  append(to, {{name + ".weight", {path + ".gain"}}, {name + ".bias", {path + ".shift"}}});
+}
+
+/// A path inside a block.
+inline std::string in_block(const std::string& path) {
+  return "block[{i}]." + path;
+}
+inline std::vector<std::string> packed() {
+  return {in_block("attn.q"), in_block("attn.k"), in_block("attn.v")};
+}
+
+}  // namespace scalecalc::names

@@ -1,0 +1,234 @@
+#include <array>
+
+#include "names/building.hpp"
+#include "names/tables.hpp"
+
+/// Names of transformers' models whose parts are called as in no other.
+namespace scalecalc::names {
+namespace {
+
+/// The maps of a block: what stands before them all, then q, k, v, o, and of the feed-forward.
+struct BlockNames {
+  std::string layer;
+  std::array<const char*, 4> attention;   ///< the first null: q, k, v are packed elsewhere
+  std::vector<const char*> feed_forward;  ///< in, out; or gate, in, out
+  const char *attention_norm, *feed_forward_norm;
+};
+
+void block(Patterns& all, const BlockNames& names) {
+  const std::array<const char*, 4> attention = {"attn.q", "attn.k", "attn.v", "attn.o"};
+  for (std::size_t i = 0; i < attention.size(); ++i)
+    if (names.attention[i] != nullptr)
+      linear(all, names.layer + names.attention[i], {in_block(attention[i])});
+  const bool gated = names.feed_forward.size() == 3;
+  if (gated) linear(all, names.layer + names.feed_forward[0], {in_block("ffn.gate")});
+  linear(all, names.layer + names.feed_forward[gated ? 1 : 0], {in_block("ffn.in")});
+  linear(all, names.layer + names.feed_forward.back(), {in_block("ffn.out")});
+  if (names.attention_norm != nullptr) {
+    norm(all, names.layer + names.attention_norm, in_block("attn.norm"));
+    norm(all, names.layer + names.feed_forward_norm, in_block("ffn.norm"));
+  }
+}
+
+Naming library(const char* name, const char* title, std::vector<std::string> prefixes,
+               const BlockNames& names) {
+  Naming naming{name, title, Layout::out_in, std::move(prefixes), {}, {}, {}};
+  block(naming.patterns, names);
+  return naming;
+}
+
+/// An embedding under this name, and the head that may be tied to it.
+void tied_head(Naming& naming, const std::string& embedding) {
+  append(naming.patterns, {{embedding, {"embedding.weight"}}, {"lm_head.weight", {"head.weight"}}});
+  naming.tied.push_back({"lm_head.weight", embedding});
+}
+
+/// Biases that the model does not have, of names that end so.
+void leave_out(Naming& naming, const std::string& map) {
+  std::erase_if(naming.patterns,
+                [&](const NamePattern& pattern) { return pattern.name.ends_with(map + ".bias"); });
+}
+
+/// As LLaMA's but for norms, whose gain is 1 + weight.
+Naming gemma() {
+  Naming naming =
+      library("hf-gemma", "Hugging Face Gemma, Gemma 2, Gemma 3", {"model."},
+              {"layers.{i}.",
+               {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"},
+               {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"},
+               nullptr,
+               nullptr});
+  tied_head(naming, "embed_tokens.weight");
+  const char* const gain = "a gain of 1 + weight, which starts at zero";
+  naming.extras = {{"norm.weight", gain},
+                   {"layers.{i}.self_attn.q_norm.weight", gain},
+                   {"layers.{i}.self_attn.k_norm.weight", gain}};
+  for (const char* part : {"input", "post_attention", "pre_feedforward", "post_feedforward"})
+    naming.extras.push_back({std::string("layers.{i}.") + part + "_layernorm.weight", gain});
+  return naming;
+}
+
+Naming olmo2() {
+  Naming naming =
+      library("hf-olmo2", "Hugging Face Olmo2ForCausalLM", {"model."},
+              {"layers.{i}.",
+               {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"},
+               {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"},
+               "post_attention_layernorm",
+               "post_feedforward_layernorm"});
+  tied_head(naming, "embed_tokens.weight");
+  norm(naming.patterns, "norm", "final_norm");
+  naming.extras = {{"layers.{i}.self_attn.q_norm.weight", "the gain of q's norm"},
+                   {"layers.{i}.self_attn.k_norm.weight", "the gain of k's norm"}};
+  return naming;
+}
+
+Naming phi3() {
+  Naming naming{"hf-phi3", "Hugging Face Phi3ForCausalLM", Layout::out_in, {"model."}, {}, {}, {}};
+  const std::string layer = "layers.{i}.";
+  linear(naming.patterns, layer + "self_attn.qkv_proj", packed());
+  linear(naming.patterns, layer + "self_attn.o_proj", {in_block("attn.o")});
+  linear(naming.patterns, layer + "mlp.gate_up_proj", {in_block("ffn.gate"), in_block("ffn.in")});
+  linear(naming.patterns, layer + "mlp.down_proj", {in_block("ffn.out")});
+  norm(naming.patterns, layer + "input_layernorm", in_block("attn.norm"));
+  norm(naming.patterns, layer + "post_attention_layernorm", in_block("ffn.norm"));
+  norm(naming.patterns, "norm", "final_norm");
+  tied_head(naming, "embed_tokens.weight");
+  return naming;
+}
+
+Naming opt() {
+  Naming naming =
+      library("hf-opt", "Hugging Face OPTForCausalLM", {"model.", "decoder."},
+              {"layers.{i}.",
+               {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"},
+               {"fc1", "fc2"},
+               "self_attn_layer_norm",
+               "final_layer_norm"});
+  tied_head(naming, "embed_tokens.weight");
+  norm(naming.patterns, "final_layer_norm", "final_norm");
+  naming.extras = {{"embed_positions.weight", "positions, with two rows before the first"},
+                   {"project_in.weight", "the map from the embedding's width"},
+                   {"project_out.weight", "the map to the embedding's width"}};
+  return naming;
+}
+
+Naming bloom() {
+  Naming naming = library("hf-bloom", "Hugging Face BloomForCausalLM", {"transformer."},
+                          {"h.{i}.",
+                           {nullptr, nullptr, nullptr, "self_attention.dense"},
+                           {"mlp.dense_h_to_4h", "mlp.dense_4h_to_h"},
+                           "input_layernorm",
+                           "post_attention_layernorm"});
+  tied_head(naming, "word_embeddings.weight");
+  norm(naming.patterns, "ln_f", "final_norm");
+  const char* const packed_heads = "q, k and v of one head after the other";
+  naming.extras = {{"h.{i}.self_attention.query_key_value.weight", packed_heads},
+                   {"h.{i}.self_attention.query_key_value.bias", packed_heads},
+                   {"word_embeddings_layernorm.*", "the norm behind the embedding"}};
+  return naming;
+}
+
+Naming mpt() {
+  Naming naming = library("hf-mpt", "Hugging Face MptForCausalLM", {"transformer."},
+                          {"blocks.{i}.",
+                           {nullptr, nullptr, nullptr, "attn.out_proj"},
+                           {"ffn.up_proj", "ffn.down_proj"},
+                           "norm_1",
+                           "norm_2"});
+  linear(naming.patterns, "blocks.{i}.attn.Wqkv", packed());
+  norm(naming.patterns, "norm_f", "final_norm");
+  tied_head(naming, "wte.weight");
+  leave_out(naming, "");  // it has no biases, and its norms no shifts
+  return naming;
+}
+
+Naming gpt_neo() {
+  Naming naming = library("hf-gpt-neo", "Hugging Face GPTNeoForCausalLM", {"transformer."},
+                          {"h.{i}.",
+                           {"attn.attention.q_proj", "attn.attention.k_proj",
+                            "attn.attention.v_proj", "attn.attention.out_proj"},
+                           {"mlp.c_fc", "mlp.c_proj"},
+                           "ln_1",
+                           "ln_2"});
+  tied_head(naming, "wte.weight");
+  append(naming.patterns, {{"wpe.weight", {"embedding.position"}}});
+  norm(naming.patterns, "ln_f", "final_norm");
+  for (const char* map : {"q_proj", "k_proj", "v_proj"}) leave_out(naming, map);
+  return naming;
+}
+
+Naming distilbert() {
+  Naming naming =
+      library("hf-distilbert", "Hugging Face DistilBertForMaskedLM", {"distilbert."},
+              {"transformer.layer.{i}.",
+               {"attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin"},
+               {"ffn.lin1", "ffn.lin2"},
+               "sa_layer_norm",
+               "output_layer_norm"});
+  append(naming.patterns, {{"embeddings.word_embeddings.weight", {"embedding.weight"}},
+                           {"embeddings.position_embeddings.weight", {"embedding.position"}},
+                           {"vocab_projector.weight", {"head.weight"}}});
+  norm(naming.patterns, "embeddings.LayerNorm", "input.norm");
+  naming.tied = {{"vocab_projector.weight", "embeddings.word_embeddings.weight"}};
+  naming.extras = {{"vocab_transform.*", "the head of the masked language model"},
+                   {"vocab_layer_norm.*", "the head of the masked language model"},
+                   {"vocab_projector.bias", "the head's bias"}};
+  return naming;
+}
+
+Naming deberta() {
+  Naming naming = library("hf-deberta-v2", "Hugging Face DebertaV2ForMaskedLM", {"deberta."},
+                          {"encoder.layer.{i}.",
+                           {"attention.self.query_proj", "attention.self.key_proj",
+                            "attention.self.value_proj", "attention.output.dense"},
+                           {"intermediate.dense", "output.dense"},
+                           "attention.output.LayerNorm",
+                           "output.LayerNorm"});
+  append(naming.patterns, {{"embeddings.word_embeddings.weight", {"embedding.weight"}},
+                           {"embeddings.position_embeddings.weight", {"embedding.position"}},
+                           {"cls.predictions.decoder.weight", {"head.weight"}}});
+  norm(naming.patterns, "embeddings.LayerNorm", "input.norm");
+  naming.tied = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"}};
+  naming.extras = {{"embeddings.token_type_embeddings.weight", "segment embeddings"},
+                   {"encoder.rel_embeddings.weight", "relative positions"},
+                   {"encoder.LayerNorm.*", "the norm of relative positions"},
+                   {"cls.*", "the head of the masked language model"}};
+  return naming;
+}
+
+Naming dinov2() {
+  Naming naming =
+      library("hf-dinov2", "Hugging Face DINOv2, modules since transformers 5", {"dinov2."},
+              {"encoder.layer.{i}.",
+               {"attention.q_proj", "attention.k_proj", "attention.v_proj", "attention.o_proj"},
+               {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"},
+               "norm1",
+               "norm2"});
+  // Without gates the two maps are called otherwise.
+  Patterns& all = naming.patterns;
+  for (const auto& [name, path] : {std::pair{"fc1", "ffn.in"}, {"fc2", "ffn.out"}})
+    for (const char* kind : {".weight", ".bias"})
+      all.push_back({std::string("encoder.layer.{i}.mlp.") + name + kind,
+                     {in_block(std::string(path) + kind)}});
+  for (NamePattern& pattern : all)
+    if (pattern.name.find("_proj") != std::string::npos &&
+        pattern.name.find("mlp.") != std::string::npos)
+      pattern.beside = in_block("ffn.gate.weight");
+  norm(all, "layernorm", "final_norm");
+  all.push_back({"classifier.weight", {"head.weight"}});
+  naming.extras = {{"embeddings.*", "patches, positions and the class token"},
+                   {"encoder.layer.{i}.layer_scale1.lambda1", "the branch's own scale"},
+                   {"encoder.layer.{i}.layer_scale2.lambda1", "the branch's own scale"},
+                   {"classifier.bias", "the head's bias"}};
+  return naming;
+}
+
+}  // namespace
+
+std::vector<Naming> library_tables() {
+  return {gemma(), olmo2(),   phi3(),       opt(),     bloom(),
+          mpt(),   gpt_neo(), distilbert(), deberta(), dinov2()};
+}
+
+}  // namespace scalecalc::names
