@@ -24,7 +24,19 @@ bool is_weights_file(const std::string& path) {
   return path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json");
 }
 
-/// The config in a folder, or beside a file of weights; empty where there is none.
+const base::InputKind& config_kind() {
+  static const base::InputKind kind{"config", "give a config.json, or a folder with one",
+                                    kMostBytes, true};
+  return kind;
+}
+
+/// A config.json of timm names a model of its list and no sizes, which the weights tell.
+bool is_of_timm(const std::string& path) {
+  const Value config = Value::parse(base::read_input(path, config_kind()), nullptr, false);
+  return config.is_object() && config.contains("architecture") && !config.contains("model_type");
+}
+
+/// The config in a folder, or beside a file of weights; empty where there is none, or one of timm.
 std::string config_beside(const std::string& path) {
   std::error_code code;
   const std::filesystem::path place(path);
@@ -33,7 +45,8 @@ std::string config_beside(const std::string& path) {
     config = place / "config.json";
   else if (is_weights_file(path))
     config = place.parent_path() / "config.json";
-  return !config.empty() && std::filesystem::exists(config, code) ? config.string() : "";
+  if (config.empty() || !std::filesystem::exists(config, code)) return "";
+  return is_of_timm(config.string()) ? "" : config.string();
 }
 
 Value parse_json(std::string_view text, const std::string& name) {
@@ -181,9 +194,7 @@ LibraryModel read_config(const std::string& path) {
   if (file.empty() && std::filesystem::is_directory(path, code))
     file = (std::filesystem::path(path) / "config.json").string();
   if (file.empty()) file = path;
-  const base::InputKind kind{"config", "give a config.json, or a folder with one",
-                             architectures::kMostBytes, true};
-  return parse_config(base::read_input(file, kind), base::shortened(file));
+  return parse_config(base::read_input(file, architectures::config_kind()), base::shortened(file));
 }
 
 }  // namespace scalecalc

@@ -20,14 +20,15 @@ namespace {
 /// Families that have fewer of the file's words are not tried.
 constexpr std::size_t kMostWordsMissing = 2;
 
-/// The parts of the names, but for numbers and what every name ends with.
+/// The parts of the names, without numbers at their ends and without what every name ends with.
 std::set<std::string> words_of(const std::vector<NamedShape>& tensors) {
   std::set<std::string> words;
   for (const NamedShape& tensor : tensors)
     for (std::size_t at = 0; at <= tensor.name.size();) {
       const std::size_t dot = std::min(tensor.name.find('.', at), tensor.name.size());
       const std::string part = tensor.name.substr(at, dot - at);
-      if (part.find_first_not_of("0123456789") != std::string::npos) words.insert(part);
+      const std::size_t last = part.find_last_not_of("0123456789");  // "layer" of "layer1"
+      if (last != std::string::npos) words.insert(part.substr(0, last + 1));
       at = dot + 1;
     }
   words.erase("weight");

@@ -90,6 +90,17 @@ TEST_CASE("a config is found in a folder, and beside a file of weights") {
   CHECK_THROWS_AS(read_config("/"), Error);
 }
 
+TEST_CASE("a config of timm beside weights, which has no sizes, leaves them to the weights") {
+  const testing::TemporaryFolder folder;
+  const auto weights = folder / "model.safetensors";
+  std::ofstream(folder / "config.json") << R"({"architecture": "vit_base_patch16_224"})";
+  CHECK(!is_config(weights));
+  CHECK(!is_config(folder / "."));
+  std::ofstream(folder / "config.json") << "{";
+  CHECK(is_config(weights));
+  CHECK_THROWS_AS(read_config(weights), Error);
+}
+
 TEST_CASE("any value in the place of any key is read or refused in words") {
   const nlohmann::json values = {nullptr,
                                  true,

@@ -1,7 +1,8 @@
-"""Makes models/: small configs of every architecture, and what Hugging Face transformers makes of
-them: each tensor's name, shape, mean and standard deviation.
+"""Makes models/: small configs of every architecture, and what Hugging Face transformers, torchvision
+and timm make of them: each tensor's name, shape, mean and standard deviation.
 
-usage: make_models.py [MODEL_TYPE...]   (with transformers 5.23 and torch; all without an argument)
+usage: make_models.py [MODEL_TYPE...]   (with transformers 5.23, torch, torchvision 0.29 and timm 1.0;
+all without an argument)
 A file holds {"config": ..., "parameters": [[name, shape, mean, std], ...]}: the config as
 save_pretrained writes it, the parameters of named_parameters(), each moment over SEEDS models.
 """
@@ -108,6 +109,16 @@ SMALL = {
     "siglip": [dict(text_config=dict(DECODER),
                     vision_config=dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
                                        intermediate_size=80, image_size=32, patch_size=8))],
+    "torchvision_resnet": [dict(layers=[1, 2, 1, 1], block="bottleneck", num_classes=7),
+                           dict(layers=[1, 1, 1, 1], block="basic", num_classes=7,
+                                zero_init_residual=True)],
+    "timm_resnet": [dict(layers=[1, 2, 1, 1], block="bottleneck", num_classes=7),
+                    dict(layers=[1, 1, 1, 1], block="basic", num_classes=7)],
+    "torchvision_vit": [dict(image_size=32, patch_size=8, num_layers=2, num_heads=4, hidden_dim=48,
+                             mlp_dim=80, num_classes=7)],
+    "timm_vit": [dict(img_size=32, patch_size=8, depth=2, num_heads=4, embed_dim=48, num_classes=7),
+                 dict(img_size=32, patch_size=8, depth=2, num_heads=4, embed_dim=48, num_classes=0,
+                      class_token=False, global_pool="avg", qkv_bias=False, mlp_ratio=3)],
 }
 # Those that a file is made of: the bare model, and the one that is trained.
 CLASSES = {
@@ -140,6 +151,8 @@ CLASSES = {
     "convnext": ["ConvNextModel", "ConvNextForImageClassification"],
     "resnet": ["ResNetModel", "ResNetForImageClassification"],
     "clip": ["CLIPModel"], "siglip": ["SiglipModel"],
+    "torchvision_resnet": ["ResNet"], "timm_resnet": ["ResNet"],
+    "torchvision_vit": ["VisionTransformer"], "timm_vit": ["VisionTransformer"],
 }
 
 
@@ -148,20 +161,48 @@ def config_of(model_type, values):
     return kind(**values)
 
 
+def of_torchvision(kind, values):
+    import torchvision
+    if kind == "vit":
+        return torchvision.models.VisionTransformer(**values)
+    import torchvision.models.resnet as resnet
+    blocks = {"basic": resnet.BasicBlock, "bottleneck": resnet.Bottleneck}
+    return resnet.ResNet(**dict(values, block=blocks[values["block"]]))
+
+
+def of_timm(kind, values):
+    import timm.models.resnet as resnet
+    import timm.models.vision_transformer as vit
+    if kind == "vit":
+        return vit.VisionTransformer(**values)
+    blocks = {"basic": resnet.BasicBlock, "bottleneck": resnet.Bottleneck}
+    return resnet.ResNet(**dict(values, block=blocks[values["block"]]))
+
+
+def made(model_type, values, class_name, seed):
+    """The model as its library draws it, and its config as it is saved."""
+    torch.manual_seed(seed)
+    library, _, kind = model_type.partition("_")
+    if library in ("torchvision", "timm"):
+        model = (of_torchvision if library == "torchvision" else of_timm)(kind, values)
+        return model, dict(values, model_type=model_type, architectures=[class_name])
+    config = config_of(model_type, values)
+    model = getattr(transformers, class_name)(config)
+    config.architectures = [class_name]
+    saved = config.to_diff_dict()
+    saved.pop("transformers_version", None)
+    return model, saved
+
+
 def write(model_type, index, values, class_name):
     sums = {}
     for seed in range(SEEDS):
-        config = config_of(model_type, values)
-        torch.manual_seed(seed)
-        model = getattr(transformers, class_name)(config)
+        model, saved = made(model_type, values, class_name, seed)
         for name, tensor in model.named_parameters():
             entries = tensor.detach().double()
             moments = sums.setdefault(name, [list(tensor.shape), 0.0, 0.0])
             moments[1] += entries.mean().item() / SEEDS
             moments[2] += entries.square().mean().item() / SEEDS
-    config.architectures = [class_name]
-    saved = config.to_diff_dict()
-    saved.pop("transformers_version", None)
     rows = [[name, shape, mean, max(0.0, square - mean * mean) ** 0.5]
             for name, (shape, mean, square) in sums.items()]
     path = os.path.join(HERE, "models", f"{model_type}-{index}-{class_name}.json")
