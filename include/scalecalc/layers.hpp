@@ -51,7 +51,7 @@ struct LayerSpec {
   std::optional<NormKind> norm;  ///< of a norm; after a residual's sum; on an attention's mix
   std::optional<double> eps;
   std::optional<bool> affine, bias;
-  std::int64_t heads = 1, kv_heads = 0;
+  std::int64_t heads = 1, kv_heads = 0, head_width = 0;
   bool causal = false, qk_norm = false;
   bool residual_attention = false;  ///< adds the scores of the one before it
   bool memory = false;              ///< attends to the network's memory

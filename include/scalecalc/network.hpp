@@ -65,10 +65,11 @@ bool has_final_norm(Placement);
 struct ModelSpec {
   enum class Kind { transformer, mlp, layers };
   Kind kind = Kind::transformer;
-  std::int64_t layers = 12;   ///< blocks, 1..1000000
-  std::int64_t width = 64;    ///< features d
-  std::int64_t heads = 4;     ///< divides width
-  std::int64_t kv_heads = 0;  ///< divides heads; 0: as many
+  std::int64_t layers = 12;     ///< blocks, 1..1000000
+  std::int64_t width = 64;      ///< features d
+  std::int64_t heads = 4;       ///< divides width, unless head_width is given
+  std::int64_t kv_heads = 0;    ///< divides heads; 0: as many
+  std::int64_t head_width = 0;  ///< features of a head; 0: width/heads
   std::int64_t ffn = 256;
   std::int64_t vocab = 64;     ///< classes of the head ("classes" of an mlp)
   std::int64_t features = 64;  ///< input features of an mlp
@@ -155,6 +156,9 @@ std::string to_string(ModelSpec::Kind kind);
 /// with a placement the first layer maps the features to the width and each further one is a branch
 /// phi(x W); a list of layers: depth 1, no norm, no classes of its own).
 ModelSpec default_spec(ModelSpec::Kind kind);
+
+/// Features of one head of a transformer: head_width, or width/heads where it is 0.
+std::int64_t head_width(const ModelSpec& spec);
 
 /// Reads a model file. Throws Error(input): unreadable, not UTF-8, too large (1 MiB), or a wrong
 /// key or value at "file:line:column" with the nearest key.

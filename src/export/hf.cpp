@@ -19,6 +19,7 @@ struct Family {
   OwnRule own;
   DropoutPlaces dropout = {};  ///< what its one rate stands for
   bool unscaled_attention = false;
+  bool has_head_width = false;
 };
 
 /// The activation as transformers calls it.
@@ -87,13 +88,14 @@ Family llama(const NamedPlan& plan) {
   const ModelSpec& spec = plan.spec;
   Json config = common(spec, "llama", "LlamaForCausalLM", common_std(plan));
   config["num_key_value_heads"] = spec.kv_heads > 0 ? spec.kv_heads : spec.heads;
+  if (spec.head_width != 0) config["head_dim"] = spec.head_width;
   config["max_position_embeddings"] = spec.sequence;
   config["vocab_size"] = spec.vocab;
   config["rms_norm_eps"] = spec.norm_eps;
   config["attention_bias"] = spec.bias;
   config["mlp_bias"] = spec.bias;
   config["tie_word_embeddings"] = false;
-  return {config, one_std(common_std(plan), false), {.branch = false}};
+  return {config, one_std(common_std(plan), false), {.branch = false}, false, true};
 }
 
 Family vit(const NamedPlan& plan) {
@@ -111,14 +113,14 @@ Family vit(const NamedPlan& plan) {
 Family t5(const NamedPlan& plan) {
   const ModelSpec& spec = plan.spec;
   const auto width = static_cast<double>(spec.width);
-  const double head_width = width / static_cast<double>(spec.heads);
+  const auto of_head = static_cast<double>(head_width(spec));
   const auto ffn = static_cast<double>(spec.ffn);
   Json config = {
       {"model_type", "t5"},
       {"architectures", {"T5ForConditionalGeneration"}},
       {"num_layers", spec.layers},
       {"d_model", spec.width},
-      {"d_kv", spec.width / spec.heads},
+      {"d_kv", head_width(spec)},
       {"num_heads", spec.heads},
       {"d_ff", spec.ffn},
       {"vocab_size", spec.vocab},
@@ -127,14 +129,14 @@ Family t5(const NamedPlan& plan) {
       {"layer_norm_epsilon", spec.norm_eps},
       {"tie_word_embeddings", false},
       {"initializer_factor", 1.0}};
-  const OwnRule own = [width, head_width, ffn](const PlannedParameter& parameter) {
+  const OwnRule own = [width, of_head, ffn](const PlannedParameter& parameter) {
     if (!parameter.is_matrix) return OwnStart{};
     const std::string& role = parameter.role;
     if (role == "embedding" || role == "head") return OwnStart{1, false};
-    if (role == "q") return OwnStart{1 / std::sqrt(width * head_width), false};
+    if (role == "q") return OwnStart{1 / std::sqrt(width * of_head), false};
     return OwnStart{1 / std::sqrt(role == "ffn_out" ? ffn : width), false};
   };
-  return {config, own, {.input = true, .activation = true}, true};
+  return {config, own, {.input = true, .activation = true}, true, true};
 }
 
 Family family_of(const NamedPlan& plan) {
@@ -163,6 +165,9 @@ std::string hf_text(const NamedPlan& plan) {
   if (plan.spec.placement != placement)
     lines.push_back("placement: its layer is " + to_string(placement) + ", this model is " +
                     to_string(plan.spec.placement));
+  if (plan.spec.head_width != 0 && !family.has_head_width)
+    lines.push_back(fmt::format("head_width: its heads share out the width, these are {} wide",
+                                plan.spec.head_width));
   for (const auto& part : {dropout_differences(plan.spec, family.dropout),
                            foreign_scales(plan, family.unscaled_attention)})
     lines.insert(lines.end(), part.begin(), part.end());

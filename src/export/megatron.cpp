@@ -24,6 +24,7 @@ std::vector<std::string> shape_flags(const ModelSpec& spec) {
       spec.norm == NormKind::rmsnorm ? "--normalization RMSNorm" : "--normalization LayerNorm"};
   if (spec.kv_heads > 0 && spec.kv_heads != spec.heads)
     flags.push_back(fmt::format("--group-query-attention --num-query-groups {}", spec.kv_heads));
+  if (spec.head_width != 0) flags.push_back(fmt::format("--kv-channels {}", spec.head_width));
   if (spec.gated && spec.activation == "silu") flags.emplace_back("--swiglu");
   if (!spec.bias) flags.emplace_back("--disable-bias-linear");
   if (spec.qk_norm) flags.emplace_back("--qk-layernorm");

@@ -61,9 +61,8 @@ void require_transformer(const NamedPlan& plan, const char* target) {
 }
 
 std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_attention) {
-  const double usual = unscaled_attention
-                           ? 1.0
-                           : 1 / std::sqrt(static_cast<double>(plan.spec.width / plan.spec.heads));
+  const double usual =
+      unscaled_attention ? 1.0 : 1 / std::sqrt(static_cast<double>(head_width(plan.spec)));
   std::vector<std::string> lines;
   for (const PlannedScale& scale : plan.plan.scales) {
     if (scale.what == "attention" && !differ(scale.value, usual)) continue;

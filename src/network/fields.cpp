@@ -53,12 +53,18 @@ std::vector<ModelField> shape_fields() {
       Field("model", "width", transformer | mlp, &Spec::width)
           .option(Option::block, "D", "256", "features of the stream"),
       Field("model", "heads", transformer, &Spec::heads)
-          .option(Option::block, "H", "4", "attention heads, a divisor of the width"),
+          .option(Option::block, "H", "4",
+                  "attention heads, a divisor of the width unless --head-width is given"),
       Field("model", "kv_heads", transformer, &Spec::kv_heads)
           .range(Range::size_or_none)
           .option(Option::detail, "H", "2",
                   "heads of k and v, a divisor of the heads (default: all)")
           .written_if([](const Spec& spec) { return spec.kv_heads != 0; }),
+      Field("model", "head_width", transformer, &Spec::head_width)
+          .named("head_width", "head_dim")
+          .range(Range::size_or_none)
+          .option(Option::detail, "D", "128", "features of a head (default: width/heads)")
+          .written_if([](const Spec& spec) { return spec.head_width != 0; }),
       Field("model", "ffn", transformer, &Spec::ffn)
           .option(Option::block, "F", "1024", "width inside the ffn (default 4 x width)"),
       Field("model", "vocab", transformer, &Spec::vocab)

@@ -8,6 +8,10 @@ bool uses_memory(const ModelSpec& spec) {
   return any_layer(spec.layer_list, [](const LayerSpec& layer) { return layer.memory; });
 }
 
+std::int64_t head_width(const ModelSpec& spec) {
+  return spec.head_width != 0 ? spec.head_width : spec.width / spec.heads;
+}
+
 ModelSpec default_spec(ModelSpec::Kind kind) {
   ModelSpec spec;
   spec.kind = kind;

@@ -10,23 +10,21 @@ namespace {
 class Transformer {
  public:
   explicit Transformer(const Parts& parts) : parts_(parts), spec_(parts.spec()) {
-    const Expr head_width = Expr::symbol("head_width");
     const std::int64_t kv_heads = spec_.kv_heads == 0 ? spec_.heads : spec_.kv_heads;
     const Fan width{spec_.width, Expr::symbol("width")}, ffn{spec_.ffn, Expr::symbol("ffn")};
-    const Fan values = kv_heads == spec_.heads ? width
-                                               : Fan{kv_heads * (spec_.width / spec_.heads),
-                                                     Expr::symbol("kv_heads") * head_width};
+    const Fan queries = head_features("heads", spec_.heads),
+              keys = head_features("kv_heads", kv_heads);
     attention_.heads = spec_.heads;
     attention_.kv_heads = kv_heads;
-    attention_.head_width = spec_.width / spec_.heads;
+    attention_.head_width = head_width(spec_);
     attention_.qk_norm = spec_.qk_norm;
     attention_.scale = formula_value(spec_.attention_scale, parts.values(), "attention_scale");
     attention_.scale_formula = spec_.attention_scale;
     attention_.dropout = spec_.attention_dropout;
-    attention_.q = parts.linear("q", width, width, true);
-    attention_.k = parts.linear("k", width, values, true);
-    attention_.v = parts.linear("v", width, values, true);
-    attention_.o = parts.linear("o", width, width, true);
+    attention_.q = parts.linear("q", width, queries, true);
+    attention_.k = parts.linear("k", width, keys, true);
+    attention_.v = parts.linear("v", width, keys, true);
+    attention_.o = parts.linear("o", queries, width, true);
     gate_ = parts.linear("ffn_gate", width, ffn, true);
     in_ = parts.linear("ffn_in", width, ffn, true);
     out_ = parts.linear("ffn_out", ffn, width, true);
@@ -43,7 +41,7 @@ class Transformer {
     layer.v.path = path + ".v";
     layer.o.path = path + ".o";
     if (spec_.placement == Placement::sub_ln)
-      layer.norm = parts_.norm(path + ".mix_norm", spec_.width);
+      layer.norm = parts_.norm(path + ".mix_norm", attention_.heads * attention_.head_width);
     std::vector<Layer> body = branch(1);
     body.push_back({std::move(layer)});
     return sublayer(path, std::move(body));
@@ -67,6 +65,12 @@ class Transformer {
   }
 
  private:
+  /// Of so many heads together, which are the width where they share it out.
+  Fan head_features(const char* name, std::int64_t heads) const {
+    if (spec_.head_width == 0 && heads == spec_.heads) return {spec_.width, Expr::symbol("width")};
+    return {heads * head_width(spec_), Expr::symbol(name) * Expr::symbol("head_width")};
+  }
+
   /// An empty body with room for these layers, the dropout and the norms around them.
   std::vector<Layer> branch(std::size_t layers) const {
     const Placement placement = spec_.placement;

@@ -91,10 +91,11 @@ Problem placement_problem(const ModelSpec& spec) {
 
 /// What a norm divides by must not be 0 whatever the input.
 Problem norm_problem(const ModelSpec& spec) {
-  const std::int64_t narrowest =
-      spec.placement == Placement::sub_ln ? std::min(spec.width, spec.ffn) : spec.width;
+  std::int64_t narrowest = spec.width;
+  if (spec.placement == Placement::sub_ln)
+    narrowest = std::min({spec.width, spec.ffn, spec.heads * head_width(spec)});
   if (spec.norm == NormKind::layernorm && spec.kind != Kind::layers && narrowest < 2)
-    return SpecProblem{{"width", "ffn", "norm"},
+    return SpecProblem{{"width", "ffn", "head_width", "norm"},
                        "layernorm of a single feature is always 0",
                        "use width = 2 or more, or norm = \"rmsnorm\""};
   const bool over_batch = spec.norm == NormKind::batchnorm;

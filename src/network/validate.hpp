@@ -26,9 +26,12 @@ SpecProblem problem_from(const std::string& field, const Error& error);
 /// A value that must be finite and at least 0, or above it.
 std::optional<SpecProblem> finite_problem(const std::string& field, double value, bool may_be_zero);
 
-/// Why this many heads do not fit a width, with what would.
-std::optional<SpecProblem> heads_problem(std::int64_t heads, std::int64_t kv_heads,
-                                         std::int64_t width);
+/// Of an attention; 0 stands for what follows from the others.
+struct HeadSizes {
+  std::int64_t width, heads, kv_heads, head_width;
+};
+/// Why these do not fit together, with what would.
+std::optional<SpecProblem> heads_problem(const HeadSizes& of);
 
 /// A name, or an expression in x. Throws Error(input) for neither.
 void check_activation(const std::string& text);

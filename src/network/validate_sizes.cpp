@@ -98,9 +98,9 @@ std::optional<SpecProblem> finite_problem(const std::string& field, double value
                      fmt::format("for example {}", may_be_zero ? "0" : "1")};
 }
 
-std::optional<SpecProblem> heads_problem(std::int64_t heads, std::int64_t kv_heads,
-                                         std::int64_t width) {
-  if (width % heads != 0) {
+std::optional<SpecProblem> heads_problem(const HeadSizes& of) {
+  const auto& [width, heads, kv_heads, head_width] = of;
+  if (head_width == 0 && width % heads != 0) {
     const std::int64_t below = width - width % heads, above = below + heads;
     const std::string widths =
         below > 0 ? fmt::format("{} or {}", below, above) : fmt::format("{}", above);
@@ -125,7 +125,8 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
                                           : number_problem(field, std::get<double>(value)))
       return problem;
   }
-  if (spec.kind == Kind::transformer) return heads_problem(spec.heads, spec.kv_heads, spec.width);
+  if (spec.kind == Kind::transformer)
+    return heads_problem({spec.width, spec.heads, spec.kv_heads, spec.head_width});
   return image_problem(spec);
 }
 
@@ -181,7 +182,8 @@ Bindings size_bindings(const ModelSpec& spec) {
   }
   add("ffn", spec.ffn);
   add("vocab", spec.vocab);
-  add("head_width", spec.width / spec.heads);
+  add("heads", spec.heads);
+  add("head_width", head_width(spec));
   add("kv_heads", spec.kv_heads == 0 ? spec.heads : spec.kv_heads);
   return values;
 }

@@ -99,6 +99,10 @@ void draw_attention(Draws& draw, ModelSpec& spec) {
   if (draw.chance(10)) spec.cross_attention = true;
 }
 
+void draw_block(Draws& draw, ModelSpec& spec) {
+  if (draw.chance(10)) spec.head_width = draw.of<std::int64_t>({4, 7, 16, 32});
+}
+
 }  // namespace
 
 std::string random_activation(Draws& draw) {
@@ -182,6 +186,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_input(draw, spec);
   draw_loss(draw, spec);
   draw_init(draw, spec);
+  draw_block(draw, spec);
   return spec;
 }
 

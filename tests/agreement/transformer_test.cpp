@@ -67,6 +67,15 @@ TEST_CASE("other placements") {
   }
 }
 
+TEST_CASE("heads of a width of their own") {
+  for (const std::int64_t head_width : {4, 32}) {
+    ModelSpec spec = transformer(Placement::pre, NormKind::rmsnorm, ffns[2], true);
+    spec.head_width = head_width;
+    spec.kv_heads = 2;
+    agree("heads of " + std::to_string(head_width), spec, seeds);
+  }
+}
+
 TEST_CASE("branches that start small") {
   for (const Placement placement :
        {Placement::rezero, Placement::skipinit, Placement::fixup, Placement::branchnorm}) {

@@ -165,6 +165,21 @@ TEST_CASE("configurations say that their attention adds no scores") {
   for (const Target target : {Target::hf, Target::megatron}) CHECK(contains(text(target), line));
 }
 
+TEST_CASE("configurations say what of heads they cannot") {
+  ModelSpec spec = find_model("gpt2");
+  const auto text = [&](const char* naming, Target target) {
+    return export_text(named_plan(spec, "own", target, naming), target);
+  };
+  CHECK_FALSE(contains(text("hf-gpt2", Target::hf), "head_width"));
+  CHECK_FALSE(contains(text("hf-llama", Target::hf), "head_dim"));
+  spec.head_width = 32;
+  CHECK(contains(text("hf-gpt2", Target::hf), "head_width: its heads share out the width"));
+  CHECK(contains(text("hf-llama", Target::hf), "\"head_dim\": 32"));
+  CHECK(contains(text("hf-t5", Target::hf), "\"d_kv\": 32"));
+  CHECK(contains(text("hf-gpt2", Target::megatron), "--kv-channels 32"));
+  CHECK_FALSE(contains(text("hf-llama", Target::hf), "head_width"));
+}
+
 TEST_CASE("trees never take the names of PyTorch's modules, unless asked") {
   CHECK(plan_of("gpt2", Target::pytorch).naming.name == "hf-gpt2");
   CHECK(plan_of("gpt2", Target::flax).naming.name == "flax");

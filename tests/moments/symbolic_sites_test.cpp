@@ -166,6 +166,14 @@ TEST_CASE("formulas at the numbers give propagate's values") {
     }
 }
 
+// The orders of a head are in 1/head_width.
+TEST_CASE("formulas of heads of their own width") {
+  ModelSpec spec = wide(Placement::pre, "gelu");
+  spec.head_width = 1024;
+  spec.kv_heads = 1;
+  CHECK(Comparison(spec).worst() < 100 / 1024.0);
+}
+
 TEST_CASE("one token through a post stack: every second moment stays, and every gradient") {
   ModelSpec spec = wide(Placement::post, "relu");
   spec.sequence = 1;

@@ -27,20 +27,20 @@ auto members(const ModelSpec::Memory& memory) {
   return std::tie(sequence, second, cross);
 }
 auto members(const ModelSpec& spec) {
-  const auto& [kind, layers, width, heads, kv_heads, ffn, vocab, features, sequence, batch, causal,
-               activation, gated, qk_norm, residual_attention, cross_attention, dropout,
-               dropout_place, attention_dropout, ntk, bias, norm_affine, norm, norm_eps, placement,
-               alpha, lambda, attention_scale, optimizer, init, names, input, memory, loss,
-               target_second, reduction, ramp, layer_list, height] = spec;
+  const auto& [kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
+               batch, causal, activation, gated, qk_norm, residual_attention, cross_attention,
+               dropout, dropout_place, attention_dropout, ntk, bias, norm_affine, norm, norm_eps,
+               placement, alpha, lambda, attention_scale, optimizer, init, names, input, memory,
+               loss, target_second, reduction, ramp, layer_list, height] = spec;
   // [names] and [[layer]] are no fields of one value.
   static_cast<void>(names);
   static_cast<void>(layer_list);
   return std::tuple_cat(
-      std::tie(kind, layers, width, heads, kv_heads, ffn, vocab, features, sequence, batch, causal,
-               activation, gated, qk_norm, residual_attention, cross_attention, dropout,
-               dropout_place, attention_dropout, ntk, bias, norm_affine, norm, norm_eps, placement,
-               alpha, lambda, attention_scale, optimizer, loss, target_second, reduction, ramp,
-               height),
+      std::tie(kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
+               batch, causal, activation, gated, qk_norm, residual_attention, cross_attention,
+               dropout, dropout_place, attention_dropout, ntk, bias, norm_affine, norm, norm_eps,
+               placement, alpha, lambda, attention_scale, optimizer, loss, target_second, reduction,
+               ramp, height),
       members(init), members(input), members(memory));
 }
 

@@ -104,6 +104,19 @@ TEST_CASE("sizes are inferred along the way") {
         std::string::npos);
 }
 
+TEST_CASE("heads of a list's attention may have a width of their own") {
+  const Network network = built(
+      layer("type = \"attention\"\nheads = 3\nkv_heads = 1\nhead_width = 5\nnorm = \"rmsnorm\"") +
+      head);
+  const auto& attention = std::get<Attention>(network.layers[0].op);
+  CHECK(attention.head_width == 5);
+  CHECK(attention.q.fan_out == 15);
+  CHECK(attention.k.fan_out == 5);
+  CHECK(attention.norm->width == 15);
+  CHECK(attention.o.fan_in == 15);
+  CHECK(attention.o.fan_out == 8);
+}
+
 // True fan-out k^2 C_out/(groups stride^2): 9 * 12/(4 * 4) = 6.75, fan-in 18.
 TEST_CASE("a convolution's fans count the kernel, the groups and the stride") {
   const auto std_of = [](const std::string& scheme) {

@@ -4,8 +4,10 @@
 
 #include "describe.hpp"
 #include "scalecalc/network.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
+using namespace scalecalc::testing;
 
 namespace {
 
@@ -67,6 +69,33 @@ TEST_CASE("grouped heads share their keys and values") {
   CHECK(layer.o.fan_in == 8);
   CHECK(layer.qk_norm);
   CHECK(layer.dropout == 0.25);
+}
+
+TEST_CASE("heads of a width of their own do not share out the model's") {
+  ModelSpec spec = small();
+  spec.heads = 3;
+  spec.head_width = 5;
+  spec.kv_heads = 1;
+  spec.placement = Placement::sub_ln;
+  spec.init.scheme = "xavier";
+  const Network network = build_network(spec);
+  const Attention& layer = attention(network, 0);
+  CHECK(layer.head_width == 5);
+  CHECK(layer.scale == rounded(1 / std::sqrt(5.0), 4));
+  CHECK(layer.q.fan_in == 8);
+  CHECK(layer.q.fan_out == 15);
+  CHECK(layer.k.fan_out == 5);
+  CHECK(layer.o.fan_in == 15);
+  CHECK(layer.o.fan_out == 8);
+  CHECK(layer.norm->width == 15);
+  CHECK(layer.o.std == rounded(std::sqrt(2.0 / 23), 4));
+  CHECK(layer.o.variance_formula.value() == parse("2*lambda^2/(width + heads*head_width)"));
+  // What the width gives by itself is laid out as before.
+  spec.heads = spec.kv_heads = 2;
+  spec.head_width = 4;
+  const std::string given = description(build_network(spec));
+  spec.head_width = 0;
+  CHECK(description(build_network(spec)) == given);
 }
 
 TEST_CASE("residual attention is between tokens of the stream") {

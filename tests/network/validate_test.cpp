@@ -81,6 +81,24 @@ TEST_CASE("heads divide the width, and the hint does") {
                        Error);
 }
 
+TEST_CASE("heads of their own width need no divisor of the model's") {
+  CHECK(problem([](ModelSpec& s) {
+          s.heads = 7;
+          s.head_width = 5;
+        }).empty());
+  CHECK(problem([](ModelSpec& s) {
+          s.heads = 6;
+          s.kv_heads = 4;
+          s.head_width = 5;
+        }) == "[attention] kv_heads must divide heads (kv_heads 4, heads 6)");
+  CHECK(problem([](ModelSpec& s) { s.head_width = -1; }) ==
+        "head_width must be from 1 to 1000000, got -1");
+  CHECK(problem([](ModelSpec& s) {
+          s.placement = Placement::sub_ln;
+          s.heads = s.head_width = 1;
+        }) == "layernorm of a single feature is always 0");
+}
+
 TEST_CASE("placements get the norms and the skip that they need") {
   CHECK(problem([](ModelSpec& s) { s.norm = NormKind::none; }) ==
         "placement post needs a norm, and norm is none");

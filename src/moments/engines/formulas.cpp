@@ -31,7 +31,9 @@ ModelSpec distinct_sizes(const ModelSpec& spec) {
   ModelSpec made = spec;
   if (spec.kind == ModelSpec::Kind::layers) return made;
   const bool transformer = spec.kind == ModelSpec::Kind::transformer;
-  made.width = transformer ? spec.heads * kHeadWidth : unless_one(spec.width, kWidth);
+  const bool shared_out = transformer && spec.head_width == 0;
+  made.width = shared_out ? spec.heads * kHeadWidth : unless_one(spec.width, kWidth);
+  if (spec.head_width != 0) made.head_width = unless_one(spec.head_width, kHeadWidth);
   if (transformer && spec.qk_norm && made.width == spec.heads) made.width *= 2;
   made.ffn = unless_one(spec.ffn, kFfn);
   made.vocab = unless_one(spec.vocab, kVocab);
@@ -45,7 +47,7 @@ Formulas::Formulas(const ModelSpec& spec)
       grouped_(spec.kv_heads > 0 && spec.kv_heads != spec.heads) {
   const ModelSpec sizes = distinct_sizes(spec);
   const auto name = [&](std::int64_t n, const char* text, std::int64_t value) {
-    if (n > 1) names_.try_emplace(n, text);
+    if (n > 1) names_.try_emplace(n, Expr::symbol(text));
     values_[text] = static_cast<double>(value);
   };
   name(sizes.width, "width", spec.width);
@@ -53,13 +55,14 @@ Formulas::Formulas(const ModelSpec& spec)
   name(sizes.vocab, "vocab", spec.vocab);
   name(sizes.features, "features", spec.features);
   name(sizes.memory.sequence, "memory", spec.memory.sequence);
+  const std::int64_t kv_heads = spec.kv_heads > 0 ? spec.kv_heads : spec.heads;
+  if (spec.kind == ModelSpec::Kind::transformer)
+    for (const auto& [heads, text] : {std::pair{spec.heads, "heads"}, {kv_heads, "kv_heads"}})
+      names_.try_emplace(heads * head_width(sizes),
+                         Expr::symbol(text) * Expr::symbol("head_width"));
   const std::vector<std::pair<const char*, std::int64_t>> others = {
-      {"N", spec.layers},
-      {"T", spec.sequence},
-      {"B", spec.batch},
-      {"heads", spec.heads},
-      {"kv_heads", spec.kv_heads > 0 ? spec.kv_heads : spec.heads},
-      {"head_width", spec.heads > 0 ? spec.width / spec.heads : spec.width}};
+      {"N", spec.layers},    {"T", spec.sequence},   {"B", spec.batch},
+      {"heads", spec.heads}, {"kv_heads", kv_heads}, {"head_width", head_width(spec)}};
   for (const auto& [text, value] : others) values_[text] = static_cast<double>(value);
 
   if (spec.features == spec.width) known_.emplace("features", Expr::symbol("width"));
@@ -73,12 +76,12 @@ Formulas::Formulas(const ModelSpec& spec)
 Expr Formulas::size(std::int64_t n, std::string_view name) const {
   if (n <= 1 || numbers_) return n;
   const auto known = names_.find(n);
-  if (name == "tokens" && (known == names_.end() || known->second != "memory"))
+  if (name == "tokens" && (known == names_.end() || known->second != Expr::symbol("memory")))
     return Expr::symbol("T");
   if (name == "batch") return Expr::symbol("B");
   if (name == "kv_heads") return Expr::symbol(grouped_ ? "kv_heads" : "heads");
   if (name == "heads" || name == "head_width") return Expr::symbol(std::string(name));
-  return known == names_.end() ? Expr(n) : Expr::symbol(known->second);
+  return known == names_.end() ? Expr(n) : known->second;
 }
 
 Expr Formulas::plain(const Expr& formula) const {

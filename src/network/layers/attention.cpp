@@ -13,7 +13,8 @@ std::vector<LayerKey> keys() {
   return joined(
       {norm_keys(),
        {layer_key("heads", &LayerSpec::heads), layer_key("kv_heads", &LayerSpec::kv_heads),
-        layer_key("causal", &LayerSpec::causal), layer_key("qk_norm", &LayerSpec::qk_norm),
+        layer_key("head_width", &LayerSpec::head_width), layer_key("causal", &LayerSpec::causal),
+        layer_key("qk_norm", &LayerSpec::qk_norm),
         layer_key("residual_attention", &LayerSpec::residual_attention),
         layer_key("memory", &LayerSpec::memory), layer_key("dropout", &LayerSpec::dropout),
         layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
@@ -31,14 +32,14 @@ void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
 Attention plain_attention(const Place& place, const Shape& shape) {
   const LayerSpec& spec = place.spec;
   const std::int64_t kv_heads = spec.kv_heads == 0 ? spec.heads : spec.kv_heads;
-  if (const auto problem = heads_problem(spec.heads, kv_heads, shape.features))
+  if (const auto problem = heads_problem({shape.features, spec.heads, kv_heads, spec.head_width}))
     throw Error(ErrorKind::input, problem->message + " at " + place.path, spec.where,
                 problem->hint);
   Attention layer;
   layer.path = place.path;
   layer.heads = spec.heads;
   layer.kv_heads = kv_heads;
-  layer.head_width = shape.features / spec.heads;
+  layer.head_width = spec.head_width != 0 ? spec.head_width : shape.features / spec.heads;
   layer.causal = spec.causal && !spec.memory;
   layer.over_memory = spec.memory;
   layer.qk_norm = spec.qk_norm;
@@ -61,20 +62,21 @@ void set_scale(Attention& layer, const Parts& parts, const Place& place, const S
 }
 
 void set_weights(Attention& layer, const Parts& parts, const Place& place, const Shape& shape) {
-  const std::int64_t kv_width = layer.kv_heads * layer.head_width;
+  const std::int64_t width = layer.heads * layer.head_width,
+                     kv_width = layer.kv_heads * layer.head_width;
   Place inner = place;
-  const auto part = [&](const char* suffix, std::int64_t out, bool sized) {
+  const auto part = [&](const char* suffix, std::int64_t in, std::int64_t out, bool sized) {
     // As in a transformer: lambda reaches what the size of the branch goes by.
     inner.in_branch = place.in_branch && sized;
-    Linear made = listed_weight(parts, inner, shape.features, out);
+    Linear made = listed_weight(parts, inner, in, out);
     made.in_branch = place.in_branch;
     made.path = place.path + suffix;
     return made;
   };
-  layer.q = part(".q", shape.features, false);
-  layer.k = part(".k", kv_width, false);
-  layer.v = part(".v", kv_width, true);
-  layer.o = part(".o", shape.features, true);
+  layer.q = part(".q", shape.features, width, false);
+  layer.k = part(".k", shape.features, kv_width, false);
+  layer.v = part(".v", shape.features, kv_width, true);
+  layer.o = part(".o", width, shape.features, true);
 }
 
 std::string to_string(const AttentionScores& scores) {
@@ -115,7 +117,8 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   set_scale(layer, parts, place, shape);
   set_weights(layer, parts, place, shape);
   if (place.spec.norm && *place.spec.norm != NormKind::none)
-    layer.norm = listed_norm(parts, place.spec, place.path + ".mix_norm", shape);
+    layer.norm = listed_norm(parts, place.spec, place.path + ".mix_norm",
+                             {.features = layer.q.fan_out, .tokens = shape.tokens});
   check_scores(layer, place, shape.tokens, layout.attentions);
   check_memory(layer, layout.attentions);
   layout.emit({std::move(layer)}, out);
