@@ -42,6 +42,10 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     spec.layer_list = {first, attention, linear};
   } else {
     spec.cross_attention = field.section == "memory";
+    if (field.name == "branch_norms") {
+      spec.parallel = true;
+      spec.placement = Placement::pre;
+    }
   }
   if (field.name == "zipf" || field.name == "positions") spec.input.kind = InputKind::tokens;
   if (field.name == "target_second") spec.loss = Loss::mse;

@@ -15,6 +15,7 @@
 #include "scalecalc/layers/gated.hpp"
 #include "scalecalc/layers/linear.hpp"
 #include "scalecalc/layers/norm.hpp"
+#include "scalecalc/layers/parallel.hpp"
 #include "scalecalc/layers/pool.hpp"
 #include "scalecalc/layers/residual.hpp"
 
@@ -24,7 +25,7 @@ namespace scalecalc {
 /// One layer of a laid-out network, of any kind.
 struct Layer {
   std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
-               Conv2d, DualStream, Pool>
+               Conv2d, DualStream, Pool, Parallel>
       op;
 };
 

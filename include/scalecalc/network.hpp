@@ -82,6 +82,10 @@ struct ModelSpec {
   /// Each self-attention adds the scores of the block before, which had them added, to its own
   /// (RealFormer, He et al. 2021).
   bool residual_attention = false;
+  /// All sublayers of a block read one stream and are added in one sum (GPT-J), behind one norm, or
+  /// with branch_norms behind one each (GPT-NeoX).
+  bool parallel = false;
+  bool branch_norms = false;
   bool cross_attention = false;  ///< a third sublayer that attends to `memory`
   double dropout = 0.0;          ///< the rate, at dropout_place
   DropoutPlaces dropout_place;

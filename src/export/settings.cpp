@@ -71,6 +71,8 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
   }
   if (plan.spec.residual_attention)
     lines.emplace_back("residual_attention: its attention adds no scores of the block before");
+  if (plan.spec.parallel)
+    lines.emplace_back("parallel: its ffn reads the stream that its attention has been added to");
   return lines;
 }
 

@@ -24,8 +24,8 @@ std::vector<std::string> differences(const NamedPlan& plan, const OwnRule& own);
 double common_std(const NamedPlan& plan);
 /// Throws Error(usage) unless the model is a transformer.
 void require_transformer(const NamedPlan& plan, const char* target);
-/// Scales, and residual attention, that such code does not have: "skip of block[*].attn is 44.7
-/// ((2*N)^(1/2))".
+/// Scales, residual attention and parallel blocks that such code does not have: "skip of
+/// block[*].attn is 44.7 ((2*N)^(1/2))".
 std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_attention = false);
 
 /// A line where the model drops elsewhere than the framework's own layer does.

@@ -10,5 +10,6 @@
 #include "moments/layers/gated.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
+#include "moments/layers/parallel.hpp"
 #include "moments/layers/pool.hpp"
 #include "moments/layers/residual.hpp"

@@ -225,6 +225,43 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
   return out;
 }
 
+/// A sum in which the right branch follows the left as far as both follow the start.
+NormVariance through_branches(const NormVariance& start, const NormVariance& left,
+                              const NormVariance& right, const Alike<double>& x,
+                              const Alike<double>& f, double width, const Counts& counts) {
+  const double total = x.second + f.second + 2 * x.mean * f.mean;
+  if (!(total > 0)) return {};
+  const double p = x.second / total, b = f.second / total;
+  NormVariance follows = right;
+  follows.susceptibility = left.batch_variance > 0 ? left.susceptibility * right.susceptibility *
+                                                         start.batch_variance / left.batch_variance
+                                                   : 0;
+  NormVariance out = through_sum(left, follows, x, f, width, counts);
+  out.susceptibility = p * left.susceptibility + b * right.susceptibility;
+  out.distance_susceptibility =
+      p * left.distance_susceptibility + b * right.distance_susceptibility;
+  out.distance_response = 0;
+  const double apart = x.second - x.cross, own = f.second - f.cross;
+  if (!(apart + own > 0)) return out;
+  const double share = std::clamp(own / (apart + own), 0.0, 1.0), kept = 1 - share;
+  const double chance = 2 * share * kept * apart_noise(2, width, counts);
+  const auto own_variance = [&](const NormVariance& of) {
+    return std::max(0.0, of.distance_variance - start.distance_variance);
+  };
+  const auto own_covariance = [&](const NormVariance& of) {
+    return of.distance_covariance - of.susceptibility * start.distance_covariance -
+           of.distance_susceptibility * start.distance_variance;
+  };
+  out.distance_variance = start.distance_variance + kept * kept * own_variance(left) +
+                          share * share * own_variance(right) + chance;
+  out.distance_covariance =
+      out.susceptibility * start.distance_covariance +
+      out.distance_susceptibility * start.distance_variance + p * kept * own_covariance(left) +
+      b * share * own_covariance(right) +
+      covariance_with_norm(chance, {0, x.second + f.second, x.cross + f.cross, 0});
+  return out;
+}
+
 NormVariance back_through_linear(const NormVariance& gradient,
                                  std::optional<SignalCoupling>& coupling, double noise,
                                  const Alike<double>& x, double width, const Counts& counts) {

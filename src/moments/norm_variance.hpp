@@ -85,6 +85,12 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
                          const Alike<double>& x, const Alike<double>& f, double width,
                          const Counts& counts);
 
+/// Two branches, x and f as they are added up, that both start from `start`: their susceptibilities
+/// are by it, and so is the sum's.
+NormVariance through_branches(const NormVariance& start, const NormVariance& left,
+                              const NormVariance& right, const Alike<double>& x,
+                              const Alike<double>& f, double width, const Counts& counts);
+
 /// What the way back knows of a passage: the spread and moments of u.
 struct BackPassage {
   Passage passage;

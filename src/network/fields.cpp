@@ -103,6 +103,12 @@ std::vector<ModelField> block_fields() {
       Field("model", "residual_attention", transformer, &Spec::residual_attention)
           .option(Option::detail, "", "", "adds the scores of the block before")
           .written_if([](const Spec& spec) { return spec.residual_attention; }),
+      Field("model", "parallel", transformer, &Spec::parallel)
+          .option(Option::detail, "", "", "attention and ffn of a block in one sum, from one norm")
+          .written_if([](const Spec& spec) { return spec.parallel; }),
+      Field("model", "branch_norms", transformer, &Spec::branch_norms)
+          .option(Option::detail, "", "", "of a parallel block: each branch has its own norm")
+          .written_if([](const Spec& spec) { return spec.branch_norms; }),
       Field("model", "cross_attention", transformer, &Spec::cross_attention)
           .option(Option::detail, "", "", "a third sublayer attends to a memory"),
       Field("model", "bias", all, &Spec::bias)

@@ -54,9 +54,9 @@ void add_mlp(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers
     if (!residuals) {
       append(layers, std::move(body));
     } else if (spec.placement == Placement::resi_dual) {
-      dual.sublayers.push_back(parts.residual(path, std::move(body)));
+      dual.sublayers.push_back(parts.sublayer(path, std::move(body)));
     } else {
-      layers.push_back({parts.residual(path, std::move(body))});
+      layers.push_back({parts.sublayer(path, std::move(body))});
       drop_stream(path);
     }
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "network/weights.hpp"
@@ -25,8 +26,14 @@ class Parts {
   bool drops(bool DropoutPlaces::*place) const {
     return spec_.dropout > 0 && spec_.dropout_place.*place;
   }
-  /// One branch around the stream, with the norms where the placement wants them.
+  /// The body of a branch with the norms that the placement wants inside it.
+  std::vector<Layer> normed(const std::string& path, std::vector<Layer> body) const;
+  /// The sum of such a body and the stream, with the norm that the placement wants behind it.
   Residual residual(const std::string& path, std::vector<Layer> body) const;
+  /// Both.
+  Residual sublayer(const std::string& path, std::vector<Layer> body) const {
+    return residual(path, normed(path, std::move(body)));
+  }
 
  private:
   const ModelSpec& spec_;

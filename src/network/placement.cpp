@@ -44,14 +44,9 @@ Residual plain_residual(const ModelSpec& spec, const Bindings& values) {
   return residual;
 }
 
-Residual Parts::residual(const std::string& path, std::vector<Layer> body) const {
-  Residual sublayer = residual_;
-  sublayer.path = path;
+std::vector<Layer> Parts::normed(const std::string& path, std::vector<Layer> body) const {
   const auto norm_first = [&] { body.insert(body.begin(), {norm(path + ".norm", spec_.width)}); };
   switch (spec_.placement) {
-    case Placement::post:
-    case Placement::branchnorm:
-    case Placement::resi_dual: sublayer.norm = norm(path + ".norm", spec_.width); break;
     case Placement::pre:
     case Placement::sub_ln: norm_first(); break;
     case Placement::res_post: body.push_back({norm(path + ".norm", spec_.width)}); break;
@@ -59,13 +54,35 @@ Residual Parts::residual(const std::string& path, std::vector<Layer> body) const
       norm_first();
       body.push_back({norm(path + ".out_norm", spec_.width)});
       break;
+    case Placement::post:
+    case Placement::branchnorm:
+    case Placement::resi_dual:
     case Placement::rezero:
     case Placement::skipinit:
     case Placement::fixup:
     case Placement::none: break;
   }
-  sublayer.body = std::move(body);
-  return sublayer;
+  return body;
+}
+
+Residual Parts::residual(const std::string& path, std::vector<Layer> body) const {
+  Residual sum = residual_;
+  sum.path = path;
+  sum.body = std::move(body);
+  switch (spec_.placement) {
+    case Placement::post:
+    case Placement::branchnorm:
+    case Placement::resi_dual: sum.norm = norm(path + ".norm", spec_.width); break;
+    case Placement::pre:
+    case Placement::sub_ln:
+    case Placement::res_post:
+    case Placement::sandwich:
+    case Placement::rezero:
+    case Placement::skipinit:
+    case Placement::fixup:
+    case Placement::none: break;
+  }
+  return sum;
 }
 
 }  // namespace scalecalc

@@ -30,7 +30,32 @@ class Transformer {
     out_ = parts.linear("ffn_out", ffn, width, true);
   }
 
-  Residual attention(const std::string& path, bool over_memory) const {
+  /// Calls use(Residual) for each sum of block i: one a branch, or one of all of them.
+  template <class Use>
+  void each_sum(std::int64_t i, const Use& use) const {
+    const std::string block = "block[" + std::to_string(i) + "]";
+    const bool own_norms = !spec_.parallel || spec_.branch_norms;
+    Parallel together{block + ".branches", {}};
+    const auto add = [&](const std::string& path, std::vector<Layer> body) {
+      if (own_norms) body = parts_.normed(path, std::move(body));
+      if (spec_.parallel)
+        together.branches.push_back(std::move(body));
+      else
+        use(parts_.residual(path, std::move(body)));
+    };
+    add(block + ".attn", attention(block + ".attn", false));
+    if (spec_.cross_attention) add(block + ".cross", attention(block + ".cross", true));
+    add(block + ".ffn", feed_forward(block + ".ffn"));
+    if (!spec_.parallel) return;
+    std::vector<Layer> body;
+    body.reserve(own_norms ? 1 : 3);
+    body.push_back({std::move(together)});
+    if (!own_norms) body = parts_.normed(block, std::move(body));
+    use(parts_.residual(block, std::move(body)));
+  }
+
+ private:
+  std::vector<Layer> attention(const std::string& path, bool over_memory) const {
     Attention layer = attention_;
     layer.path = path;
     layer.over_memory = over_memory;
@@ -44,10 +69,11 @@ class Transformer {
       layer.norm = parts_.norm(path + ".mix_norm", attention_.heads * attention_.head_width);
     std::vector<Layer> body = branch(1);
     body.push_back({std::move(layer)});
-    return sublayer(path, std::move(body));
+    drop(path, body);
+    return body;
   }
 
-  Residual feed_forward(const std::string& path) const {
+  std::vector<Layer> feed_forward(const std::string& path) const {
     const bool drops = parts_.drops(&DropoutPlaces::activation);
     std::vector<Layer> body = branch((spec_.gated ? 2 : 3) + (drops ? 1 : 0));
     if (spec_.gated) {
@@ -61,10 +87,10 @@ class Transformer {
     if (spec_.placement == Placement::sub_ln)
       body.push_back({parts_.norm(path + ".act_norm", spec_.ffn)});
     body.push_back({at(out_, path + ".out")});
-    return sublayer(path, std::move(body));
+    drop(path, body);
+    return body;
   }
 
- private:
   /// Of so many heads together, which are the width where they share it out.
   Fan head_features(const char* name, std::int64_t heads) const {
     if (spec_.head_width == 0 && heads == spec_.heads) return {spec_.width, Expr::symbol("width")};
@@ -84,10 +110,9 @@ class Transformer {
     return body;
   }
 
-  Residual sublayer(const std::string& path, std::vector<Layer> body) const {
+  void drop(const std::string& path, std::vector<Layer>& body) const {
     if (parts_.drops(&DropoutPlaces::branch))
       body.push_back({Dropout{path + ".dropout", spec_.dropout}});
-    return parts_.residual(path, std::move(body));
   }
 
   const Parts& parts_;
@@ -112,24 +137,19 @@ void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>
     layers.push_back({parts.norm("input.norm", spec.width)});
   if (parts.drops(&DropoutPlaces::input))
     layers.push_back({Dropout{"input.dropout", spec.dropout}});
-  const auto each_sublayer = [&](const auto& use) {
-    for (std::int64_t i = 0; i < blocks; ++i) {
-      const std::string block = "block[" + std::to_string(i) + "]";
-      use(transformer.attention(block + ".attn", false));
-      if (spec.cross_attention) use(transformer.attention(block + ".cross", true));
-      use(transformer.feed_forward(block + ".ffn"));
-    }
+  const auto each_sum = [&](const auto& use) {
+    for (std::int64_t i = 0; i < blocks; ++i) transformer.each_sum(i, use);
   };
-  const auto count = static_cast<std::size_t>(blocks * sublayers(spec));
+  const auto count = static_cast<std::size_t>(blocks * (spec.parallel ? 1 : sublayers(spec)));
   if (spec.placement == Placement::resi_dual) {
     DualStream dual{"dual", {}, parts.norm("final_norm", spec.width)};
     dual.sublayers.reserve(count);
-    each_sublayer([&](Residual sublayer) { dual.sublayers.push_back(std::move(sublayer)); });
+    each_sum([&](Residual sublayer) { dual.sublayers.push_back(std::move(sublayer)); });
     layers.push_back({std::move(dual)});
   } else {
     const bool drops = parts.drops(&DropoutPlaces::stream);
     layers.reserve(layers.size() + (drops ? 2 : 1) * count + 2);
-    each_sublayer([&](Residual sublayer) {
+    each_sum([&](Residual sublayer) {
       const std::string path = sublayer.path;
       layers.push_back({std::move(sublayer)});
       if (drops) layers.push_back({Dropout{path + ".stream_dropout", spec.dropout}});

@@ -89,6 +89,26 @@ Problem placement_problem(const ModelSpec& spec) {
   return {};
 }
 
+/// Whether a norm stands inside the branches, which each of them can have for itself.
+bool norms_branches(Placement placement) {
+  return placement == Placement::pre || placement == Placement::sub_ln ||
+         placement == Placement::res_post || placement == Placement::sandwich;
+}
+
+Problem branch_norms_problem(const ModelSpec& spec) {
+  if (!spec.branch_norms) return {};
+  if (!spec.parallel)
+    return SpecProblem{{"branch_norms", "parallel"},
+                       "branch_norms is of parallel blocks, and branches that follow each other "
+                       "have norms of their own",
+                       "leave branch_norms out, or use parallel = true"};
+  if (norms_branches(spec.placement)) return {};
+  return SpecProblem{{"branch_norms", "placement"},
+                     "placement " + to_string(spec.placement) +
+                         " has no norm inside a branch that branch_norms could repeat",
+                     "leave branch_norms out, or use pre, sub-ln, res-post or sandwich"};
+}
+
 /// What a norm divides by must not be 0 whatever the input.
 Problem norm_problem(const ModelSpec& spec) {
   std::int64_t narrowest = spec.width;
@@ -201,9 +221,9 @@ Problem rest_problem(const ModelSpec& spec) {
 }  // namespace
 
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
-  for (const auto find :
-       {find_size_problem, activation_problem, placement_problem, norm_problem, init_problem,
-        input_problem, rest_problem, find_scale_problem, find_layer_problem})
+  for (const auto find : {find_size_problem, activation_problem, placement_problem,
+                          branch_norms_problem, norm_problem, init_problem, input_problem,
+                          rest_problem, find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   return {};
 }

@@ -64,6 +64,7 @@ class Checker {
   void operator()(const Conv2d& layer);
   void operator()(const DualStream& layer);
   void operator()(const Pool& layer);
+  void operator()(const Parallel& layer);
 
  private:
   void expect(const std::string& path, std::int64_t width) const;
@@ -293,6 +294,23 @@ void Checker::operator()(const Pool& layer) {
   expect(layer.path, at_.width);
   at_.tokens = 1;
   add_activations(1);
+}
+
+void Checker::operator()(const Parallel& layer) {
+  if (layer.branches.empty()) refuse(layer.path, "no branches", "one is enough");
+  const Shape in = at_;
+  std::optional<Shape> first;
+  for (const std::vector<Layer>& branch : layer.branches) {
+    at_ = in;
+    run(branch);
+    if (!first) first = at_;
+    if (!(at_ == *first))
+      refuse(layer.path,
+             fmt::format("one branch gives {} tokens of width {}, another {} of width {}",
+                         first->tokens, first->width, at_.tokens, at_.width),
+             "branches that are added must have one shape");
+    add_activations(1);
+  }
 }
 
 void Checker::expect(const std::string& path, std::int64_t width) const {

@@ -218,6 +218,13 @@ class Forward {
     return seen(layer.path, "dual", blend(tape_, 1.0, x, 1.0, dual));
   }
 
+  Value apply(const Parallel& layer, const Value& x) {
+    Value y = run(layer.branches.front(), x);
+    for (std::size_t i = 1; i < layer.branches.size(); ++i)
+      y = blend(tape_, 1.0, y, 1.0, run(layer.branches[i], x));
+    return seen(layer.path, "parallel", y);
+  }
+
   Value apply(const Gated& layer, const Value& x) {
     const Value gate = activated(layer.gate, layer.function, x);
     return seen(layer.path, "gated", multiply(tape_, gate, apply(layer.in, x)));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "network/weights.hpp"
 #include "scalecalc/moments.hpp"
 #include "scaling/depth_law.hpp"
 
@@ -82,7 +83,7 @@ BlockMoments block_moments(const ModelSpec& spec) {
     moments.rate = rounded((low.log_gradient - middle.log_gradient) / (kLayers / 2 - 1), 4);
     return moments;
   }
-  const double first = spec.input.second, count = static_cast<double>(stations.size());
+  const double first = spec.input.second, count = static_cast<double>(sublayers(spec) * kLayers);
   moments.growth = shortened((stations[last].second / first - 1) / count);
   moments.kappa = rounded((low.log_gradient - stations[last].log_gradient) /
                               std::log(stations[last].second / low.second),

@@ -101,6 +101,15 @@ void draw_attention(Draws& draw, ModelSpec& spec) {
 
 void draw_block(Draws& draw, ModelSpec& spec) {
   if (draw.chance(10)) spec.head_width = draw.of<std::int64_t>({4, 7, 16, 32});
+  if (!draw.chance(20)) return;
+  spec.parallel = true;
+  switch (spec.placement) {
+    case Placement::pre:
+    case Placement::res_post:
+    case Placement::sandwich:
+    case Placement::sub_ln: spec.branch_norms = draw.chance(50); break;
+    default: break;
+  }
 }
 
 }  // namespace

@@ -67,6 +67,18 @@ TEST_CASE("other placements") {
   }
 }
 
+TEST_CASE("parallel blocks") {
+  for (const Placement placement :
+       {Placement::pre, Placement::post, Placement::res_post, Placement::sub_ln}) {
+    ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, false);
+    spec.parallel = true;
+    agree("parallel " + name_of(spec, gelu), spec, seeds);
+    if (placement == Placement::post) continue;
+    spec.branch_norms = true;
+    agree("parallel, two norms " + name_of(spec, gelu), spec, seeds);
+  }
+}
+
 TEST_CASE("heads of a width of their own") {
   for (const std::int64_t head_width : {4, 32}) {
     ModelSpec spec = transformer(Placement::pre, NormKind::rmsnorm, ffns[2], true);

@@ -165,7 +165,7 @@ TEST_CASE("configurations say that their attention adds no scores") {
   for (const Target target : {Target::hf, Target::megatron}) CHECK(contains(text(target), line));
 }
 
-TEST_CASE("configurations say what of heads they cannot") {
+TEST_CASE("configurations say what of heads and of parallel blocks they cannot") {
   ModelSpec spec = find_model("gpt2");
   const auto text = [&](const char* naming, Target target) {
     return export_text(named_plan(spec, "own", target, naming), target);
@@ -178,6 +178,9 @@ TEST_CASE("configurations say what of heads they cannot") {
   CHECK(contains(text("hf-t5", Target::hf), "\"d_kv\": 32"));
   CHECK(contains(text("hf-gpt2", Target::megatron), "--kv-channels 32"));
   CHECK_FALSE(contains(text("hf-llama", Target::hf), "head_width"));
+  spec.parallel = spec.branch_norms = true;
+  for (const Target target : {Target::hf, Target::megatron})
+    CHECK(contains(text("hf-gpt2", target), "parallel: its ffn reads the stream"));
 }
 
 TEST_CASE("trees never take the names of PyTorch's modules, unless asked") {

@@ -46,17 +46,19 @@ class Comparison {
   /// The layers of one residual block: its first branch starts where the block before ended.
   std::string stream_before(const std::string& path, std::int64_t block) const {
     const std::string name = "block[" + std::to_string(block) + "]";
-    if (path.starts_with(name + ".ffn")) return name + ".attn";
-    if (block > 0 && path.starts_with(name + ".attn"))
-      return "block[" + std::to_string(block - 1) + "].ffn";
+    const std::string last = spec_.parallel ? "" : ".ffn";
+    if (!spec_.parallel && path.starts_with(name + ".ffn")) return name + ".attn";
+    if (block > 0 && path.starts_with(name))
+      return "block[" + std::to_string(block - 1) + "]" + last;
     if (path.starts_with("block"))
       return spec_.placement == Placement::post ? "input.norm" : "input";
     if (path == "head" && sites_.contains("final_norm")) return "final_norm";
-    return "block[" + std::to_string(spec_.layers - 1) + "].ffn";
+    return "block[" + std::to_string(spec_.layers - 1) + "]" + last;
   }
-  static std::string unit_of(const std::string& path) {
+  std::string unit_of(const std::string& path) const {
     const std::size_t first = path.find('.');
     if (!path.starts_with("block")) return path;
+    if (spec_.parallel) return path.substr(0, first);
     const std::size_t second = path.find('.', first + 1);
     return second == std::string::npos ? path : path.substr(0, second);
   }
@@ -167,11 +169,19 @@ TEST_CASE("formulas at the numbers give propagate's values") {
 }
 
 // The orders of a head are in 1/head_width.
-TEST_CASE("formulas of heads of their own width") {
-  ModelSpec spec = wide(Placement::pre, "gelu");
-  spec.head_width = 1024;
-  spec.kv_heads = 1;
-  CHECK(Comparison(spec).worst() < 100 / 1024.0);
+TEST_CASE("formulas of parallel blocks, and of heads of their own width") {
+  for (const bool branch_norms : {false, true}) {
+    ModelSpec spec = wide(Placement::pre, "gelu");
+    spec.parallel = true;
+    spec.branch_norms = branch_norms;
+    Comparison comparison(spec);
+    const double worst = comparison.worst();
+    CAPTURE(comparison.at());
+    CHECK(worst < 100 / 4096.0);
+    spec.head_width = 1024;
+    spec.kv_heads = 1;
+    CHECK(Comparison(spec).worst() < 100 / 1024.0);
+  }
 }
 
 TEST_CASE("one token through a post stack: every second moment stays, and every gradient") {

@@ -38,6 +38,14 @@ struct Describe {
   void operator()(const Dropout& layer) const { out.push_back("dropout " + layer.path); }
   void operator()(const Conv2d& layer) const { out.push_back("conv " + layer.path); }
   void operator()(const Pool& layer) const { out.push_back("pool " + layer.path); }
+  void operator()(const Parallel& layer) const {
+    out.push_back("parallel( " + layer.path);
+    for (const std::vector<Layer>& branch : layer.branches) {
+      describe(branch, out);
+      out.push_back("+");
+    }
+    out.back() = ")";
+  }
   void operator()(const DualStream& layer) const {
     out.push_back("dual( " + layer.path);
     for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);

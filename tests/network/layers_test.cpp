@@ -95,6 +95,11 @@ TEST_CASE("parameters come in the order of the forward pass") {
                                           "attn.mix_norm.gain", "attn.mix_norm.shift",
                                           "attn.o.weight", "attn.o.bias"});
   CHECK(paths({{DualStream{"dual", {residual()}, norm("dual.norm")}}}).back() == "dual.norm.shift");
+  const std::vector<std::string> first = paths({{residual()}});
+  std::vector<std::string> both = paths({{Parallel{"both", {{{residual()}}, {{attention()}}}}}});
+  CHECK(both.size() == first.size() + paths({{attention()}}).size());
+  both.resize(first.size());
+  CHECK(both == first);
 }
 
 TEST_CASE("a walk meets each layer before what it contains, members too") {

@@ -98,6 +98,53 @@ TEST_CASE("heads of a width of their own do not share out the model's") {
   CHECK(description(build_network(spec)) == given);
 }
 
+TEST_CASE("a parallel block is one sum of all branches, behind one norm") {
+  ModelSpec spec = small();
+  spec.parallel = true;
+  spec.dropout = 0.1;
+  spec.dropout_place = {.branch = true, .stream = true};
+  CHECK(description(build_network(spec)) ==
+        "( block[0]\nnorm block[0].norm\nparallel( block[0].branches\n"
+        "linear block[0].attn.q\nlinear block[0].attn.k\nlinear block[0].attn.v\n"
+        "mix block[0].attn\nlinear block[0].attn.o\ndropout block[0].attn.dropout\n+\n"
+        "linear block[0].ffn.in\nact block[0].ffn.act\nlinear block[0].ffn.out\n"
+        "dropout block[0].ffn.dropout\n)\n)\ndropout block[0].stream_dropout\n"
+        "norm final_norm\nlinear head\n");
+  spec.dropout = 0;
+  spec.dropout_place = {};
+  spec.cross_attention = true;
+  spec.placement = Placement::sandwich;
+  const std::string three = description(build_network(spec));
+  CHECK(three.starts_with("( block[0]\nnorm block[0].norm\nparallel( block[0].branches\n"));
+  CHECK(three.find("linear block[0].attn.o\n+\nlinear block[0].cross.q") != std::string::npos);
+  CHECK(three.find("linear block[0].cross.o\n+\nlinear block[0].ffn.in") != std::string::npos);
+  CHECK(three.find("linear block[0].ffn.out\n)\nnorm block[0].out_norm\n)\n") != std::string::npos);
+  spec.placement = Placement::post;
+  CHECK(description(build_network(spec))
+            .find("linear block[0].ffn.out\n)\n)\nnorm block[0].norm\n") != std::string::npos);
+  spec.placement = Placement::resi_dual;
+  spec.layers = 2;
+  CHECK(std::get<DualStream>(build_network(spec).layers[0].op).sublayers.size() == 2);
+}
+
+TEST_CASE("branches of a parallel block have norms of their own when the model asks") {
+  ModelSpec spec = small();
+  spec.parallel = spec.branch_norms = true;
+  CHECK(description(build_network(spec)) ==
+        "( block[0]\nparallel( block[0].branches\nnorm block[0].attn.norm\n"
+        "linear block[0].attn.q\nlinear block[0].attn.k\nlinear block[0].attn.v\n"
+        "mix block[0].attn\nlinear block[0].attn.o\n+\nnorm block[0].ffn.norm\n"
+        "linear block[0].ffn.in\nact block[0].ffn.act\nlinear block[0].ffn.out\n)\n)\n"
+        "norm final_norm\nlinear head\n");
+  spec.norm_affine = true;
+  CHECK(parameter_paths(build_network(spec)).find("block[0].ffn.norm.gain") != std::string::npos);
+  // gpt2 divides by the number of branches, which are two a block however they are added.
+  spec.init.scheme = "gpt2";
+  const Network network = build_network(spec);
+  const auto& sum = std::get<Parallel>(residual(network, 0).body[0].op);
+  CHECK(std::get<Attention>(sum.branches[0][1].op).o.std == rounded(0.02 / std::sqrt(2.0), 4));
+}
+
 TEST_CASE("residual attention is between tokens of the stream") {
   ModelSpec spec = small();
   spec.residual_attention = spec.cross_attention = true;

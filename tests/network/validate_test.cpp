@@ -99,6 +99,27 @@ TEST_CASE("heads of their own width need no divisor of the model's") {
         }) == "layernorm of a single feature is always 0");
 }
 
+TEST_CASE("norms of branches are of parallel blocks that have norms in them") {
+  CHECK(problem([](ModelSpec& s) {
+          s.placement = Placement::pre;
+          s.branch_norms = true;
+        }).starts_with("branch_norms is of parallel blocks"));
+  for (const std::string& name : placement_names()) {
+    CAPTURE(name);
+    const auto change = [&](bool branch_norms) {
+      return problem([&](ModelSpec& s) {
+        s.placement = placement_from(name);
+        s.parallel = true;
+        s.branch_norms = branch_norms;
+      });
+    };
+    CHECK(change(false).empty());
+    const bool has_norms =
+        name == "pre" || name == "res-post" || name == "sandwich" || name == "sub-ln";
+    CHECK(change(true).empty() == has_norms);
+  }
+}
+
 TEST_CASE("placements get the norms and the skip that they need") {
   CHECK(problem([](ModelSpec& s) { s.norm = NormKind::none; }) ==
         "placement post needs a norm, and norm is none");

@@ -85,8 +85,7 @@ TEST_CASE("forward: the newer layers against the interpreter") {
   Network network = network_of({{Embedding{"embedding", 5, 6, 1.0, 0.5}},
                                 {trained},
                                 {residual("cross", {{cross}})},
-                                {gated},
-                                {scaled},
+                                {Parallel{"both", {{{gated}, {scaled}}, {{dense("other", 6, 6)}}}}},
                                 {Norm{"batch", NormKind::batchnorm, 6, 0.1, false}},
                                 {dual}},
                                6, 5, 3);

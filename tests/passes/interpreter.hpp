@@ -208,6 +208,12 @@ class Interpreter {
     }
     return sum(1.0, x, 1.0, run(layer.norm, z));
   }
+  Rows run(const Parallel& layer, const Rows& x) {
+    Rows y = run(layer.branches.front(), x);
+    for (std::size_t i = 1; i < layer.branches.size(); ++i)
+      y = sum(1.0, y, 1.0, run(layer.branches[i], x));
+    return y;
+  }
   Rows run(const Gated& layer, const Rows& x) {
     Rows gate = run(layer.gate, x);
     const Rows in = run(layer.in, x);

@@ -168,6 +168,22 @@ TEST_CASE("layers: a dual stream") {
   check_gradients(around({{dual}}));
 }
 
+TEST_CASE("layers: branches of one input") {
+  Attention wide = attention("attn", 6, 2, 1);
+  wide.head_width = 5;
+  for (Linear* part : {&wide.q, &wide.k, &wide.v}) part->fan_out = part == &wide.q ? 10 : 5;
+  wide.o.fan_in = 10;
+  const Parallel together{
+      "both",
+      {{{wide}},
+       {{dense("in", 6, 9)}, {ActivationLayer{"act", "tanh"}}, {dense("out", 9, 6)}},
+       {{dense("third", 6, 6)}}}};
+  check_gradients(around({{residual("block", {{together}})}}));
+  Parallel apart = together;
+  apart.branches.push_back({{dense("other", 6, 4)}});
+  CHECK_THROWS_AS(Passes<double>(around({{apart}}), {}), Error);
+}
+
 TEST_CASE("layers: pooling leaves one row for each sequence") {
   const Network network = around({{Pool{"pool"}}, {ActivationLayer{"act", "tanh"}}});
   check_gradients(network);

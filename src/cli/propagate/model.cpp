@@ -43,9 +43,9 @@ std::string model_line(const ModelSpec& spec) {
       fmt::format("{} of {} {}, width {}", to_string(spec.kind), spec.layers,
                   spec.kind == ModelSpec::Kind::mlp ? "layers" : "blocks", spec.width);
   if (spec.kind == ModelSpec::Kind::transformer)
-    line += fmt::format(", {} heads{}, ffn {}{}", spec.heads,
+    line += fmt::format(", {} heads{}, ffn {}{}{}", spec.heads,
                         spec.head_width == 0 ? "" : fmt::format(" of {}", spec.head_width),
-                        spec.ffn, spec.gated ? " gated" : "");
+                        spec.ffn, spec.gated ? " gated" : "", spec.parallel ? " in parallel" : "");
   line += fmt::format(", {} tokens{}, {}", spec.sequence, spec.causal ? " causal" : "",
                       base::shortened(spec.activation));
   if (spec.norm != NormKind::none)

@@ -31,6 +31,8 @@ Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, co
 /// F] is not 0.
 inline bool keeps_input(const std::vector<Layer>& layers) {
   return std::none_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    if (const auto* parallel = std::get_if<Parallel>(&layer.op))
+      return std::none_of(parallel->branches.begin(), parallel->branches.end(), keeps_input);
     return std::holds_alternative<Linear>(layer.op) ||
            std::holds_alternative<Attention>(layer.op) ||
            std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Gated>(layer.op) ||
@@ -38,13 +40,14 @@ inline bool keeps_input(const std::vector<Layer>& layers) {
   });
 }
 
+/// a x + b F of independent directions.
 template <class C, class X>
-Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& stream,
-                           const Signal<X>& branch, const Counts& counts,
-                           MixedSum* kinds = nullptr) {
+Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C::Number& b,
+                      const Signal<X>& stream, const Signal<X>& branch, const Counts& counts,
+                      MixedSum* kinds = nullptr) {
   using N = typename C::Number;
   using T = Token<N>;
-  const N a = calculus.skip(layer), b = calculus.branch(layer), a2 = a * a, b2 = b * b;
+  const N a2 = a * a, b2 = b * b;
   Signal<X> out = stream;
   out.normalised = false;
   out.flat.reset();
@@ -81,8 +84,23 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
     out.kurtosis = 3 + p * p * (stream.kurtosis - 3) + q * q * (branch.kurtosis - 3);
     out.error = mixed(stream.error, branch.error);
     out.truncation = mixed(stream.truncation, branch.truncation);
+  }
+  return out;
+}
+
+template <class C, class X>
+Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& stream,
+                           const Signal<X>& branch, const Counts& counts,
+                           MixedSum* kinds = nullptr) {
+  Signal<X> out = sum_forward(calculus, calculus.skip(layer), calculus.branch(layer), stream,
+                              branch, counts, kinds);
+  if constexpr (C::next_orders) {
+    const double total = values_of(calculus, out.x).second;
     if (keeps_input(layer.body) && total > 0) {
-      const double both_sizes = 2 * std::sqrt(left.second * right.second) / total;
+      const double both_sizes =
+          2 * std::fabs(layer.skip * layer.branch) *
+          std::sqrt(values_of(calculus, stream.x).second * values_of(calculus, branch.x).second) /
+          total;
       out.truncation.second += both_sizes;
       out.truncation.cross += both_sizes;
       calculus.assume("residual", "the branch is independent of its input", "2 |E x F|/E y^2",

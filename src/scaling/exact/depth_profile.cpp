@@ -79,12 +79,14 @@ class Walk {
     return found == gradients_.end() ? 0 : found->second;
   }
 
-  /// Of the layer's weight matrices, without those of layers in its lists.
+  /// Of the layer's weight matrices, without those of layers in its lists, unless it is the sum of
+  /// these.
   double own_squares(const LayerView& layer) const {
     if (const auto* linear = std::get_if<const Linear*>(&layer)) return squared(**linear);
+    const bool is_sum = std::holds_alternative<const Parallel*>(layer);
     double total = 0;
     for_each_child(layer, [&](const LayerView& child, Held held) {
-      if (held == Held::as_member) total += own_squares(child);
+      if (is_sum || held == Held::as_member) total += own_squares(child);
     });
     return total;
   }
