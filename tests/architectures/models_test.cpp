@@ -33,6 +33,23 @@ TEST_CASE("every tensor of every model that the library makes has our name, shap
   }
 }
 
+// Norms of q and k over all heads at once are no matrices of ours.
+TEST_CASE("the blocks of a model in our words have as many weights as the library's") {
+  for (const std::filesystem::path& path : models()) {
+    CAPTURE(path.filename().string());
+    const LibraryModel model = parse_config(read(path).at("config").dump(), "config.json");
+    if (!model.spec || model.spec->kind != ModelSpec::Kind::transformer) continue;
+    std::int64_t theirs = 0, ours = 0;
+    for (const LibraryTensor& tensor : model.tensors)
+      if (tensor.shape.size() == 2 && name_pattern(tensor.name) != tensor.name &&
+          tensor.name.find("norm") == std::string::npos)
+        theirs += tensor.shape[0] * tensor.shape[1];
+    for (const ParameterInfo& info : parameters(build_network(*model.spec)))
+      if (info.in_branch && info.is_matrix) ours += info.rows * info.columns;
+    CHECK(ours == theirs);
+  }
+}
+
 TEST_CASE("every architecture has models to compare with") {
   std::set<std::string> compared;
   for (const std::filesystem::path& path : models())
