@@ -50,6 +50,37 @@ TEST_CASE("the blocks of a model in our words have as many weights as the librar
   }
 }
 
+TEST_CASE("parallel blocks are known from the config") {
+  const auto spec_of = [](const std::string& type, const std::string& more) {
+    const std::string text = R"({"model_type": ")" + type + R"(", "hidden_size": 64,
+        "num_hidden_layers": 1, "num_attention_heads": 4)" +
+                             more + "}";
+    const LibraryModel model = parse_config(text, "config.json");
+    REQUIRE(model.spec);
+    return *model.spec;
+  };
+  for (const char* type : {"gptj", "codegen", "phi", "cohere"}) {
+    CHECK(spec_of(type, "").parallel);
+    CHECK_FALSE(spec_of(type, "").branch_norms);
+  }
+  CHECK(spec_of("gpt_neox", "").branch_norms);
+  CHECK_FALSE(spec_of("gpt_neox", R"(, "use_parallel_residual": false)").parallel);
+  const ModelSpec falcon = spec_of("falcon", "");
+  CHECK(falcon.parallel);
+  CHECK_FALSE(falcon.branch_norms);
+  CHECK(falcon.kv_heads == 1);
+  const ModelSpec second =
+      spec_of("falcon", R"(, "new_decoder_architecture": true, "num_kv_heads": 2)");
+  CHECK(second.branch_norms);
+  CHECK(second.kv_heads == 2);
+  CHECK_FALSE(spec_of("falcon", R"(, "new_decoder_architecture": true,
+                                   "num_ln_in_parallel_attn": 1)")
+                  .branch_norms);
+  CHECK_FALSE(spec_of("falcon", R"(, "parallel_attn": false)").parallel);
+  CHECK(spec_of("phi", R"(, "head_dim": 8)").head_width == 8);
+  CHECK(spec_of("phi", R"(, "head_dim": 16)").head_width == 0);
+}
+
 TEST_CASE("every architecture has models to compare with") {
   std::set<std::string> compared;
   for (const std::filesystem::path& path : models())
