@@ -62,6 +62,17 @@ FieldValue parse_field(const ModelField& field, const std::string& option,
   return parse_formula(option, text, field.symbols);
 }
 
+/// "--head-width,--head-dim": its older name too, where no other field has that.
+std::string names_of(const ModelField& field) {
+  const auto is_other = [&](const ModelField& other) { return other.name == field.older; };
+  const std::vector<ModelField>& all = model_fields();
+  if (field.older.empty() || std::any_of(all.begin(), all.end(), is_other))
+    return field.option_name();
+  ModelField older = field;
+  older.name = field.older;
+  return field.option_name() + "," + older.option_name();
+}
+
 }  // namespace
 
 void ModelOptions::add(CLI::App* app, const std::string& group, const ModelField& field,
@@ -69,13 +80,13 @@ void ModelOptions::add(CLI::App* app, const std::string& group, const ModelField
   const auto [place, is_new] = given_.emplace(field.name, Given{&field, {}});
   if (!is_new) return;
   const Options options{app, group};
-  const std::string name = field.option_name();
+  const std::string names = names_of(field);
   std::string help = defaults ? field.help_with_default(*defaults) : field.help;
   if (field.name == "placement") help += "; deepnorm: post with its pair solved";
   if (field.type == ModelField::Type::flag)
-    options.flag_axis(name, place->second.text, help);
+    options.flag_axis(names, place->second.text, help);
   else
-    options.axis(name, place->second.text, type_of(field), help);
+    options.axis(names, place->second.text, type_of(field), help);
 }
 
 void ModelOptions::add_to(CLI::App* app, const std::vector<std::string>& without,

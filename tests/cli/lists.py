@@ -63,7 +63,8 @@ VALUES = {
     "--norm": (["layernorm", "rmsnorm"], []),
     "--cross": (["0", "0.1"], ["--input", "gaussian"]),
     "--norm-eps": (["0", "1e-5"], []),
-    "--attention-scale": (["1/head_width", "head_width^(-1/2)"], []),
+    "--head-dim": (["8", "16"], []),
+    "--scale": (["1/head_width", "head_width^(-1/2)"], []),
     "--dropout": (["0", "0.1"], []),
     "--dropout-place": (["branch", "input+branch"], ["--dropout", "0.1"]),
     "--attention-dropout": (["0", "0.1"], []),
@@ -139,8 +140,8 @@ def call_of(command, option):
     name = option["names"][-1]
     if name in OF_MLP:
         return [command, *MLP], OF_MLP[name]
-    values, needs = FLAG if option["type"] is None else OF_COMMAND.get(
-        (command, name)) or VALUES[name]
+    values, needs = OF_COMMAND.get((command, name)) or VALUES.get(name) or FLAG
+    assert option["type"] is None or values is not FLAG[0], f"no values of {name}"
     base = BASES[command]
     if not name.startswith("-"):
         base = {"solve": ["critical"], "sweep": base}.get(command, base[1:])
