@@ -64,6 +64,7 @@ VALUES = {
     "--cross": (["0", "0.1"], ["--input", "gaussian"]),
     "--norm-eps": (["0", "1e-5"], []),
     "--head-dim": (["8", "16"], []),
+    "--branch-norms": (["true", "false"], ["--parallel", "--placement", "pre"]),
     "--scale": (["1/head_width", "head_width^(-1/2)"], []),
     "--dropout": (["0", "0.1"], []),
     "--dropout-place": (["branch", "input+branch"], ["--dropout", "0.1"]),

@@ -74,12 +74,14 @@ Request read(const Arguments& arguments) {
   if (request.spec.kind != ModelSpec::Kind::transformer)
     throw Error(ErrorKind::usage, "deepnorm is about transformer blocks, and this model is none",
                 "--model", "use kind = \"transformer\"");
-  arguments.block.apply_to(request.spec);
   request.placement =
       arguments.placement.empty() && !arguments.model.empty()
           ? request.spec.placement
           : placement_from(arguments.placement.empty() ? "post" : arguments.placement,
                            "--placement");
+  // The scales of a file are of its own placement.
+  if (arguments.model.empty()) request.spec.placement = request.placement;
+  arguments.block.apply_to(request.spec);
   request.spec.placement = request.placement;
   request.moments = moments_of(request.spec);
   if (request.published && request.placement != Placement::post)

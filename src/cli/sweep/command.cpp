@@ -101,7 +101,8 @@ class Sweep {
     ModelSpec& model = options().model;
     answer_.model = flags_.model;
     if (flags_.model.empty()) {
-      model = flags_.block.spec();
+      set_placement(model);
+      flags_.block.apply_to(model);
       answer_.optimizer = required("--optimizer", flags_.optimizer, "adam");
     } else {
       model = read_model_file();
@@ -113,9 +114,11 @@ class Sweep {
     options().rest = rule.rest;
     answer_.optimizer = model.optimizer = rule.name;
     answer_.family = family_name(rule);
-    if (flags_.scales.has("placement")) {
-      model.placement = flags_.scales.placement();
-    }
+    set_placement(model);
+  }
+
+  void set_placement(ModelSpec& model) const {
+    if (flags_.scales.has("placement")) model.placement = flags_.scales.placement();
   }
 
   ModelSpec read_model_file() const {
