@@ -28,7 +28,7 @@ TEST_CASE("each file of tables/presets is in the program as it is") {
     ++files;
   }
   CHECK(presets().size() == files);
-  CHECK(files == 22);
+  CHECK(files == 24);
 }
 
 TEST_CASE("every preset is laid out") {
@@ -42,6 +42,9 @@ TEST_CASE("every preset is laid out") {
 TEST_CASE("presets have the published sizes") {
   // 124439808 with the head tied to the embedding.
   CHECK(parameters_of("gpt2") == 124439808 + 50257 * 768);
+  CHECK(parameters_of("pythia") == 162322944);
+  // 6050882784, less the biases of ffn and head.
+  CHECK(parameters_of("gptj") == 6050882784 - 28 * (16384 + 4096) - 50400);
   // 1100048384, and a shift beside the gain of each of 45 norms.
   CHECK(parameters_of("llama") == 1100048384 + 45 * 2048);
   // 86567656, less the patch embedding (768 x 769), positions, class token, and the head's bias.
