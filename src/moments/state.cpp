@@ -17,13 +17,16 @@ Alike<double> average(const PerPosition& x) {
   return mean;
 }
 
-double token_sum(const PerPosition& x, const PerPosition& g, double /*tokens*/, double batch) {
+double token_sum(const PerPosition& x, const PerPosition& g, double tokens, double batch) {
   const Positions& at = *x.positions;
-  double total =
-      batch * ((at.weight * x.second * g.second).sum() + (at.pairs * x.cross * g.cross).sum());
+  const auto kept = static_cast<double>(at.tokens);
+  const double share = tokens / kept, pairs = kept > 1 ? share * ((tokens - 1) / (kept - 1)) : 0;
+  double total = batch * (share * (at.weight * x.second * g.second).sum() +
+                          pairs * (at.pairs * x.cross * g.cross).sum());
   if (x.between.size() > 0) {
     const Eigen::VectorXd weight = at.weight.matrix();
-    total += batch * (batch - 1) * weight.dot((x.between * g.between).matrix() * weight);
+    total +=
+        batch * (batch - 1) * share * share * weight.dot((x.between * g.between).matrix() * weight);
   }
   return total;
 }

@@ -66,6 +66,7 @@ N token_sum(const Alike<N>& x, const Alike<N>& g, const N& tokens, const N& batc
   return batch * (tokens * x.second * g.second + tokens * (tokens - 1) * x.cross * g.cross) +
          batch * (batch - 1) * tokens * tokens * x.between * g.between;
 }
+/// Positions keep their number where they are pooled into one token.
 double token_sum(const PerPosition& x, const PerPosition& g, double tokens, double batch);
 
 /// Of one token's pairs with all samples, itself included.

@@ -49,3 +49,13 @@ TEST_CASE("alike tokens by position give what alike tokens give") {
   const PerPosition at = spread_over(x, positions, 4), back = spread_over(g, positions, 4);
   CHECK(token_sum(at, back, 20, 4) == near(token_sum(x, g, 20.0, 4.0)));
 }
+
+// A pool makes one token of all positions, which are kept.
+TEST_CASE("sums over pooled positions are those of one token") {
+  const Pairs x{0, 2, 2, 0.25}, g{0, 3, 3, 0.5};
+  for (const std::int64_t tokens : {1, 2, 20}) {
+    const auto positions = make_positions(tokens, true);
+    const PerPosition at = spread_over(x, positions, 4), back = spread_over(g, positions, 4);
+    CHECK(token_sum(at, back, 1, 4) == near(token_sum(x, g, 1.0, 4.0)));
+  }
+}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "moments/backward_pass.hpp"
 #include "moments/forward_pass.hpp"
@@ -24,6 +25,14 @@ Signal<X> pool_forward(C& calculus, const Signal<X>& in) {
   out.overlap = {in.overlap.coherent, in.overlap.noise};
   if constexpr (C::next_orders) {
     out.spread.token_variance = in.spread.batch_variance;
+    // Only two sequences have an overlap left: no more than that of features that differ by as
+    // much.
+    const Alike<double> y = values_of(calculus, out.x);
+    const double apart = y.second - y.between,
+                 fresh = apart * apart / static_cast<double>(in.width),
+                 found = calculus.value(in.overlap.variance());
+    const double share = found > 0 ? std::min(1.0, fresh / found) : 1;
+    out.overlap = {in.overlap.coherent * std::sqrt(share), in.overlap.noise * share};
     const double after = calculus.value(second);
     const double kept = after > 0 ? calculus.value(x.second) / after : 0;
     for (RelativeError* bound : {&out.error, &out.truncation})
