@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "moments/backward_pass.hpp"
 
@@ -49,10 +51,20 @@ void fill_variance(ParameterRecord<N>& record, const WeightVariance& of) {
 }
 
 /// E (dL/db)^2 = E (sum_t g_t)^2, a weight's with x = 1 (docs/theory/layers.md#weight-gradient). Of
-/// gradients that add up to 0 exactly rounding may leave less.
+/// gradients that add up to 0 exactly rounding may leave something.
 template <class C, class X>
 typename C::Number bias_of(const BackwardPass<C, X>& pass, const X& gradient, std::int64_t tokens) {
-  return pass.calculus().positive(pair_sum(gradient, pass.tokens(tokens), pass.batch()));
+  using N = typename C::Number;
+  const N sum = pair_sum(gradient, pass.tokens(tokens), pass.batch());
+  if constexpr (C::next_orders) {
+    const X sizes = each(gradient, [](const N& one) { return N(one < 0 ? N(-one) : one); });
+    const double all = pass.calculus().value(pair_sum(sizes, pass.tokens(tokens), pass.batch()));
+    constexpr double roundings = 16;  // of a term on its way
+    const double rounding =
+        roundings * pass.counts(tokens).samples() * std::numeric_limits<double>::epsilon();
+    if (std::fabs(pass.calculus().value(sum)) <= rounding * all) return N(0);
+  }
+  return pass.calculus().positive(sum);
 }
 template <class C, class X>
 void fill_bias(BackwardPass<C, X>& pass, std::size_t parameter, const Gradient<X>& g,

@@ -67,6 +67,7 @@ class Agreement {
                                 values_beside(sites, path), samples, epsilon),
                 parameter_cases_);
          });
+    add_rounding(epsilon);
     if (options.equal_targets != nullptr) add_equal_targets(*options.equal_targets);
   }
 
@@ -85,6 +86,32 @@ class Agreement {
   }
 
  private:
+  /// Where a network takes out what it has put in (a mean, a direction), the rounding of it stays:
+  /// at each place epsilon of what the largest is made of, as often as a sum there has terms.
+  void add_rounding(double epsilon) {
+    double places = 0;
+    for (const Site& site : predicted_.sites)
+      places += static_cast<double>(std::max(site.width, site.tokens));
+    for (const bool gradient : {false, true}) {
+      const auto is_one = [&](const Case& one) {
+        return one.quantity.starts_with("grad_") == gradient && one.quantity != "mean";
+      };
+      double largest = 0;
+      each_case([&](const Case& one) {
+        if (is_one(one) && std::isfinite(one.expected.mean))
+          largest = std::max(largest, std::abs(one.expected.mean));
+      });
+      each_case([&](Case& one) {
+        if (is_one(one)) one.expected.rounding += places * epsilon * epsilon * largest;
+      });
+    }
+  }
+  template <class Visit>
+  void each_case(const Visit& visit) {
+    for (std::vector<Case>* cases : {&site_cases_, &parameter_cases_})
+      for (Case& one : *cases) visit(one);
+  }
+
   /// What the prediction has more than that of distinct targets is owed to pairs of equal ones.
   void add_equal_targets(const EqualTargets& targets) {
     const double pairs =
