@@ -68,8 +68,14 @@ void merge_least(Mixture& x, std::vector<Index>& kind) {
 struct Inverses {
   ArrayXd inverse, along, root;
   ArrayXd forward;  ///< E z^2/s, with z of variance 1
-  double alive = 1;
+  double alive = 1, few = 0;
 };
+
+/// Of n features that are 0 with the chance `never`: what one or two that are not have of
+/// (never + L)^n, L = `live`. E 1/s2 of those does not exist.
+double one_or_two(double n, double never, double live) {
+  return n * live * std::pow(never, n - 1) + n * (n - 1) / 2 * live * live * std::pow(never, n - 2);
+}
 
 Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
   constexpr double step = 0.1, below = 30, above = 14;
@@ -80,6 +86,8 @@ Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
   Inverses sums;
   for (ArrayXd* sum : {&sums.inverse, &sums.along, &sums.root, &sums.forward}) sum->setZero(kinds);
   sums.alive = 1 - std::pow(never, width);
+  const bool without_few = never > 0 && eps == 0;
+  if (without_few) sums.few = one_or_two(width, never, 1 - never);
   // Of a square of mean v and variance (k - 1) v^2.
   constexpr double least = 0.05;  // features of one size
   const double spread = std::max(kurtosis - 1, least), shape = 1 / spread;
@@ -92,11 +100,19 @@ Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
     // What stays of tokens that are 0 in every feature is no part of a mean.
     const double empty = never > 0 ? std::exp((width - 1) * std::log(never) - t * eps) : 0;
     const double weight = step * t * all_but_one, dead = step * t * empty;
-    const double half = step * std::sqrt(t / M_PI);
+    const double half = step * std::sqrt(t / M_PI), live = std::max(0.0, mean - never);
+    // Of the other features none or one is not 0, beside one that is not.
+    const double few =
+        without_few
+            ? step * t *
+                  (std::pow(never, width - 1) + (width - 1) * live * std::pow(never, width - 2))
+            : 0;
+    const double few_beside_zero =
+        without_few && width > 2 ? step * t * one_or_two(width - 1, never, live) : 0;
     for (Index i = 0; i < kinds; ++i) {
       const bool zero = x.variance[i] == 0;
-      sums.inverse[i] += weight * decay[i] - (zero ? dead : 0);
-      sums.along[i] += weight * t * x.variance[i] / width * decay[i] * h[i];
+      sums.inverse[i] += zero ? weight - dead - few_beside_zero : (weight - few) * decay[i];
+      sums.along[i] += (weight - few) * t * x.variance[i] / width * decay[i] * h[i];
       sums.root[i] += half * (all_but_one * decay[i] - (zero ? empty : 0));
       sums.forward[i] += half * all_but_one * decay[i] * h[i];
     }
@@ -183,12 +199,14 @@ Mixture with_sizes(const Mixture& x, const ArrayXd& second, const ArrayXXd& cros
   return y;
 }
 
-MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurtosis) {
+MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurtosis,
+                         double share) {
   MixtureNorm made;
   if (x.plain()) return made;
   const Inverses own = inverses(x, width, eps, kurtosis),
                  one = inverses(normal(), width, eps, kurtosis);
   made.alive = own.alive;
+  made.few = own.few;
   made.inverse = own.inverse;
   made.along = own.along;
   made.root = own.root;
@@ -198,6 +216,13 @@ MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurt
   const Eigen::VectorXd weighted = (x.weight * own.forward).matrix();
   const double square = one.forward[0] * one.forward[0];
   if (square > 0) made.forward = weighted.dot(x.cross.matrix() * weighted) / square;
+  if (share < 1) {
+    const ArrayXd before = made.inverse;
+    made.inverse = made.normal_inverse * (before / made.normal_inverse).max(0.0).pow(share);
+    made.along *= (before > 0).select(made.inverse / before, 1.0);
+    made.root = made.normal_root * (made.root / made.normal_root).max(0.0).pow(share);
+    made.forward = std::pow(std::max(made.forward, 0.0), share);
+  }
   return made;
 }
 

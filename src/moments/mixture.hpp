@@ -40,14 +40,17 @@ Mixture with_sizes(const Mixture& x, const Eigen::ArrayXd& second, const Eigen::
 /// it is for normal ones.
 struct MixtureNorm {
   double alive = 1;    ///< chance that not all features are 0
+  double few = 0;      ///< that one or two are not: E 1/s2 does not exist, and is without them
   double forward = 1;  ///< E x_t x_u/(s_t s_u)
   /// Of each kind of a feature: E 1/s2, E x^2/(d s^4), and E 1/s.
   Eigen::ArrayXd inverse, along, root;
   double normal_inverse = 1, normal_along = 0, normal_root = 1;
 };
 /// `eps` relative to E x^2; `kurtosis` that of features of one kind, whose squares are taken for
-/// gamma variables of that variance: exact for normal ones, of kurtosis 3.
-MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurtosis = 3);
+/// gamma variables of that variance: exact for normal ones, of kurtosis 3. `share`: of the variance
+/// of s2 that the kinds make, what there is; a norm since then has taken out what was before it.
+MixtureNorm mixture_norm(const Mixture& x, double width, double eps, double kurtosis = 3,
+                         double share = 1);
 
 /// Of a gradient beside what it is on average, for each kind of x there: E g^2, and the root of
 /// what two tokens' product is multiplied by. Empty where it knows nothing of them.

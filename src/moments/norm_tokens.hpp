@@ -89,15 +89,33 @@ struct NormRecord {
   X output;
   NonNegative truncation = 0;  ///< of the gradient, relative
   MixtureNorm mixture_norm;
+  double few_tokens = 0;  ///< of a pass, with MixtureNorm::few
   Eigen::ArrayXd kind_weight;
 };
+
+/// What features of a mean mu add to an overlap by themselves is (m^2 - mu^4)/n, and (m -
+/// mu^2)^2/n once it is taken out.
+inline double share_about_mean(const Alike<double>& x) {
+  const double square = x.mean * x.mean;
+  return x.second > 0 ? (x.second - square) / (x.second + square) : 1;
+}
+
+/// Relative variance of |x|^2 that masks of the features make where no norm has come since.
+template <class X>
+double mask_variance(const Signal<X>& in) {
+  return in.kurtosis * (1 - 1 / in.mixture.square()) / static_cast<double>(in.width);
+}
+template <class X>
+double share_of_masks(const Signal<X>& in) {
+  const double all = mask_variance(in);
+  return all > 0 ? std::min(1.0, in.spread.token_variance / all) : 1;
+}
 
 /// What tokens' s2 fluctuates by beside what masks of their features do: that is in mixture_norm.
 template <class X>
 NormVariance normal_part(const Signal<X>& in) {
   NormVariance spread = in.spread;
-  const double own = in.kurtosis * (1 - 1 / in.mixture.square()) / static_cast<double>(in.width);
-  spread.token_variance = std::max(0.0, spread.token_variance - own);
+  spread.token_variance = std::max(0.0, spread.token_variance - mask_variance(in));
   return spread;
 }
 
@@ -120,8 +138,12 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double share = size > 0 ? size / (size + layer.eps) : 1;
     orders = fluctuation_of(normal_part(in), d, share, centre, values_of(calculus, in.x), counts);
     record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0,
-                                       in.kurtosis / in.mixture.square());
+                                       in.kurtosis / in.mixture.square(), share_of_masks(in));
+    record.few_tokens = record.mixture_norm.few * counts.samples();
     record.kind_weight = in.mixture.weight;
+    // Of tokens without a feature left, passes have a number that is Poisson's.
+    const double dead = 1 - record.mixture_norm.alive;
+    if (dead * counts.samples() < 1) calculus.omit(dead / (1 - dead), dead / (1 - dead));
     record.projection = {d, share, centre};
     const double bend = share * (1 - share) * in.spread.token_variance;
     calculus.omit(0, bend);
@@ -181,10 +203,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   const N scale = 1 / (typical + eps);
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   if constexpr (C::next_orders) {
-    // What features of a mean mu add to an overlap by themselves is (m^2 - mu^4)/n, and (m -
-    // mu^2)^2/n once it is taken out.
-    const double m = calculus.value(means.second), mu = calculus.value(means.mean);
-    if (centre && m > 0) out.overlap.noise = out.overlap.noise * ((m - mu * mu) / (m + mu * mu));
+    if (centre) out.overlap.noise = out.overlap.noise * share_about_mean(values_of(calculus, in.x));
   }
   if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;

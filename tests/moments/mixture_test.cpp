@@ -185,6 +185,49 @@ TEST_CASE("one kind is what normal features are") {
   CHECK(norm.forward == doctest::Approx(1));
 }
 
+// Of K features left E 1/s2 is d (1 - p)/(K - 2): it does not exist for one and two, which are left
+// out, and counted.
+TEST_CASE("tokens of one feature or two have no mean behind a norm") {
+  constexpr int width = 12;
+  for (const double rate : {0.3, 0.6}) {
+    const double kept = 1 - rate;
+    double inverse = 0, few = 0, chance = std::pow(rate, width);
+    for (int k = 1; k <= width; ++k) {
+      chance *= (width - k + 1) * kept / (k * rate);
+      if (k > 2) inverse += chance * width * kept / (k - 2);
+      if (k <= 2) few += chance;
+    }
+    const Mixture mixture = dropped({}, rate);
+    const MixtureNorm norm = mixture_norm(mixture, width, 0);
+    CHECK(norm.few == doctest::Approx(few));
+    // Of three features 1/s2 past 1e6, which the sum ends at, has 1e-3 of E 1/s2.
+    constexpr double cut = 1e-3;
+    CHECK((mixture.weight * norm.inverse).sum() == doctest::Approx(inverse).epsilon(cut));
+  }
+}
+
+// A norm between two masks takes out what the first has done to |x|^2. Given K1 features of the
+// first and K of both, E 1/s2 of a direction among K1 is (K1 - 2)/(K - 2), times 1 - p.
+TEST_CASE("a norm since the last mask takes out what masks before it did") {
+  constexpr int width = 64;
+  constexpr double kept = 0.9;
+  const Mixture mixture = dropped(dropped({}, 1 - kept), 1 - kept);
+  const double variance = 3 * (1 - kept) / (kept * kept) / width;
+  const double all = 3 * mixture.square() * (1 - 1 / mixture.square()) / width;
+  const MixtureNorm norm = mixture_norm(mixture, width, 0, 3, variance / all);
+  std::mt19937_64 random(3);
+  std::binomial_distribution<int> first(width, kept);
+  testing::Sample inverse;
+  for (int n = 0; n < 200000; ++n) {
+    const int before = first(random);
+    const int after = std::binomial_distribution<int>(before, kept)(random);
+    inverse.add(kept * (before - 2) / (after - 2));
+  }
+  const double found = (mixture.weight * norm.inverse).sum() / norm.normal_inverse;
+  // What is left out is of the order of the square of what masks do.
+  check_mean(inverse, found, all * all);
+}
+
 TEST_CASE("tokens that are 0 in every feature stay 0") {
   CHECK(mixture_norm(dropped({}, 0.5), 3, 1e-5).alive == doctest::Approx(1 - 0.125));
 }

@@ -161,6 +161,14 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     out.x = projected(calculus, record, gradient.directions, product(across, record.factors));
     out.directions.radial = 0;
     if (record.projection.layernorm) out.directions.mean = 0;
+    if constexpr (C::next_orders) {
+      if (record.few_tokens > few_enough) {
+        out.truncation.second += no_mean;
+        out.truncation.cross += no_mean;
+        calculus.assume("norm", "dropout leaves tokens three features or more",
+                        "tokens of a pass with fewer", record.few_tokens, few_enough);
+      }
+    }
     return out;
   }
   const N sequences = record.over_batch ? batch : N(1);
