@@ -17,6 +17,7 @@ struct ActivationRecord {
   X slopes;  ///< E phi'^2 and E phi'(u)phi'(v)
   BackPassage passage;
   std::int64_t width = 0;
+  double second = 0;          ///< E phi^2
   double slope_exponent = 0;  ///< of WidthMoments
   RelativeError truncation;   ///< of x
   NonNegative heavy = 0;      ///< how far the fourth moment of x is from a Gaussian's

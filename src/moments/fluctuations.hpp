@@ -45,6 +45,10 @@ struct NormVariance {
   /// tokens is the larger the more these are alike.
   double distance_susceptibility = 0;
   NonNegative distance_response = 0;  ///< what that adds to `batch_variance` of a sum
+  /// Of x about its mean over features, which a layernorm takes out: the relative variance of a
+  /// token's x.x beyond `token_variance`, and its covariance with that of two tokens beyond what
+  /// `decorrelation` leaves.
+  double centred_excess = 0, centred_lag = 0;
 };
 
 /// Bound on the truncation or computation error of a rule, relative to `second` (also for the

@@ -224,20 +224,28 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     }
     // Orders of 1/s2 past the first: v^2 beside 1 + v, and that of what is forward. Where the
     // features are not Gaussian (v past 2/d) the covariances of s2 with x and with r are not known.
+    // What sizes of both tokens share drops out of r/(s_t s_u), and where r is 0 all does.
     const double v = orders.v, kept = std::fabs(1 - orders.forward());
-    const double heavy = std::max(0.0, v - 2 / static_cast<double>(in.width));
-    record.truncation = orders.w * v * v / (1 + v);
     const Alike<double> y = values_of(calculus, out.x);
     const double c = y.second > 0 ? std::clamp(y.cross / y.second, -1.0, 1.0) : 1;
-    calculus.omit(0, kept * v + (v * v + heavy) / 2 * (1 - c * c));
+    const double own = std::max(0.0, v - orders.both);
+    const double own_noise = 2 / static_cast<double>(in.width);
+    const double heavy = std::max(0.0, own - 2 * (1 - c * c) / static_cast<double>(in.width));
+    record.truncation = orders.w * v * v / (1 + v);
+    const double bent_pair =
+        in.mixture.plain() ? std::fabs(c) * (kept * v + (v * own + heavy) / 2)
+                           : kept * v + (v * v + std::max(heavy, v - own_noise)) / 2 * (1 - c * c);
+    calculus.omit(0, bent_pair);
     // Features' own scatter is of the next order there; that of a token's size drops out of x/|x|
     // but for v/8 that goes with |x|.
     const double root_second = std::sqrt(y.second);
-    const double own = std::min(1.0, (in.kurtosis - 1) / static_cast<double>(in.width));
+    const double noise = std::min(1.0, (in.kurtosis - 1) / static_cast<double>(in.width));
     const double bent = calculus.value(more_mean) / std::sqrt(calculus.value(typical) + layer.eps);
     if (y.second > 0)
       out.truncation.mean +=
-          (2 * own * std::fabs(bent) + heavy / 8 * std::fabs(y.mean)) / root_second;
+          (2 * noise * std::fabs(bent) +
+           std::max(0.0, v - 2 / static_cast<double>(in.width)) / 8 * std::fabs(y.mean)) /
+          root_second;
     out.spread.skewness = in.spread.skewness;
   }
   return out;

@@ -89,6 +89,15 @@ double between_tokens(double one, double all, const Counts& counts) {
   return samples > 1 ? std::clamp((samples * all - one) / (samples - 1), 0.0, one) : one;
 }
 
+double within_sequence(double one, double all, const Alike<double>& x, const Counts& counts) {
+  const double square = x.mean * x.mean;
+  const double within = (x.cross - square) * (x.cross - square),
+               between = (x.between - square) * (x.between - square);
+  const double ratio = within > 0 ? std::min(between / within, 1.0) : 1;
+  const double pairs = counts.tokens - 1 + (counts.batch - 1) * counts.tokens * ratio;
+  return pairs > 0 ? std::min((counts.samples() * all - one) / pairs, one) : one;
+}
+
 LogSize log_size(const NormVariance& spread, double width) {
   const double variance = spread.token_variance - 2 / width;
   return {std::log1p(spread.mean_shift) - variance / 2, variance};
@@ -109,6 +118,39 @@ NormVariance beyond_lognormal(const NormVariance& spread, double far, double noi
   return out;
 }
 
+namespace {
+
+/// Of a logarithm: its variance, and its covariance between tokens.
+struct LogSizes {
+  double one = 0, both = 0;
+};
+
+/// Cov(ln y_t.y_t, ln y_t.y_u) of the n features' noise, and of the sizes of u; the same of y about
+/// its mean.
+void add_leans(NormVariance& out, const WidthMoments& phi, const Passage& passage,
+               const LogSizes& u, const Alike<double>& x, double width) {
+  const double q = x.second - x.mean * x.mean;
+  const double c = q > 0 ? std::clamp((x.cross - x.mean * x.mean) / q, -1.0, 1.0) : 1;
+  const double own = (phi.kurtosis - 1) / width;
+  if (!(own > 0)) return;
+  const double orders = passage.noise / own;  // the second beside the first
+  const auto covariance = [&](const WidthMoments::Lean& lean, double e) {
+    return orders * lean.noise / width + e * lean.rise * (u.one + u.both) + passage.rest;
+  };
+  if (const auto lean = phi.lean(c); lean.rise != 0 || lean.noise != 0)
+    out.decorrelation =
+        out.token_variance - std::min<double>(covariance(lean, passage.slope), out.token_variance);
+  const auto lean = phi.centred_lean(c);
+  if (lean.rise == 0 && lean.noise == 0) return;
+  const double e = phi.variance_exponent;
+  out.centred_excess = e * e * u.one + passage.rest + orders * (phi.centred_kurtosis - 1) / width -
+                       out.token_variance;
+  const double one = out.token_variance + out.centred_excess;
+  out.centred_lag = std::min(covariance(lean, e), one) - (out.token_variance - out.decorrelation);
+}
+
+}  // namespace
+
 /// Given the variance of u, phi of n features has its own noise in place of the 2/n of u.
 NormVariance through_activation(const NormVariance& spread, const Passage& passage,
                                 const WidthMoments& phi, const Alike<double>& x, double width,
@@ -124,6 +166,8 @@ NormVariance through_activation(const NormVariance& spread, const Passage& passa
   out.batch_variance =
       std::max(0.0, e * e * all + passage.rest * averaged(1, correlation * correlation, counts) +
                         passage.noise * share);
+  add_leans(out, phi, passage, {one, std::max(0.0, within_sequence(one, all, x, counts))}, x,
+            width);
   out.mean_shift = relative(passage.mean + (e * e * one + passage.rest + passage.noise) / 2);
   out.susceptibility = e * spread.susceptibility;
   out.distance_variance = spread.distance_variance + apart_noise(2, width, counts);
@@ -176,24 +220,51 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
   out.batch_variance = sum(spread.batch_variance, branch.batch_variance) +
                        4 * p * b / width * over_pairs(products, counts, [](double c) { return c; });
   const double cross = x.cross + f.cross + 2 * x.mean * f.mean;
-  if (cross > 0) {
-    const double pr = x.cross / cross, br = f.cross / cross;
-    // The covariance of the sum's x_t.x_t and x_t.x_u: what the branch has of the stream's size
-    // moves both with it, as it does in `one`.
-    const double of_stream = spread.token_variance - spread.decorrelation;
-    const double of_branch =
-        std::max(0.0, branch.token_variance - branch.decorrelation -
-                          branch.susceptibility * branch.susceptibility * of_stream);
-    const double covariance = coherent * (pr + br * branch.susceptibility) * of_stream +
-                              b * br * of_branch + 2 * (p * br + pr * b) / width;
-    out.decorrelation = out.token_variance - covariance;
+  // The covariance of the sum's x_t.x_t and x_t.x_u: what the branch has of the stream's size moves
+  // both with it, as it does in `one`.
+  const double follows_stream = branch.susceptibility;
+  struct Shares {
+    double stream, own;  ///< of the second or of the cross
+  };
+  const auto covariance = [&](double of_stream, double in_branch, const Shares& one,
+                              const Shares& pair) {
+    const double of_branch = std::max(0.0, in_branch - follows_stream * follows_stream * of_stream);
+    return (one.stream + one.own * follows_stream) * (pair.stream + pair.own * follows_stream) *
+               of_stream +
+           one.own * pair.own * of_branch +
+           2 * (one.stream * pair.own + pair.stream * one.own) / width;
+  };
+  const double of_stream = spread.token_variance - spread.decorrelation,
+               of_branch = branch.token_variance - branch.decorrelation;
+  if (cross > 0)
+    out.decorrelation = out.token_variance - covariance(of_stream, of_branch, {p, b},
+                                                        {x.cross / cross, f.cross / cross});
+  // The same of both about their means.
+  const double of_x = x.second - x.mean * x.mean, of_f = f.second - f.mean * f.mean,
+               centred = of_x + of_f;
+  const double pairs = cross - (x.mean + f.mean) * (x.mean + f.mean);
+  if (centred > 0 && (x.mean != 0 || f.mean != 0)) {
+    const double own = of_f / centred, share = 1 - own;
+    const double one = spread.token_variance + spread.centred_excess,
+                 other = branch.token_variance + branch.centred_excess;
+    const double together = share + own * follows_stream;
+    const double variance =
+        together * together * one +
+        own * own * std::max(0.0, other - follows_stream * follows_stream * one) +
+        4 * share * own / width;
+    out.centred_excess = variance - out.token_variance;
+    const double pair = (f.cross - f.mean * f.mean) / pairs;
+    if (pairs > 0)
+      out.centred_lag = covariance(of_stream + spread.centred_lag, of_branch + branch.centred_lag,
+                                   {share, own}, {1 - pair, pair}) -
+                        (out.token_variance - out.decorrelation);
   }
   const double apart = x.second - x.cross, own = f.second - f.cross;
   if (apart + own > 0) {
     const double share = std::clamp(own / (apart + own), 0.0, 1.0);
-    const double of_branch = std::max(0.0, branch.distance_variance - spread.distance_variance);
+    const double more_apart = std::max(0.0, branch.distance_variance - spread.distance_variance);
     const double chance = 2 * share * (1 - share) * apart_noise(2, width, counts);
-    out.distance_variance = spread.distance_variance + share * share * of_branch + chance;
+    out.distance_variance = spread.distance_variance + share * share * more_apart + chance;
     // ln of the sum's size follows that of the stream, and its D besides.
     const double lean = b * branch.distance_susceptibility,
                  follows = coherent * spread.distance_covariance + lean * spread.distance_variance;

@@ -34,6 +34,9 @@ inline constexpr double largest_log = 300;
 
 /// The covariance of two tokens' logarithms, from the variance of one's and of their average's.
 double between_tokens(double one, double all, const Counts& counts);
+/// The same of two tokens of one sequence: what tokens of two sequences share is less by the ratio
+/// of the squared cosines of x about its mean, as Gaussian features have it.
+double within_sequence(double one, double all, const Alike<double>& x, const Counts& counts);
 /// Independent Gaussian features.
 NormVariance gaussian_spread(const Alike<double>& x, double width, const Counts& counts);
 /// y: the output's moments; `share`: the part of its second that comes from the input; `noise`: 2

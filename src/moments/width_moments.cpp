@@ -98,16 +98,20 @@ double skew_slope(const Weights& weight, const std::vector<double>& values, doub
       mean);
 }
 
-/// Squares of the Hermite coefficients of F; what they leave of E F^2 goes last.
-std::array<double, 14> series_of(const Weights& weight, const std::vector<double>& values) {
+/// E F(u)G(v) = sum of products of the Hermite coefficients, times c^n; what they leave of E F G
+/// goes last.
+std::array<double, 14> series_of(const Weights& weight, const std::vector<double>& f,
+                                 const std::vector<double>& other) {
   const Grid& g = grid();
-  std::array<double, 14> squares{};
+  std::array<double, 14> products{};
   std::vector<double> before(g.z.size(), 0.0), now(g.z.size(), 1.0);
-  double rest = mean_of(weight, [&](std::size_t i) { return values[i] * values[i]; });
-  for (std::size_t n = 0; n + 1 < squares.size(); ++n) {
-    const double a = mean_of(weight, [&](std::size_t i) { return values[i] * now[i]; });
-    squares[n] = a * a;
-    rest -= squares[n];
+  double rest = mean_of(weight, [&](std::size_t i) { return f[i] * other[i]; });
+  for (std::size_t n = 0; n + 1 < products.size(); ++n) {
+    const double a = mean_of(weight, [&](std::size_t i) { return f[i] * now[i]; });
+    const double b =
+        &f == &other ? a : mean_of(weight, [&](std::size_t i) { return other[i] * now[i]; });
+    products[n] = a * b;
+    rest -= products[n];
     // Normalised: h_{n+1} = (z h_n - sqrt(n) h_{n-1})/sqrt(n+1).
     const double below = std::sqrt(static_cast<double>(n)), above = std::sqrt(n + 1.0);
     for (std::size_t i = 0; i < now.size(); ++i) {
@@ -116,9 +120,15 @@ std::array<double, 14> series_of(const Weights& weight, const std::vector<double
       now[i] = next;
     }
   }
-  squares.back() = std::max(rest, 0.0);
-  return squares;
+  products.back() = &f == &other ? std::max(rest, 0.0) : rest;
+  return products;
 }
+std::array<double, 14> series_of(const Weights& weight, const std::vector<double>& values) {
+  return series_of(weight, values, values);
+}
+
+/// Relative to E phi^2: below it a pair's mean is rounding.
+constexpr double least_pair = 1e-6;
 
 double power_sum(const std::array<double, 14>& coefficients, double x) {
   double sum = 0;
@@ -127,6 +137,20 @@ double power_sum(const std::array<double, 14>& coefficients, double x) {
 }
 
 }  // namespace
+
+WidthMoments::Lean WidthMoments::lean(double correlation) const {
+  const double pair = power_sum(pair_series, correlation);
+  if (!(pair > least_pair * second)) return {};
+  return {power_sum(third_series, correlation) / (second * pair) - 1,
+          power_sum(rise_series, correlation) / pair};
+}
+
+WidthMoments::Lean WidthMoments::centred_lean(double correlation) const {
+  const double pair = power_sum(pair_series, correlation) - pair_series[0];
+  if (!(pair > least_pair * second)) return {};
+  return {power_sum(centred_third_series, correlation) / (variance * pair) - 1,
+          (power_sum(rise_series, correlation) - rise_series[0]) / pair};
+}
 
 double WidthMoments::own_pair(double correlation) const {
   return power_sum(own, correlation);
@@ -180,6 +204,40 @@ SizeMoments sizes_of(const Sampled& at) {
   return s;
 }
 
+/// What phi has about its mean, and what phi^2 has in common with phi(u)phi(v).
+void add_leans(const Sampled& at, WidthMoments& w, double deviation) {
+  const Grid& g = grid();
+  const double mean = mean_of(at.weight, [&](std::size_t i) { return at.f[i]; });
+  const double rise =
+      mean_of(at.weight, [&](std::size_t i) { return at.f[i] * (g.z[i] * g.z[i] - 1) / 2; });
+  const double grown = mean_of(
+      at.weight, [&](std::size_t i) { return at.f[i] * at.f[i] * (g.z[i] * g.z[i] - 1) / 2; });
+  w.mean_curvature = mean_of(at.weight, [&](std::size_t i) {
+    const double z2 = g.z[i] * g.z[i];
+    return at.f[i] * (z2 * z2 - 6 * z2 + 3) / 4;
+  });
+  w.variance = std::max(w.second - mean * mean, 0.0);
+  w.variance_exponent = ratio(grown - 2 * mean * rise, w.variance);
+  std::vector<double> cubes = at.f, rises = at.h, centred = at.f;
+  for (std::size_t i = 0; i < cubes.size(); ++i) {
+    cubes[i] *= at.f[i] * at.f[i];
+    rises[i] *= deviation * g.z[i] / 2;
+    centred[i] -= mean;
+  }
+  w.centred_kurtosis = std::max(
+      ratio(
+          mean_of(at.weight,
+                  [&](std::size_t i) { return centred[i] * centred[i] * centred[i] * centred[i]; }),
+          w.variance * w.variance),
+      1.0);
+  for (double& value : centred) value *= value * value;
+  w.pair_series = series_of(at.weight, at.f);
+  w.third_series = series_of(at.weight, cubes, at.f);
+  w.rise_series = series_of(at.weight, rises, at.f);
+  w.centred_third_series = series_of(at.weight, centred, at.f);
+  w.centred_third_series[0] = 0;
+}
+
 }  // namespace
 
 SizeMoments size_moments(const Activation& activation, double mean, double variance) {
@@ -190,6 +248,7 @@ WidthMoments width_moments(const Activation& activation, double mean, double var
   const Sampled at(activation, mean, variance);
   WidthMoments w;
   static_cast<SizeMoments&>(w) = sizes_of(at);
+  add_leans(at, w, std::sqrt(variance));
   std::vector<double> own = at.f, input_slope = at.h, f = at.f, h = at.h;
   for (std::size_t i = 0; i < own.size(); ++i) {
     own[i] *= h[i];

@@ -29,6 +29,21 @@ struct WidthMoments : SizeMoments {
   /// Cov(phi^2(u), phi^2(v))/f^2 = sum over n >= 1 of series[n] c^n; the last stands for the rest.
   std::array<double, 14> series{};
   double covariance(double correlation) const;
+  /// Var phi, its d ln/d ln q, and E (phi - E phi)^4 over its square.
+  double variance = 0, variance_exponent = 0, centred_kurtosis = 1;
+  double mean_curvature = 0;  ///< q^2 d^2 E phi/dq^2
+  /// E phi^3(u) phi(v) and q dE phi(u)phi(v)/dq_u of two inputs of this variance, sums over n of
+  /// series[n] c^n; and E (phi - E phi)^3(u) phi(v).
+  std::array<double, 14> third_series{}, rise_series{}, centred_third_series{};
+  std::array<double, 14> pair_series{};  ///< E phi(u)phi(v)
+  /// How ln phi^2(u) varies with phi(u)phi(v), at a correlation: of `noise` one feature's
+  /// covariance over the product of means, of `rise` d ln E phi(u)phi(v)/d ln q_u. 0 where that
+  /// mean is about 0.
+  struct Lean {
+    double noise = 0, rise = 0;
+  };
+  Lean lean(double correlation) const;
+  Lean centred_lean(double correlation) const;  ///< of phi - E phi
   /// E F(u)F(v) = sum own[n] c^n of F = phi phi', the last for the rest.
   std::array<double, 14> own{};
   double own_pair(double correlation) const;

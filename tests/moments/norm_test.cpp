@@ -1,9 +1,13 @@
 #include "moments/layers/norm.hpp"
 
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <random>
 
+#include "moments/layers/activation.hpp"
 #include "moments/positions.hpp"
+#include "sample.hpp"
 #include "support.hpp"
 #include "tolerance.hpp"
 
@@ -212,4 +216,83 @@ TEST_CASE("a norm leaves what its gradient has along single features") {
   Linear square = linear(48, 48, 1.0 / 48);
   square.distribution = Distribution::orthogonal;
   CHECK(length_scatter(square) == 0);
+}
+
+namespace {
+
+/// A norm right behind an activation of 16 Gaussian features, of two tokens that correlate by c, by
+/// the rules and by draws: E y_t y_u, and E of |(I - P) g|^2/(d s^2) of a random g.
+struct BehindActivation {
+  double cross = 0, kept = 0, truncation = 0;
+};
+constexpr int narrow = 16;
+
+BehindActivation by_rules(const char* name, NormKind kind, double c) {
+  Numbers numbers = calculus();
+  Signal<Pairs> in;
+  in.x = {0, 1, c, 0};
+  in.width = narrow;
+  in.tokens = 2;
+  const Counts counts{2, 1};
+  in.spread = gaussian_spread(in.x, narrow, counts);
+  ActivationRecord<Pairs> slopes;
+  auto x = activation_forward(numbers, numbers.function(name), in, counts, {true, false}, slopes);
+  numbers.complete("here", x);
+  NormRecord<Pairs> record;
+  auto y = norm_forward(numbers, norm(kind), x, counts, record);
+  numbers.complete("here", y);
+  const auto g = norm_backward(numbers, record, random_gradient(1, 0), 2.0, 1.0);
+  return {y.x.cross, g.x.second, record.truncation};
+}
+
+struct Draws {
+  Sample cross, kept;
+};
+Draws by_draws(const char* name, bool layernorm, double c) {
+  const Activation phi = Activation::named(name);
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  Draws draws;
+  for (int n = 0; n < 40000; ++n) {
+    std::array<std::array<double, narrow>, 2> x{};
+    for (int i = 0; i < narrow; ++i) {
+      const double u = normal(random), v = c * u + std::sqrt(1 - c * c) * normal(random);
+      x[0][i] = phi.value(u);
+      x[1][i] = phi.value(v);
+    }
+    std::array<double, 2> square{};
+    for (int t = 0; t < 2; ++t) {
+      double mean = 0;
+      for (const double one : x[t]) mean += layernorm ? one / narrow : 0;
+      for (double& one : x[t]) one -= mean;
+      for (const double one : x[t]) square[t] += one * one / narrow;
+    }
+    double both = 0;
+    for (int i = 0; i < narrow; ++i) both += x[0][i] * x[1][i] / narrow;
+    draws.cross.add(both / std::sqrt(square[0] * square[1]));
+    // The projection takes one direction of d, or two.
+    draws.kept.add((layernorm ? narrow - 2.0 : narrow - 1.0) / narrow / square[0]);
+  }
+  return draws;
+}
+
+}  // namespace
+
+// Features with a mean: x.x of a token goes with x.x' of two by E phi^3(u)phi(v), and a layernorm
+// divides by what is left about the mean.
+TEST_CASE("norms right behind an activation divide by what its features fluctuate by") {
+  for (const char* name : {"elu", "sigmoid", "softplus"})
+    for (const NormKind kind : {NormKind::layernorm, NormKind::rmsnorm})
+      for (const double c : {0.3, 0.9}) {
+        CAPTURE(name);
+        CAPTURE(to_string(kind));
+        CAPTURE(c);
+        const BehindActivation rule = by_rules(name, kind, c);
+        const Draws draws = by_draws(name, kind == NormKind::layernorm, c);
+        // The next order is the square of the first, which is some 5/n.
+        const double second_order = 25.0 / (narrow * narrow);
+        CHECK(std::fabs(rule.kept / draws.kept.mean() - 1) < second_order + rule.truncation);
+        CHECK(std::fabs(rule.cross - draws.cross.mean()) <
+              second_order * (1 - c) + 4 * draws.cross.standard_error());
+      }
 }

@@ -24,6 +24,26 @@ TEST_CASE("what width needs of relu") {
   CHECK(w.covariance(0) == 0);
 }
 
+// Of moments m_k of relu(z): E phi^3(u)phi(v) is m_3 m_1 at c = 0 and m_4 at 1.
+TEST_CASE("squares of relu features beside their products with another token's") {
+  const WidthMoments w = width_moments(Activation::named("relu"), 0, 1);
+  const double m1 = 1 / std::sqrt(2 * std::acos(-1.0)), m2 = 0.5, m3 = 2 * m1, m4 = 1.5;
+  const double square = m1 * m1, variance = m2 - square;
+  const double fourth = m4 - 4 * m1 * m3 + 6 * square * m2 - 3 * square * square;
+  // Steps of 0.04: the kink costs their square.
+  constexpr double kink = 2e-3;
+  CHECK(w.lean(0).noise == near(m3 * m1 / (m2 * square) - 1, kink));
+  CHECK(w.lean(1).noise == near(m4 / (m2 * m2) - 1, kink));
+  // |u| doubles, phi(u)phi(v) does: half of it by either.
+  for (const double c : {0.0, 0.3, 1.0}) CHECK(w.lean(c).rise == near(0.5, kink));
+  CHECK(w.variance == near(variance, kink));
+  CHECK(w.variance_exponent == near(1, kink));
+  CHECK(w.centred_kurtosis == near(fourth / (variance * variance), kink));
+  CHECK(w.centred_lean(1).noise == near(fourth / (variance * variance) - 1, kink));
+  // q^2 d^2/dq^2 of sqrt(q) m1.
+  CHECK(w.mean_curvature == near(-m1 / 4, kink));
+}
+
 // Jensen: E X^2 >= (E X)^2; of a unit that is off everywhere there is nothing that could fluctuate.
 TEST_CASE("kurtoses are not below 1, those of dead units neither") {
   for (const char* name : {"relu", "gelu", "tanh", "silu", "abs", "max(x - 1/2, 0)"})

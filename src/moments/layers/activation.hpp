@@ -72,6 +72,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const Passage passed = passage(sizes, moments, apart ? LogSize{} : size, width);
     const double far = log_range_of(calculus, in.spread, size, passed, moments.exponent);
     record.passage = {passed, in.spread, x, moments.slope_kurtosis};
+    record.second = values_of(calculus, out.x).second;
     record.width = in.width;
     record.truncation = in.truncation;
     record.slope_exponent = moments.slope_exponent;
@@ -91,6 +92,10 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                                           std::fabs(log_ratio(down.slope, moments.slope)));
       out.truncation = error_of_range(out.spread.log_range);
     }
+    // A mean bends with the size of u, which varies over draws and tokens.
+    if (record.second > 0)
+      out.truncation.mean += std::fabs(moments.mean_curvature) / 2 * std::max(0.0, size.variance) /
+                             std::sqrt(record.second);
     calculus.omit(0, bend_of_pair(calculus, phi, x, values_of(calculus, out.x).second,
                                   (words ? of_words(in) : in).overlap.variance()));
     const double skewed = std::fabs(in.spread.skewness * moments.skew_effect),

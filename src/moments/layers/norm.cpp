@@ -10,15 +10,15 @@ namespace scalecalc::moments {
 /// it.
 Fluctuation fluctuation_of(const NormVariance& spread, double width, double share, bool layernorm,
                            const Alike<double>& x, const Counts& counts) {
-  Fluctuation orders{spread.token_variance, spread.token_variance,
-                     spread.token_variance - spread.decorrelation, share,
+  const double one = spread.token_variance;
+  Fluctuation orders{one, one, one - spread.decorrelation, share,
                      layernorm ? spread.mean_mode / width : 0};
-  const double samples = counts.samples(), within = x.cross * x.cross;
-  const double ratio = within > 0 ? std::min(x.between * x.between / within, 1.0) : 1;
-  const double pairs = counts.tokens - 1 + (counts.batch - 1) * counts.tokens * ratio;
-  if (pairs > 0)
-    orders.both = std::min<double>(
-        (samples * spread.batch_variance - spread.token_variance) / pairs, spread.token_variance);
+  if (counts.samples() > 1) orders.both = within_sequence(one, spread.batch_variance, x, counts);
+  if (layernorm && one > 0) {
+    orders.v = std::max(0.0, one + spread.centred_excess);
+    orders.both *= orders.v / one;
+    orders.covariance += spread.centred_lag;
+  }
   return orders;
 }
 
