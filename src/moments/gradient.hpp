@@ -91,6 +91,10 @@ struct Gradient {
   double equal_words = 0;                    ///< E g_t g_u of two equal words over E g^2
   double alive = 1;                          ///< share of the features that there is any for
   double few = 0;  ///< share that a norm over samples has no E 1/variance for
+  /// E phi'^2/s^2 of the activation below, beside the product of means: s^2 of a feature's samples.
+  double slope_scatter = 1;
+  /// E g^2 of a token falls as this power of its |x|^2, by which a norm above has divided it.
+  double follows_size = 0;
   OverlapSlopes slopes{};
 };
 

@@ -147,6 +147,28 @@ void couple_through_activation(const C& calculus, const ActivationRecord<X>& rec
                                                    static_cast<double>(record.width));
 }
 
+/// Where phi' is large phi is, and with it the |phi|^2 of n features that a norm above has divided
+/// by: E phi'^2/|phi|^2 has -Cov(phi'^2, phi^2)/n, relative to the means.
+template <class C, class X>
+Gradient<X> below_size(const C& calculus, const ActivationRecord<X>& record,
+                       const Gradient<X>& gradient, Gradient<X> out) {
+  out.follows_size = 0;
+  if (!(gradient.follows_size > 0)) return out;
+  const double own = values_of(calculus, record.own).second,
+               apart = values_of(calculus, record.slopes).second * record.second;
+  if (!(apart > 0)) return out;
+  const double lost = gradient.follows_size * own / (apart * static_cast<double>(record.width));
+  const double kept = lost > 0 ? 1 / (1 + lost) : 1 - lost;
+  const Alike<double> x = values_of(calculus, out.x);
+  // That of two tokens is between none of it and all.
+  const double half = (1 + kept) / 2;
+  out.x = each_cross(scaled(out.x, typename C::Number(kept)),
+                     [&](const auto& k) { return typename C::Number(k * half / kept); });
+  out.truncation.second += lost * lost;
+  if (x.second > 0) out.truncation.cross += std::fabs(lost * x.cross / x.second) / 2;
+  return out;
+}
+
 template <class C, class X>
 Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
                                 const Gradient<X>& gradient, const Counts& counts) {
@@ -162,6 +184,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     out.aligned = gradient.aligned * record.alignment;
     out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
     const Alike<double> g = values_of(calculus, gradient.x);
+    out = below_size(calculus, record, gradient, std::move(out));
     const RelativeError bound = relative_slope_error(calculus, record);
     out.truncation.second += bound.second;
     if (g.second > 0) out.truncation.cross += bound.cross * std::fabs(g.cross) / g.second;

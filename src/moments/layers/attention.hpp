@@ -150,6 +150,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   // One weight of T, which each token's overlap has of a sum over keys, is left out.
   g.slopes = {};
   g.uneven = 0;
+  g.follows_size = 0;
+  g.slope_scatter = 1;
   g.directions = {};
   g.kinds = {};
   // Equal keys get the same from every query.

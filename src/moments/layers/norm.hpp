@@ -157,6 +157,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     out.uneven = gradient.uneven * scale * scale;
   }
   const X across = sum(gradient.x, scaled(without_mean(record.output), N(-along)));
+  out.follows_size = record.over_samples ? 0 : record.projection.w;
   if (!record.over_samples) {
     out.x = projected(calculus, record, gradient.directions, product(across, record.factors));
     out.directions.radial = 0;

@@ -70,6 +70,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool&, Gradient<X> g) 
   g.kinds = {};
   g.slopes = {};
   g.uneven = 0;
+  g.follows_size = 0;
   g.aligned = typename C::Number(0);
   return g;
 }

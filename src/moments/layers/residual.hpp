@@ -210,6 +210,7 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
   skip.x = sum(skip.x, branch.x);
   skip.slopes = skip.slopes + branch.slopes;
   skip.uneven += branch.uneven;
+  skip.follows_size = 0;
   skip.aligned = skip.aligned + branch.aligned;
   skip.slope_correlation.reset();
   return skip;
@@ -242,6 +243,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   scale_slope_correlation(calculus, g, b);
   skip.directions.radial = across(g.directions.radial, kept.stream_share);
   g.directions.radial = across(g.directions.radial, kept.branch_share);
+  skip.follows_size = g.follows_size * kept.stream_share;
+  g.follows_size *= kept.branch_share;
   if (!layer.shortcut.empty()) skip = pass.run(layer.shortcut, std::move(skip));
   g.x = scaled(g.x, N(b * b));
   g.aligned = g.aligned * b * b;
