@@ -59,7 +59,8 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   // grow with it: by Price tau2 V/D times their second derivatives.
   out.value_weight = tau2 * small.overlap * bend_of_products(row);
   // A token of length D (1 + e), Var e = 2/d, has scores of variance tau2 (1 + e).
-  out.value_weight += (1 - small.normalised) * small.length * tau2 * bend_of_squares(row);
+  out.value_weight += (1 - small.normalised) * (small.normalised > 0 ? small.length : 2 / d) *
+                      tau2 * bend_of_squares(row);
   return out;
 }
 
@@ -84,7 +85,7 @@ double omitted_values(double tau2, const Smallness& small) {
 
 double omitted_mix(const Smallness& small) {
   const double rel = 2 / small.head_width + small.length;
-  return rel * rel + small.normalised / small.width;
+  return rel * rel + std::max(small.normalised, 0.0) / small.width;
 }
 
 double omitted_orders(const SoftmaxOrders& row, const Smallness& small) {

@@ -98,7 +98,8 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
                                  means_source,
                                  record.score_scale,
                                  record.counts,
-                                 adds ? &**residual : nullptr};
+                                 adds ? &**residual : nullptr,
+                                 source_counts};
   Scores scores;
   if constexpr (std::is_same_v<X, Alike<double>>) {
     const auto of_keys = [&](const ScoreInputs<N, X>& of, Scores& found) {

@@ -46,6 +46,7 @@ struct ScoreInputs {
   const N& score_scale;  ///< scale^2 d_h
   const KeyCounts<N>& counts;
   const ScoreSum<X>* sum = nullptr;  ///< where scores of other layers are added
+  Counts over{};                     ///< of the keys' tokens
 };
 
 /// V/D^2: one over the dimensions that the centred tokens fill, so at most 1, which bounds the
@@ -70,7 +71,11 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   small.query_overlap = relative_overlap(inputs.input);
   const double own = 2 / small.width;
   small.length = std::max<double>(own, inputs.source.spread.token_variance);
-  small.normalised = std::max(0.0, 1 - inputs.source.spread.token_variance / own);
+  // What tokens' sizes differ by within a draw makes scores as much heavier than Gaussian ones as
+  // one length makes them lighter.
+  const double one = inputs.source.spread.token_variance;
+  const double shared = between_tokens(one, inputs.source.spread.batch_variance, inputs.over);
+  small.normalised = one < own ? 1 - one / own : -std::max(0.0, one - std::max(own, shared)) / own;
   small.qk_norm = inputs.layer.qk_norm;
   return small;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,50 @@ double normal_mean(const F& f) {
 }
 
 }  // namespace
+
+FeatureScatter feature_scatter(const Activation& activation, const Alike<double>& x,
+                               const Counts& over, double features, double eps) {
+  FeatureScatter scatter;
+  const double q = x.second - x.mean * x.mean;
+  if (!(q > 0) || over.samples() < 2) return scatter;
+  const double c = std::clamp((mean_of_pairs(x, over) - x.mean * x.mean) / q, 0.0, 1.0);
+  const double shared = std::sqrt(q * c), own = std::sqrt(q * (1 - c));
+  constexpr double reach = 6, step = 0.1;
+  std::vector<double> z, weight;
+  for (double at = -reach; at <= reach; at += step) {
+    z.push_back(at);
+    weight.push_back(std::exp(-at * at / 2));
+  }
+  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+  std::vector<double> u(z.size()), f(z.size()), h(z.size());
+  double size = 0, kept = 0, inverse = 0, square = 0, slope = 0, both = 0;
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    for (std::size_t k = 0; k < z.size(); ++k) u[k] = x.mean + shared * z[i] + own * z[k];
+    activation.evaluate(u.data(), f.data(), h.data(), u.size());
+    double mean = 0, second = 0, slopes = 0;
+    for (std::size_t k = 0; k < z.size(); ++k) {
+      mean += weight[k] / total * f[k];
+      second += weight[k] / total * f[k] * f[k];
+      slopes += weight[k] / total * h[k] * h[k];
+    }
+    const double s2 = std::max(second - mean * mean, 0.0), share = weight[i] / total;
+    const double by = s2 + eps > 0 ? 1 / (s2 + eps) : 0;
+    size += share * s2;
+    kept += share * s2 * by;
+    inverse += share * by;
+    square += share * by * by;
+    slope += share * slopes;
+    both += share * slopes * by;
+  }
+  if (!(size > 0) || !(slope > 0) || !(inverse > 0)) return scatter;
+  scatter.forward = kept * (size + eps) / size;
+  if (!constant_pieces(activation).empty()) return scatter;
+  scatter.tail = square / (inverse * inverse) - 1;
+  if (scatter.tail > features) return scatter;
+  scatter.inverse = inverse * (size + eps);
+  scatter.slopes = both / (slope * inverse);
+  return scatter;
+}
 
 /// A sample is mean + sqrt(q) (sqrt(a) z_0 + sqrt(b) z_1 + sqrt(1 - a - b) z): z_0 of the batch,
 /// z_1 of a sequence.

@@ -13,6 +13,19 @@ struct ConstantSamples {
   double few = 0;  ///< that all but one or two are, where E 1/variance does not exist
 };
 
+/// Features whose samples share a part of their input have s^2 of their own where phi is not
+/// linear: averages over features, beside what one s^2 = its mean gives.
+struct FeatureScatter {
+  double forward = 1;  ///< E s^2/(s^2 + eps)
+  double inverse = 1;  ///< E 1/(s^2 + eps)
+  double slopes = 1;   ///< E phi'^2/(s^2 + eps) over the product of means
+  double tail = 0;     ///< relative variance over features of 1/(s^2 + eps)
+};
+/// `x`: the averages of u. `inverse` is 1 where it does not exist, of a phi that is constant
+/// somewhere, and where so many features say nothing of it.
+FeatureScatter feature_scatter(const Activation& activation, const Alike<double>& x,
+                               const Counts& over, double features, double eps);
+
 /// `over`: tokens of one sequence, and of so many.
 ConstantSamples constant_samples(const Activation& activation, const Alike<double>& x,
                                  const Counts& over);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "moments/calculus.hpp"
+#include "moments/constant_samples.hpp"
 #include "moments/norm_samples.hpp"
 #include "moments/norm_variance.hpp"
 
@@ -85,7 +86,8 @@ struct NormRecord {
   bool over_samples = false, over_batch = false;
   SampleOrders orders;
   double alive = 1, few = 0;  ///< of constant_samples: 1 - all, and few
-  double by_chance = 0;       ///< of 1/s2 over samples, what overlaps of two samples by chance add
+  FeatureScatter scatter;
+  double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
   NonNegative truncation = 0;  ///< of the gradient, relative
   MixtureNorm mixture_norm;

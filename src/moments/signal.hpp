@@ -23,7 +23,7 @@ struct Signal {
   NormVariance spread;
   double kurtosis = 3;  ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
   Mixture mixture;      ///< of features behind dropout, until weights mix them
-  /// Right behind an activation that is constant somewhere: its name, and its input's averages.
+  /// Right behind an activation: its name, and its input's averages.
   std::optional<std::pair<std::string, Alike<double>>> flat;
   double repeats = 0;       ///< chance that two tokens of a sequence are the same word
   double triples = 0;       ///< that three are

@@ -119,3 +119,35 @@ TEST_CASE("an output below an activation knows its gradient") {
   CHECK(std::fabs(along.cross / 3 - (std::sqrt(1 - c * c) + (pi - std::acos(c)) * c) / (2 * pi)) <
         left_out + step);
 }
+
+// relu of 4 independent samples is 0 at all of them with a chance of 1/16; a branch that starts at
+// 0 changes nothing of that.
+TEST_CASE("features stay constant through a branch of weight 0") {
+  const Trace trace = trace_of_model(
+      "model = {kind=\"mlp\", layers=3, width=48, sequence=4, activation=\"relu\", "
+      "norm=\"instancenorm\", placement=\"rezero\"}\ninput = {cross=0}");
+  CHECK(site(trace, "final_norm").second.value == near(1 - 1.0 / 16, 1e-6));
+}
+
+TEST_CASE("sums over samples that cancel leave no rounding to a bias") {
+  const Trace trace = trace_of_model(
+      "model = {kind=\"transformer\", layers=2, width=31, heads=1, sequence=48, causal=false, "
+      "bias=true, norm=\"batchnorm\", placement=\"branchnorm\", vocab=300}\n"
+      "input = {kind=\"gaussian\", cross=0.9}");
+  CHECK(parameter(trace, "block[0].attn.v.bias").grad_second.value == 0);
+}
+
+// A sample norm divides features, not tokens: tokens of sizes l_t have sizes l_t behind it.
+TEST_CASE("tokens keep what their sizes differ by") {
+  Numbers numbers = calculus();
+  auto in = signal(1, 0, 64, 32);
+  const double own = 2.0 / 64, sizes = 0.2;
+  in.spread.token_variance += sizes;
+  in.spread.batch_variance += sizes / 32;
+  NormRecord<Pairs> record;
+  Norm layer;
+  layer.path = "norm";
+  layer.kind = NormKind::batchnorm;
+  const auto out = norm_forward(numbers, layer, in, {32, 1}, record);
+  CHECK(out.spread.token_variance == rounded(own + sizes, 64));
+}

@@ -107,7 +107,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     out.kurtosis = moments.kurtosis;
     out.mixture = {};
     out.flat.reset();
-    if (!phi->activation().breaks().empty()) out.flat.emplace(phi->activation().name(), x);
+    out.flat.emplace(phi->activation().name(), x);
     if (mixed) mix_kinds(calculus, phi, in, out, record);
     out.spread.skewness = moments.skew;
     out.spread.position_variance =
@@ -203,6 +203,9 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
       out.spread.log_range = std::max(out.spread.log_range, gradient.spread.log_range);
     if (gradient.coupling) couple_through_activation(calculus, record, g, out);
     out.kinds = record.kinds;
+    // Features of a small slope have a small scatter, by which the norm above has divided more.
+    if (gradient.slope_scatter != 1)
+      out.x = scaled(out.x, typename C::Number(std::exchange(out.slope_scatter, 1.0)));
     if (gradient.alive < 1) {
       // Features without a gradient from above have no slope either.
       out.x = scaled(out.x, typename C::Number(1 / gradient.alive));

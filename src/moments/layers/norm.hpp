@@ -41,6 +41,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
                       NormRecord<X>& record) {
   using N = typename C::Number;
   record.over_samples = true;
+  record.projection.d = static_cast<double>(in.width);
   record.over_batch = layer.kind == NormKind::batchnorm;
   const double samples = counts.tokens * (record.over_batch ? counts.batch : 1);
   if (samples < 4)
@@ -53,6 +54,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   X inside = centred(in.x, tokens, batch);
   const N scale = 1 / (average(inside).second + calculus.real(layer.eps));
   Signal<X> out = in;
+  out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   out.normalised = false;
   out.flat.reset();
   out.x = scaled(inside, scale);
@@ -60,6 +62,8 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   N back = scale;
   if constexpr (C::next_orders) {
     const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
+    const Alike<double> raw = values_of(calculus, in.x);
+    out.overlap.noise = out.overlap.noise * share_about_mean(raw);
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
     if (from.within > 0)
@@ -79,14 +83,22 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
           constant_samples(calculus.function(in.flat->first)->activation(), in.flat->second, over);
       record.alive = std::max(1 - flat.all, 1 / static_cast<double>(in.width));
       record.few = flat.few;
-      out.x = scaled(out.x, record.alive);
+      record.scatter = feature_scatter(calculus.function(in.flat->first)->activation(),
+                                       in.flat->second, over, record.projection.d, layer.eps);
+      out.x = scaled(out.x, record.alive * record.scatter.forward);
       // 1/s2 of those that are not.
-      back = back * record.alive;
+      back = back * record.alive * record.scatter.inverse;
     }
   }
   record.factors = each(out.x, [&](const N&) { return back; });
-  out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
-  out.spread = {2 / static_cast<double>(in.width), 0, 0, 0, 0, 1, in.spread.distance_variance, 0};
+  const double own_variance = 2 / static_cast<double>(in.width);
+  out.spread = {own_variance, 0, 0, 0, 0, 1, in.spread.distance_variance, 0};
+  if constexpr (C::next_orders) {
+    // Tokens of a draw keep what their sizes differ by.
+    const double one = in.spread.token_variance,
+                 shared = between_tokens(one, in.spread.batch_variance, counts);
+    out.spread.token_variance += std::max(0.0, one - std::max(own_variance, shared));
+  }
   out.spread.skewness = in.spread.skewness;
   out.spread.position_variance = in.spread.position_variance;
   out.error.second = out.truncation.second = 0;
@@ -188,9 +200,13 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     } else {
       out.truncation.second += 2 * record.few;
     }
-    out.truncation.second += record.by_chance;
+    out.slope_scatter = record.scatter.slopes;
+    // A draw's average over features varies by as much.
+    const double tail = std::min(no_mean, record.scatter.tail / record.projection.d);
+    out.truncation.second += record.by_chance + tail;
     const Alike<double> x = values_of(calculus, out.x);
-    if (x.second > 0) out.truncation.cross += record.by_chance * std::fabs(x.cross) / x.second;
+    if (x.second > 0)
+      out.truncation.cross += (record.by_chance + tail) * std::fabs(x.cross) / x.second;
     calculus.assume("norm", "two samples overlap by as much in every draw", "2 V/D^2",
                     record.by_chance, 0.1);
   } else {

@@ -50,7 +50,6 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
   const N a2 = a * a, b2 = b * b;
   Signal<X> out = stream;
   out.normalised = false;
-  out.flat.reset();
   out.same_words = stream.same_words && branch.same_words;
   const N both = 2 * a * b;
   out.x = zip(
@@ -71,6 +70,8 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
                         right = values_of(calculus, scaled(f, b2));
     out.spread = through_sum(stream.spread, branch.spread, left, right,
                              static_cast<double>(stream.width), counts);
+    // A branch that starts at 0 leaves constant features constant.
+    if (right.second > 0) out.flat.reset();
     const double total = values_of(calculus, out.x).second;
     const double p = total > 0 ? left.second / total : 0, q = total > 0 ? right.second / total : 0;
     const auto mixed = [&](const RelativeError& s, const RelativeError& t) {
@@ -202,6 +203,7 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
     };
     skip.directions = {p * skip.directions.mean + (1 - p) * branch.directions.mean,
                        p * skip.directions.radial + (1 - p) * branch.directions.radial};
+    skip.slope_scatter = p * skip.slope_scatter + (1 - p) * branch.slope_scatter;
     skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;
     skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
     skip.error = mixed(skip.error, branch.error);
