@@ -140,23 +140,32 @@ void gated_slopes(const C& calculus, const Gated& layer, const Kept<Gated, C, X>
                       x = values_of(calculus, kept.input.x);
   const OverlapDeviation& overlap = kept.input.overlap;
   const double of_gate = gain_of(calculus, layer.gate), of_in = gain_of(calculus, layer.in);
+  // A pair's slopes, and what the covariance of its two overlaps adds to its gradient.
+  struct Pair {
+    OverlapSlope slope;
+    double more = 0;
+  };
   const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k_out, double phi,
-                        double r, double coherent, bool is_gate) {
+                        double r, double apart, bool is_gate) {
     const double slope = d.value * r, forward = of_gate * slope + of_in * phi;
     const double factor = is_gate ? slope : phi;
     const double rise = is_gate ? d.rise * of_gate * r + d.value * of_in : d.value * of_gate;
     const double own = (s.own * forward * factor + k_out * rise);
-    return OverlapSlope{own / (is_gate ? of_gate : of_in),
-                        s.stream * factor + k_out * rise * coherent};
+    const double coherent = overlap.coherent * apart;
+    const double covariance = s.own * forward * overlap.noise * apart * apart + s.stream * coherent;
+    return Pair{{own / (is_gate ? of_gate : of_in), s.stream * factor + k_out * rise * coherent},
+                covariance * rise};
   };
-  const auto both = [&](bool is_gate) {
-    return OverlapSlopes{pair(g.slopes.within, kept.kernel.within, k.cross, kernel.cross,
-                              of_in * x.cross, overlap.coherent, is_gate),
-                         pair(g.slopes.between, kept.kernel.between, k.between, kernel.between,
-                              of_in * x.between, overlap.coherent * overlap.apart, is_gate)};
-  };
-  gate.slopes = both(true);
-  in.slopes = both(false);
+  for (Gradient<X>* part : {&gate, &in}) {
+    const bool is_gate = part == &gate;
+    const Pair within = pair(g.slopes.within, kept.kernel.within, k.cross, kernel.cross,
+                             of_in * x.cross, 1, is_gate);
+    const Pair between = pair(g.slopes.between, kept.kernel.between, k.between, kernel.between,
+                              of_in * x.between, overlap.apart, is_gate);
+    part->slopes = {within.slope, between.slope};
+    part->x = with_bounded_cross(
+        sum_cross(part->x, uniform(part->x, Alike<double>{0, 0, within.more, between.more})));
+  }
 }
 
 /// Finite width of the gradients at u and w.

@@ -270,7 +270,14 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
   using N = typename C::Number;
   const N tokens = pass.tokens(kept.at.tokens);
   const X& y = kept.record.output;
-  const N drawn = pair_sum(along_output(y, whole), tokens, pass.batch());
+  N drawn = pair_sum(along_output(y, whole), tokens, pass.batch());
+  if constexpr (C::next_orders) {
+    // A feature's y_t y_u is a part of the overlap that g_t g_u follows; aligned_gain has that of
+    // the loss.
+    if (pass.calculus().value(whole.aligned) == 0)
+      drawn = pass.calculus().positive(N(
+          drawn + overlap_covariance(whole.slopes, kept.overlap, 1, pass.counts(kept.at.tokens))));
+  }
   fill(pass, kept.at.parameter, drawn + aligned_gain(pass, y, whole, tokens), g, {});
   fill(pass, kept.at.parameter + 1, bias_of(pass, whole.x, kept.at.tokens), g, {});
   if (!kept.record.over_samples) return;
