@@ -1,0 +1,33 @@
+#include "calibration.hpp"
+#include "random_models.hpp"
+#include "support.hpp"
+
+namespace scalecalc {
+namespace {
+
+using namespace random_models;
+
+struct Narrow {
+  std::uint64_t seed, index;
+  const char* what;
+};
+
+// Models of the fuzzer, each the first that has shown what its line says.
+TEST_CASE("models whose rules were off or whose bands were") {
+  const std::vector<Narrow> models = {{1, 53, "a causal mask, then a pool: one token"},
+                                      {1, 85, "a bias whose gradient is 0"},
+                                      {1, 40, "a pool of tokens that add up to 0"},
+                                      {3, 22, "dropout that leaves a token nothing once in 1e12"},
+                                      {1, 6, "a layernorm right behind hard_sigmoid"},
+                                      {3, 104, "a pool behind a mask, and samples alike"},
+                                      {3, 74, "tokens of different sizes in attention"}};
+  for (const Narrow& one : models) {
+    CAPTURE(one.what);
+    const Trial trial = try_model(random_model(one.seed, one.index), one.index, {});
+    CHECK(trial.refused == "");
+    CHECK(failures_of(trial.first) == "");
+  }
+}
+
+}  // namespace
+}  // namespace scalecalc
