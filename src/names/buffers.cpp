@@ -1,6 +1,7 @@
 #include "names/buffers.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace scalecalc::names {
 namespace {
