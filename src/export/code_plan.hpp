@@ -36,6 +36,7 @@ struct CodePlan {
   std::vector<FilledTensor> tensors;
   std::vector<PlannedScale> scales;
   std::vector<std::string> prefixes;  ///< names are read with or without
+  std::string own_prefix;  ///< what names begin with, and lack in the model without its head
   std::vector<ExtraTensor> extras;
   std::vector<std::string> unnamed;  ///< parameters of the plan that no tensor stands for
 };

@@ -80,6 +80,18 @@ double entries_of(const LibraryModel& model) {
   return all;
 }
 
+/// The module that holds more than half of the tensors: the model without its head.
+std::string own_prefix(const LibraryModel& model) {
+  std::map<std::string, std::size_t> count;
+  for (const LibraryTensor& tensor : model.tensors) {
+    const std::size_t dot = tensor.name.find('.');
+    if (dot == std::string::npos || tensor.name.find('.', dot + 1) == std::string::npos) continue;
+    const std::string prefix = tensor.name.substr(0, dot + 1);
+    if (2 * ++count[prefix] > model.tensors.size()) return prefix;
+  }
+  return {};
+}
+
 bool starts_alike(const PlannedParameter& a, const PlannedParameter& b) {
   return a.start == b.start && a.std == b.std && a.mean == b.mean;
 }
@@ -187,6 +199,7 @@ CodePlan code_plan(const LibraryPlan& plan) {
   code.model = plan.model;
   code.summary = fmt::format("{} of {}, {} parameters in {} tensors", library.class_name,
                              library.library, entries_of(library), library.tensors.size());
+  code.own_prefix = own_prefix(library);
   for (const LibraryTensor& tensor : library.tensors) code.tensors.push_back(filled(tensor));
   for (const LibraryTensor& tensor : library.tensors)
     for (const std::string& other : tensor.tied) {

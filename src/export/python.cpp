@@ -85,7 +85,10 @@ std::string tables(const CodePlan& plan, const ExportOptions& options) {
   std::set<std::string> prefixes(names::wrappers().begin(), names::wrappers().end());
   prefixes.insert(plan.prefixes.begin(), plan.prefixes.end());
   for (const std::string& prefix : prefixes) text += string_literal(prefix) + ", ";
-  text += ")\n\n# Known by name and left alone: name, what it is.\nEXTRAS = (\n";
+  text += fmt::format(
+      ")\n# What names of the plan begin with, and lack in the model without its head.\n"
+      "OWN_PREFIX = {}\n\n# Known by name and left alone: name, what it is.\nEXTRAS = (\n",
+      string_literal(plan.own_prefix));
   for (const ExtraTensor& extra : plan.extras) {
     text +=
         fmt::format("    ({}, {}),\n", string_literal(extra.pattern), string_literal(extra.what));
@@ -156,11 +159,11 @@ class Report:
 
 
 def _names(name):
-    """The name, then what is left of it without prefixes."""
+    """The name, what is left of it without prefixes, and these as the plan may have them."""
     names = [name]
     for longer in names:
         names += [longer[len(prefix):] for prefix in PREFIXES if longer.startswith(prefix)]
-    return names
+    return names + [OWN_PREFIX + bare for bare in names if OWN_PREFIX]
 
 
 def _find(name):

@@ -64,6 +64,13 @@ TEST_CASE("numbers that differ between names are indices, others stay") {
   CHECK(find_rule(rules, "lm_head.weight").first.may_be_absent);  // another name of shared.weight
 }
 
+TEST_CASE("names begin with the module that holds more than half of the tensors") {
+  CHECK(code_plan(plan_of(llama)).own_prefix == "model.");
+  const std::string bare = R"({"model_type": "gpt2", "architectures": ["GPT2Model"],
+                               "n_layer": 3, "n_embd": 8, "n_head": 2})";
+  CHECK(code_plan(plan_of(bare.c_str())).own_prefix == "h.");
+}
+
 TEST_CASE("a library's tensors are filled as it draws them") {
   const std::vector<Rule> rules = rules_of(code_plan(plan_of(llama)));
   const Rule& embedding = find_rule(rules, "model.embed_tokens.weight");

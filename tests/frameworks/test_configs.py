@@ -77,6 +77,17 @@ def check_refusals(module, parameters):
     assert "not matched: another.weight" in refused(module, stand_in(more))
 
 
+def check_part(module, parameters):
+    """The model without its head has names without what they begin with."""
+    prefix = module.OWN_PREFIX
+    part = [[row[0][len(prefix):], row[1]] for row in parameters
+            if prefix and row[0].startswith(prefix)]
+    for model, wrapper in ((stand_in(part), ""),
+                           (nn.ModuleDict({"module": stand_in(part)}), "module.")):
+        report = module.initialize_(model)
+        assert sorted(report.set) == sorted(wrapper + name for name, _ in part), str(report)
+
+
 def main():
     tensors = 0
     files = sorted(MODELS.glob("*.json"))
@@ -89,6 +100,7 @@ def main():
                 module.initialize_(model, strict=True)
                 check_moments(model, parameters)
                 check_refusals(module, parameters)
+                check_part(module, parameters)
             except (AssertionError, ValueError) as error:
                 raise AssertionError(f"{path.stem}: {error}") from error
             tensors += len(parameters)
