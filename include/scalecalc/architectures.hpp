@@ -37,6 +37,9 @@ struct LibraryTensor {
   std::vector<std::string> tied;    ///< other names of the same tensor
   LibraryDraw draw;                 ///< of entries outside the zero row
   std::optional<std::int64_t> zero_row;  ///< that of a padding index, which mean and std count
+  /// A value that stands in about one place of 2^24, beside the distribution: torch's trunc_normal_
+  /// puts its lower cut where the uniform numbers that it starts from are exactly 0. 0: none.
+  double rare = 0;
 
   /// Whether all entries are drawn from one distribution that is neither cut nor listed.
   bool is_plain() const {

@@ -29,7 +29,8 @@ Draw normal(double mean, double std) {
 /// 1, 13.10.
 Draw truncated(double std, double a, double b) {
   const double low = a / std, high = b / std;
-  if (low < -8 && high > 8) return normal(0, std);  // one value in 10^15 is cut
+  if (low < -8 && high > 8)
+    return {"normal", 0, std, {"normal", {0, std}}, a};  // one value in 10^15 is cut
   const LibraryDraw entries{"truncated_normal", {std, a, b}};
   if (high - low < 1e-4)
     return {"truncated_normal", (a + b) / 2, (b - a) / std::sqrt(12.0), entries};

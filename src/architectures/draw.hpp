@@ -12,6 +12,7 @@ struct Draw {
   std::string distribution;  ///< normal, truncated_normal, uniform, constant, values
   double mean = 0, std = 0;
   LibraryDraw entries;
+  double rare = 0;  ///< LibraryTensor::rare
 };
 
 /// Of the data's draws, with the names of the module and fan_in and fan_out, as torch.nn.init has

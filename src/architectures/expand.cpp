@@ -204,7 +204,8 @@ class Expander {
                     rule.text(),
                     {},
                     drawn.entries,
-                    {}});
+                    {},
+                    drawn.rare});
   }
 
   const Family& family_;

@@ -17,6 +17,7 @@ constexpr std::size_t comparisons_of_one = 4;
 struct Expectation {
   Rule due;  ///< std 0: every value is `mean`
   double mean = 0;
+  double rare = 0;                            ///< LibraryTensor::rare
   std::vector<Rule> accepted;                 ///< also right
   std::function<std::vector<Rule>()> others;  ///< known mistakes, likeliest first
 };
@@ -30,6 +31,8 @@ class Judge {
              AuditedParameter& parameter) const;
 
  private:
+  void judge_all(const Expectation& expectation, weights::Dtype dtype,
+                 AuditedParameter& parameter) const;
   bool fits(const Rule& rule, const AuditedParameter& parameter, double rounding) const;
   bool has_form(Start form, const AuditedParameter& parameter, double rounding) const;
   std::string form_of(const AuditedParameter& parameter, double rounding) const;

@@ -162,6 +162,7 @@ class LibraryAuditor : Auditor {
     Expectation expected;
     expected.due = rule_of(due);
     expected.mean = due.mean;
+    expected.rare = due.rare;
     expected.others = [this, &due, index] { return mistakes(due, of_variants(index), others_); };
     add(std::move(parameter), std::move(expected));
   }

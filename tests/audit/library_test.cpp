@@ -97,6 +97,28 @@ TEST_CASE("several models: the one by whose rules the fewest tensors are wrong i
   }
 }
 
+TEST_CASE("the cut of trunc_normal_, which it draws once in 2^24, is no fault, and more of it is") {
+  const LibraryModel model = parse_config(R"({"model_type": "timm_vit", "depth": 1, "num_heads": 4,
+      "embed_dim": 128, "img_size": 32, "num_classes": 9})",
+                                          "timm_vit");
+  const std::string name = "blocks.0.mlp.fc1.weight";
+  Weights weights = drawn(model, 7);
+  std::vector<float>& values = tensor_of(weights, name).values;
+  values[100] = -2;
+  const Audit once = audit_of(weights, model);
+  CHECK(findings_of(once) == "");
+  REQUIRE(once.remarks.size() == 1);
+  CHECK(once.remarks.front().find("1 value is -2") != std::string::npos);
+  values[101] = values[102] = -2;
+  CHECK(audit_of(weights, model).passed);
+  // 65536/2^24 of them are due, and four are more than 3 + 5 sqrt(0.004).
+  values[103] = -2;
+  CHECK(names_only(audit_of(weights, model), name));
+  for (const std::size_t at : {100u, 101u, 102u, 103u}) values[at] = 0;
+  values[100] = 2;  // the upper cut is never drawn
+  CHECK(names_only(audit_of(weights, model), name));
+}
+
 TEST_CASE("a block that is copied is not drawn by itself") {
   const LibraryModel model = model_of("llama");
   Weights weights = drawn(model, 8);
