@@ -293,9 +293,8 @@ void add_assumptions(const AuditAnswer& answer, report::Facts& facts) {
   if (!library.alike.empty())
     facts.rows.push_back({"alike", listed(library.alike) + ": the same tensors and rules"});
   if (!answer.less_likely.empty())
-    facts.rows.push_back(
-        {"unlike",
-         listed(answer.less_likely) + ": the same tensors, and by their rules not less is wrong"});
+    facts.rows.push_back({"unlike", listed(answer.less_likely) +
+                                        ": the same tensors, but no fewer are wrong by its rules"});
   if (!library.taken.empty())
     facts.rows.push_back({"taken", listed(library.taken) + ": a config.json would tell"});
 }
