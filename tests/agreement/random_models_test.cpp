@@ -67,6 +67,9 @@ TEST_CASE("nothing of the registry is left out") {
       if (spec.heads == 1) seen.insert("one head");
       if (spec.heads == spec.width) seen.insert("heads of one feature");
       if (spec.width % 2 == 1) seen.insert("odd width");
+      if (spec.head_width != 0) seen.insert("head_width");
+      if (spec.parallel) seen.insert("parallel " + to_string(spec.placement));
+      if (spec.branch_norms) seen.insert("branch_norms " + to_string(spec.placement));
     }
     collect(spec.layer_list, seen);
   }
@@ -79,8 +82,12 @@ TEST_CASE("nothing of the registry is left out") {
     wanted.push_back(std::string("scheme ") + scheme);
   for (const std::string& placement : placement_names()) {
     wanted.push_back("transformer " + placement);
+    wanted.push_back("parallel " + placement);
     if (placement != "sub-ln" && placement != "fixup") wanted.push_back("mlp " + placement);
   }
+  wanted.push_back("head_width");
+  for (const char* placement : {"pre", "res-post", "sandwich", "sub-ln"})
+    wanted.push_back(std::string("branch_norms ") + placement);
   for (const char* norm : {"layernorm", "rmsnorm", "scalenorm", "batchnorm", "instancenorm"})
     wanted.push_back(std::string("norm ") + norm);
   for (const char* distribution : {"normal", "uniform", "truncated_normal", "orthogonal"})
