@@ -1,10 +1,8 @@
 #include "tensor/orthogonal.hpp"
 
 #include <Eigen/QR>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "tensor/cpu/matrix.hpp"
 
@@ -31,22 +29,6 @@ std::vector<double> draw_orthogonal(const Stream& stream, double std, std::int64
     result = q.transpose();
   }
   return out;
-}
-
-void polar_factor(const double* a, std::int64_t rows, std::int64_t columns, double* out) {
-  const auto A = view(a, rows, columns);
-  auto result = view(out, rows, columns);
-  if (!A.allFinite()) {
-    result.setConstant(std::numeric_limits<double>::quiet_NaN());
-    return;
-  }
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(A, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const auto& singular = svd.singularValues();
-  // Backward error of the decomposition: max(rows, columns) eps of the largest singular value.
-  const double noise = static_cast<double>(std::max(rows, columns)) *
-                       std::numeric_limits<double>::epsilon() * singular[0];
-  const std::int64_t rank = (singular.array() > noise).count();
-  result.noalias() = svd.matrixU().leftCols(rank) * svd.matrixV().leftCols(rank).transpose();
 }
 
 }  // namespace scalecalc::tensor

@@ -13,8 +13,4 @@ namespace scalecalc::tensor {
 std::vector<double> draw_orthogonal(const Stream& stream, double std, std::int64_t rows,
                                     std::int64_t columns);
 
-/// The polar factor U V^T of a = U S V^T over the singular values that are not rounding noise.
-/// Row-major; a NaN or infinity gives NaN throughout.
-void polar_factor(const double* a, std::int64_t rows, std::int64_t columns, double* out);
-
 }  // namespace scalecalc::tensor

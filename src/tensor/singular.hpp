@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+/// Singular values and what is made of them, on the host and in double. Matrices are row-major; a
+/// NaN or infinity gives NaN throughout.
 namespace scalecalc::tensor {
 
 /// The largest singular value of a matrix, and its vectors.
@@ -10,7 +12,9 @@ struct TopSingular {
   double value = 0.0;
   std::vector<double> left, right;
 };
-/// On the host and in double. Row-major; a NaN or infinity gives NaN throughout.
 TopSingular top_singular(const double* a, std::int64_t rows, std::int64_t columns);
+
+/// The polar factor U V^T of a = U S V^T over the singular values that are not rounding noise.
+void polar_factor(const double* a, std::int64_t rows, std::int64_t columns, double* out);
 
 }  // namespace scalecalc::tensor

@@ -6,7 +6,7 @@
 
 #include "scalecalc/error.hpp"
 #include "scalecalc/tensor.hpp"
-#include "tensor/orthogonal.hpp"
+#include "tensor/singular.hpp"
 
 namespace scalecalc {
 namespace {

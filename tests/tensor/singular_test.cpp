@@ -2,14 +2,19 @@
 
 #include <doctest/doctest.h>
 
-#include "support.hpp"
+#include <limits>
+
+#include "orthonormal.hpp"
 #include "tensor/ops.hpp"
+#include "tensor/orthogonal.hpp"
 #include "tolerance.hpp"
 
 namespace scalecalc::tensor {
 namespace {
 
 using namespace testing;
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 OperationRun weight_run(Input w, bool is_spectral) {
   return {[=](Tape<double>& tape, const std::vector<Variable<double>>& in) {
@@ -51,6 +56,12 @@ double length(const Vector& w, std::int64_t columns, std::int64_t column) {
     sum += w[i] * w[i];
   }
   return std::sqrt(sum);
+}
+
+Vector polar(const Vector& a, std::int64_t rows, std::int64_t columns) {
+  Vector out(a.size());
+  polar_factor(a.data(), rows, columns, out.data());
+  return out;
 }
 
 }  // namespace
@@ -96,6 +107,61 @@ TEST_CASE("normalised weights: lengths of one, and gradients against central dif
     }
     CHECK(weight_run(w, false).worst_gradient_error() < kSharpDifferences);
   }
+}
+
+TEST_CASE("the polar factor has orthonormal rows or columns and a positive second factor") {
+  for (const std::int64_t rows : {1, 4, 7}) {
+    for (const std::int64_t columns : {1, 4, 6}) {
+      const Vector a = normal_values(static_cast<std::size_t>(rows * columns), 3);
+      const Vector u = polar(a, rows, columns);
+      CHECK(departure(u, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns), 1.0) <
+            50.0 * kEps);
+      // <A, UV^T> is the nuclear norm, at least the Frobenius norm.
+      CHECK(dot(a, u) >= norm(a) * (1.0 - 10.0 * kEps));
+      const Vector again = polar(u, rows, columns);
+      CHECK(distance(again, u) < 100.0 * kEps);
+    }
+  }
+}
+
+TEST_CASE("the polar factor of a product of few rows leaves the null directions out") {
+  // Rank 2 in 6 x 5: the factor has Frobenius norm sqrt(2).
+  const Vector left = normal_values(12, 1), right = normal_values(10, 2);
+  Vector a(30, 0.0);
+  for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t j = 0; j < 5; ++j) {
+      for (std::size_t k = 0; k < 2; ++k) a[i * 5 + j] += left[i * 2 + k] * right[k * 5 + j];
+    }
+  }
+  CHECK(norm(polar(a, 6, 5)) == rounded(std::sqrt(2.0), 512));
+  for (double& entry : a) entry *= 1e-200;
+  CHECK(norm(polar(a, 6, 5)) == rounded(std::sqrt(2.0), 512));
+  CHECK(polar(Vector(30, 0.0), 6, 5) == Vector(30, 0.0));
+  a[3] = NAN;
+  CHECK(std::isnan(polar(a, 6, 5)[29]));
+}
+
+TEST_CASE("the polar factor keeps the directions of small singular values") {
+  // Q1 diag(1, 1e-1 .. 1e-9) Q2^T: squaring it would leave no digit of the last five.
+  constexpr std::int64_t kSize = 10;
+  const double std = 1.0 / std::sqrt(static_cast<double>(kSize));
+  const Vector first = draw_orthogonal({1, 1}, std, kSize, kSize);
+  const Vector second = draw_orthogonal({1, 2}, std, kSize, kSize);
+  Vector a(first.size(), 0.0), expected(first.size(), 0.0);
+  for (std::size_t i = 0; i < kSize; ++i) {
+    for (std::size_t j = 0; j < kSize; ++j) {
+      double value = 1.0;
+      for (std::size_t k = 0; k < kSize; ++k, value /= 10.0) {
+        const double product = first[i * kSize + k] * second[j * kSize + k];
+        a[i * kSize + j] += value * product;
+        expected[i * kSize + j] += product;
+      }
+    }
+  }
+  const Vector u = polar(a, kSize, kSize);
+  CHECK(departure(u, kSize, kSize, 1.0) < 50.0 * kSize * kEps);
+  // Rounding of the entries of a is divided by the smallest singular value.
+  CHECK(distance(u, expected) < kSize * kEps / 1e-9);
 }
 
 }  // namespace scalecalc::tensor
