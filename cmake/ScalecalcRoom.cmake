@@ -1,14 +1,15 @@
-# scalecalc_room(NAME HEADERS header... [NATIVE | COLD] [WITHOUT folder] [USES room...]
-#                [LIBRARIES target...] [ALONE file or folder...])
+# scalecalc_room(NAME HEADERS header... [NATIVE | COLD] [OPTIONS option...] [WITHOUT folder]
+#                [USES room...] [LIBRARIES target...] [ALONE file or folder...])
 #
 # One folder of src/ as a static library `scalecalc_NAME`, and HEADERS, its public ones in
 # include/scalecalc. A room sees the headers, public and private, of the rooms that it USES and of
 # those that they use, and links them: an include or a call against the direction of the design does
 # not compile or link. NATIVE rooms are compiled for this machine's processor, COLD ones, where no
-# time is spent, in less time. What is ALONE is never compiled together with other files. The installed
-# library is made of the objects of all rooms.
+# time is spent, in less time, each with OPTIONS of its own. What is ALONE is never compiled together
+# with other files. The installed library is made of the objects of all rooms.
 function(scalecalc_room name)
-  cmake_parse_arguments(ROOM "NATIVE;COLD" "WITHOUT" "HEADERS;USES;LIBRARIES;ALONE" ${ARGN})
+  cmake_parse_arguments(ROOM "NATIVE;COLD" "WITHOUT" "HEADERS;USES;LIBRARIES;ALONE;OPTIONS"
+    ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp")
   if(ROOM_WITHOUT)
     list(FILTER sources EXCLUDE REGEX "/${name}/${ROOM_WITHOUT}/")
@@ -23,10 +24,12 @@ function(scalecalc_room name)
   if(ROOM_NATIVE)
     target_compile_options(${target} PRIVATE ${SCALECALC_MARCH})
   endif()
+  target_compile_options(${target} PRIVATE ${ROOM_OPTIONS})
   if(ROOM_COLD)
     scalecalc_cold(${target})
   endif()
   scalecalc_unity(${target} ${name} ${ROOM_ALONE})
+  scalecalc_precompile(${target} "${ROOM_NATIVE} ${ROOM_COLD} ${ROOM_OPTIONS}")
   set_property(GLOBAL APPEND PROPERTY SCALECALC_ROOMS ${target})
 endfunction()
 
@@ -50,6 +53,27 @@ function(scalecalc_unity target folder)
     endif()
     set_source_files_properties(${chosen} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
+endfunction()
+
+# scalecalc_precompile(TARGET KEY [header...]): reads the headers that most files include, and these
+# <...>, once for all targets of the same KEY, which must be compiled with the same options, where
+# files are compiled together. What a command line defines for the first of them it must define for
+# all of them.
+function(scalecalc_precompile target key)
+  if(NOT SCALECALC_UNITY)
+    return()
+  endif()
+  string(MD5 key "${key}")
+  get_property(first GLOBAL PROPERTY SCALECALC_PRECOMPILED_${key})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+    return()
+  endif()
+  set(headers algorithm array cmath cstdint functional limits map memory optional set string
+    string_view utility variant vector fmt/format.h ${ARGN})
+  list(TRANSFORM headers REPLACE "(.+)" "<\\1>")
+  target_precompile_headers(${target} PRIVATE ${headers})
+  set_property(GLOBAL PROPERTY SCALECALC_PRECOMPILED_${key} ${target})
 endfunction()
 
 # `scalecalc_NAME_headers`: a folder on the include path that holds nothing but links to the room's
