@@ -68,11 +68,10 @@ report::Document library_document(const LibraryModel& model, report::Format form
       {base::shortened(model.source) + ": how " + model.library + " starts " + model.class_name,
        grouped(model)},
       {"", report::Paragraph{
-               note +
-               "--format json and csv list every tensor, --target pytorch writes a module "
-               "that fills them, --weights FILE draws them. With an option of the model, "
-               "or --names, the model that scalecalc import writes is taken in its "
-               "place."}}};
+               note + "--format json and csv list every tensor, --target pytorch writes a module "
+                      "that fills them, --weights FILE draws them. With an option of the model, "
+                      "or --names, the model that scalecalc import writes is taken in its "
+                      "place."}}};
   return document;
 }
 

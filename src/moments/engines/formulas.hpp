@@ -90,10 +90,10 @@ class Formulas {
   Expr plain(const Expr& formula) const;
   const ClosedForm& formula(Function f, Moment moment, InputMean mean);
 
-  bool numbers_ = false;                       ///< a list of layers, whose sizes have no names
-  bool grouped_ = false;                       ///< fewer kv_heads than heads
-  std::map<std::int64_t, Expr> names_;         ///< of sizes
-  std::map<std::string, Expr> known_;          ///< alpha and lambda where they are 1, ...
+  bool numbers_ = false;                ///< a list of layers, whose sizes have no names
+  bool grouped_ = false;                ///< fewer kv_heads than heads
+  std::map<std::int64_t, Expr> names_;  ///< of sizes
+  std::map<std::string, Expr> known_;   ///< alpha and lambda where they are 1, ...
   std::map<std::string, std::unique_ptr<Activation>> functions_;
   std::map<std::string, ClosedForm> closed_;
   std::map<std::string, std::shared_ptr<void>> caches_;
