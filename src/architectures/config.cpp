@@ -163,7 +163,7 @@ LibraryModel model_of(const Family& family, Value config, const std::string& nam
     model.architecture = family.model_type;
     model.class_name = class_of(family, config, name);
     model.library = family.library;
-    model.tensors = expand(family, model.class_name, config);
+    model.tensors = expand(family, model.class_name, config, strict);
     model.variants = variants_of(family, lookup, model.tensors);
     describe(family, lookup, model);
     return model;

@@ -32,7 +32,8 @@ struct Scope {
 
 class Expander {
  public:
-  Expander(const Family& family, std::vector<LibraryTensor>& out) : family_(family), out_(out) {}
+  Expander(const Family& family, bool is_strict, std::vector<LibraryTensor>& out)
+      : family_(family), is_strict_(is_strict), out_(out) {}
 
   void module(const std::string& name, const std::string& prefix, const Scope& scope) {
     if (++nested_ > kDeepestModule) fail("modules are nested too deep", name);
@@ -173,8 +174,10 @@ class Expander {
     if (!padding.is_number_integer()) return;
     LibraryTensor& tensor = out_.back();
     const auto row = padding.get<std::int64_t>();
-    if (row < -rows || row >= rows)
+    if (row < -rows || row >= rows) {
+      if (!is_strict_) return;
       fail("row " + padding.dump() + " is none of the embedding", path);
+    }
     const double share = 1 - 1 / static_cast<double>(rows);
     tensor.std =
         std::sqrt(share * (tensor.std * tensor.std + tensor.mean * tensor.mean * (1 - share)));
@@ -209,6 +212,7 @@ class Expander {
   }
 
   const Family& family_;
+  bool is_strict_;
   std::vector<LibraryTensor>& out_;
   int nested_ = 0;
 };
@@ -216,9 +220,9 @@ class Expander {
 }  // namespace
 
 std::vector<LibraryTensor> expand(const Family& family, const std::string& class_name,
-                                  const Value& config) {
+                                  const Value& config, bool is_strict) {
   std::vector<LibraryTensor> tensors;
-  Expander(family, tensors).module(class_name, "", Scope{&config});
+  Expander(family, is_strict, tensors).module(class_name, "", Scope{&config});
   return tensors;
 }
 

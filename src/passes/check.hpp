@@ -15,8 +15,8 @@ std::size_t group_size(std::size_t layers);
 /// Entries held at once, roughly: all weights, and what one pass keeps for its backward.
 struct Footprint {
   double parameters = 0.0, activations = 0.0;
-  double products = 0.0;   ///< multiplications of the forward pass's matrix products
   std::size_t layers = 1;  ///< outermost ones
+  double products = 0.0;   ///< multiplications of the forward pass's matrix products
   /// With what is run again on the way back: one group's activations, and the inputs of all groups,
   /// which are part of them.
   double entries(bool recompute = false) const;
