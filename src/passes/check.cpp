@@ -69,7 +69,7 @@ PassWork Footprint::work(double passes, std::size_t entry_bytes, bool recompute)
 }
 
 void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute, double limit,
-                  const std::string& owner) {
+                  const std::string& device) {
   const double bytes = static_cast<double>(entry_bytes);
   const double needed = footprint.entries(recompute) * bytes;
   if (needed <= limit) return;
@@ -77,8 +77,8 @@ void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool reco
   const bool helps = !recompute && footprint.entries(true) * bytes <= limit;
   const double fit = std::floor(static_cast<double>(footprint.layers) * limit / needed);
   refuse("network",
-         fmt::format("its passes need {:.4g} GiB and {} has {:.4g} GiB", needed / kGiB, owner,
-                     limit / kGiB),
+         fmt::format("its passes need {:.4g} GiB and {} has {:.4g} GiB", needed / kGiB,
+                     device == "cpu" ? "this machine" : device, limit / kGiB),
          fmt::format("{}about {:.0f} of its {} outermost layers fit; or use a smaller width or "
                      "fewer tokens",
                      helps ? "--recompute would do; " : "", fit, footprint.layers));

@@ -37,9 +37,9 @@ struct Checked {
 Checked check(const Network& network);
 
 /// Throws Error(input), with what would fit, when passes of the network would need more than
-/// `limit` bytes; `owner`, "this machine" or a device, is who has them.
+/// `limit` bytes, which the `device` has.
 void check_memory(const Footprint& footprint, std::size_t entry_bytes, bool recompute, double limit,
-                  const std::string& owner);
+                  const std::string& device);
 
 /// What all passes that run at once may take, in bytes.
 inline constexpr double kConcurrentBytes = 1.8 * 1024.0 * 1024.0 * 1024.0;

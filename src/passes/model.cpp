@@ -11,9 +11,8 @@ Model<Real>::Model(std::shared_ptr<const Plan> plan, std::uint64_t seed,
       plan_(std::move(plan)),
       recompute_(recompute),
       tape_(device_, true) {
-  const bool on_cpu = device_->name() == "cpu";
   check_memory(plan_->checked.footprint, sizeof(Real), recompute, device_->bytes_there(),
-               on_cpu ? "this machine" : device_->name());
+               device_->name());
   drawn_.seed = seed;
   drawn_.parameters = draw_parameters(plan_->network, seed, device_);
   drawn_.data = draw_data(*plan_, seed, device_);

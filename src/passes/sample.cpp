@@ -28,9 +28,12 @@ class Sampler {
         single_(single_precision),
         progress_(progress),
         passes_(static_cast<std::size_t>(seeds)) {
-    tensor::make_device<float>(options.device, options.threads);  // throws for what cannot be
-    const PassWork work = plan_->checked.footprint.work(
-        seeds, single_ ? sizeof(float) : sizeof(double), options.recompute);
+    const auto device = tensor::make_device<float>(options.device, options.threads);
+    const std::size_t entry_bytes = single_ ? sizeof(float) : sizeof(double);
+    const passes::Footprint& footprint = plan_->checked.footprint;
+    passes::check_memory(footprint, entry_bytes, options.recompute, device->bytes_there(),
+                         device->name());
+    const PassWork work = footprint.work(seeds, entry_bytes, options.recompute);
     if (options.expect) options.expect(work);
     const double fits = std::max(1.0, std::floor(passes::kConcurrentBytes / work.bytes));
     threads_ = static_cast<int>(

@@ -47,7 +47,7 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(name == "target_second", "loss=mse");
   add(tried.field->section == "memory", "cross_attention=true");
   add(name == "ramp", "placement=branchnorm");
-  add(name == "branch_norms", "parallel=true");
+  add(name == "branch_norms", "placement=pre, parallel=true");
   add(base.kind == ModelSpec::Kind::mlp && base.norm == NormKind::rmsnorm, "norm=rmsnorm");
   add(base.kind == ModelSpec::Kind::mlp && name == "alpha", "placement=post");
   return name == "kind" ? call + ")" : call + ", " + name + "=" + argument + ")";

@@ -25,8 +25,10 @@ scalecalc_cli_test("check: one of two files" EXIT 1 STDOUT "4 claims, 1 of them 
   ARGS check ${claims}/right.toml ${claims}/wrong.toml)
 scalecalc_cli_test("check: annotations for GitHub" EXIT 1 ARGS check ${claims}/wrong.toml --github
   STDOUT "\n::error file=[^\n]*wrong\\.toml,line=4,col=11,title=relu keeps the second moment <b>&amp")
-scalecalc_cli_error("check: annotations behind JSON" EXIT 2 SAYS "both go to standard output"
-  ARGS check ${claims}/right.toml --github --format json)
+scalecalc_cli_error("check: annotations behind CSV" EXIT 2 SAYS "both go to standard output"
+  ARGS check ${claims}/right.toml --github --format csv)
+scalecalc_cli_test("check: annotations behind JSON" EXIT 2 STDERR "both go to standard output"
+  ARGS check ${claims}/right.toml --github --format json JSON error.hint)
 scalecalc_cli_test("check: annotations, and JSON in a file" ARGS check ${claims}/right.toml --github
   -o annotated.json STDOUT "^$")
 scalecalc_cli_test("check: mutants of claims that hold" ARGS check ${claims}/right.toml --mutate
