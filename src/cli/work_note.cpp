@@ -11,6 +11,11 @@ constexpr double kLongSeconds = 10;
 /// Operations a second in double precision, twice as many in single: of one thread and of a device.
 constexpr double kThreadRate = 4e10, kDeviceRate = 5e12;
 
+std::string size_text(double bytes) {
+  const double gib = bytes / base::kGiB;
+  return gib < 0.1 ? fmt::format("{:.2g} MiB", 1024 * gib) : fmt::format("{:.2g} GiB", gib);
+}
+
 }  // namespace
 
 std::string duration_text(double seconds) {
@@ -24,9 +29,8 @@ std::string work_note(const PassWork& work, int threads, bool on_cpu) {
       (on_cpu ? kThreadRate * threads : kDeviceRate) * (work.single_precision ? 2 : 1);
   const double seconds = work.operations / rate;
   if (seconds < kLongSeconds) return {};
-  return fmt::format(
-      "the passes take {:.1e} operations and {:.2g} GiB: about {} at {:.2g} a second",
-      work.operations, work.bytes / base::kGiB, duration_text(seconds), rate);
+  return fmt::format("the passes take {:.1e} operations and {}: about {} at {:.2g} a second",
+                     work.operations, size_text(work.bytes), duration_text(seconds), rate);
 }
 
 }  // namespace scalecalc::cli

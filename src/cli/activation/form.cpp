@@ -34,7 +34,8 @@ Shape methods() {
   const Shape by_moment = object(moments(estimate.or_null(), false));
   return object({maybe("closed_form", by_moment, "by formula"),
                  maybe("quadrature", by_moment, "by quadrature"),
-                 maybe("monte_carlo", by_moment, "by draws; the error is a standard error")});
+                 maybe("monte_carlo", by_moment.or_null(),
+                       "by draws; the error is a standard error; null: out of time")});
 }
 
 Shape formulas() {
