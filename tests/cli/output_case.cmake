@@ -97,7 +97,7 @@ function(case_same_bits)
 endfunction()
 
 function(case_interrupt)
-  shell("$P sweep --layers 2:512:x2 --optimizer adam --width 256 --seeds 1000 & pid=$!
+  shell("$P sweep --layers 2:512:x2 --optimizer adam --width 256 --seeds 1000 --quiet & pid=$!
          sleep 0.5; kill -INT $pid; wait $pid; echo $?")
   expect("Ctrl-C" out STREQUAL "130\n" AND err STREQUAL empty)
 endfunction()
