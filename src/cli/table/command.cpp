@@ -22,7 +22,7 @@ struct FileFormat {
   const char* extension;
   report::Format format;
 };
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 26;
+constexpr std::uint64_t kMostTableBytes = std::uint64_t{1} << 26;
 constexpr FileFormat formats[] = {{".md", report::Format::markdown},
                                   {".csv", report::Format::csv},
                                   {".json", report::Format::json}};
@@ -36,7 +36,7 @@ std::string print(const report::Document& document, report::Format format) {
 /// Empty when it is missing or unreadable.
 std::string text_of(const fs::path& path) {
   try {
-    return base::read_input(path.string(), {"table", "", kMostBytes});
+    return base::read_input(path.string(), {"table", "", kMostTableBytes});
   } catch (const Error&) {
     return {};
   }
