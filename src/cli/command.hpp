@@ -35,4 +35,11 @@ class Command : public CLI::App {
   std::vector<Axis> axes;
 };
 
+/// "scalecalc deepnorm"; of the program "scalecalc".
+inline std::string full_name(const CLI::App& command) {
+  return command.get_parent() == nullptr
+             ? command.get_name()
+             : command.get_parent()->get_name() + " " + command.get_name();
+}
+
 }  // namespace scalecalc::cli

@@ -14,12 +14,6 @@ constexpr char kListNote[] =
     "a "
     "column of one table.";
 
-std::string full_name(const CLI::App& command) {
-  return command.get_parent() == nullptr
-             ? command.get_name()
-             : command.get_parent()->get_name() + " " + command.get_name();
-}
-
 std::string with_default(const std::string& help, const std::string& standard) {
   return standard.empty() || help.find("default") != std::string::npos
              ? help

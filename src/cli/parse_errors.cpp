@@ -1,7 +1,5 @@
 #include "cli/parse_errors.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "cli/command.hpp"
 #include "scalecalc/symbolic.hpp"
 
 namespace scalecalc::cli {
@@ -34,11 +33,6 @@ std::vector<std::string> option_names(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
-}
-
-std::string full_name(const CLI::App& command) {
-  const CLI::App* parent = command.get_parent();
-  return parent == nullptr ? "scalecalc" : "scalecalc " + command.get_name();
 }
 
 std::string did_you_mean(const std::string& name, const std::vector<std::string>& known,

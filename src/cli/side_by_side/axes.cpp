@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "cli/command.hpp"
 #include "cli/side_by_side/document.hpp"
 
 namespace scalecalc::cli {

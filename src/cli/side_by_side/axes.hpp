@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.hpp"
 #include "cli/context.hpp"
 #include "cli/side_by_side/lines.hpp"
 
 /// Lists of values: the runs that they ask for.
 namespace scalecalc::cli {
+
+class Command;
 
 /// Of a command whose options take lists (Options::axis).
 struct Lists {
