@@ -55,10 +55,10 @@ function(scalecalc_unity target folder)
   endforeach()
 endfunction()
 
-# scalecalc_precompile(TARGET KEY [header...]): reads the headers that most files include, and these
-# <...>, once for all targets of the same KEY, which must be compiled with the same options, where
-# files are compiled together. What a command line defines for the first of them it must define for
-# all of them.
+# scalecalc_precompile(TARGET KEY): reads the headers that most files include once for all targets of
+# the same KEY, where files are compiled together. These must be compiled with the same options, and
+# what a command line defines for the first of them it must define for all. A header of functions that
+# are no templates (CLI11) would cost: each object compiles them again.
 function(scalecalc_precompile target key)
   if(NOT SCALECALC_UNITY)
     return()
@@ -70,7 +70,7 @@ function(scalecalc_precompile target key)
     return()
   endif()
   set(headers algorithm array cmath cstdint functional limits map memory optional set string
-    string_view utility variant vector fmt/format.h ${ARGN})
+    string_view utility variant vector fmt/format.h)
   list(TRANSFORM headers REPLACE "(.+)" "<\\1>")
   target_precompile_headers(${target} PRIVATE ${headers})
   set_property(GLOBAL PROPERTY SCALECALC_PRECOMPILED_${key} ${target})
