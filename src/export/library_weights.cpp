@@ -157,15 +157,8 @@ class LibraryDraws {
 void write_weights(const LibraryPlan& plan, const std::string& path, const WeightOptions& options) {
   std::vector<FilledTensor> tensors = export_room::code_plan(plan).tensors;
   std::erase_if(tensors, [](const FilledTensor& tensor) { return tensor.may_be_absent; });
-  std::vector<weights::Outline> outlines;
-  for (const FilledTensor& tensor : tensors) outlines.push_back({tensor.name, tensor.shape});
   LibraryDraws draws(tensors, options.seed);
-  weights::write(
-      path, outlines,
-      [&](std::size_t index, std::int64_t first, std::int64_t count, float* values) {
-        draws.fill(index, first, count, values);
-      },
-      export_room::file_options(options));
+  export_room::write_tensors(path, tensors, draws, options);
 }
 
 }  // namespace scalecalc

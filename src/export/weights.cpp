@@ -93,16 +93,8 @@ void write_weights(const NamedPlan& plan, const std::string& path, const WeightO
                 plan.naming.name + " has no name for " +
                     plan.plan.parameters[plan.named.unnamed.front()].path,
                 "names", "add it to [names] of the model file, or use --names scalecalc");
-  std::vector<weights::Outline> outlines;
-  for (const NamedTensor& tensor : plan.named.tensors)
-    outlines.push_back({tensor.name, tensor.shape});
   Assembler assembler(plan, options.seed, options.threads);
-  weights::write(
-      path, outlines,
-      [&](std::size_t index, std::int64_t first, std::int64_t count, float* values) {
-        assembler.fill(index, first, count, values);
-      },
-      export_room::file_options(options));
+  export_room::write_tensors(path, plan.named.tensors, assembler, options);
 }
 
 }  // namespace scalecalc

@@ -12,6 +12,7 @@
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
 #include "temporary_folder.hpp"
+#include "tensor_values.hpp"
 #include "tolerance.hpp"
 #include "weights/safetensors.hpp"
 
@@ -42,15 +43,7 @@ const Rule& find_rule(const std::vector<Rule>& rules, const std::string& pattern
 }
 
 std::vector<double> values_of(const std::string& path, const std::string& name) {
-  const weights::Reader file(path);
-  for (const weights::Tensor& tensor : file.tensors()) {
-    if (tensor.name != name) continue;
-    std::vector<double> values(static_cast<std::size_t>(tensor.elements));
-    file.read(tensor, 0, tensor.elements, values.data());
-    return values;
-  }
-  FAIL("no tensor " << name);
-  return {};
+  return test::tensor_values(weights::Reader(path), name);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "scalecalc/export.hpp"
 #include "scalecalc/passes.hpp"
 #include "temporary_folder.hpp"
+#include "tensor_values.hpp"
 #include "weights/safetensors.hpp"
 
 using namespace scalecalc;
@@ -30,17 +31,6 @@ ModelSpec tiny(const char* name) {
   return spec;
 }
 
-std::vector<double> read(const weights::Reader& file, const std::string& name) {
-  for (const weights::Tensor& tensor : file.tensors()) {
-    if (tensor.name != name) continue;
-    std::vector<double> values(static_cast<std::size_t>(tensor.elements));
-    file.read(tensor, 0, tensor.elements, values.data());
-    return values;
-  }
-  FAIL("no tensor " << name);
-  return {};
-}
-
 MatrixView<float> find(const Passes<float>& passes, const std::string& path) {
   for (std::size_t i = 0; i < passes.parameters().size(); ++i)
     if (passes.parameters()[i].path == path) return passes.parameter(i);
@@ -62,7 +52,7 @@ TEST_CASE("the weights of a file are those that passes of the seed start from") 
     write_weights(named_plan(spec, "tiny", Target::pytorch, transposed ? "nanogpt" : "hf-gpt2"),
                   file.path, {5, 1, "f32"});
     const weights::Reader reader(file.path);
-    const std::vector<double> packed = read(reader, "h.1.attn.c_attn.weight");
+    const std::vector<double> packed = test::tensor_values(reader, "h.1.attn.c_attn.weight");
     const char* const paths[] = {"block[1].attn.q.weight", "block[1].attn.k.weight",
                                  "block[1].attn.v.weight"};
     std::size_t different = 0;
@@ -76,8 +66,8 @@ TEST_CASE("the weights of a file are those that passes of the seed start from") 
         }
     }
     CHECK(different == 0);
-    CHECK(read(reader, "ln_f.weight") == std::vector<double>(16, 1.0));
-    CHECK(read(reader, "ln_f.bias") == std::vector<double>(16, 0.0));
+    CHECK(test::tensor_values(reader, "ln_f.weight") == std::vector<double>(16, 1.0));
+    CHECK(test::tensor_values(reader, "ln_f.bias") == std::vector<double>(16, 0.0));
   }
 }
 
@@ -92,8 +82,8 @@ TEST_CASE("a convolution is stored by its taps in either layout") {
   for (std::size_t t = 0; t < torch.named.tensors.size(); ++t) {
     const std::vector<std::int64_t> shape = torch.named.tensors[t].shape;
     if (shape.size() != 4 || shape[2] == 1) continue;
-    const std::vector<double> a = read(torch_file, torch.named.tensors[t].name);
-    const std::vector<double> b = read(flax_file, flax.named.tensors[t].name);
+    const std::vector<double> a = test::tensor_values(torch_file, torch.named.tensors[t].name);
+    const std::vector<double> b = test::tensor_values(flax_file, flax.named.tensors[t].name);
     const auto at = [&](std::int64_t o, std::int64_t i, std::int64_t y, std::int64_t x) {
       return static_cast<std::size_t>(((o * shape[1] + i) * shape[2] + y) * shape[3] + x);
     };
@@ -114,8 +104,8 @@ TEST_CASE("narrow types are roundings of the same draws") {
   const TemporaryFile wide, narrow;
   write_weights(plan, wide.path, {1, 1, "f32"});
   write_weights(plan, narrow.path, {1, 1, "bf16"});
-  const auto a = read(weights::Reader(wide.path), "lm_head.weight");
-  const auto b = read(weights::Reader(narrow.path), "lm_head.weight");
+  const auto a = test::tensor_values(weights::Reader(wide.path), "lm_head.weight");
+  const auto b = test::tensor_values(weights::Reader(narrow.path), "lm_head.weight");
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i)
     CHECK(std::abs(a[i] - b[i]) <= std::abs(a[i]) / 256);  // 8 bits of mantissa, rounded
