@@ -223,11 +223,11 @@ Audit audit(const std::string& weights, const LibraryModel& model, const AuditOp
 
 Audit audit(const std::string& weights, std::vector<LibraryModel>& models,
             const AuditOptions& options) {
+  base::check_confidence(options.confidence, "audit");
   std::size_t best = 0;
   std::map<std::string, Sample> known;
   std::optional<Audit> found;
   for (std::size_t i = 0; i < models.size(); ++i) {
-    base::check_confidence(options.confidence, "audit");
     Audit one = LibraryAuditor(weights, models[i], options).run(known);
     for (const AuditedParameter& parameter : one.parameters)
       if (parameter.fault != Fault::missing) known.emplace(parameter.name, parameter.sample);

@@ -188,7 +188,7 @@ Progress Context::progress() {
 }
 
 void Context::announce(const PassWork& work) {
-  const std::string line = work_note(work, threads_, runs_on_cpu(device_));
+  const std::string line = work_note(work, threads_, device_);
   if (!line.empty()) note(line);
 }
 

@@ -24,9 +24,11 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.3g} h", seconds / 3600);
 }
 
-std::string work_note(const PassWork& work, int threads, bool on_cpu) {
-  const double rate =
-      (on_cpu ? kThreadRate * threads : kDeviceRate) * (work.single_precision ? 2 : 1);
+std::string work_note(const PassWork& work, int threads, const std::string& device) {
+  const double by_precision = work.single_precision ? 2 : 1;
+  double rate = kThreadRate * threads * by_precision;
+  if (work.operations < kLongSeconds * rate) return {};
+  if (!runs_on_cpu(device)) rate = kDeviceRate * by_precision;
   const double seconds = work.operations / rate;
   if (seconds < kLongSeconds) return {};
   return fmt::format("the passes take {:.1e} operations and {}: about {} at {:.2g} a second",
