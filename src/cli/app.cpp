@@ -131,7 +131,11 @@ CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, 
   command->form = info.form;
   command->allow_extras();
   context.add_options_to(command.get(), info.uses);
-  command->callback([&context, info, command = command.get(), run = std::move(run)] {
+  Run one = [&context, run = std::move(run)] {
+    context.resolve_run();
+    return run();
+  };
+  command->callback([&context, info, command = command.get(), run = std::move(one)] {
     context.command = run;
     if (info.lists)
       context.command = [&context, lists = *info.lists, command, run] {

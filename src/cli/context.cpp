@@ -53,12 +53,12 @@ std::optional<report::Format> format_of_path(const std::string& path) {
 
 void Context::add_options_to(CLI::App* app, const Shared& uses) {
   const Options work{app, "Work"};
-  if (uses.seed) work.text("--seed", seed_text_, "N", "seed of everything random");
+  if (uses.seed) work.axis("--seed", seed_text_, "N", "seed of everything random");
   if (uses.threads)
     work.text(
         "--threads", threads_text_, "N",
         fmt::format("threads (default: those of the machine, at most {})", kMostDefaultThreads));
-  if (uses.device) work.text("--device", device_, {"D", device_names}, "cpu, cuda, cuda:N or auto");
+  if (uses.device) work.axis("--device", device_, {"D", device_names}, "cpu, cuda, cuda:N or auto");
   if (uses.recompute)
     work.flag("--recompute", recompute_,
               "keep less and run forward twice: memory grows as the root of depth");
@@ -99,8 +99,6 @@ void Context::resolve() {
   } else {
     format_ = format_of_path(output_text_).value_or(report::Format::table);
   }
-  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
-  seed_ = static_cast<std::uint64_t>(parse_integer("--seed", seed_text_, 0, kLargest, "1"));
   threads_ =
       threads_text_.empty()
           ? default_threads()
@@ -109,11 +107,16 @@ void Context::resolve() {
     digits_ =
         static_cast<int>(parse_integer("--digits", digits_text_, 1, ExprLimits::digits, "10"));
   }
-  check_device_name(device_, "--device");
   parse_choice("--color", color_, kWhen);
   parse_choice("--curves", curves_, kWhen);
   check_extension();
   if (!is_folder_ && launch_.is_first()) output_ = Output(output_text_);
+}
+
+void Context::resolve_run() {
+  constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
+  seed_ = static_cast<std::uint64_t>(parse_integer("--seed", seed_text_, 0, kLargest, "1"));
+  check_device_name(device_, "--device");
 }
 
 report::Style Context::style(const Output& output) const {

@@ -58,6 +58,8 @@ class Context {
   void add_options_to(CLI::App* app, const Shared& uses);
   /// Checks the global options. Throws Error.
   void resolve();
+  /// The same of those that take lists, at the values of one run.
+  void resolve_run();
 
   /// The chosen command; set by add_command.
   std::function<int()> command;

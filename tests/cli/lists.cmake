@@ -14,6 +14,10 @@ scalecalc_cli_error("list: an unknown name" EXIT 2 ARGS ${lists} --optimizer ada
   SAYS "unknown optimizer 'adm' .--optimizer; at --layers 12 --optimizer adm.; did you mean 'adam'")
 scalecalc_cli_error("list: an unknown model" EXIT 2 ARGS propagate mlp-relu gpt3
   SAYS "gpt3.*at MODEL gpt3")
+scalecalc_cli_error("list: a seed that is none" EXIT 2 ARGS propagate mlp-relu --seed 1,x
+  SAYS "--seed must be an integer.*at --seed x")
+scalecalc_cli_error("list: an unknown device" EXIT 2 ARGS verify mlp-relu --device cpu,xpu
+  SAYS "unknown device 'xpu' .--device; at --device xpu")
 scalecalc_cli_error("list: an empty entry" EXIT 2 ARGS deepnorm --layers 12,,24
   SAYS "an entry of a list is empty .--layers.")
 scalecalc_cli_error("list: a comma at the end" EXIT 2 ARGS deepnorm --layers 12,

@@ -47,6 +47,8 @@ VALUES = {
     "ACTIVATION": (["gelu", "tanh"], []),
     "MODEL": (["pre-ln-12", "no-ln-12"], []),
     "LINE": (["torch.nn.init.xavier_normal_(w)", "torch.nn.init.kaiming_normal_(w)"], []),
+    "--seed": (["1", "2"], []),
+    "--device": (["cpu", "auto"], []),
     "--layers": (["2", "3"], []),
     "--placement": (["pre", "deepnorm"], []),
     "--alpha": (["1", "(2*N)^(1/4)"], []),
