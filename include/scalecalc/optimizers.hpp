@@ -86,11 +86,14 @@ struct OptimizerOptions {
   enum class Application { automatic, streaming, whole };
   Application application = Application::automatic;
 
-  /// Of a mixture one: what steps every parameter that is no hidden matrix, with its own rate,
-  /// decay and averages. Schedule, clipping and application are those of the whole.
+  /// Of a mixture one: what steps the parameters that the first does not, with its own rate, decay
+  /// and averages. Schedule, clipping and application are those of the whole.
   std::vector<OptimizerOptions> rest = {};
+  /// Of a mixture: what the first steps, of mixture_roles(); empty: hidden matrices. Muon steps the
+  /// matrices among them by muon, embeddings and the head too.
+  std::vector<std::string> first_roles = {};
 };
-/// "muon", or of a mixture "muon+adamw".
+/// "muon", or of a mixture "muon+adamw", "muon(ffn)+adamw".
 std::string optimizer_text(const OptimizerOptions& options);
 
 /// The names above.

@@ -15,13 +15,20 @@
 /// docs/theory/scaling.md#equation.
 namespace scalecalc {
 
+/// Of two optimizers that share a model's parameters, the second.
+struct SecondRule {
+  std::string name;
+  Expr update;                           ///< as Optimizer has it
+  std::vector<std::string> first_roles;  ///< what the first steps: steps_first()
+};
+
 /// One named optimizer: what its first step does to one matrix.
 struct Optimizer {
   std::string name;
   Expr update;       ///< dtheta without -eta, in g (gradient) and theta (parameter)
   std::string note;  ///< the factor, free of depth, by which later steps differ
-  /// Of a mixture: the step of every parameter that is no hidden matrix.
-  std::optional<Expr> rest = {};
+  /// Of a mixture: what steps the parameters that this one does not.
+  std::optional<SecondRule> rest = {};
 };
 
 /// Optimizers whose step has the same powers; named after its first member.
@@ -45,9 +52,9 @@ bool operator==(const StepLaw&, const StepLaw&);
 const std::vector<Family>& families();
 /// By the name of any member. Throws Error(input) with the nearest names.
 const Family& family(std::string_view name, const std::string& where = "--optimizer");
-/// A member by its name in any case; two joined by +, "muon+adamw": hidden matrices by the first,
-/// all else by the second; or a rule in g and theta as it is written: "sign(g)*norm(theta)". Throws
-/// Error(input) for a name that is not known, and what parse() throws.
+/// A member by its name in any case; a mixture of two as read_mixture() has it; or a rule in g and
+/// theta as it is written: "sign(g)*norm(theta)". Throws Error(input) for a name that is not known,
+/// and what read_mixture() and parse() throw.
 Optimizer optimizer(std::string_view name_or_rule, const std::string& where = "--optimizer");
 /// What an optimizer does, in words: its family's title, or the powers of a written rule and the
 /// family that shares them.
@@ -134,11 +141,15 @@ struct ScalingProblem {
   BlockMoments block;                    ///< for the warm-up, and for what lambda cannot hold
 };
 
-/// A kind of parameter that is no hidden matrix, under a mixture's second rule.
+/// Parameters of a mixture that the pair is not solved for.
 struct RestStep {
-  std::string parameters;  ///< "embedding, head", "norm gains"
-  Scaled gradient;         ///< size of its gradient
-  Scaled relative_step;    ///< |dtheta|/(eta |theta|)
+  std::string parameters;  ///< "embedding, head", "norm gains", "ffn_in, ffn_out"
+  std::string optimizer;   ///< which of the two steps them
+  bool is_second = true;
+  Scaled gradient;       ///< size of its gradient
+  Scaled relative_step;  ///< |dtheta|/(eta |theta|)
+  /// Of matrices inside branches: the loss change that they add, where that of the others is 1.
+  std::optional<Scaled> loss_change = {};
 };
 
 struct ScalingSolution {
@@ -213,9 +224,10 @@ struct PredictedStep {
 };
 /// Over the weight matrices inside residual branches, or over all parameters. Throws Error(input)
 /// for an update that is not one of g, sign(g), orthogonal(g) times powers of norms, and for a
-/// trace without gradients. `rest`: the update of what is no hidden matrix, where it is another.
+/// trace without gradients. `rest`: what steps the parameters that the update does not.
 PredictedStep predicted_step(const Network& network, const Trace& trace, const Expr& update,
-                             bool all_parameters = false, const std::optional<Expr>& rest = {});
+                             bool all_parameters = false,
+                             const std::optional<SecondRule>& rest = {});
 
 /// A constant that stands between a second moment and another norm.
 struct ShapeFactor {
@@ -248,7 +260,7 @@ struct DepthProfile {
 DepthProfile depth_profile(const Network& network, const Trace& trace);
 /// The spec as it is, and the same block under post and pre with alpha = lambda = 1, res-post and
 /// sub-ln, each at the spec's depth. delta_loss is that of the update.
-std::vector<DepthProfile> scheme_profiles(const ModelSpec& spec, const Expr& update);
+std::vector<DepthProfile> scheme_profiles(const ModelSpec& spec, const Optimizer& optimizer);
 
 /// One depth with the loss change predicted there.
 struct ExactPoint {

@@ -43,8 +43,8 @@ struct SweepOptions {
   /// With quadrature each value is predicted: one sample a depth, without a standard error. Seeds,
   /// device and ranks are not looked at.
   SweepEngine engine = SweepEngine::passes;
-  Expr update;                    ///< the optimizer's rule in g and theta, without -eta
-  std::optional<Expr> rest = {};  ///< that of what is no hidden matrix, where it is another
+  Expr update;                          ///< the optimizer's rule in g and theta, without -eta
+  std::optional<SecondRule> rest = {};  ///< what steps the parameters that this one does not
   ParameterSet parameters = ParameterSet::branch;
   int seeds = 8;  ///< 1..10000: seed, seed + 1, ...
   std::uint64_t seed = 0;

@@ -5,6 +5,7 @@
 #include "network/memory.hpp"
 #include "network/parts.hpp"
 #include "scalecalc/named_parameters.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
 
 namespace scalecalc {
 namespace {
@@ -32,7 +33,7 @@ Extent extent_of(const std::vector<Layer>& layers, std::int64_t positions) {
 }
 
 bool is_hidden_matrix(const ParameterInfo& parameter) {
-  return parameter.is_matrix && parameter.role != "embedding" && parameter.role != "head";
+  return steps_first({}, parameter);
 }
 
 std::vector<ParameterInfo> parameters(const Network& network) {

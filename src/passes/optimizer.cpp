@@ -1,5 +1,7 @@
 #include "passes/optimizer.hpp"
+
 #include "scalecalc/named_parameters.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,10 +40,12 @@ Tensor<Real> Optimizer<Real>::zeros(std::int64_t rows, std::int64_t columns) {
 template <class Real>
 typename Optimizer<Real>::State Optimizer<Real>::make_state(const ParameterInfo& info, Part part) {
   State state{optimizer_rule(options_.name), false, info.rows, info.columns, {}, {}};
-  const bool hidden = is_hidden_matrix(info);
-  if (part != Part::all && hidden != (part == Part::hidden))
+  const bool of_first = steps_first(options_.first_roles, info);
+  if (part != Part::all && of_first != (part == Part::first))
     return {OptimizerRule::sgd, false, info.rows, info.columns, {}, {}};
-  if (state.rule == OptimizerRule::muon && !hidden) state.rule = OptimizerRule::adamw;
+  const bool is_named = part == Part::first && !options_.first_roles.empty() && info.is_matrix;
+  if (state.rule == OptimizerRule::muon && !is_named && !is_hidden_matrix(info))
+    state.rule = OptimizerRule::adamw;
   switch (state.rule) {
     case OptimizerRule::sgd:
     case OptimizerRule::ngd: break;

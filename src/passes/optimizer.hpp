@@ -17,9 +17,10 @@ namespace scalecalc::passes {
 template <class Real>
 class Optimizer {
  public:
-  enum class Part { all, hidden, rest };
-  /// For hidden matrices, for all else, or for both: a parameter of another part has no averages,
-  /// and no step here. Throws Error(input) for options out of range.
+  /// Both optimizers of a mixture are made of its whole options: `first` and `second` step what
+  /// these say; a parameter of the other has no averages, and no step here.
+  enum class Part { all, first, second };
+  /// Throws Error(input) for options out of range.
   Optimizer(std::shared_ptr<tensor::Device<Real>> device,
             const std::vector<ParameterInfo>& parameters, OptimizerOptions options,
             Part part = Part::all);

@@ -8,6 +8,7 @@
 
 #include "passes/optimizer_rules.hpp"
 #include "scalecalc/error.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
 #include "scalecalc/optimizers.hpp"
 #include "scalecalc/symbolic.hpp"
 
@@ -54,16 +55,16 @@ const std::vector<std::string>& optimizer_names() {
 }
 
 std::string optimizer_text(const OptimizerOptions& options) {
-  return options.rest.empty() ? options.name : options.name + "+" + options.rest.front().name;
+  if (options.rest.empty()) return options.name;
+  return to_string(OptimizerMixture{options.name, options.rest.front().name, options.first_roles});
 }
 
 OptimizerOptions optimizer_options(std::string_view text) {
-  if (const std::size_t plus = text.find('+'); plus != std::string_view::npos) {
-    OptimizerOptions mixture = optimizer_options(text.substr(0, plus));
-    mixture.rest = {optimizer_options(text.substr(plus + 1))};
-    if (mixture.rest.front().rest.empty()) return mixture;
-    throw Error(ErrorKind::input, "a mixture is of two optimizers", std::string(text),
-                "for example muon+adamw");
+  if (const auto mixture = read_mixture(text, "optimizer")) {
+    OptimizerOptions options = optimizer_options(mixture->first);
+    options.rest = {optimizer_options(mixture->second)};
+    options.first_roles = mixture->roles;
+    return options;
   }
   OptimizerOptions options;
   options.name = text;

@@ -5,7 +5,7 @@
 #include "passes/optimizer.hpp"
 #include "passes/passes_impl.hpp"
 #include "scalecalc/error.hpp"
-#include "scalecalc/named_parameters.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
 #include "scalecalc/optimizers.hpp"
 
 namespace scalecalc {
@@ -16,8 +16,8 @@ struct Trainer<Real>::Impl {
 
   passes::Model<Real>& model;
   bool streams;
-  std::vector<passes::Optimizer<Real>>
-      optimizers;  ///< of a mixture: of hidden matrices, of the rest
+  std::vector<std::string> first_roles;
+  std::vector<passes::Optimizer<Real>> optimizers;  ///< one, or both of a mixture
   std::vector<Gradient> kept;
   std::vector<StateTensor> state;
   std::vector<Gradient> state_tensors;
@@ -27,6 +27,7 @@ struct Trainer<Real>::Impl {
       : model(of),
         streams(options.application != OptimizerOptions::Application::whole &&
                 !passes::needs_global_norm(options)),
+        first_roles(options.first_roles),
         optimizers(optimizers_of(of, options)),
         kept(streams ? 0 : model.parameters().size()) {
     for (std::size_t i = 0; i < model.parameters().size(); ++i) {
@@ -42,18 +43,20 @@ struct Trainer<Real>::Impl {
     using Part = typename passes::Optimizer<Real>::Part;
     std::vector<passes::Optimizer<Real>> made;
     made.emplace_back(model.shared_device(), model.parameters(), options,
-                      options.rest.empty() ? Part::all : Part::hidden);
+                      options.rest.empty() ? Part::all : Part::first);
     for (OptimizerOptions rest : options.rest) {
+      rest.first_roles = options.first_roles;
       rest.schedule = options.schedule;
       rest.clip_norm = options.clip_norm;
       rest.clip_value = options.clip_value;
-      made.emplace_back(model.shared_device(), model.parameters(), rest, Part::rest);
+      made.emplace_back(model.shared_device(), model.parameters(), rest, Part::second);
     }
     return made;
   }
 
   passes::Optimizer<Real>& optimizer(std::size_t index) {
-    return optimizers[is_hidden_matrix(model.parameters()[index]) ? 0 : optimizers.size() - 1];
+    const bool is_first = steps_first(first_roles, model.parameters()[index]);
+    return optimizers[is_first ? 0 : optimizers.size() - 1];
   }
 
   void add_state(std::string name, const Gradient& tensor) {

@@ -220,15 +220,23 @@ void add_warm_up(const Setup& setup, const ScalingSolution& solution,
                        "independent of depth without any alpha or lambda"));
 }
 
-/// Under a mixture's second rule.
+/// Of what a mixture steps beside the matrices that the pair is solved for.
 DerivationStep rest_step(const RestStep& rest) {
+  if (rest.loss_change)
+    return step(
+        "The other optimizer's matrices: " + rest.parameters, real("dL"),
+        -Expr::symbol("eta") * rest.loss_change->formula,
+        "at this pair, where the others change it by eta; with a learning rate of their "
+        "own, times the inverse of this, they change it as much",
+        "by " + rest.optimizer + ", a relative step of " + to_string(rest.relative_step.formula));
   return step(
       "All but the hidden matrices: " + rest.parameters, Expr::symbol("g"), rest.gradient.formula,
       rest.parameters == "norm gains"
           ? "the derivative of the block to a factor of what its norm returns, at a gain of 1"
           : "they make or read the stream itself, which all branches together do not "
             "outgrow; their size is 1",
-      "by the second optimizer, a relative step of " + to_string(rest.relative_step.formula));
+      std::string("by the ") + (rest.is_second ? "second" : "first") +
+          " optimizer, a relative step of " + to_string(rest.relative_step.formula));
 }
 
 /// DeepNet's constants in this equation.

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
+#include "scalecalc/optimizer_mixture.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc {
@@ -87,7 +90,18 @@ std::string lower(std::string_view text) {
 
 /// The first name of a mixture.
 std::string leading(const Optimizer& optimizer) {
-  return optimizer.rest ? optimizer.name.substr(0, optimizer.name.find('+')) : optimizer.name;
+  return optimizer.rest ? optimizer.name.substr(0, optimizer.name.find_first_of("(+"))
+                        : optimizer.name;
+}
+
+Optimizer mixed(OptimizerMixture mixture, const std::string& where) {
+  Optimizer first = optimizer(mixture.first, where);
+  const Optimizer second = optimizer(mixture.second, where);
+  mixture.first = first.name;
+  mixture.second = second.name;
+  first.name = to_string(mixture);
+  first.rest = {second.name, second.update, std::move(mixture.roles)};
+  return first;
 }
 
 const Family* family_with(const StepLaw& law) {
@@ -143,20 +157,7 @@ const Family& family(std::string_view name, const std::string& where) {
 }
 
 Optimizer optimizer(std::string_view text, const std::string& where) {
-  const std::size_t plus = text.find('+');
-  const std::string_view lead = text.substr(0, plus);
-  // A rule may begin with g or theta.
-  if (plus != std::string_view::npos && is_word(lead) && lead != "theta") {
-    const std::string_view other = text.substr(plus + 1);
-    if (other.find('+') != std::string_view::npos)
-      throw Error(ErrorKind::input, "a mixture is of two optimizers, not of more",
-                  where + " " + std::string(text), "for example muon+adamw");
-    Optimizer first = optimizer(lead, where);
-    const Optimizer second = optimizer(other, where);
-    first.name += "+" + second.name;
-    first.rest = second.update;
-    return first;
-  }
+  if (auto mixture = read_mixture(text, where)) return mixed(std::move(*mixture), where);
   const std::string name = lower(text);
   if (!find_family(name) && !is_word(text)) return written_rule(text, where);
   const Family& home = family(name, where);
@@ -167,8 +168,12 @@ Optimizer optimizer(std::string_view text, const std::string& where) {
 std::string optimizer_title(const Optimizer& optimizer) {
   if (const Family* home = find_family(leading(optimizer))) {
     if (!optimizer.rest) return home->title;
-    const std::string second = optimizer.name.substr(optimizer.name.find('+') + 1);
-    return home->title + " (hidden matrices), " + find_family(second)->title + " (all else)";
+    std::string of_first;
+    for (const std::string& role : optimizer.rest->first_roles)
+      of_first += (of_first.empty() ? "" : ", ") + role;
+    return fmt::format("{} ({}), {} (all else)", home->title,
+                       of_first.empty() ? "hidden matrices" : of_first,
+                       find_family(optimizer.rest->name)->title);
   }
   const Family* same = family_with(step_law(optimizer.update));
   return same ? "a rule with the powers of " + same->name : "a rule with powers of its own";

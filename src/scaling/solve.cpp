@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "scalecalc/optimizer_mixture.hpp"
 #include "scaling/depth_law.hpp"
 #include "scaling/derivation.hpp"
 #include "scaling/growing_stream.hpp"
@@ -134,22 +135,62 @@ void put_back(const Setup& setup, std::int64_t layers, ScalingSolution& solution
   solution.relative_step_scale = scaled(setup.relative_step, solution, layers);
 }
 
-/// Under a mixture's second rule: docs/theory/scaling.md#mixtures. What reads or makes the stream
-/// itself has a gradient of its size, since all branches together are not larger than it.
-std::vector<RestStep> rest_steps(const Setup& setup, const ScalingSolution& solution,
-                                 std::int64_t layers) {
+/// Who steps what in a problem: one optimizer, or two that share the parameters.
+class Steppers {
+ public:
+  explicit Steppers(Optimizer optimizer) : optimizer_(std::move(optimizer)) {
+    for (const char* role : {"v", "o", "ffn_in", "ffn_out"}) add(role);
+    // They have a gain of 1 and small gradients: named where they are all that one of them steps.
+    if (is_first("q") == is_first("k") && !matrices(is_first("q")).empty()) return;
+    for (const char* role : {"q", "k"}) add(role);
+  }
+
+  bool is_mixture() const { return optimizer_.rest.has_value(); }
+  bool is_first(const char* role, bool is_matrix = true) const {
+    return !is_mixture() || steps_first(optimizer_.rest->first_roles, role, is_matrix);
+  }
+  /// Whether both step matrices inside branches.
+  bool share_branches() const { return !first_.empty() && !second_.empty(); }
+  /// The matrices inside branches that one of them steps: "ffn_in, ffn_out".
+  const std::string& matrices(bool of_first) const { return of_first ? first_ : second_; }
+  /// One of the two alone.
+  Optimizer alone(bool the_first) const {
+    const std::string& name = optimizer_.name;
+    return optimizer(the_first ? name.substr(0, name.find_first_of("(+")) : optimizer_.rest->name);
+  }
+  /// What steps all matrices inside branches, where one does.
+  Optimizer of_branches() const { return first_.empty() ? alone(false) : optimizer_; }
+
+ private:
+  void add(const char* role) {
+    std::string& list = is_first(role) ? first_ : second_;
+    list += list.empty() ? role : std::string(", ") + role;
+  }
+
+  Optimizer optimizer_;
+  std::string first_, second_;
+};
+
+/// Of a mixture, what stands outside the branches' matrices: docs/theory/scaling.md#mixtures. What
+/// reads or makes the stream itself has a gradient of its size, since all branches together are not
+/// larger than it.
+std::vector<RestStep> rest_steps(const Setup& setup, const Steppers& steppers,
+                                 const ScalingSolution& solution, std::int64_t layers) {
   std::vector<RestStep> steps;
-  if (!setup.optimizer.rest) return steps;
-  const auto add = [&](const char* parameters, const Expr& gradient) {
+  if (!steppers.is_mixture()) return steps;
+  const auto add = [&](const char* parameters, bool by_first, const Expr& gradient) {
     // The norm over all gradients: of the matrices, and of one as large as the stream.
     const Expr matrices =
         (setup.matrices * setup.gradient * setup.gradient + 1) / (gradient * gradient);
-    steps.push_back(
-        {parameters, scaled(gradient, solution, layers),
-         scaled(step_size(*setup.optimizer.rest, gradient, 1, matrices), solution, layers)});
+    const Optimizer by = steppers.alone(by_first);
+    steps.push_back({parameters, by.name, !by_first, scaled(gradient, solution, layers),
+                     scaled(step_size(by.update, gradient, 1, matrices), solution, layers)});
   };
-  add("embedding, head", 1);
-  for (const Expr& gradient : gain_gradient_sizes(setup.block)) add("norm gains", gradient);
+  const bool embedding = steppers.is_first("embedding"), head = steppers.is_first("head");
+  add(embedding == head ? "embedding, head" : "embedding", embedding, 1);
+  if (embedding != head) add("head", head, 1);
+  for (const Expr& gradient : gain_gradient_sizes(setup.block))
+    add("norm gains", steppers.is_first("norm", false), gradient);
   return steps;
 }
 
@@ -196,9 +237,9 @@ std::vector<Alternative> other_pairs(const Setup& setup, const ScalingSolution& 
   return result;
 }
 
-Setup set_up(const ScalingProblem& problem) {
+Setup set_up(const ScalingProblem& problem, Optimizer rule) {
   Setup setup;
-  setup.optimizer = optimizer(problem.optimizer);
+  setup.optimizer = std::move(rule);
   setup.law = step_law(setup.optimizer.update);
   setup.block = block_of(problem.placement);
   setup.moments = problem.block;
@@ -216,17 +257,16 @@ Setup set_up(const ScalingProblem& problem) {
   return setup;
 }
 
-}  // namespace
-
-ScalingSolution solve_scaling(const ScalingProblem& problem) {
-  if (problem.layers < 1 || problem.layers > max_layers)
-    throw Error(ErrorKind::input,
-                "layers must be from 1 to " + std::to_string(max_layers) + " (got " +
-                    std::to_string(problem.layers) + ")",
-                "--layers", "for example --layers 12");
-  const Setup setup = set_up(problem);
-
+struct Solved {
+  Setup setup;
   ScalingSolution solution;
+};
+
+/// The pair under which the matrices that this rule steps change the loss by 1 together.
+Solved solve_pair(const ScalingProblem& problem, Optimizer rule) {
+  Solved solved{set_up(problem, std::move(rule)), {}};
+  const Setup& setup = solved.setup;
+  ScalingSolution& solution = solved.solution;
   solution.family = family_name(setup.optimizer);
   solution.law = setup.law;
   solution.depth_symbol = problem.depth_symbol;
@@ -252,12 +292,57 @@ ScalingSolution solve_scaling(const ScalingProblem& problem) {
                   "--constraint", "use a formula that is positive there");
   }
   put_back(setup, problem.layers, solution);
-  solution.rest = rest_steps(setup, solution, problem.layers);
   solution.warmup = warm_up(setup, problem.depth_symbol, problem.layers);
+  return solved;
+}
+
+/// The loss change by the matrices of this setup's rule at that pair.
+Scaled loss_change(const Setup& setup, const ScalingSolution& pair, std::int64_t layers) {
+  return scaled(pow(setup.equation, setup.law.outer_power), pair, layers);
+}
+
+/// Where both optimizers step matrices inside branches: the pair of one under which the other
+/// changes the loss least. That is at most 1, but where the stream's growth closes the equation:
+/// there larger branches make one change smaller and the other larger, and no pair may bound both.
+Solved solve_shared(const ScalingProblem& problem, const Steppers& steppers) {
+  Solved first = solve_pair(problem, steppers.alone(true));
+  Solved second = solve_pair(problem, steppers.alone(false));
+  const double by_second = loss_change(second.setup, first.solution, problem.layers).value;
+  const bool is_second =
+      loss_change(first.setup, second.solution, problem.layers).value < by_second;
+  Solved& solved = is_second ? second : first;
+  const Solved& other = is_second ? first : second;
+  const WarmUp& beside = other.solution.warmup;
+  if (solved.solution.warmup.factor && beside.factor &&
+      beside.factor->value < solved.solution.warmup.factor->value)
+    solved.solution.warmup = beside;
+  RestStep step{steppers.matrices(is_second), other.setup.optimizer.name, !is_second,
+                solved.solution.gradient_scale,
+                scaled(other.setup.relative_step, solved.solution, problem.layers)};
+  step.loss_change = loss_change(other.setup, solved.solution, problem.layers);
+  solved.solution.rest.push_back(std::move(step));
+  return std::move(solved);
+}
+
+}  // namespace
+
+ScalingSolution solve_scaling(const ScalingProblem& problem) {
+  if (problem.layers < 1 || problem.layers > max_layers)
+    throw Error(ErrorKind::input,
+                "layers must be from 1 to " + std::to_string(max_layers) + " (got " +
+                    std::to_string(problem.layers) + ")",
+                "--layers", "for example --layers 12");
+  const Steppers steppers(optimizer(problem.optimizer));
+  Solved solved = steppers.share_branches() ? solve_shared(problem, steppers)
+                                            : solve_pair(problem, steppers.of_branches());
+  const Setup& setup = solved.setup;
+  ScalingSolution& solution = solved.solution;
+  for (RestStep& step : rest_steps(setup, steppers, solution, problem.layers))
+    solution.rest.push_back(std::move(step));
   solution.alternatives = other_pairs(setup, solution, problem.layers);
   solution.conditions = conditions(setup, solution, problem.layers);
   solution.derivation = derivation(setup, solution);
-  return solution;
+  return std::move(solution);
 }
 
 }  // namespace scalecalc

@@ -201,6 +201,7 @@ OptimizerOptions optimizer_from(const Json& json) {
   options.weight_decay = json.at("weight_decay").get<double>();
   options.clip_norm = json.at("clip_norm").get<double>();
   if (json.contains("rest")) options.rest = {optimizer_from(json.at("rest"))};
+  options.first_roles = json.value("first_roles", options.first_roles);
   return options;
 }
 

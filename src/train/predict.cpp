@@ -32,14 +32,16 @@ double loss_change(const Network& network, const Trace& trace, const OptimizerOp
   const auto rule = [](const OptimizerOptions& of) {
     return scalecalc::optimizer(of.name, "optimizer").update;
   };
-  const auto change = [&](const Expr& update, const std::optional<Expr>& rest) {
+  const auto change = [&](const Expr& update, const std::optional<SecondRule>& rest) {
     return predicted_step(network, trace, update, true, rest).delta_loss;
   };
   const double factor = optimizer.schedule.at(1);
   if (optimizer.rest.empty()) return optimizer.learning_rate * factor * change(rule(optimizer), {});
   const OptimizerOptions& rest = optimizer.rest.front();
-  return factor * change(Expr(Rational::shortest(optimizer.learning_rate)) * rule(optimizer),
-                         Expr(Rational::shortest(rest.learning_rate)) * rule(rest));
+  return factor *
+         change(Expr(Rational::shortest(optimizer.learning_rate)) * rule(optimizer),
+                SecondRule{rest.name, Expr(Rational::shortest(rest.learning_rate)) * rule(rest),
+                           optimizer.first_roles});
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ Json optimizer_json(const OptimizerOptions& options) {
                {"clip_norm", options.clip_norm},
                {"clip_value", options.clip_value}};
   if (!options.rest.empty()) json["rest"] = optimizer_json(options.rest.front());
+  if (!options.first_roles.empty()) json["first_roles"] = options.first_roles;
   return json;
 }
 

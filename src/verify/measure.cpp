@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scalecalc/named_parameters.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
 #include "scalecalc/passes.hpp"
 #include "verify/dot.hpp"
 
@@ -76,8 +76,9 @@ class Meter {
   /// The step of one matrix; a norm over all gradients stands in as 1 where its power is known.
   const std::vector<Real>& step(std::size_t index, Matrix theta, Matrix g) {
     step_.resize(static_cast<std::size_t>(g.size()));
-    const bool other = measurement_.rest && !is_hidden_matrix(passes_.parameters()[index]);
-    update_direction(other ? *measurement_.rest : measurement_.update, theta, g, streaming_norm_,
+    const std::optional<SecondRule>& rest = measurement_.rest;
+    const bool other = rest && !steps_first(rest->first_roles, passes_.parameters()[index]);
+    update_direction(other ? rest->update : measurement_.update, theta, g, streaming_norm_,
                      step_.data());
     return step_;
   }
@@ -85,7 +86,7 @@ class Meter {
   /// The norm over all gradients is no mere factor of the steps.
   bool needs_norm_first() const {
     const bool uses = uses_global_norm(measurement_.update) ||
-                      (measurement_.rest && uses_global_norm(*measurement_.rest));
+                      (measurement_.rest && uses_global_norm(measurement_.rest->update));
     return uses && !power_;
   }
 

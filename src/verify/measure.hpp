@@ -13,7 +13,7 @@ namespace scalecalc {
 struct Measurement {
   Quantity quantity = Quantity::delta_loss;
   Expr update;
-  std::optional<Expr> rest = {};  ///< of what is no hidden matrix
+  std::optional<SecondRule> rest = {};
   ParameterSet parameters = ParameterSet::branch;
   double eta = 0;
   std::uint64_t seed = 0;

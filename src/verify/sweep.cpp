@@ -30,7 +30,7 @@ void check_update(const SweepOptions& options) {
   if (!needs_update(options.quantity)) return;
   const double entry = 1;
   double step = 0;
-  for (const Expr& update : {options.update, options.rest.value_or(options.update)})
+  for (const Expr& update : {options.update, options.rest ? options.rest->update : options.update})
     update_direction<double>(update, {&entry, 1, 1}, {&entry, 1, 1}, 1.0, &step);
 }
 

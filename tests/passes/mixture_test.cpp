@@ -3,22 +3,24 @@
 #include <map>
 #include <set>
 
-#include "passes/support.hpp"
 #include "scalecalc/error.hpp"
-#include "scalecalc/named_parameters.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
 #include "scalecalc/optimizers.hpp"
 
 namespace scalecalc::passes {
 namespace {
 
 Network network() {
-  NetworkOptions options;
-  options.blocks = 1;
-  options.reduction = Reduction::mean;
-  options.tokens = options.bias = options.affine = true;
-  Network built = HandBuilt(options).transformer();
-  std::get<Linear>(built.layers.back().op).role = "head";
-  return built;
+  ModelSpec spec = find_model("pre-ln-12");
+  spec.layers = 1;
+  spec.width = 8;
+  spec.heads = 2;
+  spec.ffn = 16;
+  spec.sequence = 4;
+  spec.vocab = 11;
+  spec.bias = true;
+  spec.dropout = spec.attention_dropout = 0;
+  return build_network(spec);
 }
 
 using Bits = std::map<std::string, std::vector<float>>;
@@ -51,44 +53,67 @@ Bits stepped(const std::string& name, const Bits& from, std::int64_t steps) {
 }  // namespace
 
 TEST_CASE("a mixture steps each parameter as its optimizer alone does, bit for bit") {
-  for (const auto& [hidden, rest] : {std::pair{"muon", "adamw"},
-                                     {"muon", "lion"},
-                                     {"adam", "sgd"},
-                                     {"lamb", "adafactor"},
-                                     {"ngd", "adam"},
-                                     {"sgd", "ngd"},
-                                     {"lars", "nesterov"}}) {
-    CAPTURE(hidden);
+  struct Case {
+    const char *first, *roles, *rest;
+  };
+  for (const auto& [name, roles, rest] : {Case{"muon", "", "adamw"},
+                                          {"muon", "", "lion"},
+                                          {"adam", "", "sgd"},
+                                          {"lamb", "", "adafactor"},
+                                          {"ngd", "", "adam"},
+                                          {"sgd", "", "ngd"},
+                                          {"lars", "", "nesterov"},
+                                          {"muon", "(ffn)", "adamw"},
+                                          {"adam", "(q,k,bias)", "sgd"},
+                                          {"sgd", "(embedding,head,norm)", "lion"},
+                                          {"lion", "(attention)", "muon"}}) {
+    CAPTURE(name);
+    CAPTURE(roles);
     CAPTURE(rest);
-    const OptimizerOptions options = optimizer_options(std::string(hidden) + "+" + rest);
-    CHECK(optimizer_text(options) == std::string(hidden) + "+" + rest);
+    const OptimizerOptions options = optimizer_options(std::string(name) + roles + "+" + rest);
+    CHECK(optimizer_text(options) == std::string(name) + roles + "+" + rest);
     Passes<float> passes(network(), {5, 1, "cpu"});
     Trainer<float> trainer(passes, options);
     for (std::int64_t step = 0; step < 3; ++step) {
       const Bits before = state_of(trainer);
-      const Bits first = stepped(hidden, before, step), second = stepped(rest, before, step);
+      const Bits first = stepped(name, before, step), second = stepped(rest, before, step);
       trainer.step();
       const Bits mixed = state_of(trainer);
-      std::set<bool> moved;  // of hidden matrices, of others; a bias of keys never does
+      std::set<bool> moved;  // of the first's, of the second's; a bias of keys never does
       for (const ParameterInfo& info : passes.parameters()) {
-        const Bits& alone = is_hidden_matrix(info) ? first : second;
+        const bool is_first = steps_first(options.first_roles, info);
+        const Bits& alone = is_first ? first : second;
         for (const char* part : {"", " first", " second"}) {
-          const std::string name = info.path + part;
-          CAPTURE(name);
-          REQUIRE(mixed.count(name) == alone.count(name));
-          if (mixed.count(name) > 0) CHECK(mixed.at(name) == alone.at(name));
+          const std::string tensor = info.path + part;
+          CAPTURE(tensor);
+          REQUIRE(mixed.count(tensor) == alone.count(tensor));
+          if (mixed.count(tensor) > 0) CHECK(mixed.at(tensor) == alone.at(tensor));
         }
-        if (mixed.at(info.path) != before.at(info.path)) moved.insert(is_hidden_matrix(info));
+        if (mixed.at(info.path) != before.at(info.path)) moved.insert(is_first);
       }
       CHECK(moved.size() == 2);
     }
   }
 }
 
+TEST_CASE("muon steps the embedding and the head where they are named, else adamw does") {
+  for (const auto& [text, by_muon] :
+       {std::pair{"muon(embedding,head)+adamw", true}, {"muon(ffn)+adamw", false}}) {
+    CAPTURE(text);
+    Passes<float> passes(network(), {5, 1, "cpu"});
+    const Bits state = state_of(Trainer<float>(passes, optimizer_options(text)));
+    // Muon has one average, adamw two.
+    for (const ParameterInfo& info : passes.parameters())
+      if (info.role == "embedding" || (info.role == "head" && info.is_matrix))
+        CHECK((state.count(info.path + " second") == 0) == by_muon);
+  }
+}
+
 TEST_CASE("names of optimizers in any case, and mixtures that are none") {
   CHECK(optimizer_options("AdamW").name == "adamw");
   CHECK(optimizer_text(optimizer_options("MUON+AdamW")) == "muon+adamw");
-  for (const char* wrong : {"muon+", "+adam", "muon+adan", "adam+sgd+muon"}) {
+  for (const char* wrong : {"muon+", "+adam", "muon+adan", "adam+sgd+muon", "muon(ffn)",
+                            "muon()+adam", "muon(fnn)+adam", "muon(ffn)adam", "muon(ffn+adam"}) {
     CAPTURE(wrong);
     CHECK_THROWS_AS(optimizer_options(wrong), Error);
   }

@@ -120,7 +120,7 @@ TEST_CASE("schemes at one depth") {
   spec.layers = 4;
   spec.alpha = parse("(2*N)^(1/2)");
   spec.lambda = parse("(2*N)^(-1/2)");
-  const auto schemes = scheme_profiles(spec, optimizer("adam").update);
+  const auto schemes = scheme_profiles(spec, optimizer("adam"));
   CHECK(schemes.size() == 5);
   CHECK(schemes[0].alpha == doctest::Approx(std::sqrt(8.0)));
   CHECK(schemes[0].identity_weight > 0.9);

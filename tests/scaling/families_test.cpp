@@ -31,7 +31,7 @@ TEST_CASE("names are in any case, and two joined by + are a mixture") {
   CHECK(mixture.name == "muon+adamw");
   CHECK(mixture.update == optimizer("muon").update);
   REQUIRE(mixture.rest);
-  CHECK(*mixture.rest == optimizer("adamw").update);
+  CHECK(mixture.rest->update == optimizer("adamw").update);
   CHECK(family_name(mixture) == "muon");
   CHECK(optimizer_title(mixture).find("sign of the gradient (all else)") != std::string::npos);
   // A rule may be a sum of one symbol's parts.

@@ -51,6 +51,56 @@ TEST_CASE("a mixture's pair is that of its hidden matrices; all else has its own
   }
 }
 
+TEST_CASE("two optimizers inside branches: the pair bounds both, and the other's change falls") {
+  for (const Placement placement :
+       {Placement::post, Placement::pre, Placement::res_post, Placement::sub_ln})
+    for (const char* text : {"adam(ffn)+sgd", "sgd(ffn)+adam", "lamb(attention)+ngd", "muon(v)+sgd",
+                             "sgd(q,k)+lion", "adam(ffn)+muon"}) {
+      CAPTURE(to_string(placement));
+      CAPTURE(text);
+      ScalingProblem problem;
+      problem.layers = 100;
+      problem.placement = placement;
+      const std::string first = std::string(text).substr(0, std::string(text).find('('));
+      const std::string second = std::string(text).substr(std::string(text).find('+') + 1);
+      std::vector<double> pairs;
+      for (const std::string& alone : {first, second}) {
+        problem.optimizer = alone;
+        pairs.push_back(solve_scaling(problem).branch_weight.value);
+      }
+      problem.optimizer = text;
+      const ScalingSolution shared = solve_scaling(problem);
+      CHECK(std::count(pairs.begin(), pairs.end(), shared.branch_weight.value) > 0);
+      REQUIRE(shared.rest.size() >= 2);
+      REQUIRE(shared.rest.front().loss_change);
+      CHECK(shared.rest.front().loss_change->value > 0);
+      // Larger branches make the change by lamb larger and that by ngd smaller: no pair bounds
+      // both.
+      if (placement == Placement::sub_ln && first == "lamb") continue;
+      CHECK(shared.rest.front().loss_change->value <= 1 + 1e-12);
+      problem.layers = 10000;
+      CHECK(solve_scaling(problem).rest.front().loss_change->value <=
+            shared.rest.front().loss_change->value * (1 + 1e-12));
+    }
+}
+
+TEST_CASE("roles outside the branches leave their pair to the other optimizer") {
+  ScalingProblem problem;
+  problem.layers = 100;
+  problem.optimizer = "sgd";
+  const ScalingSolution alone = solve_scaling(problem);
+  problem.optimizer = "adam(embedding,norm)+sgd";
+  const ScalingSolution mixed = solve_scaling(problem);
+  CHECK(mixed.alpha.value == alone.alpha.value);
+  CHECK(mixed.lambda.value == alone.lambda.value);
+  REQUIRE(mixed.rest.size() == 3);
+  CHECK(mixed.rest[0].parameters == "embedding");
+  CHECK(mixed.rest[0].optimizer == "adam");
+  CHECK(mixed.rest[1].parameters == "head");
+  CHECK(mixed.rest[1].optimizer == "sgd");
+  CHECK(mixed.rest[2].optimizer == "adam");
+}
+
 TEST_CASE("the pairs that the sources state") {
   const ScalingSolution sgd = solution("sgd");
   CHECK(sgd.alpha_formula == "(2*N)^(1/4)");

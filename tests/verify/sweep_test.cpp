@@ -64,20 +64,28 @@ TEST_CASE("a mixture changes the loss by each rule on its own parameters") {
   for (const SweepEngine engine : {SweepEngine::passes, SweepEngine::quadrature}) {
     CAPTURE(to_string(engine));
     options.engine = engine;
-    const auto change = [&](const char* update, const std::optional<Expr>& rest) {
+    const auto change = [&](const char* update, const std::optional<SecondRule>& rest) {
       options.update = rule(update);
       options.rest = rest;
       return sweep(options).points.back().mean;
     };
     const double one = change("sign(g)", {}), other = change("3*g", {});
-    const double mixed = change("sign(g)", rule("3*g"));
+    const double mixed = change("sign(g)", SecondRule{"", rule("3*g"), {}});
     // The sum over parameters, taken in one order.
     const double epsilon = 64 * std::numeric_limits<double>::epsilon();
-    CHECK(mixed + change("3*g", rule("sign(g)")) == doctest::Approx(one + other).epsilon(epsilon));
+    CHECK(mixed + change("3*g", SecondRule{"", rule("sign(g)"), {}}) ==
+          doctest::Approx(one + other).epsilon(epsilon));
     CHECK(mixed != doctest::Approx(one).epsilon(epsilon));
-    CHECK(change("sign(g)", rule("sign(g)")) == doctest::Approx(one).epsilon(epsilon));
+    CHECK(change("sign(g)", SecondRule{"", rule("sign(g)"), {}}) ==
+          doctest::Approx(one).epsilon(epsilon));
     options.parameters = ParameterSet::branch;
-    CHECK(change("sign(g)", rule("3*g")) == change("sign(g)", {}));
+    CHECK(change("sign(g)", SecondRule{"", rule("3*g"), {}}) == change("sign(g)", {}));
+    // By role: two shares of the branches add up too.
+    const std::vector<std::string> roles = {"ffn"};
+    const double shared = change("sign(g)", SecondRule{"", rule("3*g"), roles});
+    CHECK(shared + change("3*g", SecondRule{"", rule("sign(g)"), roles}) ==
+          doctest::Approx(change("sign(g)", {}) + change("3*g", {})).epsilon(epsilon));
+    CHECK(shared != doctest::Approx(change("sign(g)", {})).epsilon(epsilon));
     options.parameters = ParameterSet::all;
   }
 }

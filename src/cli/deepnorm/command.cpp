@@ -157,7 +157,7 @@ ExactAnswer solve_stack(const Arguments& arguments, const Request& request, bool
   spec.layers = problem.layers;
   spec.alpha = Expr(Rational::shortest(result.solution.solved.alpha));
   spec.lambda = Expr(Rational::shortest(result.solution.solved.lambda));
-  result.schemes = scheme_profiles(spec, optimizer(problem.optimizer).update);
+  result.schemes = scheme_profiles(spec, optimizer(problem.optimizer));
   return result;
 }
 
@@ -276,7 +276,8 @@ void register_deepnorm(CLI::App& app, Context& context) {
   add.axis("--layers", arguments->layers, "N", "layers N of the (first) stack, 1..1000000");
   add.axis("--optimizer", arguments->optimizer, types::optimizer(),
            "what steps (scalecalc list families); muon+adamw: hidden matrices by the first, all "
-           "else by the second; or a rule in g and theta");
+           "else by the second; muon(ffn,o)+adamw: what has these roles by the first; or a rule in "
+           "g and theta");
   add.axis(
       "--placement", arguments->placement, types::placement(),
       "where the norm stands: post, pre, res-post, sandwich, sub-ln, none, ... (default: post, "

@@ -126,10 +126,15 @@ Value rest_values(const std::vector<RestStep>& steps) {
   for (const RestStep& step : steps) {
     Value row = Value::object();
     row["parameters"] = step.parameters;
+    row["optimizer"] = step.optimizer;
     row["gradient_scale"] = step.gradient.value;
     row["gradient_scale_formula"] = to_string(step.gradient.formula);
     row["relative_step_scale"] = step.relative_step.value;
     row["relative_step_scale_formula"] = to_string(step.relative_step.formula);
+    if (step.loss_change) {
+      row["loss_change"] = step.loss_change->value;
+      row["loss_change_formula"] = to_string(step.loss_change->formula);
+    }
     list.push_back(std::move(row));
   }
   return list;
@@ -202,7 +207,10 @@ Section pair_section(const StackAnswer& answer, const std::string& title, const 
       "|dtheta|/(eta*|theta|) of one matrix");
   for (const RestStep& step : derived.rest) {
     add(("of " + step.parameters).c_str(), step.relative_step, formula(step.relative_step.formula),
-        "the same, by the second optimizer");
+        step.is_second ? "the same, by the second optimizer" : "the same, by the first optimizer");
+    if (step.loss_change)
+      add("their loss change", *step.loss_change, formula(step.loss_change->formula),
+          "beside 1: a learning rate times its inverse evens it out");
   }
   return {title, table};
 }

@@ -77,11 +77,14 @@ Shape alternatives() {
 
 Shape rest() {
   using namespace shapes;
-  return list(object({{"parameters", text(), "embedding, head, norm gains"},
+  return list(object({{"parameters", text(), "embedding, head, norm gains, or matrices"},
+                      {"optimizer", text(), "which of the two steps them"},
                       {"gradient_scale", number(), "size of their gradient"},
                       {"gradient_scale_formula", text(), "in N"},
                       {"relative_step_scale", number(), "|dtheta|/(eta |theta|) of one of them"},
-                      {"relative_step_scale_formula", text(), "in N"}}));
+                      {"relative_step_scale_formula", text(), "in N"},
+                      maybe("loss_change", number(), "of matrices, where that of the others is 1"),
+                      maybe("loss_change_formula", text(), "in N")}));
 }
 
 Keys law() {
@@ -98,7 +101,7 @@ Keys law() {
           {"derivation", derivation(), "step by step"},
           {"conditions", conditions(), "under which the answer holds"},
           {"alternatives", alternatives(), "other constraints"},
-          maybe("rest", rest(), "of a mixture of optimizers: what its second one steps")};
+          maybe("rest", rest(), "of a mixture of optimizers: what the pair is not solved for")};
 }
 
 Keys published() {

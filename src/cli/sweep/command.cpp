@@ -43,7 +43,7 @@ void SweepFlags::add_to(CLI::App* app) {
            "what is measured (scalecalc list quantities)");
   add.axis("--optimizer", optimizer, types::optimizer(),
            "what steps (scalecalc list families; default: the model's); muon+adamw: hidden "
-           "matrices by the first, all else by the second");
+           "matrices by the first, all else by the second; muon(ffn,o)+adamw: by role");
   scales.add_command_options(app, {"placement", "alpha", "lambda"});
   add.axis("--constraint", constraint, {"CONSTRAINT", {"symmetric"}},
            "symmetric, alpha=X or lambda=X, for auto");

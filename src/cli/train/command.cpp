@@ -102,7 +102,8 @@ void TrainFlags::add_to(CLI::App* app) {
   const Options of_optimizer{app, "Optimizer"};
   of_optimizer.text(
       "--optimizer", optimizer, {"OPTIMIZER", optimizer_names},
-      "of all runs; muon+adamw: hidden matrices by the first, all else by the second" +
+      "of all runs; muon+adamw: hidden matrices by the first, all else by the second; "
+      "muon(ffn,o)+adamw: by role" +
           defaults([](const TrainOptions& of) { return of.optimizer.name; }));
   of_optimizer.text(
       "--learning-rate", learning_rate, "E",

@@ -101,7 +101,7 @@ class Walk {
   std::unordered_map<std::string, double> gradients_;
 };
 
-DepthProfile profile_of(const ModelSpec& spec, std::string scheme, const Expr& update) {
+DepthProfile profile_of(const ModelSpec& spec, std::string scheme, const Optimizer& optimizer) {
   const Network network = build_network(spec);
   const Trace trace = propagate(network);
   DepthProfile profile = depth_profile(network, trace);
@@ -109,7 +109,8 @@ DepthProfile profile_of(const ModelSpec& spec, std::string scheme, const Expr& u
   const Bindings at = {{"N", static_cast<double>(spec.layers)}};
   profile.alpha = evaluate(*spec.alpha, at);
   profile.lambda = evaluate(*spec.lambda, at);
-  profile.delta_loss = predicted_step(network, trace, update).delta_loss;
+  profile.delta_loss =
+      predicted_step(network, trace, optimizer.update, false, optimizer.rest).delta_loss;
   return profile;
 }
 
@@ -119,15 +120,15 @@ DepthProfile depth_profile(const Network& network, const Trace& trace) {
   return Walk(network, trace).profile;
 }
 
-std::vector<DepthProfile> scheme_profiles(const ModelSpec& spec, const Expr& update) {
+std::vector<DepthProfile> scheme_profiles(const ModelSpec& spec, const Optimizer& optimizer) {
   std::vector<DepthProfile> profiles = {
-      profile_of(spec, to_string(spec.placement) + ", this pair", update)};
+      profile_of(spec, to_string(spec.placement) + ", this pair", optimizer)};
   for (const Placement placement :
        {Placement::post, Placement::pre, Placement::res_post, Placement::sub_ln}) {
     ModelSpec other = spec;
     other.placement = placement;
     other.alpha = other.lambda = Expr(1);
-    profiles.push_back(profile_of(other, to_string(placement), update));
+    profiles.push_back(profile_of(other, to_string(placement), optimizer));
   }
   return profiles;
 }

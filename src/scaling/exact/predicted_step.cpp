@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "scalecalc/named_parameters.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
 #include "scaling/exact/step_sizes.hpp"
 
 namespace scalecalc {
@@ -16,10 +16,11 @@ using exact::Step;
 /// A parameter counted by the sum, with the tokens its gradient is a sum over.
 struct Counted {
   const ParameterMoments* moments = nullptr;
-  bool is_matrix = true, is_hidden = true;
+  bool is_matrix = true, is_second = false;
 };
 
-std::vector<Counted> counted(const Network& network, const Trace& trace, bool all) {
+std::vector<Counted> counted(const Network& network, const Trace& trace, bool all,
+                             const std::optional<SecondRule>& rest) {
   std::map<std::string, const ParameterMoments*> by_path;
   for (const ParameterMoments& moments : trace.parameters) by_path[moments.path] = &moments;
   std::vector<Counted> list;
@@ -29,7 +30,7 @@ std::vector<Counted> counted(const Network& network, const Trace& trace, bool al
     if (found == by_path.end() || !found->second->grad_second.is_known())
       throw Error(ErrorKind::input, "the trace has no gradient of " + info.path, trace.engine,
                   "propagate with backward = true");
-    list.push_back({found->second, info.is_matrix, is_hidden_matrix(info)});
+    list.push_back({found->second, info.is_matrix, rest && !steps_first(rest->first_roles, info)});
   }
   if (list.empty())
     throw Error(ErrorKind::input, "the network has no weight matrix inside a residual branch", {},
@@ -52,10 +53,10 @@ std::vector<MatrixSizes> sizes_of(const std::vector<Counted>& list, std::int64_t
   return sizes;
 }
 
-/// Of hidden matrices, and of all else.
+/// Of the two optimizers of a mixture.
 struct Steps {
-  Step hidden, rest;
-  const Step& of(const Counted& one) const { return one.is_hidden ? hidden : rest; }
+  Step first, second;
+  const Step& of(const Counted& one) const { return one.is_second ? second : first; }
 };
 
 /// Of a typical draw: squares are lognormal over draws, their median e^(-spread/2) of their mean.
@@ -84,9 +85,9 @@ std::optional<double> PredictedStep::find(std::string_view quantity) const {
 }
 
 PredictedStep predicted_step(const Network& network, const Trace& trace, const Expr& update,
-                             bool all_parameters, const std::optional<Expr>& rest) {
-  const Steps steps{Step(update), Step(rest.value_or(update))};
-  const std::vector<Counted> list = counted(network, trace, all_parameters);
+                             bool all_parameters, const std::optional<SecondRule>& rest) {
+  const Steps steps{Step(update), Step(rest ? rest->update : update)};
+  const std::vector<Counted> list = counted(network, trace, all_parameters, rest);
   const std::vector<MatrixSizes> sizes = sizes_of(list, tokens_of(network));
   double squares = 0;
   for (const MatrixSizes& one : sizes) squares += one.frobenius * one.frobenius;

@@ -22,7 +22,7 @@ struct Pair {
 class Equation {
  public:
   Equation(const ModelSpec& spec, const ScalingProblem& problem, const ScalingSolution& law)
-      : spec_(spec), update_(optimizer(problem.optimizer).update), law_(law) {}
+      : spec_(spec), optimizer_(optimizer(problem.optimizer)), law_(law) {}
 
   Pair pair_at(double log_step) const {
     const double factor = std::exp(log_step);
@@ -48,17 +48,18 @@ class Equation {
     network_ = build_network(spec);
     trace_ = propagate(network_);
     ++propagations_;
-    const double change = predicted_step(network_, trace_, update_).delta_loss;
+    const double change =
+        predicted_step(network_, trace_, optimizer_.update, false, optimizer_.rest).delta_loss;
     return {layers, pair.alpha, pair.lambda, change};
   }
 
-  std::vector<ShapeFactor> shapes() const { return shape_factors(network_, update_); }
+  std::vector<ShapeFactor> shapes() const { return shape_factors(network_, optimizer_.update); }
   const std::vector<Premise>& assumptions() const { return trace_.assumptions; }
   int propagations() const { return propagations_; }
 
  private:
   const ModelSpec& spec_;
-  Expr update_;
+  Optimizer optimizer_;
   const ScalingSolution& law_;
   Network network_;  ///< of the last point
   Trace trace_;
