@@ -42,6 +42,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     spec.layer_list = {first, attention, linear};
   } else {
     spec.cross_attention = field.section == "memory";
+    spec.encoder_decoder = field.name.starts_with("decoder_");
     if (field.name == "branch_norms") {
       spec.parallel = true;
       spec.placement = Placement::pre;

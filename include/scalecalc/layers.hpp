@@ -12,6 +12,7 @@
 #include "scalecalc/layers/dropout.hpp"
 #include "scalecalc/layers/dual_stream.hpp"
 #include "scalecalc/layers/embedding.hpp"
+#include "scalecalc/layers/encoder.hpp"
 #include "scalecalc/layers/gated.hpp"
 #include "scalecalc/layers/linear.hpp"
 #include "scalecalc/layers/norm.hpp"
@@ -25,7 +26,7 @@ namespace scalecalc {
 /// One layer of a laid-out network, of any kind.
 struct Layer {
   std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
-               Conv2d, DualStream, Pool, Parallel>
+               Conv2d, DualStream, Pool, Parallel, Encoder>
       op;
 };
 
@@ -43,7 +44,8 @@ struct LayerSpec {
     residual,
     repeat,
     embedding,
-    pool
+    pool,
+    encoder
   };
   Type type = Type::linear;
   std::string name;        ///< its path is the name, else type[index among the same type]

@@ -100,6 +100,14 @@ struct ModelSpec {
   std::optional<Expr> lambda = Expr(1);
   /// Scale of the scores before softmax: a formula in head_width, width and N.
   Expr attention_scale = Expr(1) / sqrt(Expr::symbol("head_width"));
+  /// Two stacks: an encoder of `layers` blocks, without a mask, makes the memory of the input that
+  /// `memory` describes, and a decoder whose blocks have cross-attention reads it.
+  bool encoder_decoder = false;
+  /// Of two stacks, of the decoder: its depth M, a formula in N that is rounded, and its scales,
+  /// formulas in N, M, alpha, lambda (the encoder's).
+  Expr decoder_layers = Expr::symbol("N");
+  std::optional<Expr> decoder_alpha = Expr::symbol("alpha");
+  std::optional<Expr> decoder_lambda = Expr::symbol("lambda");
   std::string optimizer = "adam";
 
   struct Init {
@@ -135,7 +143,8 @@ struct ModelSpec {
     double positions = 0.0;  ///< of tokens: variance of learned positions that are added
   } input;
 
-  /// What cross-attention attends to: tokens of an encoder, at these moments.
+  /// What cross-attention attends to: tokens of an encoder, at these moments; of two stacks, what
+  /// the encoder reads.
   struct Memory {
     std::int64_t sequence = 24;
     double second = 1.0, cross = 0.0;
@@ -163,6 +172,14 @@ ModelSpec default_spec(ModelSpec::Kind kind);
 
 /// Features of one head of a transformer: head_width, or width/heads where it is 0.
 std::int64_t head_width(const ModelSpec& spec);
+
+/// Depth M of the decoder of two stacks. Throws Error(input) for a formula without a value, or
+/// outside 1..1000000.
+std::int64_t decoder_depth(const ModelSpec& spec);
+/// The stacks of a spec with encoder_decoder as models of one stack, each at its own depth N; the
+/// encoder's input is the sequence. A scale that is "auto" stays so.
+ModelSpec encoder_of(const ModelSpec& spec);
+ModelSpec decoder_of(const ModelSpec& spec);
 
 /// Reads a model file. Throws Error(input): unreadable, not UTF-8, too large (1 MiB), or a wrong
 /// key or value at "file:line:column" with the nearest key.

@@ -43,6 +43,8 @@ struct PassOptions {
 struct TokenBatch {
   std::vector<std::int32_t> ids;      ///< batch * sequence, 0 .. vocab - 1 of the embedding
   std::vector<std::int32_t> targets;  ///< one for each row of the logits, 0 .. classes - 1
+  /// Of an encoder: batch * memory_sequence, 0 .. vocab - 1 of its embedding.
+  std::vector<std::int32_t> sources = {};
 };
 
 /// One draw of weights, inputs, targets and masks, and the passes over it. Not thread-safe;

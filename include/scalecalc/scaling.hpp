@@ -185,8 +185,11 @@ struct PredictedExponents {
 PredictedExponents predicted_exponents(const ScalingProblem& problem,
                                        const std::vector<std::int64_t>& layers);
 /// Fills alpha and lambda of a spec that leaves them open, for its optimizer and placement; one
-/// that is given closes the equation. Throws Error(usage) where lambda has no formula in N.
+/// that is given closes the equation. Of two stacks each is solved at its own depth, and the answer
+/// is the first that was open. Throws Error(usage) where lambda has no formula in N.
 ScalingSolution solve_scales(ModelSpec& spec, const std::optional<Constraint>& constraint = {});
+/// Whether there is anything to solve.
+bool has_open_scales(const ModelSpec& spec);
 
 // ---- what the pair means for the parameters -----------------------------------------------------
 

@@ -146,11 +146,12 @@ void find_size(const ModelSpec& spec, const Audit& audit, std::vector<std::strin
     all.insert(parameter.name);
     if (parameter.fault == Fault::wrong_shape) misshapen.insert(parameter.name);
   }
-  if (blocks > 0 && blocks != spec.layers)
+  const std::int64_t depth = spec.encoder_decoder ? decoder_depth(spec) : spec.layers;
+  if (blocks > 0 && blocks != depth)
     conclusions.push_back(
         fmt::format("the file has {} blocks, where the model has {}: is another depth meant "
-                    "(--layers {})?",
-                    blocks, spec.layers, blocks));
+                    "({} {})?",
+                    blocks, depth, spec.encoder_decoder ? "--decoder-layers" : "--layers", blocks));
   if (2 * misshapen.size() > all.size())
     conclusions.push_back(
         fmt::format("{} of {} tensors have other shapes: is a model of another size meant "

@@ -101,7 +101,7 @@ ModelSpec model_of(Arguments& arguments, const Networks& networks) {
     });
   }
   complete_fields(spec, given);
-  if (!spec.alpha || !spec.lambda) solve_scales(spec);
+  if (has_open_scales(spec)) solve_scales(spec);
   validate(spec);
   return spec;
 }

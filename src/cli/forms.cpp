@@ -18,6 +18,7 @@ Keys model() {
 Keys fields(bool may_miss) {
   Keys keys = {
       {"layers", count(), "blocks of a transformer, layers of an mlp"},
+      maybe("decoder_layers", count(), "blocks of the decoder, of two stacks"),
       {"width", count(), "features of the stream"},
       maybe("heads", count(), "attention heads (transformer)"),
       maybe("ffn", count(), "width inside the ffn (transformer)"),
@@ -48,8 +49,9 @@ Shape assumptions() {
 Shape points() {
   return list(
       object({{"layers", count(), "the depth"},
-              {"alpha", number(), "skip multiplier there"},
-              {"lambda", number(), "gain there"},
+              maybe("decoder_layers", count(), "of two stacks, the decoder's"),
+              {"alpha", number(), "skip multiplier there, of two stacks the encoder's"},
+              {"lambda", number(), "gain there, likewise"},
               {"value", number().or_null(), "the quantity, by the statistic that is told"},
               {"standard_error", number().or_null(), "of the value; null where there are no draws"},
               {"mean", number().or_null(), "of the draws"},

@@ -186,7 +186,7 @@ ModelSpec ModelArgument::spec(const std::string& command) const {
   }
   ModelSpec spec = read_model_argument(model);
   if (options.any()) options.apply_to(spec);
-  if (!spec.alpha || !spec.lambda) solve_scales(spec);
+  if (has_open_scales(spec)) solve_scales(spec);
   return spec;
 }
 

@@ -55,9 +55,13 @@ double common_std(const NamedPlan& plan) {
 }
 
 void require_transformer(const NamedPlan& plan, const char* target) {
-  if (plan.spec.kind == ModelSpec::Kind::transformer) return;
-  throw Error(ErrorKind::usage, fmt::format("{} has words for transformers alone", target),
-              "--target", "use pytorch, flax, keras, c, or --format json");
+  const char* const others = "use pytorch, flax, keras, c, or --format json";
+  if (plan.spec.kind != ModelSpec::Kind::transformer)
+    throw Error(ErrorKind::usage, fmt::format("{} has words for transformers alone", target),
+                "--target", others);
+  if (plan.spec.encoder_decoder)
+    throw Error(ErrorKind::usage, fmt::format("{} is written for one stack, not for two", target),
+                "--target", others);
 }
 
 std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_attention) {

@@ -21,9 +21,8 @@
 /// keys are averaged over and gradients go back to them (attention_keys.hpp).
 namespace scalecalc::moments {
 
-/// q, k, v are linear maps of the branch's input (k and v of `memory` when layer.over_memory, whose
-/// tokens have the same moments and no gradient). The norm on the mix and the projection o are
-/// layers of their own.
+/// q, k, v are linear maps of the branch's input (k and v of `memory` when layer.over_memory). The
+/// norm on the mix and the projection o are layers of their own.
 template <class Record, class X>
 struct AttentionForward {
   Signal<X> q, k, v, mix;
@@ -56,14 +55,16 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
 
   bool words = false;
   if constexpr (std::is_same_v<X, Alike<double>>)
-    words = shares_scores(layer, input, residual != nullptr);
+    words = shares_scores(layer, source, residual != nullptr);
   record.words = words;
-  // Means over keys, and their overlaps, are of different words then.
+  // Means over keys, and their overlaps, are of different words then, and so of queries.
+  const bool query_words = words && has_words(input);
   const Signal<X> distinct = words ? of_words(source) : Signal<X>{};
+  const Signal<X> distinct_queries = query_words && memory ? of_words(input) : Signal<X>{};
   const Signal<X>& keys = words ? distinct : source;
-  const Signal<X>& queries = words ? distinct : input;
-  const auto seen = [&](const X& x) { return words ? of_words(x, input.repeats) : x; };
-  X q = seen(out.q.x), k = seen(out.k.x);
+  const Signal<X>& asking = !query_words ? input : memory ? distinct_queries : distinct;
+  const auto seen = [&](const X& x) { return words ? of_words(x, source.repeats) : x; };
+  X q = query_words ? of_words(out.q.x, input.repeats) : out.q.x, k = seen(out.k.x);
   const X v = seen(out.v.x);
   if (layer.qk_norm) {
     const HeadNorms norms(layer, static_cast<double>(input.width), input.normalised);
@@ -89,7 +90,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     record.query_cosine = cosines<C>(q);
   }
   const ScoreInputs<N, X> inputs{layer,
-                                 queries,
+                                 asking,
                                  keys,
                                  q,
                                  record.apart_k,
@@ -105,8 +106,9 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     const auto of_keys = [&](const ScoreInputs<N, X>& of, Scores& found) {
       return softmax_factors(calculus, of, found);
     };
-    const WordCounts counted = word_counts(input.repeats, input.triples, input.different,
-                                           static_cast<double>(input.tokens));
+    WordCounts counted = word_counts(source.repeats, source.triples, source.different,
+                                     static_cast<double>(source.tokens));
+    if (memory) counted.same = query_words ? input.repeats : 0;
     record.factors =
         words ? word_factors(of_keys, inputs, counted, scores) : of_keys(inputs, scores);
   } else {
@@ -125,7 +127,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   mix.x = sum(means_v.other, product(record.apart_v, record.factors.mix));
   mix.x.between = between_means(input.x, out.v.x, record.counts);
   if constexpr (C::next_orders) finish_mix(layer, input, keys, record, scores, counts, mix);
-  if (words) add_word_overlap(input.repeats, mix);
+  if (query_words) add_word_overlap(input.repeats, mix);
   // Masks of weights, and of keys, are each token's own.
   mix.same_words = input.same_words && !layer.causal && layer.dropout == 0;
   calculus.assume("attention", "scores are Gaussian, independent between keys given the query");
@@ -135,10 +137,11 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
 template <class X>
 struct AttentionBackward {
   X q, k, v;  ///< gradients at those sites
-  X input;    ///< what goes back to the branch's input through q, k and v
+  X input;    ///< what goes back to the branch's input through q, and k and v unless these
+  X memory;   ///< are of a memory, to which theirs go
   /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
   typename X::Number q_weight, k_weight, v_weight;
-  typename X::Number aligned{};  ///< of `input`: that times x_t
+  typename X::Number aligned{};  ///< of what k and v are made of: that times x_t
   double through_queries = 1;    ///< of E `input`^2
   RelativeError truncation;      ///< of the gradients, relative to their second
   NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
@@ -147,18 +150,20 @@ struct AttentionBackward {
 
 /// What comes back along the tokens through W_v^T W_v: y = P^T P x, with E x.y/E x.x of it aligned.
 template <class C, class X>
-void feedback_to_input(const C& calculus, const Attention& layer,
-                       const AttentionRecord<C, X>& record, double aligned,
-                       AttentionBackward<X>& out) {
+void feedback_to_source(const C& calculus, const Attention& layer,
+                        const AttentionRecord<C, X>& record, double aligned,
+                        AttentionBackward<X>& out) {
   const double gain =
       aligned * static_cast<double>(layer.heads * layer.head_width) * calculus.variance(layer.v);
   if (gain == 0) return;
   const X back = fed_back(record.factors.feedback, record.shared_source, record.apart_source,
                           record.input, record.source, record.counts);
-  out.input = sum(out.input, scaled(back, gain * gain));
+  X& source = layer.over_memory ? out.memory : out.input;
+  source = sum(source, scaled(back, gain * gain));
   const X along = sum(record.shared_source, product(record.apart_source, record.factors.value));
   const double m = average(record.source).second;
-  if (m > 0) out.aligned = gain * average(along).second / m;
+  const double each = record.counts.queries / record.counts.keys;
+  if (m > 0) out.aligned = each * gain * average(along).second / m;
 }
 
 /// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `residual`, of
@@ -240,21 +245,24 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   X inputs = record.source, gradients = out.v;
   if (record.words) {
     inputs = sum(record.shared_source, product(record.apart_source, factors.mix));
-    inputs.between = record.source.between;
+    inputs.between = between_means(record.input, record.source, record.counts);
     gradients = scaled(gradient, group);
   }
-  const N of_value_weight =
-      token_sum(inputs, gradients, record.counts.keys, record.batch) + of_own_values;
+  const N& summed = record.words ? queries : record.counts.keys;
+  const N of_value_weight = token_sum(inputs, gradients, summed, record.batch) + of_own_values;
   out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
 
   out.input = linear_backward(calculus, layer.q, out.q);
   const N of_queries = average(out.input).second;
-  if (!layer.over_memory) out.input = sum(out.input, linear_backward(calculus, layer.k, out.k));
+  const X of_keys = linear_backward(calculus, layer.k, out.k),
+          of_values = linear_backward(calculus, layer.v, out.v);
+  if (!layer.over_memory) out.input = sum(out.input, of_keys);
   const N through_scores = average(out.input).second;
-  if (!layer.over_memory) out.input = sum(out.input, linear_backward(calculus, layer.v, out.v));
+  X& source = layer.over_memory ? out.memory : out.input;
+  source = sum(layer.over_memory ? of_keys : out.input, of_values);
   out.q_truncation = out.k_truncation = record.truncation;
   if constexpr (C::next_orders) {
-    if (!layer.over_memory) feedback_to_input(calculus, layer, record, aligned, out);
+    feedback_to_source(calculus, layer, record, aligned, out);
     const double total = average(key_scores).second;
     if (own_score > 0 && total > 0)
       out.k_truncation +=

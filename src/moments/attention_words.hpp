@@ -17,7 +17,7 @@
 namespace scalecalc::moments {
 
 struct WordCounts {
-  double same = 0;       ///< chance that two tokens are the same word
+  double same = 0;       ///< chance that two queries are the same word
   double squares = 1;    ///< S2
   double cubes = 1;      ///< S3
   double different = 1;  ///< words of a sequence
@@ -26,12 +26,11 @@ struct WordCounts {
 };
 WordCounts word_counts(double same, double triple, double different, double tokens);
 
-/// Whether a layer's keys come in equal words: a mask gives equal words other keys, or other
-/// weights.
+/// Whether a layer's keys, made of `source`, come in equal words: a mask gives equal words other
+/// keys, or other weights.
 template <class X>
-bool shares_scores(const Attention& layer, const Signal<X>& input, bool adds) {
-  return has_words(input) && input.tokens > 1 && !layer.causal && !layer.over_memory &&
-         layer.dropout == 0 && !adds;
+bool shares_scores(const Attention& layer, const Signal<X>& source, bool adds) {
+  return has_words(source) && source.tokens > 1 && !layer.causal && layer.dropout == 0 && !adds;
 }
 
 /// Of keys that know nothing of each other, as many as the source has tokens.

@@ -79,6 +79,8 @@ class BackwardPass {
   std::int64_t stream_width() const { return ledger_.sites.front().width; }
   const LossVariance& head() const { return head_; }
   std::optional<ScoreGradient<X>>& scores() { return scores_; }
+  /// What all cross-attention behind gives the memory.
+  std::optional<MemoryGradient<X>>& memory() { return memory_; }
   /// dk/dr of the logits: known to the head's weights, which are the first to ask.
   std::optional<X> take_logit_slopes() { return std::exchange(logit_slopes_, std::nullopt); }
 
@@ -104,6 +106,7 @@ class BackwardPass {
   LossVariance head_;
   std::optional<X> logit_slopes_;
   std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
+  std::optional<MemoryGradient<X>> memory_;
 };
 
 }  // namespace scalecalc::moments

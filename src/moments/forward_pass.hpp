@@ -21,12 +21,12 @@ class ForwardPass {
  public:
   using N = typename C::Number;
   /// `memory`: what cross-attention attends to.
-  ForwardPass(C& calculus, const Network& network, bool backward,
-              const std::optional<Signal<X>>& memory, Ledger<C, X>& ledger)
+  ForwardPass(C& calculus, const Network& network, bool backward, std::optional<Signal<X>> memory,
+              Ledger<C, X>& ledger)
       : calculus_(calculus),
         network_(network),
         backward_(backward),
-        memory_(memory),
+        memory_(std::move(memory)),
         ledger_(ledger) {}
 
   Signal<X> run(const std::vector<Layer>& layers, Signal<X> x) {
@@ -82,6 +82,7 @@ class ForwardPass {
   /// correlation of slopes.
   bool wants_slope_correlation() const { return wants_slope_correlation_; }
   const Signal<X>* memory() const { return memory_ ? &*memory_ : nullptr; }
+  void set_memory(Signal<X> made) { memory_ = std::move(made); }
   std::optional<ScoreSum<X>>& scores() { return scores_; }
   Counts counts(const Signal<X>& x) const {
     return {static_cast<double>(x.tokens), static_cast<double>(network_.batch)};
@@ -91,7 +92,7 @@ class ForwardPass {
   C& calculus_;
   const Network& network_;
   bool backward_, wants_slope_correlation_ = false;
-  const std::optional<Signal<X>>& memory_;
+  std::optional<Signal<X>> memory_;
   std::optional<ScoreSum<X>> scores_;  ///< of residual attention
   Ledger<C, X>& ledger_;
 };

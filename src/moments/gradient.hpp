@@ -98,4 +98,12 @@ struct Gradient {
   OverlapSlopes slopes{};
 };
 
+/// What the layers of cross-attention visited so far give the memory, and how far the gradient of
+/// the stream had fluctuated at the last of them.
+template <class X>
+struct MemoryGradient {
+  Gradient<X> sum;
+  LogCovariance last;
+};
+
 }  // namespace scalecalc::moments

@@ -7,6 +7,7 @@
 #include "moments/layers/dropout.hpp"
 #include "moments/layers/dual_stream.hpp"
 #include "moments/layers/embedding.hpp"
+#include "moments/layers/encoder.hpp"
 #include "moments/layers/gated.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"

@@ -20,6 +20,8 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
       for (const Residual& sublayer : op.sublayers) inside(sublayer);
     } else if constexpr (std::is_same_v<Op, Parallel>) {
       for (const std::vector<Layer>& branch : op.branches) read(branch, contents);
+    } else if constexpr (std::is_same_v<Op, Encoder>) {
+      read(op.layers, contents);
     } else if constexpr (std::is_same_v<Op, Attention>) {
       contents.causal |= op.causal;
     } else if constexpr (std::is_same_v<Op, ActivationLayer> || std::is_same_v<Op, Gated>) {

@@ -45,6 +45,11 @@ void complete_fields(ModelSpec& spec, const GivenFields& given) {
         ErrorKind::input, "[memory] is for cross-attention, and this model has none", *memory,
         spec.kind == ModelSpec::Kind::layers ? "use memory = true in an attention, or leave it out"
                                              : "use cross_attention = true, or leave it out");
+  for (const char* field : {"decoder_layers", "decoder_alpha", "decoder_lambda"})
+    if (has(given, field) && !spec.encoder_decoder)
+      throw Error(ErrorKind::input,
+                  std::string(field) + " is of two stacks, and this model is one stack",
+                  given.at(field), "use encoder_decoder = true, or leave it out");
   if (!has(given, "bias") && has(given, "init.bias_variance") && spec.init.bias_variance > 0)
     spec.bias = true;
   if (!has(given, "init.scheme")) return;

@@ -89,6 +89,10 @@ std::vector<ModelField> shape_fields() {
   };
 }
 
+bool has_two_stacks(const Spec& spec) {
+  return spec.encoder_decoder;
+}
+
 std::vector<ModelField> block_fields() {
   return {
       Field("model", "causal", transformer, &Spec::causal)
@@ -111,6 +115,24 @@ std::vector<ModelField> block_fields() {
           .written_if([](const Spec& spec) { return spec.branch_norms; }),
       Field("model", "cross_attention", transformer, &Spec::cross_attention)
           .option(Option::detail, "", "", "a third sublayer attends to a memory"),
+      Field("model", "encoder_decoder", transformer, &Spec::encoder_decoder)
+          .option(Option::detail, "", "", "two stacks: a decoder attends to what an encoder makes")
+          .written_if(has_two_stacks),
+      Field("model", "decoder_layers", transformer, &Spec::decoder_layers)
+          .symbols({"N"})
+          .option(Option::command, "M", "N/3",
+                  "of two stacks, the decoder's blocks: a number, or a formula in N (default N)")
+          .written_if(has_two_stacks),
+      Field("model", "decoder_alpha", transformer, &Spec::decoder_alpha)
+          .symbols({"N", "M", "alpha", "lambda"})
+          .option(Option::detail, "X", "\"(3*M)^(1/4)\"",
+                  "the decoder's alpha, in N, M, alpha, lambda, or auto (default alpha)")
+          .written_if(has_two_stacks),
+      Field("model", "decoder_lambda", transformer, &Spec::decoder_lambda)
+          .symbols({"N", "M", "alpha", "lambda"})
+          .option(Option::detail, "X", "\"(12*M)^(-1/4)\"",
+                  "the decoder's lambda, likewise (default lambda)")
+          .written_if(has_two_stacks),
       Field("model", "bias", all, &Spec::bias)
           .option(Option::detail, "", "", "biases exist (0 at the start)"),
       Field("model", "ntk", all, &Spec::ntk)
@@ -129,9 +151,11 @@ std::vector<ModelField> block_fields() {
           .range(Range::part)
           .option(Option::detail, "R", "0.5", "weight of branchnorm's branches, 0 to 1"),
       Field("model", "alpha", all, &Spec::alpha)
+          .symbols({"N", "M"})
           .option(Option::command, "X", "\"(2*N)^(1/4)\"",
                   "skip multiplier: a number, a formula in N, or auto"),
       Field("model", "lambda", all, &Spec::lambda)
+          .symbols({"N", "M"})
           .option(Option::command, "X", "\"(2*N)^(-1/4)\"",
                   "gain of v, o, ffn_in, ffn_out: likewise"),
       Field("model", "attention_scale", transformer | layers, &Spec::attention_scale)

@@ -38,6 +38,18 @@ SpecProblem no_head(const ModelSpec& spec) {
           spec.layer_list.back().where};
 }
 
+/// Of an embedding that is not the first layer of the input, or of an encoder.
+bool has_inner_embedding(const std::vector<LayerSpec>& layers, bool may_begin) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const LayerSpec& layer = layers[i];
+    if (layer.type == Type::embedding && !(may_begin && i == 0)) return true;
+    const bool begins = may_begin && layer.type == Type::encoder;
+    if (has_inner_embedding(layer.layers, begins) || has_inner_embedding(layer.shortcut, false))
+      return true;
+  }
+  return false;
+}
+
 /// An embedding begins a list that reads tokens, and stands nowhere else.
 std::optional<SpecProblem> token_problem(const ModelSpec& spec) {
   const std::vector<LayerSpec>& list = spec.layer_list;
@@ -48,8 +60,7 @@ std::optional<SpecProblem> token_problem(const ModelSpec& spec) {
                        "tokens need an embedding as the first layer",
                        "begin with type = \"embedding\", or use kind = \"gaussian\"",
                        list.front().where};
-  const std::vector<LayerSpec> rest(list.begin() + (first && tokens ? 1 : 0), list.end());
-  if (!any(rest, Type::embedding)) return {};
+  if (!has_inner_embedding(list, tokens)) return {};
   return SpecProblem{{"input.kind"},
                      "an embedding can only be the first layer, of tokens",
                      "use [input] kind = \"tokens\", and one embedding"};
@@ -69,6 +80,9 @@ Extent ListLayout::run(std::vector<Layer>& out) {
   const bool in_branch = !any(model.layer_list, Type::residual);
   Shape shape = input_shape(model);
   list(model.layer_list, "", shape, in_branch, out, model.vocab == 0);
+  if (!attentions.encoder.empty() && !attentions.memory_is_read)
+    throw Error(ErrorKind::input, "[encoder] " + attentions.encoder + ": nothing attends to it", {},
+                "use memory = true in an attention behind it, or leave it out");
   if (model.vocab != 0) {
     const Fan in{shape.features, Expr(shape.features)}, classes{model.vocab, Expr(model.vocab)};
     emit({parts_.head(in, classes)}, out);

@@ -32,7 +32,9 @@ struct AttentionScores {
 };
 /// What the attentions laid out so far ask of those behind them.
 struct AttentionsBefore {
-  std::int64_t memory_width = 0;          ///< 0: none has read the memory
+  std::int64_t memory_width = 0;  ///< 0: no encoder made the memory, and none has read it
+  std::string encoder;            ///< path of what made it; empty: it is given
+  bool memory_is_read = false;
   std::optional<AttentionScores> scores;  ///< of the last residual attention, at scored_by
   std::string scored_by;
 };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/machine.hpp"
@@ -14,8 +15,16 @@ constexpr double max_parameters = 1e15;
 constexpr double max_layers = 3e6;
 constexpr double layer_bytes = 1024;  // as measured
 
+/// Of the only stack, or of the encoder, and of the decoder of two.
+struct Blocks {
+  std::int64_t first = 1, decoder = 0;
+};
+Blocks blocks_of(const ModelSpec& spec) {
+  return {spec.layers, spec.encoder_decoder ? decoder_depth(spec) : 0};
+}
+
 /// The network of the spec's scales with the first `blocks` of its blocks.
-Network lay_out(const Parts& parts, std::int64_t blocks) {
+Network lay_out(const Parts& parts, const Blocks& blocks) {
   const ModelSpec& spec = parts.spec();
   Network network;
   network.input = spec.input.kind;
@@ -32,25 +41,38 @@ Network lay_out(const Parts& parts, std::int64_t blocks) {
   network.reduction = spec.reduction;
   network.features = spec.kind == ModelSpec::Kind::transformer ? spec.width : spec.features;
   switch (spec.kind) {
-    case ModelSpec::Kind::transformer: add_transformer(parts, blocks, network.layers); break;
-    case ModelSpec::Kind::mlp: add_mlp(parts, blocks, network.layers); break;
+    case ModelSpec::Kind::transformer:
+      if (spec.encoder_decoder)
+        add_encoder_decoder(spec, blocks.first, blocks.decoder, network.layers);
+      else
+        add_transformer(parts, blocks.first, network.layers);
+      break;
+    case ModelSpec::Kind::mlp: add_mlp(parts, blocks.first, network.layers); break;
     case ModelSpec::Kind::layers: add_layer_list(parts, network.layers); break;
   }
   network.classes = std::get<Linear>(network.layers.back().op).fan_out;
   return network;
 }
 
-/// Both counts grow by the same number with every block after the second (an mlp's first differs).
+/// Both counts grow by the same number with every block of a stack after the second (an mlp's first
+/// differs).
 Extent extent_of_blocks(const Parts& parts) {
-  const auto extent = [&](std::int64_t blocks) {
+  const Blocks all = blocks_of(parts.spec());
+  const Blocks few{std::min<std::int64_t>(all.first, 2), std::min<std::int64_t>(all.decoder, 2)};
+  const auto extent = [&](const Blocks& blocks) {
     return extent_of(lay_out(parts, blocks).layers, parts.spec().sequence);
   };
-  const std::int64_t depth = parts.spec().layers;
-  if (depth <= 2) return extent(depth);
-  const Extent two = extent(2), three = extent(3);
-  const auto more = static_cast<double>(depth - 2);
-  return {two.layers + more * (three.layers - two.layers),
-          two.parameters + more * (three.parameters - two.parameters)};
+  const Extent least = extent(few);
+  Extent total = least;
+  const auto add = [&](std::int64_t more, const Blocks& with_one) {
+    if (more == 0) return;
+    const Extent one = extent(with_one);
+    total.layers += static_cast<double>(more) * (one.layers - least.layers);
+    total.parameters += static_cast<double>(more) * (one.parameters - least.parameters);
+  };
+  add(all.first - few.first, {few.first + 1, few.decoder});
+  add(all.decoder - few.decoder, {few.first, few.decoder + 1});
+  return total;
 }
 
 }  // namespace
@@ -80,7 +102,7 @@ Network build_network(const ModelSpec& spec) {
             : fmt::format("use fewer layers than {} or a smaller width", spec.layers);
     check_extent(extent, hint);
   }
-  return lay_out(parts, spec.layers);
+  return lay_out(parts, blocks_of(spec));
 }
 
 }  // namespace scalecalc

@@ -62,6 +62,9 @@ void check_extent(const Extent& extent, const std::string& hint);
 
 /// The first `blocks` blocks of a transformer, or layers of an mlp.
 void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers);
+/// Of two stacks: so many blocks of each.
+void add_encoder_decoder(const ModelSpec& spec, std::int64_t encoder_blocks,
+                         std::int64_t decoder_blocks, std::vector<Layer>& layers);
 void add_mlp(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers);
 /// The whole of a model of kind layers, head included.
 void add_layer_list(const Parts& parts, std::vector<Layer>& layers);

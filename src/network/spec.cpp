@@ -1,10 +1,25 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "network/layer_spec.hpp"
 #include "network/parts.hpp"
+#include "network/validate.hpp"
 
 namespace scalecalc {
+namespace {
+
+using Symbols = std::map<std::string, Expr>;
+
+std::optional<Expr> put(const std::optional<Expr>& formula, const Symbols& values) {
+  return formula ? std::optional(substitute(*formula, values)) : std::nullopt;
+}
+
+}  // namespace
 
 bool uses_memory(const ModelSpec& spec) {
-  if (spec.kind != ModelSpec::Kind::layers) return spec.cross_attention;
+  if (spec.kind != ModelSpec::Kind::layers) return spec.cross_attention || spec.encoder_decoder;
   return any_layer(spec.layer_list, [](const LayerSpec& layer) { return layer.memory; });
 }
 
@@ -22,6 +37,53 @@ ModelSpec default_spec(ModelSpec::Kind kind) {
   spec.layers = 1;
   spec.vocab = 0;
   return spec;
+}
+
+std::int64_t decoder_depth(const ModelSpec& spec) {
+  const auto n = static_cast<double>(spec.layers);
+  const double depth = formula_value(spec.decoder_layers, {{"N", n}}, "decoder_layers");
+  const double rounded = depth > 0 ? std::max(1.0, std::round(depth)) : depth;
+  const bool whole = !spec.decoder_layers.is_number() || rounded == depth;
+  if (whole && rounded >= 1 && rounded <= 1e6) return static_cast<std::int64_t>(rounded);
+  throw Error(ErrorKind::input,
+              fmt::format("decoder_layers must be a whole number from 1 to 1000000, got {}", depth),
+              {}, "for example decoder_layers = 6, or \"N/3\" of N layers of the encoder");
+}
+
+ModelSpec encoder_of(const ModelSpec& spec) {
+  ModelSpec stack = spec;
+  stack.encoder_decoder = stack.cross_attention = stack.causal = false;
+  const Symbols depths = {{"M", Expr(decoder_depth(spec))}};
+  stack.alpha = put(spec.alpha, depths);
+  stack.lambda = put(spec.lambda, depths);
+  stack.sequence = spec.memory.sequence;
+  stack.input.second = spec.memory.second;
+  stack.input.cross = spec.memory.cross;
+  return stack;
+}
+
+ModelSpec decoder_of(const ModelSpec& spec) {
+  ModelSpec stack = spec;
+  stack.encoder_decoder = false;
+  stack.cross_attention = true;
+  stack.layers = decoder_depth(spec);
+  const ModelSpec encoder = encoder_of(spec);
+  const Symbols depth = {{"N", Expr(spec.layers)}};
+  // M is the N of a stack of its own.
+  Symbols symbols = {{"N", Expr(spec.layers)}, {"M", Expr::symbol("N")}};
+  const auto scale = [&](const std::optional<Expr>& own) -> std::optional<Expr> {
+    if (!own) return own;
+    for (const auto& [name, formula] :
+         {std::pair{"alpha", encoder.alpha}, {"lambda", encoder.lambda}}) {
+      if (!own->contains(name)) continue;
+      if (!formula) return std::nullopt;  // as the encoder's, it is solved for its own depth
+      symbols.insert_or_assign(name, substitute(*formula, depth));
+    }
+    return substitute(*own, symbols);
+  };
+  stack.alpha = scale(spec.decoder_alpha);
+  stack.lambda = scale(spec.decoder_lambda);
+  return stack;
 }
 
 }  // namespace scalecalc

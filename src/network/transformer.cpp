@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "network/parts.hpp"
 #include "network/validate.hpp"
@@ -9,7 +10,8 @@ namespace {
 /// Each weight of a block once; blocks are copies of them under other paths.
 class Transformer {
  public:
-  explicit Transformer(const Parts& parts) : parts_(parts), spec_(parts.spec()) {
+  Transformer(const Parts& parts, std::string prefix)
+      : parts_(parts), spec_(parts.spec()), prefix_(std::move(prefix)) {
     const std::int64_t kv_heads = spec_.kv_heads == 0 ? spec_.heads : spec_.kv_heads;
     const Fan width{spec_.width, Expr::symbol("width")}, ffn{spec_.ffn, Expr::symbol("ffn")};
     const Fan queries = head_features("heads", spec_.heads),
@@ -33,7 +35,7 @@ class Transformer {
   /// Calls use(Residual) for each sum of block i: one a branch, or one of all of them.
   template <class Use>
   void each_sum(std::int64_t i, const Use& use) const {
-    const std::string block = "block[" + std::to_string(i) + "]";
+    const std::string block = prefix_ + "block[" + std::to_string(i) + "]";
     const bool own_norms = !spec_.parallel || spec_.branch_norms;
     Parallel together{block + ".branches", {}};
     const auto add = [&](const std::string& path, std::vector<Layer> body) {
@@ -117,32 +119,33 @@ class Transformer {
 
   const Parts& parts_;
   const ModelSpec& spec_;
+  std::string prefix_;
   Attention attention_;
   Linear gate_, in_, out_;
 };
 
-void add_embedding(const ModelSpec& spec, std::vector<Layer>& layers) {
+void add_embedding(const ModelSpec& spec, const std::string& prefix, std::vector<Layer>& layers) {
   if (spec.input.kind != InputKind::tokens) return;
-  layers.push_back({Embedding{"embedding", spec.vocab, spec.width, std::sqrt(spec.input.second),
-                              std::sqrt(spec.input.positions)}});
+  layers.push_back(
+      {Embedding{prefix + "embedding", spec.vocab, spec.width, std::sqrt(spec.input.second),
+                 std::sqrt(spec.input.positions), spec.sequence}});
 }
 
-}  // namespace
-
-void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers) {
+/// What stands between the embedding and the head. Paths begin with `prefix`.
+void add_stack(const Parts& parts, std::int64_t blocks, const std::string& prefix,
+               std::vector<Layer>& layers) {
   const ModelSpec& spec = parts.spec();
-  const Transformer transformer(parts);
-  add_embedding(spec, layers);
+  const Transformer transformer(parts, prefix);
   if (spec.placement == Placement::post || spec.placement == Placement::branchnorm)
-    layers.push_back({parts.norm("input.norm", spec.width)});
+    layers.push_back({parts.norm(prefix + "input.norm", spec.width)});
   if (parts.drops(&DropoutPlaces::input))
-    layers.push_back({Dropout{"input.dropout", spec.dropout}});
+    layers.push_back({Dropout{prefix + "input.dropout", spec.dropout}});
   const auto each_sum = [&](const auto& use) {
     for (std::int64_t i = 0; i < blocks; ++i) transformer.each_sum(i, use);
   };
   const auto count = static_cast<std::size_t>(blocks * (spec.parallel ? 1 : sublayers(spec)));
   if (spec.placement == Placement::resi_dual) {
-    DualStream dual{"dual", {}, parts.norm("final_norm", spec.width)};
+    DualStream dual{prefix + "dual", {}, parts.norm(prefix + "final_norm", spec.width)};
     dual.sublayers.reserve(count);
     each_sum([&](Residual sublayer) { dual.sublayers.push_back(std::move(sublayer)); });
     layers.push_back({std::move(dual)});
@@ -155,10 +158,35 @@ void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>
       if (drops) layers.push_back({Dropout{path + ".stream_dropout", spec.dropout}});
     });
     if (has_final_norm(spec.placement) && spec.norm != NormKind::none)
-      layers.push_back({parts.norm("final_norm", spec.width)});
+      layers.push_back({parts.norm(prefix + "final_norm", spec.width)});
   }
+}
+
+void add_head(const Parts& parts, std::vector<Layer>& layers) {
+  const ModelSpec& spec = parts.spec();
   layers.push_back(
       {parts.head({spec.width, Expr::symbol("width")}, {spec.vocab, Expr::symbol("vocab")})});
+}
+
+}  // namespace
+
+void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers) {
+  add_embedding(parts.spec(), "", layers);
+  add_stack(parts, blocks, "", layers);
+  add_head(parts, layers);
+}
+
+void add_encoder_decoder(const ModelSpec& spec, std::int64_t encoder_blocks,
+                         std::int64_t decoder_blocks, std::vector<Layer>& layers) {
+  const ModelSpec first = encoder_of(spec), second = decoder_of(spec);
+  const Parts of_encoder(first), of_decoder(second);
+  Encoder encoder{"encoder", {}};
+  add_embedding(first, "encoder.", encoder.layers);
+  add_stack(of_encoder, encoder_blocks, "encoder.", encoder.layers);
+  add_embedding(second, "", layers);
+  layers.push_back({std::move(encoder)});
+  add_stack(of_decoder, decoder_blocks, "", layers);
+  add_head(of_decoder, layers);
 }
 
 }  // namespace scalecalc

@@ -221,11 +221,13 @@ Problem rest_problem(const ModelSpec& spec) {
 }  // namespace
 
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
-  for (const auto find : {find_size_problem, activation_problem, placement_problem,
-                          branch_norms_problem, norm_problem, init_problem, input_problem,
-                          rest_problem, find_scale_problem, find_layer_problem})
+  for (const auto find : {find_depth_problem, find_size_problem, activation_problem,
+                          placement_problem, branch_norms_problem, norm_problem, init_problem,
+                          input_problem, rest_problem, find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
-  return {};
+  if (!spec.encoder_decoder) return {};
+  if (Problem problem = find_problem(encoder_of(spec))) return problem;
+  return find_problem(decoder_of(spec));
 }
 
 void validate(const ModelSpec& spec, const std::string& where) {

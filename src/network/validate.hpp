@@ -19,6 +19,7 @@ std::optional<SpecProblem> find_problem(const ModelSpec& spec);
 
 /// The parts of it, each in a file of its own.
 std::optional<SpecProblem> find_size_problem(const ModelSpec& spec);
+std::optional<SpecProblem> find_depth_problem(const ModelSpec& spec);
 std::optional<SpecProblem> find_scale_problem(const ModelSpec& spec);
 std::optional<SpecProblem> find_layer_problem(const ModelSpec& spec);
 

@@ -83,6 +83,17 @@ Problem formula_problem(const std::string& field, const Expr& formula, const Bin
   }
 }
 
+/// Of the decoder of two stacks, whose formulas may name the encoder's scales.
+Problem decoder_problem(const ModelSpec& spec, Bindings values) {
+  for (const auto& [name, scale] : {std::pair{"alpha", &spec.alpha}, {"lambda", &spec.lambda}})
+    values[name] = *scale ? formula_value(**scale, values, name) : 1;
+  for (const auto& [name, scale] :
+       {std::pair{"decoder_alpha", &spec.decoder_alpha}, {"decoder_lambda", &spec.decoder_lambda}})
+    if (*scale)
+      if (Problem problem = formula_problem(name, **scale, values, false)) return problem;
+  return {};
+}
+
 }  // namespace
 
 SpecProblem problem_from(const std::string& field, const Error& error) {
@@ -130,12 +141,24 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
   return image_problem(spec);
 }
 
+std::optional<SpecProblem> find_depth_problem(const ModelSpec& spec) {
+  if (!spec.encoder_decoder) return {};
+  try {
+    decoder_depth(spec);
+    return {};
+  } catch (const Error& error) {
+    return problem_from("decoder_layers", error);
+  }
+}
+
 std::optional<SpecProblem> find_scale_problem(const ModelSpec& spec) {
   Bindings values = size_bindings(spec);
   if (spec.alpha)
     if (Problem problem = formula_problem("alpha", *spec.alpha, values, false)) return problem;
   if (spec.lambda)
     if (Problem problem = formula_problem("lambda", *spec.lambda, values, false)) return problem;
+  if (spec.encoder_decoder)
+    if (Problem problem = decoder_problem(spec, values)) return problem;
   if (spec.kind == Kind::transformer)
     if (Problem problem = formula_problem("attention_scale", spec.attention_scale, values, false))
       return problem;
@@ -174,6 +197,7 @@ Bindings size_bindings(const ModelSpec& spec) {
     values[name] = static_cast<double>(size);
   };
   if (spec.kind == Kind::layers) return values;
+  if (spec.encoder_decoder) values["M"] = static_cast<double>(decoder_depth(spec));
   add("width", spec.width);
   if (spec.kind == Kind::mlp) {
     add("features", spec.features);

@@ -28,7 +28,8 @@ struct Footprint {
 struct Checked {
   Footprint footprint;
   std::int64_t output_tokens = 0;  ///< of one sequence, at the head
-  std::int64_t memory_width = 0;   ///< features of the memory; 0 when nothing attends to it
+  std::int64_t memory_width = 0;   ///< features of the memory that is drawn; 0: none is
+  std::int64_t memory_vocab = 0;   ///< words of an encoder's tokens; 0: it reads none
   tensor::Functions functions;
 };
 

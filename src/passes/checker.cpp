@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -65,6 +66,7 @@ class Checker {
   void operator()(const DualStream& layer);
   void operator()(const Pool& layer);
   void operator()(const Parallel& layer);
+  void operator()(const Encoder& layer);
 
  private:
   void expect(const std::string& path, std::int64_t width) const;
@@ -79,7 +81,9 @@ class Checker {
   void add_activations(int copies);
 
   double batch_;
-  std::int64_t memory_sequence_;
+  Shape memory_input_;
+  std::optional<Shape> memory_;  ///< what an encoder makes of it
+  bool tokens_;                  ///< the inputs are ids
   Shape at_;
   bool ids_;
   std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far
@@ -88,9 +92,10 @@ class Checker {
 
 Checker::Checker(const Network& network, Checked& checked)
     : batch_(static_cast<double>(network.batch)),
-      memory_sequence_(network.memory_sequence),
+      memory_input_{network.memory_sequence, network.features},
+      tokens_(network.input == InputKind::tokens),
       at_{network.sequence, network.features},
-      ids_(network.input == InputKind::tokens),
+      ids_(tokens_),
       checked_(checked) {
   add_activations(1);
 }
@@ -133,8 +138,8 @@ void Checker::operator()(const Attention& layer) {
   (*this)(layer.q);
   const std::int64_t width = layer.heads * layer.head_width;
   if (layer.q.fan_out != width) mismatch(layer.q.path, width, layer.q.fan_out);
-  const Shape from{layer.over_memory ? memory_sequence_ : in.tokens,
-                   layer.over_memory ? layer.k.fan_in : in.width};
+  const Shape given = memory_.value_or(Shape{memory_input_.tokens, layer.k.fan_in});
+  const Shape from = layer.over_memory ? given : in;
   key_or_value(layer, layer.k, from);
   key_or_value(layer, layer.v, from);
   at_ = {in.tokens, width};
@@ -165,8 +170,8 @@ void Checker::added_scores(const Attention& layer, std::int64_t tokens) {
 }
 
 void Checker::key_or_value(const Attention& layer, const Linear& projection, Shape from) {
-  if (layer.over_memory) {
-    check_size("network", "memory_sequence", memory_sequence_);
+  if (layer.over_memory && !memory_) {
+    check_size("network", "memory_sequence", memory_input_.tokens);
     std::int64_t& width = checked_.memory_width;
     if (width == 0) width = from.width;
     if (from.width != width) mismatch(projection.path, width, from.width);
@@ -226,6 +231,9 @@ void Checker::operator()(const Embedding& layer) {
   ids_ = false;
   at_.width = layer.width;
   add_parameters(layer.vocab, layer.width);
+  if (layer.positions != 0 && layer.positions != at_.tokens)
+    refuse(layer.path, fmt::format("{} positions for {} tokens", layer.positions, at_.tokens),
+           "each token has one");
   if (layer.position_std > 0.0) add_parameters(at_.tokens, layer.width);
   add_activations(layer.position_std > 0.0 ? 2 : 1);
 }
@@ -311,6 +319,29 @@ void Checker::operator()(const Parallel& layer) {
              "branches that are added must have one shape");
     add_activations(1);
   }
+}
+
+void Checker::operator()(const Encoder& layer) {
+  check_size("network", "memory_sequence", memory_input_.tokens);
+  if (memory_ || checked_.memory_width != 0)
+    refuse(layer.path, "the memory is there already", "put one encoder before what reads it");
+  const Shape stream = std::exchange(at_, memory_input_);
+  const bool stream_ids = std::exchange(ids_, tokens_);
+  const auto scores = std::exchange(scores_, std::nullopt);
+  add_activations(1);
+  run(layer.layers);
+  if (checked_.memory_width != 0)
+    refuse(layer.path, "a layer inside it attends to the memory it makes",
+           "let the encoder attend to itself");
+  memory_ = std::exchange(at_, stream);
+  if (std::exchange(ids_, stream_ids))
+    refuse(layer.path, "the input is token ids", "its first layer must be an embedding");
+  scores_ = scores;
+  const auto* embedding = tokens_ ? std::get_if<Embedding>(&layer.layers.front().op) : nullptr;
+  if (embedding != nullptr)
+    checked_.memory_vocab = embedding->vocab;
+  else
+    checked_.memory_width = memory_input_.width;
 }
 
 void Checker::expect(const std::string& path, std::int64_t width) const {

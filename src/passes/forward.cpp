@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "tensor/ops.hpp"
@@ -44,6 +45,9 @@ class Forward {
   /// Of residual attention: the scores so far.
   const std::optional<Variable<Real>>& scores() const { return scores_; }
   void add_scores(std::optional<Value> scores) { scores_ = std::move(scores); }
+  /// What an encoder has made.
+  const std::optional<Variable<Real>>& memory() const { return memory_; }
+  void set_memory(std::optional<Value> memory) { memory_ = std::move(memory); }
 
   Value input() {
     if (network_.input == InputKind::tokens) return {};
@@ -157,13 +161,14 @@ class Forward {
     shape.dropout = rate(layer.dropout);
     if (shape.dropout > 0.0) shape.mask = mask(layer.path);
     if (layer.over_memory) {
-      shape.keys = network_.memory_sequence;
+      shape.keys = memory_ ? tokens(*memory_) : network_.memory_sequence;
       shape.causal = false;
     }
     return shape;
   }
+  Value memory_or_given() { return memory_ ? *memory_ : tape_.constant(drawn_.data.memory); }
   Value apply(const Attention& layer, const Value& x) {
-    const Value from = layer.over_memory ? tape_.constant(drawn_.data.memory) : x;
+    const Value from = layer.over_memory ? memory_or_given() : x;
     Value q = apply(layer.q, x), k = apply(layer.k, from);
     const Value v = apply(layer.v, from);
     if (layer.qk_norm) {
@@ -246,9 +251,24 @@ class Forward {
     return seen(layer.path, "pool", pool(tape_, tokens(x), x));
   }
   Value apply(const Embedding& layer, const Value&) {
-    Value x = embed(tape_, next(), drawn_.data.ids);
+    Value x = embed(tape_, next(), in_encoder_ ? drawn_.data.memory_ids : drawn_.data.ids);
     if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
     return seen(layer.path, "embedding", x);
+  }
+
+  /// What the encoder starts from.
+  Value memory_input(const Encoder& layer) {
+    if (network_.input == InputKind::tokens) return {};
+    if (observer_ == nullptr) return tape_.constant(drawn_.data.memory);
+    return seen(layer.path + ".input", "input", tape_.leaf(drawn_.data.memory));
+  }
+  Value apply(const Encoder& layer, const Value& x) {
+    const auto scores = std::exchange(scores_, std::nullopt);
+    in_encoder_ = true;
+    memory_ = run(layer.layers, memory_input(layer));
+    in_encoder_ = false;
+    scores_ = scores;
+    return x;
   }
 
   const Network& network_;
@@ -258,31 +278,44 @@ class Forward {
   Observer<Real>* observer_;
   const Linear* head_;
   Progress at_;
-  std::optional<Value> scores_;
+  std::optional<Value> scores_, memory_;
+  bool in_encoder_ = false;
 };
 
-/// The stream, and the scores of residual attention beside it, as one value.
+/// Where one of several values lies in a packed one.
+struct Extract {
+  std::int64_t offset = 0, rows = 0, columns = 0;
+  std::int64_t end() const { return offset + rows * columns; }
+};
+
+/// The stream, the scores of residual attention and an encoder's output, as one value.
 template <class Real>
 class Packed {
  public:
-  Packed(const Variable<Real>& x, const std::optional<Variable<Real>>& scores)
-      : rows_(x.value.rows()), columns_(x.value.columns()) {
-    if (scores) score_rows_ = scores->value.rows(), score_columns_ = scores->value.columns();
+  using Value = Variable<Real>;
+  Packed(const Value& x, const std::optional<Value>& scores, const std::optional<Value>& memory)
+      : stream_{0, x.value.rows(), x.value.columns()} {
+    if (scores) scores_ = {stream_.end(), scores->value.rows(), scores->value.columns()};
+    const std::int64_t before = scores ? scores_.end() : stream_.end();
+    if (memory) memory_ = {before, memory->value.rows(), memory->value.columns()};
   }
-  static Variable<Real> together(Tape<Real>& tape, const Variable<Real>& x,
-                                 const std::optional<Variable<Real>>& scores) {
-    return scores ? join(tape, x, *scores) : x;
+  static Value together(Tape<Real>& tape, const Value& x, const Forward<Real>& pass) {
+    const Value with_scores = pass.scores() ? join(tape, x, *pass.scores()) : x;
+    return pass.memory() ? join(tape, with_scores, *pass.memory()) : with_scores;
   }
-  Variable<Real> stream(Tape<Real>& tape, const Variable<Real>& packed) const {
-    return score_rows_ > 0 ? part(tape, packed, 0, rows_, columns_) : packed;
-  }
-  std::optional<Variable<Real>> scores(Tape<Real>& tape, const Variable<Real>& packed) const {
-    if (score_rows_ == 0) return std::nullopt;
-    return part(tape, packed, rows_ * columns_, score_rows_, score_columns_);
+  /// Gives the pass what it goes on with, and returns the stream.
+  Value unpack(Tape<Real>& tape, const Value& packed, Forward<Real>& pass) const {
+    const bool alone = scores_.rows == 0 && memory_.rows == 0;
+    if (scores_.rows > 0) pass.add_scores(taken(tape, packed, scores_));
+    if (memory_.rows > 0) pass.set_memory(taken(tape, packed, memory_));
+    return alone ? packed : taken(tape, packed, stream_);
   }
 
  private:
-  std::int64_t rows_, columns_, score_rows_ = 0, score_columns_ = 0;
+  static Value taken(Tape<Real>& tape, const Value& packed, const Extract& at) {
+    return part(tape, packed, at.offset, at.rows, at.columns);
+  }
+  Extract stream_, scores_, memory_;
 };
 
 /// The outermost layers in groups that keep their input alone.
@@ -292,30 +325,30 @@ Variable<Real> run_in_groups(const Plan& plan, const Drawn<Real>& drawn, Tape<Re
   const std::vector<Layer>& layers = plan.network.layers;
   const std::size_t group = group_size(layers.size());
   Variable<Real> x = pass.input();
-  Packed<Real> form(x, std::nullopt);
+  Packed<Real> form(x, std::nullopt, std::nullopt);
   Progress at = pass.progress();
   for (std::size_t begin = 0; begin < layers.size(); begin += group) {
     const std::size_t end = std::min(begin + group, layers.size());
     const auto run = [&plan, &drawn, observer, form, begin, end](
                          Tape<Real>& on, const Variable<Real>& in, Forward<Real>& through) {
-      through.add_scores(form.scores(on, in));
-      return through.run(plan.network.layers, begin, end, form.stream(on, in));
+      const Variable<Real> stream = form.unpack(on, in, through);
+      return through.run(plan.network.layers, begin, end, stream);
     };
     Tape<Real> first = tape.unrecorded();
     Forward<Real> once(plan, drawn, first, observer, at);
     const Variable<Real> made = run(first, first.constant(x.value), once);
     at.replays = true;
     x = tape.recomputed(
-        x, Packed<Real>::together(first, made, once.scores()).value,
+        x, Packed<Real>::together(first, made, once).value,
         [&plan, &drawn, observer, at, run](Tape<Real>& on, const Variable<Real>& in) {
           Forward<Real> again(plan, drawn, on, observer, at);
           const Variable<Real> out = run(on, in, again);
-          return Packed<Real>::together(on, out, again.scores());
+          return Packed<Real>::together(on, out, again);
         });
-    form = Packed<Real>(made, once.scores());
+    form = Packed<Real>(made, once.scores(), once.memory());
     at = once.progress();
   }
-  return form.stream(tape, x);
+  return form.unpack(tape, x, pass);
 }
 
 }  // namespace

@@ -102,10 +102,11 @@ std::vector<std::int32_t> zipf_indices(const tensor::Stream& stream, double zipf
   return values;
 }
 
-std::vector<std::int32_t> token_ids(const Network& network, std::uint64_t seed) {
-  const tensor::Stream stream{seed, stream_id("input.ids")};
-  const std::int64_t vocab = std::get<Embedding>(network.layers.front().op).vocab;
-  const std::int64_t count = network.batch * network.sequence;
+/// Of so many tokens in each sequence; `name` tells two such draws apart.
+std::vector<std::int32_t> token_ids(const Network& network, const std::string& name,
+                                    std::int64_t vocab, std::int64_t tokens, std::uint64_t seed) {
+  const tensor::Stream stream{seed, stream_id(name)};
+  const std::int64_t count = network.batch * tokens;
   return network.zipf > 0.0 ? zipf_indices(stream, network.zipf, vocab, count)
                             : uniform_indices(stream, vocab, count);
 }
@@ -151,7 +152,8 @@ Data<Real> draw_data(const Plan& plan, std::uint64_t seed,
         uniform_indices({seed, stream_id("targets")}, network.classes, plan.outputs()), device);
   }
   if (network.input == InputKind::tokens) {
-    data.ids = upload(token_ids(network, seed), device);
+    const std::int64_t vocab = std::get<Embedding>(network.layers.front().op).vocab;
+    data.ids = upload(token_ids(network, "input.ids", vocab, network.sequence, seed), device);
   } else {
     data.features =
         gaussian_tokens<Real>({"input", network.batch, network.sequence, network.features,
@@ -164,6 +166,10 @@ Data<Real> draw_data(const Plan& plan, std::uint64_t seed,
          network.memory_second, network.memory_cross},
         seed, device);
   }
+  if (plan.checked.memory_vocab > 0)
+    data.memory_ids = upload(
+        token_ids(network, "memory.ids", plan.checked.memory_vocab, network.memory_sequence, seed),
+        device);
   return data;
 }
 

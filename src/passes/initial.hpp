@@ -20,11 +20,12 @@ std::vector<tensor::Tensor<Real>> draw_parameters(
 
 template <class Real>
 struct Data {
-  tensor::Tensor<Real> features;     ///< (tokens, features) of gaussian input
-  tensor::Tensor<std::int32_t> ids;  ///< (tokens, 1) of token input
-  tensor::Tensor<Real> memory;       ///< (memory tokens, features), where something attends to it
-  tensor::Tensor<std::int32_t> targets;  ///< (rows of the logits, 1) of cross-entropy
-  tensor::Tensor<Real> values;           ///< (rows of the logits, classes) of mse
+  tensor::Tensor<Real> features;            ///< (tokens, features) of gaussian input
+  tensor::Tensor<std::int32_t> ids;         ///< (tokens, 1) of token input
+  tensor::Tensor<Real> memory;              ///< (memory tokens, features), where something reads it
+  tensor::Tensor<std::int32_t> memory_ids;  ///< (memory tokens, 1) that an encoder reads
+  tensor::Tensor<std::int32_t> targets;     ///< (rows of the logits, 1) of cross-entropy
+  tensor::Tensor<Real> values;              ///< (rows of the logits, classes) of mse
 };
 /// Gaussian tokens are x_t = sqrt(cross) common + sqrt(second - cross) own_t for each feature of a
 /// sequence, so that E[x_t^2] = second and E[x_t x_s] = cross; sequences are independent.

@@ -35,7 +35,9 @@ bool same_data(const Plan& a, const Plan& b) {
   const Network &x = a.network, &y = b.network;
   return x.input == y.input && x.loss == y.loss && x.batch == y.batch && x.sequence == y.sequence &&
          x.features == y.features && x.classes == y.classes && a.outputs() == b.outputs() &&
-         x.memory_sequence == y.memory_sequence && a.checked.memory_width == b.checked.memory_width;
+         x.memory_sequence == y.memory_sequence &&
+         a.checked.memory_width == b.checked.memory_width &&
+         a.checked.memory_vocab == b.checked.memory_vocab;
 }
 
 }  // namespace
@@ -50,8 +52,13 @@ void Model<Real>::set_batch(const TokenBatch& batch) {
   const std::int64_t vocab = std::get<Embedding>(network.layers.front().op).vocab;
   check_indices("ids", batch.ids, network.batch * network.sequence, vocab);
   check_indices("targets", batch.targets, plan_->outputs(), network.classes);
+  const std::int64_t sources = plan_->checked.memory_vocab;
+  check_indices("source ids", batch.sources,
+                sources > 0 ? network.batch * network.memory_sequence : 0, sources);
   Data<Real>& data = drawn_.data;
   device_->upload(batch.ids.data(), data.ids.data(), data.ids.bytes());
+  if (sources > 0)
+    device_->upload(batch.sources.data(), data.memory_ids.data(), data.memory_ids.bytes());
   device_->upload(batch.targets.data(), data.targets.data(), data.targets.bytes());
 }
 

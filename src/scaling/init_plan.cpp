@@ -34,7 +34,7 @@ std::string number_text(double value) {
 /// Fills in the start of each parameter, then what only its layer knows, and collects the scales.
 class Planner {
  public:
-  Planner(const ModelSpec& spec, InitPlan& plan) : spec_(spec), plan_(plan) {
+  Planner(const ModelSpec& spec, InitPlan& plan) : stacks_(stacks_of(spec)), plan_(plan) {
     for (const ParameterInfo& info : parameters(plan.network)) {
       index_.emplace(info.path, plan.parameters.size());
       plan.parameters.push_back(started(info));
@@ -42,6 +42,7 @@ class Planner {
   }
 
   void operator()(const Linear& layer) {
+    enter(layer.path);
     PlannedParameter& weight = plan_.parameters[index_.at(layer.path + ".weight")];
     const bool outside = layer.multiplier != 1.0;
     weight.gain = layer.gain;
@@ -51,10 +52,12 @@ class Planner {
       scales_[{"output", path_pattern(layer.path), layer.multiplier}] = formula_of(layer);
   }
   void operator()(const Attention& layer) {
+    enter(layer.path);
     scales_[{"attention", path_pattern(layer.path), layer.scale}] =
         written(layer.scale_formula, layer.scale);
   }
   void operator()(const Residual& layer) {
+    enter(layer.path);
     scale("skip", layer.path, layer.skip, layer.skip_formula);
     if (!layer.trainable_branch) scale("branch", layer.path, layer.branch, layer.branch_formula);
   }
@@ -67,6 +70,29 @@ class Planner {
   }
 
  private:
+  /// A stack: its spec, and what its formulas are printed with, the model's own scales in the place
+  /// of their symbols and, of a decoder, M in that of N.
+  struct Stack {
+    ModelSpec spec;
+    std::map<std::string, Expr> symbols;
+  };
+  /// One, or the encoder and the decoder.
+  static std::vector<Stack> stacks_of(const ModelSpec& spec) {
+    std::map<std::string, Expr> symbols;
+    if (spec.alpha) symbols.emplace("alpha", *spec.alpha);
+    if (spec.lambda) symbols.emplace("lambda", *spec.lambda);
+    if (!spec.encoder_decoder) return {{spec, symbols}};
+    std::map<std::string, Expr> of_decoder = {{"N", Expr::symbol("M")}};
+    if (spec.decoder_alpha) of_decoder.emplace("alpha", substitute(*spec.decoder_alpha, symbols));
+    if (spec.decoder_lambda)
+      of_decoder.emplace("lambda", substitute(*spec.decoder_lambda, symbols));
+    return {{encoder_of(spec), symbols}, {decoder_of(spec), of_decoder}};
+  }
+  /// Chooses the stack that the layer is of.
+  void enter(const std::string& path) {
+    stack_ = stacks_.size() > 1 && !path.starts_with("encoder.") ? 1 : 0;
+  }
+
   PlannedParameter started(const ParameterInfo& info) const {
     PlannedParameter parameter;
     parameter.path = info.path;
@@ -92,19 +118,14 @@ class Planner {
     return parameter;
   }
 
-  /// The formula, or its root, with the spec's own alpha and lambda in place of their symbols.
-  /// Blocks share their formulas, which are written once.
+  /// The formula, or its root, in the stack's own symbols. Blocks share their formulas, which are
+  /// written once.
   const std::string& text_of(const Expr& formula, bool root) {
-    const auto [found, is_new] = texts_.try_emplace({&formula.node(), root});
-    if (is_new) found->second = to_string(substitute(root ? sqrt(formula) : formula, scales()));
+    const auto [found, is_new] = texts_.try_emplace({stack_, &formula.node(), root});
+    if (is_new)
+      found->second =
+          to_string(substitute(root ? sqrt(formula) : formula, stacks_[stack_].symbols));
     return found->second;
-  }
-
-  std::map<std::string, Expr> scales() const {
-    std::map<std::string, Expr> values;
-    if (spec_.alpha) values.emplace("alpha", *spec_.alpha);
-    if (spec_.lambda) values.emplace("lambda", *spec_.lambda);
-    return values;
   }
 
   std::string written(const std::optional<Expr>& formula, double value) {
@@ -126,20 +147,23 @@ class Planner {
     if (!layer.variance_formula) return no_rule_;
     if (layer.gain == 0) return zero_rule_;
     if (layer.variance_formula->is_number()) return text_of(*layer.variance_formula, false);
-    const auto [found, is_new] = fan_rules_.try_emplace(layer.role);
+    const Stack& stack = stacks_[stack_];
+    const auto [found, is_new] = fan_rules_.try_emplace({stack_, layer.role});
     if (is_new)
-      found->second = to_string(
-          scheme_variance(spec_, layer.role, Expr::symbol("fan_in"), Expr::symbol("fan_out")));
+      found->second = to_string(substitute(
+          scheme_variance(stack.spec, layer.role, Expr::symbol("fan_in"), Expr::symbol("fan_out")),
+          stack.symbols));
     return found->second;
   }
 
-  const ModelSpec& spec_;
+  std::vector<Stack> stacks_;
+  std::size_t stack_ = 0;  ///< that of the layer in hand
   InitPlan& plan_;
   const double correction_ = truncated_normal(-truncation, truncation).correction.value;
   std::unordered_map<std::string, std::size_t> index_;
   std::map<std::tuple<std::string, std::string, double>, std::string> scales_;
-  std::map<std::pair<const Expr::Node*, bool>, std::string> texts_;
-  std::map<std::string, std::string> fan_rules_;
+  std::map<std::tuple<std::size_t, const Expr::Node*, bool>, std::string> texts_;
+  std::map<std::pair<std::size_t, std::string>, std::string> fan_rules_;
   const std::string no_rule_, zero_rule_ = "0";
 };
 

@@ -14,9 +14,7 @@ Error without_constraint(const Error& error, const ModelSpec& spec) {
           "let both be auto (--alpha auto --lambda auto), or give " + open + " a value"};
 }
 
-}  // namespace
-
-ScalingSolution solve_scales(ModelSpec& spec, const std::optional<Constraint>& constraint) {
+ScalingSolution solve_stack(ModelSpec& spec, const std::optional<Constraint>& constraint) {
   ScalingProblem problem;
   problem.layers = spec.layers;
   problem.optimizer = spec.optimizer;
@@ -42,6 +40,44 @@ ScalingSolution solve_scales(ModelSpec& spec, const std::optional<Constraint>& c
   spec.alpha = solution.alpha.formula;
   spec.lambda = solution.lambda.formula;
   return solution;
+}
+
+/// What is open of `scale` is taken from the solved stack, its depth under `symbol`.
+void take(std::optional<Expr>& scale, const std::optional<Expr>& before, const Expr& solved,
+          const char* symbol) {
+  if (!before) scale = substitute(solved, {{"N", Expr::symbol(symbol)}});
+}
+
+bool is_open(const ModelSpec& stack) {
+  return !stack.alpha || !stack.lambda;
+}
+
+}  // namespace
+
+bool has_open_scales(const ModelSpec& spec) {
+  return is_open(spec) || (spec.encoder_decoder && is_open(decoder_of(spec)));
+}
+
+ScalingSolution solve_scales(ModelSpec& spec, const std::optional<Constraint>& constraint) {
+  if (!spec.encoder_decoder) return solve_stack(spec, constraint);
+  std::optional<ScalingSolution> first;
+  ModelSpec encoder = encoder_of(spec), decoder = decoder_of(spec);
+  const ModelSpec asked_encoder = encoder, asked_decoder = decoder;
+  if (is_open(encoder)) {
+    first = solve_stack(encoder, constraint);
+    take(spec.alpha, asked_encoder.alpha, *encoder.alpha, "N");
+    take(spec.lambda, asked_encoder.lambda, *encoder.lambda, "N");
+  }
+  if (is_open(decoder)) {
+    const ScalingSolution second = solve_stack(decoder, constraint);
+    if (!first) first = second;
+    take(spec.decoder_alpha, asked_decoder.alpha, *decoder.alpha, "M");
+    take(spec.decoder_lambda, asked_decoder.lambda, *decoder.lambda, "M");
+  }
+  if (!first)
+    throw Error(ErrorKind::usage, "alpha and lambda are given, and nothing is left to solve", {},
+                "let one be auto");
+  return *first;
 }
 
 }  // namespace scalecalc

@@ -46,6 +46,7 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(name == "zipf" || name == "positions", "input=tokens");
   add(name == "target_second", "loss=mse");
   add(tried.field->section == "memory", "cross_attention=true");
+  add(name.starts_with("decoder_"), "encoder_decoder=true");
   add(name == "ramp", "placement=branchnorm");
   add(name == "branch_norms", "placement=pre, parallel=true");
   add(base.kind == ModelSpec::Kind::mlp && base.norm == NormKind::rmsnorm, "norm=rmsnorm");

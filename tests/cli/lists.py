@@ -92,7 +92,9 @@ VALUES = {
     "--rule": (["derived", "deepnet"], []),
     "--arch": (["encoder", "decoder"], []),
     "--reference-layers": (["1", "2"], ["--method", "exact"]),
-    "--decoder-layers": (["2", "3"], ["--arch", "encoder-decoder"]),
+    "--decoder-layers": (["2", "3"], ["--encoder-decoder"]),
+    "--decoder-alpha": (["1", "(3*M)^(1/4)"], ["--encoder-decoder"]),
+    "--decoder-lambda": (["1", "lambda/2"], ["--encoder-decoder"]),
     "--model": (["pre-ln-12", "post-ln-12"], []),
     "--engine": (["quadrature", "passes"], []),
     "--seeds": (["2", "3"], ["--engine", "passes"]),
@@ -124,6 +126,7 @@ OF_COMMAND = {
     ("activation", "--samples"): (["100", "200"], []),
     ("solve", "--bias-variance"): (["0.05", "0.1"], []),
     ("solve", "--weight-variance"): (["2", "3"], ["fixed-point", "tanh"]),
+    ("deepnorm", "--decoder-layers"): (["2", "3"], ["--arch", "encoder-decoder"]),
     ("solve", "--variance"): (["1", "2"], ["tuned", "gelu"]),
     ("solve", "--expr"): (["tanh(x)", "x*sigmoid(x)"], ["tuned"]),
 }

@@ -51,6 +51,11 @@ struct Describe {
     for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);
     out.push_back(") norm " + layer.norm.path);
   }
+  void operator()(const Encoder& layer) const {
+    out.push_back("encoder( " + layer.path);
+    describe(layer.layers, out);
+    out.push_back(")");
+  }
   void operator()(const Embedding& layer) const { out.push_back("embedding " + layer.path); }
 };
 

@@ -30,9 +30,10 @@ auto members(const ModelSpec& spec) {
   const auto& [kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, qk_norm, residual_attention, parallel,
                branch_norms, cross_attention, dropout, dropout_place, attention_dropout, ntk, bias,
-               norm_affine, norm, norm_eps, placement, alpha, lambda, attention_scale, optimizer,
-               init, names, input, memory, loss, target_second, reduction, ramp, layer_list,
-               height] = spec;
+               norm_affine, norm, norm_eps, placement, alpha, lambda, attention_scale,
+               encoder_decoder, decoder_layers, decoder_alpha, decoder_lambda, optimizer, init,
+               names, input, memory, loss, target_second, reduction, ramp, layer_list, height] =
+      spec;
   // [names] and [[layer]] are no fields of one value.
   static_cast<void>(names);
   static_cast<void>(layer_list);
@@ -40,8 +41,9 @@ auto members(const ModelSpec& spec) {
       std::tie(kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, qk_norm, residual_attention, parallel,
                branch_norms, cross_attention, dropout, dropout_place, attention_dropout, ntk, bias,
-               norm_affine, norm, norm_eps, placement, alpha, lambda, attention_scale, optimizer,
-               loss, target_second, reduction, ramp, height),
+               norm_affine, norm, norm_eps, placement, alpha, lambda, attention_scale,
+               encoder_decoder, decoder_layers, decoder_alpha, decoder_lambda, optimizer, loss,
+               target_second, reduction, ramp, height),
       members(init), members(input), members(memory));
 }
 

@@ -245,6 +245,50 @@ TEST_CASE("residual attention adds scores of as many heads and tokens") {
            "residual_attention adds scores between tokens, not of a memory");
 }
 
+TEST_CASE("an encoder makes the memory of its own input") {
+  const std::string encoder =
+      "[[layer]]\ntype = \"encoder\"\n[[layer.layers]]\ntype = \"linear\"\nwidth = 6\n";
+  const std::string narrow = "[[layer]]\ntype = \"linear\"\nwidth = 6\n";
+  const std::string cross = "[[layer]]\ntype = \"attention\"\nmemory = true\n";
+  const std::string memory = "[memory]\nsequence = 7\n";
+  const Network network = built(encoder + narrow + cross + head + memory);
+  CHECK(description(network) ==
+        "encoder( encoder[0]\nlinear encoder[0].linear[0]\n)\nlinear linear[0]\n"
+        "linear attention[0].q\nlinear attention[0].k\nlinear attention[0].v\nmix attention[0]\n"
+        "linear attention[0].o\nlinear head\n");
+  CHECK(network.memory_sequence == 7);
+  CHECK(std::get<Linear>(std::get<Encoder>(network.layers[0].op).layers[0].op).fan_in == 8);
+  CHECK(model_text(read(encoder + narrow + cross + head)).find("type = \"encoder\"") !=
+        std::string::npos);
+  contains(error_of(encoder + narrow + head), "[encoder] encoder[0]: nothing attends to it");
+  contains(error_of(cross + encoder + head), "encoder[0]: a layer before it attends to the memory");
+  contains(error_of(encoder + encoder + narrow + cross + head),
+           "encoder[1]: there is one already, encoder[0]");
+  contains(error_of(encoder + cross + head), "the memory cannot have 8 features here and 6 before");
+  contains(error_of("[[layer]]\ntype = \"encoder\"\n" + cross + head),
+           "[encoder] encoder[0]: it has no layers of its own");
+  contains(error_of("[[layer]]\ntype = \"repeat\"\n[[layer.layers]]\ntype = \"encoder\"\n"
+                    "[[layer.layers.layers]]\ntype = \"activation\"\n" +
+                    cross + head),
+           "repeat[0][0].encoder[0]: it stands inside another layer");
+  contains(error_of("[[layer]]\ntype = \"encoder\"\n[[layer.layers]]\ntype = \"attention\"\n"
+                    "memory = true\n" +
+                    cross + head),
+           "encoder[0]: a layer inside it attends to the memory it makes");
+  const std::string tokens = "[input]\nkind = \"tokens\"\n";
+  const std::string words = "[[layer]]\ntype = \"embedding\"\nvocab = 30\nwidth = 6\n";
+  contains(error_of(words + encoder + cross + head + tokens),
+           "[encoder] encoder[0]: tokens need an embedding as its first layer");
+  const std::string reading =
+      "[[layer]]\ntype = \"encoder\"\n[[layer.layers]]\ntype = \"embedding\"\nvocab = 20\n"
+      "width = 6\n";
+  const Network of_words =
+      built(words + reading + cross + head + memory + tokens + "positions = 1\n");
+  const auto& inner = std::get<Encoder>(of_words.layers[1].op).layers[0].op;
+  CHECK(std::get<Embedding>(inner).positions == 7);
+  CHECK(std::get<Embedding>(of_words.layers[0].op).positions == 24);
+}
+
 TEST_CASE("what a layer lacks or cannot have") {
   contains(error_of(layer("width = 4")), "m.toml:4:1 | a layer without its type");
   contains(error_of(layer("type = \"linnear\"")), "m.toml:5:1 | unknown layer type 'linnear'");

@@ -176,6 +176,62 @@ TEST_CASE("cross-attention is a third branch that reads the memory") {
   CHECK(build_network(spec).memory_sequence == 0);
 }
 
+TEST_CASE("two stacks: an encoder makes the memory, and the decoder has scales of its own") {
+  ModelSpec spec = small();
+  spec.encoder_decoder = spec.causal = true;
+  spec.layers = 3;
+  spec.decoder_layers = parse("N/2");
+  spec.placement = Placement::post;
+  spec.alpha = parse("N*M");
+  spec.decoder_alpha = parse("M/8 + N");
+  spec.decoder_lambda = parse("2*lambda");
+  spec.memory.sequence = 7;
+  spec.init.scheme = "gpt2";
+  const Network network = build_network(spec);
+  const auto& encoder = std::get<Encoder>(network.layers.at(0).op);
+  // The norm of the input and two sums a block; then three of the decoder's and the head.
+  REQUIRE(encoder.layers.size() == 7);
+  REQUIRE(network.layers.size() == 9);
+  CHECK(network.memory_sequence == 7);
+  const auto of = [](const Residual& sum) { return std::get<Attention>(sum.body[0].op); };
+  const auto& first = std::get<Residual>(encoder.layers[1].op);
+  CHECK(first.path == "encoder.block[0].attn");
+  CHECK(first.skip == 6);
+  CHECK_FALSE(of(first).causal);
+  CHECK(residual(network, 2).path == "block[0].attn");
+  CHECK(residual(network, 2).skip == 3.25);
+  CHECK(of(residual(network, 2)).causal);
+  CHECK(of(residual(network, 3)).over_memory);
+  // N of a scheme is the depth of the stack.
+  CHECK(of(first).o.std == doctest::Approx(0.02 / std::sqrt(6.0)).epsilon(1e-14));
+  CHECK(of(residual(network, 3)).o.std ==
+        doctest::Approx(2 * 0.02 / std::sqrt(6.0)).epsilon(1e-14));
+  const std::string paths = parameter_paths(network);
+  CHECK(paths.find("encoder.block[2].ffn.out.weight\nblock[0].attn.q.weight") != std::string::npos);
+}
+
+TEST_CASE("the stacks of two are models of one each") {
+  ModelSpec spec = small();
+  spec.encoder_decoder = spec.causal = true;
+  spec.layers = 18;
+  spec.decoder_layers = 6;
+  spec.alpha = parse("(N^4*M)^(1/16)");
+  const ModelSpec encoder = encoder_of(spec), decoder = decoder_of(spec);
+  CHECK(*encoder.alpha == parse("(6*N^4)^(1/16)"));
+  CHECK_FALSE(encoder.cross_attention);
+  CHECK_FALSE(encoder.causal);
+  CHECK(decoder.cross_attention);
+  CHECK(decoder.layers == 6);
+  // Left out, the decoder has the encoder's scale, a number.
+  CHECK(*decoder.alpha == parse("(6*18^4)^(1/16)"));
+  spec.decoder_alpha = parse("(3*M)^(1/4)");
+  CHECK(*decoder_of(spec).alpha == parse("(3*N)^(1/4)"));
+  spec.alpha.reset();
+  spec.decoder_alpha = Expr::symbol("alpha");
+  CHECK_FALSE(decoder_of(spec).alpha.has_value());
+  CHECK_NOTHROW(validate(spec));
+}
+
 TEST_CASE("dropout ends each branch, before a norm that ends it too") {
   ModelSpec spec = small();
   spec.dropout = 0.1;

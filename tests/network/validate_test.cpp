@@ -57,6 +57,32 @@ TEST_CASE("sizes have bounds") {
   CHECK(problem([](ModelSpec& s) { s.heads = 0; }, mlp).empty());
 }
 
+TEST_CASE("the decoder of two stacks has a depth and scales of its own") {
+  const auto two = [](const char* layers, const char* alpha = "alpha") {
+    return problem([&](ModelSpec& s) {
+      s.encoder_decoder = true;
+      s.decoder_layers = parse(layers);
+      s.decoder_alpha = parse(alpha);
+    });
+  };
+  CHECK(two("N/3").empty());
+  CHECK(two("N/100").empty());  // one layer at least
+  const std::string range = "decoder_layers must be a whole number from 1 to 1000000, got ";
+  CHECK(two("0") == range + "0");
+  CHECK(two("-2") == range + "-2");
+  CHECK(two("2 - N") == range + "-10");
+  CHECK(two("5/2") == range + "2.5");
+  CHECK(two("1000001") == range + "1000001");
+  CHECK(two("N", "0") == "decoder_alpha must be finite and positive, got 0");
+  CHECK(two("N", "M - N") == "decoder_alpha must be finite and positive, got 0");
+  CHECK(problem([](ModelSpec& s) {
+          s.encoder_decoder = true;
+          s.norm = NormKind::instancenorm;
+          s.memory.sequence = 1;
+        }) == "instancenorm of a single sample is always 0");
+  CHECK(problem([](ModelSpec& s) { s.alpha = parse("M"); }).find("M") != std::string::npos);
+}
+
 TEST_CASE("heads divide the width, and the hint does") {
   ModelSpec spec;
   spec.width = 65;

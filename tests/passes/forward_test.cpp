@@ -117,4 +117,26 @@ TEST_CASE("forward: residual attention against the interpreter") {
   check_forward(network);
 }
 
+TEST_CASE("forward: two stacks against the interpreter") {
+  ModelSpec spec;
+  spec.encoder_decoder = spec.residual_attention = spec.causal = true;
+  spec.layers = 2;
+  spec.decoder_layers = 3;
+  spec.width = 8;
+  spec.heads = 2;
+  spec.ffn = 12;
+  spec.vocab = 6;
+  spec.sequence = 4;
+  spec.memory.sequence = 5;
+  spec.batch = 2;
+  for (const InputKind input : {InputKind::gaussian, InputKind::tokens}) {
+    spec.input.kind = input;
+    spec.input.positions = input == InputKind::tokens ? 0.5 : 0.0;
+    for (const Placement placement : {Placement::pre, Placement::post, Placement::resi_dual}) {
+      spec.placement = placement;
+      check_forward(build_network(spec));
+    }
+  }
+}
+
 }  // namespace scalecalc::passes

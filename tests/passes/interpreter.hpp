@@ -27,6 +27,8 @@ class Interpreter {
     const std::int64_t tokens = network_.sequence * network_.batch;
     if (!data.memory.empty())
       memory_ = rows_of({data.memory.data(), data.memory.rows(), data.memory.columns()});
+    for (std::int64_t t = 0; t < data.memory_ids.size(); ++t)
+      memory_.push_back({static_cast<double>(data.memory_ids.data()[t])});
     Rows x;
     for (std::int64_t t = 0; t < tokens; ++t) {
       if (network_.input == InputKind::tokens) {
@@ -214,6 +216,14 @@ class Interpreter {
       y = sum(1.0, y, 1.0, run(layer.branches[i], x));
     return y;
   }
+  /// An encoder has scores of its own, and the stream goes by.
+  Rows run(const Encoder& layer, const Rows& x) {
+    Rows scores;
+    scores.swap(scores_);
+    memory_ = run(layer.layers, memory_);
+    scores.swap(scores_);
+    return x;
+  }
   Rows run(const Gated& layer, const Rows& x) {
     Rows gate = run(layer.gate, x);
     const Rows in = run(layer.in, x);
@@ -242,13 +252,12 @@ class Interpreter {
   }
   Rows run(const Embedding& layer, const Rows& ids) {
     const Rows table = next();
-    const auto length = static_cast<std::size_t>(network_.sequence);
     const Rows positions =
-        layer.position_std > 0.0 ? next() : Rows(length, Vector(table[0].size(), 0.0));
+        layer.position_std > 0.0 ? next() : Rows(1, Vector(table[0].size(), 0.0));
     Rows y;
     for (std::size_t t = 0; t < ids.size(); ++t) {
       Vector row = table[static_cast<std::size_t>(ids[t][0])];
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] += positions[t % length][i];
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] += positions[t % positions.size()][i];
       y.push_back(row);
     }
     return y;

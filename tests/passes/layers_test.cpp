@@ -117,6 +117,60 @@ TEST_CASE("layers: attention over memory") {
   check_gradients(network);
 }
 
+TEST_CASE("layers: an encoder, read by attentions of more than one block") {
+  Attention self = attention("enc.attn", 8, 2, 2), first = attention("first", 8, 4, 2),
+            second = attention("second", 8, 4, 4);
+  first.over_memory = second.over_memory = true;
+  second.dropout = 0.2;
+  const Encoder encoder{"enc", {{residual("enc.attn", {{self}})}, {dense("enc.out", 8, 8)}}};
+  Network network =
+      around({{encoder}, {residual("first", {{first}})}, {residual("second", {{second}})}}, 8);
+  network.memory_sequence = 5;
+  check_gradients(network);
+  // Of tokens, with positions of their own.
+  ModelSpec spec;
+  spec.encoder_decoder = true;
+  spec.layers = 1;
+  spec.decoder_layers = 2;
+  spec.width = spec.ffn = 8;
+  spec.vocab = 5;
+  spec.sequence = 3;
+  spec.memory.sequence = 4;
+  spec.input.kind = InputKind::tokens;
+  spec.input.positions = 0.5;
+  check_gradients(build_network(spec));
+}
+
+TEST_CASE("layers: an encoder stands once, before what reads it, and begins as the input does") {
+  Attention cross = attention("cross", 8, 4, 2);
+  cross.over_memory = true;
+  const Encoder encoder{"enc", {{dense("enc.in", 8, 8)}}}, wider{"enc", {{dense("enc.in", 8, 9)}}};
+  const auto refused = [](const std::vector<Layer>& layers, bool tokens, std::int64_t memory) {
+    Network network = around(layers, 8);
+    network.memory_sequence = memory;
+    if (tokens) {
+      network.input = InputKind::tokens;
+      network.layers.insert(network.layers.begin(), {Embedding{"embedding", 5, 8, 1.0}});
+    }
+    try {
+      check(network);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const auto starts = [&](const std::string& text, const char* with) {
+    CAPTURE(text);
+    CHECK(text.starts_with(with));
+  };
+  CHECK(refused({{encoder}, {cross}}, false, 4) == "no error");
+  starts(refused({{encoder}, {cross}}, false, 0), "memory_sequence is 0");
+  starts(refused({{encoder}, {encoder}, {cross}}, false, 4), "the memory is there already (enc)");
+  starts(refused({{cross}, {encoder}}, false, 4), "the memory is there already (enc)");
+  starts(refused({{wider}, {cross}}, false, 4), "width 9 expected, got 8 (cross.k)");
+  starts(refused({{encoder}, {cross}}, true, 4), "the input is token ids (enc.in)");
+}
+
 TEST_CASE("layers: every norm") {
   for (const NormKind kind : {NormKind::layernorm, NormKind::rmsnorm, NormKind::scalenorm,
                               NormKind::batchnorm, NormKind::instancenorm, NormKind::none}) {

@@ -61,6 +61,25 @@ TEST_CASE("recompute: dropout masks are drawn as they were") {
   CHECK(gradients_of(network, false).of == gradients_of(network, true).of);
 }
 
+TEST_CASE("recompute: what an encoder makes goes from group to group") {
+  ModelSpec spec;
+  spec.encoder_decoder = true;
+  spec.width = 16;
+  spec.ffn = 24;
+  spec.sequence = 6;
+  spec.memory.sequence = 5;
+  for (const bool scores : {false, true}) {
+    spec.residual_attention = scores;
+    for (const std::int64_t layers : {1, 5}) {
+      spec.layers = layers;
+      const Network network = build_network(spec);
+      const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
+      CHECK(kept.loss == again.loss);
+      CHECK(kept.of == again.of);
+    }
+  }
+}
+
 TEST_CASE("recompute: the scores of residual attention go from group to group") {
   ModelSpec spec;
   spec.width = 16;

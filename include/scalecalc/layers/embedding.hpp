@@ -15,6 +15,7 @@ struct Embedding {
   std::int64_t vocab = 0, width = 0;
   double std = 1.0;
   double position_std = 0.0;
+  std::int64_t positions = 0;  ///< rows of that table; 0: the tokens of the network's input
 };
 
 }  // namespace scalecalc

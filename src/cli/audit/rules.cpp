@@ -89,7 +89,7 @@ ModelSpec spec_of(const ModelArgument& given, const Known& known, bool without_i
     spec.init = derived;
   }
   if (given.options.any()) given.options.apply_to(spec);
-  if (!spec.alpha || !spec.lambda) solve_scales(spec);
+  if (has_open_scales(spec)) solve_scales(spec);
   return spec;
 }
 

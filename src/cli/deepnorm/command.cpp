@@ -304,7 +304,10 @@ void register_deepnorm(CLI::App& app, Context& context) {
   add.axis("--seeds", arguments->seeds, "S", "draws of the weights per depth, for --verify");
   add.flag("--explain", arguments->explain, "show the derivation, step by step");
   const ModelSpec defaults = default_spec(ModelSpec::Kind::transformer);
-  arguments->block.add_to(command, {"features", "classes", "ramp", "scheme"}, &defaults);
+  arguments->block.add_to(command,
+                          {"features", "classes", "ramp", "scheme", "encoder_decoder",
+                           "decoder_alpha", "decoder_lambda"},
+                          &defaults);
 }
 
 }  // namespace scalecalc::cli

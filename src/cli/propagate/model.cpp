@@ -35,12 +35,14 @@ void add_model(const std::string& model, const ModelSpec& spec, Value& inputs) {
              {"layers", "width", "heads", "ffn", "causal", "sequence", "vocab", "batch",
               "activation", "norm", "placement", "alpha", "lambda", "cross"},
              inputs);
+  if (spec.encoder_decoder) inputs["decoder_layers"] = decoder_depth(spec);
 }
 
 std::string model_line(const ModelSpec& spec) {
   if (spec.kind == ModelSpec::Kind::layers) return "a list of layers";
   std::string line =
-      fmt::format("{} of {} {}, width {}", to_string(spec.kind), spec.layers,
+      fmt::format("{} of {}{} {}, width {}", to_string(spec.kind), spec.layers,
+                  spec.encoder_decoder ? fmt::format(" + {}", decoder_depth(spec)) : "",
                   spec.kind == ModelSpec::Kind::mlp ? "layers" : "blocks", spec.width);
   if (spec.kind == ModelSpec::Kind::transformer)
     line += fmt::format(", {} heads{}, ffn {}{}{}", spec.heads,

@@ -6,14 +6,15 @@ namespace {
 constexpr std::size_t kWhole = 40;  // rows that a person reads as they are
 constexpr std::size_t kEnds = 2;    // blocks kept at either end
 
-/// "block[3]" of "block[3].attn.q"; "head" of "head".
+/// "block[3]" of "block[3].attn.q", "encoder.block[3]" of an encoder's; "head" of "head".
 std::string block_of(const std::string& path) {
-  return path.substr(0, path.find('.'));
+  const std::size_t inside = path.starts_with("encoder") ? path.find('.') + 1 : 0;
+  return path.substr(0, path.find('.', inside));
 }
 
 /// "block" of "block[3]"; empty where there is no number.
 std::string stem_of(const std::string& block) {
-  const std::size_t bracket = block.find('[');
+  const std::size_t bracket = block.rfind('[');
   return bracket == std::string::npos ? std::string() : block.substr(0, bracket);
 }
 

@@ -124,7 +124,8 @@ void TrainFlags::add_to(CLI::App* app) {
   // What the experiment sets itself, or asks for in its own way.
   block.add_to(app,
                {"features", "classes", "vocab", "dropout", "dropout_place", "ramp",
-                "cross_attention", "memory_sequence", "memory_second", "memory_cross", "input",
+                "cross_attention", "encoder_decoder", "decoder_alpha", "decoder_lambda",
+                "memory_sequence", "memory_second", "memory_cross", "input",
                 "loss", "target_second", "reduction"},
                &small.model);
 }

@@ -290,6 +290,12 @@ bool FormulaSite::uses(std::string_view symbol) const {
 }
 
 FormulaSites symbolic_sites(const ModelSpec& spec) {
+  const bool of_list =
+      std::any_of(spec.layer_list.begin(), spec.layer_list.end(),
+                  [](const LayerSpec& layer) { return layer.type == LayerSpec::Type::encoder; });
+  if (spec.encoder_decoder || of_list)
+    throw Error(ErrorKind::input, "formulas follow one stream, and an encoder has another",
+                "--engine symbolic", "use --engine quadrature, or a model without an encoder");
   return Symbolic(spec).run();
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "moments/attention_rule.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
+#include "moments/layers/residual.hpp"
 
 /// Queries, keys, values, their mix, the norm on it and the projection: the rule is in
 /// attention_rule.hpp.
@@ -15,8 +17,8 @@ template <class C, class X>
 struct Kept<Attention, C, X> {
   Places q, k, v, mix;
   AttentionRecord<C, X> record;
-  NormVariance spread;
-  RelativeError truncation;  ///< of the input
+  NormVariance spread, source_spread;  ///< of the input; of what keys and values are made of
+  RelativeError truncation;            ///< of the input
 };
 
 template <class C, class X>
@@ -28,6 +30,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
                         pass.counts(x), layer.residual_attention ? &pass.scores() : nullptr);
   Kept<Attention, C, X> kept;
   kept.spread = x.spread;
+  kept.source_spread = layer.over_memory ? pass.memory()->spread : x.spread;
   kept.truncation = with_mask_sizes(x);
   const auto places = [&](const Linear& linear, Signal<X>& y, std::int64_t tokens) {
     const std::size_t site = pass.site(linear.path, "linear", y);
@@ -60,7 +63,7 @@ void average_distances(C& calculus, const NormVariance& spread, AttentionBackwar
 
 /// At the queries, keys and values, and of what comes back through them.
 struct AttentionCovariances {
-  LogCovariance q, k, v, input;
+  LogCovariance q, k, v, input, memory;
 };
 template <class C, class X>
 AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const Attention& layer,
@@ -99,7 +102,51 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
     covariance_through_norm(*each, of_scores);
   if (!layer.over_memory) add(layer.v, made.v, out.v);
   out.input.propagator = out.input.propagator * g.log_covariance.propagator;
+  if (!layer.over_memory) return out;
+  const auto through = [&](const Linear& linear, const X& x, const LogCovariance& logs) {
+    return covariance_through_weights(pass, linear, x, kept.k.tokens, logs);
+  };
+  out.memory =
+      covariance_of_sum(start, through(layer.k, made.k, out.k), through(layer.v, made.v, out.v),
+                        values_of(calculus, linear_backward(calculus, layer.k, made.k)),
+                        values_of(calculus, linear_backward(calculus, layer.v, made.v)),
+                        static_cast<double>(layer.k.fan_in), pass.counts(kept.k.tokens));
   return out;
+}
+
+/// Adds what comes back to the memory. Each layer's part ends in matrices of its own, so that it is
+/// independent of those of the layers above; they share what the gradient of the stream has
+/// fluctuated by where the last one left it (docs/theory/attention.md#memory).
+template <class C, class X>
+void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
+                   const Kept<Attention, C, X>& kept, const Gradient<X>& above,
+                   const AttentionBackward<X>& made, const LogCovariance& own) {
+  C& calculus = pass.calculus();
+  Gradient<X> part{made.memory, above.spread, above.error, above.truncation};
+  part.log_covariance = own;
+  part.aligned = made.aligned;
+  part.equal_words = kept.record.words ? 1 : 0;
+  part.truncation.second += made.truncation.second + made.k_truncation;
+  part.truncation.cross += made.truncation.cross + made.k_truncation;
+  if constexpr (C::next_orders) add_size_error(part, kept.source_spread, 4, layer.k.fan_in);
+  std::optional<MemoryGradient<X>>& memory = pass.memory();
+  const LogCovariance& stream = above.log_covariance;
+  if (!memory) {
+    memory = MemoryGradient<X>{std::move(part), stream};
+    return;
+  }
+  if constexpr (C::next_orders) {
+    // Along the memory itself all layers give the same.
+    const double along = 2 * std::fabs(calculus.value(memory->sum.aligned * part.aligned)) *
+                         average(kept.record.source).second;
+    const double total = average(memory->sum.x).second + average(part.x).second;
+    if (total > 0) part.truncation.second += along / total;
+  }
+  LogCovariance start = memory->last;
+  start.propagator.setIdentity();
+  for (Gradient<X>* each : {&memory->sum, &part}) each->log_covariance.propagator.setIdentity();
+  memory->sum = sum_of_ways(pass, std::move(memory->sum), part, start, kept.k.tokens);
+  memory->last = stream;
 }
 
 template <class C, class X>
@@ -117,6 +164,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     if (!layer.over_memory) average_distances(calculus, kept.spread, made);
     covariances = attention_covariances(pass, layer, kept, g, made);
   }
+  if (layer.over_memory) add_to_memory(pass, layer, kept, g, made, covariances.memory);
   const auto part = [&](const Linear& linear, const Places& at, X&& x, const N& gradient,
                         double truncation, const LogCovariance& own_covariance) {
     Gradient<X> own{std::move(x), g.spread, g.error, g.truncation};
@@ -124,10 +172,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     own.truncation.second += truncation;
     own.truncation.cross += truncation;
     pass.note(at.site, own);
-    fill(pass, at.parameter, gradient, own, kept.spread);
-    fill_product_variance(pass, at.parameter, own,
-                          &linear == &layer.q ? kept.record.input : kept.record.source, kept.spread,
-                          at.tokens);
+    const bool asks = &linear == &layer.q;
+    const NormVariance& spread = asks ? kept.spread : kept.source_spread;
+    fill(pass, at.parameter, gradient, own, spread);
+    fill_product_variance(pass, at.parameter, own, asks ? kept.record.input : kept.record.source,
+                          spread, at.tokens);
     pass.parameter(at.parameter).truncation += kept.truncation.second;
     if (!linear.bias) return;
     // A bias of all keys alike drops out of softmax.
@@ -155,9 +204,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   g.directions = {};
   g.kinds = {};
   // Equal keys get the same from every query.
-  g.equal_words = kept.record.words ? 1 - made.through_queries * (1 - g.equal_words)
-                                    : made.through_queries * g.equal_words;
-  g.aligned = made.aligned;
+  g.equal_words = kept.record.words && !layer.over_memory
+                      ? 1 - made.through_queries * (1 - g.equal_words)
+                      : made.through_queries * g.equal_words;
+  g.aligned = layer.over_memory ? N(0) : made.aligned;
   g.truncation.second += made.truncation.second;
   g.truncation.cross += made.truncation.cross;
   return g;

@@ -115,7 +115,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
   const std::size_t index =
       pass.parameter(layer.path, ".weight", layer.vocab, layer.width, layer.std * layer.std);
   if (layer.position_std > 0)
-    pass.parameter(layer.path, ".position", network.sequence, layer.width,
+    pass.parameter(layer.path, ".position", x.tokens, layer.width,
                    layer.position_std * layer.position_std);
   pass.template keep<Embedding>({{at, index, x.tokens}});
   return x;

@@ -109,6 +109,7 @@ void check_memory(const Attention& layer, AttentionsBefore& before) {
                             layer.path, layer.k.fan_in, before.memory_width),
                 {}, "use one width wherever memory = true");
   before.memory_width = layer.k.fan_in;
+  before.memory_is_read = true;
 }
 
 void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {

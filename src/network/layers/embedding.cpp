@@ -20,9 +20,10 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   const LayerSpec& spec = place.spec;
   const ModelSpec::Input& input = layout.parts().spec().input;
   shape.features = spec.width;
-  layout.emit({Embedding{place.path, spec.vocab, spec.width,
-                         spec.std.value_or(std::sqrt(input.second)), std::sqrt(input.positions)}},
-              out);
+  layout.emit(
+      {Embedding{place.path, spec.vocab, spec.width, spec.std.value_or(std::sqrt(input.second)),
+                 std::sqrt(input.positions), shape.tokens}},
+      out);
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ void visit_parts(const Embedding& layer, PartVisitor& visitor) {
   info.std = layer.std;
   visitor.parameter(layer.path, Embedding::weight_index, ".weight", info);
   if (layer.position_std == 0) return;
-  info.rows = visitor.positions();
+  info.rows = layer.positions != 0 ? layer.positions : visitor.positions();
   info.std = layer.position_std;
   visitor.parameter(layer.path, Embedding::position_index, ".position", info);
 }

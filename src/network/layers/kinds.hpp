@@ -19,9 +19,10 @@ void visit_parts(const Conv2d& layer, PartVisitor& visitor);
 void visit_parts(const DualStream& layer, PartVisitor& visitor);
 void visit_parts(const Pool& layer, PartVisitor& visitor);
 void visit_parts(const Parallel& layer, PartVisitor& visitor);
+void visit_parts(const Encoder& layer, PartVisitor& visitor);
 
 extern const LayerKind linear_kind, activation_kind, norm_kind, attention_kind, gated_kind,
-    dropout_kind, conv2d_kind, residual_kind, repeat_kind, embedding_kind, pool_kind;
+    dropout_kind, conv2d_kind, residual_kind, repeat_kind, embedding_kind, pool_kind, encoder_kind;
 
 /// Null behind the last.
 constexpr const LayerKind* find_kind(LayerSpec::Type type) {
@@ -38,6 +39,7 @@ constexpr const LayerKind* find_kind(LayerSpec::Type type) {
     case Type::repeat: return &repeat_kind;
     case Type::embedding: return &embedding_kind;
     case Type::pool: return &pool_kind;
+    case Type::encoder: return &encoder_kind;
   }
   return nullptr;
 }
