@@ -27,6 +27,13 @@ class Writer {
   Writer(Draws& draw, ModelSpec& spec, Shape shape) : draw_(draw), spec_(spec), shape_(shape) {}
 
   const Shape& shape() const { return shape_; }
+  /// Features of what cross-attention reads; 0: nothing does.
+  std::int64_t memory() const { return memory_; }
+  /// Without attention to the memory.
+  Writer& within_encoder() {
+    memory_ = none_;
+    return *this;
+  }
 
   /// Some units, each of a few layers that belong together.
   List units(int count, int nesting) {
@@ -200,8 +207,24 @@ class Writer {
   Draws& draw_;
   ModelSpec& spec_;
   Shape shape_;
+  static constexpr std::int64_t none_ = -1;
   std::int64_t memory_ = 0;  ///< features of what cross-attention reads, the same everywhere
 };
+
+/// What makes a memory of so many features, of the same kind of input as the model's.
+LayerSpec encoder(Draws& draw, ModelSpec& spec, std::int64_t width) {
+  LayerSpec made = layer(Type::encoder);
+  const bool tokens = spec.input.kind == InputKind::tokens;
+  if (tokens) made.layers.push_back(spec.layer_list.front());
+  Writer writer(draw, spec, {spec.features, spec.memory.sequence, 0});
+  for (LayerSpec& inner : writer.within_encoder().units(static_cast<int>(draw.between(1, 2)), 2))
+    made.layers.push_back(std::move(inner));
+  LayerSpec last = layer(Type::linear);
+  last.width = width;
+  made.layers.push_back(last);
+  if (tokens) spec.memory.cross = 0;
+  return made;
+}
 
 }  // namespace
 
@@ -232,6 +255,10 @@ ModelSpec random_layers(Draws& draw) {
     spec.layer_list.push_back(std::move(made));
   if (draw.chance(25)) spec.layer_list.push_back(layer(Type::pool));
   spec.vocab = draw.of<std::int64_t>({3, 10, 64});
+  if (writer.memory() > 0 && draw.chance(60)) {
+    const auto first = spec.input.kind == InputKind::tokens ? 1 : 0;
+    spec.layer_list.insert(spec.layer_list.begin() + first, encoder(draw, spec, writer.memory()));
+  }
   return spec;
 }
 

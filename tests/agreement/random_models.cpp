@@ -181,6 +181,20 @@ double work_of(const ModelSpec& spec) {
          static_cast<double>(spec.sequence * spec.batch);
 }
 
+/// Two stacks: what the encoder reads is the memory.
+void draw_stacks(Draws& draw, ModelSpec& spec) {
+  if (!draw.chance(15)) return;
+  spec.encoder_decoder = true;
+  spec.decoder_layers = parse(draw.of({"N", "N", "N/2", "N + 1", "1", "3"}));
+  if (draw.chance(25)) {
+    if (takes_alpha(spec)) spec.decoder_alpha = parse(draw.of({"(3*M)^(1/4)", "M^(1/2)", "2"}));
+    spec.decoder_lambda = parse(draw.of({"(12*M)^(-1/4)", "lambda/2", "3/2"}));
+  }
+  if (spec.input.kind == InputKind::tokens) spec.memory.cross = 0;
+  const bool over_samples = spec.norm == NormKind::batchnorm || spec.norm == NormKind::instancenorm;
+  if (over_samples) spec.memory.sequence = spec.sequence;
+}
+
 ModelSpec random_transformer(Draws& draw) {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   draw_sizes(draw, spec);
@@ -196,6 +210,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_loss(draw, spec);
   draw_init(draw, spec);
   draw_block(draw, spec);
+  draw_stacks(draw, spec);
   return spec;
 }
 

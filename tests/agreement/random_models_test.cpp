@@ -69,6 +69,7 @@ TEST_CASE("nothing of the registry is left out") {
       if (spec.width % 2 == 1) seen.insert("odd width");
       if (spec.head_width != 0) seen.insert("head_width");
       if (spec.parallel) seen.insert("parallel " + to_string(spec.placement));
+      if (spec.encoder_decoder) seen.insert("two stacks " + to_string(spec.placement));
       if (spec.branch_norms) seen.insert("branch_norms " + to_string(spec.placement));
     }
     collect(spec.layer_list, seen);
@@ -83,6 +84,7 @@ TEST_CASE("nothing of the registry is left out") {
   for (const std::string& placement : placement_names()) {
     wanted.push_back("transformer " + placement);
     wanted.push_back("parallel " + placement);
+    wanted.push_back("two stacks " + placement);
     if (placement != "sub-ln" && placement != "fixup") wanted.push_back("mlp " + placement);
   }
   wanted.push_back("head_width");
@@ -92,7 +94,7 @@ TEST_CASE("nothing of the registry is left out") {
     wanted.push_back(std::string("norm ") + norm);
   for (const char* distribution : {"normal", "uniform", "truncated_normal", "orthogonal"})
     wanted.push_back("distribution " + to_string(distribution_from(distribution)));
-  for (int type = 0; type <= static_cast<int>(LayerSpec::Type::pool); ++type)
+  for (int type = 0; type <= static_cast<int>(LayerSpec::Type::encoder); ++type)
     wanted.push_back("layer " + std::to_string(type));
   for (const std::string& one : wanted) {
     CAPTURE(one);

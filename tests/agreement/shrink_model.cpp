@@ -19,6 +19,10 @@ std::vector<Change> plain_changes() {
       member(spec) = member(plain);
     });
   };
+  reset([](auto& s) -> auto& { return s.encoder_decoder; });
+  reset([](auto& s) -> auto& { return s.decoder_layers; });
+  reset([](auto& s) -> auto& { return s.decoder_alpha; });
+  reset([](auto& s) -> auto& { return s.decoder_lambda; });
   reset([](auto& s) -> auto& { return s.cross_attention; });
   reset([](auto& s) -> auto& { return s.residual_attention; });
   reset([](auto& s) -> auto& { return s.qk_norm; });
