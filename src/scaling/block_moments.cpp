@@ -68,6 +68,7 @@ Rational shortened(double value) {
 }  // namespace
 
 BlockMoments block_moments(const ModelSpec& spec) {
+  if (spec.encoder_decoder) return block_moments(encoder_of(spec));
   BlockMoments moments;
   moments.bounded_scores = spec.qk_norm || spec.sequence == 1;
   const Block block = block_of(spec.placement);

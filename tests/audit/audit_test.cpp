@@ -38,7 +38,7 @@ TEST_CASE("right weights pass under every naming, with and without prefixes") {
       {"bert-base", "hf-bert", "bert."},
       {"llama", "hf-llama", "model."},
       {"llama", "hf-llama", "module.model."},
-      {"t5-base", "hf-t5", ""},
+      {"t5-base-encoder", "hf-t5", ""},
       {"vit-b", "hf-vit", "vit."},
       {"pre-ln-12", "torch-encoder", "encoder."},
       {"deepnet-encoder", "torchscale", "encoder."},

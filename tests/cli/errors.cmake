@@ -37,6 +37,18 @@ scalecalc_cli_error("pre with alpha=2" EXIT 2 SAYS "alpha"
   ARGS ${deepnorm} --layers 4 --placement pre --constraint alpha=2)
 scalecalc_cli_error("two stacks, one depth" EXIT 2 SAYS "--decoder-layers"
   ARGS ${deepnorm} --layers 4 --arch encoder-decoder)
+scalecalc_cli_error("decoder layers of gpt2" EXIT 2
+  SAYS "decoder_layers is of two stacks, and this model is one stack .--decoder-layers"
+  ARGS propagate gpt2 --decoder-layers 2)
+scalecalc_cli_error("decoder layers below 1" EXIT 2
+  SAYS "decoder_layers must be a whole number from 1 to 1000000, got -1"
+  ARGS propagate deepnet-18-6 --decoder-layers=-1)
+scalecalc_cli_error("formulas of two stacks" EXIT 2
+  SAYS "formulas follow one stream, and an encoder has another"
+  ARGS propagate deepnet-18-6 --engine symbolic)
+scalecalc_cli_error("names of one stack for two" EXIT 2
+  SAYS "the names hf-t5 are those of one stack"
+  ARGS init deepnet-18-6 --names hf-t5)
 scalecalc_cli_error("unwritable -o" EXIT 3 SAYS "no-such-folder.*-o"
   ARGS ${deepnorm} --layers 4 -o /no-such-folder/answer.json)
 scalecalc_cli_error("-o is a folder" EXIT 3 ARGS ${deepnorm} --layers 4 -o / SAYS "irectory")

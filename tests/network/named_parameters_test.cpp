@@ -39,7 +39,7 @@ TEST_CASE("every parameter of a model has a place under its naming") {
                                                                   {"gpt2", "nanogpt"},
                                                                   {"bert-base", "hf-bert"},
                                                                   {"llama", "hf-llama"},
-                                                                  {"t5-base", "hf-t5"},
+                                                                  {"t5-base-encoder", "hf-t5"},
                                                                   {"vit-b", "hf-vit"},
                                                                   {"vit-b", "hf-vit-v5"},
                                                                   {"pre-ln-12", "torch-encoder"},
@@ -89,7 +89,7 @@ TEST_CASE("GPT-2 packs q, k and v along the outputs, stored as its Conv1D has it
 }
 
 TEST_CASE("T5's gated layer has other names than its plain one") {
-  ModelSpec spec = small("t5-base");
+  ModelSpec spec = small("t5-base-encoder");
   const NamedParameters plain = name_parameters(build_network(spec), find_naming("hf-t5"));
   find(plain, "encoder.block.1.layer.1.DenseReluDense.wi.weight");
   spec.gated = true;
