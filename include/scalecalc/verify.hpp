@@ -59,7 +59,7 @@ struct SweepOptions {
 };
 
 struct SweepPoint {
-  std::int64_t layers = 0;
+  std::int64_t layers = 0, decoder_layers = 0;  ///< the latter of two stacks
   double alpha = 1, lambda = 1;
   double value = 0;           ///< mean over seeds (median where the spread is large)
   double standard_error = 0;  ///< of that value; NaN for one seed
@@ -91,6 +91,11 @@ struct ScalingPair {
   /// where that is no power of depth.
   double exponent = 0;
   std::optional<double> plain_exponent;
+  /// Of two stacks: the decoder's, formulas in N, M, and its depth M, in N.
+  struct Decoder {
+    Expr alpha = 1, lambda = 1, layers = Expr::symbol("N");
+  };
+  std::optional<Decoder> decoder = {};
 };
 /// Of the solved problem, at rising depths a factor of four apart up to problem.layers. Throws
 /// Error(usage) for fewer than 2 layers, and what solve_scaling throws.
@@ -100,14 +105,24 @@ ScalingPair scaling_pair(const ScalingProblem& problem, const PublishedPair& pub
 /// Of a pair solved for one block, at its reference depth and its own. Throws Error(usage) where
 /// they are one.
 ScalingPair scaling_pair(const ScalingProblem& problem, const ExactSolution& solution);
+/// Of an encoder at `encoder_layers` and a decoder at `decoder_layers`: both depths grow in that
+/// ratio, M rounded. What is promised at these depths is left to the moments.
+ScalingPair scaling_pair_of_two(const ScalingPair& encoder, const ScalingPair& decoder,
+                                std::int64_t encoder_layers, std::int64_t decoder_layers);
 
 /// Real passes beside what a pair promises: the loss change of one step by depth.
 struct ScalingVerification {
   SweepResult pair, plain;  ///< with the pair, and at alpha = lambda = 1
   double predicted = 0;     ///< exponent with the pair
   std::optional<double> predicted_plain;
+  /// Of two stacks, whose exponent at few layers has terms of 1/M that the moments predict: theirs
+  /// between the asked depth and `deeper` times it, and whether it is that of the promise.
+  std::optional<double> predicted_deep;
+  bool holds_deep = true;
+  static constexpr std::int64_t deeper = 8;
   double tolerance = 0;  ///< max(0.1, 3 standard errors of the measured exponent)
-  bool passed = false;   ///< every pass is finite, and the exponent is within the tolerance
+  /// Every pass is finite, the exponent is within the tolerance, and of two stacks it holds deep.
+  bool passed = false;
 };
 /// `options` has the block and how to measure; its layers, alpha, lambda, engine and quantity are
 /// replaced. Throws what sweep() throws.

@@ -29,9 +29,7 @@ SweepPoint predicted_point(const SweepOptions& options, std::int64_t layers) {
                      options.parameters == ParameterSet::all, options.rest);
   SweepPoint point;
   point.layers = layers;
-  const Bindings at = {{"N", static_cast<double>(layers)}};
-  point.alpha = evaluate(*spec.alpha, at);
-  point.lambda = evaluate(*spec.lambda, at);
+  put_scales(spec, point);
   point.samples = {chosen(step, options.quantity)};
   return point;
 }

@@ -79,6 +79,14 @@ std::vector<std::int64_t> rising_depths(std::vector<std::int64_t> depths) {
   return depths;
 }
 
+void put_scales(const ModelSpec& spec, SweepPoint& point) {
+  const ModelSpec stack = spec.encoder_decoder ? encoder_of(spec) : spec;
+  if (spec.encoder_decoder) point.decoder_layers = decoder_depth(spec);
+  const Bindings at = {{"N", static_cast<double>(stack.layers)}};
+  point.alpha = evaluate(*stack.alpha, at);
+  point.lambda = evaluate(*stack.lambda, at);
+}
+
 void summarise(SweepResult& result) {
   const bool positive =
       every_sample(result, [](double value) { return std::isfinite(value) && value > 0; });

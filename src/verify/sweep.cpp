@@ -65,9 +65,7 @@ Depth lay_out(const SweepOptions& options, SweepPoint& point) {
   check_bytes(layout_bytes(point.layers), point.layers);
   Depth depth;
   depth.network = build_network(spec);
-  const Bindings at = {{"N", static_cast<double>(point.layers)}};
-  point.alpha = evaluate(*spec.alpha, at);
-  point.lambda = evaluate(*spec.lambda, at);
+  put_scales(spec, point);
   check_counted(depth.network, options);
   depth.work = measurement_work(depth.network, options);
   check_bytes(depth.work.bytes, point.layers);

@@ -51,6 +51,27 @@ Expr solved_lambda(const ScalingProblem& problem, const std::vector<std::int64_t
   return through(depths, numbers);
 }
 
+void set_scales(const ScalingPair& pair, ModelSpec& model) {
+  model.alpha = pair.alpha;
+  model.lambda = pair.lambda;
+  model.encoder_decoder = pair.decoder.has_value();
+  if (!pair.decoder) return;
+  model.decoder_layers = pair.decoder->layers;
+  model.decoder_alpha = pair.decoder->alpha;
+  model.decoder_lambda = pair.decoder->lambda;
+}
+
+/// That of the moments at these depths; nothing where they have none.
+std::optional<double> moments_exponent(SweepOptions options,
+                                       const std::vector<std::int64_t>& layers) {
+  options.layers = layers;
+  options.progress = {};
+  options.expect = {};
+  options.engine = SweepEngine::quadrature;
+  const SweepResult predicted = sweep(options);
+  return predicted.no_exponent.empty() ? std::optional(predicted.exponent) : std::nullopt;
+}
+
 }  // namespace
 
 ScalingPair scaling_pair(const ScalingProblem& problem) {
@@ -87,6 +108,21 @@ ScalingPair scaling_pair(const ScalingProblem& problem, const ExactSolution& sol
   return pair;
 }
 
+ScalingPair scaling_pair_of_two(const ScalingPair& encoder, const ScalingPair& decoder,
+                                std::int64_t encoder_layers, std::int64_t decoder_layers) {
+  ScalingPair pair = encoder;
+  // A decoder's depth is its own N where its pair was a root, else M.
+  const auto in_m = [](const Expr& formula) {
+    return substitute(formula, {{"N", Expr::symbol("M")}});
+  };
+  pair.decoder =
+      ScalingPair::Decoder{in_m(decoder.alpha), in_m(decoder.lambda),
+                           Expr(Rational(decoder_layers, encoder_layers)) * Expr::symbol("N")};
+  if (std::fabs(decoder.exponent) > std::fabs(pair.exponent)) pair.exponent = decoder.exponent;
+  pair.plain_exponent.reset();
+  return pair;
+}
+
 ScalingVerification verify_scaling(const ScalingPair& pair, SweepOptions options) {
   const Progress whole = options.progress;
   const auto half_from = [&whole](double from) -> Progress {
@@ -98,21 +134,29 @@ ScalingVerification verify_scaling(const ScalingPair& pair, SweepOptions options
   options.engine = SweepEngine::passes;
   options.quantity = Quantity::delta_loss;
   options.layers = pair.layers;
-  options.model.alpha = pair.alpha;
-  options.model.lambda = pair.lambda;
+  set_scales(pair, options.model);
 
   ScalingVerification result;
   result.predicted = pair.exponent;
   result.predicted_plain = pair.plain_exponent;
   options.progress = half_from(0.0);
   result.pair = sweep(options);
+  if (pair.decoder) {
+    const std::int64_t last = pair.layers.back();
+    result.predicted = moments_exponent(options, pair.layers).value_or(pair.exponent);
+    result.predicted_deep = moments_exponent(options, {last, ScalingVerification::deeper * last});
+    result.holds_deep =
+        std::fabs(result.predicted_deep.value_or(pair.exponent) - pair.exponent) <= least_tolerance;
+  }
   options.model.alpha = options.model.lambda = Expr(1);
+  options.model.decoder_alpha = options.model.decoder_lambda = Expr(1);
   options.progress = half_from(0.5);
   result.plain = sweep(options);
+  if (pair.decoder) result.predicted_plain = moments_exponent(options, pair.layers);
   result.tolerance =
       std::max(least_tolerance, standard_errors * result.pair.exponent_standard_error);
-  result.passed =
-      result.pair.finite && std::fabs(result.pair.exponent - result.predicted) <= result.tolerance;
+  result.passed = result.holds_deep && result.pair.finite &&
+                  std::fabs(result.pair.exponent - result.predicted) <= result.tolerance;
   return result;
 }
 

@@ -16,6 +16,14 @@ scalecalc_cli_test("deepnorm as JSON" ARGS deepnorm --layers 1000 --optimizer ad
     results.lambda_formula results.branch_weight results.gradient_scale
     results.relative_step_scale results.family results.init results.derivation results.conditions)
 
+scalecalc_cli_test("deepnorm: published pairs of two stacks, sized"
+  ARGS deepnorm --model deepnet-18-6 --layers 18 --rule deepnet
+  STDOUT "encoder: 18 layers.*1.866112.*decoder: 6 layers.*2.059767")
+scalecalc_cli_test("deepnorm: two stacks, verified"
+  ARGS deepnorm --layers 4 --arch encoder-decoder --decoder-layers 2 --optimizer adam --verify
+    --width 16 --heads 2 --sequence 4 --vocab 8 --seeds 2 --format json
+  JSON results.verification.deep_exponent results.verification.points.1.decoder_layers
+    results.decoder.alpha)
 scalecalc_cli_test("deepnorm: the warm-up as JSON"
   ARGS deepnorm --layers 64 --optimizer sgd --placement pre --format json
   JSON results.warmup results.warmup_formula results.warmup_exponent results.block.kappa)

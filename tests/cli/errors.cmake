@@ -49,6 +49,12 @@ scalecalc_cli_error("formulas of two stacks" EXIT 2
 scalecalc_cli_error("names of one stack for two" EXIT 2
   SAYS "the names hf-t5 are those of one stack"
   ARGS init deepnet-18-6 --names hf-t5)
+scalecalc_cli_error("a decoder of no layers" EXIT 2 SAYS "--decoder-layers.*got '0'"
+  ARGS ${deepnorm} --layers 4 --arch encoder-decoder --decoder-layers 0)
+scalecalc_cli_error("a decoder of one stack" EXIT 2 SAYS "--decoder-layers belongs to two stacks"
+  ARGS ${deepnorm} --layers 4 --decoder-layers 2)
+scalecalc_cli_error("exact pairs of two stacks, verified" EXIT 2 SAYS "one by one .--verify"
+  ARGS ${deepnorm} --layers 4 --arch encoder-decoder --decoder-layers 2 --method exact --verify)
 scalecalc_cli_error("unwritable -o" EXIT 3 SAYS "no-such-folder.*-o"
   ARGS ${deepnorm} --layers 4 -o /no-such-folder/answer.json)
 scalecalc_cli_error("-o is a folder" EXIT 3 ARGS ${deepnorm} --layers 4 -o / SAYS "irectory")

@@ -104,3 +104,28 @@ TEST_CASE("a pair that is none fails") {
   wrong.alpha = wrong.lambda = Expr(1);
   CHECK_FALSE(verify_scaling(wrong, narrow("adam")).passed);
 }
+
+TEST_CASE("two stacks grow together, each with its own pair") {
+  ScalingProblem decoder = problem_at(6);
+  decoder.sublayers = 3;
+  decoder.depth_symbol = "M";
+  const ScalingPair pair =
+      scaling_pair_of_two(scaling_pair(problem_at(18)), scaling_pair(decoder), 18, 6);
+  CHECK(pair.layers == Depths{2, 8, 18});
+  REQUIRE(pair.decoder);
+  CHECK(to_string(pair.decoder->layers) == to_string(parse("N/3")));
+  CHECK(to_string(pair.decoder->alpha) == to_string(solve_scaling(decoder).alpha.formula));
+  SweepOptions options = narrow("adam");
+  const ScalingVerification result = verify_scaling(pair, options);
+  CHECK(result.pair.points[0].decoder_layers == 1);
+  CHECK(result.pair.points[2].decoder_layers == 6);
+  CHECK(result.pair.finite);
+  CHECK(result.passed);
+  REQUIRE(result.predicted_plain);
+  CHECK(result.plain.exponent > result.pair.exponent);
+  ScalingPair none = pair;
+  none.alpha = none.lambda = none.decoder->alpha = none.decoder->lambda = Expr(1);
+  const ScalingVerification wrong = verify_scaling(none, options);
+  CHECK_FALSE(wrong.holds_deep);
+  CHECK_FALSE(wrong.passed);
+}

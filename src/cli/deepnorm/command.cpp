@@ -17,9 +17,9 @@ const std::vector<std::string> kMethods = {"scaling", "exact"};
 const std::vector<std::string> kRules = {"derived", "deepnet"};
 
 struct Arguments {
-  std::string layers, optimizer = "adam", placement, constraint, rule = "derived",
-                      architecture = "encoder", decoder_layers, scheme = "lecun", model,
-                      seeds = "5", method = "scaling", reference_layers;
+  std::string layers, optimizer = "adam", placement, constraint, rule = "derived", architecture,
+                      decoder_layers, scheme = "lecun", model, seeds = "5", method = "scaling",
+                      reference_layers;
   bool verify = false, explain = false;
   ModelOptions block;
 };
@@ -31,8 +31,9 @@ struct Request {
   Architecture architecture = Architecture::encoder;
   bool published = false, exact = false;
   std::int64_t reference_layers = 1;
-  ModelSpec spec;
+  ModelSpec spec;  ///< of one stack
   BlockMoments moments;
+  bool has_two() const { return architecture == Architecture::encoder_decoder; }
 };
 
 /// Everything said about one stack.
@@ -53,6 +54,32 @@ void read_method(const Arguments& arguments, Request& request) {
     request.reference_layers = parse_layers("--reference-layers", arguments.reference_layers);
 }
 
+/// One stack or two, as asked or as the model has them; its block is that of one.
+void read_stacks(const Arguments& arguments, Request& request) {
+  ModelSpec& spec = request.spec;
+  const bool of_two = spec.encoder_decoder;
+  const std::string& asked = arguments.architecture;
+  request.architecture = asked.empty()
+                             ? (of_two ? Architecture::encoder_decoder : Architecture::encoder)
+                             : architecture_from(asked);
+  const std::string& depth = arguments.decoder_layers;
+  if (!request.has_two() && !depth.empty())
+    throw Error(ErrorKind::usage, "--decoder-layers belongs to two stacks", "--decoder-layers",
+                "add --arch encoder-decoder, or leave it out");
+  if (request.has_two() && depth.empty() && !of_two)
+    throw Error(ErrorKind::usage, "encoder-decoder needs the decoder's depth too",
+                "--arch encoder-decoder", "add --decoder-layers M, for example --decoder-layers 6");
+  spec.layers = request.layers;
+  if (request.has_two())
+    request.decoder_layers =
+        depth.empty() ? decoder_depth(spec) : parse_layers("--decoder-layers", depth);
+  if (!of_two) return;
+  const ModelSpec encoder = encoder_of(spec);
+  spec.alpha = encoder.alpha;
+  spec.lambda = encoder.lambda;
+  spec.encoder_decoder = false;
+}
+
 /// Those of a homogeneous branch where no equation, and so no warm-up, is asked for.
 BlockMoments moments_of(const ModelSpec& spec) {
   ModelSpec valid = spec;
@@ -67,10 +94,9 @@ Request read(const Arguments& arguments) {
     throw Error(ErrorKind::usage, "deepnorm needs a depth", "--layers", "for example --layers 12");
   request.layers = parse_layers("--layers", arguments.layers);
   request.published = parse_choice("--rule", arguments.rule, kRules) == "deepnet";
-  request.architecture = architecture_from(arguments.architecture);
-
   read_method(arguments, request);
   if (!arguments.model.empty()) request.spec = read_model_argument(arguments.model);
+  read_stacks(arguments, request);
   if (request.spec.kind != ModelSpec::Kind::transformer)
     throw Error(ErrorKind::usage, "deepnorm is about transformer blocks, and this model is none",
                 "--model", "use kind = \"transformer\"");
@@ -91,19 +117,9 @@ Request read(const Arguments& arguments) {
     throw Error(ErrorKind::usage, "the published constants leave nothing to constrain",
                 "--rule deepnet", "leave --constraint out, or use --rule derived");
 
-  const bool two = request.architecture == Architecture::encoder_decoder;
-  if (two && arguments.decoder_layers.empty())
-    throw Error(ErrorKind::usage, "encoder-decoder needs the decoder's depth too",
-                "--arch encoder-decoder", "add --decoder-layers M, for example --decoder-layers 6");
-  if (!two && !arguments.decoder_layers.empty())
-    throw Error(ErrorKind::usage, "--decoder-layers belongs to two stacks", "--decoder-layers",
-                "add --arch encoder-decoder, or leave it out");
-  if (two) request.decoder_layers = parse_layers("--decoder-layers", arguments.decoder_layers);
-  if (two && arguments.verify)
-    throw Error(ErrorKind::usage,
-                "real passes have no cross-attention, so two stacks cannot be "
-                "verified together",
-                "--verify", "verify one stack: --arch encoder");
+  if (request.has_two() && request.exact && arguments.verify)
+    throw Error(ErrorKind::usage, "exact pairs of two stacks are verified one by one", "--verify",
+                "use --arch encoder, --arch decoder, or --method scaling");
   return request;
 }
 
@@ -123,7 +139,7 @@ ScalingProblem problem_of(const Arguments& arguments, const Request& request, bo
 StackAnswer answer(const Arguments& arguments, const Request& request, bool decoder,
                    const ExactSolution* exact) {
   StackAnswer result;
-  const bool two = request.architecture == Architecture::encoder_decoder;
+  const bool two = request.has_two();
   result.name = decoder || request.architecture == Architecture::decoder ? "decoder" : "encoder";
   result.problem = problem_of(arguments, request, decoder);
   result.solution = solve_scaling(result.problem);
@@ -141,6 +157,11 @@ StackAnswer answer(const Arguments& arguments, const Request& request, bool deco
   if (sized) widths.width = request.spec.width;
   if (sized || block.has("ffn")) widths.ffn = request.spec.ffn;
   if (sized || block.has("vocab")) widths.vocab = request.spec.vocab;
+  // A gain in both depths has a value at both.
+  if (widths.width > 0 || widths.ffn > 0 || widths.vocab > 0)
+    if (two && !decoder && request.published)
+      init_from.lambda.formula =
+          substitute(init_from.lambda.formula, {{"M", Expr(request.decoder_layers)}});
   if (exact) init_from.lambda = {Expr::symbol("lambda"), exact->solved.lambda};
   result.init = init_table(init_from, result.problem.layers, arguments.scheme, widths);
   return result;
@@ -175,8 +196,15 @@ ScalingPair pair_of(const Answer& found) {
   return scaling_pair(problem);
 }
 
-ScalingVerification verify(const Arguments& arguments, const Request& request, const Answer& found,
-                           Context& context) {
+/// Of one stack, or of both together.
+ScalingPair pair_of(const Request& request, const std::vector<Answer>& stacks) {
+  const ScalingPair first = pair_of(stacks.front());
+  if (!request.has_two()) return first;
+  return scaling_pair_of_two(first, pair_of(stacks.back()), request.layers, request.decoder_layers);
+}
+
+ScalingVerification verify(const Arguments& arguments, const Request& request,
+                           const std::vector<Answer>& stacks, Context& context) {
   SweepOptions options;
   options.model = request.spec;
   const Optimizer rule = optimizer(arguments.optimizer);
@@ -185,7 +213,7 @@ ScalingVerification verify(const Arguments& arguments, const Request& request, c
   options.seeds = static_cast<int>(parse_integer("--seeds", arguments.seeds, 1, 10000, "5"));
   context.set_passes(options);
   options.progress = context.progress();
-  ScalingVerification result = verify_scaling(pair_of(found), std::move(options));
+  ScalingVerification result = verify_scaling(pair_of(request, stacks), std::move(options));
   context.clear_progress();
   return result;
 }
@@ -201,7 +229,7 @@ report::Value inputs_of(const Arguments& arguments, const Request& request,
   inputs["method"] = arguments.method;
   if (request.exact) inputs["reference_layers"] = request.reference_layers;
   inputs["rule"] = arguments.rule;
-  inputs["arch"] = arguments.architecture;
+  inputs["arch"] = architecture_names().at(static_cast<std::size_t>(request.architecture));
   inputs["scheme"] = arguments.scheme;
   return inputs;
 }
@@ -228,7 +256,7 @@ void add_sections(const Answer& found, bool titled, bool explain, int digits,
 int run(const Arguments& arguments, Context& context) {
   const Request request = read(arguments);
   std::vector<Answer> stacks = {answer_stack(arguments, request, false)};
-  const bool two = request.architecture == Architecture::encoder_decoder;
+  const bool two = request.has_two();
   if (two) stacks.push_back(answer_stack(arguments, request, true));
 
   report::Document document;
@@ -242,7 +270,7 @@ int run(const Arguments& arguments, Context& context) {
 
   bool passed = true;
   if (arguments.verify) {
-    const ScalingVerification checked = verify(arguments, request, stacks.front(), context);
+    const ScalingVerification checked = verify(arguments, request, stacks, context);
     document.results["verification"] = verification_results(checked);
     for (report::Section& section :
          verification_sections(checked, stacks.front().stack.problem.optimizer))
@@ -292,7 +320,7 @@ void register_deepnorm(CLI::App& app, Context& context) {
   add.axis("--rule", arguments->rule, {"RULE", kRules},
            "derived, or deepnet for the published constants");
   add.axis("--arch", arguments->architecture, {"ARCH", architecture_names},
-           "encoder, decoder or encoder-decoder");
+           "encoder, decoder or encoder-decoder (default: encoder, or as --model)");
   add.axis("--decoder-layers", arguments->decoder_layers, "M",
            "layers M of the decoder (encoder-decoder)");
   add.axis("--scheme", arguments->scheme, {"SCHEME", {"lecun", "xavier", "he"}},

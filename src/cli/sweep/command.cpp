@@ -55,6 +55,7 @@ void SweepFlags::add_to(CLI::App* app) {
   add.axis("--engine", engine, {"ENGINE", kEngines}, "passes, or quadrature for the prediction");
   plot.add_to(app);
   const ModelSpec defaults = default_spec(ModelSpec::Kind::transformer);
+  block.add_command_options(app, {"decoder_layers"});
   block.add_to(app, {"ramp"}, &defaults);  // exponents are those of the end of a ramp
 }
 
@@ -138,7 +139,7 @@ class Sweep {
       throw Error(ErrorKind::usage, "--constraint and --alpha or --lambda both close the equation",
                   "--constraint " + flags_.constraint, "give one of them");
     }
-    if (model.alpha && model.lambda) return;
+    if (!has_open_scales(model)) return;
     std::optional<Constraint> constraint;
     if (!flags_.constraint.empty()) constraint = Constraint::parse(flags_.constraint);
     model.layers = options().layers.back();

@@ -29,6 +29,8 @@ Value inputs_of(const SweepAnswer& answer) {
   Value inputs = Value::object();
   inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
   inputs["layers"] = list_of(options.layers);
+  if (options.model.encoder_decoder)
+    inputs["decoder_layers"] = to_string(options.model.decoder_layers);
   inputs["quantity"] = to_string(options.quantity);
   inputs["optimizer"] = answer.optimizer;
   inputs["constraint"] = answer.constraint.empty() ? Value() : Value(answer.constraint);
@@ -118,6 +120,7 @@ Value sweep_points(const SweepResult& result) {
   for (const SweepPoint& point : result.points) {
     Value entry = Value::object();
     entry["layers"] = point.layers;
+    if (point.decoder_layers > 0) entry["decoder_layers"] = point.decoder_layers;
     entry["alpha"] = point.alpha;
     entry["lambda"] = point.lambda;
     entry["value"] = point.value;
@@ -141,7 +144,11 @@ report::Table sweep_table(const SweepResult& result) {
   for (const SweepPoint& point : result.points) {
     table.rows.push_back({point.layers, point.alpha, point.lambda, point.value, error_of(point),
                           point.mean, point.median});
+    if (point.decoder_layers > 0)
+      table.rows.back().insert(table.rows.back().begin() + 1, point.decoder_layers);
   }
+  if (!result.points.empty() && result.points.front().decoder_layers > 0)
+    table.columns.insert(table.columns.begin() + 1, "decoder");
   return table;
 }
 

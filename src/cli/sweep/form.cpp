@@ -21,6 +21,8 @@ JsonForm sweep_form() {
       {"engine", one_of({"passes", "quadrature"}), "that measures or predicts"}};
   for (Key key : forms::fields(false)) {
     if (key.name == "layers") key = {"layers", list(count()), "the depths"};
+    if (key.name == "decoder_layers")
+      key = maybe("decoder_layers", text(), "of two stacks, the decoder's depth, a formula in N");
     inputs.push_back(key);
   }
   return {object(inputs),
