@@ -22,6 +22,14 @@ enum class TokenLevel { word, byte };
 /// "word", "byte". Throws Error(input) with the nearest name.
 TokenLevel token_level_from(std::string_view name, const std::string& where = "--level");
 
+/// What is learned of a text: the token that follows, by one stack; or, by an encoder that reads a
+/// sequence of it and its decoder, to say the sequence again or from its end.
+enum class TrainTask { next, copy, reverse };
+/// "next", "copy", "reverse".
+const std::vector<std::string>& train_task_names();
+/// Throws Error(input) with the nearest name.
+TrainTask train_task_from(std::string_view name, const std::string& where = "--task");
+
 /// A text as token ids, 0 .. vocab - 1, in two parts.
 struct Corpus {
   std::string name, description, license;
@@ -32,6 +40,7 @@ struct Corpus {
   std::optional<double> entropy;
   double collision = 0;           ///< chance that two tokens are equal
   std::uint64_t fingerprint = 0;  ///< of the ids
+  TrainTask task = TrainTask::next;
   std::int64_t vocab() const { return static_cast<std::int64_t>(words.size()); }
 };
 /// Sentences of a small grammar, drawn by Philox: nothing has to be downloaded. A noun phrase is a
@@ -39,6 +48,11 @@ struct Corpus {
 /// with the first noun, however far back that stands; words of a kind follow Zipf's law. `tokens`:
 /// 100..1e8, a tenth of them for validation.
 Corpus generated_corpus(std::int64_t tokens, std::uint64_t seed = 0);
+/// Symbols that are drawn by Philox, all alike and independent: only the source says what is asked.
+/// Behind them word 0, <start>, which a decoder begins with. `tokens` as above, `symbols`
+/// 2..1e6.
+Corpus symbol_corpus(TrainTask task, std::int64_t tokens, std::int64_t symbols,
+                     std::uint64_t seed = 0);
 /// A text file, at most 1 GiB. Words are what stands between white space, and <eos> at each end of
 /// a line; those that are not among the `vocab` - 1 most frequent are <unk>. Bytes are their own
 /// ids. The last tenth is for validation. Throws Error(input).

@@ -8,6 +8,11 @@
 #include "train/run.hpp"
 
 namespace scalecalc::train_room {
+namespace {
+
+constexpr std::int32_t kStart = 0;  ///< what a decoder reads before the first symbol
+
+}  // namespace
 
 Batches::Batches(const Corpus& corpus, std::int64_t batch, std::int64_t sequence)
     : corpus_(corpus), batch_(batch), sequence_(sequence) {
@@ -22,6 +27,15 @@ Batches::Batches(const Corpus& corpus, std::int64_t batch, std::int64_t sequence
 void Batches::add(const std::vector<std::int32_t>& text, std::int64_t offset,
                   TokenBatch& to) const {
   const auto begin = text.begin() + offset;
+  if (corpus_.task != TrainTask::next) {
+    std::vector<std::int32_t> asked(begin, begin + sequence_);
+    to.sources.insert(to.sources.end(), asked.begin(), asked.end());
+    if (corpus_.task == TrainTask::reverse) std::ranges::reverse(asked);
+    to.ids.push_back(kStart);
+    to.ids.insert(to.ids.end(), asked.begin(), asked.end() - 1);
+    to.targets.insert(to.targets.end(), asked.begin(), asked.end());
+    return;
+  }
   to.ids.insert(to.ids.end(), begin, begin + sequence_);
   to.targets.insert(to.targets.end(), begin + 1, begin + 1 + sequence_);
 }

@@ -9,13 +9,14 @@
 #include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
+#include "tensor/draw.hpp"
 #include "train/grammar.hpp"
 #include "train/hash.hpp"
 
 namespace scalecalc {
 namespace {
 
-constexpr std::int64_t kFewestTokens = 100, kMostTokens = 100'000'000;
+constexpr std::int64_t kFewestTokens = 100, kMostTokens = 100'000'000, kMostWords = 1'000'000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 constexpr std::int64_t kValidationShare = 10;
 constexpr const char* kUnknown = "<unk>";
@@ -82,7 +83,25 @@ std::vector<std::int32_t> bytes_of(std::string_view text, Corpus& corpus) {
   return out;
 }
 
+void check_tokens(std::int64_t tokens) {
+  if (tokens >= kFewestTokens && tokens <= kMostTokens) return;
+  throw Error(ErrorKind::input, fmt::format("a text of {} tokens", tokens), "corpus",
+              fmt::format("use {} to {}", kFewestTokens, kMostTokens));
+}
+
 }  // namespace
+
+const std::vector<std::string>& train_task_names() {
+  static const std::vector<std::string> names = {"next", "copy", "reverse"};
+  return names;
+}
+
+TrainTask train_task_from(std::string_view name, const std::string& where) {
+  const auto found = std::ranges::find(train_task_names(), name);
+  if (found == train_task_names().end())
+    throw unknown_name("task", name, train_task_names(), where);
+  return static_cast<TrainTask>(found - train_task_names().begin());
+}
 
 TokenLevel token_level_from(std::string_view name, const std::string& where) {
   if (name == "word") return TokenLevel::word;
@@ -91,10 +110,7 @@ TokenLevel token_level_from(std::string_view name, const std::string& where) {
 }
 
 Corpus generated_corpus(std::int64_t tokens, std::uint64_t seed) {
-  if (tokens < kFewestTokens || tokens > kMostTokens) {
-    throw Error(ErrorKind::input, fmt::format("a text of {} tokens", tokens), "corpus",
-                fmt::format("use {} to {}", kFewestTokens, kMostTokens));
-  }
+  check_tokens(tokens);
   const train_room::Grammar grammar;
   Corpus corpus;
   corpus.name = "generated";
@@ -108,10 +124,31 @@ Corpus generated_corpus(std::int64_t tokens, std::uint64_t seed) {
   return corpus;
 }
 
+Corpus symbol_corpus(TrainTask task, std::int64_t tokens, std::int64_t symbols,
+                     std::uint64_t seed) {
+  check_tokens(tokens);
+  if (symbols < 2 || symbols > kMostWords)
+    throw Error(ErrorKind::input, fmt::format("{} symbols", symbols), "corpus",
+                fmt::format("use 2 to {}", kMostWords));
+  Corpus corpus;
+  corpus.task = task;
+  corpus.name = train_task_names().at(static_cast<std::size_t>(task));
+  corpus.words = {"<start>"};
+  for (std::int64_t k = 1; k <= symbols; ++k) corpus.words.push_back(std::to_string(k));
+  corpus.entropy = 0;
+  corpus.description = fmt::format("{} of {} symbols, drawn by Philox", tokens, symbols);
+  corpus.license = "CC0-1.0";
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(tokens));
+  tensor::fill_indices({seed, tensor::stream_id("train.symbols")}, symbols, tokens, ids.data());
+  for (std::int32_t& id : ids) ++id;
+  finish(corpus, std::move(ids));
+  return corpus;
+}
+
 Corpus read_corpus(const std::string& path, TokenLevel level, std::int64_t vocab) {
-  if (vocab < 2 || vocab > 1'000'000) {
+  if (vocab < 2 || vocab > kMostWords) {
     throw Error(ErrorKind::input, fmt::format("a vocabulary of {} words", vocab), "corpus",
-                "use 2 to 1000000");
+                fmt::format("use 2 to {}", kMostWords));
   }
   const std::string text =
       base::read_input(path, {"text file", "give the path of a text file", kMostBytes, true});

@@ -38,6 +38,21 @@ std::vector<TrainGroup> make_groups() {
   return groups;
 }
 
+/// The encoder reads as the decoder does, and both have the group's scales at their own depths.
+void set_stacks(ModelSpec& spec, const TrainGroup& group) {
+  spec.encoder_decoder = true;
+  spec.memory = {spec.sequence, spec.input.second, 0};
+  spec.decoder_alpha = Expr::symbol("alpha");
+  spec.decoder_lambda = Expr::symbol("lambda");
+  if (!group.name.starts_with("deepnet")) return;
+  const std::vector<PublishedPair> pairs =
+      deepnet_rule(Architecture::encoder_decoder, spec.layers, decoder_depth(spec));
+  spec.alpha = pairs[0].alpha.formula;
+  spec.lambda = pairs[0].lambda.formula;
+  spec.decoder_alpha = pairs[1].alpha.formula;
+  spec.decoder_lambda = pairs[1].lambda.formula;
+}
+
 }  // namespace
 
 const std::vector<TrainGroup>& train_groups() {
@@ -63,9 +78,11 @@ TrainGroup train_group(std::string_view name, const std::string& where) {
 
 ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std::int64_t layers,
                       const Corpus& corpus) {
-  if (options.model.kind != ModelSpec::Kind::transformer || options.model.cross_attention) {
+  const bool two = corpus.task != TrainTask::next;
+  if (options.model.kind != ModelSpec::Kind::transformer || options.model.cross_attention ||
+      (options.model.encoder_decoder && !two)) {
     throw Error(ErrorKind::input, "the experiment is about language models", "train",
-                "use a transformer without cross-attention");
+                "use a transformer without cross-attention, or --task copy for two stacks");
   }
   ModelSpec spec = options.model;
   spec.layers = layers;
@@ -86,7 +103,8 @@ ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std:
     }
     spec.dropout_place = *group.dropout_place;
   }
-  if (!spec.alpha || !spec.lambda) solve_scales(spec);
+  if (two) set_stacks(spec, group);
+  if (has_open_scales(spec)) solve_scales(spec);
   validate(spec, group.name);
   return spec;
 }

@@ -87,6 +87,8 @@ Json Run::configuration() const {
                       {"tokens", corpus_.train.size() + corpus_.validation.size()},
                       {"vocab", corpus_.vocab()},
                       {"fingerprint", corpus_.fingerprint}};
+  if (corpus_.task != TrainTask::next)
+    config["task"] = train_task_names().at(static_cast<std::size_t>(corpus_.task));
   config["optimizer"] = optimizer_json(options_.optimizer);
   config["model"] = model_text(spec_);
   return {{"configuration", config}};

@@ -55,6 +55,10 @@ scalecalc_cli_error("a decoder of one stack" EXIT 2 SAYS "--decoder-layers belon
   ARGS ${deepnorm} --layers 4 --decoder-layers 2)
 scalecalc_cli_error("exact pairs of two stacks, verified" EXIT 2 SAYS "one by one .--verify"
   ARGS ${deepnorm} --layers 4 --arch encoder-decoder --decoder-layers 2 --method exact --verify)
+scalecalc_cli_error("a task with a text" EXIT 2 SAYS "--task copy draws its own symbols .--text"
+  ARGS train --task copy --text ${CMAKE_CURRENT_LIST_FILE} -o a-folder)
+scalecalc_cli_error("an unknown task" EXIT 2 SAYS "did you mean 'copy'"
+  ARGS train --task copi -o a-folder)
 scalecalc_cli_error("unwritable -o" EXIT 3 SAYS "no-such-folder.*-o"
   ARGS ${deepnorm} --layers 4 -o /no-such-folder/answer.json)
 scalecalc_cli_error("-o is a folder" EXIT 3 ARGS ${deepnorm} --layers 4 -o / SAYS "irectory")

@@ -89,6 +89,23 @@ TEST_CASE("corpus: bytes are their own ids") {
   CHECK(corpus.unigram_entropy == rounded(std::log(2.0), 300));
 }
 
+TEST_CASE("corpus: symbols of a task, all alike, behind the one that begins") {
+  const Corpus corpus = symbol_corpus(TrainTask::copy, 20000, 7);
+  CHECK(corpus.vocab() == 8);
+  CHECK(corpus.words[0] == "<start>");
+  CHECK(corpus.entropy == 0);
+  std::vector<int> counts(8);
+  for (const std::int32_t id : corpus.train) ++counts.at(static_cast<std::size_t>(id));
+  CHECK(counts[0] == 0);
+  const double each = static_cast<double>(corpus.train.size()) / 7;
+  // Six standard deviations of a binomial count.
+  for (int id = 1; id <= 7; ++id) CHECK(std::fabs(counts[id] - each) < 6 * std::sqrt(each));
+  CHECK(symbol_corpus(TrainTask::reverse, 20000, 7).train == corpus.train);
+  CHECK_THROWS_AS(symbol_corpus(TrainTask::copy, 99, 7), Error);
+  CHECK_THROWS_AS(symbol_corpus(TrainTask::copy, 1000, 1), Error);
+  CHECK_THROWS_AS(train_task_from("copi"), Error);
+}
+
 TEST_CASE("corpus: what is no text is an error") {
   CHECK_THROWS_AS(read_corpus("/no/such/text", TokenLevel::word), Error);
   CHECK_THROWS_AS(read_corpus("/", TokenLevel::word), Error);

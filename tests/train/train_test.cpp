@@ -77,6 +77,51 @@ TEST_CASE("train: stopped anywhere and begun again, the files are the same bytes
   }
 }
 
+TEST_CASE("train: an encoder and its decoder learn to say a sequence again, or from its end") {
+  for (const TrainTask task : {TrainTask::copy, TrainTask::reverse}) {
+    const Corpus corpus = symbol_corpus(task, 20000, 4);
+    const Folder folder;
+    TrainOptions options = tiny(folder);
+    options.groups = {"post"};
+    options.depths = {1};
+    options.seeds = 1;
+    options.model.width = 32;
+    options.model.ffn = 64;
+    options.model.heads = 2;
+    options.model.sequence = 4;
+    options.model.batch = 32;
+    options.model.dropout = options.model.attention_dropout = 0;
+    options.optimizer.learning_rate = 1e-2;
+    options.steps = 400;
+    options.record_every = 100;
+    const std::vector<TrainRun> runs = train(corpus, options);
+    REQUIRE(runs.size() == 1);
+    CHECK(runs[0].verdict == TrainVerdict::converged);
+    CHECK(runs[0].prediction.why_none.empty());
+    // Of ln 4 nats a symbol less than a tenth is left to guess.
+    CHECK(runs[0].final_loss < 0.1 * std::log(4.0));
+    const LayerNorms& norms = runs[0].prediction.gradient;
+    CHECK(norms.layers[0] == "embedding");
+    CHECK(norms.layers[1] == "encoder.embedding");
+    CHECK(norms.layers[2] == "encoder.input");
+  }
+}
+
+TEST_CASE("train: two stacks have the scales of their group at both depths") {
+  const Corpus corpus = symbol_corpus(TrainTask::copy, 2000, 5);
+  TrainOptions options = train_profile("small");
+  options.model.decoder_layers = parse("N/2");
+  const ModelSpec solved = train_model(options, train_group("deepnorm"), 8, corpus);
+  CHECK(solved.encoder_decoder);
+  CHECK(solved.memory.sequence == solved.sequence);
+  CHECK(solved.decoder_alpha->contains("M"));
+  const ModelSpec published = train_model(options, train_group("deepnet"), 8, corpus);
+  CHECK(*published.decoder_alpha == parse("(3*M)^(1/4)"));
+  CHECK(*decoder_of(train_model(options, train_group("post"), 8, corpus)).alpha == Expr(1));
+  options.model.encoder_decoder = true;
+  CHECK_THROWS_AS(train_model(options, train_group("post"), 2, generated_corpus(1000)), Error);
+}
+
 TEST_CASE("train: ranks share the runs, and the files are those of one process") {
   const Corpus corpus = generated_corpus(2000);
   const Folder one;

@@ -28,7 +28,7 @@ std::vector<std::string> group_names() {
 
 struct TrainFlags {
   std::string profile = kProfile, model, placements, depths, seeds;
-  std::string text, level = "word", vocab = "10000", tokens = "200000";
+  std::string task = "next", text, level = "word", vocab, tokens = "200000";
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
       dropout_place;
@@ -65,9 +65,14 @@ void TrainFlags::add_to(CLI::App* app) {
   add.text("--seeds", seeds, "S",
            "runs of each, from --seed on" +
                defaults([](const TrainOptions& of) { return std::to_string(of.seeds); }));
+  add.text("--task", task, {"TASK", train_task_names},
+           "next: the token that follows (default); copy, reverse: by an encoder and its decoder, "
+           "of random symbols");
   add.text("--text", text, types::file(), "what is learned (default: generated sentences)");
   add.text("--level", level, {"LEVEL", {"word", "byte"}}, "of --text: word or byte");
-  add.text("--vocab", vocab, "V", "most words of --text, with <unk> for the others");
+  add.text("--vocab", vocab, "V",
+           "most words of --text, with <unk> for the others (default 10000); symbols of --task "
+           "(default 16)");
   add.text("--tokens", tokens, "N", "length of the generated text");
   add.text("--steps", steps, "N", "steps of each run" + defaults([](const TrainOptions& of) {
                                     return of.steps > 0 ? std::to_string(of.steps)
@@ -122,12 +127,12 @@ void TrainFlags::add_to(CLI::App* app) {
   of_optimizer.text("--clip-norm", clip_norm, "C",
                     "largest norm of the whole gradient (default: none)");
   // What the experiment sets itself, or asks for in its own way.
-  block.add_to(app,
-               {"features", "classes", "vocab", "dropout", "dropout_place", "ramp",
-                "cross_attention", "encoder_decoder", "decoder_alpha", "decoder_lambda",
-                "memory_sequence", "memory_second", "memory_cross", "input",
-                "loss", "target_second", "reduction"},
-               &small.model);
+  block.add_to(
+      app,
+      {"features", "classes", "vocab", "dropout", "dropout_place", "ramp", "cross_attention",
+       "encoder_decoder", "decoder_alpha", "decoder_lambda", "memory_sequence", "memory_second",
+       "memory_cross", "input", "loss", "target_second", "reduction"},
+      &small.model);
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -281,13 +286,23 @@ class Experiment {
 
   void set_corpus() {
     const TokenLevel level = token_level_from(flags_.level);
-    if (flags_.text.empty()) {
-      answer_.corpus =
-          generated_corpus(parse_integer("--tokens", flags_.tokens, 100, 100'000'000, "200000"));
+    const TrainTask task = train_task_from(flags_.task);
+    const bool of_symbols = task != TrainTask::next;
+    if (of_symbols && !flags_.text.empty())
+      throw Error(ErrorKind::usage, "--task " + flags_.task + " draws its own symbols", "--text",
+                  "leave --text out, or use --task next");
+    const auto words = [&](const char* otherwise) {
+      return parse_integer("--vocab", flags_.vocab.empty() ? otherwise : flags_.vocab, 1, 1'000'000,
+                           otherwise);
+    };
+    if (!flags_.text.empty()) {
+      answer_.corpus = read_corpus(flags_.text, level, words("10000"));
       return;
     }
-    answer_.corpus = read_corpus(flags_.text, level,
-                                 parse_integer("--vocab", flags_.vocab, 1, 1'000'000, "10000"));
+    const std::int64_t tokens =
+        parse_integer("--tokens", flags_.tokens, 100, 100'000'000, "200000");
+    answer_.corpus =
+        of_symbols ? symbol_corpus(task, tokens, words("16")) : generated_corpus(tokens);
   }
 
   /// One number for the whole; of a mixture also one for each, joined by + as the names are.
