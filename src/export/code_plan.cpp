@@ -54,8 +54,9 @@ std::string summary_of(const NamedPlan& plan) {
   const ModelSpec& spec = plan.spec;
   std::string text = kind_name(spec.kind);
   if (spec.kind != ModelSpec::Kind::layers)
-    text += fmt::format(", {} layers, width {}, {}", spec.layers, spec.width,
-                        to_string(spec.placement));
+    text += fmt::format(", {}{} layers, width {}, {}", spec.layers,
+                        spec.encoder_decoder ? fmt::format(" + {}", decoder_depth(spec)) : "",
+                        spec.width, to_string(spec.placement));
   return text + fmt::format(", {} parameters in {} tensors", parameter_count(plan.plan.network),
                             plan.named.tensors.size());
 }
