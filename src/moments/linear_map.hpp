@@ -5,6 +5,7 @@
 
 #include "moments/calculus.hpp"
 #include "moments/norm_variance.hpp"
+#include "moments/projection.hpp"
 
 /// y = x W + b (docs/theory/layers.md#linear): m' = n_in sw2 m + sb2, crosses alike.
 namespace scalecalc::moments {
@@ -16,6 +17,15 @@ inline double weight_noise(const Linear& layer) {
   if (layer.distribution != Distribution::orthogonal) return 2;
   const double kept = static_cast<double>(layer.fan_out) / static_cast<double>(layer.fan_in);
   return kept < 1 ? 2 * (1 - kept) : 0;
+}
+
+/// Of W^T: what noise depends on.
+inline Linear transposed(const Linear& layer) {
+  Linear made;
+  made.distribution = layer.distribution;
+  made.fan_in = layer.fan_out;
+  made.fan_out = layer.fan_in;
+  return made;
 }
 
 /// Relative variance over features of (W^T W)_ii, the squared length of a feature's weights: 2/n
@@ -104,6 +114,15 @@ X linear_backward(C& calculus, const Linear& layer, const X& gradient) {
                                              calculus.variance(layer)));
 }
 
+/// What `missing` along y = xW takes of W^T g: of g along y all comes back, along x, and of the
+/// rest (n_in - 1)/n_in (docs/theory/finite-width.md#along).
+template <class C, class X>
+X without_along(const C& calculus, const Linear& layer, const X& input, double missing, X back) {
+  if (missing == 0) return back;
+  const Projection take{static_cast<double>(layer.fan_in), weight_noise(transposed(layer)) / 2};
+  return projected(calculus, take, input, {0, missing}, back);
+}
+
 /// Of a gradient along y = xW, W^T W x brings n_out sw2 back along x.
 template <class C, class X>
 Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
@@ -112,15 +131,20 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   Gradient<X> out = gradient;
   out.x = linear_backward(calculus, layer, gradient.x);
   out.directions = {};
+  if constexpr (C::next_orders) {
+    if (!gradient.coupling) {
+      out.directions.radial =
+          across(gradient.directions.radial, input_share(calculus, layer, input));
+      out.x = without_along(calculus, layer, input, 1 - out.directions.radial, std::move(out.x));
+    }
+  }
   out.kinds = {};
   out.slope_scatter = 1;
   out.aligned =
       gradient.aligned * calculus.size(layer.fan_out, "fan_out") * calculus.variance(layer);
   // Normal weights bring a part of y back along x and another at random; orthogonal ones that do
   // not widen keep the size of every gradient exactly.
-  Linear transposed = layer;
-  std::swap(transposed.fan_in, transposed.fan_out);
-  const N along = calculus.real(weight_noise(transposed) / 2);
+  const N along = calculus.real(weight_noise(transposed(layer)) / 2);
   out.x = sum(out.x, scaled(without_mean(input), N(out.aligned * out.aligned * along)));
   if constexpr (C::next_orders)
     out.uneven = calculus.value(out.aligned * out.aligned) * length_scatter(layer);

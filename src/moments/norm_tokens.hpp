@@ -6,6 +6,7 @@
 #include "moments/constant_samples.hpp"
 #include "moments/norm_samples.hpp"
 #include "moments/norm_variance.hpp"
+#include "moments/projection.hpp"
 
 /// Norms over one token's features (layer, rms, scale): docs/theory/layers.md#norm-tokens. Gains
 /// are 1 and shifts 0.
@@ -46,19 +47,6 @@ double mean_order(const Alike<double>& x, double skew, double kurtosis, double w
 /// of Gaussian features' squares) has it: 1 - (eps/mean) k e^z E_k(z) with k = 1/variance and z = k
 /// eps/mean, E_k the exponential integral of order k.
 double kept_beside_eps(double mean, double eps, double variance);
-
-/// What the projection takes of g and of k at a cosine c: LN 2/d and (3 - c^2)/d, RMS 1/d and (2 -
-/// c^2)/d of a gradient whose levels are 1.
-struct Projection {
-  double d = 1, w = 1;
-  bool layernorm = false;
-  double second(const NormDirections& directions) const {
-    return 1 - w * (directions.radial + (layernorm ? directions.mean : 0)) / d;
-  }
-  double cross(const NormDirections& directions, double c) const {
-    return 1 - w * (directions.radial * (2 - c * c) + (layernorm ? directions.mean : 0)) / d;
-  }
-};
 
 /// Both for Gaussian features whose gradient knows nothing of them: the heads of q and k.
 struct NormOrders {
@@ -270,25 +258,6 @@ X norm_scale(C& calculus, const Norm& layer, const X& x) {
         return T{N(0), 1 / sqrt(s2(u))};
       },
       [&](const T& t, const T& u, const N&) { return N(1 / sqrt(sqrt(s2(t) * s2(u)))); });
-}
-
-template <class C, class X>
-X projected(const C& calculus, const NormRecord<X>& record, const NormDirections& directions,
-            const X& g) {
-  using N = typename C::Number;
-  using T = Token<N>;
-  if constexpr (!C::next_orders) return g;
-  const Projection& take = record.projection;
-  return zip(
-      record.output, g,
-      [&](const T&, const T& u) {
-        return T{N(0), u.second * calculus.real(take.second(directions))};
-      },
-      [&](const T& t, const T& u, const N& r, const N& k) {
-        const double m = std::sqrt(calculus.value(t.second) * calculus.value(u.second));
-        const double c = m > 0 ? calculus.value(r) / m : 0;
-        return N(k * calculus.real(take.cross(directions, c)));
-      });
 }
 
 }  // namespace scalecalc::moments

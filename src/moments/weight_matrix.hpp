@@ -46,15 +46,6 @@ double gain_of(const C& calculus, const Linear& layer) {
   return static_cast<double>(layer.fan_in) * calculus.value(calculus.variance(layer));
 }
 
-/// Of W^T: what noise depends on.
-inline Linear transposed(const Linear& layer) {
-  Linear made;
-  made.distribution = layer.distribution;
-  made.fan_in = layer.fan_out;
-  made.fan_out = layer.fan_in;
-  return made;
-}
-
 /// The gradients of the matrix and its bias, from g at its output.
 template <class C, class X>
 void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t parameter,

@@ -1,12 +1,60 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "scalecalc/error.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc {
+namespace {
+
+/// A row of tables/reference/gradient_growth.csv: a simulated block in numpy, with standard errors.
+struct Growth {
+  std::string activation;
+  std::int64_t width = 0;
+  double mean = 0, mean_error = 0, variance = 0, variance_error = 0;
+};
+
+std::vector<Growth> simulated_growth() {
+  std::ifstream file(SCALECALC_TABLES_DIR "/reference/gradient_growth.csv");
+  std::vector<Growth> rows;
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    for (char& c : line)
+      if (c == ',') c = ' ';
+    Growth row;
+    std::istringstream(line) >> row.activation >> row.width >> row.mean >> row.mean_error >>
+        row.variance >> row.variance_error;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+// A block has two norms, each of a factor 1 + o with o = E[1/s2]E[s2] - 1 of at most (2 + 1/2)/n,
+// whose square is left out. Rates are rounded to four decimals.
+TEST_CASE("gradients of post-norm blocks grow as simulated ones do") {
+  const std::vector<Growth> rows = simulated_growth();
+  REQUIRE(rows.size() == 8);
+  for (const Growth& row : rows) {
+    ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+    spec.activation = row.activation;
+    spec.width = row.width;
+    spec.ffn = 4 * row.width;
+    const BlockMoments moments = block_moments(spec);
+    const double order = 2.5 / static_cast<double>(row.width), rounding = 0.5e-4;
+    CAPTURE(row.activation);
+    CAPTURE(row.width);
+    CHECK(std::fabs(moments.rate.to_double() - row.mean) <
+          2 * order * order + 3 * row.mean_error + rounding);
+  }
+}
 
 TEST_CASE("tokens that are alike have moments under every norm, eps and placement") {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);

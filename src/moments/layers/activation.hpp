@@ -148,25 +148,41 @@ void couple_through_activation(const C& calculus, const ActivationRecord<X>& rec
 }
 
 /// Where phi' is large phi is, and with it the |phi|^2 of n features that a norm above has divided
-/// by: E phi'^2/|phi|^2 has -Cov(phi'^2, phi^2)/n, relative to the means.
+/// by: E phi'^2/|phi|^2 has -Cov(phi'^2, phi^2)/n, relative to the means. As much is missing where
+/// the gradient is not along phi (docs/theory/finite-width.md#along).
 template <class C, class X>
 Gradient<X> below_size(const C& calculus, const ActivationRecord<X>& record,
                        const Gradient<X>& gradient, Gradient<X> out) {
   out.follows_size = 0;
-  if (!(gradient.follows_size > 0)) return out;
+  const double follows =
+      gradient.follows_size + (gradient.coupling ? 0 : 1 - gradient.directions.radial);
+  if (follows == 0) return out;
   const double own = values_of(calculus, record.own).second,
                apart = values_of(calculus, record.slopes).second * record.second;
   if (!(apart > 0)) return out;
-  const double lost = gradient.follows_size * own / (apart * static_cast<double>(record.width));
+  const double lost = follows * own / (apart * static_cast<double>(record.width));
   const double kept = lost > 0 ? 1 / (1 + lost) : 1 - lost;
-  const Alike<double> x = values_of(calculus, out.x);
-  // That of two tokens is between none of it and all.
-  const double half = (1 + kept) / 2;
+  const Alike<double> x = values_of(calculus, out.x), &u = record.passage.x;
+  // That of two tokens is between half of it and all, which tokens that are alike have.
+  const double c = u.second > 0 ? std::clamp(u.cross / u.second, 0.0, 1.0) : 1;
+  const double pair = 1 - (1 - kept) * (1 + c) / 2;
   out.x = each_cross(scaled(out.x, typename C::Number(kept)),
-                     [&](const auto& k) { return typename C::Number(k * half / kept); });
+                     [&](const auto& k) { return typename C::Number(k * pair / kept); });
   out.truncation.second += lost * lost;
-  if (x.second > 0) out.truncation.cross += std::fabs(lost * x.cross / x.second) / 2;
+  if (x.second > 0) out.truncation.cross += std::fabs(lost * x.cross / x.second) * (1 - c) / 2;
   return out;
+}
+
+/// Of phi' g along u, whose mean is 0: E u^2 phi'^2/(q E phi'^2), less what of g is missing along
+/// phi.
+template <class C, class X>
+double level_below(const C& calculus, const ActivationRecord<X>& record,
+                   const Gradient<X>& gradient) {
+  const Alike<double>& u = record.passage.x;
+  const double sizes = record.second * values_of(calculus, record.slopes).second;
+  if (gradient.coupling || u.mean != 0 || !(sizes > 0)) return 1;
+  const double along = record.alignment * record.alignment * u.second / sizes;
+  return 1 + 2 * record.slope_exponent - (1 - gradient.directions.radial) * along;
 }
 
 template <class C, class X>
@@ -185,6 +201,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
     const Alike<double> g = values_of(calculus, gradient.x);
     out = below_size(calculus, record, gradient, std::move(out));
+    out.directions.radial = level_below(calculus, record, gradient);
     const RelativeError bound = relative_slope_error(calculus, record);
     out.truncation.second += bound.second;
     if (g.second > 0) out.truncation.cross += bound.cross * std::fabs(g.cross) / g.second;

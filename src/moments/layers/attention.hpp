@@ -149,6 +149,22 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   memory->last = stream;
 }
 
+/// What a gradient has not along the mix of values it has not along these, as far as their cosine
+/// with the mix goes. Returns the level along the source (docs/theory/finite-width.md#along).
+template <class C, class X>
+double through_values(const C& calculus, const Attention& layer, const X& source,
+                      const NormDirections& directions, AttentionBackward<X>& made) {
+  const Alike<double> x = values_of(calculus, source);
+  const double all = values_of(calculus, made.input).second;
+  if (!(x.second > 0) || !(all > 0)) return 1;
+  const double alike = std::clamp(x.cross / x.second, 0.0, 1.0);
+  const double missing = (1 - directions.radial) * alike;
+  const X values = linear_backward(calculus, layer.v, made.v);
+  const X kept = without_along(calculus, layer.v, source, missing, values);
+  made.input = sum(made.input, sum(kept, scaled(values, typename C::Number(-1))));
+  return 1 - missing * values_of(calculus, values).second / all;
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Gradient<X> g) {
   using N = typename C::Number;
@@ -160,7 +176,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   auto made = attention_backward(calculus, layer, kept.record, g.x, g.aligned,
                                  layer.residual_attention ? &pass.scores() : nullptr);
   AttentionCovariances covariances;
+  NormDirections directions;
   if constexpr (C::next_orders) {
+    if (!layer.over_memory)
+      directions.radial = through_values(calculus, layer, kept.record.source, g.directions, made);
     if (!layer.over_memory) average_distances(calculus, kept.spread, made);
     covariances = attention_covariances(pass, layer, kept, g, made);
   }
@@ -201,7 +220,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   g.uneven = 0;
   g.follows_size = 0;
   g.slope_scatter = 1;
-  g.directions = {};
+  g.directions = directions;
   g.kinds = {};
   // Equal keys get the same from every query.
   g.equal_words = kept.record.words && !layer.over_memory

@@ -120,6 +120,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   if (layer.weight.bias)
     fill_bias(pass, kept.at.parameter + 1, g, layer.out_height() * layer.out_width());
   g.x = conv_backward(calculus, layer, g.x);
+  g.directions = {};
   g.kinds = {};
   g.slopes = {};
   g.uneven = 0;

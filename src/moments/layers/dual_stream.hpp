@@ -139,6 +139,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
     const LogCovariance start = g.log_covariance;
     g.log_covariance.propagator.setIdentity();
     Gradient<X> whole = g;
+    whole.directions = {};
     whole.x = scaled(sum(sum(g.x, gz.x), scaled(both, N(2))), N(b * b));
     g.x = scaled(g.x, N(a * a));
     both = scaled(both, a);

@@ -196,6 +196,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   Gradient<X> gate = g, in = g;
   gate.aligned = in.aligned = N(0);
   gate.follows_size = in.follows_size = 0;
+  gate.directions = in.directions = {};
   gate.x = std::move(parts.gate);
   in.x = std::move(parts.in);
   if constexpr (C::next_orders) gated_slopes(calculus, layer, kept, g, gate, in);

@@ -171,7 +171,8 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   const X across = sum(gradient.x, scaled(without_mean(record.output), N(-along)));
   out.follows_size = record.over_samples ? 0 : record.projection.w;
   if (!record.over_samples) {
-    out.x = projected(calculus, record, gradient.directions, product(across, record.factors));
+    out.x = projected(calculus, record.projection, record.output, gradient.directions,
+                      product(across, record.factors));
     out.directions.radial = 0;
     if (record.projection.layernorm) out.directions.mean = 0;
     if constexpr (C::next_orders) {
@@ -184,6 +185,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     }
     return out;
   }
+  out.directions = {};
   const N sequences = record.over_batch ? batch : N(1);
   X inside = centred(across, tokens, sequences);
   if (!record.over_batch) inside = without_between(inside);

@@ -116,6 +116,7 @@ struct Kept<Residual, C, X> {
   Places at;
   X branch;
   double stream_share = 1, branch_share = 0;  ///< of the sum's second
+  double follows = 0;                         ///< the branch's susceptibility
   bool after_activation = false;              ///< the stream
   MixedSum kinds;
   double stream_overlap = 1;  ///< deviation of the sum's overlap that is the stream's, over it
@@ -134,6 +135,7 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
       kept.stream_share = a * a * values_of(calculus, x.x).second / m;
       kept.branch_share = b * b * values_of(calculus, branch.x).second / m;
     }
+    kept.follows = branch.spread.susceptibility;
     const double together = a * a * x.overlap.coherent + b * b * branch.overlap.coherent;
     if (y.overlap.coherent > 0) kept.stream_overlap = together / y.overlap.coherent;
   }
@@ -179,11 +181,6 @@ void fill_branch_scale(BackwardPass<C, X>& pass, const Kept<Residual, C, X>& kep
        features * token_sum(kept.branch, g.x, pass.tokens(kept.at.tokens), pass.batch()), g, {});
 }
 
-/// The part along x of a gradient with `level` along a sum whose share x is.
-inline double across(double level, double share) {
-  return share * level + 1 - share;
-}
-
 /// The gradient that comes through a branch is independent of that on the skip; `start`: the
 /// covariance of what both are made of.
 template <class C, class X>
@@ -218,6 +215,17 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
   return skip;
 }
 
+/// A gradient that a norm has taken the sum out of, `level` is left, is along x what it is not
+/// along the branch: both ways then meet with opposite signs (docs/theory/finite-width.md#along).
+/// `skip`: the skip's share of the gradient.
+template <class C, class X>
+void add_meeting(const C& calculus, const Kept<Residual, C, X>& kept, double level, double skip,
+                 double width, Gradient<X>& out) {
+  const double meet = -2 * (1 - level) * skip * kept.branch_share * kept.follows;
+  out.directions.radial += meet;
+  out.x = scaled(out.x, calculus.real(1 + meet / width));
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradient<X> g) {
   using N = typename C::Number;
@@ -228,6 +236,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   if (layer.trainable_branch) fill_branch_scale(pass, kept, g);
   const N a = calculus.skip(layer), b = calculus.branch(layer);
   const LogCovariance start = g.log_covariance;
+  const double level = g.directions.radial;
   g.log_covariance.propagator.setIdentity();
   Gradient<X> skip = g;
   skip.x = scaled(g.x, N(a * a));
@@ -251,9 +260,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   g.x = scaled(g.x, N(b * b));
   g.aligned = g.aligned * b * b;
   g.spread.susceptibility = 1;
+  const double of_skip = values_of(calculus, skip.x).second;
   Gradient<X> out =
       sum_of_ways(pass, std::move(skip), pass.run(layer.body, std::move(g)), start, kept.at.tokens);
   if constexpr (C::next_orders) {
+    const double all = values_of(calculus, out.x).second;
+    if (layer.shortcut.empty() && all > 0)
+      add_meeting(calculus, kept, level, of_skip / all, static_cast<double>(pass.stream_width()),
+                  out);
     // Both ways carry the same gradient where no weights lie between.
     const double share = std::clamp(kept.stream_share, 0.0, 1.0);
     if (keeps_input(layer.body)) {
