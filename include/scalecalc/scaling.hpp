@@ -76,12 +76,13 @@ struct BlockMoments {
   Rational growth = 1;          ///< beta: second moment that a branch adds, over the first stream's
   Rational kappa = 1;           ///< -d ln G/d ln m: squared gradients against the stream they pass
   Rational rate = 0;            ///< of ln G per layer towards the input, where a norm holds m
+  Rational spread = 0;          ///< of ln G, variance over draws per layer, where a norm holds m
   bool bounded_scores = false;  ///< q and k are normalised, or there is one token
 };
 /// By the moments of 32 layers of this block, rounded: growth to two digits, kappa to two decimals,
-/// rate to four; of two stacks, the encoder's. A typical draw of the weights is meant: the average
-/// of G over draws is carried by rare ones. Throws what build_network and propagate throw, and
-/// Error(usage) for a placement without an equation.
+/// rate and spread to four; of two stacks, the encoder's. A typical draw of the weights is meant: the
+/// average of G over draws is carried by rare ones. Throws what build_network and propagate throw,
+/// and Error(usage) for a placement without an equation.
 BlockMoments block_moments(const ModelSpec& spec);
 
 /// How the two unknowns are closed.
@@ -128,7 +129,10 @@ struct WarmUp {
   std::optional<Scaled> factor;  ///< of eta; nothing where no factor helps
   Expr loss_change = 1;          ///< at alpha = lambda = 1, in the depth symbol
   double exponent = 0;           ///< d ln loss_change/d ln N at the asked depth
-  std::string why_none;          ///< the reason, where it grows faster than any power
+  /// Variance of its logarithm over draws of the weights, whose median it is; nothing where that is
+  /// not followed.
+  std::optional<double> spread;
+  std::string why_none;  ///< the reason, where it grows faster than any power
 };
 
 struct ScalingProblem {

@@ -14,10 +14,10 @@ constexpr std::int64_t kLayers = 32;
 /// Tokens that are all alike say the same however many they are.
 constexpr std::int64_t kTokens = 24;
 
-/// Size of the stream behind one branch, and of the gradient there.
+/// Size of the stream behind one branch, of the gradient there, and the variance of its logarithm.
 struct Station {
   double second = 0;
-  double log_gradient = 0;
+  double log_gradient = 0, spread = 0;
 };
 
 /// The part of the gradient that tokens share, (g + (T - 1) k)/T, of the typical draw: the mean of
@@ -26,7 +26,7 @@ Station station_of(const Site& site) {
   const double tokens = static_cast<double>(site.tokens);
   const double cross = site.tokens > 1 ? site.grad_cross.value : 0;
   const double shared = (site.grad_second.value + (tokens - 1) * cross) / tokens;
-  return {site.second.value, std::log(shared) - site.grad_spread / 2};
+  return {site.second.value, std::log(shared) - site.grad_spread / 2, site.grad_spread};
 }
 
 std::vector<Station> stations_of(const Network& network, const Trace& trace) {
@@ -81,7 +81,9 @@ BlockMoments block_moments(const ModelSpec& spec) {
   const Station& low = stations[layer - 1];
   if (growth == StreamGrowth::held) {
     const Station& middle = stations[layer * (kLayers / 2) - 1];
-    moments.rate = rounded((low.log_gradient - middle.log_gradient) / (kLayers / 2 - 1), 4);
+    const double layers = kLayers / 2 - 1;
+    moments.rate = rounded((low.log_gradient - middle.log_gradient) / layers, 4);
+    moments.spread = rounded((low.spread - middle.spread) / layers, 4);
     return moments;
   }
   const double first = spec.input.second, count = static_cast<double>(sublayers(spec) * kLayers);

@@ -1,5 +1,6 @@
 #include "scaling/depth_law.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace scalecalc {
@@ -11,15 +12,24 @@ Rational magnitude(const Rational& value) {
   return value.sign() < 0 ? -value : value;
 }
 
+/// What the median draw of a sum over a random walk of variance x at its end has beside the walk's
+/// mean: e^(x/20) to first order in x, e^(q x^(1/2)) of the largest value for large x, q = 0.6745
+/// the upper quartile of a normal variable (docs/theory/scaling.md#warm-up-draws).
+Expr median_draw(const Expr& x) {
+  const Expr ends = Rational(91, 20);  // 10 q^2
+  return exp(ends * (sqrt(1 + x / (10 * ends)) - 1));
+}
+
 /// sum over layers of e^(rate p l/2), each with its branches. Written with the larger end in front,
 /// so that every factor is positive.
 Expr held_sum(const Rational& power, const BlockMoments& moments, std::int64_t sublayers,
               const Expr& depth) {
-  const Rational rate = moments.rate * power * kHalf;
-  if (rate.is_zero()) return Expr(sublayers) * depth;
+  const Rational half_power = power * kHalf, rate = moments.rate * half_power;
+  const Expr draws = median_draw(moments.spread * half_power * half_power * depth);
+  if (rate.is_zero()) return Expr(sublayers) * depth * draws;
   const Expr size = magnitude(rate);
   const Expr front = rate.sign() > 0 ? exp(size * depth) : Expr(1);
-  return Expr(sublayers) * front * (1 - exp(-size * depth)) / size;
+  return Expr(sublayers) * front * draws * (1 - exp(-size * depth)) / size;
 }
 
 /// With w = 1 + n beta: w^((kappa - 1) p/2) times the integral of m^(-kappa p/2) dm/beta from 1 to
@@ -40,6 +50,23 @@ Expr plain_loss_change(const StepLaw& law, const Block& block, const BlockMoment
                        ? held_sum(law.gradient_power, moments, sublayers, depth)
                        : added_sum(law.gradient_power, moments, Expr(sublayers) * depth);
   return pow(sum, law.outer_power);
+}
+
+// Of ln integral e^(y s + sqrt(x) B_s) ds over 0 < s < 1, B Brownian motion: x times the mean of
+// min(s, t) at the weights e^(y s), the integral of (share of weight past s)^2.
+std::optional<double> loss_change_spread(const StepLaw& law, const Block& block,
+                                         const BlockMoments& moments, double layers) {
+  if (stream_growth(block) != StreamGrowth::held) return std::nullopt;
+  const double half_power = law.gradient_power.to_double() / 2, outer = law.outer_power.to_double();
+  const double x = moments.spread.to_double() * half_power * half_power * layers;
+  const double y = moments.rate.to_double() * half_power * layers;
+  constexpr double flat = 1e-3;  // rounding in y^3 below it, the next term of the series above
+  if (std::fabs(y) < flat) return outer * outer * x * (1.0 / 3 + y / 12);
+  // All weight at one end.
+  constexpr double largest = 300;
+  const double end = std::exp(-std::clamp(y, -largest, largest)), past = 1 - end;
+  const double apart = (y - 2 * past + (1 - end * end) / 2) / (y * past * past);
+  return outer * outer * x * apart;
 }
 
 std::string why_explosive(const Block& block, const BlockMoments& moments) {

@@ -14,6 +14,10 @@ namespace scalecalc {
 /// explosive.
 Expr plain_loss_change(const StepLaw& law, const Block& block, const BlockMoments& moments,
                        std::int64_t sublayers, const Expr& depth);
+/// Variance of its logarithm over draws, to first order in that of ln G; nothing where no norm
+/// holds the stream (docs/theory/scaling.md#warm-up-draws).
+std::optional<double> loss_change_spread(const StepLaw& law, const Block& block,
+                                         const BlockMoments& moments, double layers);
 /// Why the loss change grows faster than any power of the depth; empty where it does not.
 std::string why_explosive(const Block& block, const BlockMoments& moments);
 

@@ -186,6 +186,15 @@ void add_lambda(const Setup& setup, const ScalingSolution& solution,
                    ""});
 }
 
+std::string draws_condition(const WarmUp& warmup) {
+  std::string text =
+      "tokens have become alike, as attention makes them; the median draw of the weights";
+  if (warmup.spread)
+    text += fmt::format(", the logarithm of others has a variance of at most about 1 ({:.2g} here)",
+                        *warmup.spread);
+  return text;
+}
+
 /// The loss change without a pair, and the learning rate that undoes it.
 void add_warm_up(const Setup& setup, const ScalingSolution& solution,
                  std::vector<DerivationStep>& steps) {
@@ -201,7 +210,10 @@ void add_warm_up(const Setup& setup, const ScalingSolution& solution,
   std::string reason =
       held ? "the norm on the sum keeps the stream at size 1; skip and branch together carry the "
              "squared gradient on, times e^rate a layer, rate = " +
-                 decimal(moments.rate)
+                 decimal(moments.rate) +
+                 ", and its logarithm differs between draws by a variance of " +
+                 decimal(moments.spread) +
+                 " a layer, by which the sum of the median draw is larger"
            : "l branches of this block make the stream's second moment 1 + beta*l, beta = " +
                  decimal(moments.growth) +
                  ", and squared gradients fall with it to the power kappa = " +
@@ -212,8 +224,7 @@ void add_warm_up(const Setup& setup, const ScalingSolution& solution,
                            (setup.law.outer_power.is_one()
                                 ? std::string()
                                 : ", to the power o = " + setup.law.outer_power.to_string()),
-                       "tokens have become alike, as attention makes them; typical draws of the "
-                       "weights"));
+                       draws_condition(warmup)));
   steps.push_back(step("The other way out: warm-up", Expr::symbol("eta_0"),
                        Expr::symbol("eta") * warmup.factor->formula,
                        "a learning rate that starts there, and then rises, makes the first step "

@@ -211,6 +211,8 @@ WarmUp warm_up(const Setup& setup, const std::string& depth_symbol, std::int64_t
     return result;
   }
   result.factor = Scaled{factor, value};
+  result.spread =
+      loss_change_spread(setup.law, setup.block, setup.moments, static_cast<double>(layers));
   return result;
 }
 

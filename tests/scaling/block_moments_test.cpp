@@ -38,7 +38,8 @@ std::vector<Growth> simulated_growth() {
 }  // namespace
 
 // A block has two norms, each of a factor 1 + o with o = E[1/s2]E[s2] - 1 of at most (2 + 1/2)/n,
-// whose square is left out. Rates are rounded to four decimals.
+// whose square is left out; the variance has 1/n alone, and features' noise to a product of two: as
+// large a share of it. Rates are rounded to four decimals.
 TEST_CASE("gradients of post-norm blocks grow as simulated ones do") {
   const std::vector<Growth> rows = simulated_growth();
   REQUIRE(rows.size() == 8);
@@ -53,6 +54,8 @@ TEST_CASE("gradients of post-norm blocks grow as simulated ones do") {
     CAPTURE(row.width);
     CHECK(std::fabs(moments.rate.to_double() - row.mean) <
           2 * order * order + 3 * row.mean_error + rounding);
+    CHECK(std::fabs(moments.spread.to_double() - row.variance) <
+          order * row.variance + 3 * row.variance_error + rounding);
   }
 }
 

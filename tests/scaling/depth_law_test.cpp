@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "scalecalc/moments.hpp"
 
@@ -128,6 +130,61 @@ TEST_CASE("a homogeneous branch: 2N under a norm, a logarithm and a root without
   CHECK(law_of("sgd", Placement::pre) == log(1 + 2 * n));
   CHECK(law_of("adam", Placement::pre) == 2 * (sqrt(1 + 2 * n) - 1));
   CHECK(law_of("ngd", Placement::sandwich) == sqrt(log(1 + 2 * n)));
+}
+
+// Sums over a random walk, drawn here: their logarithm has about the median x/20 and the variance
+// x/3 at x = the walk's variance at its end.
+TEST_CASE("the median draw and how far others are from it are those of a random walk") {
+  constexpr int layers = 400, draws = 8001;
+  constexpr double x = 0.6;
+  BlockMoments moments;
+  moments.spread = Rational(4 * 6, 10 * layers);  // p = 1: (p/2)^2 v N = x
+  std::mt19937_64 engine(1);
+  std::normal_distribution<double> step(0, std::sqrt(x / layers));
+  std::vector<double> logs;
+  for (int draw = 0; draw < draws; ++draw) {
+    double walk = 0, sum = 0;
+    for (int l = 0; l < layers; ++l) sum += std::exp(walk += step(engine));
+    logs.push_back(std::log(sum / layers));
+  }
+  std::sort(logs.begin(), logs.end());
+  const double median = logs[draws / 2];
+  double variance = 0;
+  for (const double log : logs) variance += (log - median) * (log - median) / draws;
+
+  const StepLaw law = step_law(optimizer("adam").update);
+  const Block post = block_of(Placement::post);
+  const Expr formula = plain_loss_change(law, post, moments, 1, Expr::symbol("N"));
+  const double predicted = std::log(evaluate(formula, {{"N", double{layers}}}) / layers);
+  const double spread = loss_change_spread(law, post, moments, layers).value();
+  CHECK(spread == doctest::Approx(x / 3));
+  // Standard errors of a normal sample's median and variance; the steps are 1/layers of x wide, and
+  // the next order is x times the first.
+  const double deviation = std::sqrt(spread);
+  CHECK(std::fabs(predicted - median) <
+        3 * 1.2533 * deviation / std::sqrt(draws) + x / layers + x * x / 20);
+  CHECK(std::fabs(spread - variance) <
+        3 * spread * std::sqrt(2.0 / draws) + 2 * spread / layers + x * spread);
+  CHECK_FALSE(loss_change_spread(law, block_of(Placement::pre), moments, layers).has_value());
+}
+
+TEST_CASE("the weight of the deepest layers carries the variance of the sum") {
+  const StepLaw law = step_law(optimizer("sgd").update);
+  const Block post = block_of(Placement::post);
+  // The variance of W(1) where all weight is at the end, none where it is at the start; a series
+  // joins both sides of 0.
+  const auto share = [&](const Rational& rate) {
+    BlockMoments moments;
+    moments.rate = rate;
+    moments.spread = Rational(1, 1000);
+    return loss_change_spread(law, post, moments, 1000).value();
+  };
+  CHECK(share(Rational(1)) == doctest::Approx(1).epsilon(2e-3));            // 1 - 3/(2 y), y = 1000
+  CHECK(share(Rational(-1)) == doctest::Approx(0).scale(1).epsilon(1e-3));  // 1/(2 y)
+  CHECK(share(Rational(0)) == doctest::Approx(1.0 / 3));
+  // The next term is y^2/180 and below.
+  CHECK(share(Rational(2, 1000000)) == doctest::Approx(1.0 / 3 + 2e-3 / 12).epsilon(1e-6));
+  CHECK(share(Rational(-2, 1000000)) == doctest::Approx(1.0 / 3 - 2e-3 / 12).epsilon(1e-6));
 }
 
 TEST_CASE("what explodes has no warm-up, and says why") {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/sweep/document.hpp"
 
@@ -153,6 +154,7 @@ void add_warm_up(Value& results, const Numbers& numbers, const WarmUp& warmup) {
   if (warmup.factor) {
     add_quantity(results, "warmup", numbers, *warmup.factor);
     results["warmup_exponent"] = -warmup.exponent;
+    if (warmup.spread) results["warmup_spread"] = *warmup.spread;
     return;
   }
   results["warmup"] = Value();
@@ -165,6 +167,7 @@ void add_block(Value& results, const BlockMoments& moments) {
   block["growth"] = moments.growth.to_double();
   block["kappa"] = moments.kappa.to_double();
   block["rate"] = moments.rate.to_double();
+  block["spread"] = moments.spread.to_double();
   results["block"] = std::move(block);
 }
 
@@ -227,7 +230,22 @@ Section warm_up_section(const StackAnswer& answer, const Numbers& numbers) {
   table.columns = {"from eta times", "formula", "loss change there"};
   table.rows.push_back({numbers.text(*warmup.factor), formula(warmup.factor->formula),
                         fmt::format("grows as N^{:.2f}", warmup.exponent)});
+  if (warmup.spread) {
+    table.columns.push_back("between draws");
+    table.rows.back().push_back(
+        fmt::format("x {0:.2g} or 1/{0:.2g}", std::exp(std::sqrt(*warmup.spread))));
+  }
   return {fmt::format("Or a warm-up, with alpha = lambda = 1 ({})", answer.block), table};
+}
+
+/// Deep for its width: what a median over draws does not tell of any.
+void add_draws_apart(const WarmUp& warmup, std::vector<Section>& sections) {
+  if (!warmup.factor || warmup.spread.value_or(0) <= 1) return;
+  sections.push_back(
+      {"", report::Paragraph{"So deep for its width, draws of the weights differ by more than a "
+                             "factor e in this, and no one warm-up serves them all: it is the "
+                             "median of them, to an order of magnitude. A larger --width brings "
+                             "them together."}});
 }
 
 Section init_section(const std::vector<InitEntry>& entries) {
@@ -339,6 +357,7 @@ std::vector<Section> stack_sections(const StackAnswer& answer, bool titled, bool
     sections.push_back({"", why});
   }
   sections.push_back(warm_up_section(answer, numbers));
+  add_draws_apart(answer.solution.warmup, sections);
   sections.push_back(init_section(answer.init));
   sections.push_back(
       {"", report::Paragraph{"Std of --scheme times this pair's gain. scalecalc init MODEL tells "

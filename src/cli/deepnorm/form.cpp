@@ -22,14 +22,19 @@ Keys sizes() {
          Keys{{"warmup", digits().or_null(), "eta times this at the start; null: no warm-up helps"},
               {"warmup_formula", text().or_null(), "the same in N"},
               maybe("warmup_exponent", number(), "power of depth of the warm-up"),
+              maybe("warmup_spread", number(),
+                    "variance of the warm-up's logarithm over draws, of which it is the median; "
+                    "past 1 no one value serves them all"),
               maybe("warmup_none_because", text(), "why no warm-up helps"),
               {"block",
-               object({{"growth", number(),
-                        "second moment that a branch adds, over the first stream's"},
-                       {"kappa", number(),
-                        "-d ln G/d ln m: squared gradients G against the stream's m"},
-                       {"rate", number(),
-                        "of ln G per layer towards the input, where a norm holds m"}}),
+               object(
+                   {{"growth", number(),
+                     "second moment that a branch adds, over the first stream's"},
+                    {"kappa", number(),
+                     "-d ln G/d ln m: squared gradients G against the stream's m"},
+                    {"rate", number(), "of ln G per layer towards the input, where a norm holds m"},
+                    {"spread", number(),
+                     "of ln G, variance over draws per layer, where a norm holds m"}}),
                "moments of one block"}};
 }
 
