@@ -226,16 +226,14 @@ Section warm_up_section(const StackAnswer& answer, const Numbers& numbers) {
   if (!warmup.factor)
     return {"Or a warm-up, with alpha = lambda = 1: none helps",
             report::Paragraph{warmup.why_none + "."}};
-  Table table;
-  table.columns = {"from eta times", "formula", "loss change there"};
-  table.rows.push_back({numbers.text(*warmup.factor), formula(warmup.factor->formula),
-                        fmt::format("grows as N^{:.2f}", warmup.exponent)});
-  if (warmup.spread) {
-    table.columns.push_back("between draws");
-    table.rows.back().push_back(
-        fmt::format("x {0:.2g} or 1/{0:.2g}", std::exp(std::sqrt(*warmup.spread))));
-  }
-  return {fmt::format("Or a warm-up, with alpha = lambda = 1 ({})", answer.block), table};
+  report::Facts facts;
+  facts.rows = {{"from eta times", numbers.text(*warmup.factor)},
+                {"formula", formula(warmup.factor->formula)},
+                {"loss change there", fmt::format("grows as N^{:.2f}", warmup.exponent)}};
+  if (warmup.spread)
+    facts.rows.emplace_back("between draws", fmt::format("x {0:.2g} or 1/{0:.2g}",
+                                                         std::exp(std::sqrt(*warmup.spread))));
+  return {fmt::format("Or a warm-up, with alpha = lambda = 1 ({})", answer.block), facts};
 }
 
 /// Deep for its width: what a median over draws does not tell of any.
