@@ -17,6 +17,10 @@ namespace scalecalc {
 /// when it names none.
 Naming naming_of(const ModelSpec& spec, std::string_view otherwise);
 
+/// The name of the naming that is asked for; "hf" is that of the library that a model comes from,
+/// spec.init.names. Throws Error(input).
+std::string asked_naming(const ModelSpec& spec, const std::string& names);
+
 /// A stored tensor: one parameter, or several side by side along the outputs.
 struct NamedTensor {
   std::string name;     ///< without the prefix
@@ -26,6 +30,7 @@ struct NamedTensor {
   int axis = 0;                     ///< along which the parts lie side by side
   bool transposed = false;          ///< stored (out, in)
   std::vector<std::size_t> parts;   ///< indices into parameters(network), in order
+  std::int64_t rounds = 1;          ///< in which they lie side by side (NamePattern)
   std::optional<std::string> tied_to;
 };
 struct NamedParameters {

@@ -17,6 +17,10 @@ struct NamePattern {
   std::vector<std::string> paths;  ///< "block[{i}].attn.q.weight"; several lie side by side
   std::string beside = {};         ///< only where this path is a parameter too; empty: always
   bool flipped = false;            ///< stored the other way round than others of its naming
+  /// Rounds in which the parts lie side by side, each with its share of every part: rows of q, k
+  /// and v of one head, then of the next.
+  std::int64_t rounds = 1;
+  static constexpr std::int64_t per_key_head = 0;  ///< as rounds: as many as heads of keys
 };
 
 /// How a matrix (fan_in, fan_out) is stored; embeddings are always (vocab, width).
@@ -50,7 +54,7 @@ struct Naming {
 /// scalecalc (our paths), torch, flax, keras (our paths in their spelling), torch-encoder, hf-gpt2,
 /// hf-bert, hf-llama, hf-t5, hf-t5-decoder, hf-vit, hf-vit-v5, nanogpt, torchscale, hf-gemma,
 /// hf-olmo2, hf-phi3, hf-opt, hf-bloom, hf-mpt, hf-gpt-neo, hf-distilbert, hf-deberta-v2,
-/// hf-dinov2.
+/// hf-dinov2, hf-gptj, hf-phi, hf-cohere, hf-gpt-neox, hf-codegen, hf-falcon, hf-falcon-rw.
 const std::vector<std::string>& naming_names();
 /// Throws Error(input) with the nearest name.
 Naming find_naming(std::string_view name, const std::string& where = "names");

@@ -66,7 +66,8 @@ class ModelAuditor : Auditor {
       }
       add(std::move(parameter), expectation(part, named));
       if (named.parts.size() > 1 && right_shape)
-        job.division.bounds.push_back(job.division.bounds.back() + planned.columns * inner);
+        job.division.bounds.push_back(job.division.bounds.back() +
+                                      planned.columns / named.rounds * inner);
     }
     if (job.division.bounds.size() == 1) job.division.bounds.push_back(tensor.elements);
     jobs_.push_back(std::move(job));

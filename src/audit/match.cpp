@@ -140,8 +140,8 @@ Match best_match(const Matcher& matcher, const std::string& own) {
 Match match_tensors(const Reader& reader, const ModelSpec& spec, const Network& network,
                     const std::string& names) {
   const Matcher matcher(reader, spec, network);
-  if (!names.empty()) find_naming(names, "--names");
-  Match match = names.empty() ? best_match(matcher, spec.init.names) : matcher.with(names);
+  Match match = names.empty() ? best_match(matcher, spec.init.names)
+                              : matcher.with(asked_naming(spec, names));
   if (match.matched > 0) return match;
   const std::string first =
       reader.tensors().empty() ? "" : ", not '" + base::shortened(reader.tensors()[0].name) + "'";

@@ -43,7 +43,11 @@ ValueType activation() {
   return {"ACTIVATION", activation_names};
 }
 ValueType naming() {
-  return {"NAMES", naming_names};
+  return {"NAMES", [] {
+            std::vector<std::string> names = naming_names();
+            names.insert(names.begin(), "hf");
+            return names;
+          }};
 }
 
 }  // namespace types

@@ -68,13 +68,15 @@ std::string c_text(const NamedPlan& plan) {
   text += fmt::format("static const struct scalecalc_parameter {}_parameters[] = {{\n", name);
   for (const NamedTensor& tensor : plan.named.tensors) {
     std::int64_t first = 0;
-    for (const std::size_t part : tensor.parts) {
-      const PlannedParameter& parameter = plan.plan.parameters[part];
-      const std::int64_t whole = tensor.shape[static_cast<std::size_t>(tensor.axis)];
-      const std::int64_t count = tensor.parts.size() == 1 ? whole : parameter.columns;
-      text += parameter_row(tensor, parameter, first, count);
-      first += count;
-    }
+    for (std::int64_t round = 0; round < tensor.rounds; ++round)
+      for (const std::size_t part : tensor.parts) {
+        const PlannedParameter& parameter = plan.plan.parameters[part];
+        const std::int64_t whole = tensor.shape[static_cast<std::size_t>(tensor.axis)];
+        const std::int64_t count =
+            tensor.parts.size() == 1 ? whole : parameter.columns / tensor.rounds;
+        text += parameter_row(tensor, parameter, first, count);
+        first += count;
+      }
   }
   text += fmt::format(
       "}};\nstatic const size_t {0}_parameter_count =\n"

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "export/settings.hpp"
+#include "scalecalc/error.hpp"
 
 namespace scalecalc::export_room {
 namespace {
@@ -17,6 +20,7 @@ FilledTensor filled(const NamedTensor& tensor, const NamedPlan& plan) {
   for (const std::size_t part : tensor.parts)
     filled.fills.push_back(
         fill_of(parameters[part], tensor.parts.size() == 1 ? whole : parameters[part].columns));
+  repeat_rounds(filled, tensor.rounds);
   return filled;
 }
 
@@ -44,6 +48,35 @@ std::vector<double> numbers_of(const PlannedParameter& parameter) {
 }
 
 }  // namespace
+
+void repeat_rounds(FilledTensor& tensor, std::int64_t rounds) {
+  if (rounds == 1) return;
+  std::vector<Fill> round;
+  round.swap(tensor.fills);
+  std::int64_t whole = 0;
+  for (Fill& fill : round) {
+    if (fill.start == to_string(Start::orthogonal))
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{} holds shares of several matrices in turn, each of them orthogonal "
+                      "as a whole: code fills no such tensor",
+                      tensor.name),
+          "--target", "--weights draws it; --names torch has a tensor for each matrix");
+    whole += fill.length;
+    fill.length /= rounds;
+  }
+  const bool alike = std::all_of(round.begin(), round.end(), [&](Fill fill) {
+    fill.length = round.front().length;
+    return fill == round.front();
+  });
+  if (alike) {
+    round.front().length = whole;
+    tensor.fills = {round.front()};
+    return;
+  }
+  for (std::int64_t i = 0; i < rounds; ++i)
+    tensor.fills.insert(tensor.fills.end(), round.begin(), round.end());
+}
 
 Fill fill_of(const PlannedParameter& parameter, std::int64_t length) {
   return {length, to_string(parameter.start), numbers_of(parameter),

@@ -45,5 +45,8 @@ CodePlan code_plan(const NamedPlan& plan);
 CodePlan code_plan(const LibraryPlan& plan);
 
 Fill fill_of(const PlannedParameter& parameter, std::int64_t length);
+/// The fills, each of a whole part, in the order of a tensor that holds its parts in so many
+/// rounds; one of all where the parts are drawn alike.
+void repeat_rounds(FilledTensor& tensor, std::int64_t rounds);
 
 }  // namespace scalecalc::export_room

@@ -52,7 +52,7 @@ NamedPlan named_plan(const ModelSpec& spec, const std::string& model,
   ModelSpec named = spec;
   const std::string otherwise = target ? default_naming(*target) : "scalecalc";
   if (!names.empty())
-    named.init.names = find_naming(names, "--names").name;
+    named.init.names = asked_naming(spec, names);
   else if (target && names_trees(*target))
     named.init.names = otherwise;
   plan.naming = naming_of(named, otherwise);

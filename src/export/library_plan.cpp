@@ -162,6 +162,7 @@ class Changes {
       to.fills.push_back(
           changed(part, library, tensor.parts.size() == 1 ? whole : whole * own / columns));
     }
+    repeat_rounds(to, tensor.rounds);
   }
 
   /// The library's own std times the factor by which the plan's changed: the fan that the library

@@ -44,19 +44,21 @@ class Assembler {
       const std::vector<float> drawn = draws_(part);
       const auto columns = static_cast<std::int64_t>(drawn.size()) / (stored.inputs * stored.taps);
       place(tensor, stored, drawn, columns, offset);
-      offset += columns;
+      offset += columns / tensor.rounds;
     }
     current_ = index;
   }
 
-  /// Row `tap * inputs + input` of a draw, column by column, to where the layout has it.
+  /// Row `tap * inputs + input` of a draw, column by column, to where the layout has it: `offset`
+  /// outputs behind the start of the column's round.
   void place(const NamedTensor& tensor, const Stored& stored, const std::vector<float>& drawn,
              std::int64_t columns, std::int64_t offset) {
+    const std::int64_t share = columns / tensor.rounds, round = stored.outputs / tensor.rounds;
     for (std::int64_t tap = 0; tap < stored.taps; ++tap)
       for (std::int64_t input = 0; input < stored.inputs; ++input) {
         const float* row = drawn.data() + (tap * stored.inputs + input) * columns;
         for (std::int64_t c = 0; c < columns; ++c) {
-          const std::int64_t output = offset + c;
+          const std::int64_t output = c / share * round + offset + c % share;
           const std::int64_t at = tensor.transposed
                                       ? (output * stored.inputs + input) * stored.taps + tap
                                       : (tap * stored.inputs + input) * stored.outputs + output;

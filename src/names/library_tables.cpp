@@ -1,53 +1,11 @@
-#include <array>
+#include <utility>
 
-#include "names/building.hpp"
+#include "names/library_building.hpp"
 #include "names/tables.hpp"
 
 /// Names of transformers' models whose parts are called as in no other.
 namespace scalecalc::names {
 namespace {
-
-/// The maps of a block: what stands before them all, then q, k, v, o, and of the feed-forward.
-struct BlockNames {
-  std::string layer;
-  std::array<const char*, 4> attention;   ///< the first null: q, k, v are packed elsewhere
-  std::vector<const char*> feed_forward;  ///< in, out; or gate, in, out
-  const char *attention_norm, *feed_forward_norm;
-};
-
-void block(Patterns& all, const BlockNames& names) {
-  const std::array<const char*, 4> attention = {"attn.q", "attn.k", "attn.v", "attn.o"};
-  for (std::size_t i = 0; i < attention.size(); ++i)
-    if (names.attention[i] != nullptr)
-      linear(all, names.layer + names.attention[i], {in_block(attention[i])});
-  const bool gated = names.feed_forward.size() == 3;
-  if (gated) linear(all, names.layer + names.feed_forward[0], {in_block("ffn.gate")});
-  linear(all, names.layer + names.feed_forward[gated ? 1 : 0], {in_block("ffn.in")});
-  linear(all, names.layer + names.feed_forward.back(), {in_block("ffn.out")});
-  if (names.attention_norm != nullptr) {
-    norm(all, names.layer + names.attention_norm, in_block("attn.norm"));
-    norm(all, names.layer + names.feed_forward_norm, in_block("ffn.norm"));
-  }
-}
-
-Naming library(const char* name, const char* title, std::vector<std::string> prefixes,
-               const BlockNames& names) {
-  Naming naming{name, title, Layout::out_in, std::move(prefixes), {}, {}, {}};
-  block(naming.patterns, names);
-  return naming;
-}
-
-/// An embedding under this name, and the head that may be tied to it.
-void tied_head(Naming& naming, const std::string& embedding) {
-  append(naming.patterns, {{embedding, {"embedding.weight"}}, {"lm_head.weight", {"head.weight"}}});
-  naming.tied.push_back({"lm_head.weight", embedding});
-}
-
-/// Biases that the model does not have, of names that end so.
-void leave_out(Naming& naming, const std::string& map) {
-  std::erase_if(naming.patterns,
-                [&](const NamePattern& pattern) { return pattern.name.ends_with(map + ".bias"); });
-}
 
 /// As LLaMA's but for norms, whose gain is 1 + weight.
 Naming gemma() {
@@ -122,10 +80,8 @@ Naming bloom() {
                            "post_attention_layernorm"});
   tied_head(naming, "word_embeddings.weight");
   norm(naming.patterns, "ln_f", "final_norm");
-  const char* const packed_heads = "q, k and v of one head after the other";
-  naming.extras = {{"h.{i}.self_attention.query_key_value.weight", packed_heads},
-                   {"h.{i}.self_attention.query_key_value.bias", packed_heads},
-                   {"word_embeddings_layernorm.*", "the norm behind the embedding"}};
+  packed_in_rounds(naming, "h.{i}.self_attention.query_key_value", NamePattern::per_key_head);
+  naming.extras = {{"word_embeddings_layernorm.*", "the norm behind the embedding"}};
   return naming;
 }
 
@@ -227,8 +183,10 @@ Naming dinov2() {
 }  // namespace
 
 std::vector<Naming> library_tables() {
-  return {gemma(), olmo2(),   phi3(),       opt(),     bloom(),
-          mpt(),   gpt_neo(), distilbert(), deberta(), dinov2()};
+  std::vector<Naming> all = {gemma(), olmo2(),   phi3(),       opt(),     bloom(),
+                             mpt(),   gpt_neo(), distilbert(), deberta(), dinov2()};
+  for (Naming& naming : parallel_tables()) all.push_back(std::move(naming));
+  return all;
 }
 
 }  // namespace scalecalc::names

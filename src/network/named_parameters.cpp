@@ -43,6 +43,9 @@ class Namer {
   Namer(const Network& network, const Naming& naming)
       : naming_(naming), parameters_(parameters(network)), convolutions_(convolutions_of(network)) {
     for (std::size_t i = 0; i < parameters_.size(); ++i) index_[parameters_[i].path] = i;
+    for_each_layer(network.layers, [&]<class Op>(const Op& layer) {
+      if constexpr (std::is_same_v<Op, Attention>) key_heads_ = layer.kv_heads;
+    });
   }
 
   NamedParameters run() {
@@ -111,6 +114,7 @@ class Namer {
         tensor.parts.push_back(found->second);
       }
       store(tensor, pattern.flipped);
+      share_rounds(tensor, pattern.rounds);
       return tensor;
     }
     return std::nullopt;
@@ -154,8 +158,20 @@ class Namer {
       if (tied.name == tensor.name) tensor.tied_to = tied.to;
   }
 
+  void share_rounds(NamedTensor& tensor, std::int64_t rounds) const {
+    tensor.rounds = rounds == NamePattern::per_key_head ? key_heads_ : rounds;
+    for (const std::size_t part : tensor.parts)
+      if (parameters_[part].columns % tensor.rounds != 0)
+        throw Error(ErrorKind::input,
+                    fmt::format("'{}' holds its parts in {} rounds, and '{}' has {} columns",
+                                base::shortened(tensor.name), tensor.rounds, parameters_[part].path,
+                                parameters_[part].columns),
+                    "names", "choose other names, or sizes that the rounds divide");
+  }
+
   const Naming& naming_;
   std::vector<ParameterInfo> parameters_;
+  std::int64_t key_heads_ = 1;
   Convolutions convolutions_;
   std::map<std::string, std::size_t> index_;
   std::set<std::string> names_, matched_;
@@ -177,6 +193,14 @@ Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
   naming.own = own.size();
   naming.layout = spec.names.in_out ? Layout::in_out : Layout::out_in;
   return naming;
+}
+
+std::string asked_naming(const ModelSpec& spec, const std::string& names) {
+  if (names != "hf") return find_naming(names, "--names").name;
+  if (spec.init.names.starts_with("hf-")) return spec.init.names;
+  throw Error(ErrorKind::input,
+              "hf is the naming of a model's own library, and this model has none", "--names hf",
+              "give its config.json, or one of those that scalecalc list names prints");
 }
 
 NamedParameters name_parameters(const Network& network, const Naming& naming) {

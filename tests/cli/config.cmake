@@ -39,6 +39,10 @@ scalecalc_cli_test("config: a configuration by its names" ARGS init ${config} --
   --target hf JSON model_type _scalecalc.not_expressed)
 scalecalc_cli_test("config: the library's names" ARGS init ${config} --width 64 --format csv
   STDOUT "block.0..attn.q.weight,layers.0.self_attn.q_proj.weight")
+scalecalc_cli_test("config: the library's names by one word" ARGS init ${config} --names hf --format csv
+  STDOUT "block.0..attn.q.weight,layers.0.self_attn.q_proj.weight")
+scalecalc_cli_test("config: the library's names of no library" ARGS init mlp-relu --names hf EXIT 2
+  STDERR "this model has none .--names hf.; give its config.json")
 scalecalc_cli_test("config: its names in a model file" ARGS import ${config}
   STDOUT "names = \"hf-llama\"")
 scalecalc_cli_test("config: an option of an architecture that is no model" EXIT 2

@@ -40,6 +40,38 @@ MatrixView<float> find(const Passes<float>& passes, const std::string& path) {
 
 }  // namespace
 
+TEST_CASE("weights that one tensor holds in rounds are those of the parts") {
+  const ModelSpec spec = tiny("gpt2");
+  // Of 2 heads of 8 columns; four devices with 4 columns each.
+  for (const auto& [names, tensor, order, rounds] :
+       {std::tuple{"hf-gpt-neox", "layers.1.attention.query_key_value.weight", "qkv", 2},
+        {"hf-codegen", "h.1.attn.qkv_proj.weight", "qvk", 4}}) {
+    CAPTURE(names);
+    PassOptions options;
+    options.seed = 5;
+    const Passes<float> passes(build_network(spec), options);
+    NamedPlan plan = named_plan(spec, "tiny", Target::pytorch, names);
+    plan.named.unnamed.clear();
+    const TemporaryFile file;
+    write_weights(plan, file.path, {5, 1, "f32"});
+    const std::vector<double> packed = test::tensor_values(weights::Reader(file.path), tensor);
+    REQUIRE(packed.size() == 3 * 16 * 16);
+    const std::int64_t share = 16 / rounds;
+    std::size_t different = 0;
+    for (std::int64_t output = 0; output < 48; ++output)
+      for (std::int64_t input = 0; input < 16; ++input) {
+        const std::int64_t round = output / (3 * share), within = output % (3 * share);
+        const char part = order[within / share];
+        const MatrixView<float> drawn =
+            find(passes, std::string("block[1].attn.") + part + ".weight");
+        const auto value = static_cast<double>(
+            drawn.data[static_cast<std::size_t>(input * 16 + round * share + within % share)]);
+        if (packed[static_cast<std::size_t>(output * 16 + input)] != value) ++different;
+      }
+    CHECK(different == 0);
+  }
+}
+
 TEST_CASE("the weights of a file are those that passes of the seed start from") {
   const ModelSpec spec = tiny("gpt2");
   const Network network = build_network(spec);

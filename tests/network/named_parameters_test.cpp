@@ -88,6 +88,26 @@ TEST_CASE("GPT-2 packs q, k and v along the outputs, stored as its Conv1D has it
   CHECK(find(nano, "h.0.attn.c_attn.bias").shape == Shape{192});
 }
 
+TEST_CASE("a tensor holds its parts in rounds: those of a head of keys after those of another") {
+  ModelSpec spec = small("llama");
+  const Network network = build_network(spec);
+  Naming naming = find_naming("hf-llama");
+  NamePattern pattern{"qkv", {"block[{i}].attn.q.weight", "block[{i}].attn.k.weight"}};
+  pattern.name = "{i}.qkv";
+  pattern.rounds = NamePattern::per_key_head;
+  naming.patterns.insert(naming.patterns.begin(), pattern);
+  CHECK(find(name_parameters(network, naming), "1.qkv").rounds == 2);
+  naming.patterns.front().rounds = 4;
+  CHECK(find(name_parameters(network, naming), "1.qkv").rounds == 4);
+  naming.patterns.front().rounds = 5;
+  CHECK_THROWS_WITH_AS(
+      name_parameters(network, naming),
+      doctest::Contains("in 5 rounds, and 'block[0].attn.q.weight' has 64 columns"), Error);
+  CHECK_THROWS_WITH_AS(asked_naming(spec = ModelSpec(), "hf"),
+                       doctest::Contains("this model has none"), Error);
+  CHECK(asked_naming(spec, "torch") == "torch");
+}
+
 TEST_CASE("T5's gated layer has other names than its plain one") {
   ModelSpec spec = small("t5-base-encoder");
   const NamedParameters plain = name_parameters(build_network(spec), find_naming("hf-t5"));

@@ -26,8 +26,10 @@ struct AuditFlags {
              "whose rules: library (that makes the model of a config), hf (transformers), openai "
              "(OpenAI's code of GPT-2), model (the [init] of --model), derived (what scalecalc "
              "plans where no [init] is given) (default: library where it is known, else model)");
-    add.text("--names", names, types::naming(),
-             "how tensors are called, hf-gpt2 for one (default: the names that fit best)");
+    add.text(
+        "--names", names, types::naming(),
+        "how tensors are called, hf-gpt2 for one; hf: as in the library of --model (default: the "
+        "names that fit best)");
     add.text("--confidence", confidence, "P", "that right weights pass all together");
     add.flag("--strict", strict,
              "the form of a distribution counts too: a normal where a uniform of the same std "

@@ -33,7 +33,9 @@ struct InitFlags {
     const Options add{app};
     add.text("--target", target, {"TARGET", known_targets},
              "write " + alternatives(known_targets()));
-    add.axis("--names", names, types::naming(), "whose parameter names (scalecalc list names)");
+    add.axis("--names", names, types::naming(),
+             "whose parameter names (scalecalc list names); hf: of the library that the model "
+             "comes from");
     add.text("--weights", weights, types::file(), "draw them into a .safetensors file, by --seed");
     add.text("--dtype", dtype, {"DTYPE", {"f32", "f16", "bf16"}},
              "of --weights: f32, f16 or bf16 (default " + WeightOptions().dtype + ")");

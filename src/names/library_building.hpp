@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "names/building.hpp"
+
+/// What the namings of transformers' models are made of.
+namespace scalecalc::names {
+
+/// The maps of a block: what stands before them all, then q, k, v, o, and of the feed-forward.
+struct BlockNames {
+  std::string layer;
+  std::array<const char*, 4> attention;   ///< the first null: q, k, v are packed elsewhere
+  std::vector<const char*> feed_forward;  ///< in, out; or gate, in, out
+  const char *attention_norm, *feed_forward_norm;
+};
+
+/// With these blocks, matrices stored (out, in).
+Naming library(const char* name, const char* title, std::vector<std::string> prefixes,
+               const BlockNames& names);
+/// An embedding under this name, and the head that may be tied to it.
+void tied_head(Naming& naming, const std::string& embedding);
+/// Biases that the model does not have, of names that end so.
+void leave_out(Naming& naming, const std::string& map);
+/// Weight and bias of q, k and v in one tensor, so many rounds in this order.
+void packed_in_rounds(Naming& naming, const std::string& name, std::int64_t rounds,
+                      const std::vector<std::string>& order = packed());
+
+/// Of blocks whose attention and feed-forward are side by side.
+std::vector<Naming> parallel_tables();
+
+}  // namespace scalecalc::names
