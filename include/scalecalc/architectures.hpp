@@ -40,6 +40,10 @@ struct LibraryTensor {
   /// A value that stands in about one place of 2^24, beside the distribution: torch's trunc_normal_
   /// puts its lower cut where the uniform numbers that it starts from are exactly 0. 0: none.
   double rare = 0;
+  /// Along `axis`, where the whole is not drawn by one rule: each with its role as its name. They
+  /// lie side by side in as many rounds as their shapes go into the whole. Empty: one rule.
+  std::vector<LibraryTensor> parts = {};
+  int axis = 0;
 
   /// Whether all entries are drawn from one distribution that is neither cut nor listed.
   bool is_plain() const {
@@ -63,6 +67,7 @@ struct LibraryModel {
   std::string architecture;            ///< model_type: "llama"
   std::string class_name;              ///< "LlamaForCausalLM"
   std::string library;                 ///< whose rules these are: "transformers 5.23"
+  std::string config;                  ///< JSON, as it was given
   std::vector<LibraryTensor> tensors;  ///< in the order in which the library makes them
   std::vector<LibraryVariant> variants;
   /// The model in this program's words; none where it has none, and why.
@@ -94,6 +99,11 @@ bool is_config(const std::string& path);
 LibraryModel read_config(const std::string& path);
 /// `name` is for messages.
 LibraryModel parse_config(std::string_view json, const std::string& name);
+
+/// The model of the same config with other values of those of its keys that are a field of the
+/// description by themselves, and differ in `changed`: num_hidden_layers of layers. None
+/// where the library refuses them, a list of as many layers as there were for one.
+std::optional<LibraryModel> resized(const LibraryModel& library, const ModelSpec& changed);
 
 /// A tensor of a file.
 struct NamedShape {

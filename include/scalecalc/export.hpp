@@ -43,11 +43,14 @@ struct LibraryPlan {
   /// Of the library's spec as it is, and with the options; none: without options.
   std::optional<NamedPlan> planned, changed;
 };
-/// `changed`: the library's spec with options; null: without. Nothing where the two have other
-/// parameters, or where no naming says which tensors stand for those of the spec: the library's
-/// model cannot be told by them. Throws Error(input) as named_plan does.
+/// `changed`: the library's spec with options; null: without. Keys of the config that are fields of
+/// the spec follow it (resized()). Nothing where the two have other parameters even so: the
+/// library's model cannot be told by them. Throws Error(input) as named_plan does.
 std::optional<LibraryPlan> library_plan(const LibraryModel& library, const std::string& model,
                                         const ModelSpec* changed = nullptr);
+
+/// The library's model with what the options change in its draws.
+LibraryModel library_model(const LibraryPlan& plan);
 
 struct ExportOptions {
   /// Of the generated code's own draws; without one its caller's generator is used.

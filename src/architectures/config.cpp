@@ -155,6 +155,7 @@ Value completed(const Defaults& defaults, Value config) {
 LibraryModel model_of(const Family& family, Value config, const std::string& name, bool strict) {
   try {
     rename_aliases(family, config);
+    const std::string given = config.dump();
     config = completed(family.defaults, std::move(config));
     const Lookup lookup = keys_of(config);
     if (strict) refuse(family, lookup, name);
@@ -163,6 +164,7 @@ LibraryModel model_of(const Family& family, Value config, const std::string& nam
     model.architecture = family.model_type;
     model.class_name = class_of(family, config, name);
     model.library = family.library;
+    model.config = given;
     model.tensors = expand(family, model.class_name, config, strict);
     model.variants = variants_of(family, lookup, model.tensors);
     describe(family, lookup, model);

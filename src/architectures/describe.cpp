@@ -1,8 +1,10 @@
 #include "architectures/describe.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "scalecalc/error.hpp"
+#include "scalecalc/model_fields.hpp"
 
 namespace scalecalc::architectures {
 namespace {
@@ -22,6 +24,17 @@ std::string model_file(const Family& family, const Lookup& config) {
   return text;
 }
 
+Value json_of(const FieldValue& value) {
+  return std::visit(
+      []<class Held>(const Held& held) -> Value {
+        if constexpr (std::is_same_v<Held, Expr>)
+          return to_string(held);
+        else
+          return held;
+      },
+      value);
+}
+
 }  // namespace
 
 void describe(const Family& family, const Lookup& config, LibraryModel& model) {
@@ -39,3 +52,27 @@ void describe(const Family& family, const Lookup& config, LibraryModel& model) {
 }
 
 }  // namespace scalecalc::architectures
+
+namespace scalecalc {
+
+std::optional<LibraryModel> resized(const LibraryModel& library, const ModelSpec& changed) {
+  using namespace architectures;
+  const Family& known = family(library.architecture, library.source);
+  Value config = Value::parse(library.config);
+  for (const ModelField& field : model_fields()) {
+    if (!field.belongs_to(changed.kind)) continue;
+    const auto said = std::find_if(known.model.begin(), known.model.end(), [&](const auto& entry) {
+      return entry.first == field.section + "." + field.key;
+    });
+    if (said == known.model.end() || said->second.kind() != Expression::Kind::name) continue;
+    const FieldValue value = field.get(changed);
+    if (value != field.get(*library.spec)) config[said->second.name()] = json_of(value);
+  }
+  try {
+    return model_of(known, std::move(config), library.source);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace scalecalc

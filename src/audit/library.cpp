@@ -22,6 +22,7 @@ using weights::Tensor;
 Start start_of(const LibraryTensor& tensor) {
   if (tensor.std == 0)
     return tensor.mean == 0 ? Start::zeros : tensor.mean == 1 ? Start::ones : Start::constant;
+  if (tensor.distribution == "orthogonal") return Start::orthogonal;
   return tensor.distribution == "uniform" ? Start::uniform : Start::normal;
 }
 
@@ -149,12 +150,34 @@ class LibraryAuditor : Auditor {
         parameter.fault = Fault::wrong_shape;
         parameter.verdict = wrong_shape(tensor, due.shape);
       }
+      if (right_shape && !due.parts.empty()) return lay_out_parts(due, parameter, index);
       jobs_.push_back({*at_[index], {{0, tensor.elements}}, audit_.parameters.size()});
     } else {
       parameter.fault = Fault::missing;
       parameter.verdict = "missing: the file has no such tensor";
     }
     parameter.path = due.name;
+    expect(due, index, std::move(parameter));
+  }
+
+  /// One round of the parts after the other.
+  void lay_out_parts(const LibraryTensor& due, const AuditedParameter& whole, std::size_t index) {
+    Job job{*at_[index], {{0}}, audit_.parameters.size()};
+    std::int64_t inner = 1;
+    for (std::size_t axis = static_cast<std::size_t>(due.axis) + 1; axis < due.shape.size(); ++axis)
+      inner *= due.shape[axis];
+    for (const LibraryTensor& part : due.parts) {
+      AuditedParameter parameter = whole;
+      parameter.path = due.name;
+      parameter.part = part.name;
+      job.division.bounds.push_back(job.division.bounds.back() +
+                                    part.shape[static_cast<std::size_t>(due.axis)] * inner);
+      expect(part, index, std::move(parameter));
+    }
+    jobs_.push_back(std::move(job));
+  }
+
+  void expect(const LibraryTensor& due, std::size_t index, AuditedParameter parameter) {
     parameter.expected = start_of(due);
     parameter.expected_mean = due.mean;
     parameter.expected_std = due.std;

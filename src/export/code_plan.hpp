@@ -28,6 +28,7 @@ struct FilledTensor {
   bool may_be_absent = false;            ///< another name of a tensor, or unknown to some models
   std::optional<std::int64_t> zero_row;  ///< set to zero after the draw
   std::vector<Fill> fills;
+  std::vector<std::string> roles = {};  ///< of the fills of one round; empty: one fill
 };
 
 struct CodePlan {

@@ -159,6 +159,7 @@ class Changes {
                     fmt::format("{} of {} holds {} in other proportions than the plan", to.name,
                                 code_.model, after_.plan.parameters[part].path),
                     "--target", "leave the options of the model out");
+      to.roles.push_back(after_.plan.parameters[part].role);
       to.fills.push_back(
           changed(part, library, tensor.parts.size() == 1 ? whole : whole * own / columns));
     }
@@ -191,6 +192,34 @@ class Changes {
   CodePlan& code_;
   std::map<std::string, FilledTensor*> tensors_;
 };
+
+/// A tensor, or a part of one, as a fill draws it.
+void refill(LibraryTensor& tensor, const Fill& fill) {
+  const bool is_drawn = fill.start != "constant" && fill.start != "zeros" && fill.start != "ones";
+  tensor.distribution = is_drawn ? fill.start : "constant";
+  tensor.mean = !is_drawn || fill.start == "normal" ? fill.numbers[0] : 0;
+  tensor.std = is_drawn ? fill.value : 0;
+  tensor.rule = fill.formula.empty() ? fmt::format("{}", fill.value) : fill.formula;
+  tensor.draw = {fill.start, fill.numbers};
+  tensor.rare = 0;
+}
+
+/// What is as the library has it stays.
+void refill(LibraryTensor& tensor, const FilledTensor& filled_by) {
+  const std::vector<Fill>& fills = filled_by.fills;
+  if (fills == filled(tensor).fills) return;
+  if (fills.size() == 1) return refill(tensor, fills.front());
+  tensor.axis = filled_by.axis;
+  for (std::size_t i = 0; i < filled_by.roles.size(); ++i) {
+    LibraryTensor part = tensor;
+    part.parts.clear();
+    part.name = filled_by.roles[i];
+    part.shape[static_cast<std::size_t>(tensor.axis)] = fills[i].length;
+    if (fills[i].start != tensor.draw.kind || fills[i].numbers != tensor.draw.numbers)
+      refill(part, fills[i]);
+    tensor.parts.push_back(std::move(part));
+  }
+}
 
 }  // namespace
 
@@ -227,13 +256,26 @@ bool same_parameters(const InitPlan& a, const InitPlan& b) {
 
 }  // namespace
 
+LibraryModel library_model(const LibraryPlan& plan) {
+  using namespace export_room;
+  LibraryModel model = plan.library;
+  if (!plan.changed) return model;
+  const CodePlan code = code_plan(plan);
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) refill(model.tensors[i], code.tensors[i]);
+  model.variants.clear();
+  return model;
+}
+
 std::optional<LibraryPlan> library_plan(const LibraryModel& library, const std::string& model,
                                         const ModelSpec* changed) {
   LibraryPlan plan{library, model, {}, {}};
   if (changed == nullptr) return plan;
-  if (!library.spec || library.spec->init.names.empty()) return std::nullopt;
+  if (!library.spec) return std::nullopt;
+  const std::optional<LibraryModel> sized = resized(library, *changed);
+  if (!sized || !sized->spec) return std::nullopt;
+  plan.library = *sized;
   const std::string& names = library.spec->init.names;
-  plan.planned = named_plan(*library.spec, model, Target::pytorch, names);
+  plan.planned = named_plan(*plan.library.spec, model, Target::pytorch, names);
   plan.changed = named_plan(*changed, model, Target::pytorch, names);
   if (!same_parameters(plan.planned->plan, plan.changed->plan)) return std::nullopt;
   return plan;

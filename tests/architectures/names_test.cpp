@@ -83,4 +83,22 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a config with other sizes makes the tensors of these") {
+  for (const LibraryModel& model : described_models()) {
+    CAPTURE(model.source);
+    ModelSpec deeper = *model.spec;
+    deeper.layers = model.spec->layers + 1;
+    const std::optional<LibraryModel> made = resized(model, deeper);
+    // A list of the kinds of layers tells of as many as it has.
+    const bool has_list = model.config.find("layer_types") != std::string::npos ||
+                          model.config.find("attention_types") != std::string::npos;
+    REQUIRE(made.has_value() != has_list);
+    if (!made) continue;
+    REQUIRE(made->spec);
+    CHECK(made->spec->layers == deeper.layers);
+    CHECK(made->tensors.size() > model.tensors.size());
+    CHECK(resized(*made, *model.spec)->tensors.size() == model.tensors.size());
+  }
+}
+
 }  // namespace scalecalc

@@ -31,9 +31,12 @@ foreach(target pytorch hf)
     ARGS init ${config} --lambda 1/2 --target ${target}
     STDOUT "v_proj.weight[^P]*Part.32, .normal., .0.0, 0.01.")
 endforeach()
-scalecalc_cli_test("config: code of another shape has the library's names"
-  ARGS init ${config} --layers 3 --target pytorch STDOUT "Rule.\"layers.{i}.mlp.up_proj.weight\", None, 3")
-scalecalc_cli_test("config: a configuration of another shape" ARGS init ${config} --layers 3
+scalecalc_cli_test("config: code of another depth is the library's of that depth"
+  ARGS init ${config} --layers 3 --target pytorch
+  STDOUT "Rule.\"model.layers.{i}.mlp.up_proj.weight\", None, 3")
+scalecalc_cli_test("config: code of another model has the library's names"
+  ARGS init ${config} --bias --target pytorch STDOUT "Rule.\"layers.{i}.mlp.up_proj.bias\", None, 2")
+scalecalc_cli_test("config: a configuration of another model" ARGS init ${config} --bias
   --target hf JSON model_type _scalecalc.not_expressed)
 scalecalc_cli_test("config: a configuration by its names" ARGS init ${config} --names hf-llama
   --target hf JSON model_type _scalecalc.not_expressed)
@@ -68,6 +71,12 @@ scalecalc_cli_error("config: none" EXIT 2 SAYS "no such config" ARGS import noth
 scalecalc_cli_error("config: no path" EXIT 2 SAYS "a path is missing" ARGS import)
 scalecalc_cli_error("config: a folder without one" EXIT 2 SAYS "a config.json, or a folder"
   ARGS import "${CMAKE_CURRENT_LIST_DIR}/claims")
+
+# Of every architecture, with options.
+add_test(NAME "cli: config: audits with options" COMMAND Python3::Interpreter
+  "${CMAKE_CURRENT_LIST_DIR}/audit_options.py" "$<TARGET_FILE:scalecalc_program>"
+  "${PROJECT_SOURCE_DIR}/tests/architectures/models")
+set_tests_properties("cli: config: audits with options" PROPERTIES LABELS cli)
 
 # What newcomers ask, each by one line.
 add_test(NAME "cli: tasks of a newcomer" COMMAND Python3::Interpreter

@@ -195,11 +195,43 @@ TEST_CASE("weights have the parts of a tensor side by side in either layout") {
   CHECK(largest > 0);
 }
 
-TEST_CASE("a model of other parameters, or without a naming, is not the library's") {
+TEST_CASE(
+    "keys of the config follow the options; a model of other parameters is not the library's") {
   const LibraryModel library = parse_config(llama, "config.json");
   ModelSpec deeper = library.spec.value();
   deeper.layers = 3;
-  CHECK_FALSE(library_plan(library, "config.json", &deeper).has_value());
+  const std::optional<LibraryPlan> plan = library_plan(library, "config.json", &deeper);
+  REQUIRE(plan.has_value());
+  CHECK(plan->library.spec->layers == 3);
+  CHECK(plan->library.tensors.size() > library.tensors.size());
+  ModelSpec with_biases = library.spec.value();
+  with_biases.bias = true;
+  CHECK_FALSE(library_plan(library, "config.json", &with_biases).has_value());
+}
+
+TEST_CASE("a library's model has what the options change, part by part where a tensor is packed") {
+  const LibraryModel library = parse_config(
+      R"({"model_type": "gpt_neox", "vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1,
+          "num_attention_heads": 4, "intermediate_size": 24})",
+      "config.json");
+  ModelSpec spec = library.spec.value();
+  spec.lambda = Expr(Rational(1, 2));
+  const LibraryModel made = library_model(library_plan(library, "config.json", &spec).value());
+  const auto tensor = [&](const LibraryModel& model, const std::string& name) {
+    const auto found = std::find_if(model.tensors.begin(), model.tensors.end(),
+                                    [&](const LibraryTensor& one) { return one.name == name; });
+    REQUIRE(found != model.tensors.end());
+    return *found;
+  };
+  const LibraryTensor packed = tensor(made, "gpt_neox.layers.0.attention.query_key_value.weight");
+  REQUIRE(packed.parts.size() == 3);
+  CHECK(packed.parts[0].std == 0.02);
+  CHECK(packed.parts[2].name == "v");
+  CHECK(packed.parts[2].std == 0.01);
+  CHECK(packed.parts[2].shape == std::vector<std::int64_t>{4, 16});  // of one head
+  CHECK(tensor(made, "gpt_neox.layers.0.mlp.dense_4h_to_h.weight").std == 0.01);
+  for (const char* kept : {"gpt_neox.embed_in.weight", "gpt_neox.final_layer_norm.weight"})
+    CHECK(tensor(made, kept).rule == tensor(library, kept).rule);
 }
 
 TEST_CASE("a matrix that has no tensor of its own cannot be changed") {

@@ -5,6 +5,7 @@
 #include "cli/standard_input.hpp"
 #include "cli/value_type.hpp"
 #include "scalecalc/error.hpp"
+#include "scalecalc/export.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc::cli {
@@ -93,6 +94,16 @@ ModelSpec spec_of(const ModelArgument& given, const Known& known, bool without_i
   return spec;
 }
 
+/// The library's model with the options that are given; none where it cannot follow them.
+std::optional<LibraryModel> with_options(const ModelArgument& given, const Known& known) {
+  const LibraryModel& library = known.libraries.front();
+  if (!library.spec) described(library);
+  const ModelSpec spec = spec_of(given, known, false);
+  const std::optional<LibraryPlan> plan = library_plan(library, given.given(), &spec);
+  if (!plan) return std::nullopt;
+  return library_model(*plan);
+}
+
 }  // namespace
 
 std::vector<std::string> rules_to_judge_by() {
@@ -103,9 +114,12 @@ void judge_weights(const ModelArgument& given, const std::string& against, Audit
   const Known known = known_of(given, answer);
   answer.recognised = known.recognised;
   answer.against = against;
+  std::optional<LibraryModel> changed;
+  if (!known.libraries.empty() && given.options.any() && (against.empty() || against == "library"))
+    changed = with_options(given, known);
   if (against.empty()) {
-    const bool is_library =
-        !known.libraries.empty() && !given.options.any() && answer.options.names.empty();
+    const bool is_library = !known.libraries.empty() && answer.options.names.empty() &&
+                            (changed || !given.options.any());
     answer.against = is_library ? "library" : "model";
   }
   answer.others = offers(known, answer.against);
@@ -115,10 +129,14 @@ void judge_weights(const ModelArgument& given, const std::string& against, Audit
     answer.audit = audit(answer.weights, answer.spec, answer.options);
     return;
   }
-  if (given.options.any())
-    throw Error(ErrorKind::usage, "options of a model do not change a library's rules",
+  if (given.options.any() && !changed)
+    throw Error(ErrorKind::usage,
+                answer.against == "library"
+                    ? "no keys of the config say what the options of the model change"
+                    : "options of a model change the rules of its library alone",
                 "--against " + answer.against, "leave them out, or give --against model");
-  std::vector<LibraryModel> models = with_rules(known, answer.against);
+  std::vector<LibraryModel> models =
+      changed ? std::vector{*changed} : with_rules(known, answer.against);
   answer.audit = audit(answer.weights, models, answer.options);
   answer.library = models.front();
   for (std::size_t i = 1; i < models.size(); ++i)
