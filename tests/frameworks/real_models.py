@@ -1,0 +1,307 @@
+"""Models of transformers, drawn by their own code, beside `scalecalc propagate` of their configs.
+
+usage: real_models.py PROGRAM [--seeds N] [MODEL_TYPE...]
+Each architecture that the program describes is built at a small size, without dropout, with seeds
+0 .. N - 1 (32). Words come by Zipf's law, targets are uniform, the loss is summed over tokens; a
+model without a head of words gets a matrix as the program plans it. Compared are, as means over
+seeds beside what is predicted: the second moment of the stream behind every block, the cosine
+between its tokens, the mean square of the gradient of every parameter. Prints a row for each: the
+largest deviation of the stream and of the cosine; median and largest of the gradients; what is
+outside, by more than 3 standard errors and 15%. The gradient of a tied tensor is held against the sum
+of the embedding's and the head's. Exit 1 where a limit below is passed by what no remark of `import`
+explains (EXPLAINED).
+"""
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import torch
+import transformers
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "architectures"))
+from make_models import SMALL, config_of  # noqa: E402
+
+TOKENS, SEEDS = 32, 32
+STREAM, MEDIAN, WORST, ERRORS = 0.03, 0.05, 0.15, 3
+# What a remark that begins so explains.
+EXPLAINED = {"rotary positions": {"attn.q.weight", "attn.k.weight"},
+             "ALiBi's biases": {"attn.q.weight", "attn.k.weight"},
+             "logit_scale": {"head.weight"}}
+# The small configs of make_models.py, wider and deeper: most moments are off by some 1/width.
+WIDER = {48: 256, 80: 512, 32: 128, 96: 512, 24: 128, 16: 64}
+SIZES = {"hidden_size", "n_embd", "d_model", "dim", "intermediate_size", "ffn_dim", "hidden_dim",
+         "vocab_size", "head_dim", "word_embed_proj_dim", "embedding_size"}
+POSITIONS = {"max_position_embeddings", "n_positions", "max_seq_len"}
+LAYERS = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}
+# Rounds in which a tensor holds q, k and v: of each head of keys, or of four devices, which have q, v
+# and k.
+ROUNDS = {"bloom": "kv", "gpt_neox": "kv", "falcon": "kv", "codegen": 4}
+ORDER = {"codegen": "qvk"}
+# Tokens that are no patch, and far smaller at the start.
+CLASS_TOKENS = {"deit": 2}
+
+
+def wide(model_type, values):
+    made = {}
+    for key, value in values.items():
+        made[key] = (WIDER.get(value, value) if key in SIZES else 4 if key in LAYERS
+                     else TOKENS if key in POSITIONS else value)
+    if model_type == "gpt_neo":
+        made["attention_types"] = [[["global", "local"], 2]]
+    if model_type == "roberta":
+        made["max_position_embeddings"] += 2  # the first two stand for no position
+    return made
+
+
+def without_dropout(config):
+    for key, value in config.to_dict().items():
+        if "drop" in key and isinstance(value, (int, float)):
+            setattr(config, key, 0.0)
+    return config
+
+
+def asked(program, command, path, *options):
+    text = subprocess.run([program, command, path, *options, "--format", "json"], check=True,
+                          capture_output=True, text=True).stdout
+    return json.loads(text)["results"]
+
+
+def class_of(model_type):
+    """With the head of words where it is one matrix behind the stream, else the model alone."""
+    kind = transformers.CONFIG_MAPPING[model_type]
+    causal = transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+    is_encoder = model_type in ("bert", "roberta", "electra")
+    if kind in causal and not is_encoder:
+        return causal[kind], True
+    return transformers.MODEL_MAPPING[kind], False
+
+
+def blocks_of(model, count):
+    return next(module for module in model.modules()
+                if isinstance(module, torch.nn.ModuleList) and len(module) == count)
+
+
+def words(config, generator):
+    """Rank k in proportion to 1/(k + 1), from the last row on: the first may be padding."""
+    weights = 1 / torch.arange(1, config.vocab_size + 1, dtype=torch.float)
+    ranks = torch.multinomial(weights, TOKENS, replacement=True, generator=generator)
+    ids = config.vocab_size - 1 - ranks
+    padding = getattr(config, "pad_token_id", None)
+    if padding is not None:
+        ids[ids == padding] = config.vocab_size - 1
+    return {"input_ids": ids[None]}
+
+
+def images(config, generator):
+    """Patches with half of their variance in common."""
+    side, patch = config.image_size, config.patch_size
+    own = torch.randn(3, side, side, generator=generator)
+    common = torch.randn(3, patch, patch, generator=generator).repeat(1, side // patch, side // patch)
+    return {"pixel_values": ((own + common) / math.sqrt(2))[None]}
+
+
+def moments(stream, first):
+    """Second moment, and cross moment of two tokens, from that one on."""
+    x = stream.detach().double().reshape(-1, stream.shape[-1])[first:]
+    tokens, width = x.shape
+    square = x.square().sum().item()
+    cross = x.sum(0).square().sum().item() - square
+    return square / tokens / width, cross / (tokens * (tokens - 1)) / width
+
+
+def parts_of(gradient, rows, rounds):
+    """(path, its share of the gradient) of the parameters that a tensor holds in so many rounds."""
+    if len(rows) == 1:
+        return [(rows[0]["path"], gradient)]
+    shapes = [[int(size) for size in row["shape"].split("x")] for row in rows]
+    axis = next((i for i in range(gradient.dim())
+                 if sum(shape[i] for shape in shapes) == gradient.shape[i]
+                 and gradient.shape[i] != shapes[0][i]), 0)
+    sizes = [shape[axis] // rounds for shape in shapes]
+    turned = gradient.movedim(axis, 0).reshape(rounds, sum(sizes), -1)
+    return [(row["path"], part) for row, part in zip(rows, turned.split(sizes, dim=1))]
+
+
+class Measured:
+    """One list of values over the seeds for each path."""
+
+    def __init__(self):
+        self.values = {}
+
+    def add(self, path, value):
+        self.values.setdefault(path, []).append(value)
+
+    def deviation(self, path, predicted):
+        """Relative, and in standard errors."""
+        values = self.values[path]
+        mean = statistics.fmean(values)
+        error = statistics.stdev(values) / math.sqrt(len(values))
+        return mean / predicted - 1, (mean - predicted) / error if error > 0 else 0.0
+
+
+class Model:
+    """What the program says of an architecture at its small size."""
+
+    def __init__(self, program, model_type, folder):
+        self.type = model_type
+        self.config = without_dropout(config_of(model_type, wide(model_type, SMALL[model_type][0])))
+        self.config._attn_implementation = "eager"
+        self.made, self.has_head = class_of(model_type)
+        saved = dict(self.config.to_dict(), architectures=[self.made.__name__])
+        path = pathlib.Path(folder) / "config.json"
+        path.write_text(json.dumps(saved))
+        self.is_vision = hasattr(self.config, "image_size")
+        self.first = CLASS_TOKENS.get(model_type, 1) if self.is_vision else 0
+        remarks = asked(program, "import", str(path))["remarks"]
+        self.explained = {kind for begin, kinds in EXPLAINED.items() for kind in kinds
+                          if any(remark.startswith(begin) for remark in remarks)}
+        length = [] if self.is_vision else ["--sequence", str(TOKENS)]
+        self.predicted = asked(program, "propagate", str(path), *length)
+        planned = asked(program, "init", str(path), "--names", "hf", *length)["parameters"]
+        self.tensors = {}
+        for row in planned:
+            if row["name"]:
+                self.tensors.setdefault(row["name"], []).append(row)
+        for rows in self.tensors.values():
+            rows.sort(key=lambda row: ORDER.get(model_type, "qkv").find(row["role"]))
+        self.head = next((row for row in planned if row["role"] == "head"), None)
+        kv = next(int(row["shape"].split("x")[0]) for row in planned if row["role"] == "k")
+        q = next(int(row["shape"].split("x")[0]) for row in planned if row["role"] == "q")
+        heads = self.config.num_attention_heads
+        rounds = ROUNDS.get(model_type, 1)
+        self.rounds = heads * kv // q if rounds == "kv" else rounds
+        self.depth = len(blocks_of(self.made(self.config), self.config.num_hidden_layers))
+
+    def rows_of(self, name):
+        """Of the plan, by the longest end of the name that it has."""
+        steps = name.split(".")
+        return next((self.tensors[".".join(steps[i:])] for i in range(len(steps))
+                     if ".".join(steps[i:]) in self.tensors), None)
+
+    def site(self, block, sites):
+        return next(path for path in (f"block[{block}].ffn", f"block[{block}]") if path in sites)
+
+    def run(self, seed, second, cross, gradients):
+        torch.manual_seed(seed)
+        model = self.made(self.config).eval()
+        generator = torch.Generator().manual_seed(seed)
+        inputs = (images if self.is_vision else words)(self.config, generator)
+        sites = {site["path"] for site in self.predicted["sites"]}
+
+        def keep(block):
+            def hook(_module, _arguments, output):
+                path = self.site(block, sites)
+                values = moments(output[0] if isinstance(output, tuple) else output, self.first)
+                second.add(path, values[0])
+                cross.add(path, values[1])
+            return hook
+
+        for i, block in enumerate(blocks_of(model, self.depth)):
+            block.register_forward_hook(keep(i))
+        output = model(**inputs)
+        if self.has_head:
+            logits, weight = output.logits[0], None
+        else:
+            stream = output.last_hidden_state[0][self.first:]
+            classes = int(self.head["shape"].split("x")[0])
+            weight = torch.randn(classes, stream.shape[-1], generator=generator) * self.head["std"]
+            weight.requires_grad_()
+            logits = stream @ weight.T
+        targets = torch.randint(logits.shape[-1], (logits.shape[0],), generator=generator)
+        torch.nn.functional.cross_entropy(logits, targets, reduction="sum").backward()
+        for name, parameter in model.named_parameters():
+            rows = self.rows_of(name)
+            if rows is None or parameter.grad is None:
+                continue
+            for path, gradient in parts_of(parameter.grad, rows, self.rounds):
+                gradients.add(path, gradient.double().square().mean().item())
+        if weight is not None:
+            gradients.add(self.head["path"], weight.grad.double().square().mean().item())
+
+
+class Row:
+    """One architecture beside its predictions."""
+
+    def __init__(self, model, seeds):
+        second, cross, gradients = Measured(), Measured(), Measured()
+        for seed in range(seeds):
+            model.run(seed, second, cross, gradients)
+        self.type, self.explained = model.type, model.explained
+        sites = {site["path"]: site for site in model.predicted["sites"]}
+        self.stream = {path: second.deviation(path, sites[path]["second"])
+                       for path in second.values}
+        self.cosine = {}
+        for path in cross.values:
+            found = statistics.fmean(cross.values[path]) / statistics.fmean(second.values[path])
+            self.cosine[path] = found - sites[path]["cosine"]
+        predicted = {p["path"]: p["grad_second"] for p in model.predicted["parameters"]}
+        if model.has_head and model.config.tie_word_embeddings:
+            # Of the head, whose gain a logit_scale is in the program's words.
+            scale = getattr(model.config, "logit_scale", None) or 1
+            predicted["embedding.weight"] += scale**2 * predicted.pop("head.weight")
+        self.gradients = {path: gradients.deviation(path, predicted[path])
+                          for path in gradients.values if predicted.get(path)}
+        self.unmeasured = sorted(set(predicted) - set(gradients.values))
+
+    def worst(self, values):
+        return max((abs(value[0]) for value in values.values()), default=0.0)
+
+    def median(self):
+        return statistics.median(abs(value[0]) for value in self.gradients.values())
+
+    def outside(self):
+        kinds = {}
+        for path, (deviation, errors) in self.gradients.items():
+            if abs(deviation) > WORST and abs(errors) > ERRORS:
+                kind = path.split("].", 1)[-1]
+                kinds[kind] = max(kinds.get(kind, 0.0), deviation, key=abs)
+        return kinds
+
+    def text(self):
+        outside = ", ".join(f"{kind} {100 * value:+.0f}%" for kind, value in self.outside().items())
+        cosine = max(self.cosine.values(), key=abs)
+        return (f"| {self.type} | {100 * self.worst(self.stream):.1f}% | {cosine:+.3f} | "
+                f"{100 * self.median():.1f}% | {100 * self.worst(self.gradients):.0f}% | "
+                f"{outside or '-'} |")
+
+    def passes(self):
+        is_off = any(abs(deviation) > STREAM and abs(errors) > ERRORS
+                     for deviation, errors in self.stream.values())
+        return not is_off and self.median() <= MEDIAN and not set(self.outside()) - self.explained
+
+
+def described(program, model_type, folder):
+    path = pathlib.Path(folder) / "config.json"
+    path.write_text(json.dumps(config_of(model_type, SMALL[model_type][0]).to_dict()))
+    return subprocess.run([program, "import", str(path)], capture_output=True,
+                          check=False).returncode == 0
+
+
+def main():
+    arguments = sys.argv[1:]
+    seeds = SEEDS
+    if "--seeds" in arguments:
+        at = arguments.index("--seeds")
+        seeds = int(arguments[at + 1])
+        del arguments[at:at + 2]
+    program, types = arguments[0], arguments[1:]
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    print("| architecture | stream | cosine | gradients, median | worst | outside |")
+    print("|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        types = types or [t for t in SMALL if t in transformers.CONFIG_MAPPING
+                          and described(program, t, folder)]
+        rows = []
+        for model_type in types:
+            rows.append(Row(Model(program, model_type, folder), seeds))
+            print(rows[-1].text(), flush=True)
+    sys.exit(not all(row.passes() for row in rows))
+
+
+if __name__ == "__main__":
+    main()
