@@ -26,6 +26,12 @@ inline std::string plain_text(const FieldValue& value) {
   return to_string(std::get<Expr>(value));
 }
 
+/// Whether it says something of tokens alone.
+inline bool is_of_tokens(const ModelField& field) {
+  return field.section == "input" && (field.key == "zipf" || field.key == "positions" ||
+                                      field.key == "segments" || field.key == "multiplier");
+}
+
 /// A model of the kind that the field says something of.
 inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
   ModelSpec spec = default_spec(kind);
@@ -35,7 +41,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     attention.type = LayerSpec::Type::attention;
     attention.memory = true;
     LayerSpec first = linear;
-    if (field.name == "input" || field.name == "zipf" || field.name == "positions") {
+    if (field.name == "input" || is_of_tokens(field)) {
       first.type = LayerSpec::Type::embedding;
       first.vocab = 5;
     }
@@ -48,7 +54,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
       spec.placement = Placement::pre;
     }
   }
-  if (field.name == "zipf" || field.name == "positions") spec.input.kind = InputKind::tokens;
+  if (is_of_tokens(field)) spec.input.kind = InputKind::tokens;
   if (field.name == "target_second") spec.loss = Loss::mse;
   if (field.name == "bias_variance") spec.bias = true;
   if (kind == ModelSpec::Kind::mlp &&

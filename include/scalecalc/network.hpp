@@ -141,6 +141,10 @@ struct ModelSpec {
     double cross = 0.0;      ///< E[x_t x_s] of two tokens, within [0, second]
     double zipf = 0.0;       ///< of tokens: word k has frequency ~ k^-zipf; 0: all alike
     double positions = 0.0;  ///< of tokens: variance of learned positions that are added
+    /// Of tokens: rows of a table of segments, as large as words, whose first every token gets.
+    std::int64_t segments = 0;
+    double multiplier = 1.0;  ///< of tokens: of the embedding's rows, positions aside
+    bool norm = false;        ///< behind the input; post and branchnorm have one always
   } input;
 
   /// What cross-attention attends to: tokens of an encoder, at these moments; of two stacks, what

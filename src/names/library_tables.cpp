@@ -81,7 +81,7 @@ Naming bloom() {
   tied_head(naming, "word_embeddings.weight");
   norm(naming.patterns, "ln_f", "final_norm");
   packed_in_rounds(naming, "h.{i}.self_attention.query_key_value", NamePattern::per_key_head);
-  naming.extras = {{"word_embeddings_layernorm.*", "the norm behind the embedding"}};
+  norm(naming.patterns, "word_embeddings_layernorm", "input.norm");
   return naming;
 }
 
@@ -143,6 +143,7 @@ Naming deberta() {
                            "output.LayerNorm"});
   append(naming.patterns, {{"embeddings.word_embeddings.weight", {"embedding.weight"}},
                            {"embeddings.position_embeddings.weight", {"embedding.position"}},
+                           {"embeddings.token_type_embeddings.weight", {"embedding.segment"}},
                            {"cls.predictions.decoder.weight", {"head.weight"}}});
   norm(naming.patterns, "embeddings.LayerNorm", "input.norm");
   naming.tied = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"}};

@@ -52,7 +52,8 @@ Naming hf_bert() {
                 {}};
   Patterns& all = naming.patterns;
   append(all, {{"embeddings.word_embeddings.weight", {"embedding.weight"}},
-               {"embeddings.position_embeddings.weight", {"embedding.position"}}});
+               {"embeddings.position_embeddings.weight", {"embedding.position"}},
+               {"embeddings.token_type_embeddings.weight", {"embedding.segment"}}});
   norm(all, "embeddings.LayerNorm", "input.norm");
   const std::string layer = "encoder.layer.{i}.";
   linear(all, layer + "attention.self.query", {in_block("attn.q")});

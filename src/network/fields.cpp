@@ -268,6 +268,20 @@ std::vector<ModelField> data_fields() {
       Field("input", "positions", transformer | layers, &Spec::input, &Input::positions)
           .range(Range::not_negative)
           .option(Option::detail, "V", "1", "variance of learned positions of tokens"),
+      Field("input", "segments", transformer | layers, &Spec::input, &Input::segments)
+          .range(Range::size_or_none)
+          .option(Option::detail, "K", "2",
+                  "rows of a table of segments, of which every token gets the first (default none)")
+          .written_if([](const Spec& spec) { return spec.input.segments > 0; }),
+      Field("input", "multiplier", transformer | layers, &Spec::input, &Input::multiplier)
+          .named("embedding_multiplier")
+          .range(Range::positive)
+          .option(Option::detail, "A", "16", "of the embedding's rows (default 1)")
+          .written_if([](const Spec& spec) { return spec.input.multiplier != 1; }),
+      Field("input", "norm", transformer, &Spec::input, &Input::norm)
+          .named("input_norm")
+          .option(Option::detail, "", "", "a norm behind the input, as in front of post stacks")
+          .written_if([](const Spec& spec) { return spec.input.norm; }),
       Field("memory", "sequence", transformer | layers, &Spec::memory, &Memory::sequence)
           .named("memory_sequence")
           .option(Option::detail, "T", "24", "tokens that cross-attention attends to (default 24)"),

@@ -126,9 +126,9 @@ class Transformer {
 
 void add_embedding(const ModelSpec& spec, const std::string& prefix, std::vector<Layer>& layers) {
   if (spec.input.kind != InputKind::tokens) return;
-  layers.push_back(
-      {Embedding{prefix + "embedding", spec.vocab, spec.width, std::sqrt(spec.input.second),
-                 std::sqrt(spec.input.positions), spec.sequence}});
+  layers.push_back({Embedding{prefix + "embedding", spec.vocab, spec.width,
+                              std::sqrt(spec.input.second), std::sqrt(spec.input.positions),
+                              spec.sequence, spec.input.segments, spec.input.multiplier}});
 }
 
 /// What stands between the embedding and the head. Paths begin with `prefix`.
@@ -136,8 +136,8 @@ void add_stack(const Parts& parts, std::int64_t blocks, const std::string& prefi
                std::vector<Layer>& layers) {
   const ModelSpec& spec = parts.spec();
   const Transformer transformer(parts, prefix);
-  if (spec.placement == Placement::post || spec.placement == Placement::branchnorm)
-    layers.push_back({parts.norm(prefix + "input.norm", spec.width)});
+  const bool is_post = spec.placement == Placement::post || spec.placement == Placement::branchnorm;
+  if (is_post || spec.input.norm) layers.push_back({parts.norm(prefix + "input.norm", spec.width)});
   if (parts.drops(&DropoutPlaces::input))
     layers.push_back({Dropout{prefix + "input.dropout", spec.dropout}});
   const auto each_sum = [&](const auto& use) {

@@ -159,9 +159,15 @@ Problem cross_problem(const std::string& section, double second, double cross) {
 Problem input_problem(const ModelSpec& spec) {
   const ModelSpec::Input& input = spec.input;
   if (Problem problem = cross_problem("input", input.second, input.cross)) return problem;
+  if (input.norm && spec.norm == NormKind::none)
+    return SpecProblem{{"input.norm", "norm"},
+                       "a norm behind the input needs a kind of norm, and the model has none",
+                       "use norm = \"layernorm\", or leave it out"};
   if (input.kind == InputKind::gaussian) {
-    for (const auto& [field, value] :
-         {std::pair{"zipf", input.zipf}, {"positions", input.positions}})
+    for (const auto& [field, value] : {std::pair{"zipf", input.zipf},
+                                       {"positions", input.positions},
+                                       {"segments", static_cast<double>(input.segments)},
+                                       {"multiplier", input.multiplier - 1}})
       if (value != 0)
         return SpecProblem{{std::string("input.") + field, "input.kind"},
                            std::string(field) + " belongs to tokens, and the input is gaussian",

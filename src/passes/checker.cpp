@@ -234,8 +234,10 @@ void Checker::operator()(const Embedding& layer) {
   if (layer.positions != 0 && layer.positions != at_.tokens)
     refuse(layer.path, fmt::format("{} positions for {} tokens", layer.positions, at_.tokens),
            "each token has one");
+  if (layer.segments > 0) add_parameters(layer.segments, layer.width);
   if (layer.position_std > 0.0) add_parameters(at_.tokens, layer.width);
-  add_activations(layer.position_std > 0.0 ? 2 : 1);
+  add_activations(1 + (layer.multiplier != 1.0) + (layer.segments > 0) +
+                  (layer.position_std > 0.0));
 }
 
 void Checker::operator()(const Gated& layer) {

@@ -252,7 +252,9 @@ class Forward {
   }
   Value apply(const Embedding& layer, const Value&) {
     Value x = embed(tape_, next(), in_encoder_ ? drawn_.data.memory_ids : drawn_.data.ids);
+    if (layer.multiplier != 1.0) x = scale(tape_, layer.multiplier, x);
     if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
+    if (layer.segments > 0) x = add_positions(tape_, x, part(tape_, next(), 0, 1, layer.width));
     return seen(layer.path, "embedding", x);
   }
 

@@ -51,6 +51,10 @@ class Planner {
     if (outside)
       scales_[{"output", path_pattern(layer.path), layer.multiplier}] = formula_of(layer);
   }
+  void operator()(const Embedding& layer) {
+    if (layer.multiplier != 1.0)
+      scales_[{"output", layer.path, layer.multiplier}] = number_text(layer.multiplier);
+  }
   void operator()(const Attention& layer) {
     enter(layer.path);
     scales_[{"attention", path_pattern(layer.path), layer.scale}] =

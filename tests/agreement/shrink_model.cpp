@@ -43,6 +43,9 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.memory.second; });
   reset([](auto& s) -> auto& { return s.input.zipf; });
   reset([](auto& s) -> auto& { return s.input.positions; });
+  reset([](auto& s) -> auto& { return s.input.segments; });
+  reset([](auto& s) -> auto& { return s.input.multiplier; });
+  reset([](auto& s) -> auto& { return s.input.norm; });
   reset([](auto& s) -> auto& { return s.input.cross; });
   reset([](auto& s) -> auto& { return s.reduction; });
   reset([](auto& s) -> auto& { return s.loss; });

@@ -43,7 +43,7 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   const auto add = [&](bool wanted, const char* text) {
     if (wanted) call += std::string(", ") + text;
   };
-  add(name == "zipf" || name == "positions", "input=tokens");
+  add(test::is_of_tokens(*tried.field), "input=tokens");
   add(name == "target_second", "loss=mse");
   add(tried.field->section == "memory", "cross_attention=true");
   add(name.starts_with("decoder_"), "encoder_decoder=true");

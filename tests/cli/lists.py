@@ -80,6 +80,8 @@ VALUES = {
     "--second": (["1", "2"], []),
     "--zipf": (["0.5", "1"], ["--input", "tokens"]),
     "--positions": (["0", "0.5"], ["--input", "tokens"]),
+    "--segments": (["1", "2"], ["--input", "tokens"]),
+    "--embedding-multiplier": (["1", "16"], ["--input", "tokens"]),
     "--memory-sequence": (["3", "4"], ["--cross-attention"]),
     "--memory-second": (["1", "2"], ["--cross-attention"]),
     "--memory-cross": (["0", "0.1"], ["--cross-attention"]),

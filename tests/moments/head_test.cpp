@@ -198,6 +198,11 @@ TEST_CASE("two tokens share what words they have in common") {
   CHECK(x.second == rounded(5, 64));
   CHECK(x.cross == rounded(4 * 49 / 121.0, 64));
   CHECK(x.between == rounded(4 * 49 / 121.0 + 0.1, 64));
+  layer.segments = 2;
+  layer.multiplier = 3;
+  const Pairs more = embedded(numbers, layer, same_word(layer.vocab, 1), 10.0);
+  CHECK(more.second == rounded(9 * 4 + 1 + 4, 64));
+  CHECK(more.cross == rounded(9 * 4 * 49 / 121.0 + 4, 64));
   const Pairs g{0, 3, 1, 0.5};
   CHECK(row_gradient(g, 0.0, 0.4, 3.0, 10.0, 1.0) == rounded((10 * 3 + 90 * 0.4) / 3, 64));
   // Equal words with gradients that have 0.5 more in common.

@@ -19,8 +19,8 @@ auto members(const ModelSpec::Init& init) {
   return std::tie(scheme, std, weight_variance, bias_variance, distribution, names, gain);
 }
 auto members(const ModelSpec::Input& input) {
-  const auto& [kind, second, cross, zipf, positions] = input;
-  return std::tie(kind, second, cross, zipf, positions);
+  const auto& [kind, second, cross, zipf, positions, segments, multiplier, norm] = input;
+  return std::tie(kind, second, cross, zipf, positions, segments, multiplier, norm);
 }
 auto members(const ModelSpec::Memory& memory) {
   const auto& [sequence, second, cross] = memory;

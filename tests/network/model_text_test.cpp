@@ -69,6 +69,9 @@ TEST_CASE("every field survives") {
   spec.input.second = 0.02;
   spec.input.zipf = 1.1;
   spec.input.positions = 0.3;
+  spec.input.segments = 2;
+  spec.input.multiplier = 16;
+  spec.input.norm = true;
   spec.memory = {5, 2, 0.25};
   spec.loss = Loss::mse;
   spec.target_second = 0.7;
@@ -89,6 +92,9 @@ TEST_CASE("every field survives") {
   CHECK(again.init.gain.at("q") == parse("lambda/3"));
   CHECK(again.input.zipf == 1.1);
   CHECK(again.input.positions == 0.3);
+  CHECK(again.input.segments == 2);
+  CHECK(again.input.multiplier == 16);
+  CHECK(again.input.norm);
   CHECK(again.memory.cross == 0.25);
   CHECK(again.loss == Loss::mse);
   CHECK(again.target_second == 0.7);

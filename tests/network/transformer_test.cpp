@@ -291,6 +291,18 @@ TEST_CASE("tokens have positions and frequencies when the model asks") {
   CHECK(infos[1].columns == 8);
   CHECK(infos[1].std == 0.5);
   CHECK(infos[1].is_matrix);
+  spec.input.segments = 3;
+  spec.input.multiplier = 4;
+  const Network more = build_network(spec);
+  CHECK(
+      parameter_paths(more).starts_with("embedding.weight\nembedding.position\nembedding.segment"));
+  CHECK(parameters(more)[2].rows == 3);
+  CHECK(parameters(more)[2].std == parameters(more)[0].std);
+  CHECK(std::get<Embedding>(more.layers.front().op).multiplier == 4);
+  spec.placement = Placement::pre;
+  CHECK(parameter_paths(build_network(spec)).find("input.norm") == std::string::npos);
+  spec.input.norm = spec.norm_affine = true;
+  CHECK(parameter_paths(build_network(spec)).find("\ninput.norm.gain\n") != std::string::npos);
 }
 
 TEST_CASE("loss and batch reach the network") {

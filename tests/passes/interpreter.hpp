@@ -254,10 +254,12 @@ class Interpreter {
     const Rows table = next();
     const Rows positions =
         layer.position_std > 0.0 ? next() : Rows(1, Vector(table[0].size(), 0.0));
+    const Vector segment = layer.segments > 0 ? next().front() : Vector(table[0].size(), 0.0);
     Rows y;
     for (std::size_t t = 0; t < ids.size(); ++t) {
       Vector row = table[static_cast<std::size_t>(ids[t][0])];
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] += positions[t % positions.size()][i];
+      for (std::size_t i = 0; i < row.size(); ++i)
+        row[i] = layer.multiplier * row[i] + segment[i] + positions[t % positions.size()][i];
       y.push_back(row);
     }
     return y;

@@ -56,20 +56,25 @@ inline double token_collision(const Network& network, const Embedding& layer) {
   return same_word(layer.vocab, network.zipf);
 }
 
+inline double word_second(const Embedding& layer) {
+  return layer.multiplier * layer.multiplier * layer.std * layer.std;
+}
+
 /// Two sequences have the same position at one pair of tokens in T.
 template <class C>
 Alike<typename C::Number> embedded(const C& calculus, const Embedding& layer, double collision,
                                    const typename C::Number& tokens) {
   using N = typename C::Number;
-  const N word = calculus.real(layer.std * layer.std);
+  const N word = calculus.real(word_second(layer));
   const N position = calculus.real(layer.position_std * layer.position_std);
-  const N same = word * calculus.real(collision);
-  return {N(0), word + position, same, same + position / tokens};
+  const N segment = calculus.real(layer.segments > 0 ? layer.std * layer.std : 0.0);
+  const N same = word * calculus.real(collision) + segment;
+  return {N(0), word + position + segment, same, same + position / tokens};
 }
 
 /// The overlap of two tokens is that of one word with itself, or none: its deviation over pairs.
 inline double word_overlap(const Embedding& layer, double collision) {
-  return layer.std * layer.std * std::sqrt(collision * (1 - collision));
+  return word_second(layer) * std::sqrt(collision * (1 - collision));
 }
 
 /// Mean over rows: (T g + T (T-1) kappa k)/V in one sequence, and B times that with the pairs of
@@ -117,6 +122,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
   if (layer.position_std > 0)
     pass.parameter(layer.path, ".position", x.tokens, layer.width,
                    layer.position_std * layer.position_std);
+  if (layer.segments > 0)
+    pass.parameter(layer.path, ".segment", layer.segments, layer.width, layer.std * layer.std);
   pass.template keep<Embedding>({{at, index, x.tokens}});
   return x;
 }
@@ -137,11 +144,15 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Grad
   pass.note(kept.at.site, g);
   const N kappa = calculus.real(token_collision(pass.network(), layer));
   const N vocab = calculus.size(layer.vocab, "vocab");
-  const N row = row_gradient(g.x, equal_words(calculus, g), kappa, vocab,
-                             pass.tokens(kept.at.tokens), pass.batch());
-  fill(pass, kept.at.parameter, row, g, {});
-  if (layer.position_std > 0)
-    fill(pass, kept.at.parameter + 1, position_gradient(g.x, pass.batch()), g, {});
+  const N tokens = pass.tokens(kept.at.tokens);
+  const N row = row_gradient(g.x, equal_words(calculus, g), kappa, vocab, tokens, pass.batch());
+  std::size_t at = kept.at.parameter;
+  fill(pass, at, calculus.real(layer.multiplier * layer.multiplier) * row, g, {});
+  if (layer.position_std > 0) fill(pass, ++at, position_gradient(g.x, pass.batch()), g, {});
+  // The first row has the sum over all tokens.
+  if (layer.segments > 0)
+    fill(pass, ++at,
+         pair_sum(g.x, tokens, pass.batch()) / calculus.size(layer.segments, "segments"), g, {});
   return g;
 }
 

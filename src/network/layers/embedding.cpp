@@ -22,7 +22,7 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   shape.features = spec.width;
   layout.emit(
       {Embedding{place.path, spec.vocab, spec.width, spec.std.value_or(std::sqrt(input.second)),
-                 std::sqrt(input.positions), shape.tokens}},
+                 std::sqrt(input.positions), shape.tokens, input.segments, input.multiplier}},
       out);
 }
 
@@ -32,7 +32,7 @@ constinit const LayerKind embedding_kind = {.name = "embedding",
                                             .keys = keys,
                                             .check = check,
                                             .lay_out = lay_out,
-                                            .parts = {"weight", "position"}};
+                                            .parts = {"weight", "position", "segment"}};
 
 void visit_parts(const Embedding& layer, PartVisitor& visitor) {
   ParameterInfo info;
@@ -42,10 +42,14 @@ void visit_parts(const Embedding& layer, PartVisitor& visitor) {
   info.distribution = Distribution::normal;
   info.std = layer.std;
   visitor.parameter(layer.path, Embedding::weight_index, ".weight", info);
-  if (layer.position_std == 0) return;
-  info.rows = layer.positions != 0 ? layer.positions : visitor.positions();
-  info.std = layer.position_std;
-  visitor.parameter(layer.path, Embedding::position_index, ".position", info);
+  ParameterInfo position = info, segment = info;
+  position.rows = layer.positions != 0 ? layer.positions : visitor.positions();
+  position.std = layer.position_std;
+  if (layer.position_std > 0)
+    visitor.parameter(layer.path, Embedding::position_index, ".position", position);
+  segment.rows = layer.segments;
+  if (layer.segments > 0)
+    visitor.parameter(layer.path, Embedding::segment_index, ".segment", segment);
 }
 
 }  // namespace scalecalc
