@@ -164,6 +164,35 @@ TEST_CASE("a gradient that cancels over tokens is held to the rounding of its te
   CHECK_FALSE(compare(predicted, samples).passed);
 }
 
+// What explodes downstream leaves no rounding upstream.
+TEST_CASE("rounding comes from the places that the signal has passed") {
+  constexpr double huge = 1e60;
+  Trace trace;
+  PassSamples samples;
+  for (const int place : {0, 1, 2}) {
+    Site site;
+    site.path = "site[" + std::to_string(place) + "]";
+    site.kind = "linear";
+    site.width = 64;
+    site.second.value = place == 1 ? huge : 1;
+    site.grad_second.value = place == 1 ? huge : 1;
+    SiteSamples measured;
+    measured.path = site.path;
+    measured.second = {site.second.value, site.second.value};
+    measured.grad_second = measured.second;
+    trace.sites.push_back(std::move(site));
+    samples.sites.push_back(std::move(measured));
+  }
+  const Verification found = compare(trace, samples, {});
+  for (const Comparison& c : found.sites) {
+    const bool gradient = c.quantity == "grad_second";
+    const bool before = c.path == (gradient ? "site[2]" : "site[0]");
+    CAPTURE(c.path);
+    CAPTURE(c.quantity);
+    CHECK((c.band < c.predicted) == (before || c.path == "site[1]"));
+  }
+}
+
 TEST_CASE("queries of tokens that are alike are held to the rounding of the values' terms") {
   const double epsilon = std::numeric_limits<double>::epsilon();
   Trace trace;

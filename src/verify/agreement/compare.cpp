@@ -87,29 +87,29 @@ class Agreement {
 
  private:
   /// Where a network takes out what it has put in (a mean, a direction), the rounding of it stays:
-  /// at each place epsilon of what the largest is made of, as often as a sum there has terms.
+  /// at each place epsilon of what the largest so far is made of, as often as a sum there has
+  /// terms. Signals come from the places before, gradients from those behind.
   void add_rounding(double epsilon) {
     double places = 0;
     for (const Site& site : predicted_.sites)
       places += static_cast<double>(std::max(site.width, site.tokens));
-    for (const bool gradient : {false, true}) {
-      const auto is_one = [&](const Case& one) {
-        return one.quantity.starts_with("grad_") == gradient && one.quantity != "mean";
-      };
+    std::unordered_map<std::string, double> behind;  // gradients, by site
+    const auto add = [&](bool gradient, auto first, auto last) {
       double largest = 0;
-      each_case([&](const Case& one) {
-        if (is_one(one) && std::isfinite(one.expected.mean))
-          largest = std::max(largest, std::abs(one.expected.mean));
-      });
-      each_case([&](Case& one) {
-        if (is_one(one)) one.expected.rounding += places * epsilon * epsilon * largest;
-      });
-    }
-  }
-  template <class Visit>
-  void each_case(const Visit& visit) {
-    for (std::vector<Case>* cases : {&site_cases_, &parameter_cases_})
-      for (Case& one : *cases) visit(one);
+      for (; first != last; ++first) {
+        if (first->quantity.starts_with("grad_") != gradient || first->quantity == "mean") continue;
+        Expected& expected = first->expected;
+        if (std::isfinite(expected.mean)) largest = std::max(largest, std::abs(expected.mean));
+        const auto site = behind.find(first->path.substr(0, first->path.rfind('.')));
+        if (site != behind.end() && first->kind == "parameter")
+          largest = std::max(largest, site->second);
+        expected.rounding += places * epsilon * epsilon * largest;
+        if (gradient) behind.emplace(first->path, largest);
+      }
+    };
+    add(false, site_cases_.begin(), site_cases_.end());
+    add(true, site_cases_.rbegin(), site_cases_.rend());
+    add(true, parameter_cases_.rbegin(), parameter_cases_.rend());
   }
 
   /// What the prediction has more than that of distinct targets is owed to pairs of equal ones.
