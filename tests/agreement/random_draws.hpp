@@ -14,6 +14,14 @@ class Draws {
  public:
   Draws(std::uint64_t seed, std::uint64_t index) : bits_(seeded(seed, index)) {}
 
+  /// Draws of their own that follow from those so far and change none of those to come: what is
+  /// added to a kind of model leaves the others as they were.
+  Draws apart() const {
+    Draws other = *this;
+    other.bits_.seed(~other.bits_());
+    return other;
+  }
+
   /// At least 0 and below `count`.
   std::size_t below(std::size_t count) {
     const double unit = std::ldexp(static_cast<double>(bits_() >> 11), -53);

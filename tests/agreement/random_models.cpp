@@ -141,10 +141,11 @@ void draw_input(Draws& draw, ModelSpec& spec) {
     input.kind = InputKind::tokens;
     if (draw.chance(40)) input.zipf = draw.of({0.5, 1.0, 1.2});
     if (draw.chance(40)) input.positions = draw.of({0.1, 1.0});
-    if (draw.chance(20)) input.segments = 2;
-    if (draw.chance(20)) input.multiplier = draw.of({0.25, 3.0});
+    Draws more = draw.apart();
+    if (more.chance(20)) input.segments = 2;
+    if (more.chance(20)) input.multiplier = more.of({0.25, 3.0});
     const bool is_transformer = spec.kind == ModelSpec::Kind::transformer;
-    if (is_transformer && spec.norm != NormKind::none && draw.chance(20)) input.norm = true;
+    if (is_transformer && spec.norm != NormKind::none && more.chance(20)) input.norm = true;
   } else {
     input.cross = cross(input.second);
   }

@@ -123,8 +123,8 @@ TEST_CASE("errors, spreads and second moments are not negative, and bound the cr
   }
   CAPTURE(reasons);
   // Scores of variance above 1000, jumps whose gradient is infinite, two streams with norms over
-  // samples.
-  CHECK(refused <= 3 * static_cast<int>(models) / 100);
+  // samples; of two stacks each may be.
+  CHECK(refused <= 35 * static_cast<int>(models) / 1000);
 }
 
 }  // namespace

@@ -175,7 +175,10 @@ TEST_CASE("an encoder and its decoder") {
   for (const Placement placement :
        {Placement::pre, Placement::post, Placement::resi_dual, Placement::none}) {
     ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, placement == Placement::pre);
-    if (placement == Placement::none) spec.norm = NormKind::none;
+    if (placement == Placement::none) {
+      spec.norm = NormKind::none;
+      spec.lambda = parse("(2*N)^(-1/2)");
+    }
     spec.encoder_decoder = true;
     spec.decoder_layers = parse("N + 1");
     spec.memory = {18, 1.0, 0.1};

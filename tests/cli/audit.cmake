@@ -79,8 +79,6 @@ scalecalc_audit_error("rules of a library for a preset" SAYS "rules of this mode
 scalecalc_audit_error("rules that a config has not" SAYS "there are no such rules of llama"
   ARGS audit "${audited}/right.safetensors" --model "${CMAKE_CURRENT_LIST_DIR}/config.json"
   --against openai)
-scalecalc_audit_error("rules of a library with options" SAYS "options of a model do not change"
-  ARGS audit "${audited}/right.safetensors" --layers 3 --against library)
 scalecalc_audit_error("no such file" SAYS "no such file .*none.safetensors"
   ARGS audit "${audited}/none.safetensors" --model gpt2)
 scalecalc_audit_error("a text file" SAYS "the header would have [0-9]+ bytes"
