@@ -9,9 +9,7 @@
 namespace scalecalc {
 namespace {
 
-using Names = std::vector<std::string>;
-
-bool holds(const Names& names, std::string_view name) {
+bool holds(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -23,8 +21,8 @@ bool is_plain_word(std::string_view text) {
 }
 
 /// The words between the commas, without spaces.
-Names words_of(std::string_view text) {
-  Names words(1);
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
   for (const char letter : text) {
     if (letter == ',')
       words.emplace_back();
@@ -43,9 +41,9 @@ std::string_view group_of(std::string_view role) {
 }  // namespace
 
 const std::vector<std::string>& mixture_roles() {
-  static const Names roles = {"attention", "ffn",      "q",      "k",       "v",
-                              "o",         "ffn_gate", "ffn_in", "ffn_out", "linear",
-                              "embedding", "head",     "bias",   "norm",    "scale"};
+  static const std::vector<std::string> roles = {
+      "attention", "ffn",    "q",         "k",    "v",    "o",    "ffn_gate", "ffn_in",
+      "ffn_out",   "linear", "embedding", "head", "bias", "norm", "scale"};
   return roles;
 }
 
