@@ -80,9 +80,9 @@ struct BlockMoments {
   bool bounded_scores = false;  ///< q and k are normalised, or there is one token
 };
 /// By the moments of 32 layers of this block, rounded: growth to two digits, kappa to two decimals,
-/// rate and spread to four; of two stacks, the encoder's. A typical draw of the weights is meant: the
-/// average of G over draws is carried by rare ones. Throws what build_network and propagate throw,
-/// and Error(usage) for a placement without an equation.
+/// rate and spread to four; of two stacks, the encoder's. A typical draw of the weights is meant:
+/// the average of G over draws is carried by rare ones. Throws what build_network and propagate
+/// throw, and Error(usage) for a placement without an equation.
 BlockMoments block_moments(const ModelSpec& spec);
 
 /// How the two unknowns are closed.

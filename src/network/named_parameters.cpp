@@ -184,10 +184,10 @@ Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
       spec.init.names.empty() ? otherwise : std::string_view(spec.init.names), "init.names");
   const std::vector<NamePattern>& own = spec.names.patterns;
   if (spec.encoder_decoder && own.empty() && !names::spelling_of(naming.name))
-    throw Error(ErrorKind::usage,
-                fmt::format("the names {} are those of one stack, and this model has two",
-                            naming.name),
-                "names", "use scalecalc, torch, flax or keras, which spell every path");
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("the names {} are those of one stack, and this model has two", naming.name),
+        "names", "use scalecalc, torch, flax or keras, which spell every path");
   if (own.empty()) return naming;
   naming.patterns.insert(naming.patterns.begin(), own.begin(), own.end());
   naming.own = own.size();

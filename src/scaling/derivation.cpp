@@ -212,8 +212,7 @@ void add_warm_up(const Setup& setup, const ScalingSolution& solution,
              "squared gradient on, times e^rate a layer, rate = " +
                  decimal(moments.rate) +
                  ", and its logarithm differs between draws by a variance of " +
-                 decimal(moments.spread) +
-                 " a layer, by which the sum of the median draw is larger"
+                 decimal(moments.spread) + " a layer, by which the sum of the median draw is larger"
            : "l branches of this block make the stream's second moment 1 + beta*l, beta = " +
                  decimal(moments.growth) +
                  ", and squared gradients fall with it to the power kappa = " +
