@@ -16,6 +16,8 @@ struct OptimizerMixture {
   std::string first, second;       ///< as they are written
   std::vector<std::string> roles;  ///< of mixture_roles(); empty: hidden matrices
 };
+/// Whether a text can only be a name: one word, and not "g", which is the rule of sgd.
+bool is_optimizer_name(std::string_view text);
 /// Nothing for a text that is no mixture: a name alone, or a rule in g and theta. Throws
 /// Error(input) for more than two, and for an unknown role with the nearest.
 std::optional<OptimizerMixture> read_mixture(std::string_view text, const std::string& where);

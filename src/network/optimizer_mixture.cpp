@@ -13,11 +13,9 @@ bool holds(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// A single word can only be a name; g and theta begin rules.
-bool is_plain_word(std::string_view text) {
-  return text != "g" && text != "theta" && std::ranges::all_of(text, [](unsigned char c) {
-           return std::isalnum(c) || c == '_' || c == '-';
-         });
+/// In a mixture theta begins a rule too.
+bool is_mixed_name(std::string_view text) {
+  return text != "theta" && is_optimizer_name(text);
 }
 
 /// The words between the commas, without spaces.
@@ -47,9 +45,15 @@ const std::vector<std::string>& mixture_roles() {
   return roles;
 }
 
+bool is_optimizer_name(std::string_view text) {
+  return text != "g" && std::ranges::all_of(text, [](unsigned char c) {
+           return std::isalnum(c) || c == '_' || c == '-';
+         });
+}
+
 std::optional<OptimizerMixture> read_mixture(std::string_view text, const std::string& where) {
   const std::size_t open = std::min(text.find_first_of("(+"), text.size());
-  if (open == text.size() || !is_plain_word(text.substr(0, open))) return std::nullopt;
+  if (open == text.size() || !is_mixed_name(text.substr(0, open))) return std::nullopt;
   OptimizerMixture mixture{std::string(text.substr(0, open)), {}, {}};
   std::size_t plus = open;
   if (text[open] == '(') {
@@ -58,7 +62,7 @@ std::optional<OptimizerMixture> read_mixture(std::string_view text, const std::s
     mixture.roles = words_of(text.substr(open + 1, close - open - 1));
     plus = close + 1;
     // sign(g): a function of a rule.
-    if (!std::ranges::all_of(mixture.roles, is_plain_word)) return std::nullopt;
+    if (!std::ranges::all_of(mixture.roles, is_mixed_name)) return std::nullopt;
     if (plus >= text.size() || text[plus] != '+')
       throw Error(ErrorKind::input, "the roles of " + mixture.first + " have no second optimizer",
                   where + " " + std::string(text), "for example muon(ffn)+adamw");

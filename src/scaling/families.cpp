@@ -57,13 +57,6 @@ std::vector<Family> make_families() {
 
 const Rational half(1, 2);
 
-/// A single word can only be a name; "g" is the rule of sgd.
-bool is_word(std::string_view text) {
-  return text != "g" && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return std::isalnum(c) || c == '_' || c == '-';
-         });
-}
-
 Optimizer written_rule(std::string_view text, const std::string& where) {
   Optimizer rule = define(std::string(text), text, {}, where);
   if (!rule.update.contains("g"))
@@ -90,8 +83,8 @@ std::string lower(std::string_view text) {
 
 /// The first name of a mixture.
 std::string leading(const Optimizer& optimizer) {
-  return optimizer.rest ? optimizer.name.substr(0, optimizer.name.find_first_of("(+"))
-                        : optimizer.name;
+  const auto mixture = read_mixture(optimizer.name, "optimizer");
+  return mixture ? mixture->first : optimizer.name;
 }
 
 Optimizer mixed(OptimizerMixture mixture, const std::string& where) {
@@ -159,7 +152,7 @@ const Family& family(std::string_view name, const std::string& where) {
 Optimizer optimizer(std::string_view text, const std::string& where) {
   if (auto mixture = read_mixture(text, where)) return mixed(std::move(*mixture), where);
   const std::string name = lower(text);
-  if (!find_family(name) && !is_word(text)) return written_rule(text, where);
+  if (!find_family(name) && !is_optimizer_name(text)) return written_rule(text, where);
   const Family& home = family(name, where);
   return *std::find_if(home.optimizers.begin(), home.optimizers.end(),
                        [&](const Optimizer& member) { return member.name == name; });

@@ -155,8 +155,8 @@ class Steppers {
   const std::string& matrices(bool of_first) const { return of_first ? first_ : second_; }
   /// One of the two alone.
   Optimizer alone(bool the_first) const {
-    const std::string& name = optimizer_.name;
-    return optimizer(the_first ? name.substr(0, name.find_first_of("(+")) : optimizer_.rest->name);
+    return optimizer(the_first ? read_mixture(optimizer_.name, "optimizer")->first
+                               : optimizer_.rest->name);
   }
   /// What steps all matrices inside branches, where one does.
   Optimizer of_branches() const { return first_.empty() ? alone(false) : optimizer_; }
