@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kClearLine[] = "\r\033[K";
 constexpr int kSignalled = 128;
-constexpr std::chrono::milliseconds kSilence(1000), kInterval(200);
+constexpr std::chrono::milliseconds kInterval(200);
 
 volatile sig_atomic_t bar_shown = 0;
 
@@ -70,7 +70,6 @@ void ProgressBar::write(const std::string& line) {
 void ProgressBar::draw_on(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   const auto never = [] { return false; };
-  ended_.wait_for(lock, stop, kSilence, never);
   while (!stop.stop_requested()) {
     draw();
     ended_.wait_for(lock, stop, kInterval, never);
@@ -78,8 +77,13 @@ void ProgressBar::draw_on(std::stop_token stop) {
 }
 
 void ProgressBar::draw() {
-  if (is_reading_standard_input()) return;
-  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const Clock::time_point now = Clock::now();
+  if (is_reading_standard_input()) {
+    start_ = now;
+    silent_until_ = now + kSilence;
+  }
+  if (now < silent_until_) return;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
   // One column stays free: a full line would wrap on some terminals.
   const int width = terminal_width(STDERR_FILENO) - 1;
   const std::string line = kClearLine + report::progress_line(done_, seconds, what_, width);

@@ -9,8 +9,9 @@
 
 namespace scalecalc::cli {
 
-/// A line on the terminal behind stderr from the second second on, drawn five times in each, gone
-/// at the end: how much is done and what is left, or, of work that does not say, how long it lasts.
+/// A line on the terminal behind stderr from the second second on, drawn five times in each, not
+/// while somebody types, gone at the end: how much is done and what is left, or, of work that does
+/// not say, how long it lasts.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string what);
@@ -26,12 +27,14 @@ class ProgressBar {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kSilence{1000};  ///< from the start, or a typed line
   void draw_on(std::stop_token stop);
   void draw();
 
   std::mutex mutex_;
   std::condition_variable_any ended_;
   Clock::time_point start_ = Clock::now();
+  Clock::time_point silent_until_ = start_ + kSilence;
   std::string what_;
   double done_ = std::numeric_limits<double>::quiet_NaN();  ///< not known
   std::jthread thread_;                                     ///< last: it reads the others

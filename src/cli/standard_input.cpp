@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <memory>
+#include <iostream>
 
 #include "cli/launch.hpp"
 #include "scalecalc/audit.hpp"
@@ -16,6 +16,15 @@ namespace {
 
 constexpr std::size_t kMostBytes = (std::size_t{1} << 20) + 1;
 std::atomic<bool> is_reading = false;
+
+/// While it lives, is_reading_standard_input() is true.
+class Reading {
+ public:
+  Reading() { is_reading = true; }
+  ~Reading() { is_reading = false; }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+};
 
 }  // namespace
 
@@ -30,9 +39,7 @@ std::string read_standard_input(const std::string& what) {
   static std::string text;  // what is read a second time is the same
   if (!text.empty()) return text;
   text.resize(kMostBytes);
-  const auto ends = [](std::atomic<bool>* flag) { *flag = false; };
-  is_reading = true;
-  const std::unique_ptr<std::atomic<bool>, decltype(ends)> reading(&is_reading, ends);
+  const Reading reading;
   std::size_t read = 0;
   while (read < text.size()) {
     const ssize_t more = ::read(STDIN_FILENO, text.data() + read, text.size() - read);
@@ -46,6 +53,15 @@ std::string read_standard_input(const std::string& what) {
   }
   text.resize(read);
   return text;
+}
+
+std::optional<std::string> read_typed_line() {
+  const Reading reading;
+  std::string line;
+  if (!std::getline(std::cin, line)) return std::nullopt;
+  const std::size_t start = line.find_first_not_of(" \t\r");
+  if (start == std::string::npos) return "";
+  return line.substr(start, line.find_last_not_of(" \t\r") + 1 - start);
 }
 
 bool is_weights(const std::string& path) {

@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from itertools import combinations, product
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -36,8 +37,8 @@ def run(line, folder, code=0):
     return done.stderr if code else done.stdout
 
 
-def on_terminal(words, typed, code=0):
-    """What choose shows, and its results, when each of `typed` is typed at a prompt."""
+def on_terminal(words, typed, code=0, after=0):
+    """What choose shows, and its results, when each of `typed` is typed `after` s at a prompt."""
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "results.json")
         child, terminal = pty.fork()
@@ -48,6 +49,7 @@ def on_terminal(words, typed, code=0):
             while block := os.read(terminal, 65536):
                 shown += block.decode("utf-8", "replace").replace("\r", "")
                 while shown.count("]: ") > prompts and prompts < len(typed):
+                    time.sleep(after)
                     os.write(terminal, typed[prompts].encode())
                     prompts += 1
         except OSError:  # the end of a terminal
@@ -85,6 +87,10 @@ def check_terminal():
         assert f"\nscalecalc: the answers ended here (--{option}); answer, or" in shown, shown
     shown, _ = on_terminal(["--width", "9"], [], 2)
     assert "must be a multiple of 8" in shown, shown
+    # Of somebody who thinks for longer than work goes on in silence: no bar beside the question.
+    words = ["--goal", "pair", "--layers", "3", "--width", "8"]
+    shown, _ = on_terminal(words, ["\n"] * 2, after=1.5)
+    assert "\033" not in shown, shown
     error = run("scalecalc choose --goal pair --layers 9", "/", 2)
     assert "(--width --placement --optimizer)" in error and error.count("\n") == 1, error
     run("printf '\\n\\n\\n\\n\\n\\n' | scalecalc choose", "/", 2)

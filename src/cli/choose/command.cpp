@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <iostream>
 #include <memory>
 
 #include "base/text.hpp"
@@ -9,6 +8,7 @@
 #include "cli/choose/answers.hpp"
 #include "cli/choose/document.hpp"
 #include "cli/options.hpp"
+#include "cli/standard_input.hpp"
 #include "cli/terminal.hpp"
 
 namespace scalecalc::cli {
@@ -19,18 +19,11 @@ struct ChooseFlags {
   bool defaults = false;
 };
 
-std::string trimmed(const std::string& line) {
-  const std::size_t start = line.find_first_not_of(" \t\r");
-  if (start == std::string::npos) return {};
-  return line.substr(start, line.find_last_not_of(" \t\r") + 1 - start);
-}
-
 /// One line of standard input; what is asked goes to standard error.
 std::string read_answer(const Question& question) {
   std::fprintf(stderr, "%s\n  %s, ? for help [%s]: ", question.asks,
                allowed_answers(question).c_str(), question.standard);
-  std::string line;
-  if (std::getline(std::cin, line)) return trimmed(line);
+  if (const auto line = read_typed_line()) return *line;
   std::fputc('\n', stderr);
   throw Error(ErrorKind::usage, "the answers ended here", question.option,
               "answer, or give the option");
