@@ -125,7 +125,7 @@ report::Figure side_by_side_figure(const std::vector<GivenAxis>& axes,
   for (std::size_t i = 0; i < panels; ++i) {
     std::vector<const Plot*> same;
     for (const AxesRun& run : runs) same.push_back(&run.figure->panels[i]);
-    figure.panels.push_back(merged(same, labels, title));
+    figure.panels.push_back(merged(same, labels, panels > 1 ? "" : title));
   }
   return figure;
 }

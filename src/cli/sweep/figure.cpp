@@ -31,7 +31,7 @@ Series fit_of(const SweepResult& result) {
     value += std::log(point.value);
   }
   const double count = static_cast<double>(result.points.size());
-  Series series{"N^" + report::format_number(result.exponent, 3), Origin::fitted, {}, 1, false};
+  Series series{"N^" + report::format_number(result.exponent, 3), Origin::fitted, {}, 0, false};
   for (const SweepPoint& point : {result.points.front(), result.points.back()}) {
     const double n = static_cast<double>(point.layers);
     series.points.push_back(
