@@ -6,6 +6,7 @@
 #include "cli/app.hpp"
 #include "cli/deepnorm/document.hpp"
 #include "cli/deepnorm/exact_document.hpp"
+#include "cli/deepnorm/verification_document.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/standard_input.hpp"

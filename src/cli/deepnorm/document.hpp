@@ -6,9 +6,8 @@
 
 #include "scalecalc/report.hpp"
 #include "scalecalc/scaling.hpp"
-#include "scalecalc/verify.hpp"
 
-/// How the answers of `deepnorm` are laid out, as JSON values and as sections for people.
+/// How the pairs of `deepnorm` are laid out, as JSON values and as sections for people.
 namespace scalecalc::cli {
 
 /// One stack and everything said about it.
@@ -27,9 +26,5 @@ report::Value stack_results(const StackAnswer& answer, int digits);
 /// The same for people; `explain` adds the derivation.
 std::vector<report::Section> stack_sections(const StackAnswer& answer, bool titled, bool explain,
                                             int digits);
-
-report::Value verification_results(const ScalingVerification& verification);
-std::vector<report::Section> verification_sections(const ScalingVerification& verification,
-                                                   const std::string& optimizer);
 
 }  // namespace scalecalc::cli
