@@ -29,7 +29,7 @@ function(scalecalc_room name)
     scalecalc_cold(${target})
   endif()
   scalecalc_unity(${target} ${name} ${ROOM_ALONE})
-  scalecalc_precompile(${target} "${ROOM_NATIVE} ${ROOM_COLD} ${ROOM_OPTIONS}")
+  scalecalc_precompile(${target} "${ROOM_NATIVE} ${ROOM_COLD} ${ROOM_OPTIONS}" fmt/format.h)
   set_property(GLOBAL APPEND PROPERTY SCALECALC_ROOMS ${target})
 endfunction()
 
@@ -55,12 +55,14 @@ function(scalecalc_unity target folder)
   endforeach()
 endfunction()
 
-# scalecalc_precompile(TARGET KEY): reads the headers that most files include once for all targets of
-# the same KEY, where files are compiled together. These must be compiled with the same options, and
-# what a command line defines for the first of them it must define for all. A header of functions that
-# are no templates (CLI11) would cost: each object compiles them again.
+option(SCALECALC_PRECOMPILE "Read the headers that most files include once for a build" OFF)
+
+# scalecalc_precompile(TARGET KEY [header...]): reads the headers that most files include, and those
+# named, once for all targets of the same KEY. These must be compiled with the same options, and what a
+# command line defines for the first of them it must define for all. A header of functions that are no
+# templates (CLI11) would cost: each object compiles them again.
 function(scalecalc_precompile target key)
-  if(NOT SCALECALC_UNITY)
+  if(NOT SCALECALC_PRECOMPILE)
     return()
   endif()
   string(MD5 key "${key}")
@@ -70,7 +72,7 @@ function(scalecalc_precompile target key)
     return()
   endif()
   set(headers algorithm array cmath cstdint functional limits map memory optional set string
-    string_view utility variant vector fmt/format.h)
+    string_view utility variant vector ${ARGN})
   list(TRANSFORM headers REPLACE "(.+)" "<\\1>")
   target_precompile_headers(${target} PRIVATE ${headers})
   set_property(GLOBAL PROPERTY SCALECALC_PRECOMPILED_${key} ${target})
