@@ -163,6 +163,7 @@ LibraryModel model_of(const Family& family, Value config, const std::string& nam
     model.source = name;
     model.architecture = family.model_type;
     model.class_name = class_of(family, config, name);
+    config["architectures"] = {model.class_name};
     model.library = family.library;
     model.config = given;
     model.tensors = expand(family, model.class_name, config, strict);

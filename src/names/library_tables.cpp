@@ -187,6 +187,7 @@ std::vector<Naming> library_tables() {
   std::vector<Naming> all = {gemma(), olmo2(),   phi3(),       opt(),     bloom(),
                              mpt(),   gpt_neo(), distilbert(), deberta(), dinov2()};
   for (Naming& naming : parallel_tables()) all.push_back(std::move(naming));
+  for (Naming& naming : encoder_decoder_tables()) all.push_back(std::move(naming));
   return all;
 }
 

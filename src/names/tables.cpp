@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "names/building.hpp"
+#include "names/library_building.hpp"
 
 namespace scalecalc::names {
 namespace {
@@ -92,42 +92,6 @@ Naming hf_llama() {
   naming.tied = {{"lm_head.weight", "embed_tokens.weight"}};
   naming.extras = {{layer + "self_attn.rotary_emb.inv_freq", "rotary frequencies, a buffer"},
                    {"rotary_emb.inv_freq", "rotary frequencies, a buffer"}};
-  return naming;
-}
-
-/// A T5 stack: self-attention, cross-attention when the model has it, feed-forward.
-void t5_block(Patterns& all, const std::string& stack, const char* ffn, bool cross) {
-  const std::string layer = stack + ".block.{i}.layer.";
-  for (const char* role : {"q", "k", "v", "o"}) {
-    all.push_back({layer + "0.SelfAttention." + role + ".weight",
-                   {in_block(std::string("attn.") + role + ".weight")}});
-    if (cross)
-      all.push_back({layer + "1.EncDecAttention." + role + ".weight",
-                     {in_block(std::string("cross.") + role + ".weight")}});
-  }
-  norm(all, layer + "0.layer_norm", in_block("attn.norm"));
-  if (cross) norm(all, layer + "1.layer_norm", in_block("cross.norm"));
-  const std::string dense = layer + ffn;
-  const std::string gate = in_block("ffn.gate.weight"), in = in_block("ffn.in.weight");
-  append(all, {{dense + ".DenseReluDense.wi_0.weight", {gate}},
-               {dense + ".DenseReluDense.wi_1.weight", {in}, gate},
-               {dense + ".DenseReluDense.wi.weight", {in}},
-               {dense + ".DenseReluDense.wo.weight", {in_block("ffn.out.weight")}}});
-  norm(all, dense + ".layer_norm", in_block("ffn.norm"));
-  norm(all, stack + ".final_layer_norm", "final_norm");
-}
-
-Naming hf_t5(const char* name, const char* title, const std::string& stack, bool cross) {
-  Naming naming{name, title, Layout::out_in, {}, {}, {}, {}};
-  naming.patterns.push_back({"shared.weight", {"embedding.weight"}});
-  t5_block(naming.patterns, stack, cross ? "2" : "1", cross);
-  naming.patterns.push_back({"lm_head.weight", {"head.weight"}});
-  naming.tied = {{"lm_head.weight", "shared.weight"}};
-  naming.extras = {{"encoder.embed_tokens.weight", "the shared embedding again"},
-                   {"decoder.embed_tokens.weight", "the shared embedding again"},
-                   {stack + ".block.{i}.layer.0.SelfAttention.relative_attention_bias.weight",
-                    "relative position biases"},
-                   {cross ? "encoder.*" : "decoder.*", "the other stack"}};
   return naming;
 }
 
@@ -241,8 +205,8 @@ const std::vector<Naming>& naming_tables() {
         hf_gpt2(),
         hf_bert(),
         hf_llama(),
-        hf_t5("hf-t5", "Hugging Face T5, the encoder", "encoder", false),
-        hf_t5("hf-t5-decoder", "Hugging Face T5, the decoder", "decoder", true),
+        t5_stack("hf-t5", "Hugging Face T5, the encoder", "encoder", false),
+        t5_stack("hf-t5-decoder", "Hugging Face T5, the decoder", "decoder", true),
         hf_vit(),
         hf_vit_v5(),
         nanogpt(),

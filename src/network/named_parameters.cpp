@@ -183,11 +183,16 @@ Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
   Naming naming = find_naming(
       spec.init.names.empty() ? otherwise : std::string_view(spec.init.names), "init.names");
   const std::vector<NamePattern>& own = spec.names.patterns;
-  if (spec.encoder_decoder && own.empty() && !names::spelling_of(naming.name))
+  const bool has_encoder = std::any_of(
+      naming.patterns.begin(), naming.patterns.end(),
+      [](const NamePattern& pattern) { return pattern.paths.front().starts_with("encoder."); });
+  if (spec.encoder_decoder && own.empty() && !has_encoder && !names::spelling_of(naming.name))
     throw Error(
         ErrorKind::usage,
         fmt::format("the names {} are those of one stack, and this model has two", naming.name),
-        "names", "use scalecalc, torch, flax or keras, which spell every path");
+        "names",
+        "use scalecalc, torch, flax or keras, which spell every path, or hf-bart or "
+        "hf-t5-encoder-decoder");
   if (own.empty()) return naming;
   naming.patterns.insert(naming.patterns.begin(), own.begin(), own.end());
   naming.own = own.size();

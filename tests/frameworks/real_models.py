@@ -9,7 +9,7 @@ between its tokens, the mean square of the gradient of every parameter. Prints a
 largest deviation of the stream and of the cosine; median and largest of the gradients; what is
 outside, by more than 3 standard errors and 15%. The gradient of a tied tensor is held against the sum
 of the embedding's and the head's. Exit 1 where a limit below is passed by what no remark of `import`
-explains (EXPLAINED).
+explains (EXPLAINED). A model of two stacks gets words of its own for each.
 """
 import json
 import math
@@ -34,15 +34,17 @@ EXPLAINED = {"rotary positions": {"attn.q.weight", "attn.k.weight"},
 # The small configs of make_models.py, wider and deeper: most moments are off by some 1/width.
 WIDER = {48: 256, 80: 512, 32: 128, 96: 512, 24: 128, 16: 64}
 SIZES = {"hidden_size", "n_embd", "d_model", "dim", "intermediate_size", "ffn_dim", "hidden_dim",
-         "vocab_size", "head_dim", "word_embed_proj_dim", "embedding_size"}
+         "vocab_size", "head_dim", "word_embed_proj_dim", "embedding_size", "d_ff", "encoder_ffn_dim"}
 POSITIONS = {"max_position_embeddings", "n_positions", "max_seq_len"}
-LAYERS = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}
+LAYERS = {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers",
+          "decoder_layers", "num_decoder_layers"}
 # Rounds in which a tensor holds q, k and v: of each head of keys, or of four devices, which have q, v
 # and k.
 ROUNDS = {"bloom": "kv", "gpt_neox": "kv", "falcon": "kv", "codegen": 4}
 ORDER = {"codegen": "qvk"}
 # Tokens that are no patch, and far smaller at the start.
 CLASS_TOKENS = {"deit": 2}
+TWO_STACKS = {"bart", "t5"}
 
 
 def wide(model_type, values):
@@ -52,6 +54,10 @@ def wide(model_type, values):
                      else TOKENS if key in POSITIONS else value)
     if model_type == "gpt_neo":
         made["attention_types"] = [[["global", "local"], 2]]
+    if model_type == "bart":
+        made["decoder_ffn_dim"] = made["encoder_ffn_dim"]
+    if model_type == "t5":
+        made["d_kv"] = made["d_model"] // made["num_heads"]
     if model_type == "roberta":
         made["max_position_embeddings"] += 2  # the first two stand for no position
     return made
@@ -73,6 +79,8 @@ def asked(program, command, path, *options):
 def class_of(model_type):
     """With the head of words where it is one matrix behind the stream, else the model alone."""
     kind = transformers.CONFIG_MAPPING[model_type]
+    if model_type in TWO_STACKS:
+        return transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING[kind], True
     causal = transformers.MODEL_FOR_CAUSAL_LM_MAPPING
     is_encoder = model_type in ("bert", "roberta", "electra")
     if kind in causal and not is_encoder:
@@ -83,6 +91,21 @@ def class_of(model_type):
 def blocks_of(model, count):
     return next(module for module in model.modules()
                 if isinstance(module, torch.nn.ModuleList) and len(module) == count)
+
+
+def stacks_of(model, depth):
+    """The blocks of each stack, by what its paths begin with."""
+    if not model.config.is_encoder_decoder:
+        return {"": blocks_of(model, depth)}
+    return {"encoder.": blocks_of(model.get_encoder(), depth),
+            "": blocks_of(model.get_decoder(), depth)}
+
+
+def logit_scale(config):
+    """Between the stream and the tied matrix, where the program's head has it in its own."""
+    if config.model_type == "t5":
+        return config.d_model**-0.5
+    return getattr(config, "logit_scale", None) or 1
 
 
 def words(config, generator):
@@ -160,6 +183,8 @@ class Model:
         self.explained = {kind for begin, kinds in EXPLAINED.items() for kind in kinds
                           if any(remark.startswith(begin) for remark in remarks)}
         length = [] if self.is_vision else ["--sequence", str(TOKENS)]
+        if model_type in TWO_STACKS:
+            length += ["--memory-sequence", str(TOKENS)]
         self.predicted = asked(program, "propagate", str(path), *length)
         planned = asked(program, "init", str(path), "--names", "hf", *length)["parameters"]
         self.tensors = {}
@@ -182,26 +207,29 @@ class Model:
         return next((self.tensors[".".join(steps[i:])] for i in range(len(steps))
                      if ".".join(steps[i:]) in self.tensors), None)
 
-    def site(self, block, sites):
-        return next(path for path in (f"block[{block}].ffn", f"block[{block}]") if path in sites)
+    def site(self, stack, block, sites):
+        path = f"{stack}block[{block}]"
+        return next(path for path in (path + ".ffn", path) if path in sites)
 
     def run(self, seed, second, cross, gradients):
         torch.manual_seed(seed)
         model = self.made(self.config).eval()
         generator = torch.Generator().manual_seed(seed)
         inputs = (images if self.is_vision else words)(self.config, generator)
+        if self.type in TWO_STACKS:
+            inputs["decoder_input_ids"] = words(self.config, generator)["input_ids"]
         sites = {site["path"] for site in self.predicted["sites"]}
 
-        def keep(block):
+        def keep(path):
             def hook(_module, _arguments, output):
-                path = self.site(block, sites)
                 values = moments(output[0] if isinstance(output, tuple) else output, self.first)
                 second.add(path, values[0])
                 cross.add(path, values[1])
             return hook
 
-        for i, block in enumerate(blocks_of(model, self.depth)):
-            block.register_forward_hook(keep(i))
+        for stack, blocks in stacks_of(model, self.depth).items():
+            for i, block in enumerate(blocks):
+                block.register_forward_hook(keep(self.site(stack, i, sites)))
         output = model(**inputs)
         if self.has_head:
             logits, weight = output.logits[0], None
@@ -240,9 +268,8 @@ class Row:
             self.cosine[path] = found - sites[path]["cosine"]
         predicted = {p["path"]: p["grad_second"] for p in model.predicted["parameters"]}
         if model.has_head and model.config.tie_word_embeddings:
-            # Of the head, whose gain a logit_scale is in the program's words.
-            scale = getattr(model.config, "logit_scale", None) or 1
-            predicted["embedding.weight"] += scale**2 * predicted.pop("head.weight")
+            predicted["embedding.weight"] += (logit_scale(model.config)**2 * predicted.pop("head.weight")
+                                              + predicted.pop("encoder.embedding.weight", 0))
         self.gradients = {path: gradients.deviation(path, predicted[path])
                           for path in gradients.values if predicted.get(path)}
         self.unmeasured = sorted(set(predicted) - set(gradients.values))
