@@ -52,6 +52,12 @@ struct AttentionShape {
   SCALECALC_HOST_DEVICE std::int64_t key_tokens() const { return keys == 0 ? tokens : keys; }
   SCALECALC_HOST_DEVICE std::int64_t weight_rows() const { return sequences * heads * tokens; }
 };
+/// Feature i of head h of a token is column h * head_width + i; the first `width` features turn, in
+/// pairs of i and i + width/2.
+struct RotaryShape {
+  std::int64_t sequences, tokens, heads, head_width, width;
+  double base;
+};
 /// Rows of x are the positions of one image after the other, row by row. The weight is (kernel^2
 /// in_channels/groups, out_channels): row (tap_y * kernel + tap_x) * in_channels/groups + channel.
 struct ConvShape {

@@ -63,6 +63,9 @@ Variable<Real> normalise_columns(Tape<Real>& tape, bool centred, double eps,
 template <class Real>
 Variable<Real> affine(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& gain,
                       const Variable<Real>& shift);
+/// Queries or keys with their rotary positions.
+template <class Real>
+Variable<Real> rotate(Tape<Real>& tape, const RotaryShape& shape, const Variable<Real>& x);
 /// The mix of softmax attention (before the output projection).
 template <class Real>
 Variable<Real> attend(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,

@@ -3,6 +3,16 @@
 namespace scalecalc::tensor {
 
 template <class Real>
+Variable<Real> rotate(Tape<Real>& tape, const RotaryShape& shape, const Variable<Real>& x) {
+  Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
+  tape.device().rotary_forward(shape, x.value.data(), y.data());
+  return tape.result(std::move(y), {&x},
+                     [shape, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+                       t.device().rotary_backward(shape, dy.data(), t.into(slot));
+                     });
+}
+
+template <class Real>
 Variable<Real> attend(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,
                       const Variable<Real>& k, const Variable<Real>& v) {
   Tensor<Real> log_sums = tape.make(shape.weight_rows(), 1);
@@ -120,6 +130,7 @@ Variable<Real> add_positions(Tape<Real>& tape, const Variable<Real>& x,
 
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
 #define SCALECALC_INSTANTIATE(Real)                                                               \
+  template Variable<Real> rotate(Tape<Real>&, const RotaryShape&, const Variable<Real>&);         \
   template Variable<Real> attend(Tape<Real>&, const AttentionShape&, const Variable<Real>&,       \
                                  const Variable<Real>&, const Variable<Real>&);                   \
   template Variable<Real> score(Tape<Real>&, const AttentionShape&, const Variable<Real>&,        \

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <complex>
 #include <limits>
 
 #include "support.hpp"
@@ -37,6 +38,26 @@ Moments by_loops(const SequenceShape& s, const Vector& x) {
   const auto entries = static_cast<double>(s.sequences * s.tokens * s.width);
   const double pairs = entries * static_cast<double>(s.tokens - 1);
   return {sums.mean / entries, sums.second / entries, sums.cross / pairs};
+}
+
+OperationRun rotary_run(const RotaryShape& shape, Input x, int threads = 1) {
+  return {[shape](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+            return rotate(tape, shape, in[0]);
+          },
+          {std::move(x)},
+          threads};
+}
+
+/// One head of one token, as complex numbers.
+void turn_by_loops(const RotaryShape& s, std::int64_t position, double* x) {
+  for (std::int64_t i = 0; 2 * i < s.width; ++i) {
+    const double theta =
+        std::exp(-2.0 * static_cast<double>(i) / static_cast<double>(s.width) * std::log(s.base));
+    const std::complex<double> turned = std::complex<double>(x[i], x[i + s.width / 2]) *
+                                        std::polar(1.0, static_cast<double>(position) * theta);
+    x[i] = turned.real();
+    x[i + s.width / 2] = turned.imag();
+  }
 }
 
 OperationRun pool_run(std::int64_t tokens, Input x, int threads = 1) {
@@ -92,6 +113,44 @@ TEST_CASE("pool: means of each sequence, and their gradients") {
   }
   CHECK(pool_run(3, x).worst_gradient_error() < kDifferences);
   CHECK(pool_run(1, x).value() == x.values);
+}
+
+TEST_CASE("rotary: pairs of features turn by position, others stay") {
+  for (const RotaryShape& s : {RotaryShape{1, 1, 1, 2, 2, 10.0}, RotaryShape{2, 5, 3, 6, 4, 100.0},
+                               RotaryShape{1, 9, 2, 7, 6, 10000.0}}) {
+    CAPTURE(s.width);
+    const Input x = random_input(s.sequences * s.tokens, s.heads * s.head_width, 4);
+    Vector expected = x.values;
+    for (std::int64_t row = 0; row < s.sequences * s.tokens; ++row)
+      for (std::int64_t head = 0; head < s.heads; ++head)
+        turn_by_loops(s, row % s.tokens,
+                      &expected[static_cast<std::size_t>((row * s.heads + head) * s.head_width)]);
+    const OperationRun run = rotary_run(s, x);
+    const Vector y = run.value();
+    for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == rounded(expected[i], 64));
+    CHECK(run.worst_gradient_error() < kDifferences);
+    CHECK(rotary_run(s, x, 2).value() == y);
+  }
+}
+
+TEST_CASE("rotary: scores depend on the distance of their tokens alone") {
+  const RotaryShape s{1, 40, 1, 8, 8, 10000.0};
+  const Vector one = normal_values(16, 5);
+  Vector q, k;
+  for (int t = 0; t < 40; ++t) {
+    q.insert(q.end(), one.begin(), one.begin() + 8);
+    k.insert(k.end(), one.begin() + 8, one.end());
+  }
+  const Vector a = rotary_run(s, {40, 8, q}).value(), b = rotary_run(s, {40, 8, k}).value();
+  const auto score = [&](std::size_t t, std::size_t u) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < 8; ++i) sum += a[8 * t + i] * b[8 * u + i];
+    return sum;
+  };
+  // Sums of 8 products of order 1, whose angles are rounded at 39.
+  const double rounding = 8 * 40 * 16 * std::numeric_limits<double>::epsilon();
+  for (std::size_t n = 0; n < 20; ++n)
+    for (std::size_t t = n; t < 40; ++t) CHECK(std::fabs(score(t, t - n) - score(n, 0)) < rounding);
 }
 
 TEST_CASE("positions: one table for all sequences") {

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/host_device.hpp"
+#include "tensor/device.hpp"
+
+/// Rotary positions, entry by entry.
+namespace scalecalc::tensor {
+
+/// At a position each head has so many columns of work: a pair that turns, or a feature that stays.
+SCALECALC_HOST_DEVICE inline std::int64_t rotary_columns(const RotaryShape& s) {
+  return s.head_width - s.width / 2;
+}
+
+/// One column of one position, in all heads of all sequences; write(index, value) for each entry.
+/// `direction` is 1, or -1 to turn back. Angles are in double: a float has no more than three
+/// digits of the sine at position 10000.
+template <class Real, class Write>
+SCALECALC_HOST_DEVICE void turn_column(const RotaryShape& s, double direction,
+                                       std::int64_t position, std::int64_t column, const Real* x,
+                                       const Write& write) {
+  const std::int64_t half = s.width / 2, second = column + half;
+  const bool stays = column >= half;
+  const double power = -2.0 * static_cast<double>(column) / static_cast<double>(s.width);
+  const double angle =
+      stays ? 0.0 : direction * static_cast<double>(position) * std::pow(s.base, power);
+  const Real cosine = static_cast<Real>(std::cos(angle)), sine = static_cast<Real>(std::sin(angle));
+  for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
+    for (std::int64_t head = 0; head < s.heads; ++head) {
+      const std::int64_t first = ((sequence * s.tokens + position) * s.heads + head) * s.head_width;
+      const Real b = x[first + second];
+      if (stays) {
+        write(first + second, b);
+        continue;
+      }
+      const Real a = x[first + column];
+      write(first + column, cosine * a - sine * b);
+      write(first + second, sine * a + cosine * b);
+    }
+  }
+}
+
+}  // namespace scalecalc::tensor
