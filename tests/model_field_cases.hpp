@@ -49,6 +49,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
   } else {
     spec.cross_attention = field.section == "memory";
     spec.encoder_decoder = field.name.starts_with("decoder_");
+    if (field.name == "rotary_fraction") spec.rotary_base = 100;
     if (field.name == "branch_norms") {
       spec.parallel = true;
       spec.placement = Placement::pre;
@@ -80,7 +81,7 @@ inline FieldValue value_for(const ModelField& field, const ModelSpec& base) {
       const std::int64_t size = std::get<std::int64_t>(current);
       return size == 0 ? std::int64_t{2} : 2 * size;
     }
-    case ModelField::Type::number: return 0.25;
+    case ModelField::Type::number: return field.name == "rotary_base" ? 1000.0 : 0.25;
     case ModelField::Type::flag: return !std::get<bool>(current);
     case ModelField::Type::name:
       if (field.name == "kind") return to_string(base.kind);

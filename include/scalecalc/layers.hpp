@@ -58,8 +58,10 @@ struct LayerSpec {
   bool causal = false, qk_norm = false;
   bool residual_attention = false;  ///< adds the scores of the one before it
   bool memory = false;              ///< attends to the network's memory
-  double dropout = 0.0;             ///< the rate; of an attention: of its weights
-  std::optional<Expr> scale;        ///< of the scores, in head_width, width, N
+  double rotary_base = 0.0;         ///< as in ModelSpec
+  double rotary_fraction = 1.0;
+  double dropout = 0.0;       ///< the rate; of an attention: of its weights
+  std::optional<Expr> scale;  ///< of the scores, in head_width, width, N
   std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;
   std::optional<Expr> gain;   ///< in N, lambda; left out: lambda in a branch, else 1
   std::optional<double> std;  ///< of the weights (of an embedding: of its rows), gain apart

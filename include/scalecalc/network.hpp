@@ -79,6 +79,10 @@ struct ModelSpec {
   std::string activation = "gelu";
   bool gated = false;    ///< ffn.out(phi(ffn.gate(x)) * ffn.in(x))
   bool qk_norm = false;  ///< rmsnorm of q and of k in each head
+  /// Rotary positions of q and k in self-attention (see Rotary): above 1, or 0 for none, and the
+  /// share of a head's features that is turned, rounded down to an even number of them.
+  double rotary_base = 0.0;
+  double rotary_fraction = 1.0;
   /// Each self-attention adds the scores of the block before, which had them added, to its own
   /// (RealFormer, He et al. 2021).
   bool residual_attention = false;

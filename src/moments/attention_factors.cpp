@@ -38,26 +38,28 @@ double bend_of_squares(const SoftmaxOrders& row) {
 RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cosine, double plain,
                                const Smallness& small) {
   const double d = small.width, d_h = small.head_width;
-  const double rel = small.qk_norm ? 0 : 2 / d_h + small.length, bend = rel / 2 * tau2 * tau2;
+  const double rel = variance_of_heads(small), bend = rel / 2 * tau2 * tau2;
+  const double overlap = small.own * small.overlap, along_width = small.own / d;
   const double f = small.normalised * (1 - 2 * cosine) / d;
   // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, with f = 1/(d_h
   // + 2) for a unit vector of d_h features.
   const double f_key = small.qk_norm ? (1 - 2 * cosine) / (d_h + 2) : f;
   const double p2 = bend * row.p2_curvature - f_key * row.hp2 / 4;
   const double a = bend * row.a_curvature - f_key * row.ha / 4;
-  const double gram = plain * (row.t2 - row.a) * small.overlap + plain * row.a * small.uneven +
-                      2 * row.b / d - 2 * f * (row.s + row.q2);
+  const double gram = plain * (row.t2 - row.a) * overlap +
+                      plain * row.a * small.own * small.uneven + 2 * row.b * along_width -
+                      2 * f * (row.s + row.q2);
   const double tilt = small.qk_norm ? 0 : 2 / d_h * tau2 * row.a_slope;
   const double along = small.qk_norm ? 0 : (row.b - row.a) / d_h;
   RowFactors<double> out;
-  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) / d - f * row.q1);
+  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * along_width - f * row.q1);
   out.value = corrected(row.p2, p2);
   out.query = corrected(row.a, a + gram + along);
-  out.key = corrected(row.a, a + (row.b - row.a) / d + tilt - f * row.q2);
+  out.key = corrected(row.a, a + (row.b - row.a) * along_width + tilt - f * row.q2);
   out.key_weight = corrected(row.a, a + gram + tilt);
   // Tokens that overlap by chance have scores that correlate by as much, and weights p_s p_s' that
   // grow with it: by Price tau2 V/D times their second derivatives.
-  out.value_weight = tau2 * small.overlap * bend_of_products(row);
+  out.value_weight = tau2 * overlap * bend_of_products(row);
   // A token of length D (1 + e), Var e = 2/d, has scores of variance tau2 (1 + e).
   out.value_weight += (1 - small.normalised) * (small.normalised > 0 ? small.length : 2 / d) *
                       tau2 * bend_of_squares(row);
@@ -66,17 +68,22 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
 
 PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
                                  double m2, double rest, const Smallness& small) {
-  const double sine = 1 - c * c, turn = sine * sine;
+  const double sine = 1 - c * c, turn = sine * sine, overlap = small.own * small.overlap;
   const double v_c = turn * (1 / small.head_width + small.query_overlap);
   PairFactors<double> out;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
-  out.mix = out.value + c * m2 / small.width;
-  out.query = rows.a_prime * (1 + small.uneven) + rest * small.overlap + v_c / 2 * rows.a_third;
+  out.mix = out.value + c * small.own * m2 / small.width;
+  out.query =
+      rows.a_prime * (1 + small.own * small.uneven) + rest * overlap + v_c / 2 * rows.a_third;
   out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
-  out.key_weight = out.key + cosine * (rest * small.overlap + rows.a_prime * small.uneven);
-  out.value_weight = c * tau2 * small.overlap * rest;
+  out.key_weight = out.key + cosine * (rest * overlap + rows.a_prime * small.own * small.uneven);
+  out.value_weight = c * tau2 * overlap * rest;
   out.query_weight = turn * small.query_overlap * rows.a_second;
   return out;
+}
+
+double variance_of_heads(const Smallness& small) {
+  return (small.qk_norm ? 0 : 2 / small.head_width + small.length) + small.heads;
 }
 
 double omitted_values(double tau2, const Smallness& small) {
@@ -84,14 +91,14 @@ double omitted_values(double tau2, const Smallness& small) {
 }
 
 double omitted_mix(const Smallness& small) {
-  const double rel = 2 / small.head_width + small.length;
+  const double rel = 2 / small.head_width + small.length + small.heads;
   return rel * rel + std::max(small.normalised, 0.0) / small.width;
 }
 
 double omitted_orders(const SoftmaxOrders& row, const Smallness& small) {
   if (row.a <= 0) return 0;
-  const double rest = 1 - row.p2, x = rest * rest * small.overlap / row.a;
-  const double rel = 2 / small.head_width + small.length;
+  const double rest = 1 - row.p2, x = rest * rest * small.own * small.overlap / row.a;
+  const double rel = 2 / small.head_width + small.length + small.heads;
   const double growth = std::max(1 - 1 / (small.overlap * small.width), 0.0);
   return omitted_mix(small) + x / (1 + x) * (rel + 0.06 * growth);
 }

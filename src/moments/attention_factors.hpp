@@ -35,7 +35,12 @@ struct Smallness {
   double normalised = 0;  ///< share of the 2/d of Gaussian tokens that these do not fluctuate by
   bool qk_norm = false;   ///< nor do those of q and k
   double uneven = 0;      ///< relative variance of |x_s|^2 about the keys' mean, over the keys
+  double own = 1;         ///< with rotation, `own` of it, of one row or of two
+  double heads = 0;       ///< and what it adds to the relative variance of tau2 between heads
 };
+
+/// Relative variance of a row's tau2 over draws of queries and keys.
+double variance_of_heads(const Smallness& small);
 
 /// h(f) = f + (rel/2) tau2^2 f'' averages over the variance of tau2 between heads; f_n takes out
 /// what the lengths of normalised tokens do not do. `cosine` of the tokens that the keys come from;

@@ -42,9 +42,11 @@ FeedbackFactors row_feedback(const SoftmaxOrders& row, double tau2, double keys,
   const double along = small.qk_norm ? 0 : along_query(row, tau2, keys);
   // With G the realised overlaps of tokens, p G J G J G p and, at keys, p G J J G p: two G that
   // fluctuate together leave the trace of what is between them.
-  const double outer = row.jp + small.overlap * row.a * row.p2;
-  const double inner = small.overlap * rest * std::max(row.p2 - p22 - row.a, 0.0);
-  const double query = outer + inner + (along - row.jp) / small.head_width + along / small.width;
+  const double overlap = small.own * small.overlap;
+  const double outer = row.jp + overlap * row.a * row.p2;
+  const double inner = overlap * rest * std::max(row.p2 - p22 - row.a, 0.0);
+  const double query =
+      outer + inner + (along - row.jp) / small.head_width + small.own * along / small.width;
   return {same * row.p2 + (1 - same) / keys, same * p22 + (1 - same) * apart, query, outer};
 }
 
@@ -60,8 +62,9 @@ FeedbackFactors pair_feedback(const SoftmaxOverlaps& rows, const SoftmaxOrders& 
   const double same = 1 / heads;
   const double apart = (one.p2 * other.p2 + (1 - one.p2) * (1 - other.p2) / (more - 1)) / more;
   const double turn = turned(std::sqrt(mean_order(one, tau2) * mean_order(other, tau2)), c);
-  const auto outer = [&](const SoftmaxOrders& row) { return small.overlap * row.a * row.p2; };
-  const double fluctuation = small.overlap * rows.a_prime * rows.overlap;
+  const double overlap = small.own * small.overlap;
+  const auto outer = [&](const SoftmaxOrders& row) { return overlap * row.a * row.p2; };
+  const double fluctuation = overlap * rows.a_prime * rows.overlap;
   const double query = (of_one.query - outer(one)) * (of_other.query - outer(other));
   return {same * rows.overlap + (1 - same) / more, same * rows.square + (1 - same) * apart,
           turn * std::sqrt(std::max(query, 0.0)) + fluctuation,

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <utility>
+
+#include "moments/norm_samples.hpp"
 #include "moments/pointwise.hpp"
 
 /// Sums over the keys that queries see, and back from queries to keys
@@ -26,6 +29,16 @@ template <class X>
 struct KeyMeans {
   X same, other;
 };
+
+/// D, clamped at 0: rounding makes it negative where tokens have become one.
+template <class C, class X>
+X apart(const C& calculus, const KeyMeans<X>& means) {
+  using N = typename C::Number;
+  X out = combine(means.same, means.other, [&](const N& same, const N& other) {
+    return calculus.positive(N(same - other));
+  });
+  return without_between(std::move(out));
+}
 
 /// How many there are.
 template <class N>

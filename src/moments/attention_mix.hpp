@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "moments/attention_keys.hpp"
+#include "moments/attention_rotation.hpp"
 #include "moments/attention_scores.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/norm_samples.hpp"
@@ -16,13 +18,15 @@ struct AttentionRecord {
   using N = typename C::Number;
   X input, source;  ///< what queries and keys are made of
   Factors<X> factors;
-  X apart_v, apart_k, apart_source;  ///< Dv, Dk, and D of the source
+  X apart_v, apart_k, apart_source;  ///< Dv, Dk with rotation, and D of the source
+  X gradient_k, gradient_source;     ///< Dk and D as gradients weigh them
   X shared_source;                   ///< the source's x_s.x_s' over pairs of keys
   X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
   /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk.
   X query_norm, key_norm, query_weight_norm, key_weight_norm;
-  N score_scale{};     ///< scale^2 d_h
-  X query_cosine;      ///< of residual attention
+  N score_scale{};  ///< scale^2 d_h
+  X query_cosine;   ///< of residual attention
+  std::optional<Rotation<X>> rotation;
   bool words = false;  ///< equal keys share their scores
   KeyCounts<N> counts;
   N batch{};
@@ -31,16 +35,6 @@ struct AttentionRecord {
   NonNegative values_truncation = 0;  ///< of what values add to the gradient of Wv
   double rows_variance = 0;           ///< of Scores
 };
-
-/// Dv, clamped at 0: rounding makes it negative where tokens have become one.
-template <class C, class X>
-X apart(const C& calculus, const KeyMeans<X>& means) {
-  using N = typename C::Number;
-  X out = combine(means.same, means.other, [&](const N& same, const N& other) {
-    return calculus.positive(N(same - other));
-  });
-  return without_between(std::move(out));
-}
 
 /// Seconds alone are multiplied.
 template <class X, class N>

@@ -77,15 +77,22 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   }
   const KeyMeans<X> means_v = key_means(q, v, record.counts);
   const KeyMeans<X> means_source = key_means(q, keys.x, record.counts);
-  record.apart_k = apart(calculus, key_means(q, k, record.counts));
+  const KeyMeans<X> means_k = key_means(q, k, record.counts);
+  record.rotation = rotation_of(calculus, layer, keys.x, k, means_k, source.tokens);
+  record.apart_k = turned_apart(calculus, means_k, record.rotation);
   record.apart_source = apart(calculus, means_source);
+  record.gradient_k = record.rotation ? record.rotation->keys : record.apart_k;
+  record.gradient_source = record.apart_source;
+  if (record.rotation)
+    record.gradient_source = by_values(layer, *record.rotation, source.x, source.x,
+                                       turned_apart(calculus, means_source, record.rotation));
   record.shared_source = without_between(means_source.other);
   const X plain_apart = apart(calculus, means_v);
   record.apart_v = apart_with_dropout(calculus, layer, means_v);
   record.queries = geometric_seconds(q);
   const bool adds = residual != nullptr && residual->has_value();
   if (residual != nullptr) {
-    const X own = score_covariance(q, record.apart_k);
+    const X own = score_covariance(as_rows(q, record.rotation), record.apart_k);
     *residual = with_scores(calculus, *residual, scaled(own, record.score_scale));
     record.query_cosine = cosines<C>(q);
   }
@@ -100,7 +107,8 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
                                  record.score_scale,
                                  record.counts,
                                  adds ? &**residual : nullptr,
-                                 source_counts};
+                                 source_counts,
+                                 record.rotation ? &*record.rotation : nullptr};
   Scores scores;
   if constexpr (std::is_same_v<X, Alike<double>>) {
     const auto of_keys = [&](const ScoreInputs<N, X>& of, Scores& found) {
@@ -194,7 +202,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   X query_scores = at_scores(factors.query, factors.feedback.query);
   X key_scores = at_scores(factors.key, factors.feedback.key);
   X key_weight_scores = at_scores(factors.key_weight, factors.feedback.key);
-  X own = product(product(scores, record.apart_k), factors.query_weight);
+  X own = product(product(scores, record.gradient_k), factors.query_weight);
   if (residual != nullptr) {
     const N scale = calculus.scale(layer), scale2 = scale * scale;
     const std::optional<ScoreGradient<X>> above = std::move(*residual);
@@ -206,12 +214,18 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
       query_scores = sum(query_scores, more.query);
       key_scores = sum(key_scores, product(record.query_cosine, more.key));
       key_weight_scores = sum(key_weight_scores, product(record.query_cosine, more.query));
-      own = sum(own, product(more.query_weight, record.apart_k));
+      own = sum(own, product(more.query_weight, record.gradient_k));
     }
   }
-  out.q = product(record.apart_k, query_scores);
+  out.q = product(record.gradient_k, query_scores);
   const X same = product(record.queries, key_scores);
-  out.k = to_keys(same, scaled(same, N(-1)), record.source, record.counts);
+  X one_key = same, two_keys = scaled(same, N(-1));
+  if (record.rotation) {
+    const X& cosine = record.rotation->cosine.same;
+    one_key = product(same, cosine);
+    two_keys = product(same, sum(record.rotation->equal, scaled(cosine, N(-1))));
+  }
+  out.k = to_keys(one_key, two_keys, record.source, record.counts);
   const X kept = layer.dropout > 0
                      ? scale_second(gradient, N(1 / (1 - calculus.real(layer.dropout))))
                      : gradient;
@@ -223,7 +237,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   const N group = calculus.size(layer.heads, "heads") / calculus.size(layer.kv_heads, "kv_heads");
   out.v = scaled(out.v, group);
   N of_key_weight =
-      pair_sum(product(product(record.queries, key_weight_scores), record.apart_source),
+      pair_sum(product(product(record.queries, key_weight_scores), record.gradient_source),
                record.counts.queries, record.batch);
   X of_weight = out.q;
   if (layer.qk_norm) {

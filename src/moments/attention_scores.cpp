@@ -12,6 +12,10 @@ constexpr double kMostVariance = 1000;
 /// what falls as 1/t, on the way forward and again on the way back.
 constexpr double kInterpolation = 0.125 * 0.125 / 4;
 
+/// Of rows whose keys are counted by positions, the last one stands for half a step beyond, which
+/// D' as gradients weigh it counts in.
+constexpr double kHalfStep = 0.125 / 2;
+
 /// Dv without dropout, relative to what it is with it.
 double plain_share(double plain, double kept) {
   return kept > 0 ? plain / kept : 1;
@@ -78,6 +82,34 @@ double rounded(const X& x) {
   return apart > 0 ? std::min(lost / apart, most) : most;
 }
 
+/// With what rotation makes of it, in one row and in two.
+Smallness of_row(Smallness small, double own, double heads) {
+  small.own = own;
+  small.heads = heads / static_cast<double>(small.head_width);
+  return small;
+}
+Smallness of_row(const Smallness& small, const Rotation<Alike<double>>* rotation) {
+  return rotation ? of_row(small, rotation->own.second, rotation->heads.second) : small;
+}
+Smallness of_row(const Smallness& small, const Rotation<PerPosition>* rotation, Eigen::Index t) {
+  return rotation ? of_row(small, rotation->own.second[t], rotation->heads.second[t]) : small;
+}
+Smallness of_rows(const Smallness& small, const Rotation<Alike<double>>* rotation) {
+  return rotation ? of_row(small, rotation->own.cross, rotation->heads.second) : small;
+}
+Smallness of_rows(const Smallness& small, const Rotation<PerPosition>* rotation, Eigen::Index t,
+                  Eigen::Index u) {
+  return rotation ? of_row(small, rotation->own.cross(t, u), rotation->heads.second[t]) : small;
+}
+
+/// Scores of close keys that covary more than those of far ones: of P2 relative to it half the
+/// square of tau2 times `structure`^(1/2), and of sums over pairs of keys 3 tau2 `structure`, from
+/// E p_s p_s' (p_s + p_s' - P2) for small tau2 (docs/theory/attention.md#rotary).
+void add_omitted_rotation(double structure, double tau2, Scores& scores) {
+  scores.mix_truncation += tau2 * tau2 * structure / 2;
+  scores.truncation += 3 * tau2 * structure;
+}
+
 /// Relative variance over draws of one row's |J V g|^2. Of a softmax that has all but condensed a
 /// row counts where its two largest scores are close, z apart with a chance that hardly depends on
 /// z: with p = 1/(1 + e^z) E sum p^2 = 1 - 2 rho, E tr J^2 = rho 2/3 and E (tr J^2)^2 = rho 4/35,
@@ -114,7 +146,8 @@ ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double ga
     return line;
   }
   const double q = inputs.q.second;
-  const bool moves = !inputs.layer.over_memory && !inputs.layer.qk_norm && gain_q > 0 && q > 0;
+  const bool moves =
+      !inputs.layer.over_memory && !inputs.layer.qk_norm && !inputs.rotation && gain_q > 0 && q > 0;
   if (moves) {
     line.scale = inputs.score_scale * q * q * gain_k / gain_q;
     line.ratio = 1;
@@ -128,7 +161,8 @@ ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double ga
 Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
                                     const SoftmaxAverages& averages, double tau2,
                                     const RowPair& rows, Scores& scores) {
-  const Smallness small = smallness(inputs);
+  const Smallness plain = smallness(inputs), small = of_row(plain, inputs.rotation),
+                  both_rows = of_rows(plain, inputs.rotation);
   const Alike<double>& x = inputs.source.x;
   const double cosine = x.second > 0 ? x.cross / x.second : 1, rest = 1 - averages.one.p2;
   const double c = rows.c;
@@ -136,16 +170,17 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
       row_factors(averages.one, tau2, cosine,
                   plain_share(inputs.plain_apart_v.second, inputs.apart_v.second), small);
   PairFactors<double> pair =
-      pair_factors(averages.two, tau2, c, rows.cosine, averages.one.m2, rest * rest, small);
+      pair_factors(averages.two, tau2, c, rows.cosine, averages.one.m2, rest * rest, both_rows);
   if (averages.one.p2 > 0) {
     // At c = 1 two rows are one, and what one row has besides is theirs; of two, by c^2.
-    const double own = row.mix - averages.one.p2 - averages.one.m2 / small.width;
+    const double own = row.mix - averages.one.p2 - averages.one.m2 * small.own / small.width;
     pair.mix = std::min(pair.mix + c * c * averages.two.overlap / averages.one.p2 * own, row.mix);
   }
   const double m = inputs.input.x.second, own_tau2 = own_share(inputs) * tau2;
   scores.p2_variance = p2_variance(averages.one);
   scores.p2_growth = averages.one.p2 > 0 ? own_tau2 * averages.one.p2_slope : 0;
-  scores.overlap_slope = m > 0 ? own_tau2 * averages.two.a_prime / m : 0;
+  const double follows = inputs.rotation ? inputs.rotation->rows.cross : 1;
+  scores.overlap_slope = m > 0 ? follows * own_tau2 * averages.two.a_prime / m : 0;
   scores.centred_slope = scores.overlap_slope * (m - inputs.input.x.cross);
   scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
   scores.error = averages.two.error;
@@ -155,12 +190,13 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.truncation += omitted_repeats(inputs.source, tau2);
   scores.values_truncation = omitted_values(tau2, small);
   scores.feedback_truncation = omitted_feedback(averages.one, small);
+  if (inputs.rotation) add_omitted_rotation(inputs.rotation->structure.second, tau2, scores);
   const auto both = [](double second, double cross) { return Alike<double>{0, second, cross, 0}; };
   const double keys = static_cast<double>(inputs.source.tokens);
   const double heads = static_cast<double>(inputs.layer.heads);
   const FeedbackFactors own = row_feedback(averages.one, tau2, keys, heads, small);
   const FeedbackFactors two = pair_feedback(averages.two, averages.one, averages.one, own, own,
-                                            tau2, c, keys, heads, small);
+                                            tau2, c, keys, heads, both_rows);
   return {both(row.mix, pair.mix),
           both(row.value, pair.value),
           both(row.query, pair.query),
@@ -178,6 +214,7 @@ RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
   rows.tau2 = inputs.sum ? inputs.sum->covariance.second
                          : Eigen::ArrayXd(inputs.score_scale * q.second * inputs.apart_k.second);
   rows.c = correlations(inputs.sum ? inputs.sum->covariance : q);
+  if (inputs.rotation && !inputs.sum) rows.c *= inputs.rotation->rows.cross;
   for (const int t : q.positions->at)
     rows.keys.push_back(inputs.counts.causal ? t + 1 : inputs.source.tokens);
   return rows;
@@ -195,11 +232,12 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   std::vector<FeedbackFactors> echoes;
   const Eigen::Index size = inputs.q.second.size();
   const double m = average(inputs.input.x).second, own = own_share(inputs);
-  const Eigen::ArrayXXd query_cosines = inputs.sum ? correlations(inputs.q) : rows.c;
+  const Eigen::ArrayXXd query_cosines = correlations(inputs.q);
+  const Rotation<PerPosition>* const rotation = inputs.rotation;
   std::vector<Smallness> smalls;
   for (Eigen::Index t = 0; t < size; ++t) {
     smalls.push_back(small);
-    if (!inputs.counts.causal) continue;
+    if (!inputs.counts.causal || rotation) continue;
     const KeyStructure keys = key_structure(inputs.source.x, t);
     smalls.back().overlap += keys.pairs;
     smalls.back().uneven = keys.keys;
@@ -212,7 +250,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     const RowFactors<double> row =
         row_factors(one, rows.tau2[t], cosine,
                     plain_share(inputs.plain_apart_v.second[t], inputs.apart_v.second[t]),
-                    smalls[static_cast<std::size_t>(t)]);
+                    of_row(smalls[static_cast<std::size_t>(t)], rotation, t));
     out.mix.second[t] = row.mix;
     out.value.second[t] = row.value;
     out.query.second[t] = row.query;
@@ -220,7 +258,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     out.key_weight.second[t] = row.key_weight;
     out.value_weight.second[t] = row.value_weight;
     const double keys = static_cast<double>(rows.keys[static_cast<std::size_t>(t)]);
-    echoes.push_back(row_feedback(one, rows.tau2[t], keys, heads, small));
+    echoes.push_back(row_feedback(one, rows.tau2[t], keys, heads, of_row(small, rotation, t)));
     out.feedback.mix.second[t] = echoes.back().mix;
     out.feedback.values.second[t] = echoes.back().values;
     out.feedback.query.second[t] = echoes.back().query;
@@ -231,9 +269,10 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       const SoftmaxOrders& other = averages.one[static_cast<std::size_t>(u)];
       const SoftmaxOverlaps& two = averages.pair(t, u);
       const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
-      const PairFactors<double> pair = pair_factors(
-          two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
-          (1 - one.p2) * (1 - other.p2), smalls[static_cast<std::size_t>(std::min(t, u))]);
+      const PairFactors<double> pair =
+          pair_factors(two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
+                       (1 - one.p2) * (1 - other.p2),
+                       of_rows(smalls[static_cast<std::size_t>(std::min(t, u))], rotation, t, u));
       out.mix.cross(t, u) = pair.mix;
       out.value.cross(t, u) = pair.value;
       out.query.cross(t, u) = pair.query;
@@ -242,15 +281,17 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       out.key_weight.cross(t, u) = pair.key_weight;
       out.value_weight.cross(t, u) = pair.value_weight;
       if (u <= t) {
-        const FeedbackFactors feedback = pair_feedback(
-            two, one, other, echoes[static_cast<std::size_t>(t)],
-            echoes[static_cast<std::size_t>(u)], tau2, rows.c(t, u), keys, heads, small);
+        const FeedbackFactors feedback =
+            pair_feedback(two, one, other, echoes[static_cast<std::size_t>(t)],
+                          echoes[static_cast<std::size_t>(u)], tau2, rows.c(t, u), keys, heads,
+                          of_rows(small, rotation, t, u));
         out.feedback.mix.cross(t, u) = out.feedback.mix.cross(u, t) = feedback.mix;
         out.feedback.values.cross(t, u) = out.feedback.values.cross(u, t) = feedback.values;
         out.feedback.query.cross(t, u) = out.feedback.query.cross(u, t) = feedback.query;
         out.feedback.key.cross(t, u) = out.feedback.key.cross(u, t) = feedback.key;
       }
       row_fluctuation.cross(t, u) = own * tau2 * two.a_prime / m;
+      if (rotation) row_fluctuation.cross(t, u) *= rotation->rows.cross(t, u);
       pair_fluctuation.cross(t, u) = square_excess(two.square, two.overlap);
       scores.error = std::max<double>(scores.error, two.error);
     }
@@ -264,13 +305,17 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.centred_slope = scores.overlap_slope * (m - average(inputs.input.x).cross);
   scores.overlap_variance = average(pair_fluctuation).cross;
   const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
-  scores.truncation = omitted_orders(averages.one.back(), small) + grid + rounded(inputs.source.x);
+  const Smallness last = of_row(small, rotation, size - 1);
+  scores.truncation = omitted_orders(averages.one.back(), last) + grid + rounded(inputs.source.x);
   scores.rows_variance = rows_variance(averages.one.back());
   const double repeats = omitted_repeats(inputs.source, rows.tau2.maxCoeff());
-  scores.mix_truncation = omitted_mix(small) + grid + repeats;
+  scores.mix_truncation = omitted_mix(last) + grid + repeats;
   scores.truncation += repeats;
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
   scores.feedback_truncation = omitted_feedback(averages.one.back(), small);
+  if (rotation && grid > 0) scores.truncation += kHalfStep;
+  if (rotation)
+    add_omitted_rotation(rotation->structure.second.maxCoeff(), rows.tau2.maxCoeff(), scores);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "moments/attention_feedback.hpp"
 #include "moments/attention_keys.hpp"
 #include "moments/attention_residual.hpp"
+#include "moments/attention_rotation.hpp"
 #include "moments/attention_softmax.hpp"
 #include "moments/linear_map.hpp"
 #include "scalecalc/error.hpp"
@@ -47,6 +48,7 @@ struct ScoreInputs {
   const KeyCounts<N>& counts;
   const ScoreSum<X>* sum = nullptr;  ///< where scores of other layers are added
   Counts over{};                     ///< of the keys' tokens
+  const Rotation<X>* rotation = nullptr;
 };
 
 /// V/D^2: one over the dimensions that the centred tokens fill, so at most 1, which bounds the
@@ -108,7 +110,8 @@ Factors<AlikeOf<C>> softmax_factors(C& calculus,
   const N cosine = inputs.q.cross / inputs.q.second;
   const N own = calculus.positive(N(inputs.score_scale * inputs.q.second * inputs.apart_k.second));
   const N tau2 = inputs.sum ? inputs.sum->covariance.second : own;
-  const N c = inputs.sum ? N(inputs.sum->covariance.cross / tau2) : cosine;
+  const N turned = inputs.rotation ? N(cosine * inputs.rotation->rows.cross) : cosine;
+  const N c = inputs.sum ? N(inputs.sum->covariance.cross / tau2) : turned;
   if constexpr (C::next_orders) {
     const auto gain = [&](const Linear& layer) {
       return calculus.size(layer.fan_in, "fan_in") * calculus.variance(layer);

@@ -27,10 +27,11 @@ struct WordCounts {
 WordCounts word_counts(double same, double triple, double different, double tokens);
 
 /// Whether a layer's keys, made of `source`, come in equal words: a mask gives equal words other
-/// keys, or other weights.
+/// keys, or other weights, and rotation other scores.
 template <class X>
 bool shares_scores(const Attention& layer, const Signal<X>& source, bool adds) {
-  return has_words(source) && source.tokens > 1 && !layer.causal && layer.dropout == 0 && !adds;
+  return has_words(source) && source.tokens > 1 && !layer.causal && layer.rotary.width == 0 &&
+         layer.dropout == 0 && !adds;
 }
 
 /// Of keys that know nothing of each other, as many as the source has tokens.

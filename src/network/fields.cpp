@@ -104,6 +104,15 @@ std::vector<ModelField> block_fields() {
           .option(Option::detail, "", "", "the ffn multiplies phi(gate) and in"),
       Field("model", "qk_norm", transformer, &Spec::qk_norm)
           .option(Option::detail, "", "", "rmsnorm of q and of k in each head"),
+      Field("model", "rotary_base", transformer, &Spec::rotary_base)
+          .range(Range::not_negative)
+          .option(Option::detail, "B", "10000",
+                  "rotary positions: features of q and k turn by t B^(-2i/d) (default 0: none)")
+          .written_if([](const Spec& spec) { return spec.rotary_base != 0; }),
+      Field("model", "rotary_fraction", transformer, &Spec::rotary_fraction)
+          .range(Range::part)
+          .option(Option::detail, "R", "0.25", "share of a head's features that turn (default 1)")
+          .written_if([](const Spec& spec) { return spec.rotary_fraction != 1; }),
       Field("model", "residual_attention", transformer, &Spec::residual_attention)
           .option(Option::detail, "", "", "adds the scores of the block before")
           .written_if([](const Spec& spec) { return spec.residual_attention; }),

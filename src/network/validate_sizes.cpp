@@ -127,6 +127,38 @@ std::optional<SpecProblem> heads_problem(const HeadSizes& of) {
                      fmt::format("use kv_heads {}", nearest_divisor(heads, kv_heads))};
 }
 
+std::optional<SpecProblem> rotary_problem(const RotarySizes& of) {
+  if (of.base == 0) {
+    if (of.fraction == 1) return {};
+    return SpecProblem{{"rotary_fraction", "rotary_base"},
+                       "rotary_fraction is of rotary positions, and there are none",
+                       "use rotary_fraction = 1, or rotary_base = 10000"};
+  }
+  if (!(of.base > 1 && std::isfinite(of.base)))
+    return SpecProblem{{"rotary_base"},
+                       fmt::format("rotary_base must be finite and above 1, got {}", of.base),
+                       "for example rotary_base = 10000, or leave it out for none"};
+  if (!(of.fraction > 0 && of.fraction <= 1))
+    return SpecProblem{
+        {"rotary_fraction"},
+        fmt::format("rotary_fraction must be above 0 and at most 1, got {}", of.fraction),
+        "for example rotary_fraction = 0.5"};
+  if (rotary(of).width > 0) return {};
+  return SpecProblem{{"rotary_fraction", "head_width"},
+                     fmt::format("rotary positions turn pairs of features, and {} of a "
+                                 "head of {} has none",
+                                 of.fraction, of.head_width),
+                     "use a larger rotary_fraction or wider heads"};
+}
+
+Rotary rotary(const RotarySizes& of) {
+  if (of.base == 0) return {};
+  // A fraction such as 10/80 is no double: a whole number of pairs is to stay one.
+  constexpr double rounding = 1e-9;
+  const double pairs = of.fraction * static_cast<double>(of.head_width) / 2;
+  return {2 * static_cast<std::int64_t>(pairs + rounding), of.base};
+}
+
 std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
   for (const ModelField& field : model_fields()) {
     if (field.range == Range::any || !field.belongs_to(spec.kind)) continue;
@@ -136,8 +168,11 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
                                           : number_problem(field, std::get<double>(value)))
       return problem;
   }
-  if (spec.kind == Kind::transformer)
-    return heads_problem({spec.width, spec.heads, spec.kv_heads, spec.head_width});
+  if (spec.kind == Kind::transformer) {
+    if (Problem problem = heads_problem({spec.width, spec.heads, spec.kv_heads, spec.head_width}))
+      return problem;
+    return rotary_problem({spec.rotary_base, spec.rotary_fraction, head_width(spec)});
+  }
   return image_problem(spec);
 }
 

@@ -73,6 +73,7 @@ class Checker {
   void weights(const Linear& layer);
   void key_or_value(const Attention& layer, const Linear& projection, Shape from);
   void added_scores(const Attention& layer, std::int64_t tokens);
+  void rotary(const Attention& layer);
   void conv_sizes(const Conv2d& layer) const;
   void branch(const Residual& layer);
   void rate(const std::string& path, double value) const;
@@ -145,12 +146,27 @@ void Checker::operator()(const Attention& layer) {
   at_ = {in.tokens, width};
   add_product(2 * from.tokens, width);  // scores, and what they weigh
   if (layer.qk_norm) add_activations(2);
+  rotary(layer);
   checked_.footprint.activations +=
       batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
   add_activations(1);
   if (layer.residual_attention) added_scores(layer, in.tokens);
   if (layer.norm) (*this)(*layer.norm);
   (*this)(layer.o);
+}
+
+void Checker::rotary(const Attention& layer) {
+  const Rotary& of = layer.rotary;
+  if (of.width == 0) return;
+  if (of.width < 0 || of.width % 2 != 0 || of.width > layer.head_width)
+    refuse(layer.path,
+           fmt::format("rotary positions turn {} features of a head of {}", of.width,
+                       layer.head_width),
+           "use an even number, at most the head's");
+  if (!(std::isfinite(of.base) && of.base > 1))
+    refuse(layer.path, fmt::format("the rotary base is {}", of.base), "use a number above 1");
+  if (layer.over_memory) refuse(layer.path, "rotary positions of a memory", "leave them out");
+  add_activations(2);
 }
 
 /// These are kept, which the scores of other attentions are not.

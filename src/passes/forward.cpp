@@ -166,6 +166,12 @@ class Forward {
     }
     return shape;
   }
+  Value turned(const Attention& layer, std::int64_t heads, const Value& x) {
+    return rotate(
+        tape_,
+        {network_.batch, tokens(x), heads, layer.head_width, layer.rotary.width, layer.rotary.base},
+        x);
+  }
   Value memory_or_given() { return memory_ ? *memory_ : tape_.constant(drawn_.data.memory); }
   Value apply(const Attention& layer, const Value& x) {
     const Value from = layer.over_memory ? memory_or_given() : x;
@@ -174,6 +180,10 @@ class Forward {
     if (layer.qk_norm) {
       q = normalise(tape_, false, 0.0, q, layer.head_width);
       k = normalise(tape_, false, 0.0, k, layer.head_width);
+    }
+    if (layer.rotary.width > 0) {
+      q = turned(layer, layer.heads, q);
+      k = turned(layer, layer.kv_heads, k);
     }
     const AttentionShape shape = shape_of(layer, tokens(x));
     if (layer.residual_attention)

@@ -131,6 +131,9 @@ class Writer {
       made.memory = true;
       memory_ = shape_.features;
     }
+    Draws more = draw_.apart();
+    if (!made.memory && shape_.features / made.heads >= 2 && more.chance(25))
+      made.rotary_base = more.of({10.0, 10000.0});
     vary(made);
     list.push_back(made);
   }

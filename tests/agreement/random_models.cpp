@@ -90,6 +90,13 @@ void draw_dropout(Draws& draw, ModelSpec& spec) {
   if (spec.dropout_place == none) spec.dropout_place.input = true;
 }
 
+/// Behind the width of heads where that is drawn: a head of one feature has no pair to turn.
+void draw_rotary(Draws draw, ModelSpec& spec) {
+  if (head_width(spec) < 4 || !draw.chance(25)) return;
+  spec.rotary_base = draw.of({10.0, 10000.0, 1e6});
+  spec.rotary_fraction = draw.of({1.0, 1.0, 0.5});
+}
+
 void draw_attention(Draws& draw, ModelSpec& spec) {
   spec.causal = draw.chance(50);
   spec.qk_norm = draw.chance(30);
@@ -97,6 +104,7 @@ void draw_attention(Draws& draw, ModelSpec& spec) {
   if (draw.chance(10)) spec.attention_dropout = 0.1;
   if (draw.chance(10)) spec.attention_scale = parse(draw.of({"1/head_width", "1/10", "1/width"}));
   if (draw.chance(10)) spec.cross_attention = true;
+  draw_rotary(draw.apart(), spec);
 }
 
 void draw_block(Draws& draw, ModelSpec& spec) {

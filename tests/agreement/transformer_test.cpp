@@ -142,6 +142,24 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
   check("grouped heads", [](ModelSpec& spec) { spec.kv_heads = 2; });
   check("qk-norm", [](ModelSpec& spec) { spec.qk_norm = true; });
   for (const bool causal : {false, true}) {
+    const std::string mask = causal ? ", causal" : "";
+    const auto rotary = [&](const std::string& name, auto change) {
+      check((name + mask).c_str(), [&](ModelSpec& spec) {
+        spec.rotary_base = 10000;
+        spec.causal = causal;
+        spec.input.cross = 0.9;
+        change(spec);
+      });
+    };
+    rotary("rotary", [](ModelSpec&) {});
+    rotary("rotary of some features", [](ModelSpec& spec) { spec.rotary_fraction = 0.5; });
+    rotary("rotary behind a qk-norm", [](ModelSpec& spec) { spec.qk_norm = true; });
+    rotary("rotary with grouped heads and biases", [](ModelSpec& spec) {
+      spec.kv_heads = 2;
+      spec.bias = true;
+      spec.init.bias_variance = 0.05;
+    });
+    rotary("rotary residual attention", [](ModelSpec& spec) { spec.residual_attention = true; });
     check(causal ? "residual attention, causal" : "residual attention", [&](ModelSpec& spec) {
       spec.residual_attention = true;
       spec.placement = Placement::post;

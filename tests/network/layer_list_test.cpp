@@ -245,6 +245,22 @@ TEST_CASE("residual attention adds scores of as many heads and tokens") {
            "residual_attention adds scores between tokens, not of a memory");
 }
 
+TEST_CASE("rotary positions of a list's attention") {
+  const std::string turned = "type = \"attention\"\nheads = 2\nrotary_base = 100\n";
+  const Network network = built(layer(turned + "rotary_fraction = 0.5") + head);
+  CHECK(std::get<Attention>(network.layers[0].op).rotary.base == 100);
+  const std::int64_t width = std::get<Attention>(network.layers[0].op).head_width;
+  CHECK(std::get<Attention>(network.layers[0].op).rotary.width == width / 4 * 2);
+  contains(error_of(layer(turned + "memory = true") + head),
+           "rotary positions are between tokens, not those of a memory");
+  contains(error_of(layer(turned + "rotary_fraction = 1.5") + head),
+           "rotary_fraction must be above 0 and at most 1, got 1.5");
+  contains(error_of(layer("type = \"attention\"\nrotary_base = -5") + head),
+           "rotary_base must be finite and above 1, got -5");
+  contains(error_of(layer("type = \"attention\"\nrotary_fraction = 0.5") + head),
+           "rotary_fraction is of rotary positions, and there are none");
+}
+
 TEST_CASE("an encoder makes the memory of its own input") {
   const std::string encoder =
       "[[layer]]\ntype = \"encoder\"\n[[layer.layers]]\ntype = \"linear\"\nwidth = 6\n";

@@ -71,6 +71,26 @@ TEST_CASE("grouped heads share their keys and values") {
   CHECK(layer.dropout == 0.25);
 }
 
+TEST_CASE("rotary positions are of self-attention, of whole pairs") {
+  ModelSpec spec = small();
+  CHECK(attention(build_network(spec), 0).rotary.width == 0);
+  spec.cross_attention = true;
+  spec.rotary_base = 500;
+  for (const auto& [head_width, fraction, width] : {std::tuple{8, 1.0, 8},
+                                                    {7, 1.0, 6},
+                                                    {8, 0.5, 4},
+                                                    {8, 0.7, 4},
+                                                    {80, 0.4, 32},
+                                                    {30, 0.2, 6}}) {
+    spec.head_width = head_width;
+    spec.rotary_fraction = fraction;
+    const Network network = build_network(spec);
+    CHECK(attention(network, 0).rotary.width == width);
+    CHECK(attention(network, 0).rotary.base == 500);
+    CHECK(attention(network, 1).rotary.width == 0);
+  }
+}
+
 TEST_CASE("heads of a width of their own do not share out the model's") {
   ModelSpec spec = small();
   spec.heads = 3;

@@ -125,6 +125,26 @@ TEST_CASE("heads of their own width need no divisor of the model's") {
         }) == "layernorm of a single feature is always 0");
 }
 
+TEST_CASE("rotary positions turn pairs of features of a head") {
+  const auto rotary = [](double base, double fraction, std::int64_t head_width) {
+    return problem([=](ModelSpec& s) {
+      s.rotary_base = base;
+      s.rotary_fraction = fraction;
+      s.head_width = head_width;
+    });
+  };
+  for (const double base : {1.5, 10000.0, 1e12}) CHECK(rotary(base, 1, 5).empty());
+  for (const double base : {0.5, 1.0}) CHECK(rotary(base, 1, 4).starts_with("rotary_base must"));
+  CHECK(rotary(-1, 1, 4) == "rotary_base must be finite and not negative, got -1");
+  CHECK(rotary(inf, 1, 4) == "rotary_base must be finite and not negative, got inf");
+  CHECK(rotary(10000, 0, 4) == "rotary_fraction must be above 0 and at most 1, got 0");
+  CHECK(rotary(10000, 2, 4) == "rotary_fraction must be from 0 to 1, got 2");
+  CHECK(rotary(10000, 0.25, 8).empty());
+  CHECK(rotary(10000, 0.25, 7) ==
+        "rotary positions turn pairs of features, and 0.25 of a head of 7 has none");
+  CHECK(rotary(0, 0.5, 4) == "rotary_fraction is of rotary positions, and there are none");
+}
+
 TEST_CASE("norms of branches are of parallel blocks that have norms in them") {
   CHECK(problem([](ModelSpec& s) {
           s.placement = Placement::pre;

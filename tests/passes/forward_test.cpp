@@ -117,6 +117,14 @@ TEST_CASE("forward: residual attention against the interpreter") {
   check_forward(network);
 }
 
+TEST_CASE("forward: rotary positions against the interpreter") {
+  Attention all = attention("all", 12, 2, 1), some = attention("some", 12, 2, 2);
+  all.causal = all.qk_norm = true;
+  all.rotary = {6, 10.0};
+  some.rotary = {4, 10000.0};
+  check_forward(network_of({{residual("all", {{all}})}, {residual("some", {{some}})}}, 12, 5, 3));
+}
+
 TEST_CASE("forward: two stacks against the interpreter") {
   ModelSpec spec;
   spec.encoder_decoder = spec.residual_attention = spec.causal = true;

@@ -141,6 +141,22 @@ class Interpreter {
       }
     }
   }
+  void turn_heads(const Attention& layer, Rows& x) const {
+    const auto width = static_cast<std::size_t>(layer.rotary.width), half = width / 2;
+    const std::size_t length = x.size() / static_cast<std::size_t>(network_.batch);
+    const auto step = static_cast<std::size_t>(layer.head_width);
+    for (std::size_t row = 0; row < x.size(); ++row)
+      for (std::size_t head = 0; head < x[row].size(); head += step)
+        for (std::size_t j = 0; j < half; ++j) {
+          const double angle =
+              static_cast<double>(row % length) /
+              std::pow(layer.rotary.base, static_cast<double>(j) / static_cast<double>(half));
+          double &a = x[row][head + j], &b = x[row][head + j + half];
+          const double turned = a * std::cos(angle) - b * std::sin(angle);
+          b = a * std::sin(angle) + b * std::cos(angle);
+          a = turned;
+        }
+  }
   Rows run(const Attention& layer, const Rows& x) {
     const Rows& from = layer.over_memory ? memory_ : x;
     Rows q = run(layer.q, x), k = run(layer.k, from);
@@ -149,6 +165,8 @@ class Interpreter {
       normalise_heads(q, layer.head_width);
       normalise_heads(k, layer.head_width);
     }
+    turn_heads(layer, q);
+    turn_heads(layer, k);
     Rows mix(q.size(), Vector(q[0].size(), 0.0));
     Rows scored;  // query by query, head by head
     const auto batch = static_cast<std::size_t>(network_.batch);

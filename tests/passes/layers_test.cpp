@@ -59,6 +59,39 @@ TEST_CASE("layers: attention with grouped heads, qk-norm, dropout and a mask") {
   }
 }
 
+TEST_CASE("layers: rotary positions with grouped heads, qk-norm and a mask") {
+  for (const std::int64_t width : {2, 4}) {
+    Attention layer = attention("attn", 8, 2, 1);
+    layer.causal = layer.qk_norm = width == 2;
+    layer.rotary = {width, 10.0};
+    check_gradients(around({{layer}}, 8));
+  }
+}
+
+TEST_CASE("layers: rotary positions that no head has") {
+  const auto refused = [](const Rotary& rotary, bool over_memory) {
+    Attention layer = attention("attn", 8, 2, 2);
+    layer.rotary = rotary;
+    layer.over_memory = over_memory;
+    Network network = around({{layer}}, 8);
+    network.memory_sequence = 4;
+    try {
+      check(network);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  CHECK(refused({4, 10.0}, false) == "no error");
+  for (const std::int64_t width : {-2, 3, 6})
+    CHECK(refused({width, 10.0}, false) ==
+          "rotary positions turn " + std::to_string(width) +
+              " features of a head of 4 (attn); use an even number, at most the head's");
+  for (const double base : {1.0, -3.0, 1.0 / 0.0})
+    CHECK(refused({4, base}, false).find("(attn); use a number above 1") != std::string::npos);
+  CHECK(refused({4, 10.0}, true) == "rotary positions of a memory (attn); leave them out");
+}
+
 TEST_CASE("layers: residual attention with grouped heads, dropout and a mask") {
   for (const bool causal : {false, true}) {
     std::vector<Layer> layers;

@@ -9,6 +9,13 @@
 
 namespace scalecalc {
 
+/// Rotary positions (Su et al. 2021): at position t the features i and i + width/2 of each head's q
+/// and k are turned by the angle t base^(-2i/width), i < width/2. None where width is 0.
+struct Rotary {
+  std::int64_t width = 0;  ///< even, at most that of a head
+  double base = 10000.0;   ///< above 1
+};
+
 /// Softmax attention over the tokens of one sequence, or over the network's memory; `norm` acts on
 /// the mix (sub-ln). k and v have kv_heads * head_width columns.
 struct Attention {
@@ -22,6 +29,7 @@ struct Attention {
   bool residual_attention = false;
   double scale = 1.0;
   double dropout = 0.0;  ///< of the attention weights
+  Rotary rotary;         ///< behind qk_norm; not of cross-attention
   Linear q, k, v, o;
   std::optional<Norm> norm;
   std::optional<Expr> scale_formula;

@@ -47,12 +47,19 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   return forward_step(pass, layer.o, std::move(y));
 }
 
-/// Gradients into scores are of D^2. What the rules make of D is that of a typical draw: E D^2 is
-/// e^(2 Var ln D) of its square.
+/// Gradients into scores are of D D', and D' is of D as far as it is not of rotation.
 template <class C, class X>
-void average_distances(C& calculus, const NormVariance& spread, AttentionBackward<X>& made) {
+double distance_power(const AttentionRecord<C, X>& record) {
+  return record.rotation ? 1 + average(record.rotation->apart).second : 2;
+}
+
+/// What the rules make of D is that of a typical draw: E D^k is e^(k^2 Var ln D/2) of its power.
+template <class C, class X>
+void average_distances(C& calculus, const Kept<Attention, C, X>& kept, AttentionBackward<X>& made) {
   using N = typename C::Number;
-  const N more = N(std::exp(2 * spread.distance_variance));
+  const NormVariance& spread = kept.spread;
+  const double power = distance_power(kept.record);
+  const N more = N(std::exp(power * power / 2 * spread.distance_variance));
   made.q = scaled(made.q, more);
   made.k = scaled(made.k, more);
   made.q_weight = made.q_weight * more;
@@ -83,11 +90,16 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
   out.q = covariance_to_queries(start, from, shares(factors.query), over);
   out.k = covariance_to_keys(start, from, shares(factors.key), over);
   out.v = covariance_to_keys(start, from, shares(factors.value), over);
-  // Gradients into scores are of D^2, and of a few rows where a softmax is sharp: the same for
+  // Gradients into scores are of D D', and of a few rows where a softmax is sharp: the same for
   // queries and keys.
   const double of_rows =
       kept.record.rows_variance / (static_cast<double>(layer.heads) * over.samples());
-  const double of_scores = of_rows + (layer.over_memory ? 0 : 4 * kept.spread.distance_variance);
+  const double power = distance_power(kept.record);
+  double of_scores =
+      of_rows + (layer.over_memory ? 0 : power * power * kept.spread.distance_variance);
+  if (kept.record.rotation)
+    of_scores += average(kept.record.rotation->lengths).second /
+                 static_cast<double>(layer.kv_heads * layer.head_width);
   Alike<double> total = values_of(calculus, linear_backward(calculus, layer.q, made.q));
   out.input = covariance_through_weights(pass, layer.q, made.q, kept.mix.tokens, out.q);
   const auto add = [&](const Linear& linear, const X& x, const LogCovariance& logs) {
@@ -180,7 +192,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   if constexpr (C::next_orders) {
     if (!layer.over_memory)
       directions.radial = through_values(calculus, layer, kept.record.source, g.directions, made);
-    if (!layer.over_memory) average_distances(calculus, kept.spread, made);
+    if (!layer.over_memory) average_distances(calculus, kept, made);
     covariances = attention_covariances(pass, layer, kept, g, made);
   }
   if (layer.over_memory) add_to_memory(pass, layer, kept, g, made, covariances.memory);
@@ -199,7 +211,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     pass.parameter(at.parameter).truncation += kept.truncation.second;
     if (!linear.bias) return;
     // A bias of all keys alike drops out of softmax.
-    const bool drops = &linear == &layer.k && !layer.qk_norm;
+    const bool drops = &linear == &layer.k && !layer.qk_norm && !kept.record.rotation;
     const N bias = drops ? N(0) : bias_of(pass, own.x, at.tokens);
     fill(pass, at.parameter + 1, bias, own, {});
     fill_sum_variance(pass, at.parameter + 1, own);

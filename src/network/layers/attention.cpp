@@ -15,6 +15,8 @@ std::vector<LayerKey> keys() {
        {layer_key("heads", &LayerSpec::heads), layer_key("kv_heads", &LayerSpec::kv_heads),
         layer_key("head_width", &LayerSpec::head_width), layer_key("causal", &LayerSpec::causal),
         layer_key("qk_norm", &LayerSpec::qk_norm),
+        layer_key("rotary_base", &LayerSpec::rotary_base),
+        layer_key("rotary_fraction", &LayerSpec::rotary_fraction),
         layer_key("residual_attention", &LayerSpec::residual_attention),
         layer_key("memory", &LayerSpec::memory), layer_key("dropout", &LayerSpec::dropout),
         layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
@@ -26,6 +28,9 @@ void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
   if (spec.residual_attention && spec.memory)
     throw layer_error(spec, path, "residual_attention adds scores between tokens, not of a memory",
                       "leave out residual_attention or memory");
+  if (spec.rotary_base != 0 && spec.memory)
+    throw layer_error(spec, path, "rotary positions are between tokens, not those of a memory",
+                      "leave out rotary_base or memory");
 }
 
 /// The sizes and switches, without weights or scale.
@@ -35,11 +40,17 @@ Attention plain_attention(const Place& place, const Shape& shape) {
   if (const auto problem = heads_problem({shape.features, spec.heads, kv_heads, spec.head_width}))
     throw Error(ErrorKind::input, problem->message + " at " + place.path, spec.where,
                 problem->hint);
+  const std::int64_t head_width =
+      spec.head_width != 0 ? spec.head_width : shape.features / spec.heads;
+  const RotarySizes turned{spec.rotary_base, spec.rotary_fraction, head_width};
+  if (const auto problem = rotary_problem(turned))
+    throw layer_error(spec, place.path, problem->message, problem->hint);
   Attention layer;
   layer.path = place.path;
   layer.heads = spec.heads;
   layer.kv_heads = kv_heads;
-  layer.head_width = spec.head_width != 0 ? spec.head_width : shape.features / spec.heads;
+  layer.head_width = head_width;
+  layer.rotary = rotary(turned);
   layer.causal = spec.causal && !spec.memory;
   layer.over_memory = spec.memory;
   layer.qk_norm = spec.qk_norm;

@@ -1,0 +1,165 @@
+#include "moments/attention_rotation.hpp"
+
+namespace scalecalc::moments {
+namespace {
+
+using Eigen::ArrayXd;
+using Eigen::ArrayXXd;
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+/// Sums over tokens `from` to `to` - 1 of cos(t theta) and sin(t theta), for each theta, and of 1
+/// for the features that stay: rows whose products are sums of c(s - r) over pairs.
+Eigen::RowVectorXd turned_sums(const Attention& layer, double from, double to) {
+  const auto width = static_cast<double>(layer.rotary.width);
+  const auto head_width = static_cast<double>(layer.head_width);
+  const Index pairs = static_cast<Index>(layer.rotary.width / 2);
+  const double tokens = to - from, centre = (from + to - 1) / 2;
+  Eigen::RowVectorXd sums(2 * pairs + 1);
+  for (Index i = 0; i < pairs; ++i) {
+    const double theta = std::pow(layer.rotary.base, -2 * static_cast<double>(i) / width);
+    const double half = theta / 2, turn = std::sin(half);
+    const double size = half < 1e-12 ? tokens : std::sin(tokens * half) / turn;
+    sums[2 * i] = size * std::cos(centre * theta);
+    sums[2 * i + 1] = size * std::sin(centre * theta);
+  }
+  sums *= std::sqrt(2 / head_width);
+  sums[2 * pairs] = tokens * std::sqrt(std::max(1 - width / head_width, 0.0));
+  return sums;
+}
+
+/// Means over the features of what cos(n theta) is on average over pairs of different tokens, and
+/// of its square.
+struct PairMeans {
+  double cosine = 1, square = 1;
+};
+PairMeans pair_means(const Attention& layer, const Eigen::RowVectorXd& sums, double tokens) {
+  if (tokens < 2) return {};
+  const auto head_width = static_cast<double>(layer.head_width);
+  const double pairs = tokens * (tokens - 1);
+  const double stays = 1 - static_cast<double>(layer.rotary.width) / head_width;
+  PairMeans means{stays, stays};
+  for (Index i = 0; i + 1 < sums.size(); i += 2) {
+    const double all = (sums[i] * sums[i] + sums[i + 1] * sums[i + 1]) * head_width / 2;
+    const double mean = (all - tokens) / pairs;
+    means.cosine += 2 / head_width * mean;
+    means.square += 2 / head_width * mean * mean;
+  }
+  return means;
+}
+
+/// |sum of e^(i t theta)|^2 of each theta, in the places of its cosine and its sine.
+Eigen::RowVectorXd all_pairs(const Attention& layer, const Eigen::RowVectorXd& sums) {
+  const double features = static_cast<double>(layer.head_width) / 2;
+  const double stays = static_cast<double>(layer.head_width - layer.rotary.width);
+  Eigen::RowVectorXd squares(sums.size());
+  for (Index i = 0; i + 1 < sums.size(); i += 2)
+    squares[i] = squares[i + 1] = (sums[i] * sums[i] + sums[i + 1] * sums[i + 1]) * features;
+  const Index last = sums.size() - 1;
+  squares[last] = stays > 0 ? sums[last] * sums[last] * 2 * features / stays : 0;
+  return squares;
+}
+
+/// Of c over pairs of different tokens, from some of their distances where there are many.
+double cosine_variance(const Attention& layer, double tokens) {
+  constexpr double most = 64;
+  const double distances = tokens - 1, tried = std::min(distances, most);
+  const Eigen::RowVectorXd first = turned_sums(layer, 0, 1);
+  double weights = 0, sum = 0, squares = 0;
+  for (double j = 0; j < tried; ++j) {
+    const double distance = 1 + std::floor((j + 0.5) / tried * distances);
+    const double c = turned_sums(layer, distance, distance + 1).dot(first);
+    const double weight = tokens - distance;
+    weights += weight;
+    sum += weight * c;
+    squares += weight * c * c;
+  }
+  if (weights == 0) return 0;
+  const double mean = sum / weights;
+  return std::max(squares / weights - mean * mean, 0.0);
+}
+
+/// The tokens that are nearer to a position than to others: half the way to its neighbours.
+struct Cell {
+  double from, to;
+};
+Cell cell(const Positions& positions, Index j) {
+  const Index last = positions.at.size() - 1;
+  const auto between = [&](Index left) {
+    return std::ceil((positions.at[left] + positions.at[left + 1]) / 2.0 + 0.25);
+  };
+  return {j == 0 ? 0.0 : between(j - 1),
+          j == last ? static_cast<double>(positions.tokens) : between(j)};
+}
+
+/// c(t - u) of different tokens near two positions.
+ArrayXXd cosines_of_rows(const Attention& layer, const Positions& positions) {
+  const Index size = positions.at.size();
+  MatrixXd sums(size, layer.rotary.width + 1);
+  ArrayXd tokens(size);
+  for (Index j = 0; j < size; ++j) {
+    const Cell near = cell(positions, j);
+    sums.row(j) = turned_sums(layer, near.from, near.to);
+    tokens[j] = near.to - near.from;
+  }
+  const MatrixXd equal = tokens.matrix().asDiagonal();
+  const ArrayXXd pairs = (tokens.matrix() * tokens.matrix().transpose() - equal).array();
+  const ArrayXXd all = (sums * sums.transpose() - equal).array();
+  return (pairs > 0).select(all / pairs.max(1.0), 1.0);
+}
+
+}  // namespace
+
+Eigen::MatrixXcd cell_turns(const Attention& layer, const Positions& positions) {
+  const Index pairs = static_cast<Index>(layer.rotary.width / 2);
+  const double feature = std::sqrt(static_cast<double>(layer.head_width) / 2);
+  Eigen::MatrixXcd turns(positions.at.size(), pairs);
+  for (Index j = 0; j < turns.rows(); ++j) {
+    const Cell near = cell(positions, j);
+    const Eigen::RowVectorXd sums =
+        turned_sums(layer, near.from, near.to) * (feature / (near.to - near.from));
+    for (Index i = 0; i < pairs; ++i) turns(j, i) = {sums[2 * i], sums[2 * i + 1]};
+  }
+  return turns;
+}
+
+RotaryMeans<Alike<double>> rotary_means(const Attention& layer, std::int64_t tokens) {
+  const auto count = static_cast<double>(tokens);
+  const PairMeans means = pair_means(layer, turned_sums(layer, 0, count), count);
+  const double variance = cosine_variance(layer, count);
+  return {{{0, 1, means.cosine, 0}, {0, means.cosine, means.square, 0}},
+          {0, means.square, means.square, 0},
+          {0, variance, variance, 0}};
+}
+
+RotaryMeans<PerPosition> masked_rotary_means(const Attention& layer, const PerPosition& rows) {
+  const Positions& positions = *rows.positions;
+  const Index size = positions.at.size();
+  const ArrayXd n = positions.at.cast<double>() + 1;
+  const PerPosition blank = without_means(rows);
+  RotaryMeans<PerPosition> made{{blank, blank}, blank, blank};
+  made.cosine.same.second.setOnes();
+  made.cosine.same.cross = cosines_of_rows(layer, positions);
+  // Over the pairs of keys that both rows see, |E(theta)|^2 cos((u - t) theta) of each frequency.
+  MatrixXd places(size, layer.rotary.width + 1), sums = places;
+  for (Index t = 0; t < size; ++t) {
+    const Eigen::RowVectorXd all = turned_sums(layer, 0, n[t]);
+    const PairMeans means = pair_means(layer, all, n[t]);
+    made.cosine.other.second[t] = means.cosine;
+    made.square.second[t] = means.square;
+    made.variance.second[t] = cosine_variance(layer, n[t]);
+    places.row(t) = turned_sums(layer, positions.at[t], n[t]);
+    sums.row(t) = all_pairs(layer, all).cwiseProduct(places.row(t));
+  }
+  const ArrayXXd pairs = (sums * places.transpose()).array();
+  for (Index t = 0; t < size; ++t)
+    for (Index u = 0; u < size; ++u) {
+      const Index fewer = std::min(t, u), more = std::max(t, u);
+      const double keys = n[fewer], near = made.cosine.same.cross(t, u);
+      made.cosine.other.cross(t, u) =
+          keys > 1 ? (pairs(fewer, more) - keys * near) / (keys * (keys - 1)) : near;
+    }
+  return made;
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "moments/state.hpp"
+#include "scalecalc/network.hpp"
+
+namespace scalecalc::moments {
+
+/// D' of keys as gradients weigh it (docs/theory/attention.md#rotary): with the values' overlaps G
+/// and those K of the keys, over the keys s of row t and r of row u under a causal mask,
+///   sum (C_t G C_u)_sr K_sr c((t - s) - (u - r)) / ((n - 1) D),
+/// where C takes out the mean over a row's keys, n are those that both rows see, and D is of their
+/// values. Where neither overlaps nor c have a structure this is c m - c' r. `rows`: c(t - u).
+PerPosition turned_by_values(const Attention& layer, const Eigen::ArrayXXd& rows,
+                             const PerPosition& values, const PerPosition& keys);
+
+}  // namespace scalecalc::moments
