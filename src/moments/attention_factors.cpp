@@ -1,6 +1,7 @@
 #include "moments/attention_factors.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace scalecalc::moments {
 namespace {
@@ -52,7 +53,17 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double tilt = small.qk_norm ? 0 : 2 / d_h * tau2 * row.a_slope;
   const double along = small.qk_norm ? 0 : (row.b - row.a) / d_h;
   RowFactors<double> out;
-  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * along_width - f * row.q1);
+  const double next = next_order(small), of_keys = std::max(small.normalised, 0.0) / d;
+  if (row.p2 > 0)
+    out.omitted_value =
+        next * (std::fabs(p2) + std::fabs(row.m2 - row.p2) * overlap) / row.p2 + of_keys;
+  if (row.a > 0)
+    out.omitted_score =
+        next *
+            (std::fabs(a) + std::fabs(along) + std::fabs(tilt) + std::fabs(row.b) * along_width) /
+            row.a +
+        of_keys;
+  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * overlap - f * row.q1);
   out.value = corrected(row.p2, p2);
   out.query = corrected(row.a, a + gram + along);
   out.key = corrected(row.a, a + (row.b - row.a) * along_width + tilt - f * row.q2);
@@ -71,8 +82,11 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   const double sine = 1 - c * c, turn = sine * sine, overlap = small.own * small.overlap;
   const double v_c = turn * (1 / small.head_width + small.query_overlap);
   PairFactors<double> out;
+  if (rows.overlap > 0)
+    out.omitted_value = v_c * std::fabs(v_c / 2 * tau2 * rows.a_second) / rows.overlap;
+  if (rows.a_prime > 0) out.omitted_score = v_c * std::fabs(v_c / 2 * rows.a_third) / rows.a_prime;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
-  out.mix = out.value + c * small.own * m2 / small.width;
+  out.mix = out.value + c * m2 * overlap;
   out.query =
       rows.a_prime * (1 + small.own * small.uneven) + rest * overlap + v_c / 2 * rows.a_third;
   out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
@@ -90,17 +104,15 @@ double omitted_values(double tau2, const Smallness& small) {
   return tau2 * tau2 * small.overlap / 2;
 }
 
-double omitted_mix(const Smallness& small) {
-  const double rel = 2 / small.head_width + small.length + small.heads;
-  return rel * rel + std::max(small.normalised, 0.0) / small.width;
+double next_order(const Smallness& small) {
+  return 2 / small.head_width + small.length + small.heads;
 }
 
-double omitted_orders(const SoftmaxOrders& row, const Smallness& small) {
+double omitted_overlaps(const SoftmaxOrders& row, const Smallness& small) {
   if (row.a <= 0) return 0;
   const double rest = 1 - row.p2, x = rest * rest * small.own * small.overlap / row.a;
-  const double rel = 2 / small.head_width + small.length + small.heads;
   const double growth = std::max(1 - 1 / (small.overlap * small.width), 0.0);
-  return omitted_mix(small) + x / (1 + x) * (rel + 0.06 * growth);
+  return x / (1 + x) * (next_order(small) + 0.06 * growth);
 }
 
 }  // namespace scalecalc::moments

@@ -16,6 +16,8 @@ struct RowFactors {
   N key{};           ///< of Dv m_q g_o in g_k
   N key_weight{};    ///< of Dv m_q g_o in the gradient of Wk
   N value_weight{};  ///< of D g_o in the gradient of Wv, beside m g_v
+  /// Relative size of what is left out: of `mix` and `value`, and of the three that hold A.
+  double omitted_value = 0, omitted_score = 0;
 };
 
 /// Of two different rows. At leading order O in the first two, A' or c A' in the others.
@@ -23,6 +25,7 @@ template <class N>
 struct PairFactors {
   N mix{}, value{}, query{}, key{}, key_weight{}, value_weight{};
   N query_weight{};  ///< of m Dv Dk k_o in the gradient of Wq, beside r k_q
+  double omitted_value = 0, omitted_score = 0;  ///< as of a row
 };
 
 /// What is small. With scores of other layers added, whose heads fluctuate on their own,
@@ -55,16 +58,17 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
 PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
                                  double m2, double rest, const Smallness& small);
 
-/// Relative size of the orders that these leave out, in g_q and in the gradients of Wq and Wk. The
-/// part of order T/d, x = (1 - P2)^2 V/(A D^2), is exact in T/d, since the scores' gradient is
-/// quadratic in the tokens' overlaps; it lacks factors 1 + O(1/d_h), and the 6% that V itself may
-/// be off by where it has grown in deep stacks. With it normalised tokens are within 8% at T/d =
-/// .5, d = 48 (docs/theory/attention.md#normalised).
-double omitted_orders(const SoftmaxOrders& row, const Smallness& small);
+/// Relative size of each next order beside the one before, 2/d_h + 2/d at first
+/// (docs/theory/attention.md#omitted).
+double next_order(const Smallness& small);
+/// Of the part of order T/d of g_q and of the gradients of Wq and Wk, x = (1 - P2)^2 V/(A D^2): it
+/// is exact in T/d, since the scores' gradient is quadratic in the tokens' overlaps; it lacks
+/// factors 1 + O(1/d_h), and the 6% that V itself may be off by where it has grown in deep stacks.
+/// With it normalised tokens are within 8% at T/d = .5, d = 48
+/// (docs/theory/attention.md#normalised).
+double omitted_overlaps(const SoftmaxOrders& row, const Smallness& small);
 /// Of what value_weight adds, E x.x' p p' of two keys of overlap V/D^2: the next term of its series
 /// in tau2 V/D.
 double omitted_values(double tau2, const Smallness& small);
-/// Of P2 and O: the square of what 2/d_h + 2/d is taken for, and 1/d for normalised tokens.
-double omitted_mix(const Smallness& small);
 
 }  // namespace scalecalc::moments

@@ -247,6 +247,13 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     out.k = product(out.k, record.key_norm);
     of_key_weight = of_key_weight * average(record.key_weight_norm).second;
   }
+  if (layer.qk_norm && layer.head_width == 1) {
+    // A norm of one feature leaves its sign.
+    out.q = of_weight = scaled(out.q, N(0));
+    own = scaled(own, N(0));
+    out.k = scaled(out.k, N(0));
+    of_key_weight = N(0);
+  }
   out.k = with_positive_second(calculus, scaled(out.k, group));
   const N& queries = record.counts.queries;
   const N of_query_weight = token_sum(record.input, of_weight, queries, record.batch) +

@@ -173,7 +173,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
       pair_factors(averages.two, tau2, c, rows.cosine, averages.one.m2, rest * rest, both_rows);
   if (averages.one.p2 > 0) {
     // At c = 1 two rows are one, and what one row has besides is theirs; of two, by c^2.
-    const double own = row.mix - averages.one.p2 - averages.one.m2 * small.own / small.width;
+    const double own = row.mix - averages.one.p2 - averages.one.m2 * small.own * small.overlap;
     pair.mix = std::min(pair.mix + c * c * averages.two.overlap / averages.one.p2 * own, row.mix);
   }
   const double m = inputs.input.x.second, own_tau2 = own_share(inputs) * tau2;
@@ -184,9 +184,11 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.centred_slope = scores.overlap_slope * (m - inputs.input.x.cross);
   scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
   scores.error = averages.two.error;
-  scores.truncation = omitted_orders(averages.one, small) + rounded(inputs.source.x);
+  scores.truncation = std::max(row.omitted_score, pair.omitted_score) +
+                      omitted_overlaps(averages.one, small) + rounded(inputs.source.x);
   scores.rows_variance = rows_variance(averages.one);
-  scores.mix_truncation = omitted_mix(small) + omitted_repeats(inputs.source, tau2);
+  scores.mix_truncation =
+      std::max(row.omitted_value, pair.omitted_value) + omitted_repeats(inputs.source, tau2);
   scores.truncation += omitted_repeats(inputs.source, tau2);
   scores.values_truncation = omitted_values(tau2, small);
   scores.feedback_truncation = omitted_feedback(averages.one, small);
@@ -228,6 +230,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   Factors<PerPosition> out{blank, blank, blank, blank,
                            blank, blank, blank, {blank, blank, blank, blank}};
   PerPosition row_fluctuation = blank, pair_fluctuation = blank;
+  double omitted_value = 0, omitted_score = 0;
   const double heads = static_cast<double>(inputs.layer.heads);
   std::vector<FeedbackFactors> echoes;
   const Eigen::Index size = inputs.q.second.size();
@@ -251,6 +254,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
         row_factors(one, rows.tau2[t], cosine,
                     plain_share(inputs.plain_apart_v.second[t], inputs.apart_v.second[t]),
                     of_row(smalls[static_cast<std::size_t>(t)], rotation, t));
+    omitted_value = std::max(omitted_value, row.omitted_value);
+    omitted_score = std::max(omitted_score, row.omitted_score);
     out.mix.second[t] = row.mix;
     out.value.second[t] = row.value;
     out.query.second[t] = row.query;
@@ -273,6 +278,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
           pair_factors(two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
                        (1 - one.p2) * (1 - other.p2),
                        of_rows(smalls[static_cast<std::size_t>(std::min(t, u))], rotation, t, u));
+      omitted_value = std::max(omitted_value, pair.omitted_value);
+      omitted_score = std::max(omitted_score, pair.omitted_score);
       out.mix.cross(t, u) = pair.mix;
       out.value.cross(t, u) = pair.value;
       out.query.cross(t, u) = pair.query;
@@ -306,10 +313,11 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.overlap_variance = average(pair_fluctuation).cross;
   const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
   const Smallness last = of_row(small, rotation, size - 1);
-  scores.truncation = omitted_orders(averages.one.back(), last) + grid + rounded(inputs.source.x);
+  scores.truncation =
+      omitted_score + omitted_overlaps(averages.one.back(), last) + grid + rounded(inputs.source.x);
   scores.rows_variance = rows_variance(averages.one.back());
   const double repeats = omitted_repeats(inputs.source, rows.tau2.maxCoeff());
-  scores.mix_truncation = omitted_mix(last) + grid + repeats;
+  scores.mix_truncation = omitted_value + grid + repeats;
   scores.truncation += repeats;
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
   scores.feedback_truncation = omitted_feedback(averages.one.back(), small);
