@@ -81,6 +81,7 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
         (part.second - dv.second + dv.second * scores.p2_growth) / o.second;
   const Overlap<double>& in = input.overlap;
   const double slope = dv.cross * scores.overlap_slope;
+  mix.map_overlap = mix.token_noise = 0;
   mix.overlap = {slope * in.coherent,
                  slope * slope * in.noise + dv.cross * dv.cross *
                                                 (scores.overlap_variance / heads +

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
 #include <utility>
 #include <vector>
+
+#include "moments/value_scatter.hpp"
 
 namespace scalecalc::moments {
 namespace {
@@ -51,46 +52,46 @@ double normal_mean(const F& f) {
 }  // namespace
 
 FeatureScatter feature_scatter(const Activation& activation, const Alike<double>& x,
-                               const Counts& over, double features, double eps) {
+                               const Counts& over, double features, double eps, double gaussian) {
   FeatureScatter scatter;
   const double q = x.second - x.mean * x.mean;
   if (!(q > 0) || over.samples() < 2) return scatter;
+  const bool constant = !constant_pieces(activation).empty();
   const double c = std::clamp((mean_of_pairs(x, over) - x.mean * x.mean) / q, 0.0, 1.0);
-  const double shared = std::sqrt(q * c), own = std::sqrt(q * (1 - c));
-  constexpr double reach = 6, step = 0.1;
-  std::vector<double> z, weight;
-  for (double at = -reach; at <= reach; at += step) {
-    z.push_back(at);
-    weight.push_back(std::exp(-at * at / 2));
-  }
-  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
-  std::vector<double> u(z.size()), f(z.size()), h(z.size());
-  double size = 0, kept = 0, inverse = 0, square = 0, slope = 0, both = 0;
-  for (std::size_t i = 0; i < z.size(); ++i) {
-    for (std::size_t k = 0; k < z.size(); ++k) u[k] = x.mean + shared * z[i] + own * z[k];
-    activation.evaluate(u.data(), f.data(), h.data(), u.size());
-    double mean = 0, second = 0, slopes = 0;
-    for (std::size_t k = 0; k < z.size(); ++k) {
-      mean += weight[k] / total * f[k];
-      second += weight[k] / total * f[k] * f[k];
-      slopes += weight[k] / total * h[k] * h[k];
-    }
-    const double s2 = std::max(second - mean * mean, 0.0), share = weight[i] / total;
-    const double by = s2 + eps > 0 ? 1 / (s2 + eps) : 0;
-    size += share * s2;
-    kept += share * s2 * by;
-    inverse += share * by;
-    square += share * by * by;
-    slope += share * slopes;
-    both += share * slopes * by;
+  const double shared = std::sqrt(q * c), own = q * (1 - c);
+  // Samples that have next to nothing of their own go as their differences do, phi' times Gaussian.
+  constexpr double least_own = 1e-6;
+  constexpr double reach = 5, step = 0.5;
+  const bool exact = !constant && 1 - c > least_own;
+  double total = 0, size = 0, kept = 0, inverse = 0, square = 0, slope = 0, both = 0;
+  FeatureScatter::Tie tie;
+  for (double z = -reach; z < reach + step / 2; z += step) {
+    const double at = x.mean + shared * z, weight = std::exp(-z * z / 2);
+    const ValueScatter of =
+        value_scatter(activation, at, own, exact ? over.samples() : 0, true, eps);
+    const double by = of.size + eps > 0 ? of.inverse / (of.size + eps) : 0;
+    total += weight;
+    size += weight * of.size;
+    kept += of.size > 0 ? weight * of.size / (of.size + eps) : 0;
+    inverse += weight * by;
+    square += weight * by * by * of.square;
+    slope += weight * of.slope;
+    both += weight * of.slope * by * of.slopes;
+    tie.second += weight * by * of.tied_second;
+    tie.cross += weight * by * of.tied_cross;
+    if (shared == 0) break;
   }
   if (!(size > 0) || !(slope > 0) || !(inverse > 0)) return scatter;
-  scatter.forward = kept * (size + eps) / size;
-  if (!constant_pieces(activation).empty()) return scatter;
-  scatter.tail = square / (inverse * inverse) - 1;
+  const double mean = size / total;
+  if (eps > 0) scatter.forward = kept / total * (mean + eps) / mean;
+  if (constant) return scatter;
+  scatter.tail = square * total / (inverse * inverse) - 1;
   if (scatter.tail > features) return scatter;
-  scatter.inverse = inverse * (size + eps);
-  scatter.slopes = both / (slope * inverse);
+  // Of n samples about their own mean s^2 has (n - 1)/n of their variance.
+  const double drawn = exact ? mean * (1 - 1 / over.samples()) : mean;
+  scatter.inverse = inverse / total * (drawn + eps) / (exact ? gaussian : 1);
+  scatter.slopes = both * total / (slope * inverse);
+  scatter.tie = FeatureScatter::Tie{tie.second / inverse, tie.cross / inverse};
   return scatter;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "moments/pointwise.hpp"
 #include "scalecalc/activation.hpp"
 
@@ -20,11 +22,18 @@ struct FeatureScatter {
   double inverse = 1;  ///< E 1/(s^2 + eps)
   double slopes = 1;   ///< E phi'^2/(s^2 + eps) over the product of means
   double tail = 0;     ///< relative variance over features of 1/(s^2 + eps)
+  /// Of y = phi about its mean over samples, over s: E phi'^2 (y^2 - 1)/s^2 and E phi'(u)y_u
+  /// phi'(v)y_v/s^2, in units of E 1/s^2.
+  struct Tie {
+    double second = 0, cross = 0;
+  };
+  std::optional<Tie> tie{};
 };
-/// `x`: the averages of u. `inverse` is 1 where it does not exist, of a phi that is constant
-/// somewhere, and where so many features say nothing of it.
+/// `x`: the averages of u; `gaussian`: E 1/s^2 of Gaussian samples, beside which `inverse` is.
+/// `inverse` is 1 where it does not exist, of a phi that is constant somewhere, and where so many
+/// features say nothing of it.
 FeatureScatter feature_scatter(const Activation& activation, const Alike<double>& x,
-                               const Counts& over, double features, double eps);
+                               const Counts& over, double features, double eps, double gaussian);
 
 /// `over`: tokens of one sequence, and of so many.
 ConstantSamples constant_samples(const Activation& activation, const Alike<double>& x,

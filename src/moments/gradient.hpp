@@ -6,14 +6,16 @@
 #include "moments/fluctuations.hpp"
 #include "moments/mixture.hpp"
 #include "moments/state.hpp"
+#include "moments/value_scatter.hpp"
 
 /// What travels backward: the moments of dL/dx, and what is known of its fluctuations.
 namespace scalecalc::moments {
 
-/// Of a gradient's second moment, the part along the two directions that a norm projects out, in
-/// units of 1/n: the ones, and x itself. A random direction has 1 of each; below a norm they are 0.
+/// Of a gradient's second moment, the part along the directions that norms project out, in units of
+/// 1/n: the ones, and x itself, over a token's features; x of one feature over the samples. A
+/// random direction has 1 of each; below a norm they are 0.
 struct NormDirections {
-  double mean = 1, radial = 1;
+  double mean = 1, radial = 1, samples = 1;
 };
 
 /// Correlation of a gradient with the pre-activation below it: above an activation the gradient
@@ -69,6 +71,13 @@ struct OverlapSlopes {
   }
 };
 
+/// What a norm over samples right above an activation takes along its output y, which phi' goes
+/// with: of phi'^2 y^2 beside phi'^2, and of phi'(u)y_u phi'(v)y_v, times what it takes.
+struct SlopeTie {
+  double second = 0, cross = 0;
+  bool between = false;  ///< of two sequences too
+};
+
 /// Everything that travels backward; `spread` is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (docs/theory/layers.md#head-weights, followed further down as
@@ -95,6 +104,8 @@ struct Gradient {
   double slope_scatter = 1;
   /// E g^2 of a token falls as this power of its |x|^2, by which a norm above has divided it.
   double follows_size = 0;
+  std::optional<SlopeTie> tie{};
+  std::optional<ValueScatter> of_values{};  ///< of such a norm right above the activation
   OverlapSlopes slopes{};
 };
 

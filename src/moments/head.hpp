@@ -156,7 +156,16 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
   made.logits = scaled(made.logits, N(weight * weight));
   if (made.slopes) made.slopes = scaled(*made.slopes, N(weight * weight));
   made.hessian = weight * (1 - p2) / v;
-  if constexpr (C::next_orders) made.hessian = made.hessian * std::sqrt(made.own_drift);
+  if constexpr (C::next_orders) {
+    // Once all but condensed a softmax has 1 - P2 where its two largest scores are close, which
+    // happens as 1/tau; the difference has been lost in rounding long before tau^2 is out of range.
+    constexpr double condensed = 1e6;
+    if (mean.second > condensed)
+      made.hessian = weight / v * std::sqrt(condensed / mean.second) *
+                     (1 - calculus.softmax_second(calculus.softmax_head(network.classes, condensed),
+                                                  condensed));
+    made.hessian = made.hessian * std::sqrt(made.own_drift);
+  }
   made.loss = total * calculus.log_sum(network.classes, mean.second);
   return made;
 }

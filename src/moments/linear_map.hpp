@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -82,6 +83,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   out.width = layer.fan_out;
   out.normalised = false;
   out.kurtosis = 3;
+  out.size_excess = 0;
   out.mixture = {};
   out.flat.reset();
   const auto pair = [&](const auto&, const auto&, const N& cross) { return gain * cross + bias; };
@@ -93,7 +95,10 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
       pair);
   out.overlap = overlap_through_linear(in.overlap, gain, N(0));
   if constexpr (C::next_orders) {
-    const Alike<double> y = values_of(calculus, out.x);
+    const Alike<double> x = values_of(calculus, in.x), y = values_of(calculus, out.x);
+    const double apart = x.second - x.cross;
+    out.map_overlap =
+        apart > 0 ? std::min(1.0, calculus.value(in.overlap.variance()) / (apart * apart)) : 0;
     const double share = input_share(calculus, layer, in.x);
     const double noise = weight_noise(layer);
     out.spread =

@@ -58,9 +58,19 @@ Alike<double> shift_to_levels(const Alike<double>& x, const SampleLevels& levels
           counts.batch > 1 ? -between / counts.tokens - x.between : 0};
 }
 
-SampleLevels SampleOrders::back(const SampleLevels& g) const {
-  return {to_within.within * g.within + to_within.between * g.between,
-          to_between.within * g.within + to_between.between * g.between};
+SampleLevels SampleOrders::back(const SampleLevels& g, double along) const {
+  const double across = (1 - along) * inverse;
+  return {
+      along * (to_within.within * g.within + to_within.between * g.between) + across * g.within,
+      along * (to_between.within * g.within + to_between.between * g.between) + across * g.between};
+}
+
+double size_variance(const SampleLevels& levels, const Counts& counts, double map_overlap) {
+  const double within = counts.batch * (counts.tokens - 1), between = counts.batch - 1;
+  const double total = within * levels.within + between * levels.between,
+               squares = within * levels.within * levels.within +
+                         between * levels.between * levels.between;
+  return squares > 0 ? 2 / (1 / (squares / (total * total) + map_overlap) + 2) : 0;
 }
 
 SampleOrders sample_orders(const SampleLevels& levels, const Counts& counts, double share) {
@@ -77,10 +87,12 @@ SampleOrders sample_orders(const SampleLevels& levels, const Counts& counts, dou
     for (std::size_t j = 0; j < 2; ++j) back[i][j] += count[j] * of.twice[i][j];
     for (double& entry : back[i]) entry *= total * kept;
   }
+  const bool one_level = count[1] * lambda[1] == 0;  // whose share of s^2 is all
   const auto forward = [&](std::size_t i) {
-    return lambda[i] > 0 ? 1 + share * (total * of.share[i] / lambda[i] - 1) : 1;
+    return lambda[i] > 0 && !one_level ? 1 + share * (total * of.share[i] / lambda[i] - 1) : 1;
   };
   orders.forward = {forward(0), forward(1)};
+  orders.inverse = inflation * kept;
   orders.to_within = {back[0][0], back[0][1]};
   orders.to_between = {back[1][0], back[1][1]};
   return orders;

@@ -22,8 +22,15 @@ Alike<double> shift_to_levels(const Alike<double>& x, const SampleLevels& levels
 struct SampleOrders {
   SampleLevels forward{1, 1};
   SampleLevels to_within{1, 0}, to_between{0, 1};  ///< of a gradient's two levels
-  SampleLevels back(const SampleLevels& gradient) const;
+  double inverse = 1;                              ///< E 1/s^2
+  /// `along`: NormDirections::samples, what of the gradient is along y beside a random one's.
+  SampleLevels back(const SampleLevels& gradient, double along = 1) const;
+  double within(double along) const { return inverse + along * (to_within.within - inverse); }
 };
+
+/// Relative variance over features of |x|^2 of n samples that a norm over them takes out: 2/(nu +
+/// 2) with nu the dimensions that these levels fill, 1/nu more by V/D^2 of what weights have mixed.
+double size_variance(const SampleLevels& levels, const Counts& counts, double map_overlap);
 
 /// `share`: of a Gaussian feature's scatter of s^2, what there is: none after such a norm, where
 /// every feature has the same s^2.

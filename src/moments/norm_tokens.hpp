@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 
 #include "moments/calculus.hpp"
 #include "moments/constant_samples.hpp"
 #include "moments/norm_samples.hpp"
 #include "moments/norm_variance.hpp"
 #include "moments/projection.hpp"
+#include "moments/value_scatter.hpp"
 
 /// Norms over one token's features (layer, rms, scale): docs/theory/layers.md#norm-tokens. Gains
 /// are 1 and shifts 0.
@@ -24,10 +26,14 @@ inline bool is_token_norm(NormKind kind) {
 struct Fluctuation {
   double v = 0, both = 0, covariance = 0, w = 1;
   double mean = 0;  ///< what a layernorm's own mean takes of s2
+  /// E 1/s2 over 1/E s2, where it is known as a whole: right behind an activation.
+  double inverse = 0;
 
-  double given_back(double order) const { return 1 + w * (order + mean); }
-  double second() const { return given_back(v); }
-  double cross() const { return given_back((3 * v + both) / 4); }
+  double second() const { return inverse > 0 ? inverse : 1 + w * (v + mean); }
+  double cross() const {
+    const double pair = (3 * v + both) / 4;
+    return inverse > 0 && v > 0 ? 1 + (inverse - 1) * pair / v : 1 + w * (pair + mean);
+  }
   /// Forward E[r/(s_t s_u)]: `covariance` is the covariance of r and s2. Gaussian: 1 - (1 -
   /// c^2)/(2d).
   double forward() const { return 1 - w * w * (covariance - (3 * v + both) / 4); }
@@ -79,9 +85,33 @@ struct NormRecord {
   X output;
   NonNegative truncation = 0;  ///< of the gradient, relative
   MixtureNorm mixture_norm;
-  double few_tokens = 0;  ///< of a pass, with MixtureNorm::few
+  double few_tokens = 0;               ///< of a pass, with MixtureNorm::few
+  std::optional<ValueScatter> values;  ///< right behind an activation
   Eigen::ArrayXd kind_weight;
 };
+
+/// Right behind an activation 1/s2 is known for features given the size of their inputs, which v
+/// has the rest of; returns that rest.
+template <class C, class X>
+double know_values(C& calculus, const Norm& layer, const Signal<X>& in, NormRecord<X>& record,
+                   Fluctuation& orders) {
+  if (!in.flat || !in.mixture.plain()) return orders.v;
+  const auto phi = calculus.function(in.flat->first);
+  const Alike<double>& u = in.flat->second;
+  const double variance = u.second - u.mean * u.mean, width = static_cast<double>(in.width);
+  if (!(variance > 0)) return orders.v;
+  const bool centre = layer.kind == NormKind::layernorm;
+  const WidthMoments& moments = calculus.width(phi, u.mean, variance);
+  record.values = value_scatter(phi->activation(), u.mean, variance, width, centre, layer.eps);
+  const double own = (centre ? moments.centred_kurtosis : moments.kurtosis) - 1;
+  const double latent = std::max(0.0, orders.v - own / width);
+  orders.inverse = record.values->inverse * (1 + orders.w * latent);
+  // The size of u, which v has besides, moves phi^2, phi'^2 and u^2 together.
+  const double moved = moments.exponent != 0 ? latent / moments.exponent : 0;
+  record.values->slopes /= std::max(0.5, 1 + moments.slope_exponent * moved);
+  record.values->inputs /= std::max(0.5, 1 + (moments.slope_exponent + 1) * moved);
+  return latent;
+}
 
 /// What features of a mean mu add to an overlap by themselves is (m^2 - mu^4)/n, and (m -
 /// mu^2)^2/n once it is taken out.
@@ -123,10 +153,12 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   const auto means = average(in.x);
   const N typical = s2(T{means.mean, means.second});
   Fluctuation orders;
+  double unknown = 0;  // of v
   if constexpr (C::next_orders) {
     const double size = calculus.value(typical), d = static_cast<double>(in.width);
     const double share = size > 0 ? size / (size + layer.eps) : 1;
     orders = fluctuation_of(normal_part(in), d, share, centre, values_of(calculus, in.x), counts);
+    unknown = know_values(calculus, layer, in, record, orders);
     record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0,
                                        in.kurtosis / in.mixture.square(), share_of_masks(in));
     record.few_tokens = record.mixture_norm.few * counts.samples();
@@ -221,7 +253,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double own = std::max(0.0, v - orders.both);
     const double own_noise = 2 / static_cast<double>(in.width);
     const double heavy = std::max(0.0, own - 2 * (1 - c * c) / static_cast<double>(in.width));
-    record.truncation = orders.w * v * v / (1 + v);
+    record.truncation = orders.w * v * unknown / (1 + v);
     const double bent_pair =
         in.mixture.plain() ? std::fabs(c) * (kept * v + (v * own + heavy) / 2)
                            : kept * v + (v * v + std::max(heavy, v - own_noise)) / 2 * (1 - c * c);

@@ -11,11 +11,6 @@ double apart_noise(double noise, double width, const Counts& counts) {
   return samples > 1 ? noise / (width * (samples - 1)) : 0;
 }
 
-/// x^2 about the mean over all samples.
-double over_samples(const Alike<double>& x, const Counts& counts) {
-  return x.second - row_sum(x, counts) / counts.samples();
-}
-
 /// Of the logarithm's average over N tokens that are alike.
 double averaged(double one, double between, const Counts& counts) {
   return between + (one - between) / counts.samples();
@@ -26,6 +21,10 @@ double relative(double log_ratio) {
 }
 
 }  // namespace
+
+double over_samples(const Alike<double>& x, const Counts& counts) {
+  return x.second - row_sum(x, counts) / counts.samples();
+}
 
 /// Where only the differences of tokens fluctuate, E x^2 does by their share of it.
 double covariance_with_norm(double apart, const Alike<double>& x) {

@@ -32,6 +32,8 @@ inline double pairs_squared(const Alike<double>& x, const Counts& counts) {
 /// not overflow.
 inline constexpr double largest_log = 300;
 
+/// E x^2 of a feature about its mean over all samples.
+double over_samples(const Alike<double>& x, const Counts& counts);
 /// The covariance of two tokens' logarithms, from the variance of one's and of their average's.
 double between_tokens(double one, double all, const Counts& counts);
 /// The same of two tokens of one sequence: what tokens of two sequences share is less by the ratio

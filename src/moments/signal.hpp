@@ -22,7 +22,15 @@ struct Signal {
   Overlap<Number> overlap;
   NormVariance spread;
   double kurtosis = 3;  ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
-  Mixture mixture;      ///< of features behind dropout, until weights mix them
+  /// Relative variance of a feature's size over the samples beyond that of Gaussian features, which
+  /// have 2/n: none of it is left behind a norm over samples, until weights mix them.
+  double size_excess = 0;
+  /// Right behind weights: V/D^2 of what they mix. Features differ in size by 2 V/D^2 more than n
+  /// samples make them.
+  double map_overlap = 0;
+  /// Share of overlap.noise that one token's mask makes, the same with all other tokens.
+  double token_noise = 0;
+  Mixture mixture;  ///< of features behind dropout, until weights mix them
   /// Right behind an activation: its name, and its input's averages.
   std::optional<std::pair<std::string, Alike<double>>> flat;
   double repeats = 0;       ///< chance that two tokens of a sequence are the same word

@@ -20,7 +20,10 @@ TEST_CASE("models whose rules were off or whose bands were") {
                                       {3, 22, "dropout that leaves a token nothing once in 1e12"},
                                       {1, 6, "a layernorm right behind hard_sigmoid"},
                                       {3, 104, "a pool behind a mask, and samples alike"},
-                                      {3, 74, "tokens of different sizes in attention"}};
+                                      {3, 74, "tokens of different sizes in attention"},
+                                      {1, 60, "norms over the samples of a norm over them"},
+                                      {1, 114, "an activation right behind an instancenorm"},
+                                      {3, 43, "a mean that is not known well, in a sum"}};
   for (const Narrow& one : models) {
     CAPTURE(one.what);
     const Trial trial = try_model(random_model(one.seed, one.index), one.index, {});

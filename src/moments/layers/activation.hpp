@@ -11,6 +11,7 @@
 #include "moments/gradient_error.hpp"
 #include "moments/mixed_activation.hpp"
 #include "moments/overlap_slope.hpp"
+#include "moments/sphere_samples.hpp"
 #include "moments/words.hpp"
 
 /// y = phi(x), x Gaussian (docs/theory/layers.md#activation): m' = E phi^2, r' = E phi(u)phi(v);
@@ -40,6 +41,30 @@ void mix_kinds(C& calculus, const typename C::Function& phi, const Signal<X>& in
 }
 
 template <class C, class X>
+void note_slope_correlation(C& calculus, const typename C::Function& phi, const X& x,
+                            ActivationRecord<X>& record) {
+  if constexpr (C::next_orders) {
+    const Alike<double> u = values_of(calculus, x);
+    const double variance = u.second - u.mean * u.mean;
+    if (variance > 0)
+      record.slope_correlation =
+          slope_correlation_of(calculus, calculus.width(phi, u.mean, variance), x);
+  }
+}
+
+/// Samples behind a norm over them are on a sphere.
+template <class C, class X>
+void add_sphere_excess(const C& calculus, const typename C::Function& phi, const Signal<X>& in,
+                       ActivationRecord<X>& record, X& y) {
+  const SphereExcess excess =
+      sphere_excess(phi->activation(), values_of(calculus, in.x), in.size_excess);
+  const auto add = [](X& to, const Alike<double>& more) { to = sum(to, uniform(to, more)); };
+  add(y, excess.values);
+  if (average(record.slopes).second > 0) add(record.slopes, excess.slopes);
+  if (record.slope_correlation) add(record.slope_correlation->product, excess.input_slope);
+}
+
+template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
   Signal<X> out = in;
@@ -57,6 +82,12 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     record.slopes = mixed
                         ? mixed_values(calculus, phi, in, Moment::slope_second, Moment::slope_cross)
                         : over_words(slope_expectations<C, X>);
+    if (wanted.slope_correlation) note_slope_correlation(calculus, phi, in.x, record);
+  }
+  if constexpr (C::next_orders) {
+    if (in.size_excess < 0 && !mixed) add_sphere_excess(calculus, phi, in, record, out.x);
+  }
+  if (wanted.slopes) {
     const auto overlap = words ? of_words(in).overlap : in.overlap;
     out.overlap = overlap_through_activation(calculus, overlap, record.slopes, out.x, in.width);
     if (words) add_word_overlap(in.repeats, out);
@@ -77,8 +108,6 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     record.truncation = in.truncation;
     record.slope_exponent = moments.slope_exponent;
     if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
-    if (wanted.slope_correlation && variance > 0)
-      record.slope_correlation = slope_correlation_of(calculus, moments, in.x);
     out.spread = through_activation(in.spread, passed, moments, x, width, counts);
     for (RelativeError* bound : {&out.error, &out.truncation})
       *bound = error_through(calculus, *bound, x, values_of(calculus, out.x), moments,
@@ -98,13 +127,19 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                              std::sqrt(record.second);
     calculus.omit(0, bend_of_pair(calculus, phi, x, values_of(calculus, out.x).second,
                                   (words ? of_words(in) : in).overlap.variance()));
+    // A token's size and its features' both bend E phi^2; that they do it together is left out.
+    const double bends =
+        std::fabs(in.size_excess * moments.curvature) * std::max(0.0, size.variance) / 2;
+    calculus.omit(bends, bends);
     const double skewed = std::fabs(in.spread.skewness * moments.skew_effect),
                  uneven = in.spread.position_variance / 8;
     // Without weights between this activation and one before, features are not Gaussian: a fourth
     // moment of the input stands for what E phi^2 may be off by.
-    record.heavy = std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 - 1);
+    record.heavy =
+        std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 - 1 - in.size_excess);
     calculus.omit(record.heavy, record.heavy);
     out.kurtosis = moments.kurtosis;
+    out.size_excess = out.map_overlap = out.token_noise = 0;
     out.mixture = {};
     out.flat.reset();
     out.flat.emplace(phi->activation().name(), x);
@@ -147,6 +182,15 @@ void couple_through_activation(const C& calculus, const ActivationRecord<X>& rec
                                                    static_cast<double>(record.width));
 }
 
+/// One token's times `kept`; that of two tokens of cosine c is between half of it and all, which
+/// tokens that are alike have.
+template <class X>
+X with_follows(const X& x, double kept, double c) {
+  using N = typename X::Number;
+  const double pair = 1 - (1 - kept) * (1 + c) / 2;
+  return each_cross(scaled(x, N(kept)), [&](const N& k) { return N(k * pair / kept); });
+}
+
 /// Where phi' is large phi is, and with it the |phi|^2 of n features that a norm above has divided
 /// by: E phi'^2/|phi|^2 has -Cov(phi'^2, phi^2)/n, relative to the means. As much is missing where
 /// the gradient is not along phi (docs/theory/finite-width.md#along).
@@ -160,14 +204,19 @@ Gradient<X> below_size(const C& calculus, const ActivationRecord<X>& record,
   const double own = values_of(calculus, record.own).second,
                apart = values_of(calculus, record.slopes).second * record.second;
   if (!(apart > 0)) return out;
-  const double lost = follows * own / (apart * static_cast<double>(record.width));
-  const double kept = lost > 0 ? 1 / (1 + lost) : 1 - lost;
+  const double unit = own / (apart * static_cast<double>(record.width));
+  const auto shrunk = [](double lost) { return lost > 0 ? 1 / (1 + lost) : 1 - lost; };
+  double lost = follows * unit, kept = shrunk(lost);
+  if (const auto values = std::exchange(out.of_values, std::nullopt)) {
+    lost -= gradient.follows_size * unit;
+    kept = values->slopes * shrunk(lost);
+    if (out.slope_correlation)
+      out.slope_correlation->product =
+          with_follows(out.slope_correlation->product, values->inputs, 0);
+  }
   const Alike<double> x = values_of(calculus, out.x), &u = record.passage.x;
-  // That of two tokens is between half of it and all, which tokens that are alike have.
   const double c = u.second > 0 ? std::clamp(u.cross / u.second, 0.0, 1.0) : 1;
-  const double pair = 1 - (1 - kept) * (1 + c) / 2;
-  out.x = each_cross(scaled(out.x, typename C::Number(kept)),
-                     [&](const auto& k) { return typename C::Number(k * pair / kept); });
+  out.x = with_follows(out.x, kept, c);
   out.truncation.second += lost * lost;
   if (x.second > 0) out.truncation.cross += std::fabs(lost * x.cross / x.second) * (1 - c) / 2;
   return out;
@@ -223,6 +272,10 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     // Features of a small slope have a small scatter, by which the norm above has divided more.
     if (gradient.slope_scatter != 1)
       out.x = scaled(out.x, typename C::Number(std::exchange(out.slope_scatter, 1.0)));
+    if (const auto tie = std::exchange(out.tie, std::nullopt)) {
+      const Alike<double> taken{0, tie->second, tie->cross, tie->between ? tie->cross : 0};
+      out.x = sum(out.x, uniform(out.x, scaled(taken, -1)));
+    }
     if (gradient.alive < 1) {
       // Features without a gradient from above have no slope either.
       out.x = scaled(out.x, typename C::Number(1 / gradient.alive));

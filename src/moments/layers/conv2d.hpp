@@ -38,6 +38,7 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   Signal<X> out = in;
   out.normalised = false;
   out.kurtosis = 3;
+  out.size_excess = out.map_overlap = 0;
   out.mixture = {};
   out.flat.reset();
   out.same_words = false;
@@ -122,6 +123,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   g.x = conv_backward(calculus, layer, g.x);
   g.directions = {};
   g.kinds = {};
+  g.directions = {};
   g.slopes = {};
   g.uneven = 0;
   g.aligned = typename C::Number(0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "moments/backward_pass.hpp"
@@ -60,9 +61,13 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     out.mixture = dropped(in.mixture, layer.rate);
     // So does that of x_t.x_u: E x_t^2 x_u^2 of independent masks is (1 - p)^-2 of m^2 + 2 r^2.
     const Alike<double> x = values_of(calculus, in.x);
-    out.overlap.noise =
-        out.overlap.noise +
-        calculus.real((x.second * x.second + 2 * x.cross * x.cross) * more * (2 + more) / width);
+    // What both tokens have in common of it, x_s^2 times one mask, goes with their mean.
+    const double made = (x.second * x.second + 2 * x.cross * x.cross) * more * (2 + more) / width;
+    const double of_one =
+        more * (6 * x.cross * x.cross + 2 * x.cross * (x.second - x.cross)) / width;
+    const double before = calculus.value(in.overlap.noise), all = before + made;
+    if (all > 0) out.token_noise = std::clamp((in.token_noise * before + of_one) / all, 0.0, 1.0);
+    out.overlap.noise = out.overlap.noise + calculus.real(made);
     out.error.cross *= 1 - layer.rate;
     out.truncation.cross *= 1 - layer.rate;
   }

@@ -14,8 +14,9 @@ namespace scalecalc::moments {
 template <class C, class X>
 struct Kept<DualStream, C, X> {
   Places at;
-  std::vector<X> scales;  ///< of the norms, factors of the streams' covariance
-  X post, dual, both;     ///< x, z and their mean product at the end
+  std::vector<X> scales;         ///< of the norms, factors of the streams' covariance
+  X post, dual, both;            ///< x, z and their mean product at the end
+  double size = 0, overlap = 0;  ///< of the sum: E y^2, and the variance of y_t.y_u/n
 };
 
 /// Moments without a mean, each larger by as much.
@@ -76,6 +77,10 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
     y.truncation.cross += 1 / static_cast<double>(layer.norm.width);
   }
   kept.at = {pass.site(layer.path, "dual", y), 0, x.tokens};
+  if constexpr (C::next_orders) {
+    kept.size = values_of(calculus, y.x).second;
+    kept.overlap = calculus.value(y.overlap.variance());
+  }
   kept.post = std::move(x.x);
   kept.dual = normed.x;
   kept.both = shared;
@@ -115,6 +120,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
     return scale;
   };
   pass.note(kept.at.site, g);
+  if constexpr (C::next_orders) {
+    // Gradients follow overlaps of the sum, which no longer say what those of either stream are.
+    const double size = values_of(calculus, g.x).second * kept.size;
+    if (size > 0) g.truncation.cross += std::fabs(g.slopes.within.own) * kept.overlap / size;
+  }
   g.slopes = {};
   Gradient<X> gz = g;
   Gradient<X> whole_sum = g;

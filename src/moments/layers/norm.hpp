@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -34,6 +35,52 @@ Alike<N> centred(const Alike<N>& x, const N& tokens, const N& batch) {
 }
 PerPosition centred(const PerPosition& x, double tokens, double batch);
 
+/// All samples of a feature have the second moment 1 together; how it is shared between those of
+/// one sequence and of two is that of Gaussian features, and so is what an epsilon leaves of it.
+template <class C, class X>
+void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, const Counts& counts,
+                         const NormRecord<X>& record) {
+  const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
+  const SampleLevels& order = record.orders.forward;
+  const double size = over_samples(values_of(calculus, in.x), over), all = size + layer.eps;
+  // Features that are not Gaussian may differ by as much as they have.
+  const double gaussian =
+      record.orders.inverse * (1 + record.by_chance + 2 * in.spread.batch_noise * in.map_overlap) -
+      1;
+  const double scatter = in.kurtosis == 3 ? gaussian : std::max(1.0, gaussian);
+  const double bend = all > 0 ? scatter * size * layer.eps / (all * all) : 0;
+  const double shared =
+      over.batch > 1 ? std::fabs(order.within - 1) + std::fabs(order.between - 1) : 0;
+  // Of features without a sample that is not 0, passes have a number that is Poisson's.
+  const double dead = 1 - record.alive;
+  const double rare = dead * static_cast<double>(in.width) < 1 ? dead : 0;
+  // Where samples are all but alike their difference is rounded.
+  constexpr double steps = 64;
+  const double rounding = size > 0 ? steps * std::numeric_limits<double>::epsilon() *
+                                         values_of(calculus, in.x).second / size
+                                   : 0;
+  // What is made of samples that are not Gaussian any more is off by 1/n.
+  const double apart = 1 / over.samples();
+  calculus.omit(bend + rare + rounding + apart, bend + rare + shared + rounding + apart);
+}
+
+/// What tokens about their mean differ by in size, beyond the 2/n of new features: of the variance
+/// that tokens do not share, the part of x about the mean, over its square, is 1/(1 - c^2) where x
+/// is Gaussian, and no more than 2 V/D^2. A feature's own norm takes (k - 1)/(n - 1) of each
+/// difference, k its fourth moment.
+template <class X>
+double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Counts& counts,
+                           double samples, double size_excess) {
+  const double own = 2 / static_cast<double>(in.width), one = in.spread.token_variance,
+               shared = between_tokens(one, in.spread.batch_variance, counts);
+  const double c = x.second > 0 ? mean_of_pairs(x, counts) / x.second : 1, square = 1 - c * c;
+  if (!(square > 0)) return 0;
+  double apart = std::max(0.0, (one - shared) / square - own);
+  if (in.map_overlap > 0) apart = std::min(apart, 2 * in.map_overlap);
+  const double left = std::max(0.0, 1 - (2 + 3 * size_excess) / std::max(samples - 1, 1.0));
+  return left * left * apart;
+}
+
 /// Statistics over samples are of Gaussian features: E 1/s2 is (n - 2)/(n - 3) of 1/E s2 where all
 /// samples are alike, so n > 3.
 template <class C, class X>
@@ -63,13 +110,24 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   if constexpr (C::next_orders) {
     const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
     const Alike<double> raw = values_of(calculus, in.x);
-    out.overlap.noise = out.overlap.noise * share_about_mean(raw);
+    out.overlap.noise = out.overlap.noise * share_about_mean(raw) * (1 - in.token_noise);
+    out.token_noise = 0;
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
-    if (from.within > 0)
-      record.by_chance = 2 * in.spread.batch_noise * calculus.value(in.overlap.variance()) /
-                         (from.within * from.within);
+    const double noise = in.spread.batch_noise, mapped = 2 * noise * in.map_overlap;
+    if (in.map_overlap > 0)
+      record.by_chance = mapped * mapped;
+    else if (from.within > 0)
+      record.by_chance =
+          2 * noise * calculus.value(in.overlap.variance()) / (from.within * from.within);
+    back = back * (1 + mapped);
     const SampleLevels& order = record.orders.forward;
+    if (!in.flat) {
+      const double taken = noise * size_variance(from, over, in.map_overlap);
+      out.kurtosis *= 1 - taken;
+      out.size_excess -= taken;
+    }
+    out.map_overlap = 0;
     out.x =
         at_levels(out.x, order.within,
                   {order.within * scale * from.within, order.between * scale * from.between}, over);
@@ -83,8 +141,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
           constant_samples(calculus.function(in.flat->first)->activation(), in.flat->second, over);
       record.alive = std::max(1 - flat.all, 1 / static_cast<double>(in.width));
       record.few = flat.few;
-      record.scatter = feature_scatter(calculus.function(in.flat->first)->activation(),
-                                       in.flat->second, over, record.projection.d, layer.eps);
+      record.scatter =
+          feature_scatter(calculus.function(in.flat->first)->activation(), in.flat->second, over,
+                          record.projection.d, layer.eps, record.orders.inverse);
       out.x = scaled(out.x, record.alive * record.scatter.forward);
       // 1/s2 of those that are not.
       back = back * record.alive * record.scatter.inverse;
@@ -94,18 +153,14 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   const double own_variance = 2 / static_cast<double>(in.width);
   out.spread = {own_variance, 0, 0, 0, 0, 1, in.spread.distance_variance, 0};
   if constexpr (C::next_orders) {
-    // Tokens of a draw keep what their sizes differ by.
-    const double one = in.spread.token_variance,
-                 shared = between_tokens(one, in.spread.batch_variance, counts);
-    out.spread.token_variance += std::max(0.0, one - std::max(own_variance, shared));
+    out.spread.token_variance +=
+        size_variance_apart(in, values_of(calculus, in.x), counts, samples, out.size_excess);
   }
   out.spread.skewness = in.spread.skewness;
   out.spread.position_variance = in.spread.position_variance;
   out.error.second = out.truncation.second = 0;
   calculus.assume("norm over samples", "features are Gaussian over the samples");
-  if constexpr (C::next_orders) {
-    calculus.omit(1 / samples, 1 / samples);
-  }
+  if constexpr (C::next_orders) omit_sample_scatter(calculus, layer, in, counts, record);
   return out;
 }
 
@@ -140,7 +195,8 @@ template <class C, class X>
 X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
                  const X& inside, const Counts& over) {
   const double scale = average(record.factors).second, samples = over.samples();
-  SampleLevels to = record.orders.back(sample_levels(values_of(calculus, inside), over));
+  const double radial = gradient.directions.samples;
+  SampleLevels to = record.orders.back(sample_levels(values_of(calculus, inside), over), radial);
   if (gradient.slope_correlation) {
     const X more =
         sum(along_output(record.output, gradient), scaled(product(record.output, gradient.x), -1));
@@ -149,7 +205,7 @@ X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<
     to.within -= along.within * taken;
     to.between -= along.between * taken;
   }
-  return at_levels(scaled(inside, scale), record.orders.to_within.within,
+  return at_levels(scaled(inside, scale), record.orders.within(radial),
                    {scale * to.within, scale * to.between}, over);
 }
 
@@ -166,16 +222,25 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   out.aligned = N(0);
   if constexpr (C::next_orders) {
     const double scale = values_of(calculus, record.factors).second;
-    out.uneven = gradient.uneven * scale * scale;
+    // Over samples a norm takes out what multiplies each feature's own x.
+    out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;
   }
   const X across = sum(gradient.x, scaled(without_mean(record.output), N(-along)));
   out.follows_size = record.over_samples ? 0 : record.projection.w;
+  out.of_values = record.values;
   if (!record.over_samples) {
     out.x = projected(calculus, record.projection, record.output, gradient.directions,
                       product(across, record.factors));
     out.directions.radial = 0;
     if (record.projection.layernorm) out.directions.mean = 0;
     if constexpr (C::next_orders) {
+      if (record.values) {
+        // The average over a draw's tokens varies by as much.
+        const double tail =
+            std::min(no_mean, (record.values->square - 1) / calculus.value(tokens * batch));
+        out.truncation.second += tail;
+        out.truncation.cross += tail;
+      }
       if (record.few_tokens > few_enough) {
         out.truncation.second += no_mean;
         out.truncation.cross += no_mean;
@@ -187,6 +252,8 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   }
   out.directions = {};
   const N sequences = record.over_batch ? batch : N(1);
+  out.directions.samples = 0;
+  out.tie.reset();
   X inside = centred(across, tokens, sequences);
   if (!record.over_batch) inside = without_between(inside);
   if constexpr (C::next_orders) {
@@ -203,6 +270,14 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
       out.truncation.second += 2 * record.few;
     }
     out.slope_scatter = record.scatter.slopes;
+    if (record.scatter.tie) {
+      const double samples = calculus.value(tokens) * calculus.value(sequences);
+      const double level = values_of(calculus, inside).second - values_of(calculus, inside).cross;
+      const double taken = gradient.directions.samples * record.orders.inverse *
+                           values_of(calculus, record.factors).second * level / samples;
+      out.tie = SlopeTie{taken * record.scatter.tie->second, taken * record.scatter.tie->cross,
+                         record.over_batch};
+    }
     // A draw's average over features varies by as much.
     const double tail = std::min(no_mean, record.scatter.tail / record.projection.d);
     out.truncation.second += record.by_chance + tail;
@@ -235,6 +310,14 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
   Kept<Norm, C, X> kept;
   kept.spread = x.spread;
   kept.truncation = x.truncation;
+  if constexpr (C::next_orders) {
+    // Over samples it is the difference that is divided by.
+    const Alike<double> in = values_of(calculus, x.x);
+    const double apart = over_samples(in, pass.counts(x));
+    const bool samples = !is_token_norm(layer.kind) && layer.kind != NormKind::none;
+    if (samples && apart > 0)
+      kept.truncation.second = std::min(no_mean, x.truncation.second * in.second / apart);
+  }
   Signal<X> y = norm_forward(calculus, layer, x, pass.counts(x), kept.record);
   if constexpr (C::next_orders) kept.overlap = overlap_deviation(calculus, y);
   kept.at = {pass.site(path, kind, y), 0, x.tokens};
@@ -256,8 +339,8 @@ template <class C, class X>
 typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const X& y, const Gradient<X>& g,
                                 const typename C::Number& tokens) {
   using N = typename C::Number;
-  if (g.slope_correlation) return N(0);
   const N total = average(y).second * tokens * pass.batch();
+  if (g.slope_correlation) return g.aligned * g.aligned * total * total;
   const N pairs = pair_sum(product(y, y), tokens, pass.batch());
   const N whole = g.aligned * g.aligned * (total * total + pairs);
   if constexpr (C::next_orders)
@@ -279,6 +362,7 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
     if (pass.calculus().value(whole.aligned) == 0)
       drawn = pass.calculus().positive(N(
           drawn + overlap_covariance(whole.slopes, kept.overlap, 1, pass.counts(kept.at.tokens))));
+    if (kept.record.over_samples) drawn = drawn * whole.directions.samples;
   }
   fill(pass, kept.at.parameter, drawn + aligned_gain(pass, y, whole, tokens), g, {});
   fill(pass, kept.at.parameter + 1, bias_of(pass, whole.x, kept.at.tokens), g, {});

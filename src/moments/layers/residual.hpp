@@ -71,7 +71,10 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
     out.spread = through_sum(stream.spread, branch.spread, left, right,
                              static_cast<double>(stream.width), counts);
     // A branch that starts at 0 leaves constant features constant.
-    if (right.second > 0) out.flat.reset();
+    if (right.second > 0)
+      out.flat.reset();
+    else
+      out.same_words = stream.same_words;
     const double total = values_of(calculus, out.x).second;
     const double p = total > 0 ? left.second / total : 0, q = total > 0 ? right.second / total : 0;
     const auto mixed = [&](const RelativeError& s, const RelativeError& t) {
@@ -85,6 +88,11 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
     out.kurtosis = 3 + p * p * (stream.kurtosis - 3) + q * q * (branch.kurtosis - 3);
     out.error = mixed(stream.error, branch.error);
     out.truncation = mixed(stream.truncation, branch.truncation);
+    out.truncation.mean =
+        std::sqrt(p) * stream.truncation.mean + std::sqrt(q) * branch.truncation.mean;
+    out.size_excess = p * p * stream.size_excess + q * q * branch.size_excess;
+    out.map_overlap = 0;
+    out.token_noise = 0;
   }
   return out;
 }
@@ -117,6 +125,7 @@ struct Kept<Residual, C, X> {
   X branch;
   double stream_share = 1, branch_share = 0;  ///< of the sum's second
   double follows = 0;                         ///< the branch's susceptibility
+  double stream_apart = 1, branch_apart = 0;  ///< of that about the mean over samples
   bool after_activation = false;              ///< the stream
   MixedSum kinds;
   double stream_overlap = 1;  ///< deviation of the sum's overlap that is the stream's, over it
@@ -125,7 +134,8 @@ struct Kept<Residual, C, X> {
 /// Of the sum y of x and the branch.
 template <class C, class X>
 Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Places at,
-                                 const Signal<X>& x, const Signal<X>& y, Signal<X>& branch) {
+                                 const Signal<X>& x, const Signal<X>& y, Signal<X>& branch,
+                                 const Counts& counts) {
   Kept<Residual, C, X> kept;
   kept.at = at;
   if constexpr (C::next_orders) {
@@ -136,6 +146,12 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
       kept.branch_share = b * b * values_of(calculus, branch.x).second / m;
     }
     kept.follows = branch.spread.susceptibility;
+    const double apart = over_samples(values_of(calculus, y.x), counts);
+    if (apart > 0) {
+      kept.stream_apart =
+          std::clamp(a * a * over_samples(values_of(calculus, x.x), counts) / apart, 0.0, 1.0);
+      kept.branch_apart = 1 - kept.stream_apart;
+    }
     const double together = a * a * x.overlap.coherent + b * b * branch.overlap.coherent;
     if (y.overlap.coherent > 0) kept.stream_overlap = together / y.overlap.coherent;
   }
@@ -158,7 +174,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   MixedSum kinds;
   Signal<X> y = residual_forward(calculus, layer, x, branch, pass.counts(x), &kinds);
   const auto keep_sum = [&](std::size_t at) {
-    auto kept = kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch);
+    auto kept = kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch, pass.counts(x));
     kept.kinds = std::move(kinds);
     pass.template keep<Residual>(std::move(kept));
   };
@@ -199,7 +215,8 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
       return RelativeError{p * s.second + (1 - p) * t.second, p * s.cross + (1 - p) * t.cross};
     };
     skip.directions = {p * skip.directions.mean + (1 - p) * branch.directions.mean,
-                       p * skip.directions.radial + (1 - p) * branch.directions.radial};
+                       p * skip.directions.radial + (1 - p) * branch.directions.radial,
+                       p * skip.directions.samples + (1 - p) * branch.directions.samples};
     skip.slope_scatter = p * skip.slope_scatter + (1 - p) * branch.slope_scatter;
     skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;
     skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
@@ -254,6 +271,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   scale_slope_correlation(calculus, g, b);
   skip.directions.radial = across(g.directions.radial, kept.stream_share);
   g.directions.radial = across(g.directions.radial, kept.branch_share);
+  skip.directions.samples = across(g.directions.samples, kept.stream_apart);
+  g.directions.samples = across(g.directions.samples, kept.branch_apart);
   skip.follows_size = g.follows_size * kept.stream_share;
   g.follows_size *= kept.branch_share;
   if (!layer.shortcut.empty()) skip = pass.run(layer.shortcut, std::move(skip));

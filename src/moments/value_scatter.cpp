@@ -1,0 +1,119 @@
+#include "moments/value_scatter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+namespace scalecalc::moments {
+namespace {
+
+/// phi, phi'^2 and (u phi')^2 over equal steps of a normal variable.
+struct Values {
+  std::vector<double> weight, phi, h, slope, input;
+  double mean = 0, second = 0, of_slope = 0, of_input = 0;
+
+  Values(const Activation& activation, double at, double variance) {
+    constexpr double reach = 6, step = 0.2;
+    std::vector<double> u;
+    for (double z = -reach; z < reach + step / 2; z += step) {
+      weight.push_back(step / std::sqrt(2 * std::numbers::pi) * std::exp(-z * z / 2));
+      input.push_back(std::sqrt(variance) * z);
+      u.push_back(at + input.back());
+    }
+    phi.resize(u.size());
+    h.resize(u.size());
+    activation.evaluate(u.data(), phi.data(), h.data(), u.size());
+    for (std::size_t i = 0; i < u.size(); ++i) {
+      slope.push_back(h[i] * h[i]);
+      input[i] *= input[i] * slope[i];
+      mean += weight[i] * phi[i];
+      second += weight[i] * phi[i] * phi[i];
+      of_slope += weight[i] * slope[i];
+      of_input += weight[i] * input[i];
+    }
+  }
+};
+
+/// E e^(-t s^2) of n values about one centre, and the same with phi'^2 or (u phi')^2 of one of
+/// them: powers of E e^(-(t/n) (phi - centre)^2).
+struct Transforms {
+  double all = 0, slope = 0, input = 0;
+  void add(const Transforms& other, double factor) {
+    all += factor * other.all;
+    slope += factor * other.slope;
+    input += factor * other.input;
+  }
+};
+Transforms about(const Values& values, double centre, double t, double count) {
+  Transforms one;
+  for (std::size_t i = 0; i < values.phi.size(); ++i) {
+    const double apart = values.phi[i] - centre;
+    const double share = values.weight[i] * std::exp(-t / count * apart * apart);
+    one.all += share;
+    one.slope += share * values.slope[i];
+    one.input += share * values.input[i];
+  }
+  const double others = std::pow(one.all, count - 1);
+  return {others * one.all, others * one.slope, others * one.input};
+}
+
+/// Values about their mean: a Gaussian over all centres makes the mean's part of the square,
+/// e^(t mean^2) (t/pi)^(1/2) int e^(-t a^2 ...) da.
+Transforms about_mean(const Values& values, double variance, double t, double count) {
+  constexpr double reach = 5, step = 0.5;
+  const double deviation = std::sqrt(1 / (2 * t) + variance / count);
+  Transforms sum;
+  for (double z = -reach; z < reach + step / 2; z += step)
+    sum.add(about(values, values.mean + deviation * z, t, count),
+            std::sqrt(t / std::numbers::pi) * step * deviation);
+  return sum;
+}
+
+}  // namespace
+
+/// 1/s^2 and 1/s^4 are the integrals of e^(-t s^2) and t e^(-t s^2), by equal steps of ln t.
+ValueScatter value_scatter(const Activation& activation, double mean, double variance, double count,
+                           bool centred, double eps) {
+  ValueScatter scatter;
+  const Values values(activation, mean, variance);
+  const double size = values.second - (centred ? values.mean * values.mean : 0);
+  scatter.size = std::max(size, 0.0);
+  scatter.slope = values.of_slope;
+  if (centred && size > 0) {
+    double along = 0, squares = 0;
+    for (std::size_t i = 0; i < values.phi.size(); ++i) {
+      const double apart = values.phi[i] - values.mean;
+      along += values.weight[i] * values.h[i] * apart;
+      squares += values.weight[i] * values.slope[i] * apart * apart;
+    }
+    scatter.tied_second = squares / size - values.of_slope;
+    scatter.tied_cross = along * along / size;
+  }
+  if (!(size > 0) || !(values.of_slope > 0) || !(values.of_input > 0) || count == 0) return scatter;
+  // Steps of u resolve e^(-t phi^2/n) up to `last`, past which few values decide: s^2 is as a sum
+  // of as many squares there.
+  constexpr double step = 0.3, first = 1e-4, last = 30;
+  Transforms inverse, bottom;
+  double square = 0, t = first / size, at = t;
+  inverse = {t, t * values.of_slope, t * values.of_input};
+  for (; t < last * count / size; t *= std::exp(step)) {
+    at = t;
+    bottom = {};
+    bottom.add(centred ? about_mean(values, size, t, count) : about(values, 0, t, count),
+               std::exp(-t * eps));
+    inverse.add(bottom, step * t);
+    square += step * t * t * bottom.all;
+  }
+  constexpr double least = 0.25;
+  const double power = (centred ? count - 1 : count) / 2;
+  inverse.add(bottom, at * (1 / std::max(power - 1, least) - step / 2));
+  square += at * at * (1 / std::max(power - 2, least) - step / 2) * bottom.all;
+  scatter.inverse = inverse.all * (size + eps);
+  scatter.square = square / (inverse.all * inverse.all);
+  scatter.slopes = inverse.slope / (values.of_slope * inverse.all);
+  scatter.inputs = inverse.input / (values.of_input * inverse.all);
+  return scatter;
+}
+
+}  // namespace scalecalc::moments

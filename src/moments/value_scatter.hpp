@@ -1,0 +1,26 @@
+#pragma once
+
+#include "scalecalc/activation.hpp"
+
+/// Norms right behind an activation: the size s^2 = (1/n) sum (phi_i - c)^2 of n independent values
+/// phi(u), with c = 0 or their mean (docs/theory/layers.md#value-scatter).
+namespace scalecalc::moments {
+
+/// The means, and what averages with s^2 have beside their product.
+struct ValueScatter {
+  double size = 0;   ///< E phi^2, or the variance of phi
+  double slope = 0;  ///< E phi'^2
+  /// Of y = (phi - E phi)/s: E phi'^2 y^2 - E phi'^2, and (E phi' y)^2.
+  double tied_second = 0, tied_cross = 0;
+  double inverse = 1;  ///< E 1/(s^2 + eps) times size + eps
+  double square = 1;   ///< E 1/(s^2 + eps)^2 over the square of E 1/(s^2 + eps)
+  double slopes = 1;   ///< E phi'^2/(s^2 + eps)
+  double inputs = 1;   ///< E (u phi')^2/(s^2 + eps), u about its mean
+};
+
+/// u of this mean and variance; count 0: so many values that s^2 is its mean. Of a phi that is
+/// constant somewhere, values that are all the same are left out.
+ValueScatter value_scatter(const Activation& activation, double mean, double variance, double count,
+                           bool centred, double eps);
+
+}  // namespace scalecalc::moments

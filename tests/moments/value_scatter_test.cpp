@@ -1,0 +1,74 @@
+#include "moments/value_scatter.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sample.hpp"
+
+namespace scalecalc::moments {
+namespace {
+
+TEST_CASE("the size of few values of an activation") {
+  struct Case {
+    const char* name;
+    double mean, eps;
+    int count;
+    bool centred;
+  };
+  for (const Case& one : {Case{"gelu", 0, 0, 16, true}, Case{"relu_squared", 0, 0, 24, false},
+                          Case{"relu_squared", 0, 0, 32, true}, Case{"tanh", 0.5, 0.01, 8, true},
+                          Case{"relu", 0, 0, 32, false}, Case{"elu", 0, 0, 12, true}}) {
+    CAPTURE(std::string(one.name));
+    constexpr int draws = 60000;
+    const Activation phi = Activation::named(one.name);
+    std::mt19937_64 random(5);
+    std::normal_distribution<double> normal;
+    testing::Sample inverse, slopes, inputs, slope, input;
+    for (int draw = 0; draw < draws; ++draw) {
+      double sum = 0, squares = 0, h2 = 0, x2 = 0;
+      for (int i = 0; i < one.count; ++i) {
+        const double x = normal(random), f = phi.value(one.mean + x), h = phi.slope(one.mean + x);
+        sum += f / one.count;
+        squares += f * f / one.count;
+        h2 += h * h / one.count;
+        x2 += x * x * h * h / one.count;
+      }
+      const double by = 1 / (squares - (one.centred ? sum * sum : 0) + one.eps);
+      inverse.add(by);
+      slopes.add(h2 * by);
+      inputs.add(x2 * by);
+      slope.add(h2);
+      input.add(x2);
+    }
+    const ValueScatter found = value_scatter(phi, one.mean, 1, one.count, one.centred, one.eps);
+    const double by = found.inverse / (found.size + one.eps);
+    // Equal steps of ln t and of u leave 1e-3.
+    const auto close = [](double value, double mean, double deviation) {
+      return std::fabs(value / mean - 1) < 4.5 * deviation / mean + 2e-3;
+    };
+    CHECK(close(by, inverse.mean(), inverse.standard_error()));
+    // Both the mean of the product and the mean that it is beside are of draws.
+    const auto agrees = [&](double factor, const testing::Sample& product,
+                            const testing::Sample& alone) {
+      const double expected = factor * by * alone.mean();
+      return close(expected, product.mean(),
+                   product.standard_error() + expected * alone.standard_error() / alone.mean());
+    };
+    CHECK(agrees(found.slopes, slopes, slope));
+    CHECK(agrees(found.inputs, inputs, input));
+  }
+}
+
+TEST_CASE("many values have the size of their mean") {
+  const ValueScatter found = value_scatter(Activation::named("gelu"), 0, 1, 0, true, 0);
+  CHECK(found.inverse == 1);
+  CHECK(found.slopes == 1);
+  CHECK(found.size > 0);
+}
+
+}  // namespace
+}  // namespace scalecalc::moments
