@@ -120,6 +120,30 @@ inline double equal_words_share(const Network& network, double second, double sa
   return second > 0 ? std::clamp(1 - weight * weight * own / second, 0.0, 1.0) : 0;
 }
 
+/// What is not known of the logits y is not known of dL/dy: of y - t as of y; of a softmax by what
+/// E sum p^2 and the overlap of two tokens' p move over as much.
+template <class C, class X>
+RelativeError error_of_loss(C& calculus, const Network& network, const Alike<double>& y,
+                            const RelativeError& of, const LossGradient<X>& made) {
+  const double g = values_of(calculus, made.logits).second;
+  if (!(g > 0) || !(y.second > 0)) return {};
+  const double slope = made.slopes ? std::fabs(values_of(calculus, *made.slopes).cross) : 0;
+  RelativeError error{0, slope * of.cross * y.second / g};
+  if (network.loss == Loss::mse) {
+    error.second = slope * of.second * y.second / g;
+  } else {
+    const auto head = calculus.softmax_head(network.classes, y.second);
+    const auto p2 = [&](double tau2) {
+      return calculus.value(calculus.softmax_second(head, tau2));
+    };
+    const double more = p2(y.second * (1 + std::min<double>(1, of.second))) - p2(y.second);
+    const double rest = 1 - 2 / static_cast<double>(network.classes) + p2(y.second);
+    error.second = rest > 0 ? std::fabs(more) / rest : 0;
+    error.cross += error.second;
+  }
+  return error;
+}
+
 template <class C, class X>
 LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<X>& signal,
                               const typename C::Number& samples) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "moments/backward_pass.hpp"
+#include "moments/gradient_error.hpp"
 
 /// What a backward step writes into the record of a parameter: the gradient's second moment, how
 /// far it varies over draws, and what is not known of it.
@@ -70,6 +71,10 @@ template <class C, class X>
 void fill_bias(BackwardPass<C, X>& pass, std::size_t parameter, const Gradient<X>& g,
                std::int64_t tokens) {
   fill(pass, parameter, bias_of(pass, g.x, tokens), g, {});
+  if constexpr (C::next_orders)
+    pass.parameter(parameter).truncation =
+        product_error(pass.calculus(), each(g.x, [](const auto&) { return typename C::Number(1); }),
+                      {}, g, pass.counts(tokens));
 }
 
 }  // namespace scalecalc::moments

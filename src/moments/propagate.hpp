@@ -45,8 +45,14 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
   made.loss = loss.loss;
   if (!backward) return made;
   BackwardPass<C, X> back(calculus, network, made.ledger);
-  Gradient<X> last{std::move(loss.logits), {}, {}, loss.truncation, {}};
+  Gradient<X> last{loss.logits, {}, {}, loss.truncation, {}};
   if constexpr (C::next_orders) {
+    const RelativeError not_known = error_of_loss(calculus, network, values_of(calculus, logits.x),
+                                                  {logits.truncation.second + logits.error.second,
+                                                   logits.truncation.cross + logits.error.cross},
+                                                  loss);
+    last.truncation.second += not_known.second;
+    last.truncation.cross += not_known.cross;
     if (has_words(logits))
       last.equal_words = equal_words_share(network, average(last.x).second,
                                            static_cast<double>(logits.tokens * network.batch));

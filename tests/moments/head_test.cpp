@@ -257,3 +257,28 @@ TEST_CASE("past the integrals the largest of the logits wins as 1/tau has it") {
   // The law holds at the edge already: from 500 to 1000 within what is left of the next order.
   CHECK(std::fabs((1 - softmax_one(8, 500).p2.value) / near_edge / std::sqrt(2.0) - 1) < 0.02);
 }
+
+// What is not known of the logits is not known of the loss's gradient: to first order, that at
+// logits which differ by as much.
+TEST_CASE("the gradient of the loss is off where the logits are") {
+  Numbers numbers = calculus();
+  const Pairs logits{0, 1.5, 0.6, 0.3};
+  const RelativeError bound{0.01, 0.02, 0};
+  for (const Loss kind : {Loss::mse, Loss::cross_entropy}) {
+    const Network network = head(32, kind);
+    const auto loss = loss_gradient(numbers, network, fixed(logits), 12.0);
+    Pairs larger = logits, closer = logits;
+    larger.second *= 1 + bound.second;
+    closer.cross += bound.cross * logits.second;
+    const auto at_larger = loss_gradient(numbers, network, fixed(larger), 12.0);
+    const auto at_closer = loss_gradient(numbers, network, fixed(closer), 12.0);
+    const RelativeError found = error_of_loss(numbers, network, logits, bound, loss);
+    const double g = loss.logits.second;
+    // Of second order in what differs, relative to a first order of as much.
+    const double bent = 2 * bound.cross;
+    CHECK(found.second == near((at_larger.logits.second - g) / g, bent));
+    const double of_cross = (at_closer.logits.cross - loss.logits.cross) / g;
+    CHECK(found.cross >= of_cross * (1 - bent));
+    CHECK(found.cross <= (of_cross + found.second) * (1 + bent));
+  }
+}
