@@ -60,6 +60,10 @@ class BackwardPass {
     record.has_grad_shift = g.coupling && !(g.spread.log_range > 0);
     record.grad_error = g.error;
     record.grad_truncation = g.truncation;
+    if constexpr (C::next_orders) {
+      record.grad_truncation.second = std::min<double>(g.truncation.second, most_error);
+      limit_cross(values_of(calculus_, record.gradient), record.grad_truncation);
+    }
     calculus_.check(*record.path, record.gradient);
   }
   /// What the forward step of the layer kept.

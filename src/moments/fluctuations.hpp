@@ -1,5 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
+#include "moments/state.hpp"
 #include "scalecalc/non_negative.hpp"
 
 /// How far one draw of the weights of a finite width n may be from the moments of infinite width,
@@ -57,5 +61,14 @@ struct RelativeError {
   NonNegative second = 0, cross = 0;
   NonNegative mean = 0;  ///< of E x, relative to the root of `second`
 };
+
+/// Past this a bound says that nothing is known; it is a number still where what it is of is 0.
+inline constexpr double most_error = 1e30;
+
+/// No E x_t x_u is beyond E x^2: its error is at most that of E x^2 besides what lies between.
+inline void limit_cross(const Alike<double>& x, RelativeError& error) {
+  if (!(x.second > 0)) return;
+  error.cross = std::min<double>(error.cross, 1 + error.second + std::fabs(x.cross) / x.second);
+}
 
 }  // namespace scalecalc::moments

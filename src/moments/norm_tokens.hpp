@@ -35,8 +35,12 @@ struct Fluctuation {
     return inverse > 0 && v > 0 ? 1 + (inverse - 1) * pair / v : 1 + w * (pair + mean);
   }
   /// Forward E[r/(s_t s_u)]: `covariance` is the covariance of r and s2. Gaussian: 1 - (1 -
-  /// c^2)/(2d).
-  double forward() const { return 1 - w * w * (covariance - (3 * v + both) / 4); }
+  /// c^2)/(2d). Its expansion in the other sense where it would become negative, as of sizes that
+  /// fluctuate past their mean.
+  double forward() const {
+    const double lost = w * w * (covariance - (3 * v + both) / 4);
+    return lost > 0 ? 1 / (1 + lost) : 1 - lost;
+  }
 };
 
 /// `x`: the averages of what is normalised.
@@ -80,6 +84,7 @@ struct NormRecord {
   bool over_samples = false, over_batch = false;
   SampleOrders orders;
   double alive = 1, few = 0;  ///< of constant_samples: 1 - all, and few
+  bool rare = false;          ///< few of samples that add up to 0
   FeatureScatter scatter;
   double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
@@ -210,6 +215,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
         if constexpr (C::next_orders) return N(c * orders.forward() * record.mixture_norm.forward);
         return c;
       });
+  if constexpr (C::next_orders) out.x = with_bounded_cross(std::move(out.x));
   record.factors = map(
       in.x,
       [&](const T& u) {
@@ -225,6 +231,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   const N scale = 1 / (typical + eps);
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   if constexpr (C::next_orders) {
+    out.mask_overlap *= calculus.value(scale) * calculus.value(scale);
     if (centre) out.overlap.noise = out.overlap.noise * share_about_mean(values_of(calculus, in.x));
   }
   if constexpr (C::next_orders) {

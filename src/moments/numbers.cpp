@@ -118,6 +118,12 @@ void Numbers::complete(const std::string& path, const Alike<double>& x, Relative
   }
   truncation.second += std::exchange(omitted_.second, 0.0);
   truncation.cross += std::exchange(omitted_.cross, 0.0) + std::exchange(ratio_, 0.0);
+  truncation.second = std::min<double>(truncation.second, most_error);
+  limit_cross(x, truncation);
+  if (x.second > 0)
+    truncation.mean =
+        std::min<double>(truncation.mean, std::sqrt(1 + truncation.second) +
+                                              std::fabs(x.mean) / std::sqrt(x.second));
 }
 
 void Numbers::check(const std::string& path, const Alike<double>& gradient) const {
