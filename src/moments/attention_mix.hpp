@@ -54,6 +54,15 @@ X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> mean
   return apart(calculus, means);
 }
 
+/// Heads that share their values mix them by scores of their own: what all keys share they have in
+/// common, and 1/T of the rest. As many independent features fluctuate by as much.
+template <class X>
+double own_features(const Attention& layer, double apart, const Signal<X>& mix) {
+  const double sharing = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
+  const double alike = std::clamp(1 - apart + apart / static_cast<double>(mix.tokens), 0.0, 1.0);
+  return static_cast<double>(mix.width) / (1 + (sharing - 1) * alike * alike);
+}
+
 /// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
 /// grows with the input's as v does and as P2 does with tau2. Overlaps of the mix move with those
 /// of the queries, of `input`.
@@ -69,9 +78,10 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   const double of_cross = o.second > 0 ? std::fabs(part.cross) / o.second : 0;
   const Mixed mixed{o, std::clamp(1 - of_second, 0.0, 1.0),
                     std::clamp(average(record.factors.mix).second, 0.0, 1.0)};
-  mix.spread = through_linear(through_mix(source.spread, average(source.x), mixed,
-                                          static_cast<double>(source.width), counts),
-                              1, weight_noise(layer.v), o, static_cast<double>(mix.width), counts);
+  mix.spread =
+      through_linear(through_mix(source.spread, average(source.x), mixed,
+                                 static_cast<double>(source.width), counts),
+                     1, weight_noise(layer.v), o, own_features(layer, of_second, mix), counts);
   const double fluctuation = share * share * scores.p2_variance / heads;
   mix.spread.token_variance += fluctuation;
   mix.spread.batch_variance += fluctuation / counts.tokens;
@@ -81,7 +91,8 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
         (part.second - dv.second + dv.second * scores.p2_growth) / o.second;
   const Overlap<double>& in = input.overlap;
   const double slope = dv.cross * scores.overlap_slope;
-  mix.map_overlap = mix.token_noise = 0;
+  mix.map_overlap = 0;
+  mix.mask_overlap = slope * slope * input.mask_overlap;
   mix.overlap = {slope * in.coherent,
                  slope * slope * in.noise + dv.cross * dv.cross *
                                                 (scores.overlap_variance / heads +

@@ -111,18 +111,25 @@ ConstantSamples constant_samples(const Activation& activation, const Alike<doubl
   const double own = std::sqrt(q * std::max(1 - within, least));
   const double of_batch = std::sqrt(q * between), of_sequence = std::sqrt(q * (within - between));
   const double n = over.tokens, samples = over.samples();
+  // Of samples that add up to 0 no half line that ends at 0 has all.
+  const double together = (mean_of_pairs(x, over) - x.mean * x.mean) / q;
+  const double apart = std::clamp(1 + (samples - 1) * together, 0.0, 1.0);
   for (const auto& [low, high] : constant_pieces(activation)) {
     const auto on_piece = [&](double at) {
       const double from = std::isinf(low) ? 0 : below((low - at) / own);
       const double to = std::isinf(high) ? 1 : below((high - at) / own);
       return std::clamp(to - from, 0.0, 1.0);
     };
-    chances.all += normal_mean([&](double a) {
+    const bool one_side = x.mean == 0 && (low >= 0 || high <= 0);
+    const double all = normal_mean([&](double a) {
       const double at = x.mean + of_batch * a;
       const double sequence =
           normal_mean([&](double b) { return std::pow(on_piece(at + of_sequence * b), n); });
       return std::pow(sequence, over.batch);
     });
+    chances.all += one_side ? apart * all : all;
+    if (one_side) chances.few += (1 - apart) * all;
+    chances.zero_sum = chances.zero_sum || (one_side && apart < 1);
     const double shared = std::sqrt(q * (within + between * (over.batch - 1)) / over.batch);
     chances.few += normal_mean([&](double a) {
       const double p = on_piece(x.mean + shared * a), rest = 1 - p;

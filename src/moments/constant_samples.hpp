@@ -12,7 +12,8 @@ namespace scalecalc::moments {
 /// Chances of a feature.
 struct ConstantSamples {
   double all = 0;  ///< that all samples are on one constant piece of phi
-  double few = 0;  ///< that all but one or two are, where E 1/variance does not exist
+  double few = 0;  ///< that all but one or two are, or nearly so: E 1/variance does not exist
+  bool zero_sum = false;  ///< samples of phi's input add up to 0
 };
 
 /// Features whose samples share a part of their input have s^2 of their own where phi is not

@@ -97,8 +97,10 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   if constexpr (C::next_orders) {
     const Alike<double> x = values_of(calculus, in.x), y = values_of(calculus, out.x);
     const double apart = x.second - x.cross;
-    out.map_overlap =
-        apart > 0 ? std::min(1.0, calculus.value(in.overlap.variance()) / (apart * apart)) : 0;
+    const double centred = std::max(0.0, calculus.value(in.overlap.variance()) - in.mask_overlap);
+    const double by = calculus.value(gain);
+    out.map_overlap = apart > 0 ? std::min(1.0, centred / (apart * apart)) : 0;
+    out.mask_overlap *= by * by;
     const double share = input_share(calculus, layer, in.x);
     const double noise = weight_noise(layer);
     out.spread =

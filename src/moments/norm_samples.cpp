@@ -41,12 +41,12 @@ Inverses inverses(const std::array<double, 2>& lambda, const std::array<double, 
 }  // namespace
 
 SampleLevels sample_levels(const Alike<double>& x, const Counts& counts) {
+  // Of one sequence the second has it all, where a difference would be rounded.
+  if (counts.batch == 1 && counts.tokens > 1)
+    return {x.second * counts.tokens / (counts.tokens - 1), 0};
   // Variances: where one is 0 (between sequences behind an instancenorm), rounding may leave less.
-  SampleLevels levels{std::max(x.second - x.cross, 0.0), 0};
-  if (counts.batch > 1)
-    levels.between =
-        std::max(x.second + (counts.tokens - 1) * x.cross - counts.tokens * x.between, 0.0);
-  return levels;
+  return {std::max(x.second - x.cross, 0.0),
+          std::max(x.second + (counts.tokens - 1) * x.cross - counts.tokens * x.between, 0.0)};
 }
 
 Alike<double> shift_to_levels(const Alike<double>& x, const SampleLevels& levels,

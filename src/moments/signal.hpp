@@ -28,8 +28,9 @@ struct Signal {
   /// Right behind weights: V/D^2 of what they mix. Features differ in size by 2 V/D^2 more than n
   /// samples make them.
   double map_overlap = 0;
-  /// Share of overlap.noise that one token's mask makes, the same with all other tokens.
-  double token_noise = 0;
+  /// Of the variance V of overlaps, what the mask of one token makes: it is the same with all
+  /// others, and drops out of centred overlaps.
+  double mask_overlap = 0;
   Mixture mixture;  ///< of features behind dropout, until weights mix them
   /// Right behind an activation: its name, and its input's averages.
   std::optional<std::pair<std::string, Alike<double>>> flat;

@@ -43,6 +43,16 @@ TEST_CASE("features that are the same at all samples") {
   }
 }
 
+// Behind a norm over the same samples a linear map's add up to 0: some are above it.
+TEST_CASE("samples that add up to 0 are not all on one side of it") {
+  constexpr double tokens = 4;
+  const ConstantSamples found =
+      constant_samples(Activation::named("relu"), {0, 1, -1 / (tokens - 1), 0}, {tokens, 1});
+  CHECK(found.all == 0);
+  CHECK(found.zero_sum);
+  CHECK(found.few > 0);
+}
+
 TEST_CASE("an activation without constant pieces has none") {
   for (const char* name : {"gelu", "tanh", "leaky_relu", "elu"}) {
     const ConstantSamples found = constant_samples(Activation::named(name), {0, 1, 0.9, 0}, {4, 1});

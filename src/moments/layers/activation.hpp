@@ -52,16 +52,23 @@ void note_slope_correlation(C& calculus, const typename C::Function& phi, const 
   }
 }
 
-/// Samples behind a norm over them are on a sphere.
+/// Samples behind a norm over them are on a sphere, and so much of it is not seen where tokens
+/// differ in size. The next order has |size_excess| beside this one.
 template <class C, class X>
-void add_sphere_excess(const C& calculus, const typename C::Function& phi, const Signal<X>& in,
+void add_sphere_excess(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                        ActivationRecord<X>& record, X& y) {
+  const double own = 2 / static_cast<double>(in.width),
+               sizes = std::max(0.0, in.spread.token_variance - own);
   const SphereExcess excess =
-      sphere_excess(phi->activation(), values_of(calculus, in.x), in.size_excess);
+      sphere_excess(phi->activation(), values_of(calculus, in.x), in.size_excess + sizes);
   const auto add = [](X& to, const Alike<double>& more) { to = sum(to, uniform(to, more)); };
   add(y, excess.values);
   if (average(record.slopes).second > 0) add(record.slopes, excess.slopes);
   if (record.slope_correlation) add(record.slope_correlation->product, excess.input_slope);
+  const double second = values_of(calculus, y).second;
+  if (second > 0)
+    calculus.omit(std::fabs(in.size_excess * excess.values.second) / second,
+                  std::fabs(in.size_excess * excess.values.cross) / second);
 }
 
 template <class C, class X>
@@ -101,7 +108,8 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const LogSize size = log_size(in.spread, width);
     const bool apart = in.spread.log_range > 0;
     const Passage passed = passage(sizes, moments, apart ? LogSize{} : size, width);
-    const double far = log_range_of(calculus, in.spread, size, passed, moments.exponent);
+    const double far = log_range_of(calculus, in.spread, size, passed, moments.exponent,
+                                    shared_by_tokens(in.spread, size, x, width, counts));
     record.passage = {passed, in.spread, x, moments.slope_kurtosis};
     record.second = values_of(calculus, out.x).second;
     record.width = in.width;
@@ -139,7 +147,9 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
         std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 - 1 - in.size_excess);
     calculus.omit(record.heavy, record.heavy);
     out.kurtosis = moments.kurtosis;
-    out.size_excess = out.map_overlap = out.token_noise = 0;
+    const double slope = wanted.slopes ? values_of(calculus, record.slopes).cross : 0;
+    out.mask_overlap *= slope * slope;
+    out.size_excess = out.map_overlap = 0;
     out.mixture = {};
     out.flat.reset();
     out.flat.emplace(phi->activation().name(), x);
@@ -276,7 +286,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
       const Alike<double> taken{0, tie->second, tie->cross, tie->between ? tie->cross : 0};
       out.x = sum(out.x, uniform(out.x, scaled(taken, -1)));
     }
-    if (gradient.alive < 1) {
+    if (gradient.few > 0) {
       // Features without a gradient from above have no slope either.
       out.x = scaled(out.x, typename C::Number(1 / gradient.alive));
       const double few = few_samples_error(gradient.alive, gradient.few) - no_mean;

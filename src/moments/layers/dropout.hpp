@@ -65,8 +65,7 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     const double made = (x.second * x.second + 2 * x.cross * x.cross) * more * (2 + more) / width;
     const double of_one =
         more * (6 * x.cross * x.cross + 2 * x.cross * (x.second - x.cross)) / width;
-    const double before = calculus.value(in.overlap.noise), all = before + made;
-    if (all > 0) out.token_noise = std::clamp((in.token_noise * before + of_one) / all, 0.0, 1.0);
+    out.mask_overlap += std::max(0.0, of_one);
     out.overlap.noise = out.overlap.noise + calculus.real(made);
     out.error.cross *= 1 - layer.rate;
     out.truncation.cross *= 1 - layer.rate;

@@ -49,6 +49,9 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
   out.overlap = {gates.coherent * slope.cross * w.cross + ins.coherent * kernel.cross,
                  2 * apart * apart / calculus.size(gate.width, "width")};
   if constexpr (C::next_orders) {
+    const double before = calculus.value(gates.coherent);
+    const double slope_of_both = before > 0 ? calculus.value(out.overlap.coherent) / before : 0;
+    out.mask_overlap *= slope_of_both * slope_of_both;
     const N realised = sqrt(gates.variance() * ins.variance());
     out.x = whole(with_bounded_cross(sum_cross(out.x, scaled(slopes, realised))));
     if (words) add_word_overlap(gate.repeats, out);

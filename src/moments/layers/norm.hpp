@@ -33,7 +33,17 @@ Alike<N> centred(const Alike<N>& x, const N& tokens, const N& batch) {
   const N mean = row_sum(x, tokens, batch) / (tokens * batch);
   return {N(0), x.second - mean, x.cross - mean, x.between - mean};
 }
+/// From differences of the state: of samples that are all but alike no sum has them.
+inline Alike<double> centred(const Alike<double>& x, double tokens, double batch) {
+  const double within = x.second - x.cross, others = (batch - 1) * tokens, all = tokens * batch;
+  const double apart = others * (x.cross - x.between);
+  return {0, ((all - 1) * within + apart) / all, (apart - within) / all,
+          -(within + tokens * (x.cross - x.between)) / all};
+}
 PerPosition centred(const PerPosition& x, double tokens, double batch);
+
+/// So few dead features no pass sees.
+inline constexpr double few_enough = 1e-4;
 
 /// All samples of a feature have the second moment 1 together; how it is shared between those of
 /// one sequence and of two is that of Gaussian features, and so is what an epsilon leaves of it.
@@ -60,8 +70,8 @@ void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, co
                                          values_of(calculus, in.x).second / size
                                    : 0;
   // What is made of samples that are not Gaussian any more is off by 1/n.
-  const double apart = 1 / over.samples();
-  calculus.omit(bend + rare + rounding + apart, bend + rare + shared + rounding + apart);
+  const double own = bend + rare + rounding + 1 / over.samples();
+  calculus.omit(own, shared + own);
 }
 
 /// What tokens about their mean differ by in size, beyond the 2/n of new features: of the variance
@@ -79,6 +89,15 @@ double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Co
   if (in.map_overlap > 0) apart = std::min(apart, 2 * in.map_overlap);
   const double left = std::max(0.0, 1 - (2 + 3 * size_excess) / std::max(samples - 1, 1.0));
   return left * left * apart;
+}
+
+/// All samples together have 1 for their second and nothing for their sum, so that crosses within
+/// one sequence are known; how the second is shared between sequences is not known any better.
+inline RelativeError error_over_samples(const RelativeError& in, const Alike<double>& x,
+                                        const Counts& over) {
+  const double apart = over_samples(x, over);
+  if (over.batch == 1 || !(apart > 0)) return {};
+  return {0, std::min(1.0, (in.second + in.cross) * x.second / apart), 0};
 }
 
 /// Statistics over samples are of Gaussian features: E 1/s2 is (n - 2)/(n - 3) of 1/E s2 where all
@@ -110,8 +129,11 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   if constexpr (C::next_orders) {
     const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
     const Alike<double> raw = values_of(calculus, in.x);
-    out.overlap.noise = out.overlap.noise * share_about_mean(raw) * (1 - in.token_noise);
-    out.token_noise = 0;
+    const double whole = calculus.value(in.overlap.variance());
+    const double left = whole > 0 ? std::max(0.0, 1 - in.mask_overlap / whole) : 1;
+    out.overlap.coherent = out.overlap.coherent * std::sqrt(left);
+    out.overlap.noise = out.overlap.noise * share_about_mean(raw) * left;
+    out.mask_overlap = 0;
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
     const double noise = in.spread.batch_noise, mapped = 2 * noise * in.map_overlap;
@@ -141,6 +163,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
           constant_samples(calculus.function(in.flat->first)->activation(), in.flat->second, over);
       record.alive = std::max(1 - flat.all, 1 / static_cast<double>(in.width));
       record.few = flat.few;
+      record.rare = flat.few > few_enough && flat.zero_sum;
       record.scatter =
           feature_scatter(calculus.function(in.flat->first)->activation(), in.flat->second, over,
                           record.projection.d, layer.eps, record.orders.inverse);
@@ -158,7 +181,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   }
   out.spread.skewness = in.spread.skewness;
   out.spread.position_variance = in.spread.position_variance;
-  out.error.second = out.truncation.second = 0;
+  for (RelativeError* bound : {&out.error, &out.truncation})
+    *bound = error_over_samples(*bound, values_of(calculus, in.x),
+                                {counts.tokens, record.over_batch ? counts.batch : 1});
   calculus.assume("norm over samples", "features are Gaussian over the samples");
   if constexpr (C::next_orders) omit_sample_scatter(calculus, layer, in, counts, record);
   return out;
@@ -209,9 +234,6 @@ X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<
                    {scale * to.within, scale * to.between}, over);
 }
 
-/// So few dead features no pass sees.
-inline constexpr double few_enough = 1e-4;
-
 /// What of the gradient is along the output, a norm takes out exactly.
 template <class C, class X>
 Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
@@ -259,7 +281,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   if constexpr (C::next_orders) {
     out.x = across_samples(calculus, record, gradient, inside,
                            {calculus.value(tokens), calculus.value(sequences)});
-    if (record.alive < 1 - few_enough) {
+    if (record.alive < 1 - few_enough || record.rare) {
       // Dead features hand nothing on; E 1/s2 of those with one sample or two does not exist.
       out.x = scaled(out.x, record.alive);
       out.alive = record.alive;

@@ -92,7 +92,9 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
         std::sqrt(p) * stream.truncation.mean + std::sqrt(q) * branch.truncation.mean;
     out.size_excess = p * p * stream.size_excess + q * q * branch.size_excess;
     out.map_overlap = 0;
-    out.token_noise = 0;
+    const double of_stream = calculus.value(a2), of_branch = calculus.value(b2);
+    out.mask_overlap =
+        of_stream * of_stream * stream.mask_overlap + of_branch * of_branch * branch.mask_overlap;
   }
   return out;
 }
