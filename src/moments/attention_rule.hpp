@@ -174,12 +174,13 @@ void feedback_to_source(const C& calculus, const Attention& layer,
   if (m > 0) out.aligned = each * gain * average(along).second / m;
 }
 
-/// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `residual`, of
-/// residual attention: what comes to the scores from the layers above, then with this one's.
+/// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `shared`: the
+/// covariance of two rows' p.p' and of their gradients' overlap. `residual`, of residual attention:
+/// what comes to the scores from the layers above, then with this one's.
 template <class C, class X>
 AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
                                         const AttentionRecord<C, X>& record, const X& gradient,
-                                        const typename C::Number& aligned,
+                                        const typename C::Number& aligned, double shared = 0,
                                         std::optional<ScoreGradient<X>>* residual = nullptr) {
   using N = typename C::Number;
   const Factors<X>& factors = record.factors;
@@ -231,7 +232,12 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
                      : gradient;
   const X others = combine(gradient, factors.value,
                            [](const N& g, const N& share) { return N(g * (1 - share)); });
-  out.v = to_keys(product(kept, factors.value), others, record.source, record.counts);
+  const auto with_shared = [&](const X& x, double sign) {
+    if constexpr (C::next_orders) return sum(x, uniform(x, Alike<double>{0, 0, sign * shared, 0}));
+    return x;
+  };
+  out.v = to_keys(with_shared(product(kept, factors.value), 1), with_shared(others, -1),
+                  record.source, record.counts);
   out.v.between = between_to_keys(gradient, record.source, record.counts);
 
   const N group = calculus.size(layer.heads, "heads") / calculus.size(layer.kv_heads, "kv_heads");

@@ -23,7 +23,13 @@ TEST_CASE("models whose rules were off or whose bands were") {
                                       {3, 74, "tokens of different sizes in attention"},
                                       {1, 60, "norms over the samples of a norm over them"},
                                       {1, 114, "an activation right behind an instancenorm"},
-                                      {3, 43, "a mean that is not known well, in a sum"}};
+                                      {3, 43, "a mean that is not known well, in a sum"},
+                                      {7, 32, "a loss of logits whose cross is not known well"},
+                                      {7, 111, "the same, and a shift's gradient"},
+                                      {1, 81, "overlaps of queries, and of their gradients"},
+                                      {1, 133, "samples that add up to 0 below relu"},
+                                      {3, 52, "a layernorm of heads that share one value"},
+                                      {3, 57, "samples that are all but alike"}};
   for (const Narrow& one : models) {
     CAPTURE(one.what);
     const Trial trial = try_model(random_model(one.seed, one.index), one.index, {});

@@ -19,7 +19,24 @@ struct Kept<Attention, C, X> {
   AttentionRecord<C, X> record;
   NormVariance spread, source_spread;  ///< of the input; of what keys and values are made of
   RelativeError truncation;            ///< of the input
+  OverlapDeviation weights{};          ///< of two rows' p.p'
 };
+
+/// Whether the heads' mixes, of which a layernorm takes the mean, are those of so few values that
+/// E 1/s^2 of what is left does not exist.
+inline bool norms_few_values(const Attention& layer) {
+  constexpr std::int64_t fewest = 4;
+  return layer.norm && layer.norm->kind == NormKind::layernorm &&
+         layer.kv_heads * layer.head_width < fewest;
+}
+
+/// A token with one key has its value in every head: nothing is left of one feature.
+template <class C>
+void omit_shared_values(C& calculus, const Attention& layer, std::int64_t tokens) {
+  if (!norms_few_values(layer) || !layer.causal || layer.kv_heads * layer.head_width > 1) return;
+  const double first = 1 / static_cast<double>(tokens);
+  calculus.omit(first, first);
+}
 
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X> x) {
@@ -41,9 +58,18 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   kept.v = places(layer.v, made.v, made.v.tokens);
   kept.mix = {pass.site(layer.path, "attention", made.mix, ".mix"), 0, x.tokens};
   kept.record = std::move(made.record);
+  if constexpr (C::next_orders) {
+    kept.weights = overlap_deviation(calculus, made.mix);
+    const double apart = average(kept.record.apart_v).cross;
+    kept.weights.coherent = apart > 0 ? kept.weights.coherent / apart : 0;
+    kept.weights.noise = apart > 0 ? kept.weights.noise / apart : 0;
+  }
   pass.template keep<Attention>(std::move(kept));
   Signal<X> y = std::move(made.mix);
-  if (layer.norm) y = forward_step(pass, *layer.norm, std::move(y));
+  if (layer.norm) {
+    if constexpr (C::next_orders) omit_shared_values(calculus, layer, x.tokens);
+    y = forward_step(pass, *layer.norm, std::move(y));
+  }
   return forward_step(pass, layer.o, std::move(y));
 }
 
@@ -183,10 +209,19 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   C& calculus = pass.calculus();
   g = backward_step(pass, layer.o, std::move(g));
   if (layer.norm) g = backward_step(pass, *layer.norm, std::move(g));
+  if constexpr (C::next_orders) {
+    if (norms_few_values(layer)) {
+      g.truncation.second += no_mean;
+      g.truncation.cross += no_mean;
+    }
+  }
   const auto kept = pass.template take<Attention>();
   pass.note(kept.mix.site, g);
-  auto made = attention_backward(calculus, layer, kept.record, g.x, g.aligned,
-                                 layer.residual_attention ? &pass.scores() : nullptr);
+  const OverlapSlope& slope = g.slopes.within;
+  auto made =
+      attention_backward(calculus, layer, kept.record, g.x, g.aligned,
+                         slope.own * kept.weights.noise + slope.stream * kept.weights.coherent,
+                         layer.residual_attention ? &pass.scores() : nullptr);
   AttentionCovariances covariances;
   NormDirections directions;
   if constexpr (C::next_orders) {
