@@ -55,7 +55,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
       spec.placement = Placement::pre;
     }
   }
-  if (is_of_tokens(field)) spec.input.kind = InputKind::tokens;
+  if (is_of_tokens(field) || field.name == "tie_head") spec.input.kind = InputKind::tokens;
   if (field.name == "target_second") spec.loss = Loss::mse;
   if (field.name == "bias_variance") spec.bias = true;
   if (kind == ModelSpec::Kind::mlp &&

@@ -90,12 +90,19 @@ struct ModelSpec {
   /// with branch_norms behind one each (GPT-NeoX).
   bool parallel = false;
   bool branch_norms = false;
+  /// The head's matrix is the embedding's, transposed; gain "head" multiplies the logits.
+  bool tie_head = false;
+  /// A linear map, the activation and a norm between the last block and the head (BERT's).
+  bool head_transform = false;
   bool cross_attention = false;  ///< a third sublayer that attends to `memory`
   double dropout = 0.0;          ///< the rate, at dropout_place
   DropoutPlaces dropout_place;
   double attention_dropout = 0.0;  ///< of the attention weights
   bool ntk = false;                ///< weights of variance 1, outputs scaled instead
-  bool bias = false;
+  bool bias = false;               ///< of every linear map but the head
+  /// Instead of `bias`: of q, k, v and o; of q, k and v; of the ffn.
+  std::optional<bool> attention_bias, qkv_bias, ffn_bias;
+  bool head_bias = false;
   bool norm_affine = false;
   NormKind norm = NormKind::layernorm;
   double norm_eps = 0.0;
@@ -177,6 +184,13 @@ std::string to_string(ModelSpec::Kind kind);
 /// with a placement the first layer maps the features to the width and each further one is a branch
 /// phi(x W); a list of layers: depth 1, no norm, no classes of its own).
 ModelSpec default_spec(ModelSpec::Kind kind);
+
+/// Which maps of a transformer have biases.
+struct Biases {
+  bool qkv = false, o = false, ffn = false, head = false;
+  bool any() const { return qkv || o || ffn || head; }
+};
+Biases biases_of(const ModelSpec& spec);
 
 /// Features of one head of a transformer: head_width, or width/heads where it is 0.
 std::int64_t head_width(const ModelSpec& spec);

@@ -167,7 +167,7 @@ void find_missing_biases(const ModelSpec& spec, const Audit& audit,
     ++biases;
     if (parameter.fault == Fault::missing) ++missing;
   }
-  if (spec.bias && biases > 0 && missing == biases)
+  if (biases_of(spec).any() && biases > 0 && missing == biases)
     conclusions.push_back("no bias is in the file: is the model one with bias = false?");
 }
 

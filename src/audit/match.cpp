@@ -19,7 +19,7 @@ using weights::Tensor;
 std::optional<double> neutral_value(const std::string& path, const ModelSpec& spec) {
   if (path == "final_norm.gain" || path == "final_norm.shift")
     if (!has_final_norm(spec.placement)) return std::nullopt;
-  if (path.ends_with(".bias") && !spec.bias) return 0;
+  if (path.ends_with(".bias")) return 0;
   if (spec.norm_affine || spec.norm == NormKind::none) return std::nullopt;
   if (path.ends_with(".gain")) return 1;
   if (path.ends_with(".shift")) return 0;

@@ -44,7 +44,7 @@ Family gpt2(const NamedPlan& plan) {
            {"embd_pdrop", spec.dropout_place.input ? spec.dropout : 0.0},
            {"attn_pdrop", spec.attention_dropout},
            {"layer_norm_epsilon", spec.norm_eps},
-           {"tie_word_embeddings", false},
+           {"tie_word_embeddings", spec.tie_head},
            {"initializer_range", std}},
           [std, blocks](const PlannedParameter& parameter) {
             const bool ends = parameter.role == "o" || parameter.role == "ffn_out";
@@ -80,7 +80,7 @@ Family bert(const NamedPlan& plan) {
   config["layer_norm_eps"] = spec.norm_eps;
   config["hidden_dropout_prob"] = spec.dropout;
   config["attention_probs_dropout_prob"] = spec.attention_dropout;
-  config["tie_word_embeddings"] = false;
+  config["tie_word_embeddings"] = spec.tie_head;
   return {config, one_std(common_std(plan), false), {.input = true}};
 }
 
@@ -92,9 +92,9 @@ Family llama(const NamedPlan& plan) {
   config["max_position_embeddings"] = spec.sequence;
   config["vocab_size"] = spec.vocab;
   config["rms_norm_eps"] = spec.norm_eps;
-  config["attention_bias"] = spec.bias;
-  config["mlp_bias"] = spec.bias;
-  config["tie_word_embeddings"] = false;
+  config["attention_bias"] = biases_of(spec).o;
+  config["mlp_bias"] = biases_of(spec).ffn;
+  config["tie_word_embeddings"] = spec.tie_head;
   return {config, one_std(common_std(plan), false), {.branch = false}, false, true};
 }
 
@@ -104,7 +104,7 @@ Family vit(const NamedPlan& plan) {
   config["layer_norm_eps"] = spec.norm_eps;
   config["hidden_dropout_prob"] = spec.dropout;
   config["attention_probs_dropout_prob"] = spec.attention_dropout;
-  config["qkv_bias"] = spec.bias;
+  config["qkv_bias"] = biases_of(spec).qkv;
   return {config, one_std(common_std(plan), true), {.input = true}};
 }
 
@@ -127,7 +127,7 @@ Family t5(const NamedPlan& plan) {
       {"feed_forward_proj", (spec.gated ? "gated-" : "") + activation_name(spec.activation)},
       {"dropout_rate", spec.dropout},
       {"layer_norm_epsilon", spec.norm_eps},
-      {"tie_word_embeddings", false},
+      {"tie_word_embeddings", spec.tie_head},
       {"initializer_factor", 1.0}};
   const OwnRule own = [width, of_head, ffn](const PlannedParameter& parameter) {
     if (!parameter.is_matrix) return OwnStart{};

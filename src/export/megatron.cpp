@@ -26,9 +26,11 @@ std::vector<std::string> shape_flags(const ModelSpec& spec) {
     flags.push_back(fmt::format("--group-query-attention --num-query-groups {}", spec.kv_heads));
   if (spec.head_width != 0) flags.push_back(fmt::format("--kv-channels {}", spec.head_width));
   if (spec.gated && spec.activation == "silu") flags.emplace_back("--swiglu");
-  if (!spec.bias) flags.emplace_back("--disable-bias-linear");
+  const Biases biases = biases_of(spec);
+  if (!biases.o && !biases.ffn) flags.emplace_back("--disable-bias-linear");
+  if (biases.qkv && !biases.o) flags.emplace_back("--add-qkv-bias");
   if (spec.qk_norm) flags.emplace_back("--qk-layernorm");
-  flags.emplace_back("--untie-embeddings-and-output-weights");
+  if (!spec.tie_head) flags.emplace_back("--untie-embeddings-and-output-weights");
   return flags;
 }
 

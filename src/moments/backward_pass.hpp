@@ -9,10 +9,17 @@
 #include "moments/calculus.hpp"
 #include "moments/ledger.hpp"
 #include "moments/log_covariance.hpp"
+#include "moments/loss_gradient.hpp"
 #include "moments/loss_variance.hpp"
 #include "moments/slope_correlation.hpp"
 
 namespace scalecalc::moments {
+
+/// Whether the head's matrix is the table that the network begins with.
+inline bool is_tied(const Network& network) {
+  const auto* head = std::get_if<Linear>(&network.layers.back().op);
+  return head != nullptr && head->tied;
+}
 
 /// Reads the tape from its end: the gradient at every site, and of every parameter. What a kind of
 /// layer does is its `backward_step(BackwardPass<C, X>&, const Kind&, Gradient<X>)` in layers/; a
@@ -27,11 +34,11 @@ class BackwardPass {
         batch_(calculus.size(network.batch, "batch")),
         ledger_(ledger) {}
 
-  /// From the gradient of the loss in the logits; `hessian` and `slopes` as in LossGradient: H y is
-  /// along y.
-  Gradient<X> run(Gradient<X> g, const N& hessian, std::optional<X> slopes = {}) {
-    g.aligned = hessian;
-    logit_slopes_ = std::move(slopes);
+  /// From the gradient `g` of the loss in the logits: H y is along y.
+  Gradient<X> run(Gradient<X> g, LossGradient<X> loss) {
+    g.aligned = loss.hessian;
+    g.own = loss.own;
+    logit_slopes_ = std::move(loss.slopes);
     if constexpr (C::next_orders) start_covariances(g);
     return run(network_.layers, std::move(g));
   }

@@ -78,6 +78,26 @@ struct SlopeTie {
   bool between = false;  ///< of two sequences too
 };
 
+/// Below a tied head a gradient has, beside `aligned` x, a part along its token's word
+/// (docs/theory/layers.md#own-word).
+struct OwnWord {
+  double word = 0;   ///< of the embedding of the token's word
+  double along = 0;  ///< of x, what `word` has along it; known to the head and its norm
+  /// Chance that two tokens are the same word; less what the words that are not the token's have,
+  /// as a softmax's gradient adds up to 0: (1 - chance)/(V - 1).
+  double same = 0;
+  /// r of two tokens of one word less that of two words, over E x^2; times (V - 1)/V likewise.
+  double overlap = 1;
+  double scatter = 0;  ///< relative variance of `word` over tokens
+  double seen = 0;     ///< E[h e] of the head's input times E g of the word's own logit
+
+  /// What a norm takes from dk/dr, of pairs of one word against pairs of two.
+  double slope_across(double aligned) const {
+    if (word == 0 || !(overlap > 0)) return -aligned * aligned;
+    return along * along * (1 - 2 / overlap) - aligned * aligned - 2 * aligned * along / overlap;
+  }
+};
+
 /// Everything that travels backward; `spread` is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (docs/theory/layers.md#head-weights, followed further down as
@@ -88,6 +108,7 @@ struct Gradient {
   NormVariance spread{};
   RelativeError error{}, truncation{};
   typename X::Number aligned{};
+  OwnWord own{};
   /// Variance over features of what multiplies a feature's own x: (W^T W)_ii is not the same for
   /// all, and a norm takes out the mean alone.
   double uneven = 0;

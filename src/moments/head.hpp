@@ -2,25 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "moments/calculus.hpp"
 #include "moments/linear_map.hpp"
+#include "moments/tied_head.hpp"
 
 /// Loss heads (docs/theory/layers.md#head): the gradient of the loss in the logits, and what the
 /// head's own weights add below it.
 namespace scalecalc::moments {
-
-template <class X>
-struct LossGradient {
-  X logits;
-  typename X::Number
-      hessian{};  ///< E of a diagonal entry of H of one token's loss, times the reduction
-  typename X::Number loss{};
-  std::optional<X> slopes{};  ///< dk/dr: of a pair's gradient in the pair's E y_t y_u
-  RelativeError truncation{};
-  double own_drift = 1;  ///< of hessian^2, what draws of this width make of it
-};
 
 /// E ln sum of V exponentials of N(0, tau2): Int (e^-t - (E e^{-t e^s})^V)/t dt.
 double expected_log_sum(double classes, double tau2);
@@ -167,12 +156,34 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
     LossGradient<X> made;
     made.logits = scaled(gradient, N(weight * weight));
     made.hessian = weight;
+    if constexpr (C::next_orders) {
+      // E y^2 over that without the words' own logits.
+      const double own = v * mean.mean * mean.mean, rest = mean.second - own;
+      if (is_tied(network) && rest > 0) {
+        const double width = static_cast<double>(head_of(network).fan_in);
+        made.own = {weight * v * mean.mean, weight * own / rest, own_collision(network),
+                    v * own / (width * rest)};
+        made.hessian += made.own.along;
+      }
+    }
     made.loss = total * v * (mean.second + target) / 2;
     if constexpr (C::next_orders)
       made.slopes = map(
           logits, [](const T&) { return T{}; },
           [&](const T&, const T&, const N&) { return N(weight * weight); });
     return made;
+  }
+  if constexpr (C::next_orders) {
+    if (is_tied(network)) {
+      LossGradient<X> tied = tied_cross_entropy(calculus, network, signal);
+      tied.logits = scaled(tied.logits, N(weight * weight));
+      tied.slopes = scaled(*tied.slopes, N(weight * weight));
+      tied.hessian = weight * tied.hessian;
+      tied.own.along *= weight;
+      tied.own.word *= weight;
+      tied.loss = total * tied.loss;
+      return tied;
+    }
   }
   LossGradient<X> made = cross_entropy_moments(calculus, network, signal);
   const N p2 =

@@ -82,6 +82,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   Signal<X> out = in;
   out.width = layer.fan_out;
   out.normalised = false;
+  out.own.reset();
   out.kurtosis = 3;
   out.size_excess = 0;
   out.mixture = {};
@@ -138,6 +139,7 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   Gradient<X> out = gradient;
   out.x = linear_backward(calculus, layer, gradient.x);
   out.directions = {};
+  out.own = {};
   if constexpr (C::next_orders) {
     if (!gradient.coupling) {
       out.directions.radial =

@@ -88,6 +88,7 @@ struct NormRecord {
   FeatureScatter scatter;
   double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
+  double own = 0;              ///< of a tied head: E y e over E y^2
   NonNegative truncation = 0;  ///< of the gradient, relative
   MixtureNorm mixture_norm;
   double few_tokens = 0;               ///< of a pass, with MixtureNorm::few

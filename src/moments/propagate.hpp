@@ -57,7 +57,7 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
       last.equal_words = equal_words_share(network, average(last.x).second,
                                            static_cast<double>(logits.tokens * network.batch));
   }
-  const Gradient<X> first = back.run(std::move(last), loss.hessian, std::move(loss.slopes));
+  const Gradient<X> first = back.run(std::move(last), std::move(loss));
   back.note(input_site, first);
   return made;
 }

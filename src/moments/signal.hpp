@@ -19,6 +19,9 @@ struct Signal {
   X x;
   std::int64_t width = 0;   ///< features
   std::int64_t tokens = 0;  ///< of one sequence
+  /// Of a network with a tied head: E x_t e_t (as its second), e the embedding of the token's word,
+  /// while a part of it is left.
+  std::optional<X> own{};
   Overlap<Number> overlap;
   NormVariance spread;
   double kurtosis = 3;  ///< E x^4/(E x^2)^2 of a feature; 3 behind weights

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "moments/forward_pass.hpp"
@@ -23,14 +25,16 @@ struct WeightInput {
   std::int64_t tokens = 0;
 };
 
-/// Notes the matrix and, behind it, its bias. Returns the index of the matrix.
+/// Notes the matrix, unless it is tied, and, behind it, its bias. Returns the index of the first.
 template <class C, class X>
 std::size_t note_weights(ForwardPass<C, X>& pass, const Linear& layer) {
-  const std::size_t index =
-      pass.parameter(layer.path, ".weight", layer.fan_in, layer.fan_out, layer.std * layer.std);
+  std::optional<std::size_t> matrix, bias;
+  if (!layer.tied)
+    matrix =
+        pass.parameter(layer.path, ".weight", layer.fan_in, layer.fan_out, layer.std * layer.std);
   if (layer.bias)
-    pass.parameter(layer.path, ".bias", 1, layer.fan_out, layer.bias_std * layer.bias_std);
-  return index;
+    bias = pass.parameter(layer.path, ".bias", 1, layer.fan_out, layer.bias_std * layer.bias_std);
+  return matrix ? *matrix : bias.value_or(0);
 }
 
 /// Behind dropout tokens' sizes vary by their masks, and the gradients of weights with them.
@@ -46,12 +50,14 @@ double gain_of(const C& calculus, const Linear& layer) {
   return static_cast<double>(layer.fan_in) * calculus.value(calculus.variance(layer));
 }
 
-/// The gradients of the matrix and its bias, from g at its output.
+/// The gradients of the matrix and its bias, from g at its output; `first`: what note_weights gave.
+/// Of a tied matrix it goes to the first parameter, the table, whose own part is added to it.
 template <class C, class X>
-void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t parameter,
+void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t first,
                   const WeightInput<X>& input, const Gradient<X>& g) {
   using N = typename C::Number;
   C& calculus = pass.calculus();
+  const std::size_t parameter = layer.tied ? 0 : first, bias = layer.tied ? first : first + 1;
   fill(pass, parameter,
        weight_gradient(calculus, layer, input.x, g.x, pass.tokens(input.tokens), pass.batch()), g,
        input.spread);
@@ -66,8 +72,8 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t par
         calculus.positive(record.gradient + weight_scale(calculus, layer) * N(covariance));
   }
   if (layer.bias) {
-    fill_bias(pass, parameter + 1, g, input.tokens);
-    fill_sum_variance(pass, parameter + 1, g);
+    fill_bias(pass, bias, g, input.tokens);
+    fill_sum_variance(pass, bias, g);
   }
   if constexpr (C::next_orders) {
     if (!g.coupling) return;
@@ -76,9 +82,8 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t par
                   weight_variance(pass.head(), g.spread, *g.coupling, input.spread, share,
                                   values_of(calculus, input.x), counts));
     if (layer.bias)
-      fill_variance(
-          pass.parameter(parameter + 1),
-          weight_variance(pass.head(), g.spread, *g.coupling, {}, 0, {0, 1, 1, 1}, counts));
+      fill_variance(pass.parameter(bias), weight_variance(pass.head(), g.spread, *g.coupling, {}, 0,
+                                                          {0, 1, 1, 1}, counts));
   }
 }
 

@@ -30,6 +30,14 @@ inline void norm(Patterns& to, const std::string& name, const std::string& path)
   append(to, {{name + ".weight", {path + ".gain"}}, {name + ".bias", {path + ".shift"}}});
 }
 
+/// The map and the norm in front of the head of a masked language model, and the head's bias.
+inline void masked_head(Patterns& to, const std::string& map, const std::string& of_norm,
+                        const std::string& bias) {
+  linear(to, map, {"transform"});
+  norm(to, of_norm, "transform.norm");
+  append(to, {{bias, {"head.bias"}}});
+}
+
 /// A path inside a block.
 inline std::string in_block(const std::string& path) {
   return "block[{i}]." + path;

@@ -125,6 +125,7 @@ Naming distilbert() {
   append(naming.patterns, {{"embeddings.word_embeddings.weight", {"embedding.weight"}},
                            {"embeddings.position_embeddings.weight", {"embedding.position"}},
                            {"vocab_projector.weight", {"head.weight"}}});
+  masked_head(naming.patterns, "vocab_transform", "vocab_layer_norm", "vocab_projector.bias");
   norm(naming.patterns, "embeddings.LayerNorm", "input.norm");
   naming.tied = {{"vocab_projector.weight", "embeddings.word_embeddings.weight"}};
   naming.extras = {{"vocab_transform.*", "the head of the masked language model"},
@@ -145,6 +146,8 @@ Naming deberta() {
                            {"embeddings.position_embeddings.weight", {"embedding.position"}},
                            {"embeddings.token_type_embeddings.weight", {"embedding.segment"}},
                            {"cls.predictions.decoder.weight", {"head.weight"}}});
+  masked_head(naming.patterns, "cls.predictions.transform.dense",
+              "cls.predictions.transform.LayerNorm", "cls.predictions.bias");
   norm(naming.patterns, "embeddings.LayerNorm", "input.norm");
   naming.tied = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"}};
   naming.extras = {{"embeddings.token_type_embeddings.weight", "segment embeddings"},

@@ -9,6 +9,7 @@ void shared_norm(Naming& naming, const std::string& name) {
 }
 
 void head_bias(Naming& naming) {
+  append(naming.patterns, {{"lm_head.bias", {"head.bias"}}});
   naming.extras.push_back({"lm_head.bias", "the head's bias"});
 }
 

@@ -65,6 +65,8 @@ Naming hf_bert() {
   linear(all, layer + "output.dense", {in_block("ffn.out")});
   norm(all, layer + "output.LayerNorm", in_block("ffn.norm"));
   all.push_back({"cls.predictions.decoder.weight", {"head.weight"}});
+  masked_head(all, "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
+              "cls.predictions.bias");
   naming.tied = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"}};
   naming.extras = {{"embeddings.position_ids", "positions, a buffer"},
                    {"embeddings.token_type_ids", "segments, a buffer"},

@@ -50,7 +50,8 @@ void complete_fields(ModelSpec& spec, const GivenFields& given) {
       throw Error(ErrorKind::input,
                   std::string(field) + " is of two stacks, and this model is one stack",
                   given.at(field), "use encoder_decoder = true, or leave it out");
-  if (!has(given, "bias") && has(given, "init.bias_variance") && spec.init.bias_variance > 0)
+  if (!has(given, "bias") && has(given, "init.bias_variance") && spec.init.bias_variance > 0 &&
+      !biases_of(spec).any())
     spec.bias = true;
   if (!has(given, "init.scheme")) return;
   if (spec.init.scheme == "bert" && !has(given, "init.distribution"))

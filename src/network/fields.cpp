@@ -89,6 +89,24 @@ std::vector<ModelField> shape_fields() {
   };
 }
 
+/// A flag of its own where it is given, else what follows from wider ones.
+ModelField bias_field(const char* key, std::optional<bool> Spec::*member,
+                      bool (*follows)(const Biases&), const char* help) {
+  ModelField field;
+  field.section = "model";
+  field.key = field.name = key;
+  field.kinds = transformer;
+  field.type = ModelField::Type::flag;
+  field.option = Option::detail;
+  field.help = help;
+  field.is_written = [member](const Spec& spec) { return (spec.*member).has_value(); };
+  field.get = [follows](const Spec& spec) -> FieldValue { return follows(biases_of(spec)); };
+  field.assign = [member](Spec& spec, const FieldValue& value, const std::string&) {
+    spec.*member = std::get<bool>(value);
+  };
+  return field;
+}
+
 bool has_two_stacks(const Spec& spec) {
   return spec.encoder_decoder;
 }
@@ -122,6 +140,12 @@ std::vector<ModelField> block_fields() {
       Field("model", "branch_norms", transformer, &Spec::branch_norms)
           .option(Option::detail, "", "", "of a parallel block: each branch has its own norm")
           .written_if([](const Spec& spec) { return spec.branch_norms; }),
+      Field("model", "tie_head", transformer, &Spec::tie_head)
+          .option(Option::detail, "", "", "the head's matrix is the embedding's, transposed")
+          .written_if([](const Spec& spec) { return spec.tie_head; }),
+      Field("model", "head_transform", transformer, &Spec::head_transform)
+          .option(Option::detail, "", "", "a map, the activation and a norm in front of the head")
+          .written_if([](const Spec& spec) { return spec.head_transform; }),
       Field("model", "cross_attention", transformer, &Spec::cross_attention)
           .option(Option::detail, "", "", "a third sublayer attends to a memory"),
       Field("model", "encoder_decoder", transformer, &Spec::encoder_decoder)
@@ -143,7 +167,19 @@ std::vector<ModelField> block_fields() {
                   "the decoder's lambda, likewise (default lambda)")
           .written_if(has_two_stacks),
       Field("model", "bias", all, &Spec::bias)
-          .option(Option::detail, "", "", "biases exist (0 at the start)"),
+          .option(Option::detail, "", "", "biases exist (0 at the start), but of the head"),
+      bias_field(
+          "attention_bias", &Spec::attention_bias, [](const Biases& of) { return of.o; },
+          "of q, k, v and o (default: as bias)"),
+      bias_field(
+          "qkv_bias", &Spec::qkv_bias, [](const Biases& of) { return of.qkv; },
+          "of q, k and v (default: as attention_bias)"),
+      bias_field(
+          "ffn_bias", &Spec::ffn_bias, [](const Biases& of) { return of.ffn; },
+          "of the ffn (default: as bias)"),
+      Field("model", "head_bias", transformer | mlp, &Spec::head_bias)
+          .option(Option::detail, "", "", "of the head, which bias leaves out")
+          .written_if([](const Spec& spec) { return spec.head_bias; }),
       Field("model", "ntk", all, &Spec::ntk)
           .option(Option::detail, "", "", "weights of variance 1, outputs scaled instead"),
       Field("model", "norm_affine", all, &Spec::norm_affine)

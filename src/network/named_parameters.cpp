@@ -193,6 +193,9 @@ Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
         "names",
         "use scalecalc, torch, flax or keras, which spell every path, or hf-bart or "
         "hf-t5-encoder-decoder");
+  if (spec.tie_head)
+    for (const TiedTensor& tied : naming.tied)
+      naming.extras.push_back({tied.name, "the head, which is " + tied.to});
   if (own.empty()) return naming;
   naming.patterns.insert(naming.patterns.begin(), own.begin(), own.end());
   naming.own = own.size();

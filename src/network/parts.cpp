@@ -39,17 +39,21 @@ Linear Parts::linear(const std::string& role, const Fan& in, const Fan& out, boo
   request.gain = role_gain(spec_, role, in_branch);
   request.variance = scheme_variance(spec_, role, in.symbol, out.symbol);
   request.distribution = spec_.init.distribution;
-  request.bias = spec_.bias;
+  request.bias = has_bias(role);
   request.in_branch = in_branch;
   return make_linear(spec_, request, values_);
 }
 
+bool Parts::has_bias(const std::string& role) const {
+  const Biases biases = biases_of(spec_);
+  if (role == "head") return biases.head;
+  if (role == "q" || role == "k" || role == "v") return biases.qkv;
+  if (role == "o") return biases.o;
+  return role.starts_with("ffn") ? biases.ffn : spec_.bias;
+}
+
 Linear Parts::head(const Fan& in, const Fan& out) const {
-  Linear layer = linear("head", in, out, false);
-  layer.path = "head";
-  layer.bias = false;
-  layer.bias_std = 0;
-  return layer;
+  return at(linear("head", in, out, false), "head");
 }
 
 Norm Parts::norm(std::string path, std::int64_t width) const {

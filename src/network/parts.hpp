@@ -36,6 +36,8 @@ class Parts {
   }
 
  private:
+  bool has_bias(const std::string& role) const;
+
   const ModelSpec& spec_;
   Bindings values_;
   Residual residual_;

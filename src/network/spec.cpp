@@ -23,6 +23,11 @@ bool uses_memory(const ModelSpec& spec) {
   return any_layer(spec.layer_list, [](const LayerSpec& layer) { return layer.memory; });
 }
 
+Biases biases_of(const ModelSpec& spec) {
+  const bool o = spec.attention_bias.value_or(spec.bias);
+  return {spec.qkv_bias.value_or(o), o, spec.ffn_bias.value_or(spec.bias), spec.head_bias};
+}
+
 std::int64_t head_width(const ModelSpec& spec) {
   return spec.head_width != 0 ? spec.head_width : spec.width / spec.heads;
 }

@@ -153,7 +153,7 @@ void add_stack(const Parts& parts, std::int64_t blocks, const std::string& prefi
     layers.push_back({std::move(dual)});
   } else {
     const bool drops = parts.drops(&DropoutPlaces::stream);
-    layers.reserve(layers.size() + (drops ? 2 : 1) * count + 2);
+    layers.reserve(layers.size() + (drops ? 2 : 1) * count + 5);
     each_sum([&](Residual sublayer) {
       const std::string path = sublayer.path;
       layers.push_back({std::move(sublayer)});
@@ -164,10 +164,28 @@ void add_stack(const Parts& parts, std::int64_t blocks, const std::string& prefi
   }
 }
 
+/// The words' own matrix; the gain stands in front of the product.
+Linear tied(const ModelSpec& spec, Linear head) {
+  head.tied = true;
+  head.std = std::sqrt(spec.input.second);
+  head.multiplier = head.gain;
+  head.distribution = Distribution::normal;
+  head.variance_formula =
+      pow(role_gain(spec, "head", false), 2) * Expr(Rational::shortest(spec.input.second));
+  return head;
+}
+
 void add_head(const Parts& parts, std::vector<Layer>& layers) {
   const ModelSpec& spec = parts.spec();
-  layers.push_back(
-      {parts.head({spec.width, Expr::symbol("width")}, {spec.vocab, Expr::symbol("vocab")})});
+  if (spec.head_transform) {
+    const Fan width{spec.width, Expr::symbol("width")};
+    layers.push_back({at(parts.linear("linear", width, width, false), "transform")});
+    layers.push_back({ActivationLayer{"transform.act", spec.activation}});
+    layers.push_back({parts.norm("transform.norm", spec.width)});
+  }
+  Linear head =
+      parts.head({spec.width, Expr::symbol("width")}, {spec.vocab, Expr::symbol("vocab")});
+  layers.push_back({spec.tie_head ? tied(spec, std::move(head)) : std::move(head)});
 }
 
 }  // namespace

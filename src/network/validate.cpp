@@ -109,6 +109,26 @@ Problem branch_norms_problem(const ModelSpec& spec) {
                      "leave branch_norms out, or use pre, sub-ln, res-post or sandwich"};
 }
 
+Problem head_problem(const ModelSpec& spec) {
+  if (spec.head_transform && spec.norm == NormKind::none)
+    return SpecProblem{{"head_transform", "norm"},
+                       "head_transform ends in a norm, and norm is none",
+                       "use norm = \"layernorm\", or leave head_transform out"};
+  if (!spec.tie_head) return {};
+  if (spec.input.kind != InputKind::tokens)
+    return SpecProblem{{"tie_head", "input.kind"},
+                       "tie_head shares the embedding's matrix, and a gaussian input has none",
+                       "use input kind = \"tokens\", or leave tie_head out"};
+  if (spec.vocab < 2)
+    return SpecProblem{
+        {"vocab", "tie_head"}, "tie_head needs two words or more", "use a larger vocab"};
+  if (spec.ntk)
+    return SpecProblem{{"tie_head", "ntk"},
+                       "ntk gives the head a scale of its own, and tie_head the embedding's matrix",
+                       "leave one of the two out"};
+  return {};
+}
+
 /// What a norm divides by must not be 0 whatever the input.
 Problem norm_problem(const ModelSpec& spec) {
   std::int64_t narrowest = spec.width;
@@ -203,7 +223,7 @@ Problem init_problem(const ModelSpec& spec) {
   if (!init.names.empty() &&
       std::find(naming_names().begin(), naming_names().end(), init.names) == naming_names().end())
     return problem_from("init.names", unknown_name("naming", init.names, naming_names(), {}));
-  if (init.bias_variance > 0 && !spec.bias)
+  if (init.bias_variance > 0 && !spec.bias && !biases_of(spec).any())
     return SpecProblem{{"init.bias_variance"},
                        "bias_variance is given but the model has no biases",
                        "use bias = true, or leave bias_variance out"};
@@ -227,9 +247,10 @@ Problem rest_problem(const ModelSpec& spec) {
 }  // namespace
 
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
-  for (const auto find : {find_depth_problem, find_size_problem, activation_problem,
-                          placement_problem, branch_norms_problem, norm_problem, init_problem,
-                          input_problem, rest_problem, find_scale_problem, find_layer_problem})
+  for (const auto find :
+       {find_depth_problem, find_size_problem, activation_problem, placement_problem,
+        branch_norms_problem, head_problem, norm_problem, init_problem, input_problem, rest_problem,
+        find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   if (!spec.encoder_decoder) return {};
   if (Problem problem = find_problem(encoder_of(spec))) return problem;

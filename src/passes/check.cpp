@@ -30,6 +30,16 @@ void check_sizes(const Network& network) {
   check_cross("memory", network.memory_second, network.memory_cross);
 }
 
+/// A tied head is the table that the network begins with, its first parameter.
+void check_tie(const Network& network) {
+  const Linear& head = std::get<Linear>(network.layers.back().op);
+  if (!head.tied) return;
+  const auto* words = std::get_if<Embedding>(&network.layers.front().op);
+  if (words == nullptr || words->vocab != head.fan_out || words->width != head.fan_in)
+    refuse(head.path, "there is no embedding of the head's shape to tie it to",
+           "the first layer must be an embedding of as many words and features");
+}
+
 }  // namespace
 
 Checked check(const Network& network) {
@@ -37,6 +47,7 @@ Checked check(const Network& network) {
   if (network.layers.empty() || !std::holds_alternative<Linear>(network.layers.back().op)) {
     refuse("network", "there is no head", "the last layer must be a linear one");
   }
+  check_tie(network);
   Checked checked;
   const Shape logits = check_layers(network, checked);
   if (logits.width != network.classes) {

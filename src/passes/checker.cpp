@@ -371,7 +371,7 @@ void Checker::weights(const Linear& layer) {
   check_number(layer.path, "the standard deviation of its weights", layer.std, true);
   check_number(layer.path, "the standard deviation of its biases", layer.bias_std, true);
   check_number(layer.path, "its multiplier", layer.multiplier, false);
-  add_parameters(layer.fan_in, layer.fan_out);
+  if (!layer.tied) add_parameters(layer.fan_in, layer.fan_out);
   if (layer.multiplier != 1.0) add_parameters(layer.fan_in, layer.fan_out);
   if (layer.weight_norm != WeightNorm::none) add_parameters(2 * layer.fan_in, layer.fan_out);
   if (layer.bias) add_parameters(1, layer.fan_out);

@@ -110,7 +110,15 @@ class Forward {
   Value seen(const Linear& layer, Value y) {
     return seen(layer.path, &layer == head_ ? "head" : "linear", std::move(y));
   }
+  /// The words' table is the first parameter.
+  Value by_words(const Linear& layer, const Value& x) {
+    const Value words = tape_.parameter(0, drawn_.parameters.front());
+    const std::optional<Value> b = bias(layer);
+    const Value scaled = layer.multiplier == 1.0 ? x : scale(tape_, layer.multiplier, x);
+    return seen(layer, linear_by_rows(tape_, scaled, words, b ? &*b : nullptr));
+  }
   Value apply(const Linear& layer, const Value& x) {
+    if (layer.tied) return by_words(layer, x);
     const Value w = weight(layer);
     const std::optional<Value> b = bias(layer);
     return seen(layer, linear(tape_, x, w, b ? &*b : nullptr));

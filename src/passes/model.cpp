@@ -44,12 +44,28 @@ double Model<Real>::evaluate() {
   }
 }
 
+/// What is recomputed hands a tied table over twice, as the head's and as the embedding's.
+template <class Real>
+void Model<Real>::run_back(const typename tensor::Tape<Real>::Sink& sink) {
+  const bool tied = std::get<Linear>(plan_->network.layers.back().op).tied;
+  if (!recompute_ || !tied) return tape_.backward(sink);
+  tensor::Tensor<Real> words;
+  tape_.backward([&](std::size_t index, const tensor::Tensor<Real>& gradient) {
+    if (index != 0) return sink(index, gradient);
+    if (words.empty())
+      words = gradient;
+    else
+      device_->scaled_backward(words.size(), 1.0, gradient.data(), {words.data(), true});
+  });
+  sink(0, words);
+}
+
 template <class Real>
 double Model<Real>::backward(const typename tensor::Tape<Real>::Sink& sink,
                              Observer<Real>* observer) {
   try {
     const double loss = forward(*plan_, drawn_, tape_, observer, recompute_);
-    tape_.backward(sink);
+    run_back(sink);
     device_->submit();
     return loss;
   } catch (...) {

@@ -34,6 +34,8 @@ class Model {
                   Observer<Real>* observer = nullptr);
 
  private:
+  void run_back(const typename tensor::Tape<Real>::Sink& sink);
+
   std::shared_ptr<tensor::Device<Real>> device_;
   std::shared_ptr<const Plan> plan_;
   Drawn<Real> drawn_;

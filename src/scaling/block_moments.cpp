@@ -48,6 +48,7 @@ ModelSpec plain_stack(const ModelSpec& spec) {
   plain.ramp = 1;
   plain.sequence = std::min(spec.sequence, kTokens);
   plain.memory.sequence = std::min(spec.memory.sequence, kTokens);
+  plain.tie_head = false;
   plain.input.kind = InputKind::gaussian;
   plain.input.cross = plain.input.second;
   plain.input.zipf = plain.input.positions = 0;

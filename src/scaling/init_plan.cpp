@@ -43,6 +43,11 @@ class Planner {
 
   void operator()(const Linear& layer) {
     enter(layer.path);
+    if (layer.tied) {
+      if (layer.multiplier != 1.0)
+        scales_[{"output", layer.path, layer.multiplier}] = number_text(layer.multiplier);
+      return;
+    }
     PlannedParameter& weight = plan_.parameters[index_.at(layer.path + ".weight")];
     const bool outside = layer.multiplier != 1.0;
     weight.gain = layer.gain;

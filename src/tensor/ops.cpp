@@ -67,6 +67,36 @@ Variable<Real> linear(Tape<Real>& tape, const Variable<Real>& x, const Variable<
   return record_linear(tape, shape, std::move(y), x, weight, bias);
 }
 
+/// The backward of dx = dy w^T, with x and y in the places of dy and dx.
+template <class Real>
+Variable<Real> linear_by_rows(Tape<Real>& tape, const Variable<Real>& x,
+                              const Variable<Real>& table, const Variable<Real>* bias) {
+  const LinearShape shape = shape_of(x, table);
+  Tensor<Real> y = tape.make(shape.tokens, shape.fan_in);
+  tape.device().linear_backward_input(shape, x.value.data(), table.value.data(), {y.data(), false});
+  if (bias != nullptr)
+    tape.device().bias_forward(shape.tokens, shape.fan_in, bias->value.data(), y.data());
+  const Variable<Real> b = bias != nullptr ? *bias : Variable<Real>{};
+  return tape.result(std::move(y), {&x, &table, &b},
+                     [shape, slot = x.slot, x = Kept(x), table, db = b.slot](
+                         Tape<Real>& t, const Tensor<Real>& dy) {
+                       Device<Real>& device = t.device();
+                       if (const auto rows = t.into(table.slot)) {
+                         const Tensor<Real> input = x.value(t);
+                         device.linear_backward_weight(shape, dy.data(), input.data(), rows);
+                       }
+                       if (const auto dbias = t.into(db)) {
+                         device.bias_backward(shape.tokens, shape.fan_in, dy.data(), dbias);
+                       }
+                       if (const auto dx = t.into(slot)) {
+                         const Tensor<Real> made = t.make(shape.tokens, shape.fan_out);
+                         device.linear_forward(shape, dy.data(), table.value.data(), nullptr,
+                                               made.data());
+                         device.scaled_backward(made.size(), 1.0, made.data(), dx);
+                       }
+                     });
+}
+
 template <class Real>
 Activated<Real> linear_activated(Tape<Real>& tape, const PointFunction& phi,
                                  const Variable<Real>& x, const Variable<Real>& weight,
@@ -194,6 +224,8 @@ Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, const 
 #define SCALECALC_INSTANTIATE(Real)                                                                \
   template Variable<Real> linear(Tape<Real>&, const Variable<Real>&, const Variable<Real>&,        \
                                  const Variable<Real>*);                                           \
+  template Variable<Real> linear_by_rows(Tape<Real>&, const Variable<Real>&,                       \
+                                         const Variable<Real>&, const Variable<Real>*);            \
   template Activated<Real> linear_activated(Tape<Real>&, const PointFunction&,                     \
                                             const Variable<Real>&, const Variable<Real>&,          \
                                             const Variable<Real>*);                                \

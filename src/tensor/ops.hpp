@@ -13,7 +13,11 @@ namespace scalecalc::tensor {
 template <class Real>
 Variable<Real> linear(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& weight,
                       const Variable<Real>* bias);
-/// The same followed by an activation, in one go.
+/// x table^T (+ bias), of a table with a row for each output.
+template <class Real>
+Variable<Real> linear_by_rows(Tape<Real>& tape, const Variable<Real>& x,
+                              const Variable<Real>& table, const Variable<Real>* bias);
+/// The same as linear() followed by an activation, in one go.
 template <class Real>
 struct Activated {
   Variable<Real> before, after;

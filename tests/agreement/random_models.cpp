@@ -194,6 +194,24 @@ double work_of(const ModelSpec& spec) {
          static_cast<double>(spec.sequence * spec.batch);
 }
 
+/// Words that came later: of draws of their own.
+void draw_head_and_biases(Draws draw, ModelSpec& spec) {
+  const bool by_token = spec.norm != NormKind::batchnorm && spec.norm != NormKind::instancenorm;
+  if (spec.input.kind == InputKind::tokens && !spec.ntk && by_token &&
+      spec.placement != Placement::resi_dual && draw.chance(40)) {
+    spec.tie_head = true;
+    spec.input.second = draw.of({0.25, 1.0, 4.0}) / static_cast<double>(spec.width);
+    spec.input.positions = std::min(spec.input.positions, spec.input.second);
+  }
+  spec.head_transform = spec.norm != NormKind::none && draw.chance(8);
+  if (!draw.chance(15)) return;
+  if (draw.chance(30)) spec.attention_bias = draw.chance(50);
+  if (draw.chance(30)) spec.qkv_bias = draw.chance(50);
+  if (draw.chance(30)) spec.ffn_bias = draw.chance(50);
+  spec.head_bias = draw.chance(50);
+  if (!spec.bias && biases_of(spec).any() && draw.chance(50)) spec.init.bias_variance = 0.05;
+}
+
 /// Two stacks: what the encoder reads is the memory.
 void draw_stacks(Draws& draw, ModelSpec& spec) {
   if (!draw.chance(15)) return;
@@ -224,6 +242,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_init(draw, spec);
   draw_block(draw, spec);
   draw_stacks(draw, spec);
+  draw_head_and_biases(draw.apart(), spec);
   return spec;
 }
 

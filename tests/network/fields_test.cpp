@@ -29,21 +29,24 @@ auto members(const ModelSpec::Memory& memory) {
 auto members(const ModelSpec& spec) {
   const auto& [kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, qk_norm, rotary_base, rotary_fraction,
-               residual_attention, parallel, branch_norms, cross_attention, dropout, dropout_place,
-               attention_dropout, ntk, bias, norm_affine, norm, norm_eps, placement, alpha, lambda,
-               attention_scale, encoder_decoder, decoder_layers, decoder_alpha, decoder_lambda,
-               optimizer, init, names, input, memory, loss, target_second, reduction, ramp,
-               layer_list, height] = spec;
+               residual_attention, parallel, branch_norms, tie_head, head_transform,
+               cross_attention, dropout, dropout_place, attention_dropout, ntk, bias,
+               attention_bias, qkv_bias, ffn_bias, head_bias, norm_affine, norm, norm_eps,
+               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
+               decoder_alpha, decoder_lambda, optimizer, init, names, input, memory, loss,
+               target_second, reduction, ramp, layer_list, height] = spec;
   // [names] and [[layer]] are no fields of one value.
   static_cast<void>(names);
   static_cast<void>(layer_list);
   return std::tuple_cat(
       std::tie(kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, qk_norm, rotary_base, rotary_fraction,
-               residual_attention, parallel, branch_norms, cross_attention, dropout, dropout_place,
-               attention_dropout, ntk, bias, norm_affine, norm, norm_eps, placement, alpha, lambda,
-               attention_scale, encoder_decoder, decoder_layers, decoder_alpha, decoder_lambda,
-               optimizer, loss, target_second, reduction, ramp, height),
+               residual_attention, parallel, branch_norms, tie_head, head_transform,
+               cross_attention, dropout, dropout_place, attention_dropout, ntk, bias,
+               attention_bias, qkv_bias, ffn_bias, head_bias, norm_affine, norm, norm_eps,
+               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
+               decoder_alpha, decoder_lambda, optimizer, loss, target_second, reduction, ramp,
+               height),
       members(init), members(input), members(memory));
 }
 

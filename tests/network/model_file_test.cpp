@@ -285,6 +285,17 @@ TEST_CASE("values that cannot be") {
              "weight_variance and scheme are both given");
 }
 
+TEST_CASE("words of the head and of biases that contradict") {
+  contains(error_of("[model]\ntie_head = true"), "m.toml:2:1 | tie_head shares the embedding's");
+  const std::string tokens = "\n[input]\nkind = \"tokens\"";
+  contains(error_of("[model]\ntie_head = true\nntk = true" + tokens), "m.toml:2:1 | ntk gives");
+  contains(error_of("[model]\ntie_head = true\nvocab = 1" + tokens), "m.toml:3:1 | tie_head needs");
+  contains(error_of("[model]\nplacement = \"none\"\nnorm = \"none\"\nhead_transform = true"),
+           "m.toml:4:1 | head_transform ends in a norm");
+  contains(error_of("[model]\nkind = \"mlp\"\ntie_head = true"), "kind = \"mlp\"");
+  contains(error_of("[model]\nbias = true\nffn_bias = 1"), "ffn_bias must be");
+}
+
 TEST_CASE("texts that are no model") {
   contains(error_of(""), "m.toml | an empty model file");
   contains(error_of("  \n# only a comment\n"), "m.toml | an empty model file");

@@ -325,6 +325,54 @@ TEST_CASE("tokens have positions and frequencies when the model asks") {
   CHECK(parameter_paths(build_network(spec)).find("\ninput.norm.gain\n") != std::string::npos);
 }
 
+TEST_CASE("a tied head has the embedding's matrix, and a gain that multiplies the logits") {
+  ModelSpec spec = small();
+  spec.input.kind = InputKind::tokens;
+  spec.input.second = 0.25;
+  const std::int64_t untied = parameter_count(build_network(spec));
+  spec.tie_head = true;
+  spec.init.gain["head"] = parse("1/2");
+  const Network network = build_network(spec);
+  CHECK(parameter_count(network) == untied - spec.width * spec.vocab);
+  CHECK(parameter_paths(network).find("head") == std::string::npos);
+  const auto& head = std::get<Linear>(network.layers.back().op);
+  CHECK(head.tied);
+  CHECK(head.std == 0.5);
+  CHECK(head.multiplier == 0.5);
+  spec.head_bias = true;
+  CHECK(parameter_paths(build_network(spec)).ends_with("head.bias\n"));
+}
+
+TEST_CASE("biases are where the model says, the narrower word first") {
+  ModelSpec spec = small();
+  const auto biases = [&] {
+    std::string text;
+    for (const ParameterInfo& info : parameters(build_network(spec)))
+      if (info.path.ends_with(".bias")) text += info.role + " ";
+    return text;
+  };
+  CHECK(biases().empty());
+  spec.qkv_bias = true;
+  CHECK(biases() == "q k v ");
+  spec.attention_bias = true;
+  spec.qkv_bias.reset();
+  CHECK(biases() == "q k v o ");
+  spec.bias = true;
+  spec.attention_bias = false;
+  CHECK(biases() == "ffn_in ffn_out ");
+  spec.head_bias = true;
+  spec.ffn_bias = false;
+  CHECK(biases() == "head ");
+}
+
+TEST_CASE("a head's transform is a map, the activation and a norm in front of it") {
+  ModelSpec spec = small();
+  spec.head_transform = true;
+  const std::string text = description(build_network(spec));
+  CHECK(text.find("linear transform\nact transform.act\nnorm transform.norm\nlinear head") !=
+        std::string::npos);
+}
+
 TEST_CASE("loss and batch reach the network") {
   ModelSpec spec = small();
   spec.loss = Loss::mse;

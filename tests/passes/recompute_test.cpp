@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <map>
 
 #include "gradient_check.hpp"
@@ -77,6 +78,37 @@ TEST_CASE("recompute: what an encoder makes goes from group to group") {
       CHECK(kept.loss == again.loss);
       CHECK(kept.of == again.of);
     }
+  }
+}
+
+TEST_CASE("recompute: a tied table has one gradient, of the head and of the embedding") {
+  ModelSpec spec;
+  spec.width = 16;
+  spec.ffn = 24;
+  spec.sequence = 6;
+  spec.input.kind = InputKind::tokens;
+  spec.tie_head = spec.head_bias = true;
+  spec.init.gain["head"] = parse("1/3");
+  for (const std::int64_t layers : {1, 5}) {
+    spec.layers = layers;
+    const Network network = build_network(spec);
+    check_gradients(network);
+    PassOptions options{3, 1, "cpu"};
+    options.recompute = true;
+    Passes<double> passes(network, options);
+    const Vector kept = gradients_of(network, false).of.front();
+    Vector again;
+    passes.backward([&](std::size_t index, MatrixView<double> g) {
+      if (index != 0) return;
+      CHECK(again.empty());
+      again = Vector(g.data, g.data + g.size());
+    });
+    REQUIRE(again.size() == kept.size());
+    // Sums of as many terms as there are tokens, in another order.
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      CHECK(again[i] ==
+            doctest::Approx(kept[i]).scale(rms(kept)).epsilon(
+                static_cast<double>(spec.sequence) * std::numeric_limits<double>::epsilon()));
   }
 }
 

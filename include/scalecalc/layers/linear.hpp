@@ -16,7 +16,8 @@ enum class WeightNorm { none, spectral, demodulated };
 
 /// y = x W (+ b), W of shape (fan_in, fan_out), entries with standard deviation `std`.
 struct Linear {
-  /// The order of its parameters, path + ".weight" and, of a bias, path + ".bias".
+  /// The order of its parameters, path + ".weight" (unless it is tied) and, of a bias, path +
+  /// ".bias".
   enum Index : std::size_t { weight_index, bias_index };
 
   std::string path;  ///< site
@@ -30,6 +31,9 @@ struct Linear {
   bool in_branch = false;   ///< a weight matrix inside a residual branch
   double multiplier = 1.0;  ///< y = multiplier x W: 1/sqrt(fan_in) of the NTK parametrisation
   WeightNorm weight_norm = WeightNorm::none;
+  /// Of a head: W is the transpose of the table of words that the network begins with, and no
+  /// parameter of its own.
+  bool tied = false;
   /// The variance of an entry, multiplier included, in N, alpha, lambda, width, ffn, ...
   std::optional<Expr> variance_formula;
 };

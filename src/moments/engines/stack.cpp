@@ -115,7 +115,9 @@ Unit make_unit(Formulas& calculus, const Network& network, const Layer& layer, c
   BackwardPass<Formulas, X> backward(calculus, alone, ledger);
   const X scores{0, score_grad_second(), score_grad_cross(), 0};
   backward.add_scores({scores, scores, {0, 0, 0, 0}});
-  const Gradient<X> back = backward.run(std::move(gradient), aligned);
+  LossGradient<X> loss;
+  loss.hessian = aligned;
+  const Gradient<X> back = backward.run(std::move(gradient), std::move(loss));
   Unit unit;
   unit.sites = sites_of(calculus, ledger.sites, place.is_head);
   unit.out = cleaned(calculus, out.x);

@@ -290,6 +290,10 @@ bool FormulaSite::uses(std::string_view symbol) const {
 }
 
 FormulaSites symbolic_sites(const ModelSpec& spec) {
+  if (spec.tie_head)
+    throw Error(ErrorKind::input,
+                "formulas take the head for independent of the words, and it is tied",
+                "--engine symbolic", "use --engine quadrature, or --tie-head=false");
   const bool of_list =
       std::any_of(spec.layer_list.begin(), spec.layer_list.end(),
                   [](const LayerSpec& layer) { return layer.type == LayerSpec::Type::encoder; });

@@ -95,7 +95,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradie
   const auto kept = pass.template take<Dropout>();
   pass.note(kept.at.site, g);
   g.x = sum(dropped(calculus, layer, g.x),
-            dropped_part_along(calculus, layer, kept.input, g.aligned));
+            dropped_part_along(calculus, layer, kept.input,
+                               // Of a token's word and of x, a norm has left nothing along x.
+                               g.own.word != 0 ? typename C::Number(0) : g.aligned));
   g.aligned = g.aligned / (1 - calculus.real(layer.rate));
   g.equal_words *= 1 - layer.rate;
   if constexpr (C::next_orders) scale_kinds(calculus, g, before_dropout(kept.before, g.kinds));

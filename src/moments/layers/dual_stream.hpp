@@ -33,6 +33,9 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
   if (!is_token_norm(layer.norm.kind) && layer.norm.kind != NormKind::none)
     throw Error(ErrorKind::input, "no rule covers two streams with a norm over samples", layer.path,
                 "layernorm or rmsnorm, as ResiDual has it");
+  if (x.own)
+    throw Error(ErrorKind::input, "no rule covers two streams with a tied head", layer.path,
+                "another placement, or tie_head = false");
   const auto mean = [](const Signal<X>& signal) { return N(average(signal.x).mean); };
   Kept<DualStream, C, X> kept;
   Signal<X> z = x;
@@ -126,6 +129,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
     if (size > 0) g.truncation.cross += std::fabs(g.slopes.within.own) * kept.overlap / size;
   }
   g.slopes = {};
+
   Gradient<X> gz = g;
   Gradient<X> whole_sum = g;
   // Of a (x + z), E x (x + z) is along either output.

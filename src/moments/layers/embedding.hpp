@@ -112,6 +112,10 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
   x = input_signal(calculus, std::move(x.x), layer.width, x.tokens, pass.counts(x));
   if constexpr (C::next_orders)
     x.overlap.coherent = std::hypot(x.overlap.coherent, word_overlap(layer, collision));
+  if (is_tied(network)) {
+    const auto own = calculus.real(layer.multiplier * layer.std * layer.std);
+    x.own = uniform(x.x, {own, own, own, own});
+  }
   x.repeats = collision;
   x.triples = triple_word(network, layer);
   x.same_words = layer.position_std == 0;
@@ -130,10 +134,42 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
 
 /// k at equal words less k at any two.
 template <class C, class X>
-typename C::Number equal_words(const C& calculus, const Gradient<X>& g) {
+typename C::Number equal_words(const C& calculus, const Embedding& layer, const Gradient<X>& g) {
   if constexpr (!C::next_orders) return typename C::Number(0);
+  if (g.equal_words == 0) {
+    const double own = layer.std * (g.own.word + layer.multiplier * calculus.value(g.aligned));
+    return calculus.real(g.own.word != 0 ? own * own : 0);
+  }
   const Alike<double> x = values_of(calculus, g.x);
   return calculus.real(std::max(0.0, g.equal_words * x.second - x.cross));
+}
+
+/// Of a table that is the head too, twice the product of both gradients: of a token's row the one
+/// is along the word that the other has in h.
+template <class C, class X>
+typename C::Number shared_rows(const BackwardPass<C, X>& pass, const Embedding& layer,
+                               const Gradient<X>& g, std::int64_t tokens) {
+  const C& calculus = pass.calculus();
+  if constexpr (!C::next_orders) return typename C::Number(0);
+  const double samples = pass.counts(tokens).samples();
+  const double pairs = samples * (1 + (samples - 1) * token_collision(pass.network(), layer));
+  const double word = g.own.word + layer.multiplier * calculus.value(g.aligned);
+  return calculus.real(2 * layer.multiplier * word * g.own.seen * pairs /
+                       static_cast<double>(layer.vocab));
+}
+
+/// Two parts of one gradient, and twice their product.
+template <class C>
+void add_part(const C& calculus, const ParameterRecord<typename C::Number>& part,
+              const typename C::Number& both, ParameterRecord<typename C::Number>& record) {
+  if constexpr (C::next_orders) {
+    const double left = calculus.value(part.gradient), right = calculus.value(record.gradient);
+    const double p = left + right > 0 ? left / (left + right) : 0, q = 1 - p;
+    record.spread = p * p * part.spread + q * q * record.spread;
+    record.error = p * part.error + q * record.error;
+    record.truncation = p * part.truncation + q * record.truncation;
+  }
+  record.gradient = calculus.positive(part.gradient + record.gradient + both);
 }
 
 template <class C, class X>
@@ -145,9 +181,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Grad
   const N kappa = calculus.real(token_collision(pass.network(), layer));
   const N vocab = calculus.size(layer.vocab, "vocab");
   const N tokens = pass.tokens(kept.at.tokens);
-  const N row = row_gradient(g.x, equal_words(calculus, g), kappa, vocab, tokens, pass.batch());
+  const N row =
+      row_gradient(g.x, equal_words(calculus, layer, g), kappa, vocab, tokens, pass.batch());
   std::size_t at = kept.at.parameter;
+  const ParameterRecord<N> of_head = pass.parameter(at);
   fill(pass, at, calculus.real(layer.multiplier * layer.multiplier) * row, g, {});
+  if (&layer == std::get_if<Embedding>(&pass.network().layers.front().op) &&
+      is_tied(pass.network()))
+    add_part(calculus, of_head, shared_rows(pass, layer, g, kept.at.tokens), pass.parameter(at));
   if (layer.position_std > 0) fill(pass, ++at, position_gradient(g.x, pass.batch()), g, {});
   // The first row has the sum over all tokens.
   if (layer.segments > 0)

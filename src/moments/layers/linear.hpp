@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cmath>
 #include <utility>
 #include <variant>
 
+#include "moments/own_word.hpp"
 #include "moments/weight_matrix.hpp"
 
 /// y = x W + b: the rule is in linear_map.hpp.
@@ -19,6 +21,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Linear& layer, Signal<X> x
   C& calculus = pass.calculus();
   calculus.enter(layer.path);
   Signal<X> y = linear_forward(calculus, layer, x, pass.counts(x));
+  if (layer.tied) add_own_word(calculus, pass.network(), layer, x, y);
   const bool is_head = &layer == std::get_if<Linear>(&pass.network().layers.back().op);
   const std::size_t at = pass.site(layer.path, is_head ? "head" : "linear", y);
   OverlapDeviation overlap;
@@ -40,6 +43,36 @@ void start_slopes(const C& calculus, const X& logit_slopes, const OverlapDeviati
   }
 }
 
+/// Behind a tied head: of two tokens the token's own word is along the input of the same word
+/// alone, where linear_backward takes all of a x for sums over weights
+/// (docs/theory/layers.md#tied-head).
+template <class C, class X>
+void take_own_word(const C& calculus, const Linear& layer, const WeightInput<X>& input, OwnWord own,
+                   Gradient<X>& g) {
+  if constexpr (C::next_orders) {
+    own.word *= layer.multiplier;
+    own.along *= static_cast<double>(layer.fan_out) * calculus.value(calculus.variance(layer));
+    if (layer.multiplier != 0)
+      own.seen = own.along * values_of(calculus, input.x).second / layer.multiplier;
+    const double along = calculus.value(g.aligned), rest = along - own.along;
+    const double both = 2 * rest * own.along;
+    const double less = along * along - rest * rest;
+    using T = Token<double>;
+    g.x = sum(g.x, map(
+                       input.x,
+                       [&](const T& u) {
+                         return T{0, -own.along * own.along * u.second};
+                       },
+                       [&](const T& t, const T& u, double cross) {
+                         return own.same * both * std::sqrt(t.second * u.second) - less * cross;
+                       }));
+    if (own.overlap > 0)
+      g.slopes = with_part_along(g.slopes, both / own.overlap - less, input.overlap);
+    g.aligned = rest;
+    g.own = own;
+  }
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Linear& layer, Gradient<X> g) {
   C& calculus = pass.calculus();
@@ -50,7 +83,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Linear& layer, Gradien
       start_slopes(calculus, *slopes, kept.input.overlap, gain_of(calculus, layer), g);
   }
   fill_weights(pass, layer, kept.at.parameter, kept.input, g);
-  return through_weights(pass, layer, kept.input, g);
+  Gradient<X> out = through_weights(pass, layer, kept.input, g);
+  if (layer.tied) take_own_word(calculus, layer, kept.input, g.own, out);
+  return out;
 }
 
 }  // namespace scalecalc::moments

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "moments/activation_error.hpp"
@@ -109,6 +110,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   record.over_samples = true;
   record.projection.d = static_cast<double>(in.width);
   record.over_batch = layer.kind == NormKind::batchnorm;
+  if (in.own)
+    throw Error(ErrorKind::input, "no rule covers a tied head whose stream is centred over samples",
+                layer.path, "layernorm or rmsnorm, or tie_head = false");
   const double samples = counts.tokens * (record.over_batch ? counts.batch : 1);
   if (samples < 4)
     throw Error(ErrorKind::input,
@@ -201,6 +205,13 @@ Signal<X> norm_forward(C& calculus, const Norm& layer, const Signal<X>& in, cons
     record.factors =
         each(in.x, [](const auto& entry) { return typename C::Number(entry * 0 + 1); });
   record.output = out.x;
+  if (in.own) {
+    out.own = product(*in.own, norm_scale(calculus, layer, in.x));
+    if constexpr (C::next_orders) {
+      const double second = values_of(calculus, out.x).second;
+      if (second > 0) record.own = values_of(calculus, *out.own).second / second;
+    }
+  }
   return out;
 }
 
@@ -234,20 +245,61 @@ X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<
                    {scale * to.within, scale * to.between}, over);
 }
 
+/// What a gradient has along the output by the token's own word.
+template <class X>
+OwnWord own_at(const NormRecord<X>& record, const Gradient<X>& gradient) {
+  OwnWord own = gradient.own;
+  own.along = own.word * record.own;
+  return own;
+}
+template <class N>
+N with_own(const N& aligned, const OwnWord& own) {
+  if constexpr (std::is_same_v<N, double>) return aligned + own.along;
+  return aligned;
+}
+
+/// Of two tokens, what the norm leaves beside what it leaves of weights'; `whole`: all along x.
+template <class X>
+X across_words(const X& output, const typename X::Number& whole, const OwnWord& own, X across) {
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    using T = Token<double>;
+    if (own.along == 0) return across;
+    const double scatter = own.scatter * own.along * own.along;
+    const X more = map(
+        output,
+        [&](const T& u) {
+          return T{0, -scatter * u.second};
+        },
+        [&](const T& t, const T& u, double cross) {
+          const double size = std::sqrt(t.second * u.second);
+          return 2 * whole * own.along * (cross - own.same * size) - own.same * scatter * size;
+        });
+    return sum(across, more);
+  }
+  return across;
+}
+
 /// What of the gradient is along the output, a norm takes out exactly.
 template <class C, class X>
 Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
                           const typename C::Number& tokens, const typename C::Number& batch) {
   using N = typename C::Number;
-  const N along = gradient.aligned * gradient.aligned;
+  const OwnWord own = own_at(record, gradient);
+  const N whole = with_own(gradient.aligned, own), along = whole * whole;
   Gradient<X> out = gradient;
   out.aligned = N(0);
+  out.own = {};
   if constexpr (C::next_orders) {
+    // Of w e + a x the norm leaves w e and, along the stream, what it took of that.
+    const double factor = values_of(calculus, record.factors).second;
+    out.own.word = own.word * std::sqrt(factor);
+    out.aligned = -own.along * factor;
     const double scale = values_of(calculus, record.factors).second;
     // Over samples a norm takes out what multiplies each feature's own x.
     out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;
   }
-  const X across = sum(gradient.x, scaled(without_mean(record.output), N(-along)));
+  const X across = across_words(record.output, whole, own,
+                                sum(gradient.x, scaled(without_mean(record.output), N(-along))));
   out.follows_size = record.over_samples ? 0 : record.projection.w;
   out.of_values = record.values;
   if (!record.over_samples) {
@@ -359,12 +411,13 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x) 
 /// takes y and its gradient for independent.
 template <class C, class X>
 typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const X& y, const Gradient<X>& g,
+                                const typename C::Number& aligned,
                                 const typename C::Number& tokens) {
   using N = typename C::Number;
   const N total = average(y).second * tokens * pass.batch();
   if (g.slope_correlation) return g.aligned * g.aligned * total * total;
   const N pairs = pair_sum(product(y, y), tokens, pass.batch());
-  const N whole = g.aligned * g.aligned * (total * total + pairs);
+  const N whole = aligned * aligned * (total * total + pairs);
   if constexpr (C::next_orders)
     return whole + g.uneven * (total * total + 2 * pairs);  // E (sum y^2)^2
   return whole;
@@ -381,12 +434,14 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
   if constexpr (C::next_orders) {
     // A feature's y_t y_u is a part of the overlap that g_t g_u follows; aligned_gain has that of
     // the loss.
-    if (pass.calculus().value(whole.aligned) == 0)
+    const bool of_branch = is_tied(pass.network()) && whole.own.word == 0;
+    if (pass.calculus().value(whole.aligned) == 0 || of_branch)
       drawn = pass.calculus().positive(N(
           drawn + overlap_covariance(whole.slopes, kept.overlap, 1, pass.counts(kept.at.tokens))));
     if (kept.record.over_samples) drawn = drawn * whole.directions.samples;
   }
-  fill(pass, kept.at.parameter, drawn + aligned_gain(pass, y, whole, tokens), g, {});
+  const N along = with_own(whole.aligned, own_at(kept.record, whole));
+  fill(pass, kept.at.parameter, drawn + aligned_gain(pass, y, whole, along, tokens), g, {});
   fill(pass, kept.at.parameter + 1, bias_of(pass, whole.x, kept.at.tokens), g, {});
   if (!kept.record.over_samples) return;
   for (const std::size_t at : {kept.at.parameter, kept.at.parameter + 1})
@@ -407,7 +462,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   Gradient<X> out = norm_backward(calculus, record, g, pass.tokens(kept.at.tokens), pass.batch());
   if constexpr (C::next_orders) {
     const double scale = values_of(calculus, record.factors).second;
-    out.slopes = with_part_along(g.slopes, -g.aligned * g.aligned, kept.overlap);
+    out.slopes = with_part_along(g.slopes, own_at(record, g).slope_across(g.aligned), kept.overlap);
     out.slopes = through_map(out.slopes, scale, scale);
     scale_kinds(
         calculus, out,

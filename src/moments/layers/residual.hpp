@@ -51,6 +51,9 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
   Signal<X> out = stream;
   out.normalised = false;
   out.same_words = stream.same_words && branch.same_words;
+  if (stream.own) out.own = scaled(*stream.own, a);
+  if (branch.own)
+    out.own = out.own ? sum(*out.own, scaled(*branch.own, b)) : scaled(*branch.own, b);
   const N both = 2 * a * b;
   out.x = zip(
       stream.x, branch.x,
@@ -260,6 +263,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   Gradient<X> skip = g;
   skip.x = scaled(g.x, N(a * a));
   skip.aligned = g.aligned * a * a;
+  if constexpr (C::next_orders) skip.own.word *= a;
+  g.own = {};
   if (kept.after_activation) repeated_slopes(calculus, skip, kept.stream_share);
   if constexpr (C::next_orders) {
     skip.kinds = left_of(kept.kinds, g.kinds);

@@ -36,7 +36,7 @@ void visit_parts(const Linear& layer, PartVisitor& visitor) {
   info.distribution = layer.distribution;
   info.std = layer.std;
   info.in_branch = layer.in_branch;
-  visitor.parameter(layer.path, Linear::weight_index, ".weight", info);
+  if (!layer.tied) visitor.parameter(layer.path, Linear::weight_index, ".weight", info);
   if (!layer.bias) return;
   info.rows = 1;
   info.distribution = Distribution::normal;

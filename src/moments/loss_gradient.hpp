@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+
+#include "moments/gradient.hpp"
+
+namespace scalecalc::moments {
+
+/// The gradient of the loss in the logits (docs/theory/layers.md#head).
+template <class X>
+struct LossGradient {
+  X logits;
+  typename X::Number
+      hessian{};  ///< E of a diagonal entry of H of one token's loss, times the reduction
+  typename X::Number loss{};
+  std::optional<X> slopes{};  ///< dk/dr: of a pair's gradient in the pair's E y_t y_u
+  RelativeError truncation{};
+  double own_drift = 1;  ///< of hessian^2, what draws of this width make of it
+  OwnWord own{};         ///< `along` is a part of `hessian`, `word` E g of the word's own logit
+};
+
+}  // namespace scalecalc::moments
