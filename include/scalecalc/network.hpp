@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -203,11 +204,17 @@ std::int64_t decoder_depth(const ModelSpec& spec);
 ModelSpec encoder_of(const ModelSpec& spec);
 ModelSpec decoder_of(const ModelSpec& spec);
 
-/// Reads a model file. Throws Error(input): unreadable, not UTF-8, too large (1 MiB), or a wrong
-/// key or value at "file:line:column" with the nearest key.
-ModelSpec read_model(const std::string& path);
+/// The model of another library's config, where the path is one: what a model file's `base` may
+/// name besides presets and model files. Empty: configs are refused there.
+using ConfigReader = std::function<std::optional<ModelSpec>(const std::string& path)>;
+
+/// Reads a model file, and what it names as its base, relative to its folder. Throws Error(input):
+/// unreadable, not UTF-8, too large (1 MiB), bases that come back to themselves or are too many, or
+/// a wrong key or value at "file:line:column" with the nearest key.
+ModelSpec read_model(const std::string& path, const ConfigReader& configs = {});
 /// The same from text; `name` stands for the file in messages.
-ModelSpec parse_model(std::string_view toml, const std::string& name);
+ModelSpec parse_model(std::string_view toml, const std::string& name,
+                      const ConfigReader& configs = {});
 /// What was understood, as a complete model file that reads back to the same spec.
 std::string model_text(const ModelSpec& spec);
 /// "section.key" and its value, in the order of a model file as model_text() writes it.
@@ -221,7 +228,7 @@ const std::vector<Preset>& presets();
 /// Throws Error(input) with the nearest name.
 const Preset& preset(std::string_view name, const std::string& where = "preset");
 /// A preset's name, or the path of a model file.
-ModelSpec find_model(const std::string& name_or_path);
+ModelSpec find_model(const std::string& name_or_path, const ConfigReader& configs = {});
 
 /// Checks every field and what they must satisfy together (heads divide width, cross <= second,
 /// ...). Throws Error(input) naming the field; `where` as the caller knows it.

@@ -92,10 +92,15 @@ LibraryModel recognised(const std::string& weights) {
 }
 
 ModelSpec read_model_argument(const std::string& name) {
+  const auto of_config = [](const std::string& path) -> std::optional<ModelSpec> {
+    const auto library = read_config_argument(path);
+    if (!library) return std::nullopt;
+    return described(*library);
+  };
   if (name == kStandardInput)
-    return parse_model(read_standard_input("model file"), kStandardInputName);
-  if (const auto library = read_config_argument(name)) return described(*library);
-  return find_model(name);
+    return parse_model(read_standard_input("model file"), kStandardInputName, of_config);
+  if (const auto spec = of_config(name)) return *spec;
+  return find_model(name, of_config);
 }
 
 const ModelSpec& described(const LibraryModel& library) {

@@ -84,7 +84,7 @@ std::string write_names(const ModelSpec& spec) {
     std::string paths;
     for (const std::string& path : pattern.paths)
       paths += (paths.empty() ? std::string() : std::string(beside)) + path;
-    text += quoted(pattern.name) + " = " + quoted(paths) + "\n";
+    text += scalecalc::quoted(pattern.name) + " = " + scalecalc::quoted(paths) + "\n";
   }
   return text;
 }

@@ -30,10 +30,10 @@ const Preset& preset(std::string_view name, const std::string& where) {
   throw unknown_name("preset", name, preset_names(), where);
 }
 
-ModelSpec find_model(const std::string& name_or_path) {
+ModelSpec find_model(const std::string& name_or_path, const ConfigReader& configs) {
   for (const Preset& preset : presets())
     if (preset.name == name_or_path) return parse_model(preset.toml, preset.name);
-  if (is_path(name_or_path)) return read_model(name_or_path);
+  if (is_path(name_or_path)) return read_model(name_or_path, configs);
   throw unknown_name("preset or model file", name_or_path, preset_names(), "MODEL");
 }
 

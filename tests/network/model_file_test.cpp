@@ -296,6 +296,54 @@ TEST_CASE("words of the head and of biases that contradict") {
   contains(error_of("[model]\nbias = true\nffn_bias = 1"), "ffn_bias must be");
 }
 
+TEST_CASE("a base is what a model starts from") {
+  const ModelSpec preset = find_model("gpt2");
+  ModelSpec spec = parse_model("[model]\nbase = \"gpt2\"\nlayers = 3", "m.toml");
+  CHECK(spec.layers == 3);
+  spec.layers = preset.layers;
+  CHECK(model_text(spec) == model_text(preset));
+  CHECK(parse_model("[model]\nbase = \"gpt2\"\n[init]\nscheme = { std = 0.1 }", "m.toml")
+            .init.scheme == "std");
+  const TemporaryFile file("[model]\nbase = \"llama\"\nwidth = 128\nheads = 8\nkv_heads = 8\n");
+  const std::string name = file.path.filename().string();
+  const auto beside = [&](const std::string& text) {
+    return parse_model(text, (file.path.parent_path() / "m.toml").string());
+  };
+  CHECK(beside("[model]\nbase = \"" + name + "\"").width == 128);
+  CHECK(beside("[model]\nbase = \"./" + name + "\"\nwidth = 64").width == 64);
+  const ModelSpec list = parse_model(
+      "[model]\nbase = \"resnet-v1\"\nclasses = 7\n[[layer]]\ntype = \"pool\"\n", "m.toml");
+  CHECK(list.layer_list.size() == 1);
+}
+
+TEST_CASE("bases that cannot be") {
+  contains(error_of("[model]\nbase = \"gpt3\""),
+           "m.toml:2:1 | unknown preset or model file 'gpt3'");
+  contains(error_of("[model]\nbase = 3"), "m.toml:2:1 | base must be a string");
+  contains(error_of("[model]\nbase = \"\""), "unknown preset or model file");
+  contains(error_of("[model]\nbase = \"no/such.toml\""), "no such model file");
+  contains(error_of("[model]\nbase = \"config.json\""), "a config cannot be a base here");
+  contains(error_of("[model]\nbase = \"gpt2\"\nkind = \"mlp\""),
+           "kind is \"mlp\", and that of the base \"transformer\"");
+  contains(error_of("[model]\nbase = \"gpt2\"\nheads = 5"), "m.toml:3:1 | [attention] heads must");
+  const TemporaryFile file("");
+  std::ofstream(file.path) << "[model]\nbase = \"" << file.path.filename().string() << "\"\n";
+  CHECK_THROWS_WITH_AS(read_model(file.path.string()), doctest::Contains("is its own base"), Error);
+  const std::filesystem::path folder = file.path.parent_path();
+  std::vector<std::filesystem::path> chain;
+  for (int i = 0; i < 12; ++i)
+    chain.push_back(folder / (file.path.filename().string() + std::to_string(i)));
+  for (std::size_t i = 0; i < chain.size(); ++i)
+    std::ofstream(chain[i]) << "[model]\nbase = \""
+                            << (i + 1 < chain.size() ? "./" + chain[i + 1].filename().string()
+                                                     : std::string("gpt2"))
+                            << "\"\n";
+  CHECK_THROWS_WITH_AS(read_model(chain[0].string()), doctest::Contains("more than 8 bases"),
+                       Error);
+  CHECK(read_model(chain[5].string()).layers == find_model("gpt2").layers);
+  for (const auto& path : chain) std::filesystem::remove(path);
+}
+
 TEST_CASE("texts that are no model") {
   contains(error_of(""), "m.toml | an empty model file");
   contains(error_of("  \n# only a comment\n"), "m.toml | an empty model file");
