@@ -7,9 +7,9 @@ model without a head of words gets a matrix as the program plans it. Compared ar
 seeds beside what is predicted: the second moment of the stream behind every block, the cosine
 between its tokens, the mean square of the gradient of every parameter. Prints a row for each: the
 largest deviation of the stream and of the cosine; median and largest of the gradients; what is
-outside, by more than 3 standard errors and 15%. The gradient of a tied tensor is held against the sum
-of the embedding's and the head's. Exit 1 where a limit below is passed by what no remark of `import`
-explains (EXPLAINED). A model of two stacks gets words of its own for each.
+outside, by more than 3 standard errors and 15%. Exit 1 where a limit below is passed by what no
+remark of `import` explains (EXPLAINED). A model of two stacks gets words of its own for each; its tied
+tensor's gradient is held against the sum of those of the matrices that stand for it.
 """
 import json
 import math
@@ -28,7 +28,7 @@ from make_models import SMALL, config_of  # noqa: E402
 TOKENS, SEEDS = 32, 32
 STREAM, MEDIAN, WORST, ERRORS = 0.03, 0.05, 0.15, 3
 # What a remark that begins so explains.
-EXPLAINED = {"rotary positions": {"attn.q.weight", "attn.k.weight"},
+EXPLAINED = {"rotary positions": {"attn.q.weight", "attn.q.bias", "attn.k.weight"},
              "ALiBi's biases": {"attn.q.weight", "attn.k.weight"},
              "logit_scale": {"head.weight"}}
 # The small configs of make_models.py, wider and deeper: most moments are off by some 1/width.
@@ -77,14 +77,15 @@ def asked(program, command, path, *options):
 
 
 def class_of(model_type):
-    """With the head of words where it is one matrix behind the stream, else the model alone."""
+    """With the head of words where the program describes it, else the model alone."""
     kind = transformers.CONFIG_MAPPING[model_type]
     if model_type in TWO_STACKS:
         return transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING[kind], True
-    causal = transformers.MODEL_FOR_CAUSAL_LM_MAPPING
-    is_encoder = model_type in ("bert", "roberta", "electra")
-    if kind in causal and not is_encoder:
-        return causal[kind], True
+    masked = model_type in ("bert", "roberta", "distilbert", "deberta-v2")
+    heads = (transformers.MODEL_FOR_MASKED_LM_MAPPING if masked
+             else transformers.MODEL_FOR_CAUSAL_LM_MAPPING)
+    if kind in heads and model_type != "electra":
+        return heads[kind], True
     return transformers.MODEL_MAPPING[kind], False
 
 
@@ -99,13 +100,6 @@ def stacks_of(model, depth):
         return {"": blocks_of(model, depth)}
     return {"encoder.": blocks_of(model.get_encoder(), depth),
             "": blocks_of(model.get_decoder(), depth)}
-
-
-def logit_scale(config):
-    """Between the stream and the tied matrix, where the program's head has it in its own."""
-    if config.model_type == "t5":
-        return config.d_model**-0.5
-    return getattr(config, "logit_scale", None) or 1
 
 
 def words(config, generator):
@@ -267,9 +261,10 @@ class Row:
             found = statistics.fmean(cross.values[path]) / statistics.fmean(second.values[path])
             self.cosine[path] = found - sites[path]["cosine"]
         predicted = {p["path"]: p["grad_second"] for p in model.predicted["parameters"]}
-        if model.has_head and model.config.tie_word_embeddings:
-            predicted["embedding.weight"] += (logit_scale(model.config)**2 * predicted.pop("head.weight")
-                                              + predicted.pop("encoder.embedding.weight", 0))
+        if model.type in TWO_STACKS:
+            scale = model.config.d_model**-0.5 if model.type == "t5" else 1
+            predicted["embedding.weight"] += (scale**2 * predicted.pop("head.weight")
+                                              + predicted.pop("encoder.embedding.weight"))
         self.gradients = {path: gradients.deviation(path, predicted[path])
                           for path in gradients.values if predicted.get(path)}
         self.unmeasured = sorted(set(predicted) - set(gradients.values))
