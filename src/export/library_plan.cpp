@@ -132,10 +132,12 @@ class Changes {
       return one.what == scale.what && one.pattern == scale.pattern && one.value == scale.value;
     });
   }
-  /// The model has no such tensor: a head that is tied or absent, the shift of a norm.
+  /// The model has no such tensor: a head that is tied or absent, and what belongs to it, the shift
+  /// of a norm.
   void leave_out(std::size_t part) {
     const PlannedParameter& parameter = after_.plan.parameters[part];
-    if (parameter.is_matrix && parameter.role != "head" && parameter.role != "embedding")
+    const bool of_head = parameter.role == "head" || parameter.path.starts_with("transform.");
+    if (parameter.is_matrix && !of_head && parameter.role != "embedding")
       throw Error(ErrorKind::input,
                   fmt::format("{} is no tensor of {} by itself, and the options change it",
                               parameter.path, code_.model),
