@@ -8,8 +8,8 @@ seeds beside what is predicted: the second moment of the stream behind every blo
 between its tokens, the mean square of the gradient of every parameter. Prints a row for each: the
 largest deviation of the stream and of the cosine; median and largest of the gradients; what is
 outside, by more than 3 standard errors and 15%. Exit 1 where a limit below is passed by what no
-remark of `import` explains (EXPLAINED). A model of two stacks gets words of its own for each; its tied
-tensor's gradient is held against the sum of those of the matrices that stand for it.
+remark of `import` explains (EXPLAINED). A model of two stacks gets words of its own for each; the
+gradient of the tensor that both stacks embed by is held against the sum of theirs.
 """
 import json
 import math
@@ -262,9 +262,7 @@ class Row:
             self.cosine[path] = found - sites[path]["cosine"]
         predicted = {p["path"]: p["grad_second"] for p in model.predicted["parameters"]}
         if model.type in TWO_STACKS:
-            scale = model.config.d_model**-0.5 if model.type == "t5" else 1
-            predicted["embedding.weight"] += (scale**2 * predicted.pop("head.weight")
-                                              + predicted.pop("encoder.embedding.weight"))
+            predicted["embedding.weight"] += predicted.pop("encoder.embedding.weight")
         self.gradients = {path: gradients.deviation(path, predicted[path])
                           for path in gradients.values if predicted.get(path)}
         self.unmeasured = sorted(set(predicted) - set(gradients.values))
