@@ -81,7 +81,7 @@ struct ModelSpec {
   bool gated = false;    ///< ffn.out(phi(ffn.gate(x)) * ffn.in(x))
   bool qk_norm = false;  ///< rmsnorm of q and of k in each head
   /// Rotary positions of q and k in self-attention (see Rotary): above 1, or 0 for none, and the
-  /// share of a head's features that is turned, rounded down to an even number of them.
+  /// share of a head's features that is turned, rounded down to an even number, 2 at least.
   double rotary_base = 0.0;
   double rotary_fraction = 1.0;
   /// Each self-attention adds the scores of the block before, which had them added, to its own

@@ -20,6 +20,7 @@ struct Family {
   DropoutPlaces dropout = {};  ///< what its one rate stands for
   bool unscaled_attention = false;
   bool has_head_width = false;
+  bool is_rotary = false;  ///< its queries and keys always turn, all of a head
 };
 
 /// The activation as transformers calls it.
@@ -95,7 +96,8 @@ Family llama(const NamedPlan& plan) {
   config["attention_bias"] = biases_of(spec).o;
   config["mlp_bias"] = biases_of(spec).ffn;
   config["tie_word_embeddings"] = spec.tie_head;
-  return {config, one_std(common_std(plan), false), {.branch = false}, false, true};
+  if (spec.rotary_base != 0) config["rope_theta"] = spec.rotary_base;
+  return {config, one_std(common_std(plan), false), {.branch = false}, false, true, true};
 }
 
 Family vit(const NamedPlan& plan) {
@@ -155,6 +157,19 @@ Placement placement_of(const std::string& naming) {
   return naming == "hf-bert" ? Placement::post : Placement::pre;
 }
 
+/// What the configuration does not say of rotary positions.
+std::vector<std::string> rotary_differences(const ModelSpec& spec, bool is_rotary) {
+  if (is_rotary && spec.rotary_base == 0)
+    return {"rotary_base: its queries and keys turn by their positions, this model's do not"};
+  if (!is_rotary && spec.rotary_base != 0)
+    return {fmt::format("rotary_base: it has no rotary positions, this model turns by base {}",
+                        spec.rotary_base)};
+  if (is_rotary && spec.rotary_fraction != 1)
+    return {fmt::format("rotary_fraction: it turns all of a head, this model {} of it",
+                        spec.rotary_fraction)};
+  return {};
+}
+
 }  // namespace
 
 std::string hf_text(const NamedPlan& plan) {
@@ -168,7 +183,8 @@ std::string hf_text(const NamedPlan& plan) {
   if (plan.spec.head_width != 0 && !family.has_head_width)
     lines.push_back(fmt::format("head_width: its heads share out the width, these are {} wide",
                                 plan.spec.head_width));
-  for (const auto& part : {dropout_differences(plan.spec, family.dropout),
+  for (const auto& part : {rotary_differences(plan.spec, family.is_rotary),
+                           dropout_differences(plan.spec, family.dropout),
                            foreign_scales(plan, family.unscaled_attention)})
     lines.insert(lines.end(), part.begin(), part.end());
   family.config["_scalecalc"] = {{"version", report::version()},

@@ -30,6 +30,10 @@ std::vector<std::string> shape_flags(const ModelSpec& spec) {
   if (!biases.o && !biases.ffn) flags.emplace_back("--disable-bias-linear");
   if (biases.qkv && !biases.o) flags.emplace_back("--add-qkv-bias");
   if (spec.qk_norm) flags.emplace_back("--qk-layernorm");
+  if (spec.rotary_base != 0)
+    flags.push_back(
+        fmt::format("--position-embedding-type rope --rotary-base {:.0f} --rotary-percent {}",
+                    spec.rotary_base, number_literal(spec.rotary_fraction)));
   if (!spec.tie_head) flags.emplace_back("--untie-embeddings-and-output-weights");
   return flags;
 }
@@ -41,6 +45,9 @@ std::vector<std::string> shape_differences(const ModelSpec& spec) {
     lines.push_back("placement: its layer is pre, this model is " + to_string(spec.placement));
   if (spec.norm != NormKind::layernorm && spec.norm != NormKind::rmsnorm)
     lines.push_back("norm: it has LayerNorm and RMSNorm, this model " + to_string(spec.norm));
+  if (spec.rotary_base != std::floor(spec.rotary_base))
+    lines.push_back(fmt::format("rotary_base: its flag takes whole numbers, this model has {}",
+                                spec.rotary_base));
   const bool swiglu = spec.gated && spec.activation == "silu";
   const bool gelu = !spec.gated && (spec.activation == "gelu" || spec.activation == "gelu_tanh");
   if (!swiglu && !gelu)

@@ -104,10 +104,11 @@ Smallness of_rows(const Smallness& small, const Rotation<PerPosition>* rotation,
 
 /// Scores of close keys that covary more than those of far ones: of P2 relative to it half the
 /// square of tau2 times `structure`^(1/2), and of sums over pairs of keys 3 tau2 `structure`, from
-/// E p_s p_s' (p_s + p_s' - P2) for small tau2 (docs/theory/attention.md#rotary).
+/// E p_s p_s' (p_s + p_s' - P2) for small tau2 (docs/theory/attention.md#rotary); no more than all.
 void add_omitted_rotation(double structure, double tau2, Scores& scores) {
-  scores.mix_truncation += tau2 * tau2 * structure / 2;
-  scores.truncation += 3 * tau2 * structure;
+  const auto bounded = [](double x) { return x / (1 + x); };
+  scores.mix_truncation += bounded(tau2 * tau2 * structure / 2);
+  scores.truncation += bounded(3 * tau2 * structure);
 }
 
 /// Relative variance over draws of one row's |J V g|^2. Of a softmax that has all but condensed a
@@ -323,7 +324,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.feedback_truncation = omitted_feedback(averages.one.back(), small);
   if (rotation && grid > 0) scores.truncation += kHalfStep;
   if (rotation)
-    add_omitted_rotation(rotation->structure.second.maxCoeff(), rows.tau2.maxCoeff(), scores);
+    add_omitted_rotation(rotation->structure.second[size - 1], rows.tau2[size - 1], scores);
   return out;
 }
 

@@ -143,12 +143,12 @@ std::optional<SpecProblem> rotary_problem(const RotarySizes& of) {
         {"rotary_fraction"},
         fmt::format("rotary_fraction must be above 0 and at most 1, got {}", of.fraction),
         "for example rotary_fraction = 0.5"};
-  if (rotary(of).width > 0) return {};
-  return SpecProblem{{"rotary_fraction", "head_width"},
-                     fmt::format("rotary positions turn pairs of features, and {} of a "
-                                 "head of {} has none",
-                                 of.fraction, of.head_width),
-                     "use a larger rotary_fraction or wider heads"};
+  if (of.head_width > 1) return {};
+  return SpecProblem{
+      {"head_width"},
+      fmt::format("rotary positions turn pairs of features, and a head of {} has none",
+                  of.head_width),
+      "use wider heads"};
 }
 
 Rotary rotary(const RotarySizes& of) {
@@ -156,7 +156,7 @@ Rotary rotary(const RotarySizes& of) {
   // A fraction such as 10/80 is no double: a whole number of pairs is to stay one.
   constexpr double rounding = 1e-9;
   const double pairs = of.fraction * static_cast<double>(of.head_width) / 2;
-  return {2 * static_cast<std::int64_t>(pairs + rounding), of.base};
+  return {2 * std::max<std::int64_t>(1, static_cast<std::int64_t>(pairs + rounding)), of.base};
 }
 
 std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {

@@ -132,7 +132,7 @@ class Writer {
       memory_ = shape_.features;
     }
     Draws more = draw_.apart();
-    if (!made.memory && shape_.features / made.heads >= 2 && more.chance(25))
+    if (!made.memory && shape_.features / made.heads >= 2 && more.chance(15))
       made.rotary_base = more.of({10.0, 10000.0});
     vary(made);
     list.push_back(made);

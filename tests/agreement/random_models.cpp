@@ -92,7 +92,7 @@ void draw_dropout(Draws& draw, ModelSpec& spec) {
 
 /// Behind the width of heads where that is drawn: a head of one feature has no pair to turn.
 void draw_rotary(Draws draw, ModelSpec& spec) {
-  if (head_width(spec) < 4 || !draw.chance(25)) return;
+  if (head_width(spec) < 4 || !draw.chance(8)) return;
   spec.rotary_base = draw.of({10.0, 10000.0, 1e6});
   spec.rotary_fraction = draw.of({1.0, 1.0, 0.5});
 }

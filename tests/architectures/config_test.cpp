@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -47,6 +48,58 @@ TEST_CASE("absent keys and null are what the library takes") {
   CHECK(tensor(model, "lm_head.weight").shape == Shape{32000, 64});
   CHECK(tensor(model, "model.layers.0.self_attn.k_proj.weight").shape == Shape{64, 64});
   CHECK(tensor(model, "model.layers.0.mlp.up_proj.weight").shape == Shape{11008, 64});
+}
+
+TEST_CASE("rotary positions are where a config says them") {
+  struct Case {
+    const char *type, *keys;
+    double base, fraction;
+    bool remarked;
+  };
+  for (const Case& of :
+       {Case{"llama", "", 10000, 1, false},
+        {"llama", R"("rope_theta": 5e5,)", 5e5, 1, false},
+        {"llama", R"("rope_theta": 3, "rope_parameters": {"rope_theta": 1e6},)", 1e6, 1, false},
+        {"llama", R"("rope_parameters": {"rope_theta": 500, "rope_type": "default"},)", 500, 1,
+         false},
+        {"llama", R"("rope_theta": 2e4, "rope_scaling": {"type": "linear", "factor": 2},)", 2e4, 1,
+         true},
+        {"llama", R"("rope_parameters": {"rope_type": "yarn", "factor": 2},)", 10000, 1, true},
+        {"cohere", "", 500000, 1, false},
+        {"phi", "", 10000, 0.5, false},
+        {"phi", R"("partial_rotary_factor": 0.25,)", 10000, 0.25, false},
+        {"phi", R"("rope_parameters": {"partial_rotary_factor": 0.75},)", 10000, 0.75, false},
+        {"gpt_neox", "", 10000, 0.25, false},
+        {"gpt_neox", R"("rotary_pct": 1.0, "rotary_emb_base": 100,)", 100, 1, false},
+        {"gptj", R"("rotary_dim": 8,)", 10000, 0.5, false},
+        {"gptj", R"("rotary_dim": null,)", 10000, 1, false},
+        {"codegen", R"("rotary_dim": 4,)", 10000, 0.25, false},
+        {"falcon", "", 10000, 1, false},
+        {"falcon", R"("alibi": true,)", 0, 1, false},
+        {"gemma3_text", R"("rope_local_base_freq": 700,)", 700, 1, true},
+        {"gemma3_text", R"("rope_parameters": {"sliding_attention": {"rope_theta": 90},
+                              "full_attention": {"rope_theta": 1e6}},)",
+         90, 1, true}}) {
+    const std::string text = std::string("{\"model_type\": \"") + of.type + "\", " + of.keys +
+                             R"("hidden_size": 64, "num_attention_heads": 4, "n_embd": 64,
+                             "n_head": 4, "num_hidden_layers": 1, "n_layer": 1})";
+    CAPTURE(text);
+    const LibraryModel model = parse_config(text, "config.json");
+    REQUIRE(model.spec);
+    CHECK(model.spec->rotary_base == of.base);
+    CHECK(model.spec->rotary_fraction == of.fraction);
+    const auto is_rotary = [](const std::string& line) { return line.starts_with("rotary"); };
+    CHECK(std::any_of(model.remarks.begin(), model.remarks.end(), is_rotary) == of.remarked);
+  }
+  for (const char* wrong : {"3", "\"x\""})
+    CHECK(says(refusal(std::string(R"({"model_type": "llama", "rope_parameters": )") + wrong + "}"),
+               "rope_parameters['rope_type'] takes an entry"));
+  for (const char* wrong : {R"("rope_theta": "x")", R"("rope_theta": -1)"}) {
+    const LibraryModel model = parse_config(
+        std::string(R"({"model_type": "llama", "num_hidden_layers": 1, )") + wrong + "}", "c.json");
+    CHECK_FALSE(model.spec);
+    CHECK_FALSE(model.why_no_spec.empty());
+  }
 }
 
 TEST_CASE("a config that cannot be read is one line that names the key") {

@@ -7,7 +7,7 @@ scalecalc_cli_test("config: tied tensors" ARGS init ${config} --format json
 scalecalc_cli_test("config: as a model file in JSON" ARGS import ${config} --format json
   JSON results.toml)
 scalecalc_cli_test("config: as a model file" ARGS import ${config}
-  STDOUT "# rotary positions are left out.*layers = 2")
+  STDOUT "layers = 2.*rotary_base = 10000")
 scalecalc_cli_test("config: propagated" ARGS propagate ${config} --layers 3
   STDOUT "transformer of 3 blocks, width 32")
 scalecalc_cli_test("config: verified" ARGS verify ${config} --seeds 8 STDOUT "Passed")

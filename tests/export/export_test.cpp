@@ -147,6 +147,29 @@ TEST_CASE("where dropout stands is told, or listed") {
   CHECK_FALSE(contains(text_of("hf-gpt2", Target::megatron), "dropout_place"));
 }
 
+TEST_CASE("rotary positions are told, or listed") {
+  ModelSpec spec = find_model("llama");
+  const auto text_of = [&spec](const char* naming, Target target) {
+    spec.init.names = naming;
+    return export_text(named_plan(spec, "own", target), target);
+  };
+  const std::string of_llama = text_of("hf-llama", Target::hf);
+  CHECK(contains(of_llama, "\"rope_theta\": 10000.0"));
+  CHECK_FALSE(contains(of_llama, "rotary"));
+  CHECK(contains(text_of("hf-gpt2", Target::hf), "it has no rotary positions"));
+  CHECK(contains(text_of("", Target::megatron),
+                 "--position-embedding-type rope --rotary-base 10000 --rotary-percent 1.0\n"));
+  spec.rotary_fraction = 0.25;
+  CHECK(contains(text_of("hf-llama", Target::hf), "it turns all of a head, this model 0.25 of it"));
+  CHECK(contains(text_of("", Target::megatron), "--rotary-percent 0.25\n"));
+  spec.rotary_base = 12.5;
+  CHECK(contains(text_of("", Target::megatron), "its flag takes whole numbers"));
+  spec.rotary_base = 0;
+  spec.rotary_fraction = 1;
+  CHECK(contains(text_of("hf-llama", Target::hf), "its queries and keys turn by their positions"));
+  CHECK_FALSE(contains(text_of("", Target::megatron), "rotary"));
+}
+
 TEST_CASE("hf needs a model whose configuration it knows") {
   CHECK_THROWS_AS(export_text(plan_of("pre-ln-12", Target::hf), Target::hf), Error);
   for (const char* names : {"hf-gpt2", "hf-bert", "hf-llama", "hf-t5", "hf-vit"})

@@ -28,7 +28,7 @@ from make_models import SMALL, config_of  # noqa: E402
 TOKENS, SEEDS = 32, 32
 STREAM, MEDIAN, WORST, ERRORS = 0.03, 0.05, 0.15, 3
 # What a remark that begins so explains.
-EXPLAINED = {"rotary positions": {"attn.q.weight", "attn.q.bias", "attn.k.weight"},
+EXPLAINED = {"rotary positions turn": {"attn.q.weight", "attn.q.bias", "attn.k.weight"},
              "ALiBi's biases": {"attn.q.weight", "attn.k.weight"},
              "logit_scale": {"head.weight"}}
 # The small configs of make_models.py, wider and deeper: most moments are off by some 1/width.

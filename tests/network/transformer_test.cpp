@@ -81,7 +81,8 @@ TEST_CASE("rotary positions are of self-attention, of whole pairs") {
                                                     {8, 0.5, 4},
                                                     {8, 0.7, 4},
                                                     {80, 0.4, 32},
-                                                    {30, 0.2, 6}}) {
+                                                    {30, 0.2, 6},
+                                                    {7, 0.1, 2}}) {
     spec.head_width = head_width;
     spec.rotary_fraction = fraction;
     const Network network = build_network(spec);
