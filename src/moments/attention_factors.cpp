@@ -59,6 +59,7 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
         next * (std::fabs(p2) + std::fabs(row.m2 - row.p2) * overlap) / row.p2 + of_keys;
   if (row.a > 0)
     out.omitted_score =
+        next * next +
         next *
             (std::fabs(a) + std::fabs(along) + std::fabs(tilt) + std::fabs(row.b) * along_width) /
             row.a +

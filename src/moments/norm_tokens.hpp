@@ -35,11 +35,11 @@ struct Fluctuation {
     return inverse > 0 && v > 0 ? 1 + (inverse - 1) * pair / v : 1 + w * (pair + mean);
   }
   /// Forward E[r/(s_t s_u)]: `covariance` is the covariance of r and s2. Gaussian: 1 - (1 -
-  /// c^2)/(2d). Its expansion in the other sense where it would become negative, as of sizes that
-  /// fluctuate past their mean.
+  /// c^2)/(2d). Where it would leave the positive numbers, as of sizes that fluctuate past their
+  /// mean, it goes on as 1/(4 lost), which has its value and slope at 1/2.
   double forward() const {
     const double lost = w * w * (covariance - (3 * v + both) / 4);
-    return lost > 0 ? 1 / (1 + lost) : 1 - lost;
+    return lost > 0.5 ? 1 / (4 * lost) : 1 - lost;
   }
 };
 

@@ -1,3 +1,4 @@
+#include "scalecalc/moments.hpp"
 #include "support.hpp"
 
 namespace scalecalc {

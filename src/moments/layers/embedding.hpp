@@ -158,16 +158,18 @@ typename C::Number shared_rows(const BackwardPass<C, X>& pass, const Embedding& 
                        static_cast<double>(layer.vocab));
 }
 
-/// Two parts of one gradient, and twice their product.
+/// Two parts of one gradient, and twice their product, of which `unknown` is not known.
 template <class C>
 void add_part(const C& calculus, const ParameterRecord<typename C::Number>& part,
-              const typename C::Number& both, ParameterRecord<typename C::Number>& record) {
+              const typename C::Number& both, bool unknown,
+              ParameterRecord<typename C::Number>& record) {
   if constexpr (C::next_orders) {
     const double left = calculus.value(part.gradient), right = calculus.value(record.gradient);
     const double p = left + right > 0 ? left / (left + right) : 0, q = 1 - p;
     record.spread = p * p * part.spread + q * q * record.spread;
     record.error = p * part.error + q * record.error;
     record.truncation = p * part.truncation + q * record.truncation;
+    if (unknown) record.truncation += 2 * std::sqrt(p * q);
   }
   record.gradient = calculus.positive(part.gradient + record.gradient + both);
 }
@@ -188,7 +190,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Grad
   fill(pass, at, calculus.real(layer.multiplier * layer.multiplier) * row, g, {});
   if (&layer == std::get_if<Embedding>(&pass.network().layers.front().op) &&
       is_tied(pass.network()))
-    add_part(calculus, of_head, shared_rows(pass, layer, g, kept.at.tokens), pass.parameter(at));
+    add_part(calculus, of_head, shared_rows(pass, layer, g, kept.at.tokens),
+             pass.network().loss == Loss::mse, pass.parameter(at));
   if (layer.position_std > 0) fill(pass, ++at, position_gradient(g.x, pass.batch()), g, {});
   // The first row has the sum over all tokens.
   if (layer.segments > 0)

@@ -55,9 +55,7 @@ void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, co
   const SampleLevels& order = record.orders.forward;
   const double size = over_samples(values_of(calculus, in.x), over), all = size + layer.eps;
   // Features that are not Gaussian may differ by as much as they have.
-  const double gaussian =
-      record.orders.inverse * (1 + record.by_chance + 2 * in.spread.batch_noise * in.map_overlap) -
-      1;
+  const double gaussian = record.orders.inverse * (1 + record.by_chance) - 1;
   const double scatter = in.kurtosis == 3 ? gaussian : std::max(1.0, gaussian);
   const double bend = all > 0 ? scatter * size * layer.eps / (all * all) : 0;
   const double shared =
@@ -140,13 +138,13 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     out.mask_overlap = 0;
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
-    const double noise = in.spread.batch_noise, mapped = 2 * noise * in.map_overlap;
+    const double noise = in.spread.batch_noise;
+    // Of what weights have mixed 1/s2 is larger by as much, to first order.
     if (in.map_overlap > 0)
-      record.by_chance = mapped * mapped;
+      record.by_chance = 2 * noise * in.map_overlap;
     else if (from.within > 0)
       record.by_chance =
           2 * noise * calculus.value(in.overlap.variance()) / (from.within * from.within);
-    back = back * (1 + mapped);
     const SampleLevels& order = record.orders.forward;
     if (!in.flat) {
       const double taken = noise * size_variance(from, over, in.map_overlap);
