@@ -71,13 +71,6 @@ Value parse_json(std::string_view text, const std::string& name) {
   return config;
 }
 
-Lookup keys_of(const Value& config) {
-  return [&config](const std::string& key) -> const Value* {
-    const auto found = config.find(key);
-    return found == config.end() ? nullptr : &*found;
-  };
-}
-
 void rename_aliases(const Family& family, Value& config) {
   for (const auto& [other, key] : family.aliases) {
     const auto found = config.find(other);
@@ -132,6 +125,13 @@ std::vector<LibraryVariant> variants_of(const Family& family, const Lookup& look
 }
 
 }  // namespace
+
+Lookup keys_of(const Value& config) {
+  return [&config](const std::string& key) -> const Value* {
+    const auto found = config.find(key);
+    return found == config.end() ? nullptr : &*found;
+  };
+}
 
 Value completed(const Defaults& defaults, Value config) {
   const Lookup lookup = keys_of(config);

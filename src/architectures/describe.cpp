@@ -24,6 +24,14 @@ std::string model_file(const Family& family, const Lookup& config) {
   return text;
 }
 
+/// The key that a field is, of several the one whose condition holds; null: computed of others.
+const Expression* key_of(const Expression& expression, const Lookup& config) {
+  if (expression.kind() == Expression::Kind::name) return &expression;
+  if (expression.kind() != Expression::Kind::choice) return nullptr;
+  const std::vector<Expression>& parts = expression.operands();
+  return key_of(parts[parts[0].flag(config) ? 1 : 2], config);
+}
+
 Value json_of(const FieldValue& value) {
   return std::visit(
       []<class Held>(const Held& held) -> Value {
@@ -40,10 +48,10 @@ Value json_of(const FieldValue& value) {
 void describe(const Family& family, const Lookup& config, LibraryModel& model) {
   for (const Conditional& remark : family.remarks)
     if (remark.condition.flag(config)) model.remarks.push_back(remark.text);
-  if (family.model.empty()) {
-    model.why_no_spec = family.why_no_model;
-    return;
-  }
+  model.why_no_spec = family.why_no_model;
+  for (const Conditional& reason : family.undescribed)
+    if (reason.condition.flag(config)) model.why_no_spec = reason.text;
+  if (!model.why_no_spec.empty()) return;
   try {
     model.spec = parse_model(model_file(family, config), model.source + " as a model file");
   } catch (const Error& error) {
@@ -59,14 +67,18 @@ std::optional<LibraryModel> resized(const LibraryModel& library, const ModelSpec
   using namespace architectures;
   const Family& known = family(library.architecture, library.source);
   Value config = Value::parse(library.config);
+  Value of_library = completed(known.defaults, config);
+  of_library["architectures"] = {library.class_name};
+  const Lookup keys = keys_of(of_library);
   for (const ModelField& field : model_fields()) {
     if (!field.belongs_to(changed.kind)) continue;
     const auto said = std::find_if(known.model.begin(), known.model.end(), [&](const auto& entry) {
       return entry.first == field.section + "." + field.key;
     });
-    if (said == known.model.end() || said->second.kind() != Expression::Kind::name) continue;
+    const Expression* const key = said == known.model.end() ? nullptr : key_of(said->second, keys);
+    if (key == nullptr) continue;
     const FieldValue value = field.get(changed);
-    if (value != field.get(*library.spec)) config[said->second.name()] = json_of(value);
+    if (value != field.get(*library.spec)) config[key->name()] = json_of(value);
   }
   try {
     return model_of(known, std::move(config), library.source);

@@ -11,6 +11,8 @@ void describe(const Family& family, const Lookup& config, LibraryModel& model);
 
 /// The config with what the library takes for keys that are absent. Throws Error(input).
 Value completed(const Defaults& defaults, Value config);
+/// The keys of a config, which must outlive it, as names.
+Lookup keys_of(const Value& config);
 
 /// What a config describes by the data of its family. `name` is for messages. Throws Error(input),
 /// `strict`: for what the library refuses too.

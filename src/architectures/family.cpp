@@ -55,8 +55,10 @@ class Reader {
       } else if (key == "variants") {
         for (const auto& [name, draws] : in_order(table(*node, key)))
           family.variants.push_back(variant(name, table(*draws, name)));
-      } else if (key == "refusals" || key == "remarks") {
-        std::vector<Conditional>& into = key == "remarks" ? family.remarks : family.refusals;
+      } else if (key == "refusals" || key == "remarks" || key == "undescribed") {
+        std::vector<Conditional>& into = key == "remarks"    ? family.remarks
+                                         : key == "refusals" ? family.refusals
+                                                             : family.undescribed;
         for (const auto& [said, condition] : in_order(table(*node, key)))
           into.push_back({Expression::parse(text(*condition, said), where(said)), said});
       } else {

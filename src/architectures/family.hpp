@@ -63,7 +63,8 @@ struct Family {
   /// Of a model file, by section and key; none: the program has no such model, `why_no_model`.
   std::vector<std::pair<std::string, Expression>> model;
   std::string why_no_model;
-  std::vector<Conditional> refusals, remarks;
+  /// Configs that the library refuses; what the model leaves out; those that no model describes.
+  std::vector<Conditional> refusals, remarks, undescribed;
   std::vector<Variant> variants;
 };
 

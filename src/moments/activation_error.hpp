@@ -14,17 +14,15 @@ inline double log_ratio(double a, double b) {
   return std::isnan(found) ? largest_log : std::clamp(found, -largest_log, largest_log);
 }
 
-/// How far up a draw of u may be: 0 while they stay together. `shared`: of a token's variance, what
-/// the average over a draw's tokens has.
+/// How far up a draw of u may be: 0 while they stay together.
 template <class C>
 double log_range_of(C& calculus, const NormVariance& spread, const LogSize& x,
-                    const Passage& passed, double exponent, double shared) {
+                    const Passage& passed, double exponent) {
   if (spread.log_range > 0) return spread.log_range;
   // Of what comes out, with the noise of both ways: a map may be steep where infinite width is not.
   const double slope = std::max(exponent, passed.slope);
-  const double variance =
-      shared * std::max(x.variance, passed.slope * passed.slope * x.variance + passed.rest +
-                                        passed.noise + passed.back_noise);
+  const double variance = std::max(x.variance, passed.slope * passed.slope * x.variance +
+                                                   passed.rest + passed.noise + passed.back_noise);
   if (!leaves_lognormal(variance, slope)) return 0;
   calculus.assume("activation", "draws of this width part ways: some die, some grow",
                   "variance of ln E x^2 where its map is steeper than 1", variance, 1);

@@ -17,6 +17,7 @@ namespace scalecalc::moments {
 
 /// Whether the head's matrix is the table that the network begins with.
 inline bool is_tied(const Network& network) {
+  if (network.layers.empty()) return false;
   const auto* head = std::get_if<Linear>(&network.layers.back().op);
   return head != nullptr && head->tied;
 }

@@ -102,13 +102,6 @@ LogSize log_size(const NormVariance& spread, double width) {
   return {std::log1p(spread.mean_shift) - variance / 2, variance};
 }
 
-double shared_by_tokens(const NormVariance& spread, const LogSize& size, const Alike<double>& x,
-                        double width, const Counts& counts) {
-  const double pairs = pairs_squared(x, counts), all = spread.batch_variance - 2 / width * pairs;
-  const double drawn = size.variance > 0 ? all / size.variance : 0;
-  return std::clamp(std::max(drawn, pairs), 0.0, 1.0);
-}
-
 bool leaves_lognormal(double variance, double slope) {
   constexpr double past = 5e-3;  // homogeneous maps, as far as sums tell
   return variance > 1 && slope > 1 + past;

@@ -73,9 +73,6 @@ DistanceAfterNorm distance_after_norm(const NormVariance& spread, double normed)
 /// Past a variance of 1 with a slope past 1, draws part ways: some die and some grow, which one
 /// Gaussian in the logarithm does not describe.
 bool leaves_lognormal(double variance, double slope);
-/// Of the variance of one token's log size, the share that the average over all tokens has.
-double shared_by_tokens(const NormVariance& spread, const LogSize& size, const Alike<double>& x,
-                        double width, const Counts& counts);
 /// So many deviations up a draw may be.
 inline constexpr double range_deviations = 3;
 /// From then on nothing is carried but how far up a draw may be: `far`, with this layer's noise.

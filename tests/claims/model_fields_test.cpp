@@ -43,12 +43,13 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   const auto add = [&](bool wanted, const char* text) {
     if (wanted) call += std::string(", ") + text;
   };
-  add(test::is_of_tokens(*tried.field), "input=tokens");
+  add(test::is_of_tokens(*tried.field) || name == "tie_head", "input=tokens");
   add(name == "target_second", "loss=mse");
   add(tried.field->section == "memory", "cross_attention=true");
   add(name.starts_with("decoder_"), "encoder_decoder=true");
   add(name == "ramp", "placement=branchnorm");
   add(name == "branch_norms", "placement=pre, parallel=true");
+  add(name == "rotary_fraction", "rotary_base=100");
   add(base.kind == ModelSpec::Kind::mlp && base.norm == NormKind::rmsnorm, "norm=rmsnorm");
   add(base.kind == ModelSpec::Kind::mlp && name == "alpha", "placement=post");
   return name == "kind" ? call + ")" : call + ", " + name + "=" + argument + ")";

@@ -166,7 +166,9 @@ TEST_CASE("gradients of plain BatchNorm stacks grow by pi/(pi-1) a layer") {
   // E(y.g)^2 is a trapezoid sum, of second order in its step of 0.04 at the kink; what samples on a
   // sphere have beside Gaussian ones is one over midpoints of 64 angles, h^2/8 of a kink.
   const double step = 2 * pi / 64, left = 2e-3 + step * step / 8;
-  for (const int n : {16, 64, 100000}) CHECK(growth(n) == near(by_hand(n), left / n + 1e-5));
+  for (const int n : {16, 64}) CHECK(growth(n) == near(by_hand(n), left / n + 1e-5));
+  // What the sphere adds is 1/n itself there.
+  CHECK(growth(100000) == near(by_hand(100000), 2.0 / 100000));
   CHECK(std::fabs(growth(64) - 1.493) < 0.005);
   CHECK(std::fabs(growth(16) - 1.59) < 0.01);
 }

@@ -52,15 +52,13 @@ void note_slope_correlation(C& calculus, const typename C::Function& phi, const 
   }
 }
 
-/// Samples behind a norm over them are on a sphere, and so much of it is not seen where tokens
-/// differ in size. The next order has |size_excess| beside this one.
+/// Samples behind a norm over them are on a sphere. The next order has |size_excess| beside this
+/// one.
 template <class C, class X>
 void add_sphere_excess(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                        ActivationRecord<X>& record, X& y) {
-  const double own = 2 / static_cast<double>(in.width),
-               sizes = std::max(0.0, in.spread.token_variance - own);
   const SphereExcess excess =
-      sphere_excess(phi->activation(), values_of(calculus, in.x), in.size_excess + sizes);
+      sphere_excess(phi->activation(), values_of(calculus, in.x), in.size_excess);
   const auto add = [](X& to, const Alike<double>& more) { to = sum(to, uniform(to, more)); };
   add(y, excess.values);
   if (average(record.slopes).second > 0) add(record.slopes, excess.slopes);
@@ -108,8 +106,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const LogSize size = log_size(in.spread, width);
     const bool apart = in.spread.log_range > 0;
     const Passage passed = passage(sizes, moments, apart ? LogSize{} : size, width);
-    const double far = log_range_of(calculus, in.spread, size, passed, moments.exponent,
-                                    shared_by_tokens(in.spread, size, x, width, counts));
+    const double far = log_range_of(calculus, in.spread, size, passed, moments.exponent);
     record.passage = {passed, in.spread, x, moments.slope_kurtosis};
     record.second = values_of(calculus, out.x).second;
     record.width = in.width;

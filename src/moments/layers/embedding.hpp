@@ -195,8 +195,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Grad
   if (layer.position_std > 0) fill(pass, ++at, position_gradient(g.x, pass.batch()), g, {});
   // The first row has the sum over all tokens.
   if (layer.segments > 0)
-    fill(pass, ++at,
-         pair_sum(g.x, tokens, pass.batch()) / calculus.size(layer.segments, "segments"), g, {});
+    fill(pass, ++at, bias_of(pass, g.x, kept.at.tokens) / calculus.size(layer.segments, "segments"),
+         g, {});
   return g;
 }
 

@@ -307,9 +307,15 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     if (record.projection.layernorm) out.directions.mean = 0;
     if constexpr (C::next_orders) {
       if (record.values) {
-        // The average over a draw's tokens varies by as much.
+        // The average over a draw's tokens varies by as much. No square of an average is above the
+        // average of squares: steps of the integrals are off by `by_steps`, and by more where the
+        // values are nearly always all the same, so that nothing is known.
+        constexpr double by_steps = 1e-3;
+        const double excess = record.values->square - 1;
         const double tail =
-            std::min(no_mean, (record.values->square - 1) / calculus.value(tokens * batch));
+            excess < -by_steps
+                ? no_mean
+                : std::min(no_mean, std::max(excess, 0.0) / calculus.value(tokens * batch));
         out.truncation.second += tail;
         out.truncation.cross += tail;
       }

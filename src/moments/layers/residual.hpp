@@ -265,6 +265,13 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   skip.aligned = g.aligned * a * a;
   if constexpr (C::next_orders) skip.own.word *= a;
   g.own = {};
+  // A sum of two is no activation's output; of one, it is the stream.
+  if (skip.tie) {
+    const double kept_of = calculus.value(a * a);
+    skip.tie->second *= kept_of;
+    skip.tie->cross *= kept_of;
+  }
+  g.tie.reset();
   if (kept.after_activation) repeated_slopes(calculus, skip, kept.stream_share);
   if constexpr (C::next_orders) {
     skip.kinds = left_of(kept.kinds, g.kinds);
