@@ -102,7 +102,8 @@ TEST_CASE("random networks of every kind fail no more often than is known") {
   CHECK(tally.failed <= most_failures(tally.tried, wide_rate, confidence));
   CHECK(tally.refused <= most_failures(models, refused_rate, confidence));
   CHECK(quantile_of(tally.bands, 0.5) < 8);
-  CHECK(quantile_of(tally.bands, 0.9) < 20);
+  // Narrow transformers of words, tied or rotated, are among them.
+  CHECK(quantile_of(tally.bands, 0.9) < 25);
 }
 
 }  // namespace
