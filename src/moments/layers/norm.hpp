@@ -289,10 +289,9 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   out.own = {};
   if constexpr (C::next_orders) {
     // Of w e + a x the norm leaves w e and, along the stream, what it took of that.
-    const double factor = values_of(calculus, record.factors).second;
-    out.own.word = own.word * std::sqrt(factor);
-    out.aligned = -own.along * factor;
     const double scale = values_of(calculus, record.factors).second;
+    out.own.word = own.word * std::sqrt(scale);
+    out.aligned = -own.along * scale;
     // Over samples a norm takes out what multiplies each feature's own x.
     out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;
   }
