@@ -15,6 +15,17 @@ Network around(std::vector<Layer> layers, std::int64_t width = 6, std::int64_t s
   return network_of(std::move(layers), width, sequence);
 }
 
+/// What check() says of it, with a memory of four tokens.
+std::string refusal_of(Network network) {
+  network.memory_sequence = 4;
+  try {
+    check(network);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
 Layer norm_layer(NormKind kind, bool affine = false) {
   return {Norm{"norm", kind, 6, 0.1, affine}};
 }
@@ -73,14 +84,7 @@ TEST_CASE("layers: rotary positions that no head has") {
     Attention layer = attention("attn", 8, 2, 2);
     layer.rotary = rotary;
     layer.over_memory = over_memory;
-    Network network = around({{layer}}, 8);
-    network.memory_sequence = 4;
-    try {
-      check(network);
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return refusal_of(around({{layer}}, 8));
   };
   CHECK(refused({4, 10.0}, false) == "no error");
   for (const std::int64_t width : {-2, 3, 6})
@@ -113,14 +117,7 @@ TEST_CASE("layers: residual attention adds scores of one shape") {
     std::vector<Layer> layers = {{first}};
     if (pooled) layers.push_back({Pool{"pool"}});
     layers.push_back({second});
-    Network network = around(layers, 8);
-    network.memory_sequence = 4;
-    try {
-      check(network);
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return refusal_of(around(layers, 8));
   };
   Attention other = attention("two", 8, 4, 2);
   other.residual_attention = true;
