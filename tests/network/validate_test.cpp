@@ -25,7 +25,7 @@ std::string problem(const Change& change, ModelSpec::Kind kind = ModelSpec::Kind
 }
 
 constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -191,7 +191,7 @@ TEST_CASE("placements get the norms and the skip that they need") {
 }
 
 TEST_CASE("numbers are finite and in range") {
-  for (const double bad : {-1.0, inf, nan}) {
+  for (const double bad : {-1.0, inf, not_a_number}) {
     CAPTURE(bad);
     CHECK(problem([&](ModelSpec& s) { s.norm_eps = bad; }).starts_with("norm_eps must be finite"));
     CHECK(problem([&](ModelSpec& s) {
@@ -228,9 +228,9 @@ TEST_CASE("fields belong to the models that use them") {
           s.placement = Placement::branchnorm;
           s.ramp = 0.5;
         }).empty());
-  for (const double bad : {-0.5, 1.5, nan})
+  for (const double bad : {-0.5, 1.5, not_a_number})
     CHECK(problem([&](ModelSpec& s) { s.ramp = bad; }).starts_with("ramp must be from 0 to 1"));
-  for (const double bad : {-0.5, 1.0, nan}) {
+  for (const double bad : {-0.5, 1.0, not_a_number}) {
     CHECK(
         problem([&](ModelSpec& s) { s.dropout = bad; }).starts_with("dropout must be at least 0"));
     CHECK(problem([&](ModelSpec& s) {
