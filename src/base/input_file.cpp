@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kSilenceMilliseconds = 10'000;
 constexpr std::size_t kBlock = std::size_t{1} << 16;
+/// More than anyone types; some devices never end.
+constexpr std::uint64_t kDeviceBytes = std::uint64_t{1} << 24;
 
 InputObserver& observer() {
   static InputObserver set;
@@ -62,6 +64,10 @@ InputFile::InputFile(std::string path, InputKind kind)
     if (::fstat(descriptor_, &about) != 0) fail(std::strerror(errno));
     refuse_what_is_not_read();
     if (S_ISREG(about.st_mode)) size_ = static_cast<std::uint64_t>(about.st_size);
+    if (S_ISCHR(about.st_mode) && kind_.most_bytes > kDeviceBytes) {
+      kind_.what += " from a device";
+      kind_.most_bytes = kDeviceBytes;
+    }
     if (size_ > kind_.most_bytes)
       fail(fmt::format("a {} may have at most {} bytes", kind_.what, kind_.most_bytes));
     if (observer()) observer()(path_, about);

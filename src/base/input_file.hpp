@@ -21,7 +21,7 @@ struct InputKind {
 
 /// The one place where files are opened for reading, so that nothing which is named as an input can
 /// stop the program: opening waits for no writer, a stream that stays silent for ten seconds is
-/// given up, and no more than the limit is read.
+/// given up, and no more than the limit is read, of a device (some never end) at most 16 MiB.
 class InputFile {
  public:
   /// Throws Error(input): no such file, a directory, a file that may not be read, one that is not

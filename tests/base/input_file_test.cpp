@@ -74,6 +74,8 @@ TEST_CASE("nothing that has a name stops the reader") {
   for (const char* device : {"/dev/zero", "/dev/urandom", "/dev/full"}) {
     CHECK(error_of(device, kRegular) == "a device is not a list");
     CHECK(error_of(device, kStream) == "a list may have at most 1000 bytes");
+    CHECK(error_of(device, {"list", "give a list", UINT64_MAX, true}) ==
+          "a list from a device may have at most 16777216 bytes");
   }
   CHECK(read_input("/dev/null", kStream).empty());
   const int listening = ::socket(AF_UNIX, SOCK_STREAM, 0);
