@@ -21,11 +21,15 @@ double log_slope(const std::vector<std::int64_t>& layers, const std::vector<doub
   return across / square;
 }
 
-/// The sum over branches at the solved lambda, with this block's kappa.
+/// The sum over branches at the solved lambda, with this block's kappa, of steps that go as
+/// lambda^s.
 double with_pair(const ScalingProblem& problem, const ScalingSolution& solution) {
+  const StepLaw& law = solution.law;
   const double branch = solution.branch_weight.value;
-  return summed_loss_change(solution.law, branch * branch * problem.block.growth.to_double(),
-                            problem.block.kappa.to_double(), problem.sublayers * problem.layers);
+  const double sum =
+      summed_loss_change(law, branch * branch * problem.block.growth.to_double(),
+                         problem.block.kappa.to_double(), problem.sublayers * problem.layers);
+  return sum * std::pow(branch, law.parameter_power.to_double() * law.outer_power.to_double());
 }
 
 }  // namespace

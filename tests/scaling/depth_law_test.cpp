@@ -253,3 +253,17 @@ TEST_CASE("sub-ln: what lambda cannot hold is predicted") {
   problem.placement = Placement::pre;
   CHECK(predicted_exponents(problem, {2, 8}).pair == 0);
 }
+
+// The pair's equation is for kappa = 1, its sum over branches as an integral: that leaves a first
+// branch, which no depth changes.
+TEST_CASE("sub-ln: where gradients grow as the stream does, the pair of every optimizer holds") {
+  ScalingProblem problem;
+  problem.placement = Placement::sub_ln;
+  problem.block.growth = 1;
+  problem.block.kappa = 1;
+  for (const std::string& name : family_names()) {
+    problem.optimizer = name;
+    CAPTURE(name);
+    CHECK(std::fabs(predicted_exponents(problem, {32, 128, 512}).pair) < 0.1);
+  }
+}
