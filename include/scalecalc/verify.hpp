@@ -91,6 +91,7 @@ struct ScalingPair {
   /// where that is no power of depth.
   double exponent = 0;
   std::optional<double> plain_exponent;
+  bool at_any_depth = false;  ///< the formulas hold beyond `layers` too
   /// Of two stacks: the decoder's, formulas in N, M, and its depth M, in N.
   struct Decoder {
     Expr alpha = 1, lambda = 1, layers = Expr::symbol("N");
@@ -115,13 +116,15 @@ struct ScalingVerification {
   SweepResult pair, plain;  ///< with the pair, and at alpha = lambda = 1
   double predicted = 0;     ///< exponent with the pair
   std::optional<double> predicted_plain;
-  /// Of two stacks, whose exponent at few layers has terms of 1/M that the moments predict: theirs
-  /// between the asked depth and `deeper` times it, and whether it is that of the promise.
+  /// At few layers an exponent has terms of 1/N, and `predicted` is that of the moments at the same
+  /// depths; this is theirs between the asked depth and `deeper` times it, and whether it is that
+  /// of the promise. Nothing where the promise is no constant or its formulas hold at `layers`
+  /// alone: then `predicted` is the promise.
   std::optional<double> predicted_deep;
   bool holds_deep = true;
   static constexpr std::int64_t deeper = 8;
   double tolerance = 0;  ///< max(0.1, 3 standard errors of the measured exponent)
-  /// Every pass is finite, the exponent is within the tolerance, and of two stacks it holds deep.
+  /// Every pass is finite, the exponent is within the tolerance, and it holds deep.
   bool passed = false;
 };
 /// `options` has the block and how to measure; its layers, alpha, lambda, engine and quantity are

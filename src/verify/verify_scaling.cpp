@@ -72,6 +72,12 @@ std::optional<double> moments_exponent(SweepOptions options,
   return predicted.no_exponent.empty() ? std::optional(predicted.exponent) : std::nullopt;
 }
 
+/// Whether the moments say what the pair gives at few layers, where terms of 1/N are left, and what
+/// it comes to: where it is to hold the loss change, by formulas that can be taken to more layers.
+bool predicted_by_moments(const ScalingPair& pair) {
+  return pair.decoder || (pair.at_any_depth && pair.exponent == 0);
+}
+
 }  // namespace
 
 ScalingPair scaling_pair(const ScalingProblem& problem) {
@@ -79,8 +85,8 @@ ScalingPair scaling_pair(const ScalingProblem& problem) {
   ScalingPair pair;
   pair.layers = depths_up_to(problem.layers);
   pair.alpha = solution.alpha.formula;
-  pair.lambda =
-      solution.closed_form ? solution.lambda.formula : solved_lambda(problem, pair.layers);
+  pair.at_any_depth = solution.closed_form;
+  pair.lambda = pair.at_any_depth ? solution.lambda.formula : solved_lambda(problem, pair.layers);
   const PredictedExponents predicted = predicted_exponents(problem, pair.layers);
   pair.exponent = predicted.pair;
   pair.plain_exponent = predicted.plain;
@@ -92,6 +98,7 @@ ScalingPair scaling_pair(const ScalingProblem& problem, const PublishedPair& pub
   pair.layers = depths_up_to(problem.layers);
   pair.alpha = published.alpha.formula;
   pair.lambda = published.lambda.formula;
+  pair.at_any_depth = true;
   pair.plain_exponent = predicted_exponents(problem, pair.layers).plain;
   return pair;
 }
@@ -141,7 +148,7 @@ ScalingVerification verify_scaling(const ScalingPair& pair, SweepOptions options
   result.predicted_plain = pair.plain_exponent;
   options.progress = half_from(0.0);
   result.pair = sweep(options);
-  if (pair.decoder) {
+  if (predicted_by_moments(pair)) {
     const std::int64_t last = pair.layers.back();
     result.predicted = moments_exponent(options, pair.layers).value_or(pair.exponent);
     result.predicted_deep = moments_exponent(options, {last, ScalingVerification::deeper * last});

@@ -191,8 +191,7 @@ Shape verification() {
   return object(Keys{{"passed", truth(), "whether the exponent is as predicted"},
                      {"quantity", one_of({"delta_loss"}), "loss change of a step, over eta"},
                      {"tolerance", number(), "of the exponent"},
-                     maybe("deep_exponent", number(),
-                           "of two stacks, what the moments predict from N to 8 N"),
+                     maybe("deep_exponent", number(), "what the moments predict from N to 8 N"),
                      {"plain", plain, "the same without the pair"}} +
                 fitted());
 }

@@ -23,7 +23,7 @@ Value depth_of(const SweepPoint& point) {
   return fmt::format("{} + {}", point.layers, point.decoder_layers);
 }
 
-/// Of two stacks, what becomes of the exponent at depths where terms of 1/M are gone.
+/// What becomes of the exponent at depths where terms of 1/N are gone.
 std::string deep_clause(const ScalingVerification& verification) {
   if (!verification.predicted_deep) return {};
   const SweepPoint& last = verification.pair.points.back();
