@@ -50,6 +50,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     spec.cross_attention = field.section == "memory";
     spec.encoder_decoder = field.name.starts_with("decoder_");
     if (field.name == "rotary_fraction") spec.rotary_base = 100;
+    if (field.name == "alibi") spec.causal = true;
     if (field.name == "branch_norms") {
       spec.parallel = true;
       spec.placement = Placement::pre;

@@ -84,6 +84,9 @@ struct ModelSpec {
   /// share of a head's features that is turned, rounded down to an even number, 2 at least.
   double rotary_base = 0.0;
   double rotary_fraction = 1.0;
+  /// What multiplies the slopes of ALiBi in self-attention (see alibi_slopes): 1 as published, 0
+  /// for none. Of causal models without rotary positions.
+  double alibi = 0.0;
   /// Each self-attention adds the scores of the block before, which had them added, to its own
   /// (RealFormer, He et al. 2021).
   bool residual_attention = false;

@@ -62,7 +62,7 @@ SoftmaxOverlaps softmax_overlaps(std::int64_t keys, double tau2, double correlat
 class SoftmaxRows {
  public:
   struct Row {
-    std::int64_t keys;
+    double keys;  ///< between whole numbers, of weights that are worth so many equal keys
     double tau2;
     double largest_correlation;  ///< |c| with another row, at most
   };

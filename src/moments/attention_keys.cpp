@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "moments/key_weights.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
@@ -121,6 +123,7 @@ PerPosition masked_to_keys(const PerPosition& same, const PerPosition& other) {
 
 KeyMeans<PerPosition> key_means(const PerPosition& queries, const PerPosition& keys,
                                 const KeyCounts<double>& counts) {
+  if (counts.weights) return counts.weights->means(keys);
   if (counts.causal) return masked_means(queries, keys);
   const Alike<double> mean = average(keys);
   return {uniform(queries, Alike<double>{0, mean.second, mean.second, 0}),
@@ -129,6 +132,7 @@ KeyMeans<PerPosition> key_means(const PerPosition& queries, const PerPosition& k
 
 PerPosition to_keys(const PerPosition& same, const PerPosition& other, const PerPosition& keys,
                     const KeyCounts<double>& counts) {
+  if (counts.weights) return counts.weights->to_keys(same, other);
   if (counts.causal) return masked_to_keys(same, other);
   return uniform(keys, to_keys(average(same), average(other), Alike<double>{}, counts));
 }
@@ -136,6 +140,7 @@ PerPosition to_keys(const PerPosition& same, const PerPosition& other, const Per
 ArrayXXd between_means(const PerPosition& queries, const PerPosition& keys,
                        const KeyCounts<double>& counts) {
   if (keys.between.size() == 0) return queries.between;
+  if (counts.weights) return counts.weights->between_means(keys.between);
   if (!counts.causal) return uniform(queries, average(keys)).between;
   const RunningSums prefix(*keys.positions, false, [](double) { return 1.0; });
   const ArrayXd n = row_lengths(*keys.positions);
@@ -145,6 +150,7 @@ ArrayXXd between_means(const PerPosition& queries, const PerPosition& keys,
 ArrayXXd between_to_keys(const PerPosition& gradient, const PerPosition& keys,
                          const KeyCounts<double>& counts) {
   if (gradient.between.size() == 0) return keys.between;
+  if (counts.weights) return counts.weights->between_to_keys(gradient.between);
   if (counts.causal) {
     const RunningSums suffix(*gradient.positions, true, [](double t) { return 1 / (t + 1); });
     return suffix.pairs(gradient.between);

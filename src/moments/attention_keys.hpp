@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "moments/norm_samples.hpp"
@@ -9,6 +10,8 @@
 /// (docs/theory/attention.md#keys). In a state, `second` is of one row t, `cross` of two rows t !=
 /// u.
 namespace scalecalc::moments {
+
+class KeyWeights;
 
 /// The same tokens with all moments 0.
 template <class N>
@@ -46,6 +49,7 @@ struct KeyCounts {
   N queries{}, keys{};
   bool causal = false;
   bool one_key = false;
+  std::shared_ptr<const KeyWeights> weights{};  ///< of rows whose keys are not alike
 };
 
 template <class N>
@@ -78,8 +82,8 @@ N between_to_keys(const Alike<N>& gradient, const Alike<N>& /*keys*/, const KeyC
   return each * each * gradient.between;
 }
 
-/// Under a mask by prefix and suffix sums over the positions, interpolated like the state; without
-/// one, over the averages.
+/// By the weights of keys where there are some; under a mask by prefix and suffix sums over the
+/// positions, interpolated like the state; without one, over the averages.
 KeyMeans<PerPosition> key_means(const PerPosition& queries, const PerPosition& keys,
                                 const KeyCounts<double>& counts);
 Eigen::ArrayXXd between_means(const PerPosition& queries, const PerPosition& keys,

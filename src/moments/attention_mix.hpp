@@ -7,6 +7,7 @@
 #include "moments/attention_keys.hpp"
 #include "moments/attention_rotation.hpp"
 #include "moments/attention_scores.hpp"
+#include "moments/key_weights.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/norm_samples.hpp"
 

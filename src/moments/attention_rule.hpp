@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "moments/attention_keys.hpp"
@@ -49,6 +50,11 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
       calculus.size(input.tokens, "tokens"),
       memory ? calculus.size(source.tokens, "memory") : calculus.size(source.tokens, "tokens"),
       layer.causal && !memory, source.tokens == 1};
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (weighs_keys(layer))
+      record.counts.weights =
+          key_weights(calculus.template cache<KnownKeyWeights>(), layer, input.x.positions);
+  }
   record.batch = calculus.size(static_cast<std::int64_t>(counts.batch), "batch");
   const N scale = calculus.scale(layer);
   record.score_scale = scale * scale * calculus.size(layer.head_width, "head_width");
@@ -86,6 +92,12 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   if (record.rotation)
     record.gradient_source = by_values(layer, *record.rotation, source.x, source.x,
                                        turned_apart(calculus, means_source, record.rotation));
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (const KeyWeights* const weights = record.counts.weights.get()) {
+      record.gradient_k = weighed_apart(*weights, source.x, k, record.apart_source);
+      record.gradient_source = weighed_apart(*weights, source.x, source.x, record.apart_source);
+    }
+  }
   record.shared_source = without_between(means_source.other);
   const X plain_apart = apart(calculus, means_v);
   record.apart_v = apart_with_dropout(calculus, layer, means_v);
@@ -123,7 +135,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     record.factors = softmax_factors(calculus, inputs, scores);
   }
   record.truncation = scores.truncation;
-  record.value_truncation = scores.mix_truncation;
+  record.value_truncation = scores.mix_truncation + scores.grid_truncation;
   record.values_truncation = scores.values_truncation;
   record.feedback_truncation = scores.feedback_truncation;
   record.rows_variance = scores.rows_variance;
@@ -172,6 +184,16 @@ void feedback_to_source(const C& calculus, const Attention& layer,
   const double m = average(record.source).second;
   const double each = record.counts.queries / record.counts.keys;
   if (m > 0) out.aligned = each * gain * average(along).second / m;
+}
+
+/// What comes to the scores of a key from all queries, of `same` keys and of two.
+template <class C, class X>
+X scores_to_keys(const AttentionRecord<C, X>& record, const X& same, const X& other) {
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (record.counts.weights)
+      return weighed_to_keys(*record.counts.weights, record.source, record.apart_source, same);
+  }
+  return to_keys(same, other, record.source, record.counts);
 }
 
 /// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `shared`: the
@@ -226,7 +248,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     one_key = product(same, cosine);
     two_keys = product(same, sum(record.rotation->equal, scaled(cosine, N(-1))));
   }
-  out.k = to_keys(one_key, two_keys, record.source, record.counts);
+  out.k = scores_to_keys(record, one_key, two_keys);
   const X kept = layer.dropout > 0
                      ? scale_second(gradient, N(1 / (1 - calculus.real(layer.dropout))))
                      : gradient;

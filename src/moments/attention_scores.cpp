@@ -16,6 +16,10 @@ constexpr double kInterpolation = 0.125 * 0.125 / 4;
 /// D' as gradients weigh it counts in.
 constexpr double kHalfStep = 0.125 / 2;
 
+/// Of weights that fall from a query on, positions an eighth apart leave an eighth of what one key
+/// gets, and its square of sums over keys.
+constexpr double kUnevenGrid = 0.125;
+
 /// Dv without dropout, relative to what it is with it.
 double plain_share(double plain, double kept) {
   return kept > 0 ? plain / kept : 1;
@@ -218,8 +222,11 @@ RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
                          : Eigen::ArrayXd(inputs.score_scale * q.second * inputs.apart_k.second);
   rows.c = correlations(inputs.sum ? inputs.sum->covariance : q);
   if (inputs.rotation && !inputs.sum) rows.c *= inputs.rotation->rows.cross;
-  for (const int t : q.positions->at)
-    rows.keys.push_back(inputs.counts.causal ? t + 1 : inputs.source.tokens);
+  const KeyWeights* const weights = inputs.counts.weights.get();
+  for (Eigen::Index j = 0; j < q.positions->at.size(); ++j)
+    rows.keys.push_back(weights                ? std::max(1.0, 1 / weights->overlap()(j, j))
+                        : inputs.counts.causal ? q.positions->at[j] + 1.0
+                                               : static_cast<double>(inputs.source.tokens));
   return rows;
 }
 
@@ -241,7 +248,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   std::vector<Smallness> smalls;
   for (Eigen::Index t = 0; t < size; ++t) {
     smalls.push_back(small);
-    if (!inputs.counts.causal || rotation) continue;
+    if (!inputs.counts.causal || rotation || inputs.counts.weights) continue;
     const KeyStructure keys = key_structure(inputs.source.x, t);
     smalls.back().overlap += keys.pairs;
     smalls.back().uneven = keys.keys;
@@ -263,7 +270,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     out.key.second[t] = row.key;
     out.key_weight.second[t] = row.key_weight;
     out.value_weight.second[t] = row.value_weight;
-    const double keys = static_cast<double>(rows.keys[static_cast<std::size_t>(t)]);
+    const double keys = rows.keys[static_cast<std::size_t>(t)];
     echoes.push_back(row_feedback(one, rows.tau2[t], keys, heads, of_row(small, rotation, t)));
     out.feedback.mix.second[t] = echoes.back().mix;
     out.feedback.values.second[t] = echoes.back().values;
@@ -323,6 +330,11 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
   scores.feedback_truncation = omitted_feedback(averages.one.back(), small);
   if (rotation && grid > 0) scores.truncation += kHalfStep;
+  if (inputs.counts.weights && grid > 0) {
+    scores.mix_truncation += kUnevenGrid * kUnevenGrid;
+    scores.truncation += kUnevenGrid;
+    scores.grid_truncation = kUnevenGrid;
+  }
   if (rotation)
     add_omitted_rotation(rotation->structure.second[size - 1], rows.tau2[size - 1], scores);
   return out;

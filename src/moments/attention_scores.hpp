@@ -10,6 +10,7 @@
 #include "moments/attention_rotation.hpp"
 #include "moments/attention_softmax.hpp"
 #include "moments/linear_map.hpp"
+#include "moments/weighed_rows.hpp"
 #include "scalecalc/error.hpp"
 
 /// From the moments of q and k to the factors of attention, entry by entry.
@@ -31,7 +32,8 @@ struct Scores {
   double overlap_variance = 0;  ///< of one head's p.p'
   NonNegative error = 0, truncation = 0, mix_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;
-  double rows_variance = 0;  ///< relative, of what comes back to one row's scores
+  NonNegative grid_truncation = 0;  ///< of gradients at values, of keys with weights on a grid
+  double rows_variance = 0;         ///< relative, of what comes back to one row's scores
 };
 
 template <class N, class X>
@@ -146,7 +148,13 @@ Factors<PerPosition> softmax_factors(C& calculus, const ScoreInputs<double, PerP
                                      Scores& scores) {
   const RowScores rows = row_scores(inputs);
   for (const double tau2 : rows.tau2) check_scores(inputs.layer, tau2);
-  return next_factors(inputs, rows, softmax_values(calculus, rows), scores);
+  RowAverages averages = softmax_values(calculus, rows);
+  OmittedOfWeights omitted;
+  if (inputs.counts.weights) omitted = weigh(*inputs.counts.weights, rows, averages);
+  Factors<PerPosition> factors = next_factors(inputs, rows, averages, scores);
+  scores.mix_truncation += omitted.value;
+  scores.truncation += omitted.score;
+  return factors;
 }
 
 }  // namespace scalecalc::moments

@@ -50,10 +50,11 @@ RowAverages lognormal_rows(const RowScores& scores) {
   RowAverages out;
   for (std::size_t t = 0; t < scores.keys.size(); ++t) {
     const Eigen::Index at = static_cast<Eigen::Index>(t);
-    out.one.push_back(lognormal_orders(scores.keys[t], scores.tau2[at]));
+    const std::int64_t keys = std::llround(scores.keys[t]);
+    out.one.push_back(lognormal_orders(keys, scores.tau2[at]));
     for (Eigen::Index u = 0; u <= at; ++u) {
       const double tau2 = std::sqrt(scores.tau2[at] * scores.tau2[u]);
-      out.two.push_back(lognormal_overlaps(scores.keys[t], tau2, scores.c(at, u)));
+      out.two.push_back(lognormal_overlaps(keys, tau2, scores.c(at, u)));
     }
   }
   return out;

@@ -50,10 +50,11 @@ void leading_factors(const C& calculus, std::int64_t keys, const typename C::Num
   pair.key = pair.key_weight = cosine * pair.query;
 }
 
-/// Rows of PerPosition tokens: row t has keys[t] keys and variance tau2[t]; c(t, u) is their
+/// Rows of PerPosition tokens: row t has keys[t] keys (or weights worth as many equal ones) and
+/// variance tau2[t]; c(t, u) is their
 /// correlation, the cosine of their queries.
 struct RowScores {
-  std::vector<std::int64_t> keys;
+  std::vector<double> keys;
   Eigen::ArrayXd tau2;
   Eigen::ArrayXXd c;
 };

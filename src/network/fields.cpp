@@ -131,6 +131,12 @@ std::vector<ModelField> block_fields() {
           .range(Range::part)
           .option(Option::detail, "R", "0.25", "share of a head's features that turn (default 1)")
           .written_if([](const Spec& spec) { return spec.rotary_fraction != 1; }),
+      Field("model", "alibi", transformer, &Spec::alibi)
+          .range(Range::not_negative)
+          .option(
+              Option::detail, "A", "1",
+              "ALiBi: scores get -A m_h (t - s) with the published slopes m_h (default 0: none)")
+          .written_if([](const Spec& spec) { return spec.alibi != 0; }),
       Field("model", "residual_attention", transformer, &Spec::residual_attention)
           .option(Option::detail, "", "", "adds the scores of the block before")
           .written_if([](const Spec& spec) { return spec.residual_attention; }),

@@ -58,6 +58,7 @@ std::int64_t decoder_depth(const ModelSpec& spec) {
 ModelSpec encoder_of(const ModelSpec& spec) {
   ModelSpec stack = spec;
   stack.encoder_decoder = stack.cross_attention = stack.causal = false;
+  stack.alibi = 0;
   const Symbols depths = {{"M", Expr(decoder_depth(spec))}};
   stack.alpha = put(spec.alpha, depths);
   stack.lambda = put(spec.lambda, depths);

@@ -24,6 +24,7 @@ class Transformer {
     attention_.scale_formula = spec_.attention_scale;
     attention_.dropout = spec_.attention_dropout;
     attention_.rotary = rotary({spec_.rotary_base, spec_.rotary_fraction, attention_.head_width});
+    attention_.alibi = spec_.alibi;
     attention_.q = parts.linear("q", width, queries, true);
     attention_.k = parts.linear("k", width, keys, true);
     attention_.v = parts.linear("v", width, keys, true);
@@ -64,7 +65,10 @@ class Transformer {
     layer.over_memory = over_memory;
     layer.causal = spec_.causal && !over_memory;
     layer.residual_attention = spec_.residual_attention && !over_memory;
-    if (over_memory) layer.rotary = {};
+    if (over_memory) {
+      layer.rotary = {};
+      layer.alibi = 0;
+    }
     layer.q.path = path + ".q";
     layer.k.path = path + ".k";
     layer.v.path = path + ".v";

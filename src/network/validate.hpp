@@ -43,6 +43,13 @@ std::optional<SpecProblem> rotary_problem(const RotarySizes& of);
 /// Of sizes without a problem.
 Rotary rotary(const RotarySizes& of);
 
+/// What ALiBi stands beside.
+struct ScoreBiases {
+  double alibi;
+  bool causal, rotary, residual_attention;
+};
+std::optional<SpecProblem> alibi_problem(const ScoreBiases& of);
+
 /// A name, or an expression in x. Throws Error(input) for neither.
 void check_activation(const std::string& text);
 

@@ -159,6 +159,28 @@ Rotary rotary(const RotarySizes& of) {
   return {2 * std::max<std::int64_t>(1, static_cast<std::int64_t>(pairs + rounding)), of.base};
 }
 
+std::optional<SpecProblem> alibi_problem(const ScoreBiases& of) {
+  if (of.alibi == 0) return {};
+  if (!(of.alibi > 0 && std::isfinite(of.alibi)))
+    return SpecProblem{{"alibi"},
+                       fmt::format("alibi must be finite and not negative, got {}", of.alibi),
+                       "1 for the published slopes, 0 for none"};
+  if (!of.causal)
+    return SpecProblem{{"alibi", "causal"},
+                       "alibi counts tokens back from a query, and without a causal mask it sees "
+                       "those behind it too",
+                       "use causal = true, or leave alibi out"};
+  if (of.rotary)
+    return SpecProblem{{"alibi", "rotary_base"},
+                       "alibi and rotary positions are two ways of saying where tokens stand",
+                       "leave alibi or rotary_base out"};
+  if (of.residual_attention)
+    return SpecProblem{{"alibi", "residual_attention"},
+                       "residual_attention would add alibi once more in each block",
+                       "leave alibi or residual_attention out"};
+  return {};
+}
+
 std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
   for (const ModelField& field : model_fields()) {
     if (field.range == Range::any || !field.belongs_to(spec.kind)) continue;
@@ -170,6 +192,9 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
   }
   if (spec.kind == Kind::transformer) {
     if (Problem problem = heads_problem({spec.width, spec.heads, spec.kv_heads, spec.head_width}))
+      return problem;
+    if (Problem problem = alibi_problem(
+            {spec.alibi, spec.causal, spec.rotary_base != 0, spec.residual_attention}))
       return problem;
     return rotary_problem({spec.rotary_base, spec.rotary_fraction, head_width(spec)});
   }

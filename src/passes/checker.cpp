@@ -74,6 +74,7 @@ class Checker {
   void key_or_value(const Attention& layer, const Linear& projection, Shape from);
   void added_scores(const Attention& layer, std::int64_t tokens);
   void rotary(const Attention& layer);
+  void alibi(const Attention& layer);
   void conv_sizes(const Conv2d& layer) const;
   void branch(const Residual& layer);
   void rate(const std::string& path, double value) const;
@@ -147,6 +148,7 @@ void Checker::operator()(const Attention& layer) {
   add_product(2 * from.tokens, width);  // scores, and what they weigh
   if (layer.qk_norm) add_activations(2);
   rotary(layer);
+  alibi(layer);
   checked_.footprint.activations +=
       batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
   add_activations(1);
@@ -167,6 +169,17 @@ void Checker::rotary(const Attention& layer) {
     refuse(layer.path, fmt::format("the rotary base is {}", of.base), "use a number above 1");
   if (layer.over_memory) refuse(layer.path, "rotary positions of a memory", "leave them out");
   add_activations(2);
+}
+
+/// Scores, and what is added to them, are made and kept.
+void Checker::alibi(const Attention& layer) {
+  if (layer.alibi == 0) return;
+  check_number(layer.path, "alibi", layer.alibi, false);
+  if (!layer.causal || layer.over_memory || layer.rotary.width > 0 || layer.residual_attention)
+    refuse(layer.path, "alibi is of causal attention to tokens",
+           "leave out the memory, rotary positions and residual_attention");
+  const double count = static_cast<double>(at_.tokens);
+  checked_.footprint.activations += 2 * batch_ * static_cast<double>(layer.heads) * count * count;
 }
 
 /// These are kept, which the scores of other attentions are not.

@@ -180,6 +180,24 @@ class Forward {
         {network_.batch, tokens(x), heads, layer.head_width, layer.rotary.width, layer.rotary.base},
         x);
   }
+  /// -alibi m_h (t - s), of each head of each sequence.
+  const Value& biases(const Attention& layer, const AttentionShape& shape) {
+    if (biases_ && biases_of_ == layer.alibi && biases_->value.rows() == shape.weight_rows() &&
+        biases_->value.columns() == shape.key_tokens())
+      return *biases_;
+    const std::vector<double> slopes = alibi_slopes(shape.heads);
+    std::vector<Real> made(static_cast<std::size_t>(shape.weight_rows() * shape.key_tokens()));
+    std::size_t at = 0;
+    for (std::int64_t sequence = 0; sequence < shape.sequences; ++sequence)
+      for (const double slope : slopes)
+        for (std::int64_t t = 0; t < shape.tokens; ++t)
+          for (std::int64_t s = 0; s < shape.key_tokens(); ++s)
+            made[at++] = static_cast<Real>(layer.alibi * slope * static_cast<double>(s - t));
+    Tensor<Real> biases = tape_.make(shape.weight_rows(), shape.key_tokens());
+    tape_.device().upload(made.data(), biases.data(), biases.bytes());
+    biases_of_ = layer.alibi;
+    return biases_.emplace(tape_.constant(std::move(biases)));
+  }
   Value memory_or_given() { return memory_ ? *memory_ : tape_.constant(drawn_.data.memory); }
   Value apply(const Attention& layer, const Value& x) {
     const Value from = layer.over_memory ? memory_or_given() : x;
@@ -194,13 +212,19 @@ class Forward {
       k = turned(layer, layer.kv_heads, k);
     }
     const AttentionShape shape = shape_of(layer, tokens(x));
-    if (layer.residual_attention)
-      scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
-    Value mix = layer.residual_attention ? attend_by(tape_, shape, *scores_, v)
-                                         : attend(tape_, shape, q, k, v);
+    Value mix = mixed(layer, shape, q, k, v);
     mix = seen(layer.path, "attention", std::move(mix), ".mix");
     if (layer.norm) mix = apply(*layer.norm, mix);
     return apply(layer.o, mix);
+  }
+
+  Value mixed(const Attention& layer, const AttentionShape& shape, const Value& q, const Value& k,
+              const Value& v) {
+    if (layer.alibi != 0)
+      return attend_by(tape_, shape, score(tape_, shape, q, k, &biases(layer, shape)), v);
+    if (!layer.residual_attention) return attend(tape_, shape, q, k, v);
+    scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
+    return attend_by(tape_, shape, *scores_, v);
   }
 
   /// skip * `onto` + branch * f.
@@ -299,6 +323,8 @@ class Forward {
   const Linear* head_;
   Progress at_;
   std::optional<Value> scores_, memory_;
+  std::optional<Value> biases_;  ///< the last attention's
+  double biases_of_ = 0;
   bool in_encoder_ = false;
 };
 

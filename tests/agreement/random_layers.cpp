@@ -134,6 +134,8 @@ class Writer {
     Draws more = draw_.apart();
     if (!made.memory && shape_.features / made.heads >= 2 && more.chance(15))
       made.rotary_base = more.of({10.0, 10000.0});
+    else if (made.causal && !made.memory && more.chance(15))
+      made.alibi = 1;
     vary(made);
     list.push_back(made);
   }

@@ -97,6 +97,11 @@ void draw_rotary(Draws draw, ModelSpec& spec) {
   spec.rotary_fraction = draw.of({1.0, 1.0, 0.5});
 }
 
+void draw_alibi(Draws draw, ModelSpec& spec) {
+  if (!spec.causal || spec.rotary_base != 0 || spec.residual_attention || !draw.chance(12)) return;
+  spec.alibi = draw.of({1.0, 1.0, 0.25});
+}
+
 void draw_attention(Draws& draw, ModelSpec& spec) {
   spec.causal = draw.chance(50);
   spec.qk_norm = draw.chance(30);
@@ -105,6 +110,7 @@ void draw_attention(Draws& draw, ModelSpec& spec) {
   if (draw.chance(10)) spec.attention_scale = parse(draw.of({"1/head_width", "1/10", "1/width"}));
   if (draw.chance(10)) spec.cross_attention = true;
   draw_rotary(draw.apart(), spec);
+  draw_alibi(draw.apart().apart(), spec);
 }
 
 void draw_block(Draws& draw, ModelSpec& spec) {

@@ -28,6 +28,7 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.qk_norm; });
   reset([](auto& s) -> auto& { return s.rotary_fraction; });
   reset([](auto& s) -> auto& { return s.rotary_base; });
+  reset([](auto& s) -> auto& { return s.alibi; });
   reset([](auto& s) -> auto& { return s.kv_heads; });
   reset([](auto& s) -> auto& { return s.causal; });
   reset([](auto& s) -> auto& { return s.gated; });
@@ -131,6 +132,7 @@ List simpler_fields(const LayerSpec& layer) {
   reset([](auto& l) -> auto& { return l.causal; });
   reset([](auto& l) -> auto& { return l.qk_norm; });
   reset([](auto& l) -> auto& { return l.rotary_base; });
+  reset([](auto& l) -> auto& { return l.alibi; });
   reset([](auto& l) -> auto& { return l.memory; });
   reset([](auto& l) -> auto& { return l.stride; });
   reset([](auto& l) -> auto& { return l.groups; });

@@ -141,6 +141,19 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
   };
   check("grouped heads", [](ModelSpec& spec) { spec.kv_heads = 2; });
   check("qk-norm", [](ModelSpec& spec) { spec.qk_norm = true; });
+  for (const double cross : {0.0, 0.9}) {
+    const auto alibi = [&](const std::string& name, auto change) {
+      check(name.c_str(), [&](ModelSpec& spec) {
+        spec.alibi = 1;
+        spec.causal = true;
+        spec.input.cross = cross;
+        change(spec);
+      });
+    };
+    alibi("ALiBi", [](ModelSpec&) {});
+    alibi("ALiBi behind a qk-norm", [](ModelSpec& spec) { spec.qk_norm = true; });
+    alibi("ALiBi with grouped heads", [](ModelSpec& spec) { spec.kv_heads = 2; });
+  }
   for (const bool causal : {false, true}) {
     const std::string mask = causal ? ", causal" : "";
     const auto rotary = [&](const std::string& name, auto change) {

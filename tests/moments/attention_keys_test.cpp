@@ -9,7 +9,7 @@ using namespace scalecalc::moments;
 
 namespace {
 
-constexpr KeyCounts<double> masked(double tokens) {
+KeyCounts<double> masked(double tokens) {
   return {tokens, tokens, true, false};
 }
 

@@ -28,7 +28,7 @@ auto members(const ModelSpec::Memory& memory) {
 }
 auto members(const ModelSpec& spec) {
   const auto& [kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
-               batch, causal, activation, gated, qk_norm, rotary_base, rotary_fraction,
+               batch, causal, activation, gated, qk_norm, rotary_base, rotary_fraction, alibi,
                residual_attention, parallel, branch_norms, tie_head, head_transform,
                cross_attention, dropout, dropout_place, attention_dropout, ntk, bias,
                attention_bias, qkv_bias, ffn_bias, head_bias, norm_affine, norm, norm_eps,
@@ -40,7 +40,7 @@ auto members(const ModelSpec& spec) {
   static_cast<void>(layer_list);
   return std::tuple_cat(
       std::tie(kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
-               batch, causal, activation, gated, qk_norm, rotary_base, rotary_fraction,
+               batch, causal, activation, gated, qk_norm, rotary_base, rotary_fraction, alibi,
                residual_attention, parallel, branch_norms, tie_head, head_transform,
                cross_attention, dropout, dropout_place, attention_dropout, ntk, bias,
                attention_bias, qkv_bias, ffn_bias, head_bias, norm_affine, norm, norm_eps,

@@ -261,6 +261,16 @@ TEST_CASE("rotary positions of a list's attention") {
            "rotary_fraction is of rotary positions, and there are none");
 }
 
+TEST_CASE("ALiBi of a list's attention") {
+  const std::string biased = "type = \"attention\"\nheads = 2\nalibi = 0.5\n";
+  const Network network = built(layer(biased + "causal = true") + head);
+  CHECK(std::get<Attention>(network.layers[0].op).alibi == 0.5);
+  contains(error_of(layer(biased) + head), "alibi counts tokens back from a query");
+  contains(error_of(layer(biased + "causal = true\nrotary_base = 100") + head),
+           "two ways of saying where tokens stand");
+  contains(error_of(layer(biased + "causal = true\nmemory = true") + head), "alibi");
+}
+
 TEST_CASE("an encoder makes the memory of its own input") {
   const std::string encoder =
       "[[layer]]\ntype = \"encoder\"\n[[layer.layers]]\ntype = \"linear\"\nwidth = 6\n";

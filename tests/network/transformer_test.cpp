@@ -92,6 +92,15 @@ TEST_CASE("rotary positions are of self-attention, of whole pairs") {
   }
 }
 
+TEST_CASE("ALiBi is of self-attention, and of the decoder of two stacks") {
+  ModelSpec spec = small();
+  spec.causal = spec.cross_attention = true;
+  spec.alibi = 0.5;
+  CHECK(attention(build_network(spec), 0).alibi == 0.5);
+  CHECK(attention(build_network(spec), 1).alibi == 0);
+  CHECK(encoder_of(spec).alibi == 0);
+}
+
 TEST_CASE("heads of a width of their own do not share out the model's") {
   ModelSpec spec = small();
   spec.heads = 3;

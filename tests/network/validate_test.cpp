@@ -144,6 +144,27 @@ TEST_CASE("rotary positions turn pairs of features of a head") {
   CHECK(rotary(0, 0.5, 4) == "rotary_fraction is of rotary positions, and there are none");
 }
 
+TEST_CASE("ALiBi is of causal models, and the one thing that says where tokens stand") {
+  const auto alibi = [](double factor, const auto& change) {
+    return problem([&](ModelSpec& s) {
+      s.alibi = factor;
+      s.causal = true;
+      change(s);
+    });
+  };
+  const auto nothing = [](ModelSpec&) {};
+  for (const double factor : {0.0, 0.125, 1.0}) CHECK(alibi(factor, nothing).empty());
+  CHECK(alibi(-1, nothing) == "alibi must be finite and not negative, got -1");
+  CHECK(alibi(inf, nothing) == "alibi must be finite and not negative, got inf");
+  CHECK(alibi(1, [](ModelSpec& s) {
+          s.causal = false;
+        }).starts_with("alibi counts tokens back from a query"));
+  CHECK(alibi(1, [](ModelSpec& s) { s.rotary_base = 100; }) ==
+        "alibi and rotary positions are two ways of saying where tokens stand");
+  CHECK(alibi(1, [](ModelSpec& s) { s.residual_attention = true; }) ==
+        "residual_attention would add alibi once more in each block");
+}
+
 TEST_CASE("norms of branches are of parallel blocks that have norms in them") {
   CHECK(problem([](ModelSpec& s) {
           s.placement = Placement::pre;

@@ -117,6 +117,17 @@ TEST_CASE("forward: residual attention against the interpreter") {
   check_forward(network);
 }
 
+TEST_CASE("forward: ALiBi against the interpreter") {
+  Attention one = attention("one", 12, 4, 2), two = attention("two", 12, 2, 1);
+  one.causal = two.causal = true;
+  one.alibi = 1;
+  two.alibi = 0.5;
+  two.qk_norm = true;
+  check_forward(network_of(
+      {{residual("one", {{one}})}, {residual("two", {{two}})}, {residual("three", {{one}})}}, 12, 5,
+      3));
+}
+
 TEST_CASE("forward: rotary positions against the interpreter") {
   Attention all = attention("all", 12, 2, 1), some = attention("some", 12, 2, 2);
   all.causal = all.qk_norm = true;

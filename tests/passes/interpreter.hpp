@@ -186,6 +186,11 @@ class Interpreter {
           for (std::size_t i = 0; i < width; ++i) {
             p[s] += layer.scale * q[t][at + i] * k[s][key_at + i];
           }
+          if (layer.alibi != 0)
+            p[s] -= layer.alibi *
+                    std::pow(2.0, -8.0 * (1.0 + static_cast<double>(h)) /
+                                      static_cast<double>(layer.heads)) *
+                    static_cast<double>(t - s);  // heads: a power of two
           if (layer.residual_attention && !scores_.empty()) p[s] += scores_[scored.size()][s];
         }
         scored.push_back(p);

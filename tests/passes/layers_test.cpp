@@ -79,6 +79,40 @@ TEST_CASE("layers: rotary positions with grouped heads, qk-norm and a mask") {
   }
 }
 
+TEST_CASE("layers: ALiBi with grouped heads, qk-norm and dropout") {
+  for (const bool qk_norm : {false, true}) {
+    Attention layer = attention("attn", 8, 2, 1);
+    layer.causal = true;
+    layer.qk_norm = qk_norm;
+    layer.alibi = 1;
+    if (qk_norm) layer.dropout = 0.25;
+    check_gradients(around({{layer}}, 8));
+  }
+}
+
+TEST_CASE("layers: ALiBi where it has no meaning") {
+  const auto refused = [](const auto& change) {
+    Attention layer = attention("attn", 8, 2, 2);
+    layer.causal = true;
+    layer.alibi = 1;
+    change(layer);
+    try {
+      check(around({{layer}}, 8));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string none =
+      "alibi is of causal attention to tokens (attn); leave out the memory, rotary positions and "
+      "residual_attention";
+  CHECK(refused([](Attention&) {}) == "no error");
+  CHECK(refused([](Attention& layer) { layer.causal = false; }) == none);
+  CHECK(refused([](Attention& layer) { layer.rotary = {4, 10.0}; }) == none);
+  CHECK(refused([](Attention& layer) { layer.residual_attention = true; }) == none);
+  CHECK(refused([](Attention& layer) { layer.alibi = 1.0 / 0.0; }) != "no error");
+}
+
 TEST_CASE("layers: rotary positions that no head has") {
   const auto refused = [](const Rotary& rotary, bool over_memory) {
     Attention layer = attention("attn", 8, 2, 2);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scalecalc/layers/linear.hpp"
 #include "scalecalc/layers/norm.hpp"
@@ -15,6 +16,11 @@ struct Rotary {
   std::int64_t width = 0;  ///< even, at most that of a head
   double base = 10000.0;   ///< above 1
 };
+
+/// The slopes m_h of ALiBi (Press et al. 2022), one a head: 2^(-8/n), 2^(-16/n), ... of n heads, a
+/// power of two; of other numbers those of the next smaller power, then every second one of twice
+/// as many.
+std::vector<double> alibi_slopes(std::int64_t heads);
 
 /// Softmax attention over the tokens of one sequence, or over the network's memory; `norm` acts on
 /// the mix (sub-ln). k and v have kv_heads * head_width columns.
@@ -30,6 +36,9 @@ struct Attention {
   double scale = 1.0;
   double dropout = 0.0;  ///< of the attention weights
   Rotary rotary;         ///< behind qk_norm; not of cross-attention
+  /// Where it is not 0, the score of key s at query t gets -alibi m_h (t - s), with alibi_slopes:
+  /// under a causal mask, without rotary positions and residual_attention.
+  double alibi = 0.0;
   Linear q, k, v, o;
   std::optional<Norm> norm;
   std::optional<Expr> scale_formula;

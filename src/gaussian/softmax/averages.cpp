@@ -117,8 +117,7 @@ SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
     const double variance = std::max(rows[at].tau2, gaussian::softmax::kSmallVariance);
     const int terms =
         gaussian::softmax::series_terms(std::sqrt(variance), rows[at].largest_correlation);
-    impl->rows[at].emplace(static_cast<double>(rows[at].keys), variance,
-                           std::min(terms, gaussian::softmax::kMostTerms));
+    impl->rows[at].emplace(rows[at].keys, variance, std::min(terms, gaussian::softmax::kMostTerms));
     impl->orders[at] = gaussian::softmax::integrate_orders(*impl->rows[at]);
   });
   impl_ = impl;

@@ -12,6 +12,12 @@ void check_keys(std::int64_t keys) {
               fmt::format("an integer from 1 to {}", kMostKeys));
 }
 
+void check_keys(double keys) {
+  if (keys >= 1 && keys <= static_cast<double>(kMostKeys)) return;
+  throw Error(ErrorKind::input, fmt::format("softmax over {} keys", keys), "keys",
+              fmt::format("a number from 1 to {}", kMostKeys));
+}
+
 void check_keys(std::int64_t fewer, std::int64_t more) {
   check_keys(fewer);
   check_keys(more);

@@ -59,7 +59,9 @@ class Symbolic {
     for (const Group& group : groups_)
       for (const std::size_t step : group.steps) add_sites(steps_[step], group);
     found_.laws = stream_laws(calculus_, network_);
-    if (contents_of(network_.layers).causal)
+    const Contents contents = contents_of(network_.layers);
+    if (contents.alibi) calculus_.assume("attention", "ALiBi's biases of the scores are left out");
+    if (contents.causal)
       calculus_.assume("attention", "tokens are alike: under a mask too, each sees all T keys");
     calculus_.assume("formulas", "leading order in 1/width and T/width");
     found_.assumptions = calculus_.assumptions();

@@ -17,6 +17,7 @@ std::vector<LayerKey> keys() {
         layer_key("qk_norm", &LayerSpec::qk_norm),
         layer_key("rotary_base", &LayerSpec::rotary_base),
         layer_key("rotary_fraction", &LayerSpec::rotary_fraction),
+        layer_key("alibi", &LayerSpec::alibi),
         layer_key("residual_attention", &LayerSpec::residual_attention),
         layer_key("memory", &LayerSpec::memory), layer_key("dropout", &LayerSpec::dropout),
         layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
@@ -42,6 +43,10 @@ Attention plain_attention(const Place& place, const Shape& shape) {
                 problem->hint);
   const std::int64_t head_width =
       spec.head_width != 0 ? spec.head_width : shape.features / spec.heads;
+  const ScoreBiases biases{spec.alibi, spec.causal && !spec.memory, spec.rotary_base != 0,
+                           spec.residual_attention};
+  if (const auto problem = alibi_problem(biases))
+    throw layer_error(spec, place.path, problem->message, problem->hint);
   const RotarySizes turned{spec.rotary_base, spec.rotary_fraction, head_width};
   if (const auto problem = rotary_problem(turned))
     throw layer_error(spec, place.path, problem->message, problem->hint);
@@ -51,6 +56,7 @@ Attention plain_attention(const Place& place, const Shape& shape) {
   layer.kv_heads = kv_heads;
   layer.head_width = head_width;
   layer.rotary = rotary(turned);
+  layer.alibi = spec.alibi;
   layer.causal = spec.causal && !spec.memory;
   layer.over_memory = spec.memory;
   layer.qk_norm = spec.qk_norm;
@@ -143,6 +149,19 @@ constinit const LayerKind attention_kind = {.name = "attention",
                                             .check = check,
                                             .lay_out = lay_out,
                                             .parts = {"q", "k", "v", "o", "mix", "mix_norm"}};
+
+std::vector<double> alibi_slopes(std::int64_t heads) {
+  std::int64_t power = 1;
+  while (2 * power <= heads) power *= 2;
+  std::vector<double> slopes;
+  for (std::int64_t h = 0; h < heads; ++h) {
+    // -log2 of the slope, in steps of 8/power; between two of them behind the last.
+    const double step =
+        h < power ? static_cast<double>(h + 1) : static_cast<double>(h - power) + 0.5;
+    slopes.push_back(std::exp2(-8 * step / static_cast<double>(power)));
+  }
+  return slopes;
+}
 
 void visit_parts(const Attention& layer, PartVisitor& visitor) {
   visitor.member(layer.q);
