@@ -157,6 +157,12 @@ Placement placement_of(const std::string& naming) {
   return naming == "hf-bert" ? Placement::post : Placement::pre;
 }
 
+/// What no configuration here says.
+std::vector<std::string> alibi_differences(const ModelSpec& spec) {
+  if (spec.alibi == 0) return {};
+  return {"alibi: its scores have no biases, this model's are ALiBi's"};
+}
+
 /// What the configuration does not say of rotary positions.
 std::vector<std::string> rotary_differences(const ModelSpec& spec, bool is_rotary) {
   if (is_rotary && spec.rotary_base == 0)
@@ -183,9 +189,10 @@ std::string hf_text(const NamedPlan& plan) {
   if (plan.spec.head_width != 0 && !family.has_head_width)
     lines.push_back(fmt::format("head_width: its heads share out the width, these are {} wide",
                                 plan.spec.head_width));
-  for (const auto& part : {rotary_differences(plan.spec, family.is_rotary),
-                           dropout_differences(plan.spec, family.dropout),
-                           foreign_scales(plan, family.unscaled_attention)})
+  for (const auto& part :
+       {rotary_differences(plan.spec, family.is_rotary), alibi_differences(plan.spec),
+        dropout_differences(plan.spec, family.dropout),
+        foreign_scales(plan, family.unscaled_attention)})
     lines.insert(lines.end(), part.begin(), part.end());
   family.config["_scalecalc"] = {{"version", report::version()},
                                  {"model", comment_text(plan.model)},

@@ -102,6 +102,28 @@ TEST_CASE("rotary positions are where a config says them") {
   }
 }
 
+TEST_CASE("ALiBi is where a config says it") {
+  struct Case {
+    const char *type, *keys;
+    double alibi;
+  };
+  for (const Case& of : {Case{"bloom", "", 1},
+                         {"mpt", R"("n_heads": 4, "d_model": 64,)", 1},
+                         {"falcon", R"("alibi": true,)", 0.25},
+                         {"falcon", "", 0}}) {
+    const std::string text = std::string("{\"model_type\": \"") + of.type + "\", " + of.keys +
+                             R"("hidden_size": 64, "num_attention_heads": 4, "n_head": 4})";
+    CAPTURE(text);
+    const LibraryModel model = parse_config(text, "config.json");
+    REQUIRE(model.spec);
+    CHECK(model.spec->alibi == of.alibi);
+    const auto is_alibi = [](const std::string& line) {
+      return line.find("ALiBi") != std::string::npos;
+    };
+    CHECK(std::none_of(model.remarks.begin(), model.remarks.end(), is_alibi));
+  }
+}
+
 TEST_CASE("a config that cannot be read is one line that names the key") {
   CHECK(says(refusal("{"), "not JSON at byte"));
   CHECK(says(refusal("[]"), "a config is an object"));

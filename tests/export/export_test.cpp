@@ -170,6 +170,20 @@ TEST_CASE("rotary positions are told, or listed") {
   CHECK_FALSE(contains(text_of("", Target::megatron), "rotary"));
 }
 
+TEST_CASE("biases of scores are listed where a target has none") {
+  ModelSpec spec = find_model("llama");
+  const auto text_of = [&spec](const char* naming, Target target) {
+    spec.init.names = naming;
+    return export_text(named_plan(spec, "own", target), target);
+  };
+  spec.rotary_base = 0;
+  CHECK_FALSE(contains(text_of("hf-llama", Target::hf), "alibi"));
+  spec.causal = true;
+  spec.alibi = 1;
+  CHECK(contains(text_of("hf-llama", Target::hf), "alibi: its scores have no biases"));
+  CHECK(contains(text_of("", Target::megatron), "alibi: its scores have no biases"));
+}
+
 TEST_CASE("hf needs a model whose configuration it knows") {
   CHECK_THROWS_AS(export_text(plan_of("pre-ln-12", Target::hf), Target::hf), Error);
   for (const char* names : {"hf-gpt2", "hf-bert", "hf-llama", "hf-t5", "hf-vit"})

@@ -29,7 +29,6 @@ TOKENS, SEEDS = 32, 32
 STREAM, MEDIAN, WORST, ERRORS = 0.03, 0.05, 0.15, 3
 # What a remark that begins so explains.
 EXPLAINED = {"rotary positions turn": {"attn.q.weight", "attn.q.bias", "attn.k.weight"},
-             "ALiBi's biases": {"attn.q.weight", "attn.k.weight"},
              "logit_scale": {"head.weight"}}
 # The small configs of make_models.py, wider and deeper: most moments are off by some 1/width.
 WIDER = {48: 256, 80: 512, 32: 128, 96: 512, 24: 128, 16: 64}
