@@ -196,54 +196,77 @@ NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
   return out;
 }
 
-/// What the branch has of the stream's own fluctuation (`susceptibility`) adds up with it; x.f/n
-/// has variance m m_f/n for independent directions.
+namespace {
+
+/// Of a sum's E y^2, or of its E y_t y_u. What is made of both means goes as the root of either
+/// size, so that either side has half of it.
+struct SumShares {
+  double stream = 0, branch = 0;
+};
+SumShares sum_shares(double stream, double branch, double both_means) {
+  const double total = stream + branch + 2 * both_means;
+  return {(stream + both_means) / total, (branch + both_means) / total};
+}
+
+Alike<double> about_mean(const Alike<double>& x) {
+  const double square = x.mean * x.mean;
+  return {0, std::max(x.second - square, 0.0), x.cross - square, x.between - square};
+}
+
+}  // namespace
+
+/// What the branch has of the stream's own fluctuation (`susceptibility`) adds up with it; of x and
+/// f about their means x.f/n has the variance of both over n, for independent directions.
 NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
                          const Alike<double>& x, const Alike<double>& f, double width,
                          const Counts& counts) {
-  const double total = x.second + f.second + 2 * x.mean * f.mean;
+  const double both_means = x.mean * f.mean, total = x.second + f.second + 2 * both_means;
   NormVariance out;
   if (!(total > 0)) return out;
-  const double p = x.second / total, b = f.second / total, coherent = p + b * branch.susceptibility;
+  const auto [p, b] = sum_shares(x.second, f.second, both_means);
+  const double coherent = p + b * branch.susceptibility;
   const auto sum = [&](double stream, double own) {
     const double noise =
         std::max(0.0, own - branch.susceptibility * branch.susceptibility * stream);
     return coherent * coherent * stream + b * b * noise;
   };
+  const Alike<double> x_apart = about_mean(x), f_apart = about_mean(f);
+  const double products = 4 * (x_apart.second / total) * (f_apart.second / total) / width;
   // Cosines alone count; products of moments could overflow.
-  Alike<double> products{0, 1, 0, 0};
-  if (x.second > 0 && f.second > 0)
-    products = {0, 1, x.cross / x.second * (f.cross / f.second),
-                x.between / x.second * (f.between / f.second)};
-  out.token_variance = sum(spread.token_variance, branch.token_variance) + 4 * p * b / width;
+  Alike<double> cosines{0, 1, 0, 0};
+  if (x_apart.second > 0 && f_apart.second > 0)
+    cosines = {0, 1, x_apart.cross / x_apart.second * (f_apart.cross / f_apart.second),
+               x_apart.between / x_apart.second * (f_apart.between / f_apart.second)};
+  out.token_variance = sum(spread.token_variance, branch.token_variance) + products;
   out.batch_variance = sum(spread.batch_variance, branch.batch_variance) +
-                       4 * p * b / width * over_pairs(products, counts, [](double c) { return c; });
-  const double cross = x.cross + f.cross + 2 * x.mean * f.mean;
+                       products * over_pairs(cosines, counts, [](double c) { return c; });
+  const double cross = x.cross + f.cross + 2 * both_means;
   // The covariance of the sum's x_t.x_t and x_t.x_u: what the branch has of the stream's size moves
   // both with it, as it does in `one`.
   const double follows_stream = branch.susceptibility;
-  struct Shares {
-    double stream, own;  ///< of the second or of the cross
-  };
-  const auto covariance = [&](double of_stream, double in_branch, const Shares& one,
-                              const Shares& pair) {
+  const auto covariance = [&](double of_stream, double in_branch, const SumShares& one,
+                              const SumShares& pair) {
     const double of_branch = std::max(0.0, in_branch - follows_stream * follows_stream * of_stream);
-    return (one.stream + one.own * follows_stream) * (pair.stream + pair.own * follows_stream) *
-               of_stream +
-           one.own * pair.own * of_branch +
-           2 * (one.stream * pair.own + pair.stream * one.own) / width;
+    return (one.stream + one.branch * follows_stream) *
+               (pair.stream + pair.branch * follows_stream) * of_stream +
+           one.branch * pair.branch * of_branch;
+  };
+  // What x.f adds to it, of a sum of these E y^2 and E y_t y_u.
+  const auto of_products = [&](double second, double pair) {
+    return 2 / width *
+           (x_apart.second / second * (f_apart.cross / pair) +
+            x_apart.cross / pair * (f_apart.second / second));
   };
   const double of_stream = spread.token_variance - spread.decorrelation,
                of_branch = branch.token_variance - branch.decorrelation;
   if (cross > 0)
-    out.decorrelation = out.token_variance - covariance(of_stream, of_branch, {p, b},
-                                                        {x.cross / cross, f.cross / cross});
+    out.decorrelation =
+        out.token_variance - of_products(total, cross) -
+        covariance(of_stream, of_branch, {p, b}, sum_shares(x.cross, f.cross, both_means));
   // The same of both about their means.
-  const double of_x = x.second - x.mean * x.mean, of_f = f.second - f.mean * f.mean,
-               centred = of_x + of_f;
-  const double pairs = cross - (x.mean + f.mean) * (x.mean + f.mean);
+  const double centred = x_apart.second + f_apart.second, pairs = x_apart.cross + f_apart.cross;
   if (centred > 0 && (x.mean != 0 || f.mean != 0)) {
-    const double own = of_f / centred, share = 1 - own;
+    const double own = f_apart.second / centred, share = 1 - own;
     const double one = spread.token_variance + spread.centred_excess,
                  other = branch.token_variance + branch.centred_excess;
     const double together = share + own * follows_stream;
@@ -252,11 +275,11 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
         own * own * std::max(0.0, other - follows_stream * follows_stream * one) +
         4 * share * own / width;
     out.centred_excess = variance - out.token_variance;
-    const double pair = (f.cross - f.mean * f.mean) / pairs;
+    const double pair = f_apart.cross / pairs;
     if (pairs > 0)
       out.centred_lag = covariance(of_stream + spread.centred_lag, of_branch + branch.centred_lag,
-                                   {share, own}, {1 - pair, pair}) -
-                        (out.token_variance - out.decorrelation);
+                                   {share, own}, {1 - pair, pair}) +
+                        of_products(centred, pairs) - (out.token_variance - out.decorrelation);
   }
   const double apart = x.second - x.cross, own = f.second - f.cross;
   if (apart + own > 0) {
@@ -299,9 +322,9 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
 NormVariance through_branches(const NormVariance& start, const NormVariance& left,
                               const NormVariance& right, const Alike<double>& x,
                               const Alike<double>& f, double width, const Counts& counts) {
-  const double total = x.second + f.second + 2 * x.mean * f.mean;
-  if (!(total > 0)) return {};
-  const double p = x.second / total, b = f.second / total;
+  const double both_means = x.mean * f.mean;
+  if (!(x.second + f.second + 2 * both_means > 0)) return {};
+  const auto [p, b] = sum_shares(x.second, f.second, both_means);
   NormVariance follows = right;
   follows.susceptibility = left.batch_variance > 0 ? left.susceptibility * right.susceptibility *
                                                          start.batch_variance / left.batch_variance
