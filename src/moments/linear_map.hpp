@@ -84,7 +84,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   out.normalised = false;
   out.own.reset();
   out.kurtosis = 3;
-  out.size_excess = 0;
+  out.size_excess = out.sphere_excess = 0;
   out.mixture = {};
   out.flat.reset();
   const auto pair = [&](const auto&, const auto&, const N& cross) { return gain * cross + bias; };

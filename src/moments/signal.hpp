@@ -28,6 +28,8 @@ struct Signal {
   /// Relative variance of a feature's size over the samples beyond that of Gaussian features, which
   /// have 2/n: none of it is left behind a norm over samples, until weights mix them.
   double size_excess = 0;
+  /// Of it, what two samples have together: they are of a point of a sphere.
+  double sphere_excess = 0;
   /// Right behind weights: V/D^2 of what they mix. Features differ in size by 2 V/D^2 more than n
   /// samples make them.
   double map_overlap = 0;

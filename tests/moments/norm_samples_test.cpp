@@ -152,6 +152,61 @@ TEST_CASE("sums over samples that cancel leave no rounding to a bias") {
   CHECK(parameter(trace, "block[0].attn.v.bias").grad_second.value == 0);
 }
 
+// Of what an epsilon leaves of features' differences it leaves as much of their overlaps.
+TEST_CASE("overlaps keep their size beside the differences of samples") {
+  for (const double eps : {0.0, 0.01, 1.0}) {
+    CAPTURE(eps);
+    Numbers numbers = calculus();
+    ActivationRecord<Pairs> activated;
+    const auto u = activation_forward(numbers, numbers.function("tanh"), signal(2, 1.8, 32, 48),
+                                      {48, 1}, {true, false}, activated);
+    NormRecord<Pairs> record;
+    Norm layer;
+    layer.path = "norm";
+    layer.kind = NormKind::instancenorm;
+    layer.eps = eps;
+    const auto y = norm_forward(numbers, layer, u, {48, 1}, record);
+    const auto relative = [](const Signal<Pairs>& x) {
+      const double apart = x.x.second - x.x.cross;
+      return x.overlap.variance() / (apart * apart);
+    };
+    CHECK(relative(y) == near(relative(u)));
+  }
+}
+
+// Tokens of d Gaussian features, mixed by weights and each new feature divided by its own
+// deviation over the samples: given its weights it is Gaussian over them, however few d are.
+TEST_CASE("samples of Gaussian tokens pass an activation as Gaussian ones do") {
+  constexpr int samples = 48;
+  for (const std::int64_t width : {8, 32}) {
+    for (const char* name : {"relu", "tanh", "elu"}) {
+      CAPTURE(width);
+      CAPTURE(name);
+      Numbers numbers = calculus();
+      const Counts counts{samples, 1};
+      const auto x = signal(1, 0, width, samples);
+      const auto u =
+          linear_forward(numbers, linear(width, 64, 1.0 / static_cast<double>(width)), x, counts);
+      NormRecord<Pairs> record;
+      Norm layer;
+      layer.path = "norm";
+      layer.kind = NormKind::instancenorm;
+      const auto y = norm_forward(numbers, layer, u, counts, record);
+      ActivationRecord<Pairs> found;
+      const auto phi = numbers.function(name);
+      const auto out = activation_forward(numbers, phi, y, counts, {true, false}, found);
+      // The sphere of 47 dimensions alone.
+      const Token<double> one{0, 1};
+      const double of_samples = 3.0 / samples;
+      const double shift = 1 + out.spread.mean_shift;
+      CHECK(out.x.second * shift ==
+            near(numbers.expectation(phi, Moment::second, one), of_samples));
+      const double cross = numbers.pair(phi, Moment::cross, one, one, -1.0 / (samples - 1));
+      CHECK(std::fabs(out.x.cross * shift - cross) < of_samples * out.x.second);
+    }
+  }
+}
+
 // A sample norm divides features, not tokens: tokens of sizes l_t have sizes l_t behind it, but for
 // their part of each feature's own size, of fourth moment 3 nu/(nu + 2) in nu = 31 dimensions.
 TEST_CASE("tokens keep what their sizes differ by") {

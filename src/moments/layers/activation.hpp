@@ -11,7 +11,7 @@
 #include "moments/gradient_error.hpp"
 #include "moments/mixed_activation.hpp"
 #include "moments/overlap_slope.hpp"
-#include "moments/sphere_samples.hpp"
+#include "moments/sample_activation.hpp"
 #include "moments/words.hpp"
 
 /// y = phi(x), x Gaussian (docs/theory/layers.md#activation): m' = E phi^2, r' = E phi(u)phi(v);
@@ -52,23 +52,6 @@ void note_slope_correlation(C& calculus, const typename C::Function& phi, const 
   }
 }
 
-/// Samples behind a norm over them are on a sphere. The next order has |size_excess| beside this
-/// one.
-template <class C, class X>
-void add_sphere_excess(C& calculus, const typename C::Function& phi, const Signal<X>& in,
-                       ActivationRecord<X>& record, X& y) {
-  const SphereExcess excess =
-      sphere_excess(phi->activation(), values_of(calculus, in.x), in.size_excess);
-  const auto add = [](X& to, const Alike<double>& more) { to = sum(to, uniform(to, more)); };
-  add(y, excess.values);
-  if (average(record.slopes).second > 0) add(record.slopes, excess.slopes);
-  if (record.slope_correlation) add(record.slope_correlation->product, excess.input_slope);
-  const double second = values_of(calculus, y).second;
-  if (second > 0)
-    calculus.omit(std::fabs(in.size_excess * excess.values.second) / second,
-                  std::fabs(in.size_excess * excess.values.cross) / second);
-}
-
 template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
@@ -90,7 +73,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     if (wanted.slope_correlation) note_slope_correlation(calculus, phi, in.x, record);
   }
   if constexpr (C::next_orders) {
-    if (in.size_excess < 0 && !mixed) add_sphere_excess(calculus, phi, in, record, out.x);
+    if (in.size_excess < 0 && !mixed) add_sample_excess(calculus, phi, in, record, out.x);
   }
   if (wanted.slopes) {
     const auto overlap = words ? of_words(in).overlap : in.overlap;
@@ -146,7 +129,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     out.kurtosis = moments.kurtosis;
     const double slope = wanted.slopes ? values_of(calculus, record.slopes).cross : 0;
     out.mask_overlap *= slope * slope;
-    out.size_excess = out.map_overlap = 0;
+    out.size_excess = out.sphere_excess = out.map_overlap = 0;
     out.mixture = {};
     out.flat.reset();
     out.flat.emplace(phi->activation().name(), x);

@@ -38,7 +38,7 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   Signal<X> out = in;
   out.normalised = false;
   out.kurtosis = 3;
-  out.size_excess = out.map_overlap = 0;
+  out.size_excess = out.sphere_excess = out.map_overlap = 0;
   out.mixture = {};
   out.flat.reset();
   out.same_words = false;

@@ -153,6 +153,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     }
     out.map_overlap = 0;
     out.x =
+      out.sphere_excess -= noise * size_variance(from, over, 0);
         at_levels(out.x, order.within,
                   {order.within * scale * from.within, order.between * scale * from.between}, over);
   } else {
@@ -169,7 +170,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       record.scatter =
           feature_scatter(calculus.function(in.flat->first)->activation(), in.flat->second, over,
                           record.projection.d, layer.eps, record.orders.inverse);
-      out.x = scaled(out.x, record.alive * record.scatter.forward);
+      const double left_over = record.alive * record.scatter.forward;
+      out.x = scaled(out.x, left_over);
+      out.overlap = {out.overlap.coherent * left_over, out.overlap.noise * left_over * left_over};
       // 1/s2 of those that are not.
       back = back * record.alive * record.scatter.inverse;
     }

@@ -107,6 +107,7 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
                            const Signal<X>& branch, const Counts& counts,
                            MixedSum* kinds = nullptr) {
   Signal<X> out = sum_forward(calculus, calculus.skip(layer), calculus.branch(layer), stream,
+    out.sphere_excess = p * p * stream.sphere_excess + q * q * branch.sphere_excess;
                               branch, counts, kinds);
   if constexpr (C::next_orders) {
     const double total = values_of(calculus, out.x).second;
