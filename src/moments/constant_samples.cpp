@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "moments/norm_samples.hpp"
 #include "moments/value_scatter.hpp"
 
 namespace scalecalc::moments {
@@ -36,6 +37,16 @@ std::vector<std::pair<double, double>> constant_pieces(const Activation& activat
   return found;
 }
 
+/// Of the differences of samples: as many of one size have as even squares.
+double dimensions(const Alike<double>& x, const Counts& over) {
+  const SampleLevels levels = sample_levels(x, over);
+  const double within = over.batch * (over.tokens - 1), between = over.batch - 1;
+  const double total = within * levels.within + between * levels.between,
+               squares = within * levels.within * levels.within +
+                         between * levels.between * levels.between;
+  return squares > 0 ? total * total / squares : over.samples() - 1;
+}
+
 /// f averaged over N(0, 1).
 template <class F>
 double normal_mean(const F& f) {
@@ -58,17 +69,20 @@ FeatureScatter feature_scatter(const Activation& activation, const Alike<double>
   if (!(q > 0) || over.samples() < 2) return scatter;
   const bool constant = !constant_pieces(activation).empty();
   const double c = std::clamp((mean_of_pairs(x, over) - x.mean * x.mean) / q, 0.0, 1.0);
-  const double shared = std::sqrt(q * c), own = q * (1 - c);
+  // Samples that are alike in groups, as those of one sequence, are as few as what differs has
+  // dimensions, with the same square about their mean.
+  const double count = dimensions(x, over) + 1;
+  const double apart = std::min(1.0, (1 - c) * (1 - 1 / over.samples()) / (1 - 1 / count));
+  const double shared = std::sqrt(q * (1 - apart)), own = q * apart;
   // Samples that have next to nothing of their own go as their differences do, phi' times Gaussian.
   constexpr double least_own = 1e-6;
   constexpr double reach = 5, step = 0.5;
-  const bool exact = !constant && 1 - c > least_own;
+  const bool exact = !constant && apart > least_own;
   double total = 0, size = 0, kept = 0, inverse = 0, square = 0, slope = 0, both = 0;
   FeatureScatter::Tie tie;
   for (double z = -reach; z < reach + step / 2; z += step) {
     const double at = x.mean + shared * z, weight = std::exp(-z * z / 2);
-    const ValueScatter of =
-        value_scatter(activation, at, own, exact ? over.samples() : 0, true, eps);
+    const ValueScatter of = value_scatter(activation, at, own, exact ? count : 0, true, eps);
     const double by = of.size + eps > 0 ? of.inverse / (of.size + eps) : 0;
     total += weight;
     size += weight * of.size;
@@ -88,7 +102,7 @@ FeatureScatter feature_scatter(const Activation& activation, const Alike<double>
   scatter.tail = square * total / (inverse * inverse) - 1;
   if (scatter.tail > features) return scatter;
   // Of n samples about their own mean s^2 has (n - 1)/n of their variance.
-  const double drawn = exact ? mean * (1 - 1 / over.samples()) : mean;
+  const double drawn = exact ? mean * (1 - 1 / count) : mean;
   scatter.inverse = inverse / total * (drawn + eps) / (exact ? gaussian : 1);
   scatter.slopes = both * total / (slope * inverse);
   scatter.tie = FeatureScatter::Tie{tie.second / inverse, tie.cross / inverse};

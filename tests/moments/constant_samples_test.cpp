@@ -10,6 +10,23 @@
 namespace scalecalc::moments {
 namespace {
 
+// Tokens that are alike are one sample: B sequences of them scatter as B samples do.
+TEST_CASE("features scatter by the samples that differ") {
+  const Activation phi = Activation::named("tanh");
+  constexpr double between = 0.3, least = 1e-9;
+  for (const double sequences : {6.0, 12.0}) {
+    for (const double tokens : {4.0, 18.0}) {
+      CAPTURE(tokens);
+      const FeatureScatter found =
+          feature_scatter(phi, {0, 2, 2 * (1 - least), 2 * between}, {tokens, sequences}, 64, 0, 1);
+      const FeatureScatter samples =
+          feature_scatter(phi, {0, 2, 2 * between, 0}, {sequences, 1}, 64, 0, 1);
+      CHECK(found.inverse == doctest::Approx(samples.inverse).epsilon(1e-6));
+      CHECK(found.slopes == doctest::Approx(samples.slopes).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("features that are the same at all samples") {
   for (const char* name : {"relu", "relu6", "hard_sigmoid"}) {
     const Activation phi = Activation::named(name);
