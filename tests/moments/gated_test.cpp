@@ -1,5 +1,7 @@
 #include "moments/layers/gated.hpp"
 
+#include <cmath>
+
 #include "moments/layers/dropout.hpp"
 #include "moments/linear_map.hpp"
 #include "support.hpp"
@@ -42,6 +44,27 @@ TEST_CASE("both factors see the same realised overlap") {
   const auto phi = numbers.function("identity");
   const auto y = gated_forward(numbers, phi, gate, in, one_sequence, record);
   CHECK(y.x.cross == near(0.16 + 0.01));
+}
+
+// relu: E phi^4 = 3/2, E phi^2 = 1/2, and phi phi' = phi. A gradient y is phi^2 w at w and phi w^2
+// at u.
+TEST_CASE("a gradient along a gated unit's output knows both factors") {
+  Numbers numbers = calculus();
+  auto gate = signal(1, 0, 512), in = signal(2, 0, 512);
+  gate.overlap = in.overlap = {};
+  GatedRecord<Pairs> record;
+  const auto y = gated_forward(numbers, numbers.function("relu"), gate, in, one_sequence, record);
+  const auto apart = gated_backward(record, y.x);
+  // Steps of 0.04: the kink costs their square.
+  constexpr double kink = 2e-3;
+  CHECK(apart.in.second + record.own_in.second == near(1.5 * 2, kink));
+  CHECK(apart.gate.second + record.own_gate.second == near(0.5 * 3 * 4, kink));
+  // Independent tokens: E phi_t^2 phi_u^2 E w_t w_u is 0, (E phi)^2 (E w^2)^2 is not.
+  CHECK(std::fabs(apart.in.cross + record.own_in.cross) < kink);
+  const double mean = 1 / std::sqrt(2 * std::acos(-1.0));
+  CHECK(record.own_gate.cross == near(mean * mean * 4, kink));
+  CHECK(record.along_in == near(0.5, kink));
+  CHECK(record.along_gate == near(0.5 * 2, kink));
 }
 
 TEST_CASE("dropout raises seconds and leaves crosses") {

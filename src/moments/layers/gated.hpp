@@ -19,7 +19,55 @@ struct GatedRecord {
   double exponent = 1;  ///< d ln E y^2/d ln E x^2
   /// Relative fourth moments of what gradients at w and at u are multiplied by: phi, and phi' w.
   double in_kurtosis = 3, gate_kurtosis = 3;
+  /// Of a gradient y: what it makes at w and at u beyond the products of means, and how far along
+  /// w and u.
+  X own_in, own_gate;
+  double along_in = 0, along_gate = 0;
 };
+
+/// A gradient y = phi(u) w becomes phi^2 w at w and phi phi' w^2 at u: E phi^4 in place of the
+/// square of E phi^2, and 3 E phi^2 phi'^2 in place of the product.
+template <class C, class X>
+void note_own_gradient(const C& calculus, const WidthMoments& moments, const X& u, const X& w,
+                       GatedRecord<X>& record) {
+  using T = Token<double>;
+  const auto cosine = [](const T& t, const T& v, double cross) {
+    const double size = std::sqrt(t.second * v.second);
+    return size > 0 ? std::clamp(cross / size, -1.0, 1.0) : 0;
+  };
+  const auto squares = [&](double c) {
+    return moments.second * moments.second * (1 + moments.covariance(c));
+  };
+  const X at_in = map(
+      u,
+      [&](const T&) {
+        return T{0, squares(1)};
+      },
+      [&](const T& t, const T& v, double cross) { return squares(cosine(t, v, cross)); });
+  const X at_gate = map(
+      u,
+      [&](const T&) {
+        return T{0, moments.own_pair(1)};
+      },
+      [&](const T& t, const T& v, double cross) { return moments.own_pair(cosine(t, v, cross)); });
+  const X w_squares = map(
+      w,
+      [](const T& t) {
+        return T{0, 3 * t.second * t.second};
+      },
+      [](const T& t, const T& v, double cross) { return t.second * v.second + 2 * cross * cross; });
+  const X y = product(record.kernel, w);
+  const auto beyond = [](const X& whole, const X& apart) {
+    return without_mean(sum(whole, scaled(apart, -1)));
+  };
+  record.own_in = beyond(product(at_in, w), product(y, record.kernel));
+  record.own_gate = beyond(product(at_gate, w_squares), product(y, record.slopes));
+  const Alike<double> q = values_of(calculus, u);
+  record.along_in = moments.second;
+  if (q.second > 0)
+    record.along_gate =
+        moments.exponent * moments.second * values_of(calculus, w).second / q.second;
+}
 
 template <class C, class X>
 Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Signal<X>& gate,
@@ -62,6 +110,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     record.exponent = 1 + moments.exponent;
     record.in_kurtosis = moments.kurtosis;
     record.gate_kurtosis = 3 * moments.slope_kurtosis;
+    note_own_gradient(calculus, moments, gate.x, in.x, record);
     out.spread = through_gate(gate.spread, moments, g, static_cast<double>(gate.width), counts);
     for (RelativeError* bound : {&out.error, &out.truncation}) {
       bound->second *= 1 + moments.exponent;
@@ -202,6 +251,13 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   gate.directions = in.directions = {};
   gate.x = std::move(parts.gate);
   in.x = std::move(parts.in);
+  if constexpr (C::next_orders) {
+    const double square = g.aligned * g.aligned;
+    gate.x = sum(gate.x, scaled(kept.record.own_gate, square));
+    in.x = sum(in.x, scaled(kept.record.own_in, square));
+    gate.aligned = g.aligned * kept.record.along_gate;
+    in.aligned = g.aligned * kept.record.along_in;
+  }
   if constexpr (C::next_orders) gated_slopes(calculus, layer, kept, g, gate, in);
   add_slope_error(calculus, gate, g, kept.error);
   if constexpr (C::next_orders) gated_orders(pass, layer, kept, g, gate, in);
@@ -217,6 +273,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
                           values_of(calculus, out.x), values_of(calculus, other.x),
                           static_cast<double>(layer.in.fan_in), pass.counts(kept.at.tokens));
   out.x = sum(out.x, other.x);
+  if constexpr (C::next_orders)
+    out.x = sum(out.x, scaled(without_mean(kept.input.x), 2 * out.aligned * other.aligned));
+  out.aligned = out.aligned + other.aligned;
+  out.uneven += other.uneven;
   out.slopes = out.slopes + other.slopes;
   return out;
 }
