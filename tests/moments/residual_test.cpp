@@ -44,6 +44,23 @@ TEST_CASE("the overlap of a sum moves with the stream's own") {
   CHECK(sum.variance() == rounded((s + own) * (s + own) + (DF * DF + 2 * D * DF) / d + noise, 64));
 }
 
+// Where masks make all of the overlaps, those of a branch that follows the stream add up with its
+// own as all do.
+TEST_CASE("what masks make of overlaps adds up as overlaps do") {
+  Numbers numbers = calculus();
+  auto x = signal(1, 0.2, 64), f = signal(0.5, 0.1, 64);
+  x.overlap = {0.1, 0};
+  x.mask_overlap = 0.01;
+  for (const double noise : {0.0, 0.003}) {
+    f.overlap = {0.04, noise};
+    f.mask_overlap = f.overlap.variance();
+    const double a2 = 4, b2 = 0.25, together = a2 * 0.1 + b2 * 0.04;
+    CHECK(mask_of_sum(numbers, x, f, a2, b2) == rounded(together * together + b2 * b2 * noise, 64));
+  }
+  f.mask_overlap = 0;
+  CHECK(mask_of_sum(numbers, x, f, 1, 1) == rounded(0.01, 64));
+}
+
 TEST_CASE(
     "a Pre-Norm stream grows by its branches: layer by layer by the ffn's 1 and attention's") {
   const Trace trace = trace_of_model(transformer("pre", 10));

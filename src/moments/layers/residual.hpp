@@ -40,6 +40,19 @@ inline bool keeps_input(const std::vector<Layer>& layers) {
   });
 }
 
+/// Of the sum's overlaps, what masks make: the branch's move with the stream's as far as its
+/// overlaps do.
+template <class C, class X>
+double mask_of_sum(const C& calculus, const Signal<X>& stream, const Signal<X>& branch, double a2,
+                   double b2) {
+  const double whole = calculus.value(stream.overlap.variance()),
+               moved = calculus.value(branch.overlap.coherent);
+  const double follows =
+      whole > 0 ? std::min(branch.mask_overlap, moved * moved * stream.mask_overlap / whole) : 0;
+  const double together = a2 * std::sqrt(stream.mask_overlap) + b2 * std::sqrt(follows);
+  return together * together + b2 * b2 * (branch.mask_overlap - follows);
+}
+
 /// a x + b F of independent directions.
 template <class C, class X>
 Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C::Number& b,
@@ -95,9 +108,8 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
         std::sqrt(p) * stream.truncation.mean + std::sqrt(q) * branch.truncation.mean;
     out.size_excess = p * p * stream.size_excess + q * q * branch.size_excess;
     out.map_overlap = 0;
-    const double of_stream = calculus.value(a2), of_branch = calculus.value(b2);
     out.mask_overlap =
-        of_stream * of_stream * stream.mask_overlap + of_branch * of_branch * branch.mask_overlap;
+        mask_of_sum(calculus, stream, branch, calculus.value(a2), calculus.value(b2));
   }
   return out;
 }
