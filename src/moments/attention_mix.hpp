@@ -93,7 +93,8 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   const Overlap<double>& in = input.overlap;
   const double slope = dv.cross * scores.overlap_slope;
   mix.map_overlap = 0;
-  mix.mask_overlap = slope * slope * input.mask_overlap;
+  mix.mask_overlap = slope * slope * input.mask_overlap +
+                     dv.cross * dv.cross * std::max(0.0, scores.mean_overlap) / heads;
   mix.overlap = {slope * in.coherent,
                  slope * slope * in.noise + dv.cross * dv.cross *
                                                 (scores.overlap_variance / heads +

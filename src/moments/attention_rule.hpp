@@ -196,13 +196,19 @@ X scores_to_keys(const AttentionRecord<C, X>& record, const X& same, const X& ot
   return to_keys(same, other, record.source, record.counts);
 }
 
-/// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `shared`: the
-/// covariance of two rows' p.p' and of their gradients' overlap. `residual`, of residual attention:
-/// what comes to the scores from the layers above, then with this one's.
+/// Covariances of two rows' gradients' overlap, with their p.p', and with the cosine of their
+/// queries.
+struct SharedOverlaps {
+  double weights = 0, queries = 0;
+};
+
+/// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `residual`, of
+/// residual attention: what comes to the scores from the layers above, then with this one's.
 template <class C, class X>
 AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
                                         const AttentionRecord<C, X>& record, const X& gradient,
-                                        const typename C::Number& aligned, double shared = 0,
+                                        const typename C::Number& aligned,
+                                        const SharedOverlaps& shared = {},
                                         std::optional<ScoreGradient<X>>* residual = nullptr) {
   using N = typename C::Number;
   const Factors<X>& factors = record.factors;
@@ -226,6 +232,16 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   X key_scores = at_scores(factors.key, factors.feedback.key);
   X key_weight_scores = at_scores(factors.key_weight, factors.feedback.key);
   X own = product(product(scores, record.gradient_k), factors.query_weight);
+  if constexpr (C::next_orders) {
+    if (shared.queries != 0) {
+      const X together = product(scaled(record.apart_v, record.score_scale),
+                                 uniform(gradient, Alike<double>{0, 0, shared.queries, 0}));
+      const X of_weights = product(together, factors.query);
+      key_scores = sum(key_scores, product(together, factors.slope));
+      key_weight_scores = sum(key_weight_scores, of_weights);
+      own = sum(own, product(of_weights, record.gradient_k));
+    }
+  }
   if (residual != nullptr) {
     const N scale = calculus.scale(layer), scale2 = scale * scale;
     const std::optional<ScoreGradient<X>> above = std::move(*residual);
@@ -255,7 +271,8 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   const X others = combine(gradient, factors.value,
                            [](const N& g, const N& share) { return N(g * (1 - share)); });
   const auto with_shared = [&](const X& x, double sign) {
-    if constexpr (C::next_orders) return sum(x, uniform(x, Alike<double>{0, 0, sign * shared, 0}));
+    if constexpr (C::next_orders)
+      return sum(x, uniform(x, Alike<double>{0, 0, sign * shared.weights, 0}));
     return x;
   };
   out.v = to_keys(with_shared(product(kept, factors.value), 1), with_shared(others, -1),

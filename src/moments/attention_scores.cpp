@@ -126,6 +126,12 @@ double rows_variance(const SoftmaxOrders& row) {
   return uneven * (1 + 2 * row.p2) - 1;
 }
 
+/// Of the variance of p.p', what rows have in common and centred overlaps have not: of rows whose
+/// scores correlate by c it is 1 + c^2 for small tau2, and (1 - c)^2 about their mean.
+double share_of_mean(double c) {
+  return 2 * c / (1 + c * c);
+}
+
 /// Of one row: P22 = t2 - 1 + 2 P2.
 double p2_variance(const SoftmaxOrders& row) {
   return square_excess(row.t2 - 1 + 2 * row.p2, row.p2);
@@ -188,6 +194,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.overlap_slope = m > 0 ? follows * own_tau2 * averages.two.a_prime / m : 0;
   scores.centred_slope = scores.overlap_slope * (m - inputs.input.x.cross);
   scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
+  scores.mean_overlap = scores.overlap_variance * share_of_mean(c);
   scores.error = averages.two.error;
   scores.truncation = std::max(row.omitted_score, pair.omitted_score) +
                       omitted_overlaps(averages.one, small) + rounded(inputs.source.x);
@@ -212,7 +219,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
           both(row.key_weight, pair.key_weight),
           both(row.value_weight, pair.value_weight),
           {both(own.mix, two.mix), both(own.values, two.values), both(own.query, two.query),
-           both(own.key, two.key)}};
+           both(own.key, two.key)},
+          both(0, averages.two.a_prime)};
 }
 
 RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
@@ -235,9 +243,9 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
                                   Scores& scores) {
   const Smallness small = smallness(inputs);
   const PerPosition blank = without_means(inputs.q);
-  Factors<PerPosition> out{blank, blank, blank, blank,
-                           blank, blank, blank, {blank, blank, blank, blank}};
-  PerPosition row_fluctuation = blank, pair_fluctuation = blank;
+  Factors<PerPosition> out{
+      blank, blank, blank, blank, blank, blank, blank, {blank, blank, blank, blank}, blank};
+  PerPosition row_fluctuation = blank, pair_fluctuation = blank, mean_fluctuation = blank;
   double omitted_value = 0, omitted_score = 0;
   const double heads = static_cast<double>(inputs.layer.heads);
   std::vector<FeedbackFactors> echoes;
@@ -308,6 +316,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       row_fluctuation.cross(t, u) = own * tau2 * two.a_prime / m;
       if (rotation) row_fluctuation.cross(t, u) *= rotation->rows.cross(t, u);
       pair_fluctuation.cross(t, u) = square_excess(two.square, two.overlap);
+      mean_fluctuation.cross(t, u) = pair_fluctuation.cross(t, u) * share_of_mean(rows.c(t, u));
+      out.slope.cross(t, u) = two.a_prime;
       scores.error = std::max<double>(scores.error, two.error);
     }
   }
@@ -319,6 +329,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.overlap_slope = m > 0 ? fluctuation.cross : 0;
   scores.centred_slope = scores.overlap_slope * (m - average(inputs.input.x).cross);
   scores.overlap_variance = average(pair_fluctuation).cross;
+  scores.mean_overlap = average(mean_fluctuation).cross;
   const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
   const Smallness last = of_row(small, rotation, size - 1);
   scores.truncation =

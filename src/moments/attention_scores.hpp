@@ -21,6 +21,7 @@ template <class X>
 struct Factors {
   X mix, value, query, key, query_weight, key_weight, value_weight;
   AlignedFeedback<X> feedback{};  ///< of double calculi
+  X slope{};                      ///< A' of two rows, of double calculi
 };
 
 /// What else the mix is told: averages over rows and pairs, of double calculi.
@@ -30,6 +31,7 @@ struct Scores {
   double overlap_slope = 0;     ///< dO/dr of the input
   double centred_slope = 0;     ///< that times D
   double overlap_variance = 0;  ///< of one head's p.p'
+  double mean_overlap = 0;      ///< of that, what rows have in common
   NonNegative error = 0, truncation = 0, mix_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;
   NonNegative grid_truncation = 0;  ///< of gradients at values, of keys with weights on a grid

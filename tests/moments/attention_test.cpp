@@ -87,7 +87,7 @@ template <class X>
 void add_before(Predicted& out, Numbers& numbers, const Attention& layer,
                 const AttentionRecord<Numbers, X>& record, const X& gradient,
                 std::optional<ScoreGradient<X>>& scores) {
-  const auto back = attention_backward(numbers, layer, record, scaled(gradient, 0), 0, 0, &scores);
+  const auto back = attention_backward(numbers, layer, record, scaled(gradient, 0), 0, {}, &scores);
   add(out, "q_before", back.q, back.q_truncation);
   add(out, "k_before", back.k, back.k_truncation);
   out.values["q_before_weight"] = back.q_weight;
@@ -115,7 +115,7 @@ Predicted predict(const AttentionCase& of, const Signal<X>& input, const Signal<
   const auto forward =
       attention_forward(numbers, layer, input, memory, counts, adds ? &sum_of_scores : nullptr);
   const X behind = sum(gradient, scaled(without_mean(forward.mix.x), of.aligned * of.aligned));
-  const auto backward = attention_backward(numbers, layer, forward.record, behind, of.aligned, 0,
+  const auto backward = attention_backward(numbers, layer, forward.record, behind, of.aligned, {},
                                            adds ? &gradient_of_scores : nullptr);
   Predicted out;
   if (adds) add_before(out, numbers, layer, first.record, gradient, gradient_of_scores);
@@ -249,7 +249,7 @@ TEST_CASE("the first of residual attentions is as any attention") {
   CHECK(first.mix.x.second == alone.mix.x.second);
   CHECK(first.mix.x.cross == alone.mix.x.cross);
   const auto plain = attention_backward(numbers, layer, alone.record, gradient, 0);
-  const auto last = attention_backward(numbers, layer, first.record, gradient, 0, 0, &scores);
+  const auto last = attention_backward(numbers, layer, first.record, gradient, 0, {}, &scores);
   CHECK(last.q.second == plain.q.second);
   CHECK(last.k.cross == plain.k.cross);
   CHECK(last.q_weight == plain.q_weight);

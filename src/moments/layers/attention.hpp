@@ -20,6 +20,8 @@ struct Kept<Attention, C, X> {
   NormVariance spread, source_spread;  ///< of the input; of what keys and values are made of
   RelativeError truncation;            ///< of the input
   OverlapDeviation weights{};          ///< of two rows' p.p'
+  OverlapDeviation queries{};          ///< of the cosine of two queries
+  double rise = 0;                     ///< of the mix's overlap in the input's
 };
 
 /// Whether the heads' mixes, of which a layernorm takes the mean, are those of so few values that
@@ -63,6 +65,13 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
     const double apart = average(kept.record.apart_v).cross;
     kept.weights.coherent = apart > 0 ? kept.weights.coherent / apart : 0;
     kept.weights.noise = apart > 0 ? kept.weights.noise / apart : 0;
+    kept.queries = overlap_deviation(calculus, x);
+    if (kept.queries.coherent > 0)
+      kept.rise = calculus.value(made.mix.overlap.coherent) / kept.queries.coherent;
+    const double second = values_of(calculus, x.x).second;
+    const double share = second > 0 ? input_share(calculus, layer.q, x.x) / second : 0;
+    kept.queries.coherent *= share;
+    kept.queries.noise *= share;
   }
   pass.template keep<Attention>(std::move(kept));
   Signal<X> y = std::move(made.mix);
@@ -218,10 +227,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   const auto kept = pass.template take<Attention>();
   pass.note(kept.mix.site, g);
   const OverlapSlope& slope = g.slopes.within;
-  auto made =
-      attention_backward(calculus, layer, kept.record, g.x, g.aligned,
-                         slope.own * kept.weights.noise + slope.stream * kept.weights.coherent,
-                         layer.residual_attention ? &pass.scores() : nullptr);
+  auto made = attention_backward(
+      calculus, layer, kept.record, g.x, g.aligned,
+      {slope.own * kept.weights.noise + slope.stream * kept.weights.coherent,
+       slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent},
+      layer.residual_attention ? &pass.scores() : nullptr);
   AttentionCovariances covariances;
   NormDirections directions;
   if constexpr (C::next_orders) {
