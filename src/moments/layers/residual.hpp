@@ -107,6 +107,7 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
     out.truncation.mean =
         std::sqrt(p) * stream.truncation.mean + std::sqrt(q) * branch.truncation.mean;
     out.size_excess = p * p * stream.size_excess + q * q * branch.size_excess;
+    out.sphere_excess = p * p * stream.sphere_excess + q * q * branch.sphere_excess;
     out.map_overlap = 0;
     out.mask_overlap =
         mask_of_sum(calculus, stream, branch, calculus.value(a2), calculus.value(b2));
@@ -119,7 +120,6 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
                            const Signal<X>& branch, const Counts& counts,
                            MixedSum* kinds = nullptr) {
   Signal<X> out = sum_forward(calculus, calculus.skip(layer), calculus.branch(layer), stream,
-    out.sphere_excess = p * p * stream.sphere_excess + q * q * branch.sphere_excess;
                               branch, counts, kinds);
   if constexpr (C::next_orders) {
     const double total = values_of(calculus, out.x).second;
@@ -205,14 +205,21 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   return forward_step(pass, *layer.norm, std::move(y), layer.path, "residual");
 }
 
-/// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F (docs/theory/layers.md#branch-scale).
+/// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F (docs/theory/layers.md#branch-scale),
+/// and the square of a mean: of a gradient along y all F.F add up.
 template <class C, class X>
-void fill_branch_scale(BackwardPass<C, X>& pass, const Kept<Residual, C, X>& kept,
-                       const Gradient<X>& g) {
+void fill_branch_scale(BackwardPass<C, X>& pass, const Residual& layer,
+                       const Kept<Residual, C, X>& kept, const Gradient<X>& g) {
   using N = typename C::Number;
-  const N features = pass.calculus().size(pass.stream_width(), "width");
-  fill(pass, kept.at.parameter,
-       features * token_sum(kept.branch, g.x, pass.tokens(kept.at.tokens), pass.batch()), g, {});
+  const N features = pass.calculus().size(pass.stream_width(), "width"),
+          tokens = pass.tokens(kept.at.tokens);
+  N gradient = features * token_sum(kept.branch, g.x, tokens, pass.batch());
+  if constexpr (C::next_orders) {
+    const N mean = g.aligned * pass.calculus().branch(layer) * features * tokens * pass.batch() *
+                   average(kept.branch).second;
+    gradient = gradient + mean * mean;
+  }
+  fill(pass, kept.at.parameter, gradient, g, {});
 }
 
 /// The gradient that comes through a branch is independent of that on the skip; `start`: the
@@ -268,7 +275,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   if (layer.norm) g = backward_step(pass, *layer.norm, std::move(g));
   const auto kept = pass.template take<Residual>();
   pass.note(kept.at.site, g);
-  if (layer.trainable_branch) fill_branch_scale(pass, kept, g);
+  if (layer.trainable_branch) fill_branch_scale(pass, layer, kept, g);
   const N a = calculus.skip(layer), b = calculus.branch(layer);
   const LogCovariance start = g.log_covariance;
   const double level = g.directions.radial;
