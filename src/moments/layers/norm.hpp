@@ -58,8 +58,11 @@ void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, co
   const double gaussian = record.orders.inverse * (1 + record.by_chance) - 1;
   const double scatter = in.kurtosis == 3 ? gaussian : std::max(1.0, gaussian);
   const double bend = all > 0 ? scatter * size * layer.eps / (all * all) : 0;
+  // All samples together have 1, so that what those of one sequence differ by is all that r has.
+  const SampleLevels from =
+      sample_levels(centred(values_of(calculus, in.x), over.tokens, over.batch), over);
   const double shared =
-      over.batch > 1 ? std::fabs(order.within - 1) + std::fabs(order.between - 1) : 0;
+      over.batch > 1 && all > 0 ? std::fabs(order.within - 1) * from.within / all : 0;
   // Of features without a sample that is not 0, passes have a number that is Poisson's.
   const double dead = 1 - record.alive;
   const double rare = dead * static_cast<double>(in.width) < 1 ? dead : 0;
@@ -150,10 +153,10 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       const double taken = noise * size_variance(from, over, in.map_overlap);
       out.kurtosis *= 1 - taken;
       out.size_excess -= taken;
+      out.sphere_excess -= noise * size_variance(from, over, 0);
     }
     out.map_overlap = 0;
     out.x =
-      out.sphere_excess -= noise * size_variance(from, over, 0);
         at_levels(out.x, order.within,
                   {order.within * scale * from.within, order.between * scale * from.between}, over);
   } else {
@@ -376,8 +379,9 @@ template <class C, class X>
 struct Kept<Norm, C, X> {
   Places at;
   NormRecord<X> record;
-  NormVariance spread;         ///< of the input
-  RelativeError truncation;    ///< of the input
+  NormVariance spread;       ///< of the input
+  RelativeError truncation;  ///< of the input
+  RelativeError output_truncation;
   OverlapDeviation overlap{};  ///< of the output
 };
 
@@ -401,6 +405,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
   Signal<X> y = norm_forward(calculus, layer, x, pass.counts(x), kept.record);
   if constexpr (C::next_orders) kept.overlap = overlap_deviation(calculus, y);
   kept.at = {pass.site(path, kind, y), 0, x.tokens};
+  kept.output_truncation = y.truncation;
   if (layer.affine) {
     kept.at.parameter = pass.parameter(layer.path, ".gain", 1, layer.width, 1);
     pass.parameter(layer.path, ".shift", 1, layer.width, 0);
@@ -449,9 +454,16 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
   const N along = with_own(whole.aligned, own_at(kept.record, whole));
   fill(pass, kept.at.parameter, drawn + aligned_gain(pass, y, whole, along, tokens), g, {});
   fill(pass, kept.at.parameter + 1, bias_of(pass, whole.x, kept.at.tokens), g, {});
-  if (!kept.record.over_samples) return;
-  for (const std::size_t at : {kept.at.parameter, kept.at.parameter + 1})
-    pass.parameter(at).truncation += sum_error(pass.calculus(), g, pass.counts(kept.at.tokens));
+  const Counts over = pass.counts(kept.at.tokens);
+  if (kept.record.over_samples) {
+    for (const std::size_t at : {kept.at.parameter, kept.at.parameter + 1})
+      pass.parameter(at).truncation += sum_error(pass.calculus(), g, over);
+  } else if constexpr (C::next_orders) {
+    pass.parameter(kept.at.parameter).truncation =
+        product_error(pass.calculus(), y, kept.output_truncation, g, over);
+    pass.parameter(kept.at.parameter + 1).truncation =
+        product_error(pass.calculus(), each(y, [](const N&) { return N(1); }), {}, g, over);
+  }
 }
 
 /// k = (k' - aligned^2 r')/(s_t s_u). `shown`: the gradient at the norm's site where g is but a
