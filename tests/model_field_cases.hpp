@@ -51,6 +51,9 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     spec.encoder_decoder = field.name.starts_with("decoder_");
     if (field.name == "rotary_fraction") spec.rotary_base = 100;
     if (field.name == "alibi") spec.causal = true;
+    if (field.name == "patch_bias") spec.input.patch = 8;
+    if (field.name == "class_std") spec.class_tokens = 1;
+    if (field.name == "class_std" || field.name == "class_tokens") spec.norm_eps = 1e-6;
     if (field.name == "branch_norms") {
       spec.parallel = true;
       spec.placement = Placement::pre;
@@ -75,7 +78,7 @@ inline FieldValue value_for(const ModelField& field, const ModelSpec& base) {
       {"optimizer", "lion"},       {"scheme", "xavier"},
       {"distribution", "uniform"}, {"names", "hf-gpt2"},
       {"input", "tokens"},         {"loss", "mse"},
-      {"reduction", "mean"}};
+      {"reduction", "mean"},       {"pool", "mean"}};
   const FieldValue current = field.get(base);
   switch (field.type) {
     case ModelField::Type::integer: {

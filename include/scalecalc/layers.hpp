@@ -8,6 +8,7 @@
 
 #include "scalecalc/layers/activation.hpp"
 #include "scalecalc/layers/attention.hpp"
+#include "scalecalc/layers/class_tokens.hpp"
 #include "scalecalc/layers/conv2d.hpp"
 #include "scalecalc/layers/dropout.hpp"
 #include "scalecalc/layers/dual_stream.hpp"
@@ -26,7 +27,7 @@ namespace scalecalc {
 /// One layer of a laid-out network, of any kind.
 struct Layer {
   std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
-               Conv2d, DualStream, Pool, Parallel, Encoder>
+               Conv2d, DualStream, Pool, Parallel, Encoder, ClassTokens>
       op;
 };
 

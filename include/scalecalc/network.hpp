@@ -32,6 +32,9 @@ enum class Placement {
 };
 enum class InputKind { gaussian, tokens };
 enum class Reduction { sum, mean };
+/// What the head of a transformer reads: every token, the mean of those that are no class tokens,
+/// or the first class token.
+enum class Pooling { none, mean, class_token };
 enum class Loss { cross_entropy, mse };  ///< mse: (1/2)|y - t|^2, targets N(0, target_second)
 /// Where a model's dropout stands; at least one. Vaswani et al. 2017 and GPT-2: input+branch;
 /// PyTorch's encoder layer: branch+activation.
@@ -96,6 +99,9 @@ struct ModelSpec {
   bool branch_norms = false;
   /// The head's matrix is the embedding's, transposed; gain "head" multiplies the logits.
   bool tie_head = false;
+  /// Learnt vectors in front of the tokens of a gaussian input, counted in `sequence`.
+  std::int64_t class_tokens = 0;
+  Pooling pool = Pooling::none;
   /// A linear map, the activation and a norm between the last block and the head (BERT's).
   bool head_transform = false;
   bool cross_attention = false;  ///< a third sublayer that attends to `memory`
@@ -106,6 +112,7 @@ struct ModelSpec {
   bool bias = false;               ///< of every linear map but the head
   /// Instead of `bias`: of q, k, v and o; of q, k and v; of the ffn.
   std::optional<bool> attention_bias, qkv_bias, ffn_bias;
+  std::optional<bool> patch_bias;  ///< of the map of patches, likewise
   bool head_bias = false;
   bool norm_affine = false;
   NormKind norm = NormKind::layernorm;
@@ -153,9 +160,15 @@ struct ModelSpec {
   struct Input {
     InputKind kind = InputKind::gaussian;
     double second = 1.0;
-    double cross = 0.0;      ///< E[x_t x_s] of two tokens, within [0, second]
-    double zipf = 0.0;       ///< of tokens: word k has frequency ~ k^-zipf; 0: all alike
-    double positions = 0.0;  ///< of tokens: variance of learned positions that are added
+    double cross = 0.0;  ///< E[x_t x_s] of two tokens, within [0, second]
+    double zipf = 0.0;   ///< of tokens: word k has frequency ~ k^-zipf; 0: all alike
+    /// Variance of learned positions that are added: to tokens, and to a transformer's gaussian
+    /// input behind the map of patches and the class tokens.
+    double positions = 0.0;
+    /// Of a transformer's gaussian input: features of a patch, which a linear map makes as wide as
+    /// the model; 0: the input is of the model's width.
+    std::int64_t patch = 0;
+    double class_std = 0.0;  ///< of class tokens
     /// Of tokens: rows of a table of segments, as large as words, whose first every token gets.
     std::int64_t segments = 0;
     double multiplier = 1.0;  ///< of tokens: of the embedding's rows, positions aside
@@ -191,8 +204,8 @@ ModelSpec default_spec(ModelSpec::Kind kind);
 
 /// Which maps of a transformer have biases.
 struct Biases {
-  bool qkv = false, o = false, ffn = false, head = false;
-  bool any() const { return qkv || o || ffn || head; }
+  bool qkv = false, o = false, ffn = false, head = false, patch = false;
+  bool any() const { return qkv || o || ffn || head || patch; }
 };
 Biases biases_of(const ModelSpec& spec);
 

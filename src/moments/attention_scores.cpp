@@ -256,8 +256,9 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   std::vector<Smallness> smalls;
   for (Eigen::Index t = 0; t < size; ++t) {
     smalls.push_back(small);
-    if (!inputs.counts.causal || rotation || inputs.counts.weights) continue;
-    const KeyStructure keys = key_structure(inputs.source.x, t);
+    const bool kinds = inputs.q.positions->kinds;
+    if (!(inputs.counts.causal || kinds) || rotation || inputs.counts.weights) continue;
+    const KeyStructure keys = key_structure(inputs.source.x, kinds ? size - 1 : t);
     smalls.back().overlap += keys.pairs;
     smalls.back().uneven = keys.keys;
   }
@@ -330,7 +331,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.centred_slope = scores.overlap_slope * (m - average(inputs.input.x).cross);
   scores.overlap_variance = average(pair_fluctuation).cross;
   scores.mean_overlap = average(mean_fluctuation).cross;
-  const double grid = inputs.q.positions->all() ? 0 : kInterpolation;
+  const double grid = inputs.q.positions->all() || inputs.q.positions->kinds ? 0 : kInterpolation;
   const Smallness last = of_row(small, rotation, size - 1);
   scores.truncation =
       omitted_score + omitted_overlaps(averages.one.back(), last) + grid + rounded(inputs.source.x);

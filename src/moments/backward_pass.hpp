@@ -88,7 +88,11 @@ class BackwardPass {
   Counts counts(std::int64_t tokens) const {
     return {static_cast<double>(tokens), static_cast<double>(network_.batch)};
   }
-  std::int64_t stream_width() const { return ledger_.sites.front().width; }
+  /// What the head reads; of layers without one, what the first of them has.
+  std::int64_t stream_width() const {
+    const auto* head = std::get_if<Linear>(&network_.layers.back().op);
+    return head != nullptr ? head->fan_in : ledger_.sites.front().width;
+  }
   const LossVariance& head() const { return head_; }
   std::optional<ScoreGradient<X>>& scores() { return scores_; }
   /// What all cross-attention behind gives the memory.

@@ -3,6 +3,7 @@
 /// The forward and backward step of every kind of layer.
 #include "moments/layers/activation.hpp"
 #include "moments/layers/attention.hpp"
+#include "moments/layers/class_tokens.hpp"
 #include "moments/layers/conv2d.hpp"
 #include "moments/layers/dropout.hpp"
 #include "moments/layers/dual_stream.hpp"

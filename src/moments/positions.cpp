@@ -58,6 +58,76 @@ std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all) {
   return made;
 }
 
+std::shared_ptr<const Positions> make_kinds(std::int64_t class_tokens, std::int64_t tokens) {
+  const auto last = static_cast<Eigen::Index>(class_tokens);
+  auto made = std::make_shared<Positions>();
+  made->tokens = tokens;
+  made->kinds = true;
+  made->at = Eigen::ArrayXi::LinSpaced(last + 1, 0, static_cast<int>(class_tokens));
+  made->weight = Eigen::ArrayXd::Ones(last + 1);
+  made->weight[last] = static_cast<double>(tokens - class_tokens);
+  const Eigen::VectorXd weight = made->weight.matrix();
+  made->pairs = (weight * weight.transpose()).array();
+  made->pairs.matrix().diagonal() -= weight;
+  return made;
+}
+
+PerPosition with_class_tokens(const PerPosition& x, double count, double tokens, double second) {
+  const auto classes = static_cast<std::int64_t>(count);
+  const Alike<double> others = average(x);
+  PerPosition made = spread_over({0, second, 0, 0},
+                                 make_kinds(classes, classes + static_cast<std::int64_t>(tokens)),
+                                 x.between.size() > 0 ? 2 : 1);
+  const Eigen::Index last = made.second.size() - 1;
+  made.mean[last] = others.mean;
+  made.second[last] = others.second;
+  made.cross(last, last) = others.cross;
+  if (made.between.size() == 0) return made;
+  made.between.matrix().diagonal().setConstant(second);
+  made.between(last, last) = others.between;
+  return made;
+}
+
+PerPosition position_table(const PerPosition& x, double second, double /*tokens*/) {
+  PerPosition made = uniform(x, {0, second, 0, 0});
+  if (made.between.size() > 0)
+    made.between.matrix().diagonal() = (second / x.positions->weight).matrix();
+  return made;
+}
+
+Alike<double> of_kind(const PerPosition& x, Kind kind) {
+  const Eigen::Index last = x.second.size() - 1;
+  const bool has_between = x.between.size() > 0;
+  if (kind == Kind::others)
+    return {x.mean[last], x.second[last], x.cross(last, last),
+            has_between ? x.between(last, last) : 0};
+  if (last == 0) return {};
+  const double pairs = static_cast<double>(last * (last - 1));
+  const double crosses =
+      x.cross.topLeftCorner(last, last).sum() - x.cross.matrix().diagonal().head(last).sum();
+  return {x.mean.head(last).mean(), x.second.head(last).mean(), pairs > 0 ? crosses / pairs : 0,
+          has_between ? x.between.matrix().diagonal().head(last).mean() : 0};
+}
+
+Alike<double> of_first(const PerPosition& x) {
+  return {x.mean[0], x.second[0], x.second[0], x.between.size() > 0 ? x.between(0, 0) : 0};
+}
+
+PerPosition on_kind(PerPosition x, Kind kind, const Alike<double>& value) {
+  const Eigen::Index at = kind == Kind::others ? x.second.size() - 1 : 0;
+  x = uniform(std::move(x), {});
+  x.second[at] = value.second;
+  x.cross(at, at) = value.cross;
+  if (x.between.size() > 0) x.between(at, at) = value.between;
+  return x;
+}
+
+PerPosition without_class_tokens(const PerPosition& x) {
+  const Eigen::Index last = x.second.size() - 1;
+  const auto tokens = static_cast<std::int64_t>(x.positions->weight[last]);
+  return spread_over(of_kind(x, Kind::others), make_kinds(0, tokens), x.between.size() > 0 ? 2 : 1);
+}
+
 PerPosition spread_over(const Alike<double>& x, std::shared_ptr<const Positions> positions,
                         std::int64_t batch) {
   const Eigen::Index size = positions->at.size(), pairs = batch > 1 ? size : 0;

@@ -9,6 +9,53 @@ namespace scalecalc::moments {
 /// All positions up to 64 (or when asked), then a grid whose steps grow with the position.
 std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all);
 
+/// So many class tokens in front of tokens that are alike, `tokens` in all.
+std::shared_ptr<const Positions> make_kinds(std::int64_t class_tokens, std::int64_t tokens);
+
+/// x behind class tokens of this second, which know nothing of each other and are the same in every
+/// sequence; as an average where tokens are taken to be alike.
+template <class N>
+Alike<N> with_class_tokens(const Alike<N>& x, const N& count, const N& tokens, const N& second) {
+  const N all = tokens + count;
+  const N pairs = tokens * (tokens - 1) / (all * (all - 1)), share = tokens / all;
+  return {share * x.mean, share * x.second + (1 - share) * second, pairs * x.cross,
+          share * share * x.between + count * second / (all * all)};
+}
+PerPosition with_class_tokens(const PerPosition& x, double count, double tokens, double second);
+/// A table of positions: each has a vector of its own, the same in every sequence.
+template <class N>
+Alike<N> position_table(const Alike<N>& /*x*/, const N& second, const N& tokens) {
+  return {N(0), second, N(0), second / tokens};
+}
+PerPosition position_table(const PerPosition& x, double second, double tokens);
+
+/// Part of a state of kinds: its class tokens, or the tokens that are alike.
+enum class Kind { class_tokens, others };
+/// Averages over one kind; `between` of equal positions for class tokens.
+template <class N>
+Alike<N> of_kind(const Alike<N>& x, Kind /*kind*/) {
+  return x;
+}
+Alike<double> of_kind(const PerPosition& x, Kind kind);
+/// The first alone.
+template <class N>
+Alike<N> of_first(const Alike<N>& x) {
+  return x;
+}
+Alike<double> of_first(const PerPosition& x);
+/// Tokens of one kind as `value` says, and nothing of all others; of class tokens the first alone.
+template <class N>
+Alike<N> on_kind(const Alike<N>& /*x*/, Kind /*kind*/, const Alike<N>& value) {
+  return value;
+}
+PerPosition on_kind(PerPosition x, Kind kind, const Alike<double>& value);
+/// Without the class tokens in front.
+template <class N>
+Alike<N> without_class_tokens(const Alike<N>& x) {
+  return x;
+}
+PerPosition without_class_tokens(const PerPosition& x);
+
 /// Tokens that are alike, at these positions; `batch` > 1 keeps the crosses between sequences.
 PerPosition spread_over(const Alike<double>& x, std::shared_ptr<const Positions> positions,
                         std::int64_t batch);

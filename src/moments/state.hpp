@@ -26,12 +26,16 @@ struct Alike {
 };
 
 /// The positions that a PerPosition state is kept at; what lies between is interpolated linearly.
+/// Of tokens in two kinds, those that are kept.
 struct Positions {
   std::int64_t tokens = 0;
   Eigen::ArrayXi at;              ///< rising; row t of a causal mask sees the keys 0..t
   Eigen::ArrayXd weight;          ///< of each in a sum over the tokens; adds up to `tokens`
   Eigen::ArrayXXd pairs;          ///< of each in a sum over t != s; adds up to tokens (tokens - 1)
   Eigen::MatrixXd interpolation;  ///< tokens x positions; empty when every position is there
+  /// Each stands for itself but the last, which stands for all others: class tokens, and tokens
+  /// that are alike.
+  bool kinds = false;
   bool all() const { return static_cast<std::int64_t>(at.size()) == tokens; }
 };
 

@@ -25,6 +25,8 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
     } else if constexpr (std::is_same_v<Op, Attention>) {
       contents.causal |= op.causal;
       contents.alibi |= op.alibi != 0;
+    } else if constexpr (std::is_same_v<Op, ClassTokens>) {
+      contents.class_tokens |= op.count > 0;
     } else if constexpr (std::is_same_v<Op, ActivationLayer> || std::is_same_v<Op, Gated>) {
       std::vector<std::string>& names = contents.activations;
       if (std::find(names.begin(), names.end(), op.function) == names.end())

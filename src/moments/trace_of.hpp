@@ -15,6 +15,7 @@ namespace scalecalc::moments {
 struct Contents {
   bool alibi = false;
   bool causal = false;                   ///< some attention has a causal mask: tokens differ
+  bool class_tokens = false;             ///< stand in front of the others
   std::vector<std::string> activations;  ///< each once, in the order of the forward pass
 };
 Contents contents_of(const std::vector<Layer>& layers);
@@ -56,13 +57,22 @@ Trace trace_in(C& calculus, const Network& network, const Contents& contents, co
   }
 }
 
-/// By positions under a causal mask, else for tokens that are alike.
+/// By positions under a causal mask, by kinds with class tokens, else for tokens that are alike.
 template <class C>
 Trace trace_by(C& calculus, const Network& network) {
   if (network.layers.empty())
     throw Error(ErrorKind::input, "a network without layers has nothing to propagate", "layers",
                 "give it at least a head");
   const Contents contents = contents_of(network.layers);
+  if (contents.class_tokens) {
+    if (contents.causal)
+      throw Error(ErrorKind::input, "class tokens are for all tokens, and a mask hides some",
+                  "network", "leave out one of the two");
+    return trace_in<PerPosition>(calculus, network, contents,
+                                 [&](const Alike<double>& x, std::int64_t tokens) {
+                                   return spread_over(x, make_kinds(0, tokens), network.batch);
+                                 });
+  }
   if (network.sequence > 1 && contents.causal) {
     return trace_in<PerPosition>(
         calculus, network, contents, [&](const Alike<double>& x, std::int64_t tokens) {

@@ -171,6 +171,9 @@ Naming dinov2() {
     for (const char* kind : {".weight", ".bias"})
       all.push_back({std::string("encoder.layer.{i}.mlp.") + name + kind,
                      {in_block(std::string(path) + kind)}});
+  linear(all, "embeddings.patch_embeddings.projection", {"patch"});
+  append(all, {{"embeddings.cls_token", {"embedding.class"}},
+               {"embeddings.position_embeddings", {"embedding.position"}}});
   for (NamePattern& pattern : all)
     if (pattern.name.find("_proj") != std::string::npos &&
         pattern.name.find("mlp.") != std::string::npos)
@@ -178,17 +181,35 @@ Naming dinov2() {
   norm(all, "layernorm", "final_norm");
   all.push_back({"classifier.weight", {"head.weight"}});
   naming.extras = {{"embeddings.*", "patches, positions and the class token"},
-                   {"encoder.layer.{i}.layer_scale1.lambda1", "the branch's own scale"},
-                   {"encoder.layer.{i}.layer_scale2.lambda1", "the branch's own scale"},
+                   {"encoder.layer.{i}.layer_scale{j}.lambda1", "the branch's own scale"},
                    {"classifier.bias", "the head's bias"}};
+  return naming;
+}
+
+/// The towers of CLIP and SigLIP that look at images; alone they have no prefix.
+Naming vision_tower() {
+  Naming naming = library(
+      "hf-clip-vision", "Hugging Face CLIPVisionModel, SiglipVisionModel", {"vision_model."},
+      {"encoder.layers.{i}.",
+       {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"},
+       {"mlp.fc1", "mlp.fc2"},
+       "layer_norm1",
+       "layer_norm2"});
+  Patterns& all = naming.patterns;
+  linear(all, "embeddings.patch_embedding", {"patch"});
+  append(all, {{"embeddings.class_embedding", {"embedding.class"}},
+               {"embeddings.position_embedding.weight", {"embedding.position"}}});
+  norm(all, "pre_layrnorm", "input.norm");
+  norm(all, "post_layernorm", "final_norm");
+  naming.extras = {{"head.*", "the attention that pools, left out of the model"}};
   return naming;
 }
 
 }  // namespace
 
 std::vector<Naming> library_tables() {
-  std::vector<Naming> all = {gemma(), olmo2(),   phi3(),       opt(),     bloom(),
-                             mpt(),   gpt_neo(), distilbert(), deberta(), dinov2()};
+  std::vector<Naming> all = {gemma(),   olmo2(),      phi3(),    opt(),    bloom(),       mpt(),
+                             gpt_neo(), distilbert(), deberta(), dinov2(), vision_tower()};
   for (Naming& naming : parallel_tables()) all.push_back(std::move(naming));
   for (Naming& naming : encoder_decoder_tables()) all.push_back(std::move(naming));
   return all;

@@ -108,6 +108,9 @@ Naming vit(const char* name, const char* title, const std::string& prefix,
            const std::array<const char*, 4>& attention, const char* in, const char* out) {
   Naming naming{name, title, Layout::out_in, {"vit.", "deit."}, {}, {}, vit_extras()};
   Patterns& all = naming.patterns;
+  linear(all, "embeddings.patch_embeddings.projection", {"patch"});
+  append(all, {{"embeddings.cls_token", {"embedding.class"}},
+               {"embeddings.position_embeddings", {"embedding.position"}}});
   norm(all, prefix + "layernorm_before", in_block("attn.norm"));
   const char* const roles[] = {"attn.q", "attn.k", "attn.v", "attn.o"};
   for (std::size_t i = 0; i < attention.size(); ++i)

@@ -14,6 +14,7 @@ namespace scalecalc {
 std::string to_string(InputKind kind);
 std::string to_string(Loss loss);
 std::string to_string(Reduction reduction);
+std::string to_string(Pooling pooling);
 
 /// Every name of an enumeration.
 std::vector<std::string> known_names(ModelSpec::Kind);
@@ -23,6 +24,7 @@ std::vector<std::string> known_names(Distribution);
 std::vector<std::string> known_names(InputKind);
 std::vector<std::string> known_names(Loss);
 std::vector<std::string> known_names(Reduction);
+std::vector<std::string> known_names(Pooling);
 
 /// Throw Error(input) with the nearest name.
 void from_name(const std::string& name, const std::string& where, std::string& value);
@@ -33,6 +35,7 @@ void from_name(const std::string& name, const std::string& where, Distribution& 
 void from_name(const std::string& name, const std::string& where, InputKind& value);
 void from_name(const std::string& name, const std::string& where, Loss& value);
 void from_name(const std::string& name, const std::string& where, Reduction& value);
+void from_name(const std::string& name, const std::string& where, Pooling& value);
 void from_name(const std::string& name, const std::string& where, DropoutPlaces& value);
 
 template <class Value>

@@ -152,6 +152,16 @@ std::vector<ModelField> block_fields() {
       Field("model", "head_transform", transformer, &Spec::head_transform)
           .option(Option::detail, "", "", "a map, the activation and a norm in front of the head")
           .written_if([](const Spec& spec) { return spec.head_transform; }),
+      Field("model", "class_tokens", transformer, &Spec::class_tokens)
+          .range(Range::size_or_none)
+          .option(
+              Option::detail, "C", "1",
+              "learnt vectors in front of a gaussian input, part of its sequence (default none)")
+          .written_if([](const Spec& spec) { return spec.class_tokens != 0; }),
+      Field("model", "pool", transformer, &Spec::pool)
+          .option(Option::detail, "NAME", "class",
+                  "the head reads the mean of the tokens, or the first class token (default none)")
+          .written_if([](const Spec& spec) { return spec.pool != Pooling::none; }),
       Field("model", "cross_attention", transformer, &Spec::cross_attention)
           .option(Option::detail, "", "", "a third sublayer attends to a memory"),
       Field("model", "encoder_decoder", transformer, &Spec::encoder_decoder)
@@ -183,6 +193,9 @@ std::vector<ModelField> block_fields() {
       bias_field(
           "ffn_bias", &Spec::ffn_bias, [](const Biases& of) { return of.ffn; },
           "of the ffn (default: as bias)"),
+      bias_field(
+          "patch_bias", &Spec::patch_bias, [](const Biases& of) { return of.patch; },
+          "of the map of patches (default: as bias)"),
       Field("model", "head_bias", transformer | mlp, &Spec::head_bias)
           .option(Option::detail, "", "", "of the head, which bias leaves out")
           .written_if([](const Spec& spec) { return spec.head_bias; }),
@@ -318,7 +331,16 @@ std::vector<ModelField> data_fields() {
           .option(Option::detail, "S", "1", "word k of tokens is drawn as often as k^-S"),
       Field("input", "positions", transformer | layers, &Spec::input, &Input::positions)
           .range(Range::not_negative)
-          .option(Option::detail, "V", "1", "variance of learned positions of tokens"),
+          .option(Option::detail, "V", "1", "variance of learned positions that are added"),
+      Field("input", "patch", transformer, &Spec::input, &Input::patch)
+          .range(Range::size_or_none)
+          .option(Option::detail, "D", "768",
+                  "features of a patch, which a map makes as wide as the model (default none)")
+          .written_if([](const Spec& spec) { return spec.input.patch != 0; }),
+      Field("input", "class_std", transformer, &Spec::input, &Input::class_std)
+          .range(Range::not_negative)
+          .option(Option::detail, "S", "0.02", "of class tokens (default 0)")
+          .written_if([](const Spec& spec) { return spec.class_tokens != 0; }),
       Field("input", "segments", transformer | layers, &Spec::input, &Input::segments)
           .range(Range::size_or_none)
           .option(Option::detail, "K", "2",

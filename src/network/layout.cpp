@@ -28,7 +28,7 @@ Network lay_out(const Parts& parts, const Blocks& blocks) {
   const ModelSpec& spec = parts.spec();
   Network network;
   network.input = spec.input.kind;
-  network.sequence = spec.sequence;
+  network.sequence = spec.sequence - spec.class_tokens;
   network.batch = spec.batch;
   network.input_second = spec.input.second;
   network.input_cross = spec.input.cross;
@@ -39,7 +39,10 @@ Network lay_out(const Parts& parts, const Blocks& blocks) {
   network.loss = spec.loss;
   network.target_second = spec.target_second;
   network.reduction = spec.reduction;
-  network.features = spec.kind == ModelSpec::Kind::transformer ? spec.width : spec.features;
+  const bool is_transformer = spec.kind == ModelSpec::Kind::transformer;
+  network.features = !is_transformer        ? spec.features
+                     : spec.input.patch > 0 ? spec.input.patch
+                                            : spec.width;
   switch (spec.kind) {
     case ModelSpec::Kind::transformer:
       if (spec.encoder_decoder)

@@ -59,6 +59,12 @@ const Names<Reduction>& reductions() {
   return all;
 }
 
+const Names<Pooling>& poolings() {
+  static const Names<Pooling> all = {
+      {"none", Pooling::none}, {"mean", Pooling::mean}, {"class", Pooling::class_token}};
+  return all;
+}
+
 template <class Kind>
 std::vector<std::string> names_of(const Names<Kind>& all) {
   std::vector<std::string> names;
@@ -105,6 +111,9 @@ std::string to_string(Loss loss) {
 std::string to_string(Reduction reduction) {
   return name_of(reductions(), reduction);
 }
+std::string to_string(Pooling pooling) {
+  return name_of(poolings(), pooling);
+}
 
 Placement placement_from(std::string_view name, const std::string& where) {
   return by_name(placements(), "placement", name, where);
@@ -139,6 +148,9 @@ std::vector<std::string> known_names(Loss) {
 std::vector<std::string> known_names(Reduction) {
   return names_of(reductions());
 }
+std::vector<std::string> known_names(Pooling) {
+  return names_of(poolings());
+}
 
 void from_name(const std::string& name, const std::string&, std::string& value) {
   value = name;
@@ -163,6 +175,9 @@ void from_name(const std::string& name, const std::string& where, Loss& value) {
 }
 void from_name(const std::string& name, const std::string& where, Reduction& value) {
   value = by_name(reductions(), "reduction", name, where);
+}
+void from_name(const std::string& name, const std::string& where, Pooling& value) {
+  value = by_name(poolings(), "pool", name, where);
 }
 void from_name(const std::string& name, const std::string& where, DropoutPlaces& value) {
   value = dropout_places_from(name, where);

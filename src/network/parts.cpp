@@ -49,6 +49,7 @@ bool Parts::has_bias(const std::string& role) const {
   if (role == "head") return biases.head;
   if (role == "q" || role == "k" || role == "v") return biases.qkv;
   if (role == "o") return biases.o;
+  if (role == "patch") return biases.patch;
   return role.starts_with("ffn") ? biases.ffn : spec_.bias;
 }
 

@@ -25,7 +25,8 @@ bool uses_memory(const ModelSpec& spec) {
 
 Biases biases_of(const ModelSpec& spec) {
   const bool o = spec.attention_bias.value_or(spec.bias);
-  return {spec.qkv_bias.value_or(o), o, spec.ffn_bias.value_or(spec.bias), spec.head_bias};
+  return {spec.qkv_bias.value_or(o), o, spec.ffn_bias.value_or(spec.bias), spec.head_bias,
+          spec.input.patch > 0 && spec.patch_bias.value_or(spec.bias)};
 }
 
 std::int64_t head_width(const ModelSpec& spec) {

@@ -130,6 +130,18 @@ class Transformer {
   Linear gate_, in_, out_;
 };
 
+/// The map of patches, and what is put in front of them and added to them.
+void add_patches(const Parts& parts, std::vector<Layer>& layers) {
+  const ModelSpec& spec = parts.spec();
+  if (spec.input.patch > 0)
+    layers.push_back({at(parts.linear("patch", {spec.input.patch, Expr::symbol("patch")},
+                                      {spec.width, Expr::symbol("width")}, false),
+                         "patch")});
+  if (spec.class_tokens > 0 || spec.input.positions > 0)
+    layers.push_back({ClassTokens{"embedding", spec.class_tokens, spec.width, spec.sequence,
+                                  spec.input.class_std, std::sqrt(spec.input.positions)}});
+}
+
 void add_embedding(const ModelSpec& spec, const std::string& prefix, std::vector<Layer>& layers) {
   if (spec.input.kind != InputKind::tokens) return;
   layers.push_back({Embedding{prefix + "embedding", spec.vocab, spec.width,
@@ -181,6 +193,11 @@ Linear tied(const ModelSpec& spec, Linear head) {
 
 void add_head(const Parts& parts, std::vector<Layer>& layers) {
   const ModelSpec& spec = parts.spec();
+  if (spec.pool != Pooling::none) {
+    const bool is_class = spec.pool == Pooling::class_token;
+    layers.push_back(
+        {Pool{"pool", is_class ? Pool::Of::first : Pool::Of::rest, spec.class_tokens}});
+  }
   if (spec.head_transform) {
     const Fan width{spec.width, Expr::symbol("width")};
     layers.push_back({at(parts.linear("linear", width, width, false), "transform")});
@@ -195,6 +212,7 @@ void add_head(const Parts& parts, std::vector<Layer>& layers) {
 }  // namespace
 
 void add_transformer(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers) {
+  if (parts.spec().input.kind == InputKind::gaussian) add_patches(parts, layers);
   add_embedding(parts.spec(), "", layers);
   add_stack(parts, blocks, "", layers);
   add_head(parts, layers);

@@ -129,6 +129,50 @@ Problem head_problem(const ModelSpec& spec) {
   return {};
 }
 
+/// Class tokens see all tokens and are seen by all.
+Problem class_tokens_problem(const ModelSpec& spec) {
+  if (spec.class_tokens == 0) {
+    if (spec.pool == Pooling::class_token)
+      return SpecProblem{{"pool", "class_tokens"},
+                         "pool = \"class\" reads the first class token, and there is none",
+                         "use class_tokens = 1, or pool = \"mean\""};
+    if (spec.input.class_std != 0)
+      return SpecProblem{{"input.class_std", "class_tokens"},
+                         "class_std is of class tokens, and there are none",
+                         "use class_tokens = 1, or leave it out"};
+    return {};
+  }
+  const auto refuse = [](const char* field, const std::string& what, const char* hint) {
+    return SpecProblem{{field, "class_tokens"}, what, hint};
+  };
+  if (spec.class_tokens >= spec.sequence)
+    return refuse("sequence",
+                  fmt::format("class_tokens are part of the sequence, which needs others besides "
+                              "(class_tokens {}, sequence {})",
+                              spec.class_tokens, spec.sequence),
+                  "use a longer sequence");
+  if (spec.input.kind == InputKind::tokens)
+    return refuse("input.kind", "class_tokens stand in front of a gaussian input, not of words",
+                  "use kind = \"gaussian\", or leave class_tokens out");
+  if (spec.causal)
+    return refuse("causal", "class_tokens are for all tokens, and a mask hides what follows",
+                  "leave one of the two out");
+  if (spec.cross_attention || spec.encoder_decoder)
+    return refuse(spec.encoder_decoder ? "encoder_decoder" : "cross_attention",
+                  "class_tokens are for one stack without a memory", "leave one of the two out");
+  if (spec.rotary_base != 0)
+    return refuse("rotary_base", "class_tokens have no place among rotary positions",
+                  "leave one of the two out");
+  if (spec.norm == NormKind::batchnorm || spec.norm == NormKind::instancenorm)
+    return refuse("norm", to_string(spec.norm) + " over tokens that class_tokens make unlike",
+                  "use layernorm or rmsnorm");
+  if (spec.norm != NormKind::none && spec.norm_eps == 0 && spec.input.class_std == 0 &&
+      spec.input.positions == 0)
+    return refuse("norm_eps", "class_tokens that are 0 have nothing that a norm could divide",
+                  "use class_std = 0.02, or norm_eps = 1e-6");
+  return {};
+}
+
 /// What a norm divides by must not be 0 whatever the input.
 Problem norm_problem(const ModelSpec& spec) {
   std::int64_t narrowest = spec.width;
@@ -183,9 +227,14 @@ Problem input_problem(const ModelSpec& spec) {
     return SpecProblem{{"input.norm", "norm"},
                        "a norm behind the input needs a kind of norm, and the model has none",
                        "use norm = \"layernorm\", or leave it out"};
+  const bool is_stack = spec.kind == Kind::transformer && !spec.encoder_decoder;
+  if (input.patch > 0 && (input.kind == InputKind::tokens || !is_stack))
+    return SpecProblem{{"input.patch", "input.kind"},
+                       "patch is of the gaussian input of one stack",
+                       "use kind = \"gaussian\", or leave it out"};
   if (input.kind == InputKind::gaussian) {
     for (const auto& [field, value] : {std::pair{"zipf", input.zipf},
-                                       {"positions", input.positions},
+                                       {"positions", is_stack ? 0 : input.positions},
                                        {"segments", static_cast<double>(input.segments)},
                                        {"multiplier", input.multiplier - 1}})
       if (value != 0)
@@ -249,8 +298,8 @@ Problem rest_problem(const ModelSpec& spec) {
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
   for (const auto find :
        {find_depth_problem, find_size_problem, activation_problem, placement_problem,
-        branch_norms_problem, head_problem, norm_problem, init_problem, input_problem, rest_problem,
-        find_scale_problem, find_layer_problem})
+        branch_norms_problem, head_problem, class_tokens_problem, norm_problem, init_problem,
+        input_problem, rest_problem, find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   if (!spec.encoder_decoder) return {};
   if (Problem problem = find_problem(encoder_of(spec))) return problem;

@@ -269,6 +269,7 @@ Bindings size_bindings(const ModelSpec& spec) {
   add("heads", spec.heads);
   add("head_width", head_width(spec));
   add("kv_heads", spec.kv_heads == 0 ? spec.heads : spec.kv_heads);
+  if (spec.input.patch > 0) add("patch", spec.input.patch);
   return values;
 }
 

@@ -67,6 +67,7 @@ class Checker {
   void operator()(const Pool& layer);
   void operator()(const Parallel& layer);
   void operator()(const Encoder& layer);
+  void operator()(const ClassTokens& layer);
 
  private:
   void expect(const std::string& path, std::int64_t width) const;
@@ -331,8 +332,29 @@ void Checker::conv_sizes(const Conv2d& layer) const {
 
 void Checker::operator()(const Pool& layer) {
   expect(layer.path, at_.width);
+  const bool some = layer.of != Pool::Of::all;
+  if (some && (layer.class_tokens < (layer.of == Pool::Of::first ? 1 : 0) ||
+               layer.class_tokens >= at_.tokens))
+    refuse(layer.path, fmt::format("{} class tokens of {}", layer.class_tokens, at_.tokens),
+           "there must be other tokens, and for the first of them one");
   at_.tokens = 1;
-  add_activations(1);
+  add_activations(some ? 2 : 1);
+}
+
+void Checker::operator()(const ClassTokens& layer) {
+  check_number(layer.path, "the standard deviation of class tokens", layer.std, true);
+  check_number(layer.path, "the standard deviation of its positions", layer.position_std, true);
+  if (layer.count != 0) check_size(layer.path, "the number of class tokens", layer.count);
+  expect(layer.path, layer.width);
+  if (layer.tokens != at_.tokens + layer.count)
+    refuse(layer.path,
+           fmt::format("{} tokens behind {} class tokens and {} others", layer.tokens, layer.count,
+                       at_.tokens),
+           "these must add up");
+  at_.tokens = layer.tokens;
+  if (layer.count > 0) add_parameters(layer.count, layer.width);
+  if (layer.position_std > 0.0) add_parameters(layer.tokens, layer.width);
+  add_activations(2 * (layer.count > 0) + (layer.position_std > 0.0));
 }
 
 void Checker::operator()(const Parallel& layer) {

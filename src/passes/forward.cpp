@@ -290,7 +290,17 @@ class Forward {
     return seen(layer.path, "conv2d", convolve(tape_, shape, x, w, b ? &*b : nullptr));
   }
   Value apply(const Pool& layer, const Value& x) {
-    return seen(layer.path, "pool", pool(tape_, tokens(x), x));
+    const std::int64_t all = tokens(x), skipped = layer.class_tokens;
+    if (layer.of == Pool::Of::first) return seen(layer.path, "pool", take(tape_, all, 0, 1, x));
+    if (layer.of == Pool::Of::all || skipped == 0)
+      return seen(layer.path, "pool", pool(tape_, all, x));
+    const Value rest = take(tape_, all, skipped, all - skipped, x);
+    return seen(layer.path, "pool", pool(tape_, all - skipped, rest));
+  }
+  Value apply(const ClassTokens& layer, Value x) {
+    if (layer.count > 0) x = prepend(tape_, tokens(x), next(), x);
+    if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
+    return seen(layer.path, "embedding", x);
   }
   Value apply(const Embedding& layer, const Value&) {
     Value x = embed(tape_, next(), in_encoder_ ? drawn_.data.memory_ids : drawn_.data.ids);

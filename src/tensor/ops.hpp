@@ -96,6 +96,14 @@ Variable<Real> pool(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>&
 template <class Real>
 Variable<Real> embed(Tape<Real>& tape, const Variable<Real>& table,
                      const Tensor<std::int32_t>& ids);
+/// In each sequence of x, of so many tokens, the rows of `front` and then its own.
+template <class Real>
+Variable<Real> prepend(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>& front,
+                       const Variable<Real>& x);
+/// Of each sequence of so many tokens, `count` from `first` on.
+template <class Real>
+Variable<Real> take(Tape<Real>& tape, std::int64_t tokens, std::int64_t first, std::int64_t count,
+                    const Variable<Real>& x);
 /// x plus the table, which has as many rows as a sequence has tokens.
 template <class Real>
 Variable<Real> add_positions(Tape<Real>& tape, const Variable<Real>& x,

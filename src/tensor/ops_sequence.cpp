@@ -112,6 +112,41 @@ Variable<Real> embed(Tape<Real>& tape, const Variable<Real>& table,
                      });
 }
 
+namespace {
+
+/// Row numbers, sequence by sequence: those of rows(sequence).
+template <class Rows>
+std::vector<std::int32_t> indices_of(std::int64_t sequences, const Rows& rows) {
+  std::vector<std::int32_t> made;
+  for (std::int64_t b = 0; b < sequences; ++b)
+    rows(b, [&](std::int64_t row) { made.push_back(static_cast<std::int32_t>(row)); });
+  return made;
+}
+
+}  // namespace
+
+// One table of all rows, of which each token takes one.
+template <class Real>
+Variable<Real> prepend(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>& front,
+                       const Variable<Real>& x) {
+  const std::int64_t count = front.value.rows(), rows = x.value.rows();
+  const auto order = indices_of(rows / tokens, [&](std::int64_t b, const auto& add) {
+    for (std::int64_t i = 0; i < count; ++i) add(i);
+    for (std::int64_t t = 0; t < tokens; ++t) add(count + b * tokens + t);
+  });
+  const Variable<Real> all = part(tape, join(tape, front, x), 0, count + rows, x.value.columns());
+  return embed(tape, all, tape.indices(order));
+}
+
+template <class Real>
+Variable<Real> take(Tape<Real>& tape, std::int64_t tokens, std::int64_t first, std::int64_t count,
+                    const Variable<Real>& x) {
+  const auto order = indices_of(x.value.rows() / tokens, [&](std::int64_t b, const auto& add) {
+    for (std::int64_t t = first; t < first + count; ++t) add(b * tokens + t);
+  });
+  return embed(tape, x, tape.indices(order));
+}
+
 // A sequence as one row: its positions are a bias of that row.
 template <class Real>
 Variable<Real> add_positions(Tape<Real>& tape, const Variable<Real>& x,
@@ -142,6 +177,10 @@ Variable<Real> add_positions(Tape<Real>& tape, const Variable<Real>& x,
                                std::int64_t);                                                     \
   template Variable<Real> pool(Tape<Real>&, std::int64_t, const Variable<Real>&);                 \
   template Variable<Real> embed(Tape<Real>&, const Variable<Real>&, const Tensor<std::int32_t>&); \
+  template Variable<Real> prepend(Tape<Real>&, std::int64_t, const Variable<Real>&,               \
+                                  const Variable<Real>&);                                         \
+  template Variable<Real> take(Tape<Real>&, std::int64_t, std::int64_t, std::int64_t,             \
+                               const Variable<Real>&);                                            \
   template Variable<Real> add_positions(Tape<Real>&, const Variable<Real>&, const Variable<Real>&);
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)

@@ -42,6 +42,11 @@ class Tape {
   Tensor<Real> make(std::int64_t rows, std::int64_t columns) const {
     return Tensor<Real>(device_, rows, columns);
   }
+  Tensor<std::int32_t> indices(const std::vector<std::int32_t>& values) const {
+    Tensor<std::int32_t> made(device_, static_cast<std::int64_t>(values.size()), 1);
+    device_->upload(values.data(), made.data(), made.bytes());
+    return made;
+  }
 
   Variable<Real> constant(Tensor<Real> value) const { return {std::move(value), -1}; }
   /// Parameter `index`; asking twice for the same index gives the same variable (a tied weight).

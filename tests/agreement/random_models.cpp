@@ -232,6 +232,22 @@ void draw_stacks(Draws& draw, ModelSpec& spec) {
   if (over_samples) spec.memory.sequence = spec.sequence;
 }
 
+/// Of a gaussian input: a map of patches, learnt positions, class tokens, and what the head reads.
+void draw_patches(Draws draw, ModelSpec& spec) {
+  if (spec.input.kind != InputKind::gaussian || spec.encoder_decoder) return;
+  const bool over_samples = spec.norm == NormKind::batchnorm || spec.norm == NormKind::instancenorm;
+  if (draw.chance(20)) spec.input.patch = draw.of<std::int64_t>({8, 24, 100});
+  if (draw.chance(20)) spec.input.positions = draw.of({0.01, 0.1, 1.0});
+  const bool may_be = !spec.causal && !spec.cross_attention && spec.rotary_base == 0 &&
+                      !over_samples && spec.sequence > 3;
+  if (may_be && draw.chance(35)) {
+    spec.class_tokens = draw.of<std::int64_t>({1, 1, 2});
+    spec.input.class_std = draw.of({0.02, 0.3, 1.0});
+  }
+  if (draw.chance(spec.class_tokens > 0 ? 80 : 10))
+    spec.pool = spec.class_tokens > 0 && draw.chance(70) ? Pooling::class_token : Pooling::mean;
+}
+
 ModelSpec random_transformer(Draws& draw) {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   draw_sizes(draw, spec);
@@ -249,6 +265,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_block(draw, spec);
   draw_stacks(draw, spec);
   draw_head_and_biases(draw.apart(), spec);
+  draw_patches(draw.apart(), spec);
   return spec;
 }
 

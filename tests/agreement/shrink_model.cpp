@@ -29,6 +29,11 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.rotary_fraction; });
   reset([](auto& s) -> auto& { return s.rotary_base; });
   reset([](auto& s) -> auto& { return s.alibi; });
+  reset([](auto& s) -> auto& { return s.pool; });
+  reset([](auto& s) -> auto& { return s.class_tokens; });
+  reset([](auto& s) -> auto& { return s.input.class_std; });
+  reset([](auto& s) -> auto& { return s.input.patch; });
+  reset([](auto& s) -> auto& { return s.patch_bias; });
   reset([](auto& s) -> auto& { return s.kv_heads; });
   reset([](auto& s) -> auto& { return s.causal; });
   reset([](auto& s) -> auto& { return s.gated; });

@@ -79,6 +79,22 @@ TEST_CASE("parallel blocks") {
   }
 }
 
+TEST_CASE("patches, positions and class tokens") {
+  for (const Placement placement : {Placement::pre, Placement::post, Placement::res_post})
+    for (const Pooling pool : {Pooling::none, Pooling::mean, Pooling::class_token}) {
+      ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, false);
+      spec.input.cross = 0.5;
+      spec.input.patch = 40;
+      spec.input.positions = 0.1;
+      spec.input.class_std = 0.3;
+      spec.class_tokens = pool == Pooling::mean ? 2 : 1;
+      spec.pool = pool;
+      agree("class tokens " + name_of(spec, gelu), spec, seeds);
+      spec.batch = 2;
+      agree("class tokens, batch " + name_of(spec, gelu), spec, seeds);
+    }
+}
+
 TEST_CASE("heads of a width of their own") {
   for (const std::int64_t head_width : {4, 32}) {
     ModelSpec spec = transformer(Placement::pre, NormKind::rmsnorm, ffns[2], true);

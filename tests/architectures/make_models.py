@@ -22,6 +22,7 @@ DECODER = dict(vocab_size=96, hidden_size=48, num_hidden_layers=2, num_attention
 GROUPED = dict(DECODER, num_key_value_heads=2)
 TOWER = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=80,
              image_size=32, patch_size=8)
+VISION = dict(TOWER, hidden_size=48)
 SMALL = {
     "gpt2": [dict(vocab_size=96, n_embd=48, n_layer=2, n_head=4, n_positions=64)],
     "gpt_neo": [dict(vocab_size=96, hidden_size=48, num_layers=2, num_heads=4,
@@ -109,6 +110,8 @@ SMALL = {
     "siglip": [dict(text_config=dict(DECODER),
                     vision_config=dict(hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
                                        intermediate_size=80, image_size=32, patch_size=8))],
+    "clip_vision_model": [VISION],
+    "siglip_vision_model": [VISION, dict(VISION, vision_use_head=False)],
     "torchvision_resnet": [dict(layers=[1, 2, 1, 1], block="bottleneck", num_classes=7),
                            dict(layers=[1, 1, 1, 1], block="basic", num_classes=7,
                                 zero_init_residual=True)],
@@ -151,6 +154,7 @@ CLASSES = {
     "convnext": ["ConvNextModel", "ConvNextForImageClassification"],
     "resnet": ["ResNetModel", "ResNetForImageClassification"],
     "clip": ["CLIPModel"], "siglip": ["SiglipModel"],
+    "clip_vision_model": ["CLIPVisionModel"], "siglip_vision_model": ["SiglipVisionModel"],
     "torchvision_resnet": ["ResNet"], "timm_resnet": ["ResNet"],
     "torchvision_vit": ["VisionTransformer"], "timm_vit": ["VisionTransformer"],
 }

@@ -41,8 +41,8 @@ LAYERS = {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_lay
 # and k.
 ROUNDS = {"bloom": "kv", "gpt_neox": "kv", "falcon": "kv", "codegen": 4}
 ORDER = {"codegen": "qvk"}
-# Tokens that are no patch, and far smaller at the start.
-CLASS_TOKENS = {"deit": 2}
+# Whose head reads the mean of all tokens; of other models of images the first token.
+POOLED = {"siglip_vision_model"}
 TWO_STACKS = {"bart", "t5"}
 
 
@@ -120,9 +120,9 @@ def images(config, generator):
     return {"pixel_values": ((own + common) / math.sqrt(2))[None]}
 
 
-def moments(stream, first):
-    """Second moment, and cross moment of two tokens, from that one on."""
-    x = stream.detach().double().reshape(-1, stream.shape[-1])[first:]
+def moments(stream):
+    """Second moment, and cross moment of two tokens."""
+    x = stream.detach().double().reshape(-1, stream.shape[-1])
     tokens, width = x.shape
     square = x.square().sum().item()
     cross = x.sum(0).square().sum().item() - square
@@ -171,7 +171,6 @@ class Model:
         path = pathlib.Path(folder) / "config.json"
         path.write_text(json.dumps(saved))
         self.is_vision = hasattr(self.config, "image_size")
-        self.first = CLASS_TOKENS.get(model_type, 1) if self.is_vision else 0
         remarks = asked(program, "import", str(path))["remarks"]
         self.explained = {kind for begin, kinds in EXPLAINED.items() for kind in kinds
                           if any(remark.startswith(begin) for remark in remarks)}
@@ -204,6 +203,15 @@ class Model:
         path = f"{stack}block[{block}]"
         return next(path for path in (path + ".ffn", path) if path in sites)
 
+    def read_by_head(self, output):
+        if not self.is_vision:
+            return output.last_hidden_state[0]
+        if self.type in POOLED:
+            return output.last_hidden_state[0].mean(0, keepdim=True)
+        # CLIP norms that token alone.
+        pooled = self.type == "clip_vision_model"
+        return output.pooler_output if pooled else output.last_hidden_state[0][:1]
+
     def run(self, seed, second, cross, gradients):
         torch.manual_seed(seed)
         model = self.made(self.config).eval()
@@ -215,7 +223,7 @@ class Model:
 
         def keep(path):
             def hook(_module, _arguments, output):
-                values = moments(output[0] if isinstance(output, tuple) else output, self.first)
+                values = moments(output[0] if isinstance(output, tuple) else output)
                 second.add(path, values[0])
                 cross.add(path, values[1])
             return hook
@@ -227,7 +235,7 @@ class Model:
         if self.has_head:
             logits, weight = output.logits[0], None
         else:
-            stream = output.last_hidden_state[0][self.first:]
+            stream = self.read_by_head(output)
             classes = int(self.head["shape"].split("x")[0])
             weight = torch.randn(classes, stream.shape[-1], generator=generator) * self.head["std"]
             weight.requires_grad_()

@@ -50,6 +50,38 @@ TEST_CASE("alike tokens by position give what alike tokens give") {
   CHECK(token_sum(at, back, 20, 4) == near(token_sum(x, g, 20.0, 4.0)));
 }
 
+TEST_CASE("kinds: class tokens are themselves, and the last stands for all others") {
+  for (const std::int64_t count : {0, 1, 3})
+    for (const std::int64_t tokens : {2, 3, 20}) {
+      CAPTURE(count);
+      CAPTURE(tokens);
+      const Pairs x{0, 2, 0.5, 0.25};
+      const auto C = static_cast<double>(count), P = static_cast<double>(tokens);
+      const auto made = make_kinds(count, count + tokens);
+      CHECK(made->weight.sum() == near(C + P));
+      CHECK(made->pairs.sum() == near((C + P) * (C + P - 1)));
+      const PerPosition alone = spread_over(x, make_kinds(0, tokens), 2);
+      const PerPosition both = with_class_tokens(alone, C, P, 0.7);
+      const Pairs averages = with_class_tokens(x, C, P, 0.7);
+      CHECK(average(both).second == near(averages.second));
+      CHECK(average(both).cross == near(averages.cross));
+      CHECK(average(both).between == near(averages.between));
+      CHECK(of_kind(both, Kind::others).second == near(x.second));
+      CHECK(of_kind(both, Kind::others).cross == near(x.cross));
+      CHECK(average(without_class_tokens(both)).second == near(x.second));
+      CHECK(average(without_class_tokens(both)).between == near(x.between));
+      const Pairs table{0, 0.3, 0, 0.3 / (C + P)};
+      CHECK(average(position_table(both, 0.3, C + P)).second == near(table.second));
+      CHECK(average(position_table(both, 0.3, C + P)).between == near(table.between));
+      if (count == 0) continue;
+      CHECK(of_kind(both, Kind::class_tokens).second == near(0.7));
+      CHECK(of_kind(both, Kind::class_tokens).between == near(0.7));
+      CHECK(of_first(both).second == near(0.7));
+      const PerPosition first = on_kind(both, Kind::class_tokens, {0, 3, 3, 1});
+      CHECK(token_sum(both, first, C + P, 2) == near(2 * 0.7 * 3 + 2 * 0.7));
+    }
+}
+
 // A pool makes one token of all positions, which are kept.
 TEST_CASE("sums over pooled positions are those of one token") {
   const Pairs x{0, 2, 2, 0.25}, g{0, 3, 3, 0.5};

@@ -57,6 +57,7 @@ struct Describe {
     out.push_back(")");
   }
   void operator()(const Embedding& layer) const { out.push_back("embedding " + layer.path); }
+  void operator()(const ClassTokens& layer) const { out.push_back("class tokens " + layer.path); }
 };
 
 inline void describe(const std::vector<Layer>& layers, std::vector<std::string>& out) {

@@ -19,8 +19,10 @@ auto members(const ModelSpec::Init& init) {
   return std::tie(scheme, std, weight_variance, bias_variance, distribution, names, gain);
 }
 auto members(const ModelSpec::Input& input) {
-  const auto& [kind, second, cross, zipf, positions, segments, multiplier, norm] = input;
-  return std::tie(kind, second, cross, zipf, positions, segments, multiplier, norm);
+  const auto& [kind, second, cross, zipf, positions, patch, class_std, segments, multiplier, norm] =
+      input;
+  return std::tie(kind, second, cross, zipf, positions, patch, class_std, segments, multiplier,
+                  norm);
 }
 auto members(const ModelSpec::Memory& memory) {
   const auto& [sequence, second, cross] = memory;
@@ -29,10 +31,10 @@ auto members(const ModelSpec::Memory& memory) {
 auto members(const ModelSpec& spec) {
   const auto& [kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, qk_norm, rotary_base, rotary_fraction, alibi,
-               residual_attention, parallel, branch_norms, tie_head, head_transform,
-               cross_attention, dropout, dropout_place, attention_dropout, ntk, bias,
-               attention_bias, qkv_bias, ffn_bias, head_bias, norm_affine, norm, norm_eps,
-               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
+               residual_attention, parallel, branch_norms, tie_head, class_tokens, pool,
+               head_transform, cross_attention, dropout, dropout_place, attention_dropout, ntk,
+               bias, attention_bias, qkv_bias, ffn_bias, patch_bias, head_bias, norm_affine, norm,
+               norm_eps, placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
                decoder_alpha, decoder_lambda, optimizer, init, names, input, memory, loss,
                target_second, reduction, ramp, layer_list, height] = spec;
   // [names] and [[layer]] are no fields of one value.
@@ -41,10 +43,10 @@ auto members(const ModelSpec& spec) {
   return std::tuple_cat(
       std::tie(kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, qk_norm, rotary_base, rotary_fraction, alibi,
-               residual_attention, parallel, branch_norms, tie_head, head_transform,
-               cross_attention, dropout, dropout_place, attention_dropout, ntk, bias,
-               attention_bias, qkv_bias, ffn_bias, head_bias, norm_affine, norm, norm_eps,
-               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
+               residual_attention, parallel, branch_norms, tie_head, class_tokens, pool,
+               head_transform, cross_attention, dropout, dropout_place, attention_dropout, ntk,
+               bias, attention_bias, qkv_bias, ffn_bias, patch_bias, head_bias, norm_affine, norm,
+               norm_eps, placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
                decoder_alpha, decoder_lambda, optimizer, loss, target_second, reduction, ramp,
                height),
       members(init), members(input), members(memory));

@@ -101,6 +101,37 @@ TEST_CASE("ALiBi is of self-attention, and of the decoder of two stacks") {
   CHECK(encoder_of(spec).alibi == 0);
 }
 
+TEST_CASE("patches go through a map, behind class tokens, and the head reads one") {
+  ModelSpec spec = small();
+  spec.sequence = 10;
+  spec.input.patch = 12;
+  spec.input.positions = 0.25;
+  spec.input.class_std = 0.5;
+  spec.class_tokens = 2;
+  spec.pool = Pooling::class_token;
+  const Network network = build_network(spec);
+  CHECK(network.features == 12);
+  CHECK(network.sequence == 8);
+  const auto& tokens = std::get<ClassTokens>(network.layers[1].op);
+  CHECK(tokens.tokens == 10);
+  CHECK(tokens.position_std == 0.5);
+  CHECK(parameter_paths(network).starts_with(
+      "patch.weight\nembedding.class\nembedding.position\nblock[0]"));
+  CHECK(std::get<Linear>(network.layers[0].op).variance_formula == parse("1/patch"));
+  const auto pool = [&] { return std::get<Pool>(build_network(spec).layers.rbegin()[1].op); };
+  CHECK(pool().of == Pool::Of::first);
+  spec.pool = Pooling::mean;
+  CHECK(pool().of == Pool::Of::rest);
+  CHECK(pool().class_tokens == 2);
+  spec.bias = true;
+  CHECK(parameter_paths(build_network(spec)).starts_with("patch.weight\npatch.bias\n"));
+  spec.patch_bias = false;
+  CHECK(parameter_paths(build_network(spec)).starts_with("patch.weight\nembedding.class\n"));
+  spec.class_tokens = spec.input.patch = 0;
+  spec.input.class_std = 0;
+  CHECK(parameter_paths(build_network(spec)).starts_with("embedding.position\nblock[0]"));
+}
+
 TEST_CASE("heads of a width of their own do not share out the model's") {
   ModelSpec spec = small();
   spec.heads = 3;

@@ -165,6 +165,49 @@ TEST_CASE("ALiBi is of causal models, and the one thing that says where tokens s
         "residual_attention would add alibi once more in each block");
 }
 
+TEST_CASE("class tokens are of one gaussian stack without a mask") {
+  const auto refused = [](const Change& change) {
+    return problem([&](ModelSpec& s) {
+      s.class_tokens = 1;
+      s.input.class_std = 0.5;
+      change(s);
+    });
+  };
+  CHECK(refused([](ModelSpec&) {}).empty());
+  CHECK(refused([](ModelSpec& s) {
+          s.class_tokens = s.sequence;
+        }).starts_with("class_tokens are part of the sequence"));
+  CHECK(refused([](ModelSpec& s) {
+          s.input.kind = InputKind::tokens;
+        }).starts_with("class_tokens stand in front of a gaussian input"));
+  CHECK(refused([](ModelSpec& s) { s.causal = true; }).find("a mask hides") != std::string::npos);
+  CHECK(refused([](ModelSpec& s) { s.cross_attention = true; }).find("one stack") !=
+        std::string::npos);
+  CHECK(refused([](ModelSpec& s) { s.encoder_decoder = true; }).find("one stack") !=
+        std::string::npos);
+  CHECK(refused([](ModelSpec& s) { s.rotary_base = 100; }).find("rotary") != std::string::npos);
+  CHECK(refused([](ModelSpec& s) { s.norm = NormKind::batchnorm; }).find("unlike") !=
+        std::string::npos);
+  const auto zero = [&](double eps, double positions) {
+    return refused([=](ModelSpec& s) {
+      s.input.class_std = 0;
+      s.norm_eps = eps;
+      s.input.positions = positions;
+    });
+  };
+  CHECK(zero(0, 0) == "class_tokens that are 0 have nothing that a norm could divide");
+  CHECK(zero(1e-6, 0).empty());
+  CHECK(zero(0, 0.1).empty());
+  CHECK(problem([](ModelSpec& s) { s.pool = Pooling::class_token; }) ==
+        "pool = \"class\" reads the first class token, and there is none");
+  CHECK(problem([](ModelSpec& s) { s.input.class_std = 1; }) ==
+        "class_std is of class tokens, and there are none");
+  CHECK(problem([](ModelSpec& s) {
+          s.input.kind = InputKind::tokens;
+          s.input.patch = 8;
+        }) == "patch is of the gaussian input of one stack");
+}
+
 TEST_CASE("norms of branches are of parallel blocks that have norms in them") {
   CHECK(problem([](ModelSpec& s) {
           s.placement = Placement::pre;
@@ -281,7 +324,8 @@ TEST_CASE("fields belong to the models that use them") {
   CHECK(drops_at({.branch = false}, Placement::pre, transformer) == "dropout_place names no place");
   CHECK(problem([](ModelSpec& s) { s.input.zipf = 1; }) ==
         "zipf belongs to tokens, and the input is gaussian");
-  CHECK(problem([](ModelSpec& s) { s.input.positions = 1; }) ==
+  CHECK(problem([](ModelSpec& s) { s.input.positions = 1; }).empty());
+  CHECK(problem([](ModelSpec& s) { s.input.positions = 1; }, mlp) ==
         "positions belongs to tokens, and the input is gaussian");
   CHECK(problem([](ModelSpec& s) { s.memory.cross = 2; }) ==
         "cross must be from 0 to second = 1, got 2");

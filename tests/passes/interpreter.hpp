@@ -257,15 +257,33 @@ class Interpreter {
     }
     return gate;
   }
-  Rows run(const Pool&, const Rows& x) {
+  Rows run(const Pool& layer, const Rows& x) {
     const auto batch = static_cast<std::size_t>(network_.batch);
     const std::size_t length = x.size() / batch;
+    const std::size_t skipped =
+        layer.of == Pool::Of::rest ? static_cast<std::size_t>(layer.class_tokens) : 0;
+    const std::size_t end = layer.of == Pool::Of::first ? 1 : length;
     Rows y(batch, Vector(x[0].size(), 0.0));
     for (std::size_t t = 0; t < x.size(); ++t) {
+      if (t % length < skipped || t % length >= end) continue;
       for (std::size_t i = 0; i < x[t].size(); ++i) {
-        y[t / length][i] += x[t][i] / static_cast<double>(length);
+        y[t / length][i] += x[t][i] / static_cast<double>(end - skipped);
       }
     }
+    return y;
+  }
+  Rows run(const ClassTokens& layer, const Rows& x) {
+    const Rows front = layer.count > 0 ? next() : Rows{};
+    const auto others = static_cast<std::size_t>(layer.tokens - layer.count);
+    Rows y;
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      if (t % others == 0) y.insert(y.end(), front.begin(), front.end());
+      y.push_back(x[t]);
+    }
+    if (layer.position_std == 0.0) return y;
+    const Rows positions = next();
+    for (std::size_t t = 0; t < y.size(); ++t)
+      for (std::size_t i = 0; i < y[t].size(); ++i) y[t][i] += positions[t % positions.size()][i];
     return y;
   }
   template <class Other>

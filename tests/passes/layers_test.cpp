@@ -310,6 +310,33 @@ TEST_CASE("layers: pooling leaves one row for each sequence") {
   CHECK(Passes<double>(silent, {}).loss() == rounded(2.0 * std::log(3.0), 8));
 }
 
+TEST_CASE("layers: class tokens and positions, and what a head reads of them") {
+  for (const std::int64_t count : {0, 1, 2})
+    for (const double positions : {0.0, 0.5})
+      for (const Pool::Of of : {Pool::Of::all, Pool::Of::first, Pool::Of::rest}) {
+        if (of == Pool::Of::first && count == 0) continue;
+        Network network =
+            network_of({{dense("patch", 6, 6)},
+                        {ClassTokens{"embedding", count, 6, 4 + count, 0.7, positions}},
+                        {residual("attn", {{attention("attn", 6, 2, 2)}})},
+                        {ActivationLayer{"act", "tanh"}},
+                        {Pool{"pool", of, count}}},
+                       6, 4);
+        network.batch = 2;
+        check_gradients(network);
+      }
+  const auto refused = [](std::int64_t tokens, std::int64_t skipped) {
+    return refusal_of(network_of({{ClassTokens{"embedding", 1, 6, tokens, 0.7, 0.0}},
+                                  {Pool{"pool", Pool::Of::first, skipped}}},
+                                 6, 4));
+  };
+  CHECK(refused(5, 1) == "no error");
+  CHECK(refused(6, 1) ==
+        "6 tokens behind 1 class tokens and 4 others (embedding); these must add up");
+  CHECK(refused(5, 0).find("0 class tokens of 5 (pool)") == 0);
+  CHECK(refused(5, 5).find("5 class tokens of 5 (pool)") == 0);
+}
+
 TEST_CASE("layers: convolutions with strides, padding and groups") {
   for (const std::int64_t groups : {1, 2}) {
     for (const std::int64_t stride : {1, 2}) {

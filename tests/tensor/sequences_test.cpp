@@ -115,6 +115,33 @@ TEST_CASE("pool: means of each sequence, and their gradients") {
   CHECK(pool_run(1, x).value() == x.values);
 }
 
+TEST_CASE("prepend, take: rows of each sequence, and their gradients") {
+  const Input front = random_input(2, 3, 1), x = random_input(6, 3, 2);
+  const OperationRun run(
+      [](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+        return prepend(tape, 3, in[0], in[1]);
+      },
+      {front, x}, 1);
+  Vector expected;
+  for (const std::ptrdiff_t sequence : {0, 1}) {
+    expected.insert(expected.end(), front.values.begin(), front.values.end());
+    const auto own = x.values.begin() + 9 * sequence;
+    expected.insert(expected.end(), own, own + 9);
+  }
+  CHECK(run.value() == expected);
+  CHECK(run.worst_gradient_error() < kDifferences);
+  const OperationRun taken(
+      [](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+        return take(tape, 3, 1, 2, in[0]);
+      },
+      {x}, 1);
+  Vector rest = x.values;
+  rest.erase(rest.begin() + 9, rest.begin() + 12);
+  rest.erase(rest.begin(), rest.begin() + 3);
+  CHECK(taken.value() == rest);
+  CHECK(taken.worst_gradient_error() < kDifferences);
+}
+
 TEST_CASE("rotary: pairs of features turn by position, others stay") {
   for (const RotaryShape& s : {RotaryShape{1, 1, 1, 2, 2, 10.0}, RotaryShape{2, 5, 3, 6, 4, 100.0},
                                RotaryShape{1, 9, 2, 7, 6, 10000.0}}) {

@@ -1,12 +1,21 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace scalecalc {
 
-/// The mean over the tokens of a sequence.
+/// The mean over the tokens of a sequence, or over some of them.
 struct Pool {
+  enum class Of {
+    all,
+    first,  ///< the first alone
+    rest    ///< those behind the class tokens
+  };
+
   std::string path;
+  Of of = Of::all;
+  std::int64_t class_tokens = 0;  ///< as many stand in front
 };
 
 }  // namespace scalecalc

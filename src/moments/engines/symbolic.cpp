@@ -302,6 +302,10 @@ FormulaSites symbolic_sites(const ModelSpec& spec) {
   if (spec.encoder_decoder || of_list)
     throw Error(ErrorKind::input, "formulas follow one stream, and an encoder has another",
                 "--engine symbolic", "use --engine quadrature, or a model without an encoder");
+  if (spec.class_tokens > 0)
+    throw Error(ErrorKind::input,
+                "formulas follow tokens that are alike, and class tokens are unlike the others",
+                "--engine symbolic", "use --engine quadrature, or --class-tokens 0");
   return Symbolic(spec).run();
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace scalecalc {
+
+/// `count` learnt vectors in front of the tokens of each sequence, the same in all of them, and
+/// then, when their std is not 0, a table of positions that is added to all tokens.
+struct ClassTokens {
+  /// The order of its parameters, path + ".class" (unless there are none) and, of positions,
+  /// path + ".position".
+  enum Index : std::size_t { class_index, position_index };
+
+  std::string path;
+  std::int64_t count = 0, width = 0;
+  std::int64_t tokens = 0;  ///< of one sequence, the new ones included
+  double std = 0.0;         ///< of the new ones
+  double position_std = 0.0;
+};
+
+}  // namespace scalecalc

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cmath>
+#include <utility>
+
+#include "moments/layers/embedding.hpp"
+#include "moments/layers/residual.hpp"
+#include "moments/positions.hpp"
+
+/// Learnt vectors in front of the tokens, and a table of positions
+/// (docs/theory/layers.md#class-tokens).
+namespace scalecalc::moments {
+
+/// Mean over all pairs of the variance of an overlap: V of two of the others, and products of two
+/// seconds over the width where a class token is one of them.
+template <class C, class X>
+Overlap<typename C::Number> overlap_with_class_tokens(C& calculus, const ClassTokens& layer,
+                                                      const Signal<X>& in) {
+  using N = typename C::Number;
+  using std::sqrt;
+  const N others = calculus.size(in.tokens, "tokens");
+  const N count = calculus.real(static_cast<double>(layer.count)), all = others + count;
+  const N own = calculus.real(layer.std * layer.std), m = average(in.x).second;
+  const N fresh =
+      count * own * (2 * others * m + (count - 1) * own) / calculus.size(in.width, "width");
+  const N pairs = others * (others - 1) * in.overlap.variance() + fresh;
+  return {sqrt(N(pairs / (all * (all - 1)))), N(0)};
+}
+
+template <class C, class X>
+Signal<X> class_tokens_forward(C& calculus, const ClassTokens& layer, const Signal<X>& in,
+                               const Counts& counts) {
+  using N = typename C::Number;
+  Signal<X> out = in;
+  const N before = calculus.size(in.tokens, "tokens");
+  const N count = calculus.real(static_cast<double>(layer.count));
+  out.normalised = false;
+  out.tokens = in.tokens + layer.count;
+  if (layer.count > 0) {
+    out.overlap = overlap_with_class_tokens(calculus, layer, in);
+    out.x = with_class_tokens(in.x, count, before, calculus.real(layer.std * layer.std));
+  }
+  if (layer.position_std == 0) return out;
+  const Counts over{static_cast<double>(out.tokens), counts.batch};
+  const N second = calculus.real(layer.position_std * layer.position_std);
+  const Signal<X> table = input_signal(calculus, position_table(out.x, second, N(before + count)),
+                                       out.width, out.tokens, over);
+  return sum_forward(calculus, N(1), N(1), out, table, over);
+}
+
+/// One position, averaged over those of a kind: B g + B (B-1) k_b.
+template <class N>
+N own_gradient(const Alike<N>& g, const N& batch) {
+  return batch * g.second + batch * (batch - 1) * g.between;
+}
+
+template <class C, class X>
+struct Kept<ClassTokens, C, X> {
+  Places at;
+  double share = 1;  ///< of E x^2 of the tokens that are no class tokens, what came in
+};
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const ClassTokens& layer, Signal<X> x) {
+  C& calculus = pass.calculus();
+  calculus.enter(layer.path);
+  const std::int64_t tokens = x.tokens;
+  const auto before = average(x.x);
+  Signal<X> y = class_tokens_forward(calculus, layer, x, pass.counts(x));
+  const std::size_t site = pass.site(layer.path, "embedding", y);
+  Kept<ClassTokens, C, X> kept{{site, 0, tokens}};
+  if (layer.count > 0)
+    kept.at.parameter =
+        pass.parameter(layer.path, ".class", layer.count, layer.width, layer.std * layer.std);
+  if (layer.position_std > 0) {
+    const std::size_t positions = pass.parameter(layer.path, ".position", y.tokens, layer.width,
+                                                 layer.position_std * layer.position_std);
+    if (layer.count == 0) kept.at.parameter = positions;
+  }
+  if constexpr (C::next_orders) {
+    const double came = calculus.value(before.second),
+                 all = came + layer.position_std * layer.position_std;
+    kept.share = all > 0 ? came / all : 1;
+  }
+  pass.template keep<ClassTokens>(std::move(kept));
+  return y;
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const ClassTokens& layer, Gradient<X> g) {
+  const auto kept = pass.template take<ClassTokens>();
+  pass.note(kept.at.site, g);
+  std::size_t at = kept.at.parameter;
+  typename C::Number of_positions = position_gradient(g.x, pass.batch());
+  if (layer.count > 0) {
+    const auto of_class = own_gradient(of_kind(g.x, Kind::class_tokens), pass.batch());
+    const auto of_others = own_gradient(of_kind(g.x, Kind::others), pass.batch());
+    const auto count = pass.calculus().real(static_cast<double>(layer.count));
+    const auto others = pass.tokens(kept.at.tokens);
+    fill(pass, at++, of_class, g, {});
+    of_positions = (count * of_class + others * of_others) / (count + others);
+    g.x = without_class_tokens(g.x);
+  }
+  if (layer.position_std > 0) fill(pass, at, of_positions, g, {});
+  g.kinds = {};
+  g.directions.radial = across(g.directions.radial, kept.share);
+  return g;
+}
+
+}  // namespace scalecalc::moments
