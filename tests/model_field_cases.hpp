@@ -51,6 +51,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     spec.encoder_decoder = field.name.starts_with("decoder_");
     if (field.name == "rotary_fraction") spec.rotary_base = 100;
     if (field.name == "alibi") spec.causal = true;
+    if (field.name == "layer_scale") spec.placement = Placement::pre;
     if (field.name == "patch_bias") spec.input.patch = 8;
     if (field.name == "class_std") spec.class_tokens = 1;
     if (field.name == "class_std" || field.name == "class_tokens") spec.norm_eps = 1e-6;

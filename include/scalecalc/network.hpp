@@ -115,6 +115,8 @@ struct ModelSpec {
   std::optional<bool> patch_bias;  ///< of the map of patches, likewise
   bool head_bias = false;
   bool norm_affine = false;
+  /// Each branch is multiplied by a learnt vector that starts at this value (LayerScale); 0: none.
+  double layer_scale = 0.0;
   NormKind norm = NormKind::layernorm;
   double norm_eps = 0.0;
   Placement placement = Placement::post;

@@ -179,6 +179,8 @@ Naming dinov2() {
         pattern.name.find("mlp.") != std::string::npos)
       pattern.beside = in_block("ffn.gate.weight");
   norm(all, "layernorm", "final_norm");
+  append(all, {{"encoder.layer.{i}.layer_scale1.lambda1", {in_block("attn.scale")}},
+               {"encoder.layer.{i}.layer_scale2.lambda1", {in_block("ffn.scale")}}});
   all.push_back({"classifier.weight", {"head.weight"}});
   naming.extras = {{"embeddings.*", "patches, positions and the class token"},
                    {"encoder.layer.{i}.layer_scale{j}.lambda1", "the branch's own scale"},

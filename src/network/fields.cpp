@@ -203,6 +203,11 @@ std::vector<ModelField> block_fields() {
           .option(Option::detail, "", "", "weights of variance 1, outputs scaled instead"),
       Field("model", "norm_affine", all, &Spec::norm_affine)
           .option(Option::detail, "", "", "norms have trainable gains and shifts"),
+      Field("model", "layer_scale", transformer, &Spec::layer_scale)
+          .range(Range::not_negative)
+          .option(Option::detail, "S", "1e-6",
+                  "a learnt vector that starts at S multiplies each branch (default 0: none)")
+          .written_if([](const Spec& spec) { return spec.layer_scale != 0; }),
       Field("model", "norm", all, &Spec::norm)
           .option(Option::block, "NAME", "rmsnorm", "of the blocks: layernorm, rmsnorm, none, ..."),
       Field("model", "norm_eps", all, &Spec::norm_eps)

@@ -41,6 +41,11 @@ Residual plain_residual(const ModelSpec& spec, const Bindings& values) {
   residual.branch_formula = scalars.branch;
   residual.trainable_branch =
       spec.placement == Placement::rezero || spec.placement == Placement::skipinit;
+  if (spec.kind != ModelSpec::Kind::transformer || spec.layer_scale == 0) return residual;
+  residual.branch = spec.layer_scale;
+  residual.branch_formula = Expr(Rational::shortest(spec.layer_scale));
+  residual.trainable_branch = true;
+  residual.scale_features = spec.width;
   return residual;
 }
 

@@ -89,6 +89,22 @@ Problem placement_problem(const ModelSpec& spec) {
   return {};
 }
 
+/// Vectors of branches that nothing else multiplies.
+Problem layer_scale_problem(const ModelSpec& spec) {
+  if (spec.layer_scale == 0) return {};
+  switch (spec.placement) {
+    case Placement::post:
+    case Placement::pre:
+    case Placement::sub_ln:
+    case Placement::none: return {};
+    default: break;
+  }
+  return SpecProblem{{"layer_scale", "placement"},
+                     "layer_scale multiplies branches, and placement " + to_string(spec.placement) +
+                         " has a rule of its own for them",
+                     "use placement = \"pre\", post, sub-ln or none, or leave layer_scale out"};
+}
+
 /// Whether a norm stands inside the branches, which each of them can have for itself.
 bool norms_branches(Placement placement) {
   return placement == Placement::pre || placement == Placement::sub_ln ||
@@ -298,8 +314,8 @@ Problem rest_problem(const ModelSpec& spec) {
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
   for (const auto find :
        {find_depth_problem, find_size_problem, activation_problem, placement_problem,
-        branch_norms_problem, head_problem, class_tokens_problem, norm_problem, init_problem,
-        input_problem, rest_problem, find_scale_problem, find_layer_problem})
+        branch_norms_problem, layer_scale_problem, head_problem, class_tokens_problem, norm_problem,
+        init_problem, input_problem, rest_problem, find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   if (!spec.encoder_decoder) return {};
   if (Problem problem = find_problem(encoder_of(spec))) return problem;

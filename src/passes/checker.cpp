@@ -217,7 +217,12 @@ void Checker::branch(const Residual& layer) {
   check_number(layer.path, "branch", layer.branch, false);
   expect(layer.path, at_.width);
   run(layer.body);
-  if (layer.trainable_branch) add_parameters(1, 1);
+  if (!layer.trainable_branch) return;
+  if (layer.scale_features != 1 && layer.scale_features != at_.width)
+    refuse(layer.path, fmt::format("{} factors of {} features", layer.scale_features, at_.width),
+           "use one for all, or one for each");
+  add_parameters(1, layer.scale_features);
+  if (layer.scale_features > 1) add_activations(1);
 }
 
 void Checker::operator()(const Residual& layer) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "tensor/ops.hpp"
 
@@ -153,6 +154,13 @@ class Forward {
     }
     return affine_of(layer, std::move(x));
   }
+  /// One row as wide as x, of this value.
+  Tensor<Real> row_of(const Value& x, double value) {
+    Tensor<Real> row = tape_.make(1, x.value.columns());
+    const std::vector<Real> values(static_cast<std::size_t>(row.size()), static_cast<Real>(value));
+    tape_.device().upload(values.data(), row.data(), row.bytes());
+    return row;
+  }
   Value affine_of(const Norm& layer, Value x) {
     if (!layer.affine) return x;
     const Value gain = next(), shift = next();
@@ -230,6 +238,11 @@ class Forward {
   /// skip * `onto` + branch * f.
   Value sum(const Residual& layer, const std::optional<Value>& scalar, double skip,
             const Value& onto, const Value& f) {
+    if (scalar && layer.scale_features > 1) {
+      // The gradient of a shift is made with that of the gain.
+      const Value shift = tape_.leaf(row_of(f, 0.0));
+      return blend(tape_, skip, onto, 1.0, affine(tape_, f, *scalar, shift));
+    }
     return scalar ? blend(tape_, skip, onto, *scalar, f)
                   : blend(tape_, skip, onto, layer.branch, f);
   }

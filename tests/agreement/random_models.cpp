@@ -232,6 +232,13 @@ void draw_stacks(Draws& draw, ModelSpec& spec) {
   if (over_samples) spec.memory.sequence = spec.sequence;
 }
 
+/// Of branches that nothing else multiplies.
+void draw_scales_of_features(Draws draw, ModelSpec& spec) {
+  const bool is_plain = spec.placement == Placement::pre || spec.placement == Placement::post ||
+                        spec.placement == Placement::sub_ln || spec.placement == Placement::none;
+  if (is_plain && draw.chance(15)) spec.layer_scale = draw.of({1.0, 0.1, 1e-4});
+}
+
 /// Of a gaussian input: a map of patches, learnt positions, class tokens, and what the head reads.
 void draw_patches(Draws draw, ModelSpec& spec) {
   if (spec.input.kind != InputKind::gaussian || spec.encoder_decoder) return;
@@ -266,6 +273,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_stacks(draw, spec);
   draw_head_and_biases(draw.apart(), spec);
   draw_patches(draw.apart(), spec);
+  draw_scales_of_features(draw.apart(), spec);
   return spec;
 }
 

@@ -217,8 +217,15 @@ class Interpreter {
     return layer.trainable_branch ? next()[0][0] : layer.branch;
   }
   Rows run(const Residual& layer, const Rows& x) {
-    const Rows branch = run(layer.body, x);
-    const double b = scalar(layer);
+    Rows branch = run(layer.body, x);
+    double b = 1.0;
+    if (layer.scale_features > 1) {
+      const Vector factors = next()[0];
+      for (Vector& row : branch)
+        for (std::size_t i = 0; i < row.size(); ++i) row[i] *= factors[i];
+    } else {
+      b = scalar(layer);
+    }
     const Rows y = sum(layer.skip, run(layer.shortcut, x), b, branch);
     return layer.norm ? run(*layer.norm, y) : y;
   }

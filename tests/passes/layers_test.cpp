@@ -310,6 +310,15 @@ TEST_CASE("layers: pooling leaves one row for each sequence") {
   CHECK(Passes<double>(silent, {}).loss() == rounded(2.0 * std::log(3.0), 8));
 }
 
+TEST_CASE("layers: a factor for each feature of a branch") {
+  Residual scaled = residual("block", {{dense("block.in", 6, 6)}}, 1.0, 0.3);
+  scaled.trainable_branch = true;
+  scaled.scale_features = 6;
+  check_gradients(around({{scaled}, {ActivationLayer{"act", "tanh"}}}));
+  scaled.scale_features = 5;
+  CHECK(refusal_of(around({{scaled}})).find("5 factors of 6 features (block)") == 0);
+}
+
 TEST_CASE("layers: class tokens and positions, and what a head reads of them") {
   for (const std::int64_t count : {0, 1, 2})
     for (const double positions : {0.0, 0.5})

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,10 @@ struct Residual {
   std::vector<Layer> body;
   std::optional<Norm> norm;
   bool trainable_branch = false;  ///< `branch` is a parameter (rezero, skipinit)
-  std::vector<Layer> shortcut;    ///< applied to x on the skip; empty: identity
+  /// Of a trainable branch: features that each have a factor of their own (LayerScale, Touvron et
+  /// al. 2021); 1: one for all.
+  std::int64_t scale_features = 1;
+  std::vector<Layer> shortcut;  ///< applied to x on the skip; empty: identity
   std::optional<Expr> skip_formula, branch_formula;
 };
 

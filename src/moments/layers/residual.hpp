@@ -186,7 +186,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   Signal<X> branch = pass.run(layer.body, std::move(start));
   std::size_t scale = 0;
   if (layer.trainable_branch)
-    scale = pass.parameter(layer.path, ".scale", 1, 1, layer.branch * layer.branch);
+    scale =
+        pass.parameter(layer.path, ".scale", 1, layer.scale_features, layer.branch * layer.branch);
   if (!layer.shortcut.empty()) x = pass.run(layer.shortcut, std::move(x));
   calculus.enter(layer.path);
   MixedSum kinds;
@@ -205,14 +206,16 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   return forward_step(pass, *layer.norm, std::move(y), layer.path, "residual");
 }
 
-/// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F (docs/theory/layers.md#branch-scale),
-/// and the square of a mean: of a gradient along y all F.F add up.
+/// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F, and the square of a mean: of a
+/// gradient along y all F.F add up; of one entry of a vector a without d
+/// (docs/theory/layers.md#branch-scale).
 template <class C, class X>
 void fill_branch_scale(BackwardPass<C, X>& pass, const Residual& layer,
                        const Kept<Residual, C, X>& kept, const Gradient<X>& g) {
   using N = typename C::Number;
-  const N features = pass.calculus().size(pass.stream_width(), "width"),
-          tokens = pass.tokens(kept.at.tokens);
+  const N features =
+      layer.scale_features > 1 ? N(1) : N(pass.calculus().size(pass.stream_width(), "width"));
+  const N tokens = pass.tokens(kept.at.tokens);
   N gradient = features * token_sum(kept.branch, g.x, tokens, pass.batch());
   if constexpr (C::next_orders) {
     const N mean = g.aligned * pass.calculus().branch(layer) * features * tokens * pass.batch() *

@@ -55,7 +55,8 @@ void visit_parts(const Residual& layer, PartVisitor& visitor) {
   if (layer.trainable_branch) {
     ParameterInfo info;
     info.role = "scale";
-    info.rows = info.columns = 1;
+    info.rows = 1;
+    info.columns = layer.scale_features;
     info.constant = layer.branch;
     info.is_matrix = false;
     visitor.parameter(layer.path, Residual::scale_index, ".scale", info);
