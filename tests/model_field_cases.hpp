@@ -63,6 +63,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
   if (is_of_tokens(field) || field.name == "tie_head") spec.input.kind = InputKind::tokens;
   if (field.name == "target_second") spec.loss = Loss::mse;
   if (field.name == "bias_variance") spec.bias = true;
+  if (field.name == "gain_offset") spec.norm_affine = true;
   if (kind == ModelSpec::Kind::mlp &&
       (field.name == "placement" || field.name == "ramp" || field.name == "alpha")) {
     spec.norm = NormKind::rmsnorm;

@@ -115,6 +115,7 @@ struct ModelSpec {
   std::optional<bool> patch_bias;  ///< of the map of patches, likewise
   bool head_bias = false;
   bool norm_affine = false;
+  bool gain_offset = false;  ///< of affine norms: the gain is 1 + a parameter that starts at 0
   /// Each branch is multiplied by a learnt vector that starts at this value (LayerScale); 0: none.
   double layer_scale = 0.0;
   NormKind norm = NormKind::layernorm;

@@ -21,7 +21,7 @@ std::optional<double> neutral_value(const std::string& path, const ModelSpec& sp
     if (!has_final_norm(spec.placement)) return std::nullopt;
   if (path.ends_with(".bias")) return 0;
   if (spec.norm_affine || spec.norm == NormKind::none) return std::nullopt;
-  if (path.ends_with(".gain")) return 1;
+  if (path.ends_with(".gain")) return spec.gain_offset ? 0 : 1;
   if (path.ends_with(".shift")) return 0;
   return std::nullopt;
 }

@@ -203,6 +203,9 @@ std::vector<ModelField> block_fields() {
           .option(Option::detail, "", "", "weights of variance 1, outputs scaled instead"),
       Field("model", "norm_affine", all, &Spec::norm_affine)
           .option(Option::detail, "", "", "norms have trainable gains and shifts"),
+      Field("model", "gain_offset", all, &Spec::gain_offset)
+          .option(Option::detail, "", "", "gains of norms are 1 + a parameter that starts at 0")
+          .written_if([](const Spec& spec) { return spec.gain_offset; }),
       Field("model", "layer_scale", transformer, &Spec::layer_scale)
           .range(Range::not_negative)
           .option(Option::detail, "S", "1e-6",

@@ -91,6 +91,10 @@ Problem placement_problem(const ModelSpec& spec) {
 
 /// Vectors of branches that nothing else multiplies.
 Problem layer_scale_problem(const ModelSpec& spec) {
+  if (spec.gain_offset && !spec.norm_affine && spec.kind != Kind::layers)
+    return SpecProblem{{"gain_offset", "norm_affine"},
+                       "gain_offset is of trained gains, and norm_affine is false",
+                       "use norm_affine = true, or leave it out"};
   if (spec.layer_scale == 0) return {};
   switch (spec.placement) {
     case Placement::post:

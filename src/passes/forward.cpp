@@ -163,7 +163,9 @@ class Forward {
   }
   Value affine_of(const Norm& layer, Value x) {
     if (!layer.affine) return x;
-    const Value gain = next(), shift = next();
+    Value gain = next();
+    const Value shift = next();
+    if (layer.gain_offset) gain = blend(tape_, 1.0, tape_.constant(row_of(x, 1.0)), 1.0, gain);
     return affine(tape_, x, gain, shift);
   }
   static bool is_by_token(NormKind kind) {

@@ -232,8 +232,9 @@ void draw_stacks(Draws& draw, ModelSpec& spec) {
   if (over_samples) spec.memory.sequence = spec.sequence;
 }
 
-/// Of branches that nothing else multiplies.
+/// Of affine norms and of branches that nothing else multiplies.
 void draw_scales_of_features(Draws draw, ModelSpec& spec) {
+  spec.gain_offset = spec.norm_affine && draw.chance(30);
   const bool is_plain = spec.placement == Placement::pre || spec.placement == Placement::post ||
                         spec.placement == Placement::sub_ln || spec.placement == Placement::none;
   if (is_plain && draw.chance(15)) spec.layer_scale = draw.of({1.0, 0.1, 1e-4});

@@ -127,7 +127,10 @@ class Interpreter {
       }
     }
     if (!layer.affine) return x;
-    const Vector gain = next()[0], shift = next()[0];
+    Vector gain = next()[0];
+    const Vector shift = next()[0];
+    if (layer.gain_offset)
+      for (double& entry : gain) entry += 1.0;
     for (Vector& row : x) {
       for (std::size_t i = 0; i < row.size(); ++i) row[i] = gain[i] * row[i] + shift[i];
     }

@@ -310,11 +310,18 @@ TEST_CASE("layers: pooling leaves one row for each sequence") {
   CHECK(Passes<double>(silent, {}).loss() == rounded(2.0 * std::log(3.0), 8));
 }
 
-TEST_CASE("layers: a factor for each feature of a branch") {
+TEST_CASE("layers: a factor for each feature of a branch, and gains of 1 + w") {
   Residual scaled = residual("block", {{dense("block.in", 6, 6)}}, 1.0, 0.3);
   scaled.trainable_branch = true;
   scaled.scale_features = 6;
-  check_gradients(around({{scaled}, {ActivationLayer{"act", "tanh"}}}));
+  Norm norm{"norm", NormKind::layernorm, 6, 0.1, true};
+  norm.gain_offset = true;
+  const Network network = around({{scaled}, {norm}, {ActivationLayer{"act", "tanh"}}});
+  check_gradients(network);
+  // The parameter starts at 0 and the gain at 1.
+  Network plain = network;
+  std::get<Norm>(plain.layers[2].op).gain_offset = false;
+  CHECK(Passes<double>(network, {}).loss() == Passes<double>(plain, {}).loss());
   scaled.scale_features = 5;
   CHECK(refusal_of(around({{scaled}})).find("5 factors of 6 features (block)") == 0);
 }

@@ -19,6 +19,7 @@ struct Norm {
   std::int64_t width = 0;
   double eps = 0.0;
   bool affine = false;
+  bool gain_offset = false;  ///< the gain is 1 + the parameter, which starts at 0 (Gemma)
 };
 
 }  // namespace scalecalc

@@ -407,7 +407,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
   kept.at = {pass.site(path, kind, y), 0, x.tokens};
   kept.output_truncation = y.truncation;
   if (layer.affine) {
-    kept.at.parameter = pass.parameter(layer.path, ".gain", 1, layer.width, 1);
+    kept.at.parameter =
+        pass.parameter(layer.path, ".gain", 1, layer.width, layer.gain_offset ? 0 : 1);
     pass.parameter(layer.path, ".shift", 1, layer.width, 0);
   }
   pass.template keep<Norm>(std::move(kept));

@@ -28,7 +28,7 @@ void visit_parts(const Norm& layer, PartVisitor& visitor) {
   info.rows = 1;
   info.columns = layer.width;
   info.is_matrix = false;
-  info.constant = 1;
+  info.constant = layer.gain_offset ? 0 : 1;
   visitor.parameter(layer.path, Norm::gain_index, ".gain", info);
   info.constant = 0;
   visitor.parameter(layer.path, Norm::shift_index, ".shift", info);
@@ -45,8 +45,10 @@ Norm listed_norm(const Parts& parts, const LayerSpec& spec, const std::string& p
   if (samples < 2)
     throw layer_error(spec, path, to_string(kind) + " of a single number is always 0",
                       kind == NormKind::batchnorm ? "use a larger batch" : "use another norm");
-  return {path, kind, shape.features, spec.eps.value_or(model.norm_eps),
-          spec.affine.value_or(model.norm_affine)};
+  const bool affine = spec.affine.value_or(model.norm_affine);
+  return {path,           kind,
+          shape.features, spec.eps.value_or(model.norm_eps),
+          affine,         affine && model.gain_offset};
 }
 
 }  // namespace scalecalc
