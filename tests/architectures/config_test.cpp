@@ -10,6 +10,7 @@
 #include "../temporary_folder.hpp"
 #include "scalecalc/architectures.hpp"
 #include "scalecalc/error.hpp"
+#include "scalecalc/named_parameters.hpp"
 
 namespace scalecalc {
 namespace {
@@ -121,6 +122,47 @@ TEST_CASE("ALiBi is where a config says it") {
       return line.find("ALiBi") != std::string::npos;
     };
     CHECK(std::none_of(model.remarks.begin(), model.remarks.end(), is_alibi));
+  }
+}
+
+TEST_CASE("models of images have their patches, class tokens and the token that is read") {
+  struct Case {
+    const char* type;
+    std::int64_t class_tokens;
+    Pooling pool;
+    const char* unnamed;  ///< a parameter that no one tensor of the library stands for
+  };
+  for (const Case& of : {Case{"vit", 1, Pooling::class_token, ""},
+                         {"deit", 2, Pooling::class_token, ""},
+                         {"dinov2", 1, Pooling::class_token, ""},
+                         {"clip_vision_model", 1, Pooling::class_token, "head.weight"},
+                         {"siglip_vision_model", 0, Pooling::mean, "head.weight"}}) {
+    const LibraryModel model =
+        parse_config(std::string(R"({"model_type": ")") + of.type +
+                         R"(", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1,
+                "image_size": 32, "patch_size": 8, "layerscale_value": 0.25})",
+                     "config.json");
+    CAPTURE(of.type);
+    REQUIRE(model.spec);
+    CHECK(model.spec->class_tokens == of.class_tokens);
+    CHECK(model.spec->pool == of.pool);
+    CHECK(model.spec->sequence == 16 + of.class_tokens);
+    CHECK(model.spec->input.patch == 3 * 8 * 8);
+    CHECK(model.spec->layer_scale == (std::string_view(of.type) == "dinov2" ? 0.25 : 0));
+    const Network network = build_network(*model.spec);
+    const NamedParameters named = name_parameters(network, naming_of(*model.spec, "scalecalc"));
+    const std::vector<ParameterInfo> all = parameters(network);
+    for (const std::size_t index : named.unnamed) CHECK(all[index].path == of.unnamed);
+    CHECK(named.unnamed.size() == (*of.unnamed == 0 ? 0 : 1));
+  }
+}
+
+TEST_CASE("gains of Gemma's norms are 1 + w") {
+  for (const char* type : {"gemma", "gemma2", "gemma3_text", "llama"}) {
+    const LibraryModel model = parse_config(
+        std::string(R"({"model_type": ")") + type + R"(", "num_hidden_layers": 1})", "config.json");
+    REQUIRE(model.spec);
+    CHECK(model.spec->gain_offset == (std::string_view(type) != "llama"));
   }
 }
 
