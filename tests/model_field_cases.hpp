@@ -50,7 +50,8 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     spec.cross_attention = field.section == "memory";
     spec.encoder_decoder = field.name.starts_with("decoder_");
     if (field.name == "rotary_fraction") spec.rotary_base = 100;
-    if (field.name == "alibi") spec.causal = true;
+    if (field.name == "alibi" || field.name.starts_with("window")) spec.causal = true;
+    if (field.name == "window_pattern") spec.window = 2;
     if (field.name == "layer_scale") spec.placement = Placement::pre;
     if (field.name == "patch_bias") spec.input.patch = 8;
     if (field.name == "class_std") spec.class_tokens = 1;
@@ -80,7 +81,8 @@ inline FieldValue value_for(const ModelField& field, const ModelSpec& base) {
       {"optimizer", "lion"},       {"scheme", "xavier"},
       {"distribution", "uniform"}, {"names", "hf-gpt2"},
       {"input", "tokens"},         {"loss", "mse"},
-      {"reduction", "mean"},       {"pool", "mean"}};
+      {"reduction", "mean"},       {"pool", "mean"},
+      {"window_pattern", "LG"}};
   const FieldValue current = field.get(base);
   switch (field.type) {
     case ModelField::Type::integer: {

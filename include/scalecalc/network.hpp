@@ -90,6 +90,10 @@ struct ModelSpec {
   /// What multiplies the slopes of ALiBi in self-attention (see alibi_slopes): 1 as published, 0
   /// for none. Of causal models without rotary positions.
   double alibi = 0.0;
+  /// Self-attention sees the last `window` tokens, itself included; 0: all before it. In blocks
+  /// whose letter of the pattern, which is repeated, is L; those of a G see all.
+  std::int64_t window = 0;
+  std::string window_pattern = "L";
   /// Each self-attention adds the scores of the block before, which had them added, to its own
   /// (RealFormer, He et al. 2021).
   bool residual_attention = false;

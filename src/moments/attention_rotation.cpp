@@ -8,6 +8,9 @@ using Eigen::ArrayXXd;
 using Eigen::Index;
 using Eigen::MatrixXd;
 
+/// What rounding leaves beside a key that has all the weight.
+constexpr double kOneKey = 1e-12;
+
 /// Sums over tokens `from` to `to` - 1 of cos(t theta) and sin(t theta), for each theta, and of 1
 /// for the features that stay: rows whose products are sums of c(s - r) over pairs.
 Eigen::RowVectorXd turned_sums(const Attention& layer, double from, double to) {
@@ -159,6 +162,44 @@ RotaryMeans<PerPosition> masked_rotary_means(const Attention& layer, const PerPo
       made.cosine.other.cross(t, u) =
           keys > 1 ? (pairs(fewer, more) - keys * near) / (keys * (keys - 1)) : near;
     }
+  return made;
+}
+
+std::vector<KeyTurn> key_turns(const Attention& layer) {
+  const auto width = static_cast<double>(layer.rotary.width);
+  const auto head_width = static_cast<double>(layer.head_width);
+  std::vector<KeyTurn> turns;
+  for (double i = 0; 2 * i < width; ++i)
+    turns.push_back({std::pow(layer.rotary.base, -2 * i / width), 2 / head_width});
+  if (width < head_width) turns.push_back({0, 1 - width / head_width});
+  return turns;
+}
+
+RotaryMeans<PerPosition> weighed_rotary_means(const Attention& layer, const PerPosition& rows,
+                                              const KeyWeights& weights) {
+  RotaryMeans<PerPosition> made = masked_rotary_means(layer, rows);
+  const ArrayXXd& shared = weights.overlap();
+  const Index size = shared.rows();
+  PerPosition& other = made.cosine.other;
+  other = made.square = without_means(rows);
+  for (const KeyTurn& turn : key_turns(layer)) {
+    const ArrayXXd pairs = weights.turned_pairs(turn.theta);
+    other.cross += turn.share * pairs;
+    for (Index t = 0; t < size; ++t) {
+      const double rest = 1 - shared(t, t), mean = (pairs(t, t) - shared(t, t)) / rest;
+      if (!(rest > kOneKey)) continue;
+      other.second[t] += turn.share * mean;
+      made.square.second[t] += turn.share * mean * mean;
+    }
+  }
+  for (Index t = 0; t < size; ++t) {
+    made.variance.second[t] = cosine_variance(layer, std::round(1 / shared(t, t)));
+    if (!(1 - shared(t, t) > kOneKey)) other.second[t] = made.square.second[t] = 1;
+    for (Index u = 0; u < size; ++u) {
+      const double near = made.cosine.same.cross(t, u), rest = 1 - shared(t, u);
+      other.cross(t, u) = rest > kOneKey ? (other.cross(t, u) - shared(t, u) * near) / rest : near;
+    }
+  }
   return made;
 }
 

@@ -9,6 +9,7 @@
 #include "moments/attention_keys.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/calculus.hpp"
+#include "moments/key_weights.hpp"
 #include "moments/turned_keys.hpp"
 #include "scalecalc/network.hpp"
 
@@ -29,6 +30,12 @@ struct RotaryMeans {
 RotaryMeans<Alike<double>> rotary_means(const Attention& layer, std::int64_t tokens);
 /// Under a causal mask.
 RotaryMeans<PerPosition> masked_rotary_means(const Attention& layer, const PerPosition& rows);
+/// The same where keys have weights.
+RotaryMeans<PerPosition> weighed_rotary_means(const Attention& layer, const PerPosition& rows,
+                                              const KeyWeights& weights);
+
+/// Each theta, and 0 of the features that stay.
+std::vector<KeyTurn> key_turns(const Attention& layer);
 
 /// e^(i t theta) of each theta (a column), averaged over the tokens near each position.
 Eigen::MatrixXcd cell_turns(const Attention& layer, const Positions& positions);
@@ -38,12 +45,14 @@ struct KnownRotaryMeans {
   const Positions* positions = nullptr;
   std::int64_t width = 0, head_width = 0;
   double base = 0;
+  const KeyWeights* weights = nullptr;
   RotaryMeans<PerPosition> means;
 };
 
 template <class C>
 RotaryMeans<AlikeOf<C>> rotary_means(const C& calculus, const Attention& layer,
-                                     const AlikeOf<C>& /*rows*/, std::int64_t tokens) {
+                                     const AlikeOf<C>& /*rows*/, std::int64_t tokens,
+                                     const KeyWeights* /*weights*/) {
   using N = typename C::Number;
   const RotaryMeans<Alike<double>> means = rotary_means(layer, tokens);
   const auto in_numbers = [&](const Alike<double>& x) {
@@ -55,7 +64,7 @@ RotaryMeans<AlikeOf<C>> rotary_means(const C& calculus, const Attention& layer,
 }
 template <class C>
 RotaryMeans<PerPosition> rotary_means(C& calculus, const Attention& layer, const PerPosition& rows,
-                                      std::int64_t tokens) {
+                                      std::int64_t tokens, const KeyWeights* weights) {
   if (!layer.causal) {
     const RotaryMeans<Alike<double>> means = rotary_means(layer, tokens);
     const auto everywhere = [&](const Alike<double>& x) { return uniform(rows, x); };
@@ -66,9 +75,14 @@ RotaryMeans<PerPosition> rotary_means(C& calculus, const Attention& layer, const
   const Rotary& rotary = layer.rotary;
   auto& known = calculus.template cache<KnownRotaryMeans>();
   if (known.positions != rows.positions.get() || known.width != rotary.width ||
-      known.base != rotary.base || known.head_width != layer.head_width)
-    known = {rows.positions.get(), rotary.width, layer.head_width, rotary.base,
-             masked_rotary_means(layer, rows)};
+      known.base != rotary.base || known.head_width != layer.head_width || known.weights != weights)
+    known = {
+        rows.positions.get(),
+        rotary.width,
+        layer.head_width,
+        rotary.base,
+        weights,
+        weights ? weighed_rotary_means(layer, rows, *weights) : masked_rotary_means(layer, rows)};
   return known.means;
 }
 
@@ -110,11 +124,20 @@ X turned_apart(const C& calculus, const KeyMeans<X>& means,
   return without_between(with_cross(apart(calculus, of), difference));
 }
 
+/// Of keys that have some, and D of what values are made of.
+template <class X>
+struct ValueWeights {
+  const KeyWeights* keys;
+  const X& apart;
+};
+
 /// D' as gradients weigh it: by the values' overlaps, as far as they have a structure.
 template <class X>
 X by_values(const Attention& layer, const Rotation<X>& rotation, const X& values, const X& keys,
-            const X& found) {
+            const X& found, const ValueWeights<X>& weights) {
   if constexpr (std::is_same_v<X, PerPosition>) {
+    if (weights.keys)
+      return weighed_apart(*weights.keys, values, keys, weights.apart, key_turns(layer));
     if (layer.causal) return turned_by_values(layer, rotation.cosine.same.cross, values, keys);
   }
   return found;
@@ -150,10 +173,10 @@ void finish(Rotation<X>& rotation, const RotaryMeans<X>& means, const KeyMeans<X
 template <class C, class X>
 std::optional<Rotation<X>> rotation_of(C& calculus, const Attention& layer, const X& values,
                                        const X& keys, const KeyMeans<X>& of_keys,
-                                       std::int64_t tokens) {
+                                       std::int64_t tokens, const ValueWeights<X>& weights) {
   using N = typename C::Number;
   if (layer.rotary.width == 0) return {};
-  const RotaryMeans<X> means = rotary_means(calculus, layer, values, tokens);
+  const RotaryMeans<X> means = rotary_means(calculus, layer, values, tokens, weights.keys);
   std::optional<Rotation<X>> made(std::in_place);
   made->cosine = means.cosine;
   const X found = turned_apart(calculus, of_keys, made);
@@ -162,8 +185,8 @@ std::optional<Rotation<X>> rotation_of(C& calculus, const Attention& layer, cons
           equal = each(none, [](const N&) { return N(1); });
   const X of_equal = combine(means.cosine.same, means.cosine.other,
                              [](const N& same, const N& other) { return N(same - other); });
-  made->keys = by_values(layer, *made, values, keys, found);
-  made->equal = by_values(layer, *made, values, equal, of_equal);
+  made->keys = by_values(layer, *made, values, keys, found, weights);
+  made->equal = by_values(layer, *made, values, equal, of_equal, weights);
   if constexpr (C::next_orders) {
     made->rows = each_cross(made->rows, [](double c) { return std::clamp(c, -1.0, 1.0); });
     finish(*made, means, of_keys, apart(calculus, of_keys), found, layer.qk_norm);

@@ -51,7 +51,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
       memory ? calculus.size(source.tokens, "memory") : calculus.size(source.tokens, "tokens"),
       layer.causal && !memory, source.tokens == 1};
   if constexpr (std::is_same_v<X, PerPosition>) {
-    if (weighs_keys(layer))
+    if (weighs_keys(layer, source.tokens))
       record.counts.weights =
           key_weights(calculus.template cache<KnownKeyWeights>(), layer, input.x.positions);
   }
@@ -84,16 +84,19 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const KeyMeans<X> means_v = key_means(q, v, record.counts);
   const KeyMeans<X> means_source = key_means(q, keys.x, record.counts);
   const KeyMeans<X> means_k = key_means(q, k, record.counts);
-  record.rotation = rotation_of(calculus, layer, keys.x, k, means_k, source.tokens);
-  record.apart_k = turned_apart(calculus, means_k, record.rotation);
   record.apart_source = apart(calculus, means_source);
+  const KeyWeights* const weights = record.counts.weights.get();
+  const ValueWeights<X> of_values{weights, record.apart_source};
+  record.rotation = rotation_of(calculus, layer, keys.x, k, means_k, source.tokens, of_values);
+  record.apart_k = turned_apart(calculus, means_k, record.rotation);
   record.gradient_k = record.rotation ? record.rotation->keys : record.apart_k;
   record.gradient_source = record.apart_source;
   if (record.rotation)
-    record.gradient_source = by_values(layer, *record.rotation, source.x, source.x,
-                                       turned_apart(calculus, means_source, record.rotation));
+    record.gradient_source =
+        by_values(layer, *record.rotation, source.x, source.x,
+                  turned_apart(calculus, means_source, record.rotation), of_values);
   if constexpr (std::is_same_v<X, PerPosition>) {
-    if (const KeyWeights* const weights = record.counts.weights.get()) {
+    if (weights && !record.rotation) {
       record.gradient_k = weighed_apart(*weights, source.x, k, record.apart_source);
       record.gradient_source = weighed_apart(*weights, source.x, source.x, record.apart_source);
     }
@@ -190,7 +193,7 @@ void feedback_to_source(const C& calculus, const Attention& layer,
 template <class C, class X>
 X scores_to_keys(const AttentionRecord<C, X>& record, const X& same, const X& other) {
   if constexpr (std::is_same_v<X, PerPosition>) {
-    if (record.counts.weights)
+    if (record.counts.weights && !record.rotation)
       return weighed_to_keys(*record.counts.weights, record.source, record.apart_source, same);
   }
   return to_keys(same, other, record.source, record.counts);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 namespace scalecalc::moments {
 namespace {
@@ -15,28 +16,35 @@ using Eigen::MatrixXd;
 /// by neighbours, which leaves out (ln ratio)^2/24 of what goes with the slope.
 constexpr std::size_t kMostKinds = 16;
 
-std::vector<double> few_kinds(std::vector<double> slopes) {
-  std::sort(slopes.begin(), slopes.end());
-  if (slopes.size() <= kMostKinds) return slopes;
-  std::vector<double> kinds;
+std::vector<KeyBias> few_kinds(std::vector<KeyBias> biases) {
+  const auto flatter = [](const KeyBias& a, const KeyBias& b) { return a.slope < b.slope; };
+  std::sort(biases.begin(), biases.end(), flatter);
+  if (biases.front().slope == biases.back().slope) return {biases.front()};
+  if (biases.size() <= kMostKinds) return biases;
+  std::vector<KeyBias> kinds;
   for (std::size_t kind = 0; kind < kMostKinds; ++kind) {
-    const std::size_t from = kind * slopes.size() / kMostKinds,
-                      to = (kind + 1) * slopes.size() / kMostKinds;
+    const std::size_t from = kind * biases.size() / kMostKinds,
+                      to = (kind + 1) * biases.size() / kMostKinds;
     double sum = 0;
-    for (std::size_t i = from; i < to; ++i) sum += std::log(slopes[i]);
-    kinds.push_back(std::exp(sum / static_cast<double>(to - from)));
+    for (std::size_t i = from; i < to; ++i) sum += std::log(biases[i].slope);
+    kinds.push_back({std::exp(sum / static_cast<double>(to - from)), biases.front().window});
   }
   return kinds;
 }
 
-/// pi_ts of row t; `slope` > 0.
-double weight(double slope, double t, double s) {
-  if (s > t) return 0;
-  return std::exp(-slope * (t - s)) * std::expm1(-slope) / std::expm1(-slope * (t + 1));
+/// pi_ts of row t.
+double weight(const KeyBias& bias, double t, double s) {
+  const double seen = bias.window > 0 ? std::min(t + 1, static_cast<double>(bias.window)) : t + 1;
+  if (s > t || s <= t - seen) return 0;
+  if (bias.slope == 0) return 1 / seen;
+  return std::exp(-bias.slope * (t - s)) * std::expm1(-bias.slope) / std::expm1(-bias.slope * seen);
 }
 
-double over(double sum, double of) {
-  return of > 0 ? sum / of : 0;
+/// A share of less than this is one that rounding left.
+constexpr double kSmallestShare = 1e-12;
+
+double over(double sum, double share, double of = 1) {
+  return share > kSmallestShare && of > 0 ? sum / (share * of) : 0;
 }
 
 /// f_s pi_ts pi_us summed over the keys.
@@ -44,19 +52,27 @@ MatrixXd of_selves(const MatrixXd& rows, const ArrayXd& f) {
   return rows * f.matrix().asDiagonal() * rows.transpose();
 }
 
+/// pi_ts e^(i (t - s) theta).
+Eigen::MatrixXcd turned_rows(const MatrixXd& rows, const Positions& positions, double theta) {
+  Eigen::VectorXcd row(rows.rows()), key(rows.cols());
+  for (Index j = 0; j < row.size(); ++j) row[j] = std::polar(1.0, theta * positions.at[j]);
+  for (Index s = 0; s < key.size(); ++s) key[s] = std::polar(1.0, -theta * static_cast<double>(s));
+  return row.asDiagonal() * rows.cast<std::complex<double>>() * key.asDiagonal();
+}
+
 }  // namespace
 
-KeyWeights::KeyWeights(std::vector<double> slopes, std::shared_ptr<const Positions> positions)
+KeyWeights::KeyWeights(std::vector<KeyBias> biases, std::shared_ptr<const Positions> positions)
     : positions_(std::move(positions)) {
   const auto tokens = static_cast<Index>(positions_->tokens);
   const Index size = positions_->at.size();
-  for (const double slope : few_kinds(std::move(slopes))) {
+  for (const KeyBias& bias : few_kinds(std::move(biases))) {
     Kind kind{MatrixXd(size, tokens), {}, MatrixXd(tokens, size), {}};
     for (Index j = 0; j < size; ++j)
       for (Index s = 0; s < tokens; ++s) {
         const double at = positions_->at[j], other = static_cast<double>(s);
-        kind.rows(j, s) = weight(slope, at, other);
-        kind.columns(s, j) = weight(slope, other, at);
+        kind.rows(j, s) = weight(bias, at, other);
+        kind.columns(s, j) = weight(bias, other, at);
       }
     const MatrixXd& near = positions_->interpolation;
     kind.gathered_rows = positions_->all() ? kind.rows : MatrixXd(kind.rows * near);
@@ -131,7 +147,7 @@ KeyMeans<PerPosition> KeyWeights::means(const PerPosition& keys) const {
     for (Index u = 0; u < size; ++u) {
       const double shared = overlap_(t, u), rest = 1 - shared;
       out.same.cross(t, u) = over(same(t, u), shared);
-      out.other.cross(t, u) = rest > 1e-12 ? other(t, u) / rest : out.same.cross(t, u);
+      out.other.cross(t, u) = rest > kSmallestShare ? other(t, u) / rest : out.same.cross(t, u);
     }
     out.same.second[t] = out.same.cross(t, t);
     out.other.second[t] = out.other.cross(t, t);
@@ -147,11 +163,11 @@ PerPosition KeyWeights::to_keys(const PerPosition& same, const PerPosition& othe
     for (Index u = 0; u < size; ++u) {
       const double shared = overlap_(t, u), rest = 1 - shared;
       of_same(t, u) = over(same.cross(t, u), shared);
-      of_other(t, u) = rest > 1e-12 ? other.cross(t, u) / rest : 0;
+      of_other(t, u) = rest > kSmallestShare ? other.cross(t, u) / rest : 0;
     }
     const double shared = overlap_(t, t), rest = 1 - shared;
     own_same[t] = over(same.second[t], shared);
-    own_other[t] = rest > 1e-12 ? other.second[t] / rest : 0;
+    own_other[t] = rest > kSmallestShare ? other.second[t] / rest : 0;
   }
   const auto sums = [&](const ArrayXXd& pairs, const ArrayXd& own) {
     const ArrayXd past = at_tokens(own) - diagonal_at_tokens(pairs);
@@ -178,27 +194,57 @@ ArrayXXd KeyWeights::between_to_keys(const ArrayXXd& between) const {
   });
 }
 
-/// With a = Pi V and b = Pi V Pi^T: pi_ts pi_us' (V_ss' - a_ts' - a_us + b_tu) K_ss', summed.
-PerPosition KeyWeights::through_scores(const PerPosition& values, const PerPosition& keys) const {
+/// With a = Pi V, b = Pi V Pi^T and turned weights w: w_ts conj(w_us') (V_ss' - a_ts' - a_us +
+/// b_tu) K_ss', summed.
+template <class Weights>
+ArrayXXd KeyWeights::through(const Kind& of, const Weights& turned, const PerPosition& values,
+                             const PerPosition& keys) const {
+  using Scalar = typename Weights::Scalar;
+  const auto cast = [](const auto& x) { return x.matrix().template cast<Scalar>(); };
+  const Weights gathered =
+      positions_->all() ? turned : Weights(turned * cast(positions_->interpolation));
+  const auto spread = [&](const Weights& x) {
+    return positions_->all() ? x : Weights(x * cast(positions_->interpolation).transpose());
+  };
   const ArrayXd second_v = at_tokens(values.second), self_v = diagonal_at_tokens(values.cross);
   const ArrayXd second_k = at_tokens(keys.second), self_k = diagonal_at_tokens(keys.cross);
   const ArrayXXd both = values.cross * keys.cross;
   const ArrayXd past = second_v * second_k - diagonal_at_tokens(both);
+  const MatrixXd v = to_tokens(of.gathered_rows * values.cross.matrix()) +
+                     of.rows * (second_v - self_v).matrix().asDiagonal();
+  const Weights k =
+      spread(gathered * cast(keys.cross)) + turned * cast(second_k - self_k).asDiagonal();
+  const Weights from_mean = cast(v).cwiseProduct(k) * turned.adjoint();
+  const Weights all =
+      cast(MatrixXd(v * of.rows.transpose())).cwiseProduct(Weights(k * turned.adjoint()));
+  const Weights plain = gathered * cast(both) * gathered.adjoint() +
+                        turned * cast(past).asDiagonal() * turned.adjoint();
+  return Weights(plain - from_mean - from_mean.adjoint() + all).real().array();
+}
+
+PerPosition KeyWeights::through_scores(const PerPosition& values, const PerPosition& keys) const {
   PerPosition out = without_means(keys);
-  out.cross = mean([&](const Kind& of) {
-    const auto along = [&](const ArrayXXd& cross, const ArrayXd& own) {
-      return MatrixXd(to_tokens(of.gathered_rows * cross.matrix()) +
-                      of.rows * own.matrix().asDiagonal());
-    };
-    const MatrixXd v = along(values.cross, second_v - self_v),
-                   k = along(keys.cross, second_k - self_k);
-    const MatrixXd from_mean = v.cwiseProduct(k) * of.rows.transpose();
-    const MatrixXd all = (v * of.rows.transpose()).cwiseProduct(MatrixXd(k * of.rows.transpose()));
-    return MatrixXd(of.gathered_rows * both.matrix() * of.gathered_rows.transpose() +
-                    of_selves(of.rows, past) - from_mean - from_mean.transpose() + all);
-  });
+  out.cross = mean([&](const Kind& of) { return through(of, of.rows, values, keys); });
   out.second = out.cross.matrix().diagonal().array();
   return out;
+}
+
+PerPosition KeyWeights::through_turned_scores(const PerPosition& values, const PerPosition& keys,
+                                              const std::vector<KeyTurn>& turns) const {
+  PerPosition out = without_means(keys);
+  for (const KeyTurn& turn : turns)
+    out.cross += turn.share * mean([&](const Kind& of) {
+                   return through(of, turned_rows(of.rows, *positions_, turn.theta), values, keys);
+                 });
+  out.second = out.cross.matrix().diagonal().array();
+  return out;
+}
+
+ArrayXXd KeyWeights::turned_pairs(double theta) const {
+  return mean([&](const Kind& of) {
+    const Eigen::VectorXcd sums = turned_rows(of.rows, *positions_, theta).rowwise().sum();
+    return MatrixXd((sums * sums.adjoint()).real());
+  });
 }
 
 PerPosition KeyWeights::scores_to_keys(const PerPosition& values,
@@ -239,11 +285,12 @@ PerPosition KeyWeights::scores_to_keys(const PerPosition& values,
 std::shared_ptr<const KeyWeights> key_weights(KnownKeyWeights& known, const Attention& layer,
                                               const std::shared_ptr<const Positions>& positions) {
   if (known.positions != positions.get() || known.heads != layer.heads ||
-      known.alibi != layer.alibi) {
-    std::vector<double> slopes = alibi_slopes(layer.heads);
-    for (double& slope : slopes) slope *= layer.alibi;
-    known = {positions.get(), layer.heads, layer.alibi,
-             std::make_shared<KeyWeights>(std::move(slopes), positions)};
+      known.alibi != layer.alibi || known.window != layer.window) {
+    std::vector<KeyBias> biases;
+    for (const double slope : alibi_slopes(layer.heads))
+      biases.push_back({layer.alibi * slope, layer.window});
+    known = {positions.get(), layer.heads, layer.alibi, layer.window,
+             std::make_shared<KeyWeights>(std::move(biases), positions)};
   }
   return known.weights;
 }
@@ -254,9 +301,9 @@ namespace {
 PerPosition over_slopes(const KeyWeights& weights, PerPosition x, const PerPosition& apart) {
   const ArrayXXd& slopes = weights.slopes_overlap();
   for (Index t = 0; t < x.second.size(); ++t) {
-    x.second[t] = over(x.second[t], slopes(t, t) * apart.second[t]);
+    x.second[t] = over(x.second[t], slopes(t, t), apart.second[t]);
     for (Index u = 0; u < x.second.size(); ++u)
-      x.cross(t, u) = over(x.cross(t, u), slopes(t, u) * apart.cross(t, u));
+      x.cross(t, u) = over(x.cross(t, u), slopes(t, u), apart.cross(t, u));
   }
   return x;
 }
@@ -264,8 +311,13 @@ PerPosition over_slopes(const KeyWeights& weights, PerPosition x, const PerPosit
 }  // namespace
 
 PerPosition weighed_apart(const KeyWeights& weights, const PerPosition& values,
-                          const PerPosition& keys, const PerPosition& apart) {
-  PerPosition found = over_slopes(weights, weights.through_scores(values, keys), apart);
+                          const PerPosition& keys, const PerPosition& apart,
+                          const std::vector<KeyTurn>& turns) {
+  PerPosition found =
+      over_slopes(weights,
+                  turns.empty() ? weights.through_scores(values, keys)
+                                : weights.through_turned_scores(values, keys, turns),
+                  apart);
   found.second = found.second.max(0.0);
   return found;
 }

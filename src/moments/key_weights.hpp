@@ -4,9 +4,22 @@
 #include <vector>
 
 #include "moments/attention_keys.hpp"
-#include "scalecalc/layers/attention.hpp"
+#include "scalecalc/network.hpp"
 
 namespace scalecalc::moments {
+
+/// What weighs the keys of one kind of head: pi_ts ~ e^(-slope (t - s)) of the last `window` keys,
+/// of all where it is 0.
+struct KeyBias {
+  double slope = 0;
+  std::int64_t window = 0;
+};
+
+/// Where all overlaps of keys are turned by their distance, (t - s) - (u - s'), times theta, with
+/// `share` of the features.
+struct KeyTurn {
+  double theta = 0, share = 1;
+};
 
 /// Rows of a causal mask whose keys weigh unequally before any score: pi_ts, 1 summed over the keys
 /// s of row t, of each kind of head (docs/theory/attention.md#weighted). With scores that do not
@@ -15,8 +28,8 @@ namespace scalecalc::moments {
 /// - pi pi^T is their slope. Everything is a mean over heads.
 class KeyWeights {
  public:
-  /// ALiBi's: pi_ts ~ e^(-slope (t - s)), one slope a head.
-  KeyWeights(std::vector<double> slopes, std::shared_ptr<const Positions> positions);
+  /// One bias a head.
+  KeyWeights(std::vector<KeyBias> biases, std::shared_ptr<const Positions> positions);
 
   /// Of rows t and u, sum pi_ts pi_us.
   const Eigen::ArrayXXd& overlap() const { return overlap_; }
@@ -40,6 +53,11 @@ class KeyWeights {
 
   /// tr J_t V J_u K, entry by entry of K: what comes back to queries through scores.
   PerPosition through_scores(const PerPosition& values, const PerPosition& keys) const;
+  /// The same of K_ss' cos(((t - s) - (u - s')) theta), over the turns.
+  PerPosition through_turned_scores(const PerPosition& values, const PerPosition& keys,
+                                    const std::vector<KeyTurn>& turns) const;
+  /// sum pi_ts pi_us' cos(((t - s) - (u - s')) theta).
+  Eigen::ArrayXXd turned_pairs(double theta) const;
   /// sum over rows of gradient_tu (J_t V J_u)_ss': the same at the keys.
   PerPosition scores_to_keys(const PerPosition& values, const PerPosition& gradient) const;
 
@@ -51,6 +69,9 @@ class KeyWeights {
   Eigen::MatrixXd to_tokens(const Eigen::MatrixXd& columns) const;
   Eigen::ArrayXd at_tokens(const Eigen::ArrayXd& x) const;
   Eigen::ArrayXd diagonal_at_tokens(const Eigen::ArrayXXd& x) const;
+  template <class Weights>
+  Eigen::ArrayXXd through(const Kind& of, const Weights& turned, const PerPosition& values,
+                          const PerPosition& keys) const;
   template <class Add>
   Eigen::ArrayXXd mean(const Add& of_kind) const;
   void measure();
@@ -66,11 +87,12 @@ struct KnownKeyWeights {
   const Positions* positions = nullptr;
   std::int64_t heads = 0;
   double alibi = 0;
+  std::int64_t window = 0;
   std::shared_ptr<const KeyWeights> weights;
 };
 
-inline bool weighs_keys(const Attention& layer) {
-  return layer.alibi != 0 && layer.causal;
+inline bool weighs_keys(const Attention& layer, std::int64_t tokens) {
+  return layer.causal && (layer.alibi != 0 || (layer.window > 0 && layer.window < tokens));
 }
 
 std::shared_ptr<const KeyWeights> key_weights(KnownKeyWeights& known, const Attention& layer,
@@ -78,7 +100,8 @@ std::shared_ptr<const KeyWeights> key_weights(KnownKeyWeights& known, const Atte
 
 /// tr J V J' K over that of V = `apart` and K = 1: in place of D of keys, as gradients weigh it.
 PerPosition weighed_apart(const KeyWeights& weights, const PerPosition& values,
-                          const PerPosition& keys, const PerPosition& apart);
+                          const PerPosition& keys, const PerPosition& apart,
+                          const std::vector<KeyTurn>& turns = {});
 
 /// The same at the keys: `same`, a row's sum over keys, is what V = `apart` makes of it.
 PerPosition weighed_to_keys(const KeyWeights& weights, const PerPosition& values,

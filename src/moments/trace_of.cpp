@@ -25,6 +25,7 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
     } else if constexpr (std::is_same_v<Op, Attention>) {
       contents.causal |= op.causal;
       contents.alibi |= op.alibi != 0;
+      contents.window |= op.window != 0;
     } else if constexpr (std::is_same_v<Op, ClassTokens>) {
       contents.class_tokens |= op.count > 0;
     } else if constexpr (std::is_same_v<Op, ActivationLayer> || std::is_same_v<Op, Gated>) {

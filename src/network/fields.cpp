@@ -44,6 +44,15 @@ std::string known_naming(const std::string& name, const std::string& where) {
   return name.empty() ? name : one_of(naming_names(), "naming", name, where);
 }
 
+std::vector<std::string> window_patterns() {
+  return {"L", "LG", "GL", "LLLLLG"};
+}
+
+std::string known_pattern(const std::string& name, const std::string& where) {
+  if (!name.empty() && name.find_first_not_of("LG") == std::string::npos) return name;
+  throw unknown_name("window_pattern of letters L and G", name, window_patterns(), where);
+}
+
 std::vector<ModelField> shape_fields() {
   return {
       Field("model", "kind", all, &Spec::kind)
@@ -137,6 +146,16 @@ std::vector<ModelField> block_fields() {
               Option::detail, "A", "1",
               "ALiBi: scores get -A m_h (t - s) with the published slopes m_h (default 0: none)")
           .written_if([](const Spec& spec) { return spec.alibi != 0; }),
+      Field("model", "window", transformer, &Spec::window)
+          .range(Range::size_or_none)
+          .option(Option::detail, "W", "256",
+                  "a token attends to the last W (default: to all before it)")
+          .written_if([](const Spec& spec) { return spec.window != 0; }),
+      Field("model", "window_pattern", transformer, &Spec::window_pattern)
+          .checked(known_pattern, window_patterns)
+          .option(Option::detail, "NAME", "LG",
+                  "of blocks, over and over: L has the window, G sees all (default L)")
+          .written_if([](const Spec& spec) { return spec.window_pattern != "L"; }),
       Field("model", "residual_attention", transformer, &Spec::residual_attention)
           .option(Option::detail, "", "", "adds the scores of the block before")
           .written_if([](const Spec& spec) { return spec.residual_attention; }),

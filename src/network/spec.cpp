@@ -60,6 +60,8 @@ ModelSpec encoder_of(const ModelSpec& spec) {
   ModelSpec stack = spec;
   stack.encoder_decoder = stack.cross_attention = stack.causal = false;
   stack.alibi = 0;
+  stack.window = 0;
+  stack.window_pattern = "L";
   const Symbols depths = {{"M", Expr(decoder_depth(spec))}};
   stack.alpha = put(spec.alpha, depths);
   stack.lambda = put(spec.lambda, depths);

@@ -47,8 +47,8 @@ class Transformer {
       else
         use(parts_.residual(path, std::move(body)));
     };
-    add(block + ".attn", attention(block + ".attn", false));
-    if (spec_.cross_attention) add(block + ".cross", attention(block + ".cross", true));
+    add(block + ".attn", attention(block + ".attn", false, window_of(i)));
+    if (spec_.cross_attention) add(block + ".cross", attention(block + ".cross", true, 0));
     add(block + ".ffn", feed_forward(block + ".ffn"));
     if (!spec_.parallel) return;
     std::vector<Layer> body;
@@ -59,11 +59,19 @@ class Transformer {
   }
 
  private:
-  std::vector<Layer> attention(const std::string& path, bool over_memory) const {
+  std::int64_t window_of(std::int64_t block) const {
+    const std::string& pattern = spec_.window_pattern;
+    const auto at = static_cast<std::size_t>(block) % pattern.size();
+    return pattern[at] == 'L' ? spec_.window : 0;
+  }
+
+  std::vector<Layer> attention(const std::string& path, bool over_memory,
+                               std::int64_t window) const {
     Attention layer = attention_;
     layer.path = path;
     layer.over_memory = over_memory;
     layer.causal = spec_.causal && !over_memory;
+    layer.window = window;
     layer.residual_attention = spec_.residual_attention && !over_memory;
     if (over_memory) {
       layer.rotary = {};

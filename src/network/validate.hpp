@@ -50,6 +50,12 @@ struct ScoreBiases {
 };
 std::optional<SpecProblem> alibi_problem(const ScoreBiases& of);
 
+struct WindowUse {
+  std::int64_t window;
+  bool causal, residual_attention;
+};
+std::optional<SpecProblem> window_problem(const WindowUse& of);
+
 /// A name, or an expression in x. Throws Error(input) for neither.
 void check_activation(const std::string& text);
 

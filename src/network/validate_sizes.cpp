@@ -181,6 +181,24 @@ std::optional<SpecProblem> alibi_problem(const ScoreBiases& of) {
   return {};
 }
 
+std::optional<SpecProblem> window_problem(const WindowUse& of) {
+  if (of.window == 0) return {};
+  if (of.window < 0)
+    return SpecProblem{{"window"},
+                       fmt::format("window must be a number of tokens, got {}", of.window),
+                       "for example window = 256, or leave it out for all"};
+  if (!of.causal)
+    return SpecProblem{{"window", "causal"},
+                       "window is of the tokens before a query, and without a causal mask it sees "
+                       "those behind it too",
+                       "use causal = true, or leave window out"};
+  if (of.residual_attention)
+    return SpecProblem{{"window", "residual_attention"},
+                       "residual_attention adds the scores of keys that a window hides",
+                       "leave window or residual_attention out"};
+  return {};
+}
+
 std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
   for (const ModelField& field : model_fields()) {
     if (field.range == Range::any || !field.belongs_to(spec.kind)) continue;
@@ -196,6 +214,12 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
     if (Problem problem = alibi_problem(
             {spec.alibi, spec.causal, spec.rotary_base != 0, spec.residual_attention}))
       return problem;
+    if (Problem problem = window_problem({spec.window, spec.causal, spec.residual_attention}))
+      return problem;
+    if (spec.window == 0 && spec.window_pattern != "L")
+      return SpecProblem{{"window_pattern", "window"},
+                         "window_pattern says which blocks have the window, and there is none",
+                         "use window = 256, or leave window_pattern out"};
     return rotary_problem({spec.rotary_base, spec.rotary_fraction, head_width(spec)});
   }
   return image_problem(spec);

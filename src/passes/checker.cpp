@@ -75,7 +75,7 @@ class Checker {
   void key_or_value(const Attention& layer, const Linear& projection, Shape from);
   void added_scores(const Attention& layer, std::int64_t tokens);
   void rotary(const Attention& layer);
-  void alibi(const Attention& layer);
+  void biases(const Attention& layer);
   void conv_sizes(const Conv2d& layer) const;
   void branch(const Residual& layer);
   void rate(const std::string& path, double value) const;
@@ -149,7 +149,7 @@ void Checker::operator()(const Attention& layer) {
   add_product(2 * from.tokens, width);  // scores, and what they weigh
   if (layer.qk_norm) add_activations(2);
   rotary(layer);
-  alibi(layer);
+  biases(layer);
   checked_.footprint.activations +=
       batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
   add_activations(1);
@@ -173,10 +173,17 @@ void Checker::rotary(const Attention& layer) {
 }
 
 /// Scores, and what is added to them, are made and kept.
-void Checker::alibi(const Attention& layer) {
-  if (layer.alibi == 0) return;
-  check_number(layer.path, "alibi", layer.alibi, false);
-  if (!layer.causal || layer.over_memory || layer.rotary.width > 0 || layer.residual_attention)
+void Checker::biases(const Attention& layer) {
+  if (layer.window < 0)
+    refuse(layer.path, fmt::format("a window of {} tokens", layer.window), "use 1 at least");
+  if (layer.window > 0 && (!layer.causal || layer.over_memory || layer.residual_attention))
+    refuse(layer.path, "a window is of causal attention to tokens",
+           "leave out the memory and residual_attention");
+  const bool hides = layer.window > 0 && layer.window < at_.tokens;
+  if (layer.alibi == 0 && !hides) return;
+  check_number(layer.path, "alibi", layer.alibi, true);
+  if (layer.alibi != 0 &&
+      (!layer.causal || layer.over_memory || layer.rotary.width > 0 || layer.residual_attention))
     refuse(layer.path, "alibi is of causal attention to tokens",
            "leave out the memory, rotary positions and residual_attention");
   const double count = static_cast<double>(at_.tokens);

@@ -190,9 +190,11 @@ class Forward {
         {network_.batch, tokens(x), heads, layer.head_width, layer.rotary.width, layer.rotary.base},
         x);
   }
-  /// -alibi m_h (t - s), of each head of each sequence.
+  /// -alibi m_h (t - s) of each head of each sequence, and what leaves no weight to keys that a
+  /// window hides.
   const Value& biases(const Attention& layer, const AttentionShape& shape) {
-    if (biases_ && biases_of_ == layer.alibi && biases_->value.rows() == shape.weight_rows() &&
+    if (biases_ && biases_of_ == std::pair(layer.alibi, layer.window) &&
+        biases_->value.rows() == shape.weight_rows() &&
         biases_->value.columns() == shape.key_tokens())
       return *biases_;
     const std::vector<double> slopes = alibi_slopes(shape.heads);
@@ -202,11 +204,17 @@ class Forward {
       for (const double slope : slopes)
         for (std::int64_t t = 0; t < shape.tokens; ++t)
           for (std::int64_t s = 0; s < shape.key_tokens(); ++s)
-            made[at++] = static_cast<Real>(layer.alibi * slope * static_cast<double>(s - t));
+            made[at++] = hides(layer, t - s)
+                             ? static_cast<Real>(-1e30)
+                             : static_cast<Real>(layer.alibi * slope * static_cast<double>(s - t));
     Tensor<Real> biases = tape_.make(shape.weight_rows(), shape.key_tokens());
     tape_.device().upload(made.data(), biases.data(), biases.bytes());
-    biases_of_ = layer.alibi;
+    biases_of_ = {layer.alibi, layer.window};
     return biases_.emplace(tape_.constant(std::move(biases)));
+  }
+  /// A key so many tokens back.
+  static bool hides(const Attention& layer, std::int64_t back) {
+    return layer.window > 0 && back >= layer.window;
   }
   Value memory_or_given() { return memory_ ? *memory_ : tape_.constant(drawn_.data.memory); }
   Value apply(const Attention& layer, const Value& x) {
@@ -230,7 +238,7 @@ class Forward {
 
   Value mixed(const Attention& layer, const AttentionShape& shape, const Value& q, const Value& k,
               const Value& v) {
-    if (layer.alibi != 0)
+    if (layer.alibi != 0 || hides(layer, shape.tokens - 1))
       return attend_by(tape_, shape, score(tape_, shape, q, k, &biases(layer, shape)), v);
     if (!layer.residual_attention) return attend(tape_, shape, q, k, v);
     scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
@@ -349,7 +357,7 @@ class Forward {
   Progress at_;
   std::optional<Value> scores_, memory_;
   std::optional<Value> biases_;  ///< the last attention's
-  double biases_of_ = 0;
+  std::pair<double, std::int64_t> biases_of_;
   bool in_encoder_ = false;
 };
 

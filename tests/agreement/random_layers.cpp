@@ -136,6 +136,7 @@ class Writer {
       made.rotary_base = more.of({10.0, 10000.0});
     else if (made.causal && !made.memory && more.chance(15))
       made.alibi = 1;
+    if (made.causal && !made.memory && more.chance(15)) made.window = more.of<std::int64_t>({2, 5});
     vary(made);
     list.push_back(made);
   }

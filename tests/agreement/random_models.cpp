@@ -102,6 +102,12 @@ void draw_alibi(Draws draw, ModelSpec& spec) {
   spec.alibi = draw.of({1.0, 1.0, 0.25});
 }
 
+void draw_window(Draws draw, ModelSpec& spec) {
+  if (!spec.causal || spec.residual_attention || !draw.chance(12)) return;
+  spec.window = draw.of<std::int64_t>({1, 2, 4, 8, 16});
+  spec.window_pattern = draw.of({"L", "LG", "GL"});
+}
+
 void draw_attention(Draws& draw, ModelSpec& spec) {
   spec.causal = draw.chance(50);
   spec.qk_norm = draw.chance(30);
@@ -111,6 +117,7 @@ void draw_attention(Draws& draw, ModelSpec& spec) {
   if (draw.chance(10)) spec.cross_attention = true;
   draw_rotary(draw.apart(), spec);
   draw_alibi(draw.apart().apart(), spec);
+  draw_window(draw.apart().apart().apart(), spec);
 }
 
 void draw_block(Draws& draw, ModelSpec& spec) {

@@ -36,6 +36,8 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.input.class_std; });
   reset([](auto& s) -> auto& { return s.input.patch; });
   reset([](auto& s) -> auto& { return s.patch_bias; });
+  reset([](auto& s) -> auto& { return s.window_pattern; });
+  reset([](auto& s) -> auto& { return s.window; });
   reset([](auto& s) -> auto& { return s.kv_heads; });
   reset([](auto& s) -> auto& { return s.causal; });
   reset([](auto& s) -> auto& { return s.gated; });
@@ -140,6 +142,7 @@ List simpler_fields(const LayerSpec& layer) {
   reset([](auto& l) -> auto& { return l.qk_norm; });
   reset([](auto& l) -> auto& { return l.rotary_base; });
   reset([](auto& l) -> auto& { return l.alibi; });
+  reset([](auto& l) -> auto& { return l.window; });
   reset([](auto& l) -> auto& { return l.memory; });
   reset([](auto& l) -> auto& { return l.stride; });
   reset([](auto& l) -> auto& { return l.groups; });

@@ -168,6 +168,17 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
     };
     alibi("ALiBi", [](ModelSpec&) {});
     alibi("ALiBi behind a qk-norm", [](ModelSpec& spec) { spec.qk_norm = true; });
+    const auto window = [&](const std::string& name, auto change) {
+      check(name.c_str(), [&](ModelSpec& spec) {
+        spec.window = 4;
+        spec.causal = true;
+        spec.input.cross = cross;
+        change(spec);
+      });
+    };
+    window("windows", [](ModelSpec&) {});
+    window("windows of some blocks", [](ModelSpec& spec) { spec.window_pattern = "LG"; });
+    window("windows and rotary positions", [](ModelSpec& spec) { spec.rotary_base = 100; });
     alibi("ALiBi with grouped heads", [](ModelSpec& spec) { spec.kv_heads = 2; });
   }
   for (const bool causal : {false, true}) {

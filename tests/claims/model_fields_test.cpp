@@ -50,7 +50,8 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(name == "ramp", "placement=branchnorm");
   add(name == "branch_norms", "placement=pre, parallel=true");
   add(name == "rotary_fraction", "rotary_base=100");
-  add(name == "alibi", "causal=true");
+  add(name == "alibi" || name == "window", "causal=true");
+  add(name == "window_pattern", "causal=true, window=2");
   add(base.kind == ModelSpec::Kind::mlp && base.norm == NormKind::rmsnorm, "norm=rmsnorm");
   add(base.kind == ModelSpec::Kind::mlp && name == "alpha", "placement=post");
   return name == "kind" ? call + ")" : call + ", " + name + "=" + argument + ")";

@@ -72,6 +72,8 @@ VALUES = {
     "--dropout-place": (["branch", "input+branch"], ["--dropout", "0.1"]),
     "--attention-dropout": (["0", "0.1"], []),
     "--rotary-base": (["0", "10000"], []),
+    "--window": (["2", "3"], ["--causal"]),
+    "--window-pattern": (["L", "LG"], ["--causal", "--window", "2"]),
     "--alibi": (["0", "1"], ["--causal"]),
     "--rotary-fraction": (["0.5", "1"], ["--rotary-base", "10000"]),
     "--scheme": (["lecun", "he"], []),

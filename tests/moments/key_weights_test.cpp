@@ -13,12 +13,13 @@ using namespace scalecalc::testing;
 
 namespace {
 
-const std::vector<double> slopes = {0.9, 0.2};
+const std::vector<KeyBias> biases = {{0.9, 0}, {0.2, 3}};
 
-double pi(double slope, int t, int s) {
+double pi(const KeyBias& of, int t, int s) {
+  const int first = of.window > 0 ? std::max(0, t + 1 - static_cast<int>(of.window)) : 0;
   double sum = 0;
-  for (int r = 0; r <= t; ++r) sum += std::exp(-slope * (t - r));
-  return s <= t ? std::exp(-slope * (t - s)) / sum : 0;
+  for (int r = first; r <= t; ++r) sum += std::exp(-of.slope * (t - r));
+  return s <= t && s >= first ? std::exp(-of.slope * (t - s)) / sum : 0;
 }
 
 /// Second 1 + t/T, cross e^{-|t - u|/T}/2.
@@ -35,7 +36,7 @@ PerPosition tokens(std::int64_t count, bool all = true) {
 }
 
 KeyWeights weights_of(const PerPosition& x) {
-  return KeyWeights(slopes, x.positions);
+  return KeyWeights(biases, x.positions);
 }
 
 double entry(const PerPosition& x, int s, int r) {
@@ -43,13 +44,13 @@ double entry(const PerPosition& x, int s, int r) {
 }
 
 /// (J_t V J_u)_sr of one head.
-double bent(const PerPosition& v, double slope, int t, int u, int s, int r) {
+double bent(const PerPosition& v, const KeyBias& bias, int t, int u, int s, int r) {
   double of_t = 0, of_u = 0, of_both = 0;
-  for (int a = 0; a <= t; ++a) of_t += pi(slope, t, a) * entry(v, a, r);
-  for (int b = 0; b <= u; ++b) of_u += pi(slope, u, b) * entry(v, s, b);
+  for (int a = 0; a <= t; ++a) of_t += pi(bias, t, a) * entry(v, a, r);
+  for (int b = 0; b <= u; ++b) of_u += pi(bias, u, b) * entry(v, s, b);
   for (int a = 0; a <= t; ++a)
-    for (int b = 0; b <= u; ++b) of_both += pi(slope, t, a) * pi(slope, u, b) * entry(v, a, b);
-  return pi(slope, t, s) * pi(slope, u, r) * (entry(v, s, r) - of_t - of_u + of_both);
+    for (int b = 0; b <= u; ++b) of_both += pi(bias, t, a) * pi(bias, u, b) * entry(v, a, b);
+  return pi(bias, t, s) * pi(bias, u, r) * (entry(v, s, r) - of_t - of_u + of_both);
 }
 
 constexpr int count = 6;
@@ -77,10 +78,10 @@ TEST_CASE("means over keys that weigh unequally, by counting") {
   for (int t = 0; t < count; ++t)
     for (int u = 0; u < count; ++u) {
       double same = 0, other = 0, shared = 0;
-      for (const double slope : slopes)
+      for (const KeyBias& bias : biases)
         for (int s = 0; s < count; ++s)
           for (int r = 0; r < count; ++r) {
-            const double weight = pi(slope, t, s) * pi(slope, u, r) / 2;
+            const double weight = pi(bias, t, s) * pi(bias, u, r) / 2;
             (s == r ? same : other) += weight * entry(x, s, r);
             if (s == r) shared += weight;
           }
@@ -98,11 +99,11 @@ TEST_CASE("from queries back to keys that weigh unequally, by counting") {
   for (int s = 0; s < count; ++s)
     for (int r = 0; r < count; ++r) {
       double sum = 0;
-      for (const double slope : slopes)
+      for (const KeyBias& bias : biases)
         for (int t = 0; t < count; ++t)
           for (int u = 0; u < count; ++u) {
             const double shared = weights.overlap()(t, u), all = s == r ? shared : 1 - shared;
-            const double weight = pi(slope, t, s) * pi(slope, u, r) / 2;
+            const double weight = pi(bias, t, s) * pi(bias, u, r) / 2;
             if (weight > 0 && all > 1e-9) sum += entry(s == r ? same : other, t, u) * weight / all;
           }
       CHECK(entry(keys, s, r) == doctest::Approx(sum));
@@ -117,13 +118,13 @@ TEST_CASE("what comes back through scores of keys that weigh unequally, by count
   for (int t = 0; t < count; ++t)
     for (int u = 0; u < count; ++u) {
       double sum = 0, slope_overlap = 0, back = 0;
-      for (const double slope : slopes)
+      for (const KeyBias& bias : biases)
         for (int s = 0; s < count; ++s)
           for (int r = 0; r < count; ++r) {
-            sum += bent(values, slope, t, u, s, r) * entry(keys, s, r) / 2;
-            back += entry(keys, s, r) * bent(values, slope, s, r, t, u) / 2;
+            sum += bent(values, bias, t, u, s, r) * entry(keys, s, r) / 2;
+            back += entry(keys, s, r) * bent(values, bias, s, r, t, u) / 2;
             const PerPosition alone = spread_over({0, 1, 0, 0}, values.positions, 1);
-            if (s == r) slope_overlap += bent(alone, slope, t, u, s, s) / 2;
+            if (s == r) slope_overlap += bent(alone, bias, t, u, s, s) / 2;
           }
       CHECK(entry(found, t, u) == doctest::Approx(sum));
       CHECK(entry(at_keys, t, u) == doctest::Approx(back));
@@ -135,7 +136,7 @@ TEST_CASE("what comes back through scores of keys that weigh unequally, by count
 TEST_CASE("a bias that is almost none gives the rules of a mask") {
   const PerPosition x = tokens(count);
   const double slope = 1e-7, moved = 2 * count * slope;  // each weight by count slopes at most
-  const KeyWeights weights({slope}, x.positions);
+  const KeyWeights weights({KeyBias{slope, 0}}, x.positions);
   const KeyCounts<double> counts{count, count, true, false};
   const KeyMeans<PerPosition> means = weights.means(x), masked = key_means(x, x, counts);
   CHECK(means.same.cross.isApprox(masked.same.cross, moved));
@@ -147,11 +148,35 @@ TEST_CASE("a bias that is almost none gives the rules of a mask") {
 
 TEST_CASE("many heads are as few of their slopes") {
   const PerPosition x = tokens(count);
-  std::vector<double> many = alibi_slopes(64);
+  std::vector<KeyBias> many;
   Eigen::ArrayXXd sum = Eigen::ArrayXXd::Zero(count, count);
-  for (const double slope : many) sum += KeyWeights({slope}, x.positions).overlap() / 64.0;
+  for (const double slope : alibi_slopes(64)) {
+    many.push_back({slope, 0});
+    sum += KeyWeights({many.back()}, x.positions).overlap() / 64.0;
+  }
   // Four neighbours span 2^(3/8): a twenty-fourth of the square of its logarithm.
   CHECK(KeyWeights(many, x.positions).overlap().isApprox(sum, std::pow(std::log(2) / 2, 2) / 24));
+}
+
+TEST_CASE("keys that weigh unequally and turn, by counting") {
+  const PerPosition values = tokens(count), keys = scaled(tokens(count), 0.5);
+  const KeyWeights weights = weights_of(values);
+  const double theta = 0.7;
+  const PerPosition found = weights.through_turned_scores(values, keys, {{theta, 0.4}, {0, 0.6}});
+  const Eigen::ArrayXXd pairs = weights.turned_pairs(theta);
+  for (int t = 0; t < count; ++t)
+    for (int u = 0; u < count; ++u) {
+      double sum = 0, turned = 0;
+      for (const KeyBias& bias : biases)
+        for (int s = 0; s < count; ++s)
+          for (int r = 0; r < count; ++r) {
+            const double c = std::cos((t - s - u + r) * theta);
+            sum += bent(values, bias, t, u, s, r) * entry(keys, s, r) * (0.4 * c + 0.6) / 2;
+            turned += pi(bias, t, s) * pi(bias, u, r) * c / 2;
+          }
+      CHECK(entry(found, t, u) == doctest::Approx(sum));
+      CHECK(pairs(t, u) == doctest::Approx(turned));
+    }
 }
 
 TEST_CASE("ALiBi parts tokens, and as little as it bends") {

@@ -271,6 +271,14 @@ TEST_CASE("ALiBi of a list's attention") {
   contains(error_of(layer(biased + "causal = true\nmemory = true") + head), "alibi");
 }
 
+TEST_CASE("a window of a list's attention") {
+  const std::string near = "type = \"attention\"\nheads = 2\nwindow = 3\n";
+  const Network network = built(layer(near + "causal = true") + head);
+  CHECK(std::get<Attention>(network.layers[0].op).window == 3);
+  contains(error_of(layer(near) + head), "window is of the tokens before a query");
+  contains(error_of(layer("type = \"attention\"\ncausal = true\nwindow = -1") + head), "window");
+}
+
 TEST_CASE("an encoder makes the memory of its own input") {
   const std::string encoder =
       "[[layer]]\ntype = \"encoder\"\n[[layer.layers]]\ntype = \"linear\"\nwidth = 6\n";

@@ -132,6 +132,24 @@ TEST_CASE("patches go through a map, behind class tokens, and the head reads one
   CHECK(parameter_paths(build_network(spec)).starts_with("embedding.position\nblock[0]"));
 }
 
+TEST_CASE("windows are of the blocks that the pattern says") {
+  ModelSpec spec = small();
+  spec.causal = true;
+  spec.layers = 5;
+  spec.window = 2;
+  for (const char* pattern : {"L", "LG", "GL", "LLG"}) {
+    spec.window_pattern = pattern;
+    const std::string letters = pattern;
+    const Network network = build_network(spec);
+    for (std::size_t block = 0; block < 5; ++block)
+      CHECK(attention(network, 2 * block).window ==
+            (letters[block % letters.size()] == 'L' ? 2 : 0));
+  }
+  spec.cross_attention = true;
+  CHECK(attention(build_network(spec), 1).window == 0);
+  CHECK(encoder_of(spec).window == 0);
+}
+
 TEST_CASE("heads of a width of their own do not share out the model's") {
   ModelSpec spec = small();
   spec.heads = 3;

@@ -208,6 +208,27 @@ TEST_CASE("class tokens are of one gaussian stack without a mask") {
         }) == "patch is of the gaussian input of one stack");
 }
 
+TEST_CASE("windows are of causal models, in the blocks of a pattern") {
+  const auto window = [](std::int64_t size, const auto& change) {
+    return problem([&](ModelSpec& s) {
+      s.window = size;
+      s.causal = true;
+      change(s);
+    });
+  };
+  const auto nothing = [](ModelSpec&) {};
+  for (const std::int64_t size : {0, 1, 4, 1000000}) CHECK(window(size, nothing).empty());
+  CHECK_FALSE(window(-1, nothing).empty());
+  CHECK(window(4, [](ModelSpec& s) {
+          s.causal = false;
+        }).starts_with("window is of the tokens before a query"));
+  CHECK(window(4, [](ModelSpec& s) { s.residual_attention = true; }) ==
+        "residual_attention adds the scores of keys that a window hides");
+  CHECK(window(4, [](ModelSpec& s) { s.window_pattern = "LG"; }).empty());
+  CHECK(window(0, [](ModelSpec& s) { s.window_pattern = "LG"; }) ==
+        "window_pattern says which blocks have the window, and there is none");
+}
+
 TEST_CASE("norms of branches are of parallel blocks that have norms in them") {
   CHECK(problem([](ModelSpec& s) {
           s.placement = Placement::pre;

@@ -128,6 +128,21 @@ TEST_CASE("forward: ALiBi against the interpreter") {
       3));
 }
 
+TEST_CASE("forward: windows against the interpreter") {
+  Attention one = attention("one", 12, 4, 2), two = attention("two", 12, 2, 1), all = one;
+  one.causal = two.causal = all.causal = true;
+  one.window = 2;
+  two.window = 3;
+  two.rotary = {4, 10.0};
+  all.window = 5;
+  all.alibi = 1;
+  check_forward(network_of(
+      {{residual("one", {{one}})}, {residual("two", {{two}})}, {residual("all", {{all}})}}, 12, 5,
+      3));
+  all.window = 4;
+  check_forward(network_of({{residual("one", {{one}})}, {residual("all", {{all}})}}, 12, 5, 3));
+}
+
 TEST_CASE("forward: rotary positions against the interpreter") {
   Attention all = attention("all", 12, 2, 1), some = attention("some", 12, 2, 2);
   all.causal = all.qk_norm = true;

@@ -185,7 +185,9 @@ class Interpreter {
             h / static_cast<std::size_t>(layer.heads / layer.kv_heads) * width;
         double sum = 0.0;
         Vector p(end, 0.0);
-        for (std::size_t s = first; s < end; ++s) {
+        const std::size_t seen = layer.window > 0 ? static_cast<std::size_t>(layer.window) : end;
+        const std::size_t begin = std::max(first, end > seen ? end - seen : 0);
+        for (std::size_t s = begin; s < end; ++s) {
           for (std::size_t i = 0; i < width; ++i) {
             p[s] += layer.scale * q[t][at + i] * k[s][key_at + i];
           }
@@ -197,8 +199,8 @@ class Interpreter {
           if (layer.residual_attention && !scores_.empty()) p[s] += scores_[scored.size()][s];
         }
         scored.push_back(p);
-        for (std::size_t s = first; s < end; ++s) sum += p[s] = std::exp(p[s]);
-        for (std::size_t s = first; s < end; ++s) {
+        for (std::size_t s = begin; s < end; ++s) sum += p[s] = std::exp(p[s]);
+        for (std::size_t s = begin; s < end; ++s) {
           for (std::size_t i = 0; i < width; ++i) mix[t][at + i] += p[s] / sum * v[s][key_at + i];
         }
       }

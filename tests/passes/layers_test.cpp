@@ -90,6 +90,40 @@ TEST_CASE("layers: ALiBi with grouped heads, qk-norm and dropout") {
   }
 }
 
+TEST_CASE("layers: windows with grouped heads, rotary positions and dropout") {
+  for (const std::int64_t window : {1, 2}) {
+    Attention layer = attention("attn", 8, 2, 1);
+    layer.causal = true;
+    layer.window = window;
+    layer.rotary = {4, 10.0};
+    if (window == 2) layer.dropout = 0.25;
+    check_gradients(around({{layer}}, 8));
+  }
+}
+
+TEST_CASE("layers: windows that no attention has") {
+  const auto refused = [](const auto& change) {
+    Attention layer = attention("attn", 8, 2, 2);
+    layer.causal = true;
+    layer.window = 2;
+    change(layer);
+    try {
+      check(around({{layer}}, 8));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string none =
+      "a window is of causal attention to tokens (attn); leave out the memory and "
+      "residual_attention";
+  CHECK(refused([](Attention&) {}) == "no error");
+  CHECK(refused([](Attention& layer) { layer.causal = false; }) == none);
+  CHECK(refused([](Attention& layer) { layer.residual_attention = true; }) == none);
+  CHECK(refused([](Attention& layer) { layer.window = -1; }) ==
+        "a window of -1 tokens (attn); use 1 at least");
+}
+
 TEST_CASE("layers: ALiBi where it has no meaning") {
   const auto refused = [](const auto& change) {
     Attention layer = attention("attn", 8, 2, 2);

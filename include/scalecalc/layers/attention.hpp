@@ -39,6 +39,9 @@ struct Attention {
   /// Where it is not 0, the score of key s at query t gets -alibi m_h (t - s), with alibi_slopes:
   /// under a causal mask, without rotary positions and residual_attention.
   double alibi = 0.0;
+  /// Where it is not 0, query t sees the keys t - window + 1 .. t alone: under a causal mask,
+  /// without residual_attention.
+  std::int64_t window = 0;
   Linear q, k, v, o;
   std::optional<Norm> norm;
   std::optional<Expr> scale_formula;

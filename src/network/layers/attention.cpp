@@ -17,7 +17,7 @@ std::vector<LayerKey> keys() {
         layer_key("qk_norm", &LayerSpec::qk_norm),
         layer_key("rotary_base", &LayerSpec::rotary_base),
         layer_key("rotary_fraction", &LayerSpec::rotary_fraction),
-        layer_key("alibi", &LayerSpec::alibi),
+        layer_key("alibi", &LayerSpec::alibi), layer_key("window", &LayerSpec::window),
         layer_key("residual_attention", &LayerSpec::residual_attention),
         layer_key("memory", &LayerSpec::memory), layer_key("dropout", &LayerSpec::dropout),
         layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
@@ -47,6 +47,9 @@ Attention plain_attention(const Place& place, const Shape& shape) {
                            spec.residual_attention};
   if (const auto problem = alibi_problem(biases))
     throw layer_error(spec, place.path, problem->message, problem->hint);
+  if (const auto problem =
+          window_problem({spec.window, spec.causal && !spec.memory, spec.residual_attention}))
+    throw layer_error(spec, place.path, problem->message, problem->hint);
   const RotarySizes turned{spec.rotary_base, spec.rotary_fraction, head_width};
   if (const auto problem = rotary_problem(turned))
     throw layer_error(spec, place.path, problem->message, problem->hint);
@@ -57,6 +60,7 @@ Attention plain_attention(const Place& place, const Shape& shape) {
   layer.head_width = head_width;
   layer.rotary = rotary(turned);
   layer.alibi = spec.alibi;
+  layer.window = spec.window;
   layer.causal = spec.causal && !spec.memory;
   layer.over_memory = spec.memory;
   layer.qk_norm = spec.qk_norm;
