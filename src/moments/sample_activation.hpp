@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "moments/activation_moments.hpp"
@@ -23,10 +24,11 @@ void add_excess(C& calculus, const SphereExcess& excess, double size, Activation
 }
 
 /// What single samples that differ in size add, whose relative variance is `apart` beyond that of
-/// Gaussian ones: half of it times q^2 d^2/dq^2 of each average, in the size of one sample.
+/// Gaussian ones: half of it times q^2 d^2/dq^2 of each average, in the size of one sample; of
+/// slopes where they are wanted.
 template <class C>
 SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Alike<double>& x,
-                          double apart) {
+                          double apart, bool slopes) {
   constexpr double step = 0.25;
   const Token<double> u{0, x.second}, up{0, x.second * (1 + step)}, down{0, x.second * (1 - step)};
   const auto bend = [&](const auto& of) {
@@ -41,11 +43,13 @@ SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Al
              return calculus.pair(phi, moment, at, u, cross * std::sqrt(at.second / x.second));
            });
   };
-  return {{one(Moment::mean), one(Moment::second), two(Moment::cross, x.cross),
-           two(Moment::cross, x.between)},
-          {0, one(Moment::slope_second), two(Moment::slope_cross, x.cross),
-           two(Moment::slope_cross, x.between)},
-          {}};
+  SphereExcess excess;
+  excess.values = {one(Moment::mean), one(Moment::second), two(Moment::cross, x.cross),
+                   two(Moment::cross, x.between)};
+  if (slopes)
+    excess.slopes = {0, one(Moment::slope_second), two(Moment::slope_cross, x.cross),
+                     two(Moment::slope_cross, x.between)};
+  return excess;
 }
 
 /// Samples of a feature are a point of a sphere behind a norm over them. What single samples differ
@@ -60,11 +64,15 @@ void add_sample_excess(C& calculus, const typename C::Function& phi, const Signa
   const double tokens = in.spread.token_variance - 2 / static_cast<double>(in.width),
                apart = tokens + in.size_excess - in.sphere_excess;
   const double counted = calculus.width(phi, 0, x.second).curvature / 2 * tokens;
-  SphereExcess scatter = size_scatter(calculus, phi, x, apart);
+  SphereExcess scatter = size_scatter(calculus, phi, x, apart, average(record.slopes).second > 0);
   scatter.values =
       sum(scatter.values,
           scaled(Alike<double>{from.mean / 2, from.second, from.cross, from.between}, -counted));
   add_excess(calculus, scatter, apart, record, y);
+  // The square of a sum over samples is not below 0, as that of x is not.
+  const double least = x.second > 0 ? std::min(0.0, x.cross / x.second) : 0;
+  const double bound = least * average(y).second;
+  y = each_cross(y, [&](double cross) { return std::max(cross, bound); });
 }
 
 }  // namespace scalecalc::moments
