@@ -189,8 +189,10 @@ std::string hf_text(const NamedPlan& plan) {
   if (plan.spec.head_width != 0 && !family.has_head_width)
     lines.push_back(fmt::format("head_width: its heads share out the width, these are {} wide",
                                 plan.spec.head_width));
+  const bool reads_images = plan.naming.name.starts_with("hf-vit");
   for (const auto& part :
        {rotary_differences(plan.spec, family.is_rotary), alibi_differences(plan.spec),
+        part_differences(plan.spec, reads_images),
         dropout_differences(plan.spec, family.dropout),
         foreign_scales(plan, family.unscaled_attention)})
     lines.insert(lines.end(), part.begin(), part.end());

@@ -55,7 +55,8 @@ std::vector<std::string> shape_differences(const ModelSpec& spec) {
   if (!swiglu && !gelu)
     lines.push_back("activation: its flags know gelu and SwiGLU, this model has " +
                     comment_text(spec.activation) + (spec.gated ? ", gated" : ""));
-  for (const std::string& line : dropout_differences(spec, {.input = true})) lines.push_back(line);
+  for (const auto& part : {part_differences(spec), dropout_differences(spec, {.input = true})})
+    lines.insert(lines.end(), part.begin(), part.end());
   return lines;
 }
 

@@ -80,6 +80,22 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
   return lines;
 }
 
+std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_images) {
+  std::vector<std::string> lines;
+  if (!reads_images && (spec.input.patch > 0 || spec.class_tokens > 0))
+    lines.push_back(
+        fmt::format("class_tokens: it reads words, this model patches behind {} class tokens",
+                    spec.class_tokens));
+  if (spec.pool != Pooling::none && !(reads_images && spec.pool == Pooling::class_token))
+    lines.push_back("pool: its head reads another token, or all of them, this model's one vector");
+  if (spec.layer_scale != 0)
+    lines.push_back(fmt::format("layer_scale: it has none, this model multiplies branches by {}",
+                                spec.layer_scale));
+  if (spec.gain_offset)
+    lines.push_back("gain_offset: its gains start at 1, this model's are 1 + a parameter");
+  return lines;
+}
+
 std::vector<std::string> dropout_differences(const ModelSpec& spec, const DropoutPlaces& own) {
   if (spec.dropout == 0 || spec.dropout_place == own) return {};
   const std::string places = to_string(own);

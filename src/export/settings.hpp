@@ -31,6 +31,10 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
 /// A line where the model drops elsewhere than the framework's own layer does.
 std::vector<std::string> dropout_differences(const ModelSpec& spec, const DropoutPlaces& own);
 
+/// A line for each part of the model that the framework's own layers and stem have not.
+/// `reads_images`: its head reads the class token in front of patches.
+std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_images = false);
+
 /// "transformer, 12 layers, width 768, pre, 148 parameters" without a user's words.
 std::string summary_of(const NamedPlan& plan);
 

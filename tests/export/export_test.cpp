@@ -184,6 +184,29 @@ TEST_CASE("biases of scores are listed where a target has none") {
   CHECK(contains(text_of("", Target::megatron), "alibi: its scores have no biases"));
 }
 
+TEST_CASE("class tokens, pools, scales of branches and gains of 1 + w are listed") {
+  ModelSpec spec = find_model("vit-b");
+  spec.input.patch = 768;
+  spec.class_tokens = 1;
+  spec.pool = Pooling::class_token;
+  const auto text_of = [&spec](const char* naming, Target target) {
+    spec.init.names = naming;
+    return export_text(named_plan(spec, "own", target), target);
+  };
+  CHECK_FALSE(contains(text_of("hf-vit", Target::hf), "class_tokens: "));
+  CHECK_FALSE(contains(text_of("hf-vit", Target::hf), "pool: "));
+  for (const auto& [naming, target] : {std::pair{"hf-gpt2", Target::hf}, {"", Target::megatron}}) {
+    CHECK(contains(text_of(naming, target), "patches behind 1 class tokens"));
+    CHECK(contains(text_of(naming, target), "this model's one vector"));
+  }
+  spec.layer_scale = 0.5;
+  spec.gain_offset = true;
+  for (const auto& [naming, target] : {std::pair{"hf-vit", Target::hf}, {"", Target::megatron}}) {
+    CHECK(contains(text_of(naming, target), "multiplies branches by 0.5"));
+    CHECK(contains(text_of(naming, target), "gain_offset: "));
+  }
+}
+
 TEST_CASE("hf needs a model whose configuration it knows") {
   CHECK_THROWS_AS(export_text(plan_of("pre-ln-12", Target::hf), Target::hf), Error);
   for (const char* names : {"hf-gpt2", "hf-bert", "hf-llama", "hf-t5", "hf-vit"})
