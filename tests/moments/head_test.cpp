@@ -155,10 +155,10 @@ TEST_CASE("a state by positions interpolates the head's overlaps") {
 
 TEST_CASE("pooling shares out the gradient") {
   Numbers numbers = calculus();
-  const auto pooled = pool_forward(numbers, signal(1, 0.2, 64, 5));
+  const auto pooled = pool_forward(numbers, Pool{"pool"}, signal(1, 0.2, 64, 5));
   CHECK(pooled.tokens == 1);
   CHECK(pooled.x.second == rounded((1 + 4 * 0.2) / 5, 64));
-  const Pairs back = pool_backward(Pairs{0, 3, 3, 1}, 5.0);
+  const Pairs back = pool_backward(Pool{"pool"}, Pairs{0, 3, 3, 1}, 5.0);
   CHECK(back.second == rounded(3 / 25.0, 64));
   CHECK(back.cross == rounded(3 / 25.0, 64));
   CHECK(back.between == rounded(1 / 25.0, 64));
