@@ -77,6 +77,25 @@ Value element(const Expression& call, const Value& list, const Value& index) {
   return list[static_cast<std::size_t>(from_start)];
 }
 
+/// The window_pattern of layers by their kinds: L of those that attend to the last tokens alone.
+std::string window_letters(const Expression& call, const Value& kinds) {
+  if (!kinds.is_array() || kinds.empty())
+    fail(call, "asks for the kinds of layers in what is no list");
+  std::string letters;
+  for (const Value& kind : kinds)
+    letters += kind == "sliding_attention" || kind == "local" ? 'L' : 'G';
+  return letters;
+}
+
+/// So many times.
+Value repeated(const Expression& call, const std::string& text, double times) {
+  constexpr double most = 1e6;
+  if (!(times <= most)) fail(call, fmt::format("repeats a text {} times", times));
+  std::string all;
+  for (double k = 0; k < times; ++k) all += text;
+  return all;
+}
+
 bool contains(const Value& list, const Value& value) {
   return list.is_array() && std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -106,6 +125,10 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
       joined.insert(joined.end(), values[1].begin(), values[1].end());
       return joined;
     }
+    if (name == "*" && values[0].is_string())
+      return repeated(call, values[0].get<std::string>(), number(1));
+    if (name == "+" && values[0].is_string() && values[1].is_string())
+      return values[0].get<std::string>() + values[1].get<std::string>();
     const auto found = binaries().find(name);
     if (found != binaries().end()) {
       const double result = checked(found->second(number(0), number(1)), call);
@@ -115,6 +138,7 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
   }
   if (values.size() == 1) {
     if (name == "not") return !is_true(values[0]);
+    if (name == "windows") return window_letters(call, values[0]);
     if (name == "pair") {
       if (values[0].is_array() && values[0].size() == 2) return values[0];
       return Value::array({number(0), number(0)});

@@ -166,6 +166,43 @@ TEST_CASE("gains of Gemma's norms are 1 + w") {
   }
 }
 
+TEST_CASE("windows are in the blocks that a config says") {
+  struct Case {
+    const char *type, *keys;
+    std::int64_t window;
+    const char* pattern;
+  };
+  for (const Case& of :
+       {Case{"mistral", "", 4096, "L"},
+        {"mistral", R"("sliding_window": 8,)", 8, "L"},
+        {"mistral", R"("sliding_window": null,)", 0, "L"},
+        {"phi3", "", 0, "L"},
+        {"phi3", R"("sliding_window": 16,)", 16, "L"},
+        {"qwen2", "", 0, "L"},
+        {"qwen2", R"("use_sliding_window": true, "max_window_layers": 1, "sliding_window": 8,)", 8,
+         "GL"},
+        {"qwen3", R"("use_sliding_window": true, "max_window_layers": 5,)", 0, "L"},
+        {"qwen3", R"("use_sliding_window": true,
+                     "layer_types": ["sliding_attention", "full_attention"],)",
+         4096, "LG"},
+        {"gemma2", "", 4096, "LG"},
+        {"gemma2", R"("layer_types": ["full_attention", "full_attention"],)", 0, "L"},
+        {"gemma2", R"("use_bidirectional_attention": true,)", 0, "L"},
+        {"gemma3_text", R"("sliding_window": 512,)", 512, "LLLLLG"},
+        {"gpt_neo", R"("attention_types": [[["global", "local"], 1]],)", 256, "GL"},
+        {"gpt_neo", R"("attention_types": [[["global"], 2]],)", 0, "L"}}) {
+    const std::string text = std::string("{\"model_type\": \"") + of.type + "\", " + of.keys +
+                             R"("hidden_size": 64, "num_attention_heads": 4, "num_heads": 4,
+                             "num_key_value_heads": 4, "num_hidden_layers": 2, "num_layers": 2})";
+    CAPTURE(text);
+    const LibraryModel model = parse_config(text, "config.json");
+    CAPTURE(model.why_no_spec);
+    REQUIRE(model.spec);
+    CHECK(model.spec->window == of.window);
+    CHECK(model.spec->window_pattern == of.pattern);
+  }
+}
+
 TEST_CASE("a config that cannot be read is one line that names the key") {
   CHECK(says(refusal("{"), "not JSON at byte"));
   CHECK(says(refusal("[]"), "a config is an object"));

@@ -182,6 +182,10 @@ TEST_CASE("biases of scores are listed where a target has none") {
   spec.alibi = 1;
   CHECK(contains(text_of("hf-llama", Target::hf), "alibi: its scores have no biases"));
   CHECK(contains(text_of("", Target::megatron), "alibi: its scores have no biases"));
+  CHECK_FALSE(contains(text_of("", Target::megatron), "window"));
+  spec.window = 8;
+  CHECK(contains(text_of("hf-llama", Target::hf), "attend to all before them, this model's to 8"));
+  CHECK(contains(text_of("", Target::megatron), "attend to all before them, this model's to 8"));
 }
 
 TEST_CASE("class tokens, pools, scales of branches and gains of 1 + w are listed") {
