@@ -197,8 +197,7 @@ std::string hf_text(const NamedPlan& plan) {
   const bool reads_images = plan.naming.name.starts_with("hf-vit");
   for (const auto& part :
        {rotary_differences(plan.spec, family.is_rotary), mask_differences(plan.spec),
-        part_differences(plan.spec, reads_images),
-        dropout_differences(plan.spec, family.dropout),
+        part_differences(plan.spec, reads_images), dropout_differences(plan.spec, family.dropout),
         foreign_scales(plan, family.unscaled_attention)})
     lines.insert(lines.end(), part.begin(), part.end());
   family.config["_scalecalc"] = {{"version", report::version()},

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 
 #include "moments/activation_moments.hpp"
@@ -69,10 +68,6 @@ void add_sample_excess(C& calculus, const typename C::Function& phi, const Signa
       sum(scatter.values,
           scaled(Alike<double>{from.mean / 2, from.second, from.cross, from.between}, -counted));
   add_excess(calculus, scatter, apart, record, y);
-  // The square of a sum over samples is not below 0, as that of x is not.
-  const double least = x.second > 0 ? std::min(0.0, x.cross / x.second) : 0;
-  const double bound = least * average(y).second;
-  y = each_cross(y, [&](double cross) { return std::max(cross, bound); });
 }
 
 }  // namespace scalecalc::moments
