@@ -88,7 +88,7 @@ TEST_CASE("rows of their own lengths and variances agree with draws") {
       square.add(dot * dot);
       slope.add(dot - cubic + dot * dot);  // tr J J'
     }
-    const auto size = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+    const auto size = [](std::size_t n) { return static_cast<double>(n); };
     const SoftmaxRows rows(
         {{size(of.fewer), of.tau2_fewer, of.c}, {size(of.more), of.tau2_more, of.c}});
     const SoftmaxOverlaps two = rows.overlaps(1, 0, of.c);
