@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "moments/activation_moments.hpp"
@@ -36,10 +37,15 @@ SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Al
   const auto one = [&](Moment moment) {
     return bend([&](const Token<double>& at) { return calculus.expectation(phi, moment, at); });
   };
-  // Either sample has a size of its own.
+  // Either sample has a size of its own; E x x' is `cross` with them, so the cosine of samples of
+  // one size is larger.
+  const double larger =
+      1 / (1 + 2 * bend([&](const Token<double>& at) { return std::sqrt(at.second / x.second); }));
   const auto two = [&](Moment moment, double cross) {
-    return 2 * bend([&](const Token<double>& at) {
-             return calculus.pair(phi, moment, at, u, cross * std::sqrt(at.second / x.second));
+    const double own = std::clamp(cross * larger, -x.second, x.second);
+    return calculus.pair(phi, moment, u, u, own) - calculus.pair(phi, moment, u, u, cross) +
+           2 * bend([&](const Token<double>& at) {
+             return calculus.pair(phi, moment, at, u, own * std::sqrt(at.second / x.second));
            });
   };
   SphereExcess excess;

@@ -19,6 +19,15 @@ struct Plane {
   std::array<double, plane_angles> cosine{}, sine{};
 };
 
+/// Radii of which the weighted mean square is that of two samples of unit variance: what is linear
+/// in them has no excess.
+void normalise(std::array<double, plane_radii>& radius, const Plane& at) {
+  double square = 0;
+  for (std::size_t k = 0; k < plane_radii; ++k)
+    square += at.weight[k] * plane_angles * radius[k] * radius[k] / 2;
+  for (double& r : radius) r /= std::sqrt(square);
+}
+
 /// In nu dimensions two coordinates of a point of the sphere of radius nu^(1/2) lie within r^2 = s
 /// with the chance 1 - (1 - s/nu)^((nu - 2)/2), Gaussian ones with 1 - e^(-s/2).
 Plane plane(double freedom) {
@@ -30,6 +39,8 @@ Plane plane(double freedom) {
     at.gauss[k] = std::sqrt(-2 * log_chance);
     at.sphere[k] = std::sqrt(-freedom * std::expm1(2 * log_chance / (freedom - 2)));
   }
+  normalise(at.gauss, at);
+  normalise(at.sphere, at);
   for (std::size_t j = 0; j < plane_angles; ++j) {
     const double angle = 2 * std::numbers::pi * (static_cast<double>(j) + 0.5) / plane_angles;
     at.cosine[j] = std::cos(angle);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "moments/layers/embedding.hpp"
@@ -54,6 +55,17 @@ N own_gradient(const Alike<N>& g, const N& batch) {
   return batch * g.second + batch * (batch - 1) * g.between;
 }
 
+/// Relative, of own_gradient: what two sequences make at one position is a mean over all positions
+/// in k_b, and at that of a class token may be anything up to g.
+template <class N>
+double own_gradient_error(const Alike<N>& g, const N& batch) {
+  if constexpr (std::is_same_v<N, double>) {
+    const double all = own_gradient(g, batch);
+    if (batch > 1 && all > 0) return batch * (batch - 1) * (g.second - g.between) / all;
+  }
+  return 0;
+}
+
 template <class C, class X>
 struct Kept<ClassTokens, C, X> {
   Places at;
@@ -92,16 +104,23 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ClassTokens& layer, Gr
   pass.note(kept.at.site, g);
   std::size_t at = kept.at.parameter;
   typename C::Number of_positions = position_gradient(g.x, pass.batch());
+  double error = 0;
   if (layer.count > 0) {
-    const auto of_class = own_gradient(of_kind(g.x, Kind::class_tokens), pass.batch());
+    const auto at_class = of_kind(g.x, Kind::class_tokens);
+    const auto of_class = own_gradient(at_class, pass.batch());
     const auto of_others = own_gradient(of_kind(g.x, Kind::others), pass.batch());
     const auto count = pass.calculus().real(static_cast<double>(layer.count));
     const auto others = pass.tokens(kept.at.tokens);
-    fill(pass, at++, of_class, g, {});
+    fill(pass, at, of_class, g, {});
+    error = own_gradient_error(at_class, pass.batch());
+    pass.parameter(at++).truncation += NonNegative(error);
     of_positions = (count * of_class + others * of_others) / (count + others);
     g.x = without_class_tokens(g.x);
   }
-  if (layer.position_std > 0) fill(pass, at, of_positions, g, {});
+  if (layer.position_std > 0) {
+    fill(pass, at, of_positions, g, {});
+    pass.parameter(at).truncation += NonNegative(error);
+  }
   g.kinds = {};
   g.directions.radial = across(g.directions.radial, kept.share);
   return g;
