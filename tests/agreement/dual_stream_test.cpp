@@ -15,15 +15,5 @@ TEST_CASE("two streams share one gradient") {
   CHECK(text == "");
 }
 
-// Either stream's norm takes its mean over the samples out of the product of both.
-TEST_CASE("two streams with norms over samples") {
-  for (const NormKind norm : {NormKind::batchnorm, NormKind::instancenorm}) {
-    ModelSpec spec = small_transformer(Placement::resi_dual, norm);
-    spec.layers = 2;
-    spec.batch = 2;
-    agree(to_string(norm), spec, 96);
-  }
-}
-
 }  // namespace
 }  // namespace scalecalc

@@ -11,52 +11,10 @@
 /// followed: E x z forward, E of the product of their gradients back.
 namespace scalecalc::moments {
 
-/// What a norm makes of the product of its stream and another, on either way: times `scale`, and
-/// about the mean over the samples that it runs over, which is one of both sides as tokens are
-/// alike.
-template <class X>
-struct StreamNorm {
-  X scale;
-  bool over_samples = false, over_batch = false;
-};
-
-template <class C, class X>
-X about_samples(const C& calculus, const StreamNorm<X>& norm, const X& x, const Counts& counts) {
-  using N = typename X::Number;
-  const N tokens = calculus.size(static_cast<std::int64_t>(counts.tokens), "tokens");
-  if (norm.over_batch)
-    return centred(x, tokens, N(calculus.size(static_cast<std::int64_t>(counts.batch), "batch")));
-  return without_between(centred(x, tokens, N(1)));
-}
-
-template <class C, class X>
-StreamNorm<X> stream_norm(C& calculus, const Norm& layer, const X& x, const Counts& counts) {
-  using N = typename X::Number;
-  StreamNorm<X> norm;
-  norm.over_samples = !is_token_norm(layer.kind) && layer.kind != NormKind::none;
-  norm.over_batch = layer.kind == NormKind::batchnorm;
-  if (!norm.over_samples) {
-    norm.scale = norm_scale(calculus, layer, x);
-    return norm;
-  }
-  const N inside = average(about_samples(calculus, norm, x, counts)).second;
-  norm.scale = each(x, [&](const N& entry) {
-    using std::sqrt;
-    return N(entry * 0 + 1 / sqrt(inside + calculus.real(layer.eps)));
-  });
-  return norm;
-}
-
-template <class C, class X>
-X through_norm(const C& calculus, const StreamNorm<X>& norm, const X& both, const Counts& counts) {
-  const X made = product(both, norm.scale);
-  return norm.over_samples ? about_samples(calculus, norm, made, counts) : made;
-}
-
 template <class C, class X>
 struct Kept<DualStream, C, X> {
   Places at;
-  std::vector<StreamNorm<X>> norms;
+  std::vector<X> scales;         ///< of the norms, factors of the streams' covariance
   X post, dual, both;            ///< x, z and their mean product at the end
   double size = 0, overlap = 0;  ///< of the sum: E y^2, and the variance of y_t.y_u/n
 };
@@ -72,11 +30,13 @@ template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<X> x) {
   using N = typename C::Number;
   C& calculus = pass.calculus();
+  if (!is_token_norm(layer.norm.kind) && layer.norm.kind != NormKind::none)
+    throw Error(ErrorKind::input, "no rule covers two streams with a norm over samples", layer.path,
+                "layernorm or rmsnorm, as ResiDual has it");
   if (x.own)
     throw Error(ErrorKind::input, "no rule covers two streams with a tied head", layer.path,
                 "another placement, or tie_head = false");
   const auto mean = [](const Signal<X>& signal) { return N(average(signal.x).mean); };
-  const Counts counts = pass.counts(x);
   Kept<DualStream, C, X> kept;
   Signal<X> z = x;
   X both = without_mean(x.x);  // E x z
@@ -93,20 +53,20 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
     // The branch follows the size of x, of which z knows nothing.
     Signal<X> apart = branch;
     apart.spread.susceptibility = 0;
-    z = residual_forward(calculus, plain, z, apart, counts);
-    Signal<X> total = residual_forward(calculus, sublayer, x, branch, counts);
+    z = residual_forward(calculus, plain, z, apart, pass.counts(z));
+    Signal<X> total = residual_forward(calculus, sublayer, x, branch, pass.counts(x));
     if (sublayer.norm->kind == NormKind::layernorm) both = shifted(both, N(-mean(total) * mean(z)));
-    kept.norms.push_back(stream_norm(calculus, *sublayer.norm, total.x, counts));
-    both = through_norm(calculus, kept.norms.back(), both, counts);
+    kept.scales.push_back(norm_scale(calculus, *sublayer.norm, total.x));
+    both = product(both, kept.scales.back());
     x = forward_step(pass, *sublayer.norm, std::move(total), sublayer.path, "residual");
   }
   if (layer.norm.kind == NormKind::layernorm) both = shifted(both, N(-mean(x) * mean(z)));
-  kept.norms.push_back(stream_norm(calculus, layer.norm, z.x, counts));
+  kept.scales.push_back(norm_scale(calculus, layer.norm, z.x));
   const Signal<X> normed = forward_step(pass, layer.norm, std::move(z));
   calculus.enter(layer.path);
   Residual plain;
-  Signal<X> y = residual_forward(calculus, plain, x, normed, counts);
-  const X shared = through_norm(calculus, kept.norms.back(), both, counts);
+  Signal<X> y = residual_forward(calculus, plain, x, normed, pass.counts(x));
+  const X shared = product(both, kept.scales.back());
   y.x = sum(y.x, scaled(shifted(shared, N(-mean(x) * mean(normed))), N(2)));
   if constexpr (C::next_orders) {
     // Of two normalised tokens at a cosine rho, x.z varies by (1 - rho^2)^2/n and the sum by (1 -
@@ -157,11 +117,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
   using N = typename C::Number;
   C& calculus = pass.calculus();
   auto kept = pass.template take<DualStream>();
-  const Counts counts = pass.counts(kept.at.tokens);
-  const auto through_last_norm = [&](const X& product_of_both) {
-    X made = through_norm(calculus, kept.norms.back(), product_of_both, counts);
-    kept.norms.pop_back();
-    return made;
+  const auto take_scale = [&] {
+    X scale = std::move(kept.scales.back());
+    kept.scales.pop_back();
+    return scale;
   };
   pass.note(kept.at.site, g);
   if constexpr (C::next_orders) {
@@ -185,11 +144,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
   g.uneven = gz.uneven = 0;
   gz = backward_step(pass, layer.norm, std::move(gz), shown);
   gz.kinds = {};
-  both = through_last_norm(both);
+  both = product(both, take_scale());
   for (auto sublayer = layer.sublayers.rbegin(); sublayer != layer.sublayers.rend(); ++sublayer) {
     g = backward_step(pass, *sublayer->norm, std::move(g), std::exchange(shown, nullptr));
     g.kinds = {};
-    both = through_last_norm(both);
+    both = product(both, take_scale());
     const N a = calculus.skip(*sublayer), b = calculus.branch(*sublayer);
     const LogCovariance start = g.log_covariance;
     g.log_covariance.propagator.setIdentity();
