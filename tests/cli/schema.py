@@ -32,7 +32,7 @@ VARIANTS = [
     ("scalecalc deepnorm --layers 12 --width 64 --digits 30", 0),
     ("scalecalc deepnorm --layers 9 --placement none --optimizer lamb", 0),
     (f"scalecalc deepnorm --layers 4 --method exact --explain {SMALL}", 0),
-    (f"scalecalc deepnorm --layers 4 --verify --seeds 2 {SMALL}", 1),
+    (f"scalecalc deepnorm --layers 4 --verify --seeds 2 {SMALL}", 0),
     ("scalecalc activation relu --correlation 0.5 --methods all --samples 65536", 0),
     ("scalecalc activation hardshrink --digits 20", 0),
     ("scalecalc solve fixed-point relu --weight-variance 2", 0),
