@@ -157,17 +157,6 @@ Placement placement_of(const std::string& naming) {
   return naming == "hf-bert" ? Placement::post : Placement::pre;
 }
 
-/// What no configuration here says.
-std::vector<std::string> mask_differences(const ModelSpec& spec) {
-  std::vector<std::string> lines;
-  if (spec.alibi != 0)
-    lines.emplace_back("alibi: its scores have no biases, this model's are ALiBi's");
-  if (spec.window != 0)
-    lines.push_back(fmt::format("window: its tokens attend to all before them, this model's to {}",
-                                spec.window));
-  return lines;
-}
-
 /// What the configuration does not say of rotary positions.
 std::vector<std::string> rotary_differences(const ModelSpec& spec, bool is_rotary) {
   if (is_rotary && spec.rotary_base == 0)
@@ -196,8 +185,8 @@ std::string hf_text(const NamedPlan& plan) {
                                 plan.spec.head_width));
   const bool reads_images = plan.naming.name.starts_with("hf-vit");
   for (const auto& part :
-       {rotary_differences(plan.spec, family.is_rotary), mask_differences(plan.spec),
-        part_differences(plan.spec, reads_images), dropout_differences(plan.spec, family.dropout),
+       {rotary_differences(plan.spec, family.is_rotary), part_differences(plan.spec, reads_images),
+        dropout_differences(plan.spec, family.dropout),
         foreign_scales(plan, family.unscaled_attention)})
     lines.insert(lines.end(), part.begin(), part.end());
   family.config["_scalecalc"] = {{"version", report::version()},

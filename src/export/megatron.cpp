@@ -48,11 +48,6 @@ std::vector<std::string> shape_differences(const ModelSpec& spec) {
   if (spec.rotary_base != std::floor(spec.rotary_base))
     lines.push_back(fmt::format("rotary_base: its flag takes whole numbers, this model has {}",
                                 spec.rotary_base));
-  if (spec.alibi != 0)
-    lines.emplace_back("alibi: its scores have no biases, this model's are ALiBi's");
-  if (spec.window != 0)
-    lines.push_back(fmt::format("window: its tokens attend to all before them, this model's to {}",
-                                spec.window));
   const bool swiglu = spec.gated && spec.activation == "silu";
   const bool gelu = !spec.gated && (spec.activation == "gelu" || spec.activation == "gelu_tanh");
   if (!swiglu && !gelu)

@@ -82,6 +82,11 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
 
 std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_images) {
   std::vector<std::string> lines;
+  if (spec.alibi != 0)
+    lines.emplace_back("alibi: its scores have no biases, this model's are ALiBi's");
+  if (spec.window != 0)
+    lines.push_back(fmt::format("window: its tokens attend to all before them, this model's to {}",
+                                spec.window));
   if (!reads_images && (spec.input.patch > 0 || spec.class_tokens > 0))
     lines.push_back(
         fmt::format("class_tokens: it reads words, this model patches behind {} class tokens",

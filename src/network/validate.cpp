@@ -89,12 +89,17 @@ Problem placement_problem(const ModelSpec& spec) {
   return {};
 }
 
-/// Vectors of branches that nothing else multiplies.
-Problem layer_scale_problem(const ModelSpec& spec) {
+/// What is 1 and a parameter is a trained gain.
+Problem gain_offset_problem(const ModelSpec& spec) {
   if (spec.gain_offset && !spec.norm_affine && spec.kind != Kind::layers)
     return SpecProblem{{"gain_offset", "norm_affine"},
                        "gain_offset is of trained gains, and norm_affine is false",
                        "use norm_affine = true, or leave it out"};
+  return {};
+}
+
+/// Vectors of branches that nothing else multiplies.
+Problem layer_scale_problem(const ModelSpec& spec) {
   if (spec.layer_scale == 0) return {};
   switch (spec.placement) {
     case Placement::post:
@@ -318,8 +323,9 @@ Problem rest_problem(const ModelSpec& spec) {
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
   for (const auto find :
        {find_depth_problem, find_size_problem, activation_problem, placement_problem,
-        branch_norms_problem, layer_scale_problem, head_problem, class_tokens_problem, norm_problem,
-        init_problem, input_problem, rest_problem, find_scale_problem, find_layer_problem})
+        branch_norms_problem, gain_offset_problem, layer_scale_problem, head_problem,
+        class_tokens_problem, norm_problem, init_problem, input_problem, rest_problem,
+        find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   if (!spec.encoder_decoder) return {};
   if (Problem problem = find_problem(encoder_of(spec))) return problem;

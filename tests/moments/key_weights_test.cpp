@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "moments/positions.hpp"
+#include "smooth_state.hpp"
 #include "support.hpp"
 
 using namespace scalecalc;
@@ -20,19 +21,6 @@ double pi(const KeyBias& of, int t, int s) {
   double sum = 0;
   for (int r = first; r <= t; ++r) sum += std::exp(-of.slope * (t - r));
   return s <= t && s >= first ? std::exp(-of.slope * (t - s)) / sum : 0;
-}
-
-/// Second 1 + t/T, cross e^{-|t - u|/T}/2.
-PerPosition tokens(std::int64_t count, bool all = true) {
-  PerPosition x = spread_over({0, 1, 0.5, 0.25}, make_positions(count, all), 2);
-  const double length = static_cast<double>(count);
-  for (Eigen::Index t = 0; t < x.second.size(); ++t) {
-    const double at = x.positions->at[t] / length;
-    x.second[t] = 1 + at;
-    for (Eigen::Index u = 0; u < x.second.size(); ++u)
-      x.cross(t, u) = 0.5 * std::exp(-std::abs(at - x.positions->at[u] / length));
-  }
-  return x;
 }
 
 KeyWeights weights_of(const PerPosition& x) {
@@ -72,7 +60,7 @@ TEST_CASE("the slopes of ALiBi are those of transformers' build_alibi_tensor") {
 }
 
 TEST_CASE("means over keys that weigh unequally, by counting") {
-  const PerPosition x = tokens(count);
+  const PerPosition x = smooth(count);
   const KeyWeights weights = weights_of(x);
   const KeyMeans<PerPosition> means = weights.means(x);
   for (int t = 0; t < count; ++t)
@@ -93,7 +81,7 @@ TEST_CASE("means over keys that weigh unequally, by counting") {
 }
 
 TEST_CASE("from queries back to keys that weigh unequally, by counting") {
-  const PerPosition same = tokens(count), other = scaled(same, -0.5);
+  const PerPosition same = smooth(count), other = scaled(same, -0.5);
   const KeyWeights weights = weights_of(same);
   const PerPosition keys = weights.to_keys(same, other);
   for (int s = 0; s < count; ++s)
@@ -111,7 +99,7 @@ TEST_CASE("from queries back to keys that weigh unequally, by counting") {
 }
 
 TEST_CASE("what comes back through scores of keys that weigh unequally, by counting") {
-  const PerPosition values = tokens(count), keys = scaled(tokens(count), 0.5);
+  const PerPosition values = smooth(count), keys = scaled(smooth(count), 0.5);
   const KeyWeights weights = weights_of(values);
   const PerPosition found = weights.through_scores(values, keys);
   const PerPosition at_keys = weights.scores_to_keys(values, keys);
@@ -134,7 +122,7 @@ TEST_CASE("what comes back through scores of keys that weigh unequally, by count
 
 // Slopes that hardly bend leave a mask whose keys are alike.
 TEST_CASE("a bias that is almost none gives the rules of a mask") {
-  const PerPosition x = tokens(count);
+  const PerPosition x = smooth(count);
   const double slope = 1e-7, moved = 2 * count * slope;  // each weight by count slopes at most
   const KeyWeights weights({KeyBias{slope, 0}}, x.positions);
   const KeyCounts<double> counts{count, count, true, false};
@@ -147,7 +135,7 @@ TEST_CASE("a bias that is almost none gives the rules of a mask") {
 }
 
 TEST_CASE("many heads are as few of their slopes") {
-  const PerPosition x = tokens(count);
+  const PerPosition x = smooth(count);
   std::vector<KeyBias> many;
   Eigen::ArrayXXd sum = Eigen::ArrayXXd::Zero(count, count);
   for (const double slope : alibi_slopes(64)) {
@@ -159,7 +147,7 @@ TEST_CASE("many heads are as few of their slopes") {
 }
 
 TEST_CASE("keys that weigh unequally and turn, by counting") {
-  const PerPosition values = tokens(count), keys = scaled(tokens(count), 0.5);
+  const PerPosition values = smooth(count), keys = scaled(smooth(count), 0.5);
   const KeyWeights weights = weights_of(values);
   const double theta = 0.7;
   const PerPosition found = weights.through_turned_scores(values, keys, {{theta, 0.4}, {0, 0.6}});

@@ -55,8 +55,8 @@ N own_gradient(const Alike<N>& g, const N& batch) {
   return batch * g.second + batch * (batch - 1) * g.between;
 }
 
-/// Relative, of own_gradient: what two sequences make at one position is a mean over all positions
-/// in k_b, and at that of a class token may be anything up to g.
+/// Relative, of own_gradient: k_b of a class token is not known (of two sequences passes have up to
+/// 1.9 times the whole) and may be anything up to g.
 template <class N>
 double own_gradient_error(const Alike<N>& g, const N& batch) {
   if constexpr (std::is_same_v<N, double>) {
