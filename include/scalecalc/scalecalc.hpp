@@ -27,4 +27,5 @@
 #include "scalecalc/tensor.hpp"
 #include "scalecalc/trace.hpp"
 #include "scalecalc/train.hpp"
+#include "scalecalc/transfer.hpp"
 #include "scalecalc/verify.hpp"

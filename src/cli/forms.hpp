@@ -26,6 +26,7 @@ JsonForm solve_form();
 JsonForm sweep_form();
 JsonForm table_form();
 JsonForm train_form();
+JsonForm transfer_form();
 JsonForm verify_form();
 
 /// What more than one command prints.

@@ -56,8 +56,10 @@ struct ModelArgument {
   std::string model;
   ModelOptions options;
 
-  /// `name`: "model" where it stands alone, "--model" where something else does.
-  void add_to(CLI::App* app, const char* name = "model");
+  /// `name`: "model" where it stands alone, "--model" where something else does; the command's own
+  /// options of the model, those of a list where it has others itself.
+  void add_to(CLI::App* app, const char* name = "model",
+              const std::vector<std::string>& command_options = {});
   /// A preset or a file, overridden; alpha and lambda that are "auto" are solved for the optimizer.
   /// Throws Error; `command` names who needs a model.
   ModelSpec spec(const std::string& command) const;

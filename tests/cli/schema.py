@@ -52,6 +52,10 @@ VARIANTS = [
     ("scalecalc sweep mlp-relu --layers 2 --seeds 2 --quantity actual_delta_loss", 0),
     ("scalecalc sweep mlp-relu --layers 2,8 --engine quadrature --optimizer sgd", 0),
     ("scalecalc init gpt2 --names hf-gpt2", 0),
+    ("scalecalc transfer --same mup spectral --axes width", 0),
+    ("scalecalc transfer --same mup standard", 1),
+    ("scalecalc transfer pre-ln-12 --to width=128,layers=24 --lr 1e-3", 0),
+    ("scalecalc transfer --optimizer sgd --axes batch,tokens", 0),
     ("echo '{\"model_type\": \"llama\", \"num_hidden_layers\": 1}' > config.json; "
      "scalecalc init .", 0),
     ("scalecalc compare pre-ln-12 post-ln-12", 0),
@@ -178,7 +182,8 @@ def check_form():
             for key, shape in one.get("properties", {}).items():
                 if key in ("properties", "additionalProperties"):
                     continue
-                assert re.fullmatch(r"[a-z][a-z0-9_]*", key), (name, key)
+                # Ratios of sizes are named as the literature does: r_n, r_L, ...
+            assert re.fullmatch(r"[a-z][a-z0-9_]*|r_[A-Z]", key), (name, key)
                 assert shape.get("description"), (name, key)
     try:
         from jsonschema import Draft202012Validator

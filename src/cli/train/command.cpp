@@ -111,7 +111,7 @@ void TrainFlags::add_to(CLI::App* app) {
       "muon(ffn,o)+adamw: by role" +
           defaults([](const TrainOptions& of) { return of.optimizer.name; }));
   of_optimizer.text(
-      "--learning-rate", learning_rate, "E",
+      "--lr,--learning-rate", learning_rate, "E",
       "of the optimizer, or of each: 0.02+0.003" + defaults([](const TrainOptions& of) {
         return report::format_number(of.optimizer.learning_rate);
       }));
@@ -120,7 +120,7 @@ void TrainFlags::add_to(CLI::App* app) {
                       return schedule_names()[static_cast<std::size_t>(of.optimizer.schedule.kind)];
                     }));
   of_optimizer.text("--warmup", warmup, "N", "steps over which the rate grows (default 0)");
-  of_optimizer.text("--weight-decay", weight_decay, "W",
+  of_optimizer.text("--decay,--weight-decay", weight_decay, "W",
                     "of the optimizer" + defaults([](const TrainOptions& of) {
                       return report::format_number(of.optimizer.weight_decay);
                     }));

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/transfer/document.hpp"
+
+namespace scalecalc::cli {
+
+using SizeList = std::vector<std::pair<GrowthAxis, double>>;
+
+/// "width=256,layers=4": positive sizes, each axis once, integers but for tokens. Throws
+/// Error(input).
+SizeList parse_sizes(const std::string& option, const std::string& text);
+
+/// The ratios of the axes that both name. With a model, what only --to names starts from the
+/// model's own size. Throws Error(input) for an axis of one alone, and where the model cannot have
+/// such sizes.
+TransferSizes sizes_between(const SizeList& from, const SizeList& to,
+                            const std::optional<ModelSpec>& spec);
+
+}  // namespace scalecalc::cli

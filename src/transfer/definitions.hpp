@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+
+#include "scalecalc/transfer.hpp"
+
+/// What the named parametrisations say of multiplier and std of a tensor that grows on one axis of
+/// shapes, and of the multiplier of a branch over depth.
+namespace scalecalc {
+
+/// How a tensor grows on one axis, and what leaves it.
+struct Growth {
+  Rational fan_in, fan_out;
+  bool is_matrix = true;
+  bool ends_in_logits = false;  ///< of a head, or a router
+};
+
+struct DefinedStart {
+  Rational multiplier, std;
+};
+
+/// Vectors start at constants. Of "auto": sizes of 1 behind the multiplier that is given (left
+/// out: 1), and logits of fan_in^(-1/2), the largest that stay stable when features align with the
+/// head.
+DefinedStart defined_start(const std::string& base, const Growth& growth,
+                           const std::optional<Rational>& multiplier);
+
+/// The branch's multiplier is r_L to this power; nothing: it is solved for.
+std::optional<Rational> defined_branch(const std::string& base);
+
+}  // namespace scalecalc

@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scalecalc/optimizer_mixture.hpp"
+#include "transfer/axis_solver.hpp"
+
+namespace scalecalc {
+namespace {
+
+const Rational half(1, 2);
+
+bool changes_network(GrowthAxis axis) {
+  return axis != GrowthAxis::batch && axis != GrowthAxis::tokens;
+}
+
+class Solver {
+ public:
+  explicit Solver(const TransferProblem& problem) : problem_(problem) { choose_rules(); }
+
+  TransferSolution run() {
+    check_kinds();
+    for (std::size_t i = 0; i < rules_.size(); ++i) solution_.tensors.push_back(started(i));
+    for (const GrowthAxis axis : problem_.axes) {
+      if (changes_network(axis)) solve_axis(problem_, axis, rules_, solution_);
+      if (axis == GrowthAxis::batch) solve_batch();
+      if (axis == GrowthAxis::tokens) solve_tokens();
+    }
+    solve_attention();
+    warn();
+    return std::move(solution_);
+  }
+
+ private:
+  void choose_rules() {
+    const TransferOptimizer& optimizer = problem_.optimizer;
+    for (const TransferTensor& tensor : problem_.model.tensors) {
+      const bool is_first =
+          !optimizer.rest || steps_first(optimizer.first_roles, tensor.role, tensor.is_matrix);
+      rules_.push_back(is_first ? &optimizer.rule : &*optimizer.rest);
+    }
+    if (!optimizer.first_roles.empty() &&
+        std::ranges::none_of(rules_,
+                             [&](const TransferRule* rule) { return rule == &optimizer.rule; }))
+      throw Error(ErrorKind::input, "no parameter has the roles of the first optimizer",
+                  "--optimizer " + optimizer.name, "give a MODEL that has them");
+  }
+
+  void check_kinds() const {
+    for (const auto& [key, numbers] : problem_.parametrization.kinds) {
+      std::vector<std::string> known;
+      for (const TransferTensor& tensor : problem_.model.tensors)
+        known.push_back(to_string(tensor.kind));
+      if (std::ranges::find(known, key) == known.end())
+        throw Error(ErrorKind::input, "the model has no parameter of kind '" + key + "'",
+                    problem_.parametrization.name, "leave [" + key + "] out");
+    }
+  }
+
+  TensorTransfer started(std::size_t i) const {
+    TensorTransfer result;
+    result.tensor = problem_.model.tensors[i];
+    result.rule = rules_[i]->name;
+    result.decay = Exponents();
+    if (rules_[i]->eps != EpsPlace::none) result.eps = Exponents();
+    if (rules_[i]->averages) result.one_minus_beta = Exponents();
+    const UpdatePowers powers = update_powers(rules_[i]->update);
+    result.lr_symmetry = powers.gradient + 1 - powers.parameter;
+    return result;
+  }
+
+  /// The noise that a step adds for each example seen stays: lr^2 Var(U)/B, Var(U) ~ B^-h with h
+  /// the power of U in the gradient, where noise is the larger part of it.
+  void solve_batch() {
+    constexpr GrowthAxis axis = GrowthAxis::batch;
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+      TensorTransfer& tensor = solution_.tensors[i];
+      tensor.lr[axis] = (update_powers(rules_[i]->update).gradient + 1) * half;
+      (*tensor.decay)[axis] =
+          problem_.decay == DecayLaw::rate ? Rational(1) - tensor.lr[axis] : Rational(0);
+      // The gradient's noise falls as the root of the batch.
+      if (tensor.eps) (*tensor.eps)[axis] = eps_exponent(rules_[i]->eps, -half, 0);
+      if (tensor.one_minus_beta) (*tensor.one_minus_beta)[axis] = 1;
+    }
+  }
+
+  void solve_tokens() {
+    constexpr GrowthAxis axis = GrowthAxis::tokens;
+    for (TensorTransfer& tensor : solution_.tensors) {
+      tensor.lr[axis] = -half;
+      if (problem_.decay == DecayLaw::rate) (*tensor.decay)[axis] = Rational(-1) - tensor.lr[axis];
+    }
+    solution_.warnings.push_back(
+        "lr ~ r_D^(-1/2) holds the noise of all steps together constant; fits of measured optima "
+        "differ");
+  }
+
+  /// q.k grows as head_width once steps align q with k.
+  void solve_attention() {
+    if (!problem_.model.head_width) return;
+    Exponents stable;
+    bool differs = false;
+    for (const GrowthAxis axis : problem_.axes) {
+      stable[axis] = -(larger(half, problem_.alignment.alpha) * (*problem_.model.head_width)[axis]);
+      differs = differs || !(stable[axis] == problem_.model.attention_scale[axis]);
+    }
+    solution_.attention = stable;
+    if (differs)
+      solution_.warnings.push_back(fmt::format(
+          "the scale of attention's scores goes as {}; {} is stable once queries and keys align",
+          problem_.model.attention_scale.formula(), stable.formula()));
+  }
+
+  void warn() {
+    const bool in_depth =
+        std::ranges::find(problem_.axes, GrowthAxis::depth) != problem_.axes.end();
+    const bool deep = std::ranges::any_of(problem_.model.tensors, [](const TransferTensor& tensor) {
+      return tensor.in_branch && tensor.matrices >= 2;
+    });
+    if (in_depth && deep && problem_.model.has_branches &&
+        Rational(-1) < solution_.branch[GrowthAxis::depth])
+      solution_.warnings.push_back(
+          fmt::format("branches of several matrices with a multiplier of {}: only the first order "
+                      "of a branch's change contributes; with r_L^-1 all orders do",
+                      branch_text()));
+    std::ranges::sort(solution_.warnings);
+    const auto same = std::ranges::unique(solution_.warnings);
+    solution_.warnings.erase(same.begin(), same.end());
+  }
+
+  std::string branch_text() const {
+    Exponents depth;
+    depth[GrowthAxis::depth] = solution_.branch[GrowthAxis::depth];
+    return depth.formula();
+  }
+
+  const TransferProblem& problem_;
+  std::vector<const TransferRule*> rules_;
+  TransferSolution solution_;
+};
+
+}  // namespace
+
+TransferSolution solve_transfer(const TransferProblem& problem) {
+  TransferSolution solution = Solver(problem).run();
+  TransferProblem practice = problem;
+  practice.parametrization = parametrization_from("standard");
+  practice.depth_alpha.reset();
+  const TransferSolution standard = Solver(practice).run();
+  for (std::size_t i = 0; i < solution.tensors.size(); ++i)
+    for (const GrowthAxis axis : problem.axes)
+      solution.tensors[i].standard_excess[axis] = -standard.tensors[i].lr[axis];
+  return solution;
+}
+
+const std::vector<std::string>& decay_law_names() {
+  static const std::vector<std::string> names = {"rate", "root-width", "constant", "update-share"};
+  return names;
+}
+
+DecayLaw decay_law_from(std::string_view name, const std::string& where) {
+  const std::vector<std::string>& names = decay_law_names();
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) throw unknown_name("decay law", std::string(name), names, where);
+  return static_cast<DecayLaw>(found - names.begin());
+}
+
+std::string to_string(TensorKind kind) {
+  switch (kind) {
+    case TensorKind::embedding: return "embedding";
+    case TensorKind::hidden: return "hidden";
+    case TensorKind::output: return "output";
+    case TensorKind::router: return "router";
+    case TensorKind::bias: return "bias";
+    case TensorKind::norm_gain: return "norm_gain";
+    case TensorKind::scalar: return "scalar";
+    case TensorKind::output_bias: break;
+  }
+  return "output_bias";
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "scalecalc/symbolic.hpp"
+
+/// Sizes of tensors and of updates as exponents of one ratio r: a size s stands for r^s.
+namespace scalecalc {
+
+const Rational& larger(const Rational& a, const Rational& b);
+const Rational& smaller(const Rational& a, const Rational& b);
+
+/// What an update is made of, in exponents: the fans of the matrix, the root mean square of an
+/// entry of its gradient and of the parameter itself, and the norm of all gradients.
+struct UpdateInputs {
+  Rational fan_in, fan_out, gradient, parameter, global_norm;
+};
+
+/// Of a matrix: root mean square of an entry, Frobenius norm, largest singular value. Of a scalar
+/// factor all three are its value.
+struct UpdateSize {
+  Rational entry, frobenius, singular;
+};
+
+/// By recursion over the rule, the gradient of rank one in scaling (few directions carry it): so
+/// are its sign and all that acts on its entries; orthogonal(g) has full rank, and the parameter is
+/// random. Sums take the larger term. Throws Error(input) for a rule that has no such size.
+UpdateSize update_size(const Expr& rule, const UpdateInputs& inputs);
+
+/// The powers of the update in the gradient, all gradients scaled alike, and in the parameter.
+struct UpdatePowers {
+  Rational gradient, parameter;
+};
+UpdatePowers update_powers(const Expr& rule);
+
+}  // namespace scalecalc

@@ -1,0 +1,152 @@
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "scalecalc/transfer.hpp"
+
+using namespace scalecalc;
+
+namespace {
+
+constexpr GrowthAxis width = GrowthAxis::width, heads = GrowthAxis::heads;
+
+std::map<std::string, TransferTensor> tensors(const ModelSpec& spec,
+                                              const std::vector<GrowthAxis>& axes = {width}) {
+  std::map<std::string, TransferTensor> result;
+  for (const TransferTensor& tensor : transfer_model(spec, axes).tensors)
+    result.emplace(tensor.name, tensor);
+  return result;
+}
+
+TransferSolution solved(const ModelSpec& spec, const char* optimizer, const char* parametrization,
+                        const std::vector<GrowthAxis>& axes) {
+  TransferProblem problem;
+  problem.model = transfer_model(spec, axes);
+  problem.optimizer = transfer_optimizer(optimizer);
+  problem.parametrization = parametrization_from(parametrization);
+  problem.axes = axes;
+  return solve_transfer(problem);
+}
+
+const TensorTransfer& named(const TransferSolution& solution, const std::string& name) {
+  for (const TensorTransfer& tensor : solution.tensors)
+    if (tensor.tensor.name == name) return tensor;
+  throw Error(ErrorKind::fault, "no tensor " + name);
+}
+
+}  // namespace
+
+TEST_CASE("kinds follow from shapes") {
+  const auto gpt2 = tensors(find_model("gpt2"));
+  CHECK(gpt2.at("embedding.weight").kind == TensorKind::embedding);
+  CHECK(gpt2.at("embedding.position").kind == TensorKind::embedding);
+  CHECK(gpt2.at("block[*].attn.q.weight").kind == TensorKind::hidden);
+  CHECK(gpt2.at("block[*].attn.q.weight").in_branch);
+  CHECK(gpt2.at("block[*].attn.q.weight").matrices == 2);
+  CHECK(gpt2.at("block[*].ffn.out.weight").fan_in[width] == Rational(1));
+  CHECK(gpt2.at("block[*].ffn.out.bias").kind == TensorKind::bias);
+  CHECK(gpt2.at("final_norm.gain").kind == TensorKind::norm_gain);
+  CHECK(gpt2.at("final_norm.gain").behind_stream);
+  CHECK_FALSE(gpt2.at("final_norm.gain").in_branch);
+  CHECK(gpt2.at("head.weight").kind == TensorKind::output);
+
+  const auto mlp = tensors(find_model("mlp-relu"));
+  CHECK(mlp.at("layer[0].linear.weight").kind == TensorKind::embedding);
+  CHECK(mlp.at("layer[*].linear.weight").kind == TensorKind::hidden);
+  CHECK(mlp.at("layer[*].linear.weight").repeats);
+  CHECK_FALSE(mlp.at("layer[*].linear.weight").in_branch);
+}
+
+TEST_CASE("every preset grows in width and depth, and every number of it is found") {
+  for (const Preset& preset : presets()) {
+    CAPTURE(preset.name);
+    const ModelSpec spec = find_model(preset.name);
+    const TransferModel model = transfer_model(spec, {width, GrowthAxis::depth});
+    CHECK_FALSE(model.tensors.empty());
+    for (const char* optimizer : {"sgd", "adamw", "lamb", "muon", "muon+adamw"})
+      for (const std::string& name : parametrization_names()) {
+        TransferProblem problem;
+        problem.model = model;
+        problem.optimizer = transfer_optimizer(optimizer);
+        problem.parametrization = parametrization_from(name);
+        const TransferSolution solution = solve_transfer(problem);
+        for (const TensorTransfer& tensor : solution.tensors) {
+          CAPTURE(tensor.tensor.name);
+          // What steps a feature keeps it: multiplier * std * sqrt(fan_in) is 1, or below in heads.
+          if (tensor.tensor.kind == TensorKind::hidden ||
+              tensor.tensor.kind == TensorKind::embedding)
+            if (!tensor.tensor.is_tied)
+              CHECK((tensor.multiplier[width] + tensor.std[width] +
+                     tensor.tensor.fan_in[width] * Rational(1, 2))
+                        .is_zero());
+          // Decoupled decay forgets at the same rate.
+          CHECK((tensor.lr[width] + (*tensor.decay)[width]).is_zero());
+        }
+      }
+  }
+}
+
+TEST_CASE("the scale of scores: 1/head_width once queries and keys align") {
+  const ModelSpec spec = find_model("pre-ln-12");
+  const TransferSolution grown = solved(spec, "adam", "mup", {width, heads});
+  REQUIRE(grown.attention);
+  CHECK((*grown.attention)[width] == Rational(-1));
+  CHECK((*grown.attention)[heads] == Rational(1));  // at the same width heads get narrower
+  CHECK_FALSE(grown.warnings.empty());              // the preset's is head_width^(-1/2)
+  ModelSpec mup = spec;
+  mup.attention_scale = Expr(1) / Expr::symbol("head_width");
+  for (const std::string& warning : solved(mup, "adam", "mup", {width}).warnings)
+    CHECK(warning.find("scores") == std::string::npos);
+}
+
+TEST_CASE("a tied head and its table are one tensor") {
+  ModelSpec spec = find_model("gpt2");
+  spec.tie_head = true;
+  spec.head_bias = false;
+  const TransferSolution mup = solved(spec, "adam", "mup", {width});
+  const TensorTransfer &table = named(mup, "embedding.weight"), &head = named(mup, "head.weight");
+  CHECK(table.std[width] == head.std[width]);
+  CHECK(table.lr[width] == head.lr[width]);
+  CHECK(table.multiplier[width] == Rational(1, 2));
+  CHECK(head.multiplier[width] == Rational(-1, 2));
+  CHECK(table.lr[width] == Rational(-1, 2));
+  // With multipliers of 1 the head's logits ask for the smaller std, and for the smaller step.
+  const TransferSolution standard = solved(spec, "adam", "standard", {width});
+  CHECK(named(standard, "embedding.weight").std[width] == Rational(-1, 2));
+  CHECK(named(standard, "embedding.weight").lr[width] == Rational(-1));
+  bool said = false;
+  for (const std::string& warning : standard.warnings)
+    said = said || warning.find("tied") != std::string::npos;
+  CHECK(said);
+}
+
+TEST_CASE("where the norm stands") {
+  const auto norm = [](const char* placement) {
+    ModelSpec spec = find_model("pre-ln-12");
+    spec.placement = placement_from(placement);
+    return transfer_model(spec, {width});
+  };
+  CHECK(norm("pre").norm == StreamNorm::each_read);
+  CHECK(norm("sandwich").norm == StreamNorm::each_read);
+  CHECK(norm("resi-dual").norm == StreamNorm::each_read);
+  CHECK(norm("post").norm == StreamNorm::each_sum);
+  CHECK(norm("none").norm == StreamNorm::none);
+  CHECK(norm("rezero").starts_closed);
+  CHECK_FALSE(norm("pre").starts_closed);
+}
+
+TEST_CASE("grouped keys, wide heads and models that cannot grow") {
+  ModelSpec grouped = find_model("pre-ln-12");
+  grouped.heads = 4;
+  grouped.kv_heads = 2;
+  const auto found = tensors(grouped, {width, heads});
+  CHECK(found.at("block[*].attn.k.weight").fan_out[width] == Rational(1));
+  CHECK(found.at("block[*].attn.k.weight").fan_out[heads] == Rational(0));
+  ModelSpec wide = find_model("pre-ln-12");
+  wide.head_width = 24;
+  const auto inner = tensors(wide, {heads});
+  CHECK(inner.at("block[*].attn.o.weight").fan_in[heads] == Rational(1));
+  CHECK(inner.at("block[*].attn.o.weight").fan_out[heads] == Rational(0));
+  CHECK_THROWS_AS(tensors(find_model("mlp-relu"), {heads}), Error);
+  CHECK_THROWS_AS(tensors(find_model("gpt2"), {GrowthAxis::experts}), Error);
+}
