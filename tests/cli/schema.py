@@ -183,7 +183,7 @@ def check_form():
                 if key in ("properties", "additionalProperties"):
                     continue
                 # Ratios of sizes are named as the literature does: r_n, r_L, ...
-            assert re.fullmatch(r"[a-z][a-z0-9_]*|r_[A-Z]", key), (name, key)
+                assert re.fullmatch(r"[a-z][a-z0-9_]*|r_[A-Z]", key), (name, key)
                 assert shape.get("description"), (name, key)
     try:
         from jsonschema import Draft202012Validator
