@@ -11,8 +11,8 @@ namespace {
 const std::vector<LibraryFunction>& functions() {
   static const std::vector<LibraryFunction> list = [] {
     std::vector<LibraryFunction> all;
-    for (const auto& part :
-         {scaling_functions(), gain_functions(), softmax_functions(), network_functions()})
+    for (const auto& part : {scaling_functions(), gain_functions(), softmax_functions(),
+                             network_functions(), transfer_functions()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

@@ -79,5 +79,6 @@ std::vector<LibraryFunction> scaling_functions();
 std::vector<LibraryFunction> gain_functions();
 std::vector<LibraryFunction> softmax_functions();
 std::vector<LibraryFunction> network_functions();
+std::vector<LibraryFunction> transfer_functions();
 
 }  // namespace scalecalc::claims
