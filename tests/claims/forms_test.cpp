@@ -41,24 +41,6 @@ TEST_CASE("iterations, roots, integrals and extremes") {
   CHECK(check_one("largest(a, 0, 1, gain(leaky_relu, a=a)) ~= 1.41421").holds);
 }
 
-TEST_CASE("exponents of transfer") {
-  check_proved("transfer(mup, optimizer=adam, kind=hidden, axes=\"width\").lr == r_n^-1");
-  check_proved("transfer(\"complete-p\", matrices=1, axes=\"depth\").branch == r_L^(-1/2)");
-  check_proved("transfer(mup, depth_alpha=3/4, axes=\"depth\").lr == r_L^(-1/4)");
-  check_proved("transfer(mup, preset=\"gpt2\", kind=norm_gain, axes=\"width\").lr == 1");
-  check_proved("same(mup, spectral, optimizer=sgd) == 1");
-  check_proved("same(mup, standard, optimizer=sgd) == 0");
-  CHECK_FALSE(check_one("transfer(mup, optimizer=sgd).lr == r_n").holds);
-  const auto says_of_transfer = [](const char* assertion) {
-    return says_of(std::string(assertion));
-  };
-  CHECK(says(says_of_transfer("transfer(mupp).lr == 1"), "unknown parametrization"));
-  CHECK(says(says_of_transfer("transfer(mup, kind=hiden).lr == 1"), "did you mean 'hidden'"));
-  CHECK(says(says_of_transfer("transfer(mup, axes=\"widht\").lr == 1"), "did you mean 'width'"));
-  CHECK(says(says_of_transfer("transfer(mup, alignment=half).lr == 1"), "full, none"));
-  CHECK(says(says_of_transfer("same(mup).value == 1"), "needs second"));
-}
-
 TEST_CASE("functions of the library") {
   check_proved("deepnorm(layers=N, optimizer=sgd).lambda == (2*N)^(-1/4)");
   check_proved("deepnorm(layers=4, optimizer=adam).alpha == 8^(1/2)");
@@ -104,4 +86,19 @@ TEST_CASE("wrong calls name the nearest right one") {
   CHECK(says(says_of("site(preset=\"mlp-relu\", path=\"layer[9].at\").second"), "unknown site"));
   CHECK(says(says_of("site(path=\"head\").second"), "one of preset, model and kind"));
   CHECK(says(says_of("solve(critical_pair, sigmoid).q_star"), "test.toml:2:11"));
+}
+
+TEST_CASE("exponents of transfer") {
+  check_proved("transfer(mup, optimizer=adam, kind=hidden, axes=\"width\").lr == r_n^-1");
+  check_proved("transfer(\"complete-p\", matrices=1, axes=\"depth\").branch == r_L^(-1/2)");
+  check_proved("transfer(mup, depth_alpha=3/4, axes=\"depth\").lr == r_L^(-1/4)");
+  check_proved("transfer(mup, preset=\"gpt2\", kind=norm_gain, axes=\"width\").lr == 1");
+  check_proved("same(mup, spectral, optimizer=sgd) == 1");
+  check_proved("same(mup, standard, optimizer=sgd) == 0");
+  CHECK_FALSE(check_one("transfer(mup, optimizer=sgd).lr == r_n").holds);
+  CHECK(says(says_of("transfer(mupp).lr == 1"), "unknown parametrization"));
+  CHECK(says(says_of("transfer(mup, kind=hiden).lr == 1"), "did you mean 'hidden'"));
+  CHECK(says(says_of("transfer(mup, axes=\"widht\").lr == 1"), "did you mean 'width'"));
+  CHECK(says(says_of("transfer(mup, alignment=half).lr == 1"), "full, none"));
+  CHECK(says(says_of("same(mup).value == 1"), "needs second"));
 }
