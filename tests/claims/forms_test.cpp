@@ -96,9 +96,10 @@ TEST_CASE("exponents of transfer") {
   check_proved("same(mup, spectral, optimizer=sgd) == 1");
   check_proved("same(mup, standard, optimizer=sgd) == 0");
   CHECK_FALSE(check_one("transfer(mup, optimizer=sgd).lr == r_n").holds);
-  CHECK(says(says_of("transfer(mupp).lr == 1"), "unknown parametrization"));
-  CHECK(says(says_of("transfer(mup, kind=hiden).lr == 1"), "did you mean 'hidden'"));
-  CHECK(says(says_of("transfer(mup, axes=\"widht\").lr == 1"), "did you mean 'width'"));
-  CHECK(says(says_of("transfer(mup, alignment=half).lr == 1"), "full, none"));
-  CHECK(says(says_of("same(mup).value == 1"), "needs second"));
+  CHECK(says(complaint(claim_text("transfer(mupp).lr == 1")), "unknown parametrization"));
+  CHECK(says(complaint(claim_text("transfer(mup, kind=hiden).lr == 1")), "did you mean 'hidden'"));
+  CHECK(
+      says(complaint(claim_text("transfer(mup, axes=\"widht\").lr == 1")), "did you mean 'width'"));
+  CHECK(says(complaint(claim_text("transfer(mup, alignment=half).lr == 1")), "full, none"));
+  CHECK(says(complaint(claim_text("same(mup).value == 1")), "needs second"));
 }
