@@ -196,9 +196,17 @@ struct TensorTransfer {
   /// The power of t by which its lr follows multiplier * t: see same_parametrization().
   Rational lr_symmetry;
 };
+/// What the multiplier of a branch must be over depth by two criteria.
+struct BranchCriteria {
+  Exponents feature_change;  ///< every order of a branch's change of the features contributes
+  /// The first-order change of the loss in one step stays at a learning rate that is kept: that of
+  /// deepnorm.
+  Exponents loss_change;
+};
 struct TransferSolution {
   Exponents branch;  ///< of the multiplier of each residual branch, of the most matrices if several
-  std::optional<Exponents> attention;  ///< the scale of scores that is stable
+  std::optional<Exponents> attention;      ///< the scale of scores that is stable
+  std::optional<BranchCriteria> criteria;  ///< where depth grows, and the model has branches
   std::vector<TensorTransfer> tensors;
   std::vector<TransferBinding> bindings;
   std::vector<std::string> warnings;

@@ -10,7 +10,6 @@
 namespace scalecalc {
 namespace {
 
-const Rational half(1, 2);
 constexpr int most_rounds = 8;  ///< until the gradient behind a head that moves has settled
 
 /// One tensor on one axis, in exponents.

@@ -5,8 +5,6 @@
 namespace scalecalc {
 namespace {
 
-const Rational half(1, 2);
-
 enum class Row { input, hidden, output };
 
 Row row_of(const Growth& growth) {

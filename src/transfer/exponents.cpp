@@ -2,11 +2,10 @@
 
 #include "base/text.hpp"
 #include "scalecalc/transfer.hpp"
+#include "transfer/update_size.hpp"
 
 namespace scalecalc {
 namespace {
-
-const Rational half(1, 2);
 
 Rational read_alignment(std::string_view text, std::string_view whole, const std::string& where) {
   const auto refuse = [&](const std::string& why) {

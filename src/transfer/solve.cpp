@@ -8,8 +8,6 @@
 namespace scalecalc {
 namespace {
 
-const Rational half(1, 2);
-
 bool changes_network(GrowthAxis axis) {
   return axis != GrowthAxis::batch && axis != GrowthAxis::tokens;
 }
@@ -27,6 +25,7 @@ class Solver {
       if (axis == GrowthAxis::tokens) solve_tokens();
     }
     solve_attention();
+    compare_criteria();
     warn();
     return std::move(solution_);
   }
@@ -109,6 +108,29 @@ class Solver {
       solution_.warnings.push_back(fmt::format(
           "the scale of attention's scores goes as {}; {} is stable once queries and keys align",
           problem_.model.attention_scale.formula(), stable.formula()));
+  }
+
+  /// Of L matrices <g, U> is L gamma^(1 + h) in the gradient gamma ~ multiplier of a branch, times
+  /// (L^(1/2))^e of the norm of all gradients.
+  void compare_criteria() {
+    const std::vector<GrowthAxis>& axes = problem_.axes;
+    if (!problem_.model.has_branches || std::ranges::find(axes, GrowthAxis::depth) == axes.end())
+      return;
+    int most = 1;
+    std::size_t hidden = rules_.size();
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+      const TransferTensor& tensor = problem_.model.tensors[i];
+      if (!tensor.in_branch || !tensor.is_matrix) continue;
+      most = std::max(most, tensor.matrices);
+      hidden = std::min(hidden, i);
+    }
+    if (hidden == rules_.size()) return;
+    const UpdatePowers powers = update_powers(rules_[hidden]->update);
+    BranchCriteria criteria;
+    criteria.feature_change[GrowthAxis::depth] = most >= 2 ? Rational(-1) : -half;
+    criteria.loss_change[GrowthAxis::depth] =
+        -(Rational(1) + powers.global_norm * half) / (Rational(1) + powers.gradient);
+    solution_.criteria = criteria;
   }
 
   void warn() {

@@ -3,8 +3,6 @@
 namespace scalecalc {
 namespace {
 
-const Rational half(1, 2);
-
 /// A part of a rule: a matrix, or a factor common to all of its entries.
 struct Part {
   UpdateSize size;
@@ -139,10 +137,10 @@ UpdateSize update_size(const Expr& rule, const UpdateInputs& inputs) {
 }
 
 UpdatePowers update_powers(const Expr& rule) {
-  const auto entry = [&](const Rational& gradient, const Rational& parameter) {
-    return update_size(rule, {0, 0, gradient, parameter, gradient}).entry;
-  };
-  return {entry(1, 0) - entry(0, 0), entry(0, 1) - entry(0, 0)};
+  const auto entry = [&](const UpdateInputs& inputs) { return update_size(rule, inputs).entry; };
+  const Rational none = entry({});
+  return {entry({0, 0, 1, 0, 1}) - none, entry({0, 0, 0, 1, 0}) - none,
+          entry({0, 0, 0, 0, 1}) - none};
 }
 
 }  // namespace scalecalc

@@ -5,6 +5,8 @@
 /// Sizes of tensors and of updates as exponents of one ratio r: a size s stands for r^s.
 namespace scalecalc {
 
+inline const Rational half{1, 2};
+
 const Rational& larger(const Rational& a, const Rational& b);
 const Rational& smaller(const Rational& a, const Rational& b);
 
@@ -25,9 +27,10 @@ struct UpdateSize {
 /// random. Sums take the larger term. Throws Error(input) for a rule that has no such size.
 UpdateSize update_size(const Expr& rule, const UpdateInputs& inputs);
 
-/// The powers of the update in the gradient, all gradients scaled alike, and in the parameter.
+/// The powers of the update in the gradient, all gradients scaled alike, in the parameter, and of
+/// the norm of all gradients alone.
 struct UpdatePowers {
-  Rational gradient, parameter;
+  Rational gradient, parameter, global_norm;
 };
 UpdatePowers update_powers(const Expr& rule);
 

@@ -249,3 +249,22 @@ TEST_CASE("an axis that is left out has exponent 0") {
       CHECK(tensor.standard_excess[axis].is_zero());
     }
 }
+
+TEST_CASE("loss change at a kept learning rate is deepnorm's criterion") {
+  for (const auto& [optimizer, power] : {std::pair{"sgd", Rational(-1, 2)},
+                                         {"adam", Rational(-1)},
+                                         {"ngd", Rational(-1, 2)},
+                                         {"muon", Rational(-1)},
+                                         {"shampoo(1/8,1/8)", Rational(-2, 3)}}) {
+    CAPTURE(optimizer);
+    TransferProblem problem = problem_of(optimizer, "mup");
+    problem.axes = {depth};
+    const auto criteria = solve_transfer(problem).criteria;
+    REQUIRE(criteria);
+    CHECK(criteria->loss_change[depth] == power);
+    CHECK(criteria->feature_change[depth] == Rational(-1));
+    // Of the published pairs: alpha at lambda = 1 is the inverse.
+    problem.axes = {width};
+    CHECK_FALSE(solve_transfer(problem).criteria);
+  }
+}

@@ -202,6 +202,14 @@ Value inputs_of(const TransferAnswer& answer) {
   return inputs;
 }
 
+Value criteria_value(const std::optional<BranchCriteria>& criteria) {
+  if (!criteria) return {};
+  Value value = Value::object();
+  value["feature_change"] = law_value(criteria->feature_change);
+  value["loss_change"] = law_value(criteria->loss_change);
+  return value;
+}
+
 Value results_of(const TransferAnswer& answer, const std::vector<Group>& groups) {
   const TransferSolution& solution = answer.solution;
   Value results = Value::object();
@@ -209,6 +217,7 @@ Value results_of(const TransferAnswer& answer, const std::vector<Group>& groups)
   results["optimizer"] = answer.problem.optimizer.name;
   results["alignment"] = to_string(answer.problem.alignment);
   results["branch"] = exponents_value(solution.branch);
+  results["criteria"] = criteria_value(solution.criteria);
   results["attention"] = solution.attention ? law_value(*solution.attention) : Value();
   results["kinds"] = kinds_value(groups, answer);
   results["parameters"] = parameters_value(answer);
@@ -227,6 +236,10 @@ Facts facts_of(const TransferAnswer& answer) {
                 {"alignment", to_string(answer.problem.alignment)}};
   if (has(answer, GrowthAxis::depth) && answer.problem.model.has_branches)
     facts.rows.push_back({"branch multiplier", formula_value(answer.solution.branch)});
+  if (const auto& criteria = answer.solution.criteria) {
+    facts.rows.push_back({"for features to change by 1", formula_value(criteria->feature_change)});
+    facts.rows.push_back({"for the loss to, at the same lr", formula_value(criteria->loss_change)});
+  }
   if (answer.solution.attention)
     facts.rows.push_back({"scale of scores", formula_value(*answer.solution.attention)});
   std::string ratios;
