@@ -77,6 +77,16 @@ struct ConvShape {
 struct SequenceShape {
   std::int64_t sequences, tokens, width;
 };
+/// (tokens, experts) of scores and weights. Of the softmax over all, or sigmoids; divided by the sum
+/// of those that are chosen where `normalised`.
+struct RouteShape {
+  std::int64_t tokens, experts, top_k;
+  bool sigmoid, normalised;
+};
+/// (rows, width), with a factor of each row every `stride` entries.
+struct RowsShape {
+  std::int64_t rows, width, stride;
+};
 /// Where a backward puts a gradient: on top of what is there, or over what was never written. Null
 /// where none is wanted.
 template <class Real>

@@ -40,6 +40,13 @@ Variable<Real> multiply(Tape<Real>& tape, const Variable<Real>& a, const Variabl
 /// x where the mask's uniform value is at least `rate`, divided by 1 - rate, else 0.
 template <class Real>
 Variable<Real> drop(Tape<Real>& tape, const Stream& mask, double rate, const Variable<Real>& x);
+/// The weights of experts, (tokens, experts), by their scores.
+template <class Real>
+Variable<Real> route(Tape<Real>& tape, const RouteShape& shape, const Variable<Real>& scores);
+/// Each row of x times its entry in a column of w.
+template <class Real>
+Variable<Real> weigh_rows(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& w,
+                          std::int64_t column);
 /// a x.
 template <class Real>
 Variable<Real> scale(Tape<Real>& tape, double a, const Variable<Real>& x);

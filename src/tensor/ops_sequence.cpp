@@ -163,8 +163,36 @@ Variable<Real> add_positions(Tape<Real>& tape, const Variable<Real>& x,
       });
 }
 
+template <class Real>
+Variable<Real> route(Tape<Real>& tape, const RouteShape& shape, const Variable<Real>& scores) {
+  Tensor<Real> weights = tape.make(shape.tokens, shape.experts);
+  tape.device().route_forward(shape, scores.value.data(), weights.data());
+  return tape.result(weights, {&scores},
+                     [shape, scores, weights](Tape<Real>& t, const Tensor<Real>& dweights) {
+                       t.device().route_backward(shape, scores.value.data(), weights.data(),
+                                                 dweights.data(), t.into(scores.slot));
+                     });
+}
+
+template <class Real>
+Variable<Real> weigh_rows(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& w,
+                          std::int64_t column) {
+  const RowsShape shape{x.value.rows(), x.value.columns(), w.value.columns()};
+  Tensor<Real> y = tape.make(shape.rows, shape.width);
+  tape.device().weigh_rows_forward(shape, x.value.data(), w.value.data() + column, y.data());
+  return tape.result(
+      std::move(y), {&x, &w}, [shape, x, w, column](Tape<Real>& t, const Tensor<Real>& dy) {
+        const Into<Real> dx = t.into(x.slot);
+        t.device().weigh_rows_backward(shape, x.value.data(), w.value.data() + column, dy.data(),
+                                       dx, {t.gradient(w.slot) + column, true});
+      });
+}
+
 // NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
 #define SCALECALC_INSTANTIATE(Real)                                                               \
+  template Variable<Real> route(Tape<Real>&, const RouteShape&, const Variable<Real>&);           \
+  template Variable<Real> weigh_rows(Tape<Real>&, const Variable<Real>&, const Variable<Real>&,   \
+                                     std::int64_t);                                               \
   template Variable<Real> rotate(Tape<Real>&, const RotaryShape&, const Variable<Real>&);         \
   template Variable<Real> attend(Tape<Real>&, const AttentionShape&, const Variable<Real>&,       \
                                  const Variable<Real>&, const Variable<Real>&);                   \

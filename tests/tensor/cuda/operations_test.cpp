@@ -117,6 +117,40 @@ TEST_CASE_TEMPLATE("cuda: activations from their expressions", Real, float, doub
   }
 }
 
+TEST_CASE_TEMPLATE("cuda: weights of experts, and rows times their weight", Real, float, double) {
+  if (!cuda_is_there()) return;
+  const Pair<Real> pair;
+  const std::int64_t tokens = 61, experts = 9, count = tokens * experts;
+  const auto z = pair.random(count, 1), dy = pair.random(count, 2), x = pair.random(count, 3);
+  const auto w = pair.random(count, 4), y = pair.random(count, 5);
+  const double terms = static_cast<double>(experts);
+  const double size = terms * largest(x.read(0)) * largest(dy.read(0)) + 8.0;
+  for (const bool sigmoid : {false, true})
+    for (const bool normalised : {false, true}) {
+      const RouteShape routes{tokens, experts, 3, sigmoid, normalised};
+      pair.run([&](Device<Real>& d, int k) { d.route_forward(routes, z.on(k), w.on(k)); });
+      CHECK(w.difference() <= 32.0 * Pair<Real>::eps * terms);
+      pair.run_written_and_added([&](bool adds) {
+        const auto dz = pair.random(count, 6);
+        pair.run([&](Device<Real>& d, int k) {
+          d.route_backward(routes, z.on(k), w.on(k), dy.on(k), {dz.on(k), adds});
+        });
+        CHECK(dz.difference() <= 32.0 * Pair<Real>::eps * size);
+      });
+    }
+  const RowsShape rows{tokens, experts, experts};
+  pair.run([&](Device<Real>& d, int k) { d.weigh_rows_forward(rows, x.on(k), w.on(k), y.on(k)); });
+  CHECK(y.difference() <= 32.0 * Pair<Real>::eps * size);
+  pair.run_written_and_added([&](bool adds) {
+    const auto dx = pair.random(count, 7), dw = pair.random(count, 8);
+    pair.run([&](Device<Real>& d, int k) {
+      d.weigh_rows_backward(rows, x.on(k), w.on(k), dy.on(k), {dx.on(k), adds}, {dw.on(k), adds});
+    });
+    CHECK(dx.difference() <= 32.0 * Pair<Real>::eps * size);
+    CHECK(dw.difference() <= 32.0 * Pair<Real>::eps * size);
+  });
+}
+
 TEST_CASE_TEMPLATE("cuda: products by entry, blends, fills and steps", Real, float, double) {
   if (!cuda_is_there()) return;
   const Pair<Real> pair;
