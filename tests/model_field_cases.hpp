@@ -56,6 +56,10 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     if (field.name == "patch_bias") spec.input.patch = 8;
     if (field.name == "class_std") spec.class_tokens = 1;
     if (field.name == "class_std" || field.name == "class_tokens") spec.norm_eps = 1e-6;
+    for (const char* of_experts :
+         {"top_k", "expert_ffn", "norm_topk_prob", "shared_ffn", "shared_gate"})
+      if (field.name == of_experts) spec.experts = 4;
+    if (field.name == "shared_gate") spec.shared_ffn = 8;
     if (field.name == "branch_norms") {
       spec.parallel = true;
       spec.placement = Placement::pre;

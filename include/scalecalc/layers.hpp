@@ -14,6 +14,7 @@
 #include "scalecalc/layers/dual_stream.hpp"
 #include "scalecalc/layers/embedding.hpp"
 #include "scalecalc/layers/encoder.hpp"
+#include "scalecalc/layers/experts.hpp"
 #include "scalecalc/layers/gated.hpp"
 #include "scalecalc/layers/linear.hpp"
 #include "scalecalc/layers/norm.hpp"
@@ -27,7 +28,7 @@ namespace scalecalc {
 /// One layer of a laid-out network, of any kind.
 struct Layer {
   std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
-               Conv2d, DualStream, Pool, Parallel, Encoder, ClassTokens>
+               Conv2d, DualStream, Pool, Parallel, Encoder, ClassTokens, Experts>
       op;
 };
 

@@ -82,7 +82,16 @@ struct ModelSpec {
   bool causal = false;
   std::string activation = "gelu";
   bool gated = false;    ///< ffn.out(phi(ffn.gate(x)) * ffn.in(x))
-  bool qk_norm = false;  ///< rmsnorm of q and of k in each head
+  /// A mixture of experts: so many ffns, of which a router chooses `top_k` for each token; 0: one
+  /// ffn.
+  std::int64_t experts = 0;
+  std::int64_t top_k = 2;
+  std::int64_t expert_ffn = 0;  ///< width inside an expert; 0: ffn
+  /// The shares of the chosen in the softmax over all experts are divided by their sum.
+  bool norm_topk_prob = true;
+  std::int64_t shared_ffn = 0;  ///< width inside an expert that every token goes to; 0: none
+  bool shared_gate = false;     ///< sigmoid(x w) multiplies the shared expert
+  bool qk_norm = false;         ///< rmsnorm of q and of k in each head
   /// Rotary positions of q and k in self-attention (see Rotary): above 1, or 0 for none, and the
   /// share of a head's features that is turned, rounded down to an even number, 2 at least.
   double rotary_base = 0.0;

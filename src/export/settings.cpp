@@ -93,6 +93,9 @@ std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_imag
                     spec.class_tokens));
   if (spec.pool != Pooling::none && !(reads_images && spec.pool == Pooling::class_token))
     lines.push_back("pool: its head reads another token, or all of them, this model's one vector");
+  if (spec.experts != 0)
+    lines.push_back(
+        fmt::format("experts: its ffn is one, this model's are {} behind a router", spec.experts));
   if (spec.layer_scale != 0)
     lines.push_back(fmt::format("layer_scale: it has none, this model multiplies branches by {}",
                                 spec.layer_scale));

@@ -9,6 +9,7 @@
 #include "moments/layers/dual_stream.hpp"
 #include "moments/layers/embedding.hpp"
 #include "moments/layers/encoder.hpp"
+#include "moments/layers/experts.hpp"
 #include "moments/layers/gated.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"

@@ -20,6 +20,8 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
       for (const Residual& sublayer : op.sublayers) inside(sublayer);
     } else if constexpr (std::is_same_v<Op, Parallel>) {
       for (const std::vector<Layer>& branch : op.branches) read(branch, contents);
+    } else if constexpr (std::is_same_v<Op, Experts>) {
+      for (const std::vector<Layer>& expert : op.experts) read(expert, contents);
     } else if constexpr (std::is_same_v<Op, Encoder>) {
       read(op.layers, contents);
     } else if constexpr (std::is_same_v<Op, Attention>) {

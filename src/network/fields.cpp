@@ -129,6 +129,31 @@ std::vector<ModelField> block_fields() {
           .option(Option::block, "NAME", "gelu", "of the ffn"),
       Field("model", "gated", transformer, &Spec::gated)
           .option(Option::detail, "", "", "the ffn multiplies phi(gate) and in"),
+      Field("model", "experts", transformer, &Spec::experts)
+          .range(Range::size_or_none)
+          .option(Option::detail, "E", "8",
+                  "ffns of which a router chooses some for each token (default: one, no router)")
+          .written_if([](const Spec& spec) { return spec.experts != 0; }),
+      Field("model", "top_k", transformer, &Spec::top_k)
+          .named("top_k", "num_experts_per_tok")
+          .option(Option::detail, "K", "2", "experts that a token goes to (default 2)")
+          .written_if([](const Spec& spec) { return spec.experts != 0; }),
+      Field("model", "expert_ffn", transformer, &Spec::expert_ffn)
+          .named("expert_ffn", "moe_intermediate_size")
+          .range(Range::size_or_none)
+          .option(Option::detail, "F", "768", "width inside an expert (default: ffn)")
+          .written_if([](const Spec& spec) { return spec.expert_ffn != 0; }),
+      Field("model", "norm_topk_prob", transformer, &Spec::norm_topk_prob)
+          .option(Option::detail, "", "", "weights of a token's experts are divided by their sum")
+          .written_if([](const Spec& spec) { return !spec.norm_topk_prob; }),
+      Field("model", "shared_ffn", transformer, &Spec::shared_ffn)
+          .range(Range::size_or_none)
+          .option(Option::detail, "F", "5632",
+                  "width inside an expert that all tokens go to (default: none)")
+          .written_if([](const Spec& spec) { return spec.shared_ffn != 0; }),
+      Field("model", "shared_gate", transformer, &Spec::shared_gate)
+          .option(Option::detail, "", "", "sigmoid(x w) multiplies the shared expert")
+          .written_if([](const Spec& spec) { return spec.shared_gate; }),
       Field("model", "qk_norm", transformer, &Spec::qk_norm)
           .option(Option::detail, "", "", "rmsnorm of q and of k in each head"),
       Field("model", "rotary_base", transformer, &Spec::rotary_base)

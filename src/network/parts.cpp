@@ -50,6 +50,7 @@ bool Parts::has_bias(const std::string& role) const {
   if (role == "q" || role == "k" || role == "v") return biases.qkv;
   if (role == "o") return biases.o;
   if (role == "patch") return biases.patch;
+  if (role == "router") return false;
   return role.starts_with("ffn") ? biases.ffn : spec_.bias;
 }
 

@@ -29,9 +29,13 @@ class Transformer {
     attention_.k = parts.linear("k", width, keys, true);
     attention_.v = parts.linear("v", width, keys, true);
     attention_.o = parts.linear("o", queries, width, true);
-    gate_ = parts.linear("ffn_gate", width, ffn, true);
-    in_ = parts.linear("ffn_in", width, ffn, true);
-    out_ = parts.linear("ffn_out", ffn, width, true);
+    dense_ = ffn_weights(ffn);
+    if (spec_.experts == 0) return;
+    experts_ = spec_.expert_ffn == 0 ? dense_
+                                     : ffn_weights({spec_.expert_ffn, Expr::symbol("expert_ffn")});
+    if (spec_.shared_ffn > 0) shared_ = ffn_weights({spec_.shared_ffn, Expr::symbol("shared_ffn")});
+    router_ = parts.linear("router", width, {spec_.experts, Expr::symbol("experts")}, false);
+    shared_gate_ = parts.linear("router", width, {1, 1}, false);
   }
 
   /// Calls use(Residual) for each sum of block i: one a branch, or one of all of them.
@@ -89,22 +93,61 @@ class Transformer {
     return body;
   }
 
+  /// The matrices of one ffn.
+  struct FfnWeights {
+    Linear gate, in, out;
+  };
+  FfnWeights ffn_weights(const Fan& ffn) const {
+    const Fan width{spec_.width, Expr::symbol("width")};
+    return {parts_.linear("ffn_gate", width, ffn, true), parts_.linear("ffn_in", width, ffn, true),
+            parts_.linear("ffn_out", ffn, width, true)};
+  }
+
   std::vector<Layer> feed_forward(const std::string& path) const {
+    std::vector<Layer> body;
+    if (spec_.experts == 0) {
+      body = ffn(path, dense_);
+    } else {
+      body = branch(1);
+      body.push_back(mixture(path));
+    }
+    drop(path, body);
+    return body;
+  }
+
+  std::vector<Layer> ffn(const std::string& path, const FfnWeights& weights) const {
     const bool drops = parts_.drops(&DropoutPlaces::activation);
     std::vector<Layer> body = branch((spec_.gated ? 2 : 3) + (drops ? 1 : 0));
     if (spec_.gated) {
-      body.push_back({Gated{path + ".act", spec_.activation, at(gate_, path + ".gate"),
-                            at(in_, path + ".in")}});
+      body.push_back({Gated{path + ".act", spec_.activation, at(weights.gate, path + ".gate"),
+                            at(weights.in, path + ".in")}});
     } else {
-      body.push_back({at(in_, path + ".in")});
+      body.push_back({at(weights.in, path + ".in")});
       body.push_back({ActivationLayer{path + ".act", spec_.activation}});
     }
     if (drops) body.push_back({Dropout{path + ".act_dropout", spec_.dropout}});
     if (spec_.placement == Placement::sub_ln)
-      body.push_back({parts_.norm(path + ".act_norm", spec_.ffn)});
-    body.push_back({at(out_, path + ".out")});
-    drop(path, body);
+      body.push_back({parts_.norm(path + ".act_norm", weights.in.fan_out)});
+    body.push_back({at(weights.out, path + ".out")});
     return body;
+  }
+
+  /// The experts that a router chooses, and the one that all tokens share.
+  Layer mixture(const std::string& path) const {
+    Experts routed{path + ".experts",       at(router_, path + ".router"), spec_.top_k,
+                   Experts::Score::softmax, spec_.norm_topk_prob,          {}};
+    for (std::int64_t e = 0; e < spec_.experts; ++e)
+      routed.experts.push_back(ffn(path + ".expert[" + std::to_string(e) + "]", experts_));
+    if (spec_.shared_ffn == 0) return {std::move(routed)};
+    std::vector<Layer> shared = ffn(path + ".shared", shared_);
+    if (spec_.shared_gate)
+      shared = {{Experts{path + ".shared",
+                         at(shared_gate_, path + ".shared.router"),
+                         1,
+                         Experts::Score::sigmoid,
+                         false,
+                         {std::move(shared)}}}};
+    return {Parallel{path + ".mixture", {{{std::move(routed)}}, std::move(shared)}}};
   }
 
   /// Of so many heads together, which are the width where they share it out.
@@ -135,7 +178,8 @@ class Transformer {
   const ModelSpec& spec_;
   std::string prefix_;
   Attention attention_;
-  Linear gate_, in_, out_;
+  FfnWeights dense_, experts_, shared_;
+  Linear router_, shared_gate_;
 };
 
 /// The map of patches, and what is put in front of them and added to them.

@@ -134,6 +134,35 @@ Problem branch_norms_problem(const ModelSpec& spec) {
                      "leave branch_norms out, or use pre, sub-ln, res-post or sandwich"};
 }
 
+/// What experts have needs experts.
+Problem experts_problem(const ModelSpec& spec) {
+  const auto refuse = [](const char* field, const char* other, const std::string& what,
+                         const std::string& hint) {
+    return SpecProblem{{field, other}, what, hint};
+  };
+  if (spec.shared_gate && spec.shared_ffn == 0)
+    return refuse("shared_gate", "shared_ffn",
+                  "shared_gate multiplies a shared expert, and there is none",
+                  "use shared_ffn = 256, or leave shared_gate out");
+  if (spec.experts > 0) {
+    if (spec.top_k <= spec.experts) return {};
+    return refuse("top_k", "experts",
+                  fmt::format("top_k is at most the number of experts (top_k {}, experts {})",
+                              spec.top_k, spec.experts),
+                  fmt::format("use top_k = {}", spec.experts));
+  }
+  const ModelSpec none;
+  const char* given = spec.expert_ffn != 0                         ? "expert_ffn"
+                      : spec.shared_ffn != 0                       ? "shared_ffn"
+                      : spec.top_k != none.top_k                   ? "top_k"
+                      : spec.norm_topk_prob != none.norm_topk_prob ? "norm_topk_prob"
+                                                                   : nullptr;
+  if (given == nullptr) return {};
+  return refuse(given, "experts",
+                std::string(given) + " is of a mixture of experts, and this model has one ffn",
+                "use experts = 8, or leave it out");
+}
+
 Problem head_problem(const ModelSpec& spec) {
   if (spec.head_transform && spec.norm == NormKind::none)
     return SpecProblem{{"head_transform", "norm"},
@@ -203,6 +232,8 @@ Problem norm_problem(const ModelSpec& spec) {
   std::int64_t narrowest = spec.width;
   if (spec.placement == Placement::sub_ln)
     narrowest = std::min({spec.width, spec.ffn, spec.heads * head_width(spec)});
+  for (const std::int64_t inside : {spec.expert_ffn, spec.shared_ffn})
+    if (spec.placement == Placement::sub_ln && inside > 0) narrowest = std::min(narrowest, inside);
   if (spec.norm == NormKind::layernorm && spec.kind != Kind::layers && narrowest < 2)
     return SpecProblem{{"width", "ffn", "head_width", "norm"},
                        "layernorm of a single feature is always 0",
@@ -323,8 +354,8 @@ Problem rest_problem(const ModelSpec& spec) {
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
   for (const auto find :
        {find_depth_problem, find_size_problem, activation_problem, placement_problem,
-        branch_norms_problem, gain_offset_problem, layer_scale_problem, head_problem,
-        class_tokens_problem, norm_problem, init_problem, input_problem, rest_problem,
+        branch_norms_problem, experts_problem, gain_offset_problem, layer_scale_problem,
+        head_problem, class_tokens_problem, norm_problem, init_problem, input_problem, rest_problem,
         find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   if (!spec.encoder_decoder) return {};

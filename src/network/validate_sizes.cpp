@@ -293,6 +293,9 @@ Bindings size_bindings(const ModelSpec& spec) {
   add("heads", spec.heads);
   add("head_width", head_width(spec));
   add("kv_heads", spec.kv_heads == 0 ? spec.heads : spec.kv_heads);
+  if (spec.experts > 0) add("experts", spec.experts);
+  if (spec.expert_ffn > 0) add("expert_ffn", spec.expert_ffn);
+  if (spec.shared_ffn > 0) add("shared_ffn", spec.shared_ffn);
   if (spec.input.patch > 0) add("patch", spec.input.patch);
   return values;
 }

@@ -68,6 +68,7 @@ class Checker {
   void operator()(const Parallel& layer);
   void operator()(const Encoder& layer);
   void operator()(const ClassTokens& layer);
+  void operator()(const Experts& layer);
 
  private:
   void expect(const std::string& path, std::int64_t width) const;
@@ -383,6 +384,28 @@ void Checker::operator()(const Parallel& layer) {
                          first->tokens, first->width, at_.tokens, at_.width),
              "branches that are added must have one shape");
     add_activations(1);
+  }
+}
+
+void Checker::operator()(const Experts& layer) {
+  const auto experts = static_cast<std::int64_t>(layer.experts.size());
+  check_size(layer.path, "experts", experts);
+  if (layer.top_k < 1 || layer.top_k > experts)
+    refuse(layer.path, fmt::format("{} experts of {} for a token", layer.top_k, experts),
+           "use 1 at least, and no more than there are");
+  if (layer.router.fan_out != experts) mismatch(layer.router.path, experts, layer.router.fan_out);
+  const Shape in = at_;
+  (*this)(layer.router);
+  add_activations(2);
+  std::optional<Shape> first;
+  for (const std::vector<Layer>& expert : layer.experts) {
+    at_ = in;
+    run(expert);
+    if (!first) first = at_;
+    if (!(at_ == *first) || at_.tokens != in.tokens)
+      refuse(layer.path, "experts of several shapes",
+             "experts keep the tokens, and are as wide as each other");
+    add_activations(2);
   }
 }
 

@@ -295,6 +295,22 @@ class Forward {
     return seen(layer.path, "parallel", y);
   }
 
+  /// Every expert sees every token; those that a token has not chosen weigh 0 in its sum.
+  Value apply(const Experts& layer, const Value& x) {
+    const Value weights =
+        route(tape_,
+              {x.value.rows(), static_cast<std::int64_t>(layer.experts.size()), layer.top_k,
+               layer.score == Experts::Score::sigmoid, layer.normalised},
+              apply(layer.router, x));
+    std::optional<Value> y;
+    for (std::size_t e = 0; e < layer.experts.size(); ++e) {
+      const Value made =
+          weigh_rows(tape_, run(layer.experts[e], x), weights, static_cast<std::int64_t>(e));
+      y = y ? blend(tape_, 1.0, *y, 1.0, made) : made;
+    }
+    return seen(layer.path, "experts", *y);
+  }
+
   Value apply(const Gated& layer, const Value& x) {
     const Value gate = activated(layer.gate, layer.function, x);
     return seen(layer.path, "gated", multiply(tape_, gate, apply(layer.in, x)));

@@ -263,6 +263,17 @@ void draw_patches(Draws draw, ModelSpec& spec) {
     spec.pool = spec.class_tokens > 0 && draw.chance(70) ? Pooling::class_token : Pooling::mean;
 }
 
+/// A router and experts in the place of each ffn.
+void draw_experts(Draws draw, ModelSpec& spec) {
+  if (!draw.chance(15)) return;
+  spec.experts = draw.of<std::int64_t>({2, 4, 8});
+  spec.top_k = std::min(spec.experts, draw.of<std::int64_t>({1, 2, 2, 4}));
+  if (draw.chance(50)) spec.expert_ffn = std::max<std::int64_t>(8, spec.ffn / 2);
+  spec.norm_topk_prob = draw.chance(60);
+  if (draw.chance(30)) spec.shared_ffn = spec.ffn;
+  spec.shared_gate = spec.shared_ffn > 0 && draw.chance(50);
+}
+
 ModelSpec random_transformer(Draws& draw) {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   draw_sizes(draw, spec);
@@ -282,6 +293,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_head_and_biases(draw.apart(), spec);
   draw_patches(draw.apart(), spec);
   draw_scales_of_features(draw.apart(), spec);
+  draw_experts(draw.apart(), spec);
   return spec;
 }
 

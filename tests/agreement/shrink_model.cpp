@@ -38,6 +38,19 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.patch_bias; });
   reset([](auto& s) -> auto& { return s.window_pattern; });
   reset([](auto& s) -> auto& { return s.window; });
+  changes.push_back([](ModelSpec& spec) {
+    const ModelSpec plain;
+    spec.experts = plain.experts;
+    spec.top_k = plain.top_k;
+    spec.expert_ffn = plain.expert_ffn;
+    spec.norm_topk_prob = plain.norm_topk_prob;
+    spec.shared_ffn = plain.shared_ffn;
+    spec.shared_gate = plain.shared_gate;
+  });
+  reset([](auto& s) -> auto& { return s.shared_gate; });
+  reset([](auto& s) -> auto& { return s.shared_ffn; });
+  reset([](auto& s) -> auto& { return s.expert_ffn; });
+  reset([](auto& s) -> auto& { return s.norm_topk_prob; });
   reset([](auto& s) -> auto& { return s.kv_heads; });
   reset([](auto& s) -> auto& { return s.causal; });
   reset([](auto& s) -> auto& { return s.gated; });

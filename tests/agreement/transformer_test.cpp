@@ -95,6 +95,31 @@ TEST_CASE("patches, positions and class tokens") {
     }
 }
 
+TEST_CASE("mixtures of experts") {
+  struct Mixture {
+    std::int64_t experts, top_k;
+    bool normalised, shared;
+  };
+  for (const Mixture& of : {Mixture{4, 1, false, false},
+                            {4, 2, true, false},
+                            {8, 1, true, true},
+                            {8, 2, true, false},
+                            {8, 2, false, true}})
+    for (const std::int64_t width : {64, 128, 256}) {
+      ModelSpec spec = transformer(Placement::pre, NormKind::rmsnorm, ffns[2], true);
+      spec.width = width;
+      spec.ffn = 2 * width;
+      spec.experts = of.experts;
+      spec.top_k = of.top_k;
+      spec.norm_topk_prob = of.normalised;
+      if (of.shared) spec.shared_ffn = width;
+      spec.shared_gate = of.shared;
+      agree(std::to_string(of.top_k) + " of " + std::to_string(of.experts) + " experts, width " +
+                std::to_string(width),
+            spec, seeds);
+    }
+}
+
 TEST_CASE("heads of a width of their own") {
   for (const std::int64_t head_width : {4, 32}) {
     ModelSpec spec = transformer(Placement::pre, NormKind::rmsnorm, ffns[2], true);

@@ -49,6 +49,8 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(name.starts_with("decoder_"), "encoder_decoder=true");
   add(name == "ramp", "placement=branchnorm");
   add(name == "branch_norms", "placement=pre, parallel=true");
+  add(base.experts > 0, "experts=4");
+  add(base.shared_ffn > 0, "shared_ffn=8");
   add(name == "rotary_fraction", "rotary_base=100");
   add(name == "alibi" || name == "window", "causal=true");
   add(name == "class_tokens", "norm_eps=1e-6");

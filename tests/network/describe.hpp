@@ -46,6 +46,14 @@ struct Describe {
     }
     out.back() = ")";
   }
+  void operator()(const Experts& layer) const {
+    out.push_back("experts( " + layer.path + " linear " + layer.router.path);
+    for (const std::vector<Layer>& expert : layer.experts) {
+      describe(expert, out);
+      out.push_back("+");
+    }
+    out.back() = ")";
+  }
   void operator()(const DualStream& layer) const {
     out.push_back("dual( " + layer.path);
     for (const Residual& sublayer : layer.sublayers) (*this)(sublayer);

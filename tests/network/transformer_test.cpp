@@ -224,6 +224,34 @@ TEST_CASE("branches of a parallel block have norms of their own when the model a
   CHECK(std::get<Attention>(sum.branches[0][1].op).o.std == rounded(0.02 / std::sqrt(2.0), 4));
 }
 
+TEST_CASE("experts stand in the place of the ffn, and a shared one beside them") {
+  ModelSpec spec = small();
+  spec.experts = 2;
+  spec.top_k = 1;
+  spec.expert_ffn = 6;
+  const std::string expert =
+      "linear block[0].ffn.expert[0].in\nact block[0].ffn.expert[0].act\n"
+      "linear block[0].ffn.expert[0].out\n";
+  std::string text = description(build_network(spec));
+  CHECK(text.find("experts( block[0].ffn.experts linear block[0].ffn.router\n" + expert + "+\n") !=
+        std::string::npos);
+  const auto& plain = std::get<Experts>(residual(build_network(spec), 1).body.back().op);
+  CHECK(plain.router.role == "router");
+  CHECK(plain.router.fan_out == 2);
+  CHECK_FALSE(plain.router.bias);
+  CHECK(std::get<Linear>(plain.experts[1][0].op).fan_out == 6);
+  spec.bias = true;
+  spec.shared_ffn = 5;
+  spec.shared_gate = true;
+  const Network both = build_network(spec);
+  const auto& sum = std::get<Parallel>(residual(both, 1).body.back().op);
+  CHECK_FALSE(std::get<Experts>(sum.branches[0][0].op).router.bias);
+  const auto& shared = std::get<Experts>(sum.branches[1][0].op);
+  CHECK(shared.score == Experts::Score::sigmoid);
+  CHECK(shared.router.fan_out == 1);
+  CHECK(std::get<Linear>(shared.experts[0][0].op).fan_out == 5);
+}
+
 TEST_CASE("residual attention is between tokens of the stream") {
   ModelSpec spec = small();
   spec.residual_attention = spec.cross_attention = true;

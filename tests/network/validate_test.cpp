@@ -165,6 +165,21 @@ TEST_CASE("ALiBi is of causal models, and the one thing that says where tokens s
         "residual_attention would add alibi once more in each block");
 }
 
+TEST_CASE("a router chooses among experts that there are") {
+  CHECK(problem([](ModelSpec& s) { s.experts = 4; }).empty());
+  CHECK(problem([](ModelSpec& s) { s.experts = 1; }) ==
+        "top_k is at most the number of experts (top_k 2, experts 1)");
+  for (const Change& given :
+       {Change([](ModelSpec& s) { s.expert_ffn = 8; }), Change([](ModelSpec& s) { s.top_k = 1; }),
+        Change([](ModelSpec& s) { s.norm_topk_prob = false; }),
+        Change([](ModelSpec& s) { s.shared_ffn = 8; })})
+    CHECK(problem(given).ends_with("is of a mixture of experts, and this model has one ffn"));
+  CHECK(problem([](ModelSpec& s) {
+          s.experts = 4;
+          s.shared_gate = true;
+        }) == "shared_gate multiplies a shared expert, and there is none");
+}
+
 TEST_CASE("class tokens are of one gaussian stack without a mask") {
   const auto refused = [](const Change& change) {
     return problem([&](ModelSpec& s) {

@@ -82,13 +82,20 @@ TEST_CASE("forward: the newer layers against the interpreter") {
     sublayer.trainable_branch = dual.sublayers.empty();
     dual.sublayers.push_back(std::move(sublayer));
   }
-  Network network = network_of({{Embedding{"embedding", 5, 6, 1.0, 0.5}},
-                                {trained},
-                                {residual("cross", {{cross}})},
-                                {Parallel{"both", {{{gated}, {scaled}}, {{dense("other", 6, 6)}}}}},
-                                {Norm{"batch", NormKind::batchnorm, 6, 0.1, false}},
-                                {dual}},
-                               6, 5, 3);
+  Network network = network_of(
+      {{Embedding{"embedding", 5, 6, 1.0, 0.5}},
+       {trained},
+       {residual("cross", {{cross}})},
+       {Parallel{"both", {{{gated}, {scaled}}, {{dense("other", 6, 6)}}}}},
+       {Experts{"experts",
+                dense("router", 6, 3),
+                2,
+                Experts::Score::softmax,
+                true,
+                {{{dense("one", 6, 6)}}, {{dense("two", 6, 6)}}, {{dense("three", 6, 6)}}}}},
+       {Norm{"batch", NormKind::batchnorm, 6, 0.1, false}},
+       {dual}},
+      6, 5, 3);
   network.input = InputKind::tokens;
   network.memory_sequence = 4;
   network.memory_cross = 0.5;

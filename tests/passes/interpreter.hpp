@@ -251,6 +251,37 @@ class Interpreter {
       y = sum(1.0, y, 1.0, run(layer.branches[i], x));
     return y;
   }
+  /// The largest scores first, each expert by itself.
+  Rows run(const Experts& layer, const Rows& x) {
+    const Rows scores = run(layer.router, x);
+    Rows y;
+    std::vector<std::vector<double>> weights(x.size());
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      std::vector<double>& w = weights[t];
+      double all = 0;
+      for (const double z : scores[t]) {
+        const bool sigmoid = layer.score == Experts::Score::sigmoid;
+        w.push_back(sigmoid ? 1 / (1 + std::exp(-z)) : std::exp(z));
+        all += w.back();
+      }
+      std::vector<double> sorted = scores[t];
+      std::sort(sorted.rbegin(), sorted.rend());
+      double chosen = 0;
+      for (std::size_t e = 0; e < w.size(); ++e) {
+        if (scores[t][e] < sorted[static_cast<std::size_t>(layer.top_k - 1)]) w[e] = 0;
+        chosen += w[e];
+      }
+      if (layer.score == Experts::Score::softmax || layer.normalised)
+        for (double& weight : w) weight /= layer.normalised ? chosen : all;
+    }
+    for (std::size_t e = 0; e < layer.experts.size(); ++e) {
+      Rows part = run(layer.experts[e], x);
+      for (std::size_t t = 0; t < part.size(); ++t)
+        for (double& entry : part[t]) entry *= weights[t][e];
+      y = e == 0 ? part : sum(1.0, y, 1.0, part);
+    }
+    return y;
+  }
   /// An encoder has scores of its own, and the stream goes by.
   Rows run(const Encoder& layer, const Rows& x) {
     Rows scores;

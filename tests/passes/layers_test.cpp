@@ -336,6 +336,26 @@ TEST_CASE("layers: branches of one input") {
   CHECK_THROWS_AS(Passes<double>(around({{apart}}), {}), Error);
 }
 
+TEST_CASE("layers: experts that a router chooses") {
+  const auto expert = [](const std::string& path) {
+    return std::vector<Layer>{
+        {dense(path + ".in", 6, 9)}, {ActivationLayer{path + ".act", "tanh"}}, {dense(path, 9, 6)}};
+  };
+  Experts layer{"experts", dense("router", 6, 4), 2, Experts::Score::softmax, true, {}};
+  for (const char* path : {"a", "b", "c", "d"}) layer.experts.push_back(expert(path));
+  for (const Experts::Score score : {Experts::Score::softmax, Experts::Score::sigmoid})
+    for (const bool normalised : {true, false}) {
+      layer.score = score;
+      layer.normalised = normalised;
+      check_gradients(around({{residual("block", {{layer}})}}));
+    }
+  Experts apart = layer;
+  apart.experts.back() = {{dense("other", 6, 5)}};
+  CHECK_THROWS_AS(Passes<double>(around({{apart}}), {}), Error);
+  layer.top_k = 5;
+  CHECK_THROWS_AS(Passes<double>(around({{layer}}), {}), Error);
+}
+
 TEST_CASE("layers: pooling leaves one row for each sequence") {
   const Network network = around({{Pool{"pool"}}, {ActivationLayer{"act", "tanh"}}});
   check_gradients(network);

@@ -36,7 +36,7 @@ inline bool keeps_input(const std::vector<Layer>& layers) {
     return std::holds_alternative<Linear>(layer.op) ||
            std::holds_alternative<Attention>(layer.op) ||
            std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Gated>(layer.op) ||
-           std::holds_alternative<Embedding>(layer.op);
+           std::holds_alternative<Embedding>(layer.op) || std::holds_alternative<Experts>(layer.op);
   });
 }
 

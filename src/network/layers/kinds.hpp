@@ -21,6 +21,7 @@ void visit_parts(const Pool& layer, PartVisitor& visitor);
 void visit_parts(const Parallel& layer, PartVisitor& visitor);
 void visit_parts(const Encoder& layer, PartVisitor& visitor);
 void visit_parts(const ClassTokens& layer, PartVisitor& visitor);
+void visit_parts(const Experts& layer, PartVisitor& visitor);
 
 extern const LayerKind linear_kind, activation_kind, norm_kind, attention_kind, gated_kind,
     dropout_kind, conv2d_kind, residual_kind, repeat_kind, embedding_kind, pool_kind, encoder_kind;

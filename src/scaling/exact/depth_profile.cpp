@@ -83,7 +83,8 @@ class Walk {
   /// these.
   double own_squares(const LayerView& layer) const {
     if (const auto* linear = std::get_if<const Linear*>(&layer)) return squared(**linear);
-    const bool is_sum = std::holds_alternative<const Parallel*>(layer);
+    const bool is_sum = std::holds_alternative<const Parallel*>(layer) ||
+                        std::holds_alternative<const Experts*>(layer);
     double total = 0;
     for_each_child(layer, [&](const LayerView& child, Held held) {
       if (is_sum || held == Held::as_member) total += own_squares(child);

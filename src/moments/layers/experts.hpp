@@ -1,0 +1,235 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "moments/layers/residual.hpp"
+#include "moments/routing.hpp"
+#include "moments/weight_matrix.hpp"
+#include "moments/words.hpp"
+#include "scalecalc/error.hpp"
+
+/// y = sum_e w_e F_e(x) (docs/theory/experts.md): m' = A m_F and r' = B r_F, A = E sum_e w_e^2 and
+/// B = E sum_e w_e(t) w_e(u), since experts know nothing of each other.
+namespace scalecalc::moments {
+
+template <class C, class X>
+struct Kept<Experts, C, X> {
+  Places at, scores;
+  WeightInput<X> input;
+  X router;                                  ///< A and B
+  X slopes;                                  ///< E sum J^2, E sum J J'
+  X along;                                   ///< of J^T w
+  X expert;                                  ///< moments of F_e
+  double rise_within = 0, rise_between = 0;  ///< dB/dr, r of the input
+  double share = 0;                          ///< of an expert in what its token's sum is made of
+  double directions = 1;                     ///< in which the scores' gradients of all tokens vary
+  double loads = 0;  ///< relative variance over experts of what one gets of the tokens
+};
+
+/// The average of a moment over one token and over pairs, tokens of one word being one.
+template <class X, class F>
+X routed(const X& scores, double same, bool words, const F& of) {
+  using T = Token<double>;
+  const X seen = words ? of_words(scores, same) : scores;
+  const X made = map(
+      seen,
+      [&](const T&) {
+        return T{0, of(1.0)};
+      },
+      [&](const T& t, const T& u, double cross) {
+        const double size = std::sqrt(t.second * u.second);
+        return of(size > 0 ? std::clamp(cross / size, -1.0, 1.0) : 1.0);
+      });
+  return words ? with_words(made, same) : made;
+}
+
+/// What the scores say of one token and of pairs.
+template <class C, class X>
+void keep_routing(C& calculus, const Experts& layer, const Routing& by, const Signal<X>& scores,
+                  const Counts& counts, Kept<Experts, C, X>& kept, Signal<X>& y) {
+  const bool words = has_words(scores);
+  const auto average_of = [&](double RoutedPair::*member) {
+    return routed(scores.x, scores.repeats, words, [&](double c) { return by.at(c).*member; });
+  };
+  kept.router = average_of(&RoutedPair::weights);
+  kept.slopes = average_of(&RoutedPair::slopes);
+  kept.along = average_of(&RoutedPair::along);
+  const double A = values_of(calculus, kept.router).second;
+  const auto experts = static_cast<double>(layer.experts.size());
+  const auto relative = [&](double RoutedPair::*member) {
+    const Alike<double> x = values_of(calculus, average_of(member));
+    return row_sum(x, counts) / counts.samples() / (A * A);
+  };
+  kept.loads = std::max(0.0, experts * relative(&RoutedPair::loads) - 1);
+  // A token's gradient varies in k directions, less the one that normalised weights have not; all
+  // tokens in as many more as they choose apart.
+  const double lost = layer.normalised ? 1 : 0;
+  const double alike = row_sum(values_of(calculus, kept.router), counts) / counts.samples() / A;
+  kept.directions =
+      std::clamp((static_cast<double>(layer.top_k) - lost) / std::max(alike, 1 / experts), 1.0,
+                 std::max(1.0, experts - lost));
+  const double sizes = by.at(1).sizes / (A * A);
+  kept.share = by.at(1).loads / (A * A);
+  y.spread.token_variance += sizes;
+  y.spread.decorrelation += sizes;
+  y.spread.batch_variance += std::max(0.0, relative(&RoutedPair::sizes));
+  y.kurtosis = 3 * (1 + sizes);
+}
+
+/// dB/dr times what the overlap r of the input fluctuates by, which the experts' output follows
+/// too.
+template <class C, class X>
+void add_routed_overlap(const C& calculus, const Experts& layer, const Routing& by,
+                        const Signal<X>& x, const Signal<X>& scores, const Signal<X>& expert,
+                        Kept<Experts, C, X>& kept, Signal<X>& y) {
+  const Alike<double> z = values_of(calculus, scores.x), f = values_of(calculus, expert.x),
+                      w = values_of(calculus, kept.router);
+  const auto rise = [&](double cross) {
+    return z.second > 0 ? by.rise(cross / z.second) * gain_of(calculus, layer.router) / z.second
+                        : 0.0;
+  };
+  kept.rise_within = rise(z.cross);
+  kept.rise_between = rise(z.between);
+  const double coherent = calculus.value(x.overlap.coherent);
+  const RoutedPair pair = by.at(z.second > 0 ? z.cross / z.second : 1);
+  const double of_expert = calculus.value(expert.overlap.coherent);
+  y.overlap.coherent = w.cross * of_expert + f.cross * kept.rise_within * coherent;
+  y.overlap.noise = pair.loads * expert.overlap.noise + pair.scatter * f.cross * f.cross;
+  const double both = of_expert * coherent;
+  const double apart = kept.input.overlap.apart;
+  y.x = with_bounded_cross(
+      sum_cross(y.x, uniform(y.x, Alike<double>{0, 0, kept.rise_within * both,
+                                                kept.rise_between * both * apart * apart})));
+}
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Experts& layer, Signal<X> x) {
+  C& calculus = pass.calculus();
+  calculus.enter(layer.path);
+  if constexpr (!C::next_orders) {
+    throw Error(ErrorKind::input, "no formula says which experts a router chooses", layer.path,
+                "use numbers (scalecalc propagate), or experts = 0");
+  } else {
+    using T = Token<double>;
+    const Counts over = pass.counts(x);
+    Kept<Experts, C, X> kept;
+    kept.input.overlap = overlap_deviation(calculus, x);
+    Signal<X> scores = linear_forward(calculus, layer.router, x, over);
+    kept.scores = {pass.site(layer.router.path, "linear", scores), note_weights(pass, layer.router),
+                   x.tokens};
+    Signal<X> expert;
+    for (const std::vector<Layer>& body : layer.experts) expert = pass.run(body, x);
+    calculus.enter(layer.path);
+    const Routing& by =
+        calculus.template cache<Routings>()(layer, values_of(calculus, scores.x).second);
+    Signal<X> y = expert;
+    keep_routing(calculus, layer, by, scores, over, kept, y);
+    y.x = zip(
+        kept.router, expert.x,
+        [](const T& w, const T& f) {
+          return T{0, w.second * f.second};
+        },
+        [](const T&, const T&, double w, double f) { return w * f; });
+    add_routed_overlap(calculus, layer, by, x, scores, expert, kept, y);
+    const Alike<double> w = values_of(calculus, kept.router), z = values_of(calculus, scores.x);
+    const auto error = [&](double cross) {
+      return by.at(z.second > 0 ? cross / z.second : 1).error / w.second;
+    };
+    y.error.second += by.at(1).error / w.second;
+    y.error.cross += std::max(error(z.cross), error(z.between));
+    calculus.assume("experts", "scores are independent Gaussians, experts know nothing of them");
+    kept.at = {pass.site(layer.path, "experts", y), 0, x.tokens};
+    kept.expert = std::move(expert.x);
+    kept.input.spread = x.spread;
+    kept.input.truncation = with_mask_sizes(x);
+    kept.input.tokens = x.tokens;
+    kept.input.x = std::move(x.x);
+    pass.template keep<Experts>(std::move(kept));
+    return y;
+  }
+}
+
+/// w_e g at one of the experts: E w_e^2 g and E w_e(t) w_e(u) k.
+template <class C, class X>
+Gradient<X> expert_gradient(const C& calculus, const Experts& layer,
+                            const Kept<Experts, C, X>& kept, const Gradient<X>& g) {
+  const auto experts = static_cast<double>(layer.experts.size());
+  const Alike<double> k = values_of(calculus, g.x), w = values_of(calculus, kept.router);
+  const OverlapDeviation& x = kept.input.overlap;
+  Gradient<X> out = g;
+  out.x = scaled(product(g.x, kept.router), 1 / experts);
+  out.aligned = g.aligned * w.second / experts;
+  out.directions.radial = across(g.directions.radial, kept.share);
+  const auto slope = [&](const OverlapSlope& s, double by, double rise, double cross,
+                         double apart) {
+    return OverlapSlope{s.own * by * by / experts,
+                        (s.stream * by + cross * rise * x.coherent * apart) / experts};
+  };
+  out.slopes = {slope(g.slopes.within, w.cross, kept.rise_within, k.cross, 1),
+                slope(g.slopes.between, w.between, kept.rise_between, k.between, x.apart)};
+  out.uneven = 0;
+  return out;
+}
+
+/// dL/dz_e = sum_f J_fe F_f.g: E (F.g)^2 = n m_F g, of which a part a n m_F w_f is sure where g has
+/// a y.
+template <class C, class X>
+Gradient<X> score_gradient(const BackwardPass<C, X>& pass, const Experts& layer,
+                           const Kept<Experts, C, X>& kept, const Gradient<X>& g, double width) {
+  const C& calculus = pass.calculus();
+  const auto experts = static_cast<double>(layer.experts.size());
+  const double radial = across(g.directions.radial, kept.share);
+  const double sure = g.aligned * width * values_of(calculus, kept.expert).second;
+  Gradient<X> out = g;
+  out.x = scaled(product(product(kept.slopes, kept.expert), g.x), width * radial / experts);
+  out.x = without_mean(sum(out.x, scaled(kept.along, sure * sure / experts)));
+  out.aligned = 0;
+  out.follows_size = 0;
+  out.uneven = 0;
+  out.directions = {};
+  out.own = {};
+  out.kinds = {};
+  out.slopes = {};
+  out.tie.reset();
+  covariance_through_linear(out.log_covariance,
+                            Coherent(values_of(calculus, out.x), pass.counts(kept.at.tokens)), 2,
+                            kept.directions);
+  return out;
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const Experts& layer, Gradient<X> g) {
+  if constexpr (!C::next_orders) {
+    return g;  // forward_step has refused
+  } else {
+    C& calculus = pass.calculus();
+    const auto kept = pass.template take<Experts>();
+    pass.note(kept.at.site, g);
+    const auto before = g.log_covariance.propagator;
+    g.log_covariance.propagator.setIdentity();
+    const LogCovariance start = g.log_covariance;
+    const auto width = static_cast<double>(pass.stream_width());
+    const double loads = std::log1p(kept.loads);
+    std::optional<Gradient<X>> all;
+    for (auto expert = layer.experts.rbegin(); expert != layer.experts.rend(); ++expert) {
+      Gradient<X> part = expert_gradient(calculus, layer, kept, g);
+      part.log_covariance.value.array() += loads;
+      part = pass.run(*expert, std::move(part));
+      part.log_covariance.value.array() -= loads;
+      all = all ? sum_of_ways(pass, std::move(part), *all, start, kept.at.tokens) : std::move(part);
+    }
+    const Gradient<X> scores = score_gradient(pass, layer, kept, g, width);
+    pass.note(kept.scores.site, scores);
+    fill_weights(pass, layer.router, kept.scores.parameter, kept.input, scores);
+    Gradient<X> out =
+        sum_of_ways(pass, *std::move(all), through_weights(pass, layer.router, kept.input, scores),
+                    start, kept.at.tokens);
+    out.log_covariance.propagator = out.log_covariance.propagator * before;
+    return out;
+  }
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,180 @@
+#include "moments/routing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "base/philox.hpp"
+
+namespace scalecalc::moments {
+namespace {
+
+/// What one token's scores make of its weights: J_fe = D_f (f = e) - w_f q_e.
+struct Row {
+  std::vector<double> w, D, q, back;  ///< back: J^T w
+  double square = 0;                  ///< sum w^2
+  std::vector<std::int64_t> order;
+
+  explicit Row(std::size_t experts)
+      : w(experts), D(experts), q(experts), back(experts), order(experts) {}
+};
+
+void weigh_row(const Experts& layer, const std::vector<double>& z, Row& row) {
+  const auto begin = row.order.begin(), end = row.order.end();
+  for (std::size_t e = 0; e < z.size(); ++e) row.order[e] = static_cast<std::int64_t>(e);
+  std::partial_sort(begin, begin + layer.top_k, end, [&](std::int64_t a, std::int64_t b) {
+    return z[static_cast<std::size_t>(a)] > z[static_cast<std::size_t>(b)];
+  });
+  std::fill(row.w.begin(), row.w.end(), 0.0);
+  std::fill(row.D.begin(), row.D.end(), 0.0);
+  std::fill(row.q.begin(), row.q.end(), 0.0);
+  const bool softmax = layer.score == Experts::Score::softmax;
+  const auto each_chosen = [&](const auto& use) {
+    for (auto at = begin; at != begin + layer.top_k; ++at) use(static_cast<std::size_t>(*at));
+  };
+  double total = 0;
+  each_chosen([&](std::size_t e) {
+    row.w[e] = softmax ? std::exp(z[e]) : 1 / (1 + std::exp(-z[e]));
+    row.D[e] = softmax ? row.w[e] : row.w[e] * (1 - row.w[e]);
+    total += row.w[e];
+  });
+  if (!layer.normalised) {
+    total = 1;
+    if (softmax) {
+      total = 0;
+      for (std::size_t e = 0; e < z.size(); ++e) total += row.q[e] = std::exp(z[e]);
+      for (double& q : row.q) q /= total;
+    }
+  }
+  row.square = 0;
+  each_chosen([&](std::size_t e) {
+    row.w[e] /= total;
+    row.D[e] /= total;
+    if (layer.normalised) row.q[e] = row.D[e];
+    row.square += row.w[e] * row.w[e];
+  });
+  for (std::size_t e = 0; e < z.size(); ++e)
+    row.back[e] = row.D[e] * row.w[e] - row.square * row.q[e];
+}
+
+/// One draw of a pair.
+RoutedPair pair_of(const Row& t, const Row& u) {
+  double ww = 0, loads = 0, dd = 0, left = 0, right = 0, qq = 0, along = 0;
+  for (std::size_t e = 0; e < t.w.size(); ++e) {
+    const double both = t.w[e] * u.w[e];
+    ww += both;
+    loads += both * both;
+    dd += t.D[e] * u.D[e];
+    left += t.D[e] * u.w[e] * u.q[e];
+    right += u.D[e] * t.w[e] * t.q[e];
+    qq += t.q[e] * u.q[e];
+    along += t.back[e] * u.back[e];
+  }
+  return {ww, ww * ww, t.square * u.square, loads, dd - left - right + ww * qq, along, 0};
+}
+
+void add(RoutedPair& sum, const RoutedPair& one, double times) {
+  sum.weights += times * one.weights;
+  sum.scatter += times * one.scatter;
+  sum.sizes += times * one.sizes;
+  sum.loads += times * one.loads;
+  sum.slopes += times * one.slopes;
+  sum.along += times * one.along;
+  sum.error += times * one.error;
+}
+
+/// Standard normal values by Box and Muller.
+void draw(std::vector<double>& values, std::uint64_t& block) {
+  constexpr base::Stream stream{0x5ca1eca1c, 0x70b5};
+  for (std::size_t i = 0; i < values.size(); i += 2) {
+    const base::Philox4 words = base::philox_block(stream, block++);
+    const double radius =
+        std::sqrt(-2 * std::log(base::uniform_from_words(words.v[0], words.v[1])));
+    const double angle = 2 * std::numbers::pi * base::uniform_from_words(words.v[2], words.v[3]);
+    values[i] = radius * std::cos(angle);
+    if (i + 1 < values.size()) values[i + 1] = radius * std::sin(angle);
+  }
+}
+
+}  // namespace
+
+Routing::Routing(const Experts& layer, double variance)
+    : experts_(static_cast<std::int64_t>(layer.experts.size())),
+      top_k_(layer.top_k),
+      score_(layer.score),
+      normalised_(layer.normalised),
+      variance_(variance),
+      of_angle_{} {
+  constexpr std::int64_t values = std::int64_t{1} << 18, least = 4096;
+  const std::int64_t count = std::max(least, values / experts_);
+  const auto size = static_cast<std::size_t>(experts_);
+  const double deviation = std::sqrt(variance), each = 1.0 / static_cast<double>(count);
+  std::vector<double> a(size), b(size), z(size);
+  Row first(size), second(size);
+  double weight = 0, square = 0;  // E sum_e w_e and E sum_e w_e^2
+  std::uint64_t block = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    draw(a, block);
+    draw(b, block);
+    for (std::size_t e = 0; e < size; ++e) z[e] = deviation * a[e];
+    weigh_row(layer, z, first);
+    for (const double w : first.w) weight += each * w;
+    square += each * first.square;
+    for (int k = 0; k <= kAngles; ++k) {
+      const double angle = k * std::numbers::pi / kAngles;
+      for (std::size_t e = 0; e < size; ++e)
+        z[e] = deviation * (std::cos(angle) * a[e] + std::sin(angle) * b[e]);
+      weigh_row(layer, z, second);
+      add(of_angle_[static_cast<std::size_t>(k)], pair_of(first, second), each);
+    }
+  }
+  const double apart = weight * weight / static_cast<double>(experts_);
+  const double off = of_angle_[kAngles / 2].weights - apart;
+  for (int k = 0; k <= kAngles; ++k) {
+    RoutedPair& at = of_angle_[static_cast<std::size_t>(k)];
+    at.scatter = std::max(0.0, at.scatter - at.weights * at.weights);
+    at.sizes = std::max(0.0, at.sizes - square * square);
+    at.error = std::sqrt(at.scatter * each);
+    const double across = std::sin(k * std::numbers::pi / kAngles);
+    at.weights -= across * across * off;
+  }
+}
+
+RoutedPair Routing::at(double correlation) const {
+  const double place = std::acos(std::clamp(correlation, -1.0, 1.0)) * kAngles / std::numbers::pi;
+  const int first = std::clamp(static_cast<int>(place) - 1, 0, kAngles - 3);
+  RoutedPair made;
+  for (int i = 0; i < 4; ++i) {
+    double times = 1;
+    for (int j = 0; j < 4; ++j)
+      if (j != i) times *= (place - first - j) / (i - j);
+    add(made, of_angle_[static_cast<std::size_t>(first + i)], times);
+  }
+  made.error = std::max(0.0, made.error);
+  made.scatter = std::max(0.0, made.scatter);
+  made.sizes = std::max(0.0, made.sizes);
+  return made;
+}
+
+double Routing::rise(double correlation) const {
+  const double angle = std::acos(std::clamp(correlation, -1.0, 1.0));
+  const double step = std::numbers::pi / kAngles;
+  const double low = std::cos(std::min(std::numbers::pi, angle + step)),
+               high = std::cos(std::max(0.0, angle - step));
+  return (at(high).weights - at(low).weights) / (high - low);
+}
+
+bool Routing::is_of(const Experts& layer, double variance) const {
+  return experts_ == static_cast<std::int64_t>(layer.experts.size()) && top_k_ == layer.top_k &&
+         score_ == layer.score && normalised_ == layer.normalised &&
+         std::fabs(variance_ - variance) <= 1e-6 * variance;
+}
+
+const Routing& Routings::operator()(const Experts& layer, double variance) {
+  for (const Routing& one : made_)
+    if (one.is_of(layer, variance)) return one;
+  return made_.emplace_back(layer, variance);
+}
+
+}  // namespace scalecalc::moments

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+
+#include "scalecalc/layers/experts.hpp"
+
+/// Averages over a router's scores, which are independent Gaussians of one variance at the start
+/// (docs/theory/experts.md#scores).
+namespace scalecalc::moments {
+
+/// Of two tokens t and u, whose scores of an expert correlate. w: the weights of a token's experts,
+/// J = dw/dz.
+struct RoutedPair {
+  double weights = 0;  ///< E sum_e w_e(t) w_e(u)
+  double scatter = 0;  ///< Var sum_e w_e(t) w_e(u)
+  double sizes = 0;    ///< Cov of sum_e w_e^2 of t and of u
+  double loads = 0;    ///< E sum_e w_e(t)^2 w_e(u)^2
+  double slopes = 0;   ///< E sum_fe J_fe(t) J_fe(u)
+  double along = 0;    ///< E sum_e (J^T w)_e(t) (J^T w)_e(u)
+  double error = 0;    ///< standard error of `weights`
+};
+
+/// Means over fixed draws of scores at equidistant angles, the same draws at each, and between
+/// these by a cubic; `weights` at correlation 0 is sum_e (E w_e)^2.
+class Routing {
+ public:
+  /// The router's experts, top_k and scores; `variance`: of a score.
+  Routing(const Experts& layer, double variance);
+  RoutedPair at(double correlation) const;
+  /// d weights/d correlation, over a step of the angle.
+  double rise(double correlation) const;
+  bool is_of(const Experts& layer, double variance) const;
+
+ private:
+  static constexpr int kAngles = 24;
+
+  std::int64_t experts_, top_k_;
+  Experts::Score score_;
+  bool normalised_;
+  double variance_;
+  std::array<RoutedPair, kAngles + 1> of_angle_;
+};
+
+/// Those that a propagation has asked for.
+class Routings {
+ public:
+  const Routing& operator()(const Experts& layer, double variance);
+
+ private:
+  std::deque<Routing> made_;
+};
+
+}  // namespace scalecalc::moments

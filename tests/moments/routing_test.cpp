@@ -1,0 +1,78 @@
+#include "moments/routing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "scalecalc/layers.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::moments;
+
+namespace {
+
+Experts router(std::int64_t experts, std::int64_t top_k, bool normalised) {
+  Experts layer;
+  layer.experts.resize(static_cast<std::size_t>(experts));
+  layer.top_k = top_k;
+  layer.normalised = normalised;
+  return layer;
+}
+
+constexpr double deviations = 5;   // of means over the draws
+constexpr double draws = 1 << 17;  // pairs for two experts
+/// The cubic between angles pi/24 apart, at functions that are linear in the angle or smoother.
+constexpr double interpolation = 1e-4;
+
+}  // namespace
+
+TEST_CASE("routing: one expert of two is that of the larger score") {
+  // z_1 - z_2 of two tokens has the same sign with chance 1 - acos(rho)/pi.
+  const Routing by(router(2, 1, true), 0.7);
+  for (const double rho : {-0.9, -0.3, 0.0, 0.2, 0.5, 0.9, 0.99, 1.0}) {
+    CAPTURE(rho);
+    const double same = 1 - std::acos(rho) / std::numbers::pi;
+    const double error = std::sqrt(same * (1 - same) / draws);
+    CHECK(std::fabs(by.at(rho).weights - same) <= deviations * error + interpolation);
+    CHECK(std::fabs(by.at(rho).error - error) <= 0.1 * error + interpolation);
+    CHECK(std::fabs(by.at(rho).scatter - same * (1 - same)) <= deviations / std::sqrt(draws));
+    CHECK(std::fabs(by.at(rho).slopes) <= interpolation);  // the weight is 1
+  }
+}
+
+TEST_CASE("routing: scores that do not vary weigh alike") {
+  // Of k equal weights 1/k, or 1/E of all: what two tokens share is k^2/E experts where rho is 0.
+  for (const bool normalised : {true, false}) {
+    const Routing by(router(8, 2, normalised), 1e-10);
+    const double each = normalised ? 0.5 : 0.125;
+    CHECK(std::fabs(by.at(1).weights - 2 * each * each) <= interpolation);
+    CHECK(std::fabs(by.at(0).weights - each * each * 4 / 8) <= interpolation);
+    CHECK(std::fabs(by.at(1).sizes) <= interpolation);
+    CHECK(std::fabs(by.at(1).loads - 2 * std::pow(each, 4)) <= interpolation);
+  }
+}
+
+TEST_CASE("routing: weights of two tokens agree the less the further they are apart") {
+  for (const std::int64_t top_k : {1, 2, 5}) {
+    const Routing by(router(5, top_k, false), 1.0);
+    double before = by.at(-1).weights;
+    for (double rho = -0.9; rho <= 1; rho += 0.1) {
+      const RoutedPair at = by.at(rho);
+      CHECK(at.weights >= before - deviations * at.error);
+      CHECK(by.rise(rho) >= -deviations * at.error);
+      before = at.weights;
+    }
+  }
+}
+
+TEST_CASE("routing: is remembered for the router that it is of") {
+  Routings all;
+  const Experts layer = router(4, 2, true);
+  const Routing* first = &all(layer, 1.0);
+  CHECK(first == &all(layer, 1.0));
+  CHECK(first != &all(layer, 2.0));
+  CHECK(first != &all(router(4, 2, false), 1.0));
+  CHECK(first == &all(layer, 1.0));
+}
