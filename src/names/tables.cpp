@@ -89,10 +89,20 @@ Naming hf_llama() {
   linear(all, layer + "mlp.gate_proj", {in_block("ffn.gate")});
   linear(all, layer + "mlp.up_proj", {in_block("ffn.in")});
   linear(all, layer + "mlp.down_proj", {in_block("ffn.out")});
+  for (const auto& [name, path] :
+       {std::pair{"mlp.experts.{j}.", "ffn.expert[{j}]."}, {"mlp.shared_expert.", "ffn.shared."}}) {
+    linear(all, layer + name + "gate_proj", {in_block(std::string(path) + "gate")});
+    linear(all, layer + name + "up_proj", {in_block(std::string(path) + "in")});
+    linear(all, layer + name + "down_proj", {in_block(std::string(path) + "out")});
+  }
+  linear(all, layer + "mlp.gate", {in_block("ffn.router")});
+  linear(all, layer + "mlp.shared_expert_gate", {in_block("ffn.shared.router")});
   norm(all, "norm", "final_norm");
   all.push_back({"lm_head.weight", {"head.weight"}});
   naming.tied = {{"lm_head.weight", "embed_tokens.weight"}};
-  naming.extras = {{layer + "self_attn.rotary_emb.inv_freq", "rotary frequencies, a buffer"},
+  naming.extras = {{layer + "mlp.experts.gate_up_proj", "gate and in of all experts in one tensor"},
+                   {layer + "mlp.experts.down_proj", "out of all experts in one tensor"},
+                   {layer + "self_attn.rotary_emb.inv_freq", "rotary frequencies, a buffer"},
                    {"rotary_emb.inv_freq", "rotary frequencies, a buffer"}};
   return naming;
 }
