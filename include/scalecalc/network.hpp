@@ -81,7 +81,7 @@ struct ModelSpec {
   std::int64_t batch = 1;
   bool causal = false;
   std::string activation = "gelu";
-  bool gated = false;    ///< ffn.out(phi(ffn.gate(x)) * ffn.in(x))
+  bool gated = false;  ///< ffn.out(phi(ffn.gate(x)) * ffn.in(x))
   /// A mixture of experts: so many ffns, of which a router chooses `top_k` for each token; 0: one
   /// ffn.
   std::int64_t experts = 0;

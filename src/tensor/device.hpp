@@ -77,8 +77,8 @@ struct ConvShape {
 struct SequenceShape {
   std::int64_t sequences, tokens, width;
 };
-/// (tokens, experts) of scores and weights. Of the softmax over all, or sigmoids; divided by the sum
-/// of those that are chosen where `normalised`.
+/// (tokens, experts) of scores and weights. Of the softmax over all, or sigmoids; divided by the
+/// sum of those that are chosen where `normalised`.
 struct RouteShape {
   std::int64_t tokens, experts, top_k;
   bool sigmoid, normalised;

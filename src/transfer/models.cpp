@@ -225,6 +225,8 @@ ModelSpec grown(const ModelSpec& spec, GrowthAxis axis, std::int64_t times) {
     case GrowthAxis::width:
       result.width *= times;
       result.ffn *= times;
+      result.expert_ffn *= times;
+      result.shared_ffn *= times;
       result.head_width *= times;
       grow_list(result.layer_list, times, spec.vocab == 0);
       break;
@@ -235,8 +237,11 @@ ModelSpec grown(const ModelSpec& spec, GrowthAxis axis, std::int64_t times) {
       grow_heads(result.layer_list, times);
       break;
     case GrowthAxis::experts:
-      throw Error(ErrorKind::input, "the model has no experts", "--axes experts",
-                  "leave the axis out");
+      if (spec.experts == 0)
+        throw Error(ErrorKind::input, "the model has no experts", "--axes experts",
+                    "leave the axis out");
+      throw Error(ErrorKind::input, "what a number of experts asks of a model is not derived yet",
+                  "--axes experts", "leave the axis out");
     case GrowthAxis::batch:
     case GrowthAxis::tokens: break;
   }

@@ -22,6 +22,9 @@ struct InSeries {
       longest = std::max(longest, in_series(branch));
     return longest;
   }
+  int operator()(const Experts* layer) const {
+    return layer->experts.empty() ? 0 : in_series(layer->experts.front());
+  }
   template <class Other>
   int operator()(const Other*) const {
     return 0;

@@ -63,6 +63,8 @@ void check_model(const ModelSpec& spec, const SizeList& sizes) {
     sized.width = std::llround(*width);
     if (spec.kind == ModelSpec::Kind::transformer) {
       sized.ffn = scaled(spec.ffn, ratio, "ffn");
+      sized.expert_ffn = scaled(spec.expert_ffn, ratio, "expert_ffn");
+      sized.shared_ffn = scaled(spec.shared_ffn, ratio, "shared_ffn");
       sized.head_width = scaled(spec.head_width, ratio, "head_width");
     }
   }
