@@ -258,6 +258,10 @@ TEST_CASE("every matrix of a described architecture has a tensor under its libra
     const LibraryModel library = parse_config(config, "config.json");
     if (!library.spec) continue;
     ++described;
+    if (library.spec->experts > 0) {  // one tensor packs the experts of a block, which is refused
+      CHECK_THROWS_AS(changed(config, [](ModelSpec& spec) { spec.init.scheme = "he"; }), Error);
+      continue;
+    }
     const CodePlan code = changed(config, [](ModelSpec& spec) { spec.init.scheme = "he"; });
     for (const std::string& path : code.unnamed)
       CHECK((path.starts_with("head.") || path.starts_with("transform.")));
