@@ -43,11 +43,6 @@ ROUNDS = {"bloom": "kv", "gpt_neox": "kv", "falcon": "kv", "codegen": 4}
 ORDER = {"codegen": "qvk"}
 # Whose head reads the mean of all tokens; of other models of images the first token.
 POOLED = {"siglip_vision_model"}
-# Stages of convolutions: the stream is an image, and the class has the head. A pixel has 48 features:
-# of three, what all pixels share varies so much that the norm behind the first map, which divides by
-# it, leaves that map's gradient 41% below what is predicted.
-HIERARCHIES = {"convnext": dict(num_channels=48, hidden_sizes=[128, 192, 256, 320], depths=[2, 2, 2, 2], image_size=64,
-                                layer_scale_init_value=0.5, num_labels=10)}
 # Tensors of all experts of a layer.
 EXPERTS = ("mlp.experts.gate_up_proj", "mlp.experts.down_proj")
 TWO_STACKS = {"bart", "t5"}
