@@ -20,9 +20,12 @@ endforeach()
 scalecalc_cli_test("config: code for an architecture that is no model"
   ARGS init "${CMAKE_CURRENT_LIST_DIR}/moe_config.json" --target pytorch --seedless
   STDOUT "SEED = None.*Rule.\"model.layers.{i}.mlp.experts.down_proj\"")
+scalecalc_cli_test("config: code for a mixture of experts"
+  ARGS init "${CMAKE_CURRENT_LIST_DIR}/mixtral_config.json" --target pytorch --seedless
+  STDOUT "SEED = None.*Rule.\"model.layers.{i}.mlp.experts.down_proj\"")
 foreach(target flax keras megatron c)
   scalecalc_cli_test("config: ${target} of an architecture that is no model" EXIT 2
-    STDERR "no model file describes this mixtral: .*scalecalc init .* lists its tensors"
+    STDERR "no model file describes this deepseek_v3: .*scalecalc init .* lists its tensors"
     ARGS init "${CMAKE_CURRENT_LIST_DIR}/moe_config.json" --target ${target})
   scalecalc_cli_test("config: ${target}" ARGS init ${config} --target ${target} STDOUT "2 layers")
 endforeach()
@@ -49,13 +52,13 @@ scalecalc_cli_test("config: the library's names of no library" ARGS init mlp-rel
 scalecalc_cli_test("config: its names in a model file" ARGS import ${config}
   STDOUT "names = \"hf-llama\"")
 scalecalc_cli_test("config: an option of an architecture that is no model" EXIT 2
-  STDERR "no model file describes this mixtral"
+  STDERR "no model file describes this deepseek_v3"
   ARGS init "${CMAKE_CURRENT_LIST_DIR}/moe_config.json" --target pytorch --scheme he)
 scalecalc_cli_test("config: code into JSON" EXIT 2 STDERR "writes no such file"
   ARGS init ${config} --target hf -o x.json)
 scalecalc_cli_test("config: tensors by a target" ARGS init ${config} --target csv
   STDOUT "^name,shape,distribution,mean,std,formula,tied")
-foreach(name config moe_config)
+foreach(name config moe_config mixtral_config)
   set(drawn "${CMAKE_CURRENT_BINARY_DIR}/${name}.safetensors")
   scalecalc_cli_test("config: weights of ${name}" STDOUT "how transformers"
     ARGS init "${CMAKE_CURRENT_LIST_DIR}/${name}.json" --weights ${drawn} --seed 3)
@@ -71,6 +74,10 @@ scalecalc_cli_error("config: none" EXIT 2 SAYS "no such config" ARGS import noth
 scalecalc_cli_error("config: no path" EXIT 2 SAYS "a path is missing" ARGS import)
 scalecalc_cli_error("config: a folder without one" EXIT 2 SAYS "a config.json, or a folder"
   ARGS import "${CMAKE_CURRENT_LIST_DIR}/claims")
+
+scalecalc_cli_test("config: an option of packed experts" EXIT 2
+  STDERR "is no tensor of .*by itself, and the options change it"
+  ARGS init "${CMAKE_CURRENT_LIST_DIR}/mixtral_config.json" --target pytorch --scheme he)
 
 # Of every architecture, with options.
 add_test(NAME "cli: config: audits with options" COMMAND Python3::Interpreter
