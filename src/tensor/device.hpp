@@ -6,6 +6,7 @@
 #include <memory_resource>
 #include <string>
 
+#include "base/host_device.hpp"
 #include "tensor/draw.hpp"
 
 /// The seam between the passes and the machine they run on. Plain pointers into the device's memory
@@ -94,7 +95,9 @@ struct Into {
   Real* data = nullptr;
   bool adds = false;
   explicit operator bool() const { return data != nullptr; }
-  Real operator()(std::int64_t i, Real value) const { return adds ? data[i] + value : value; }
+  SCALECALC_HOST_DEVICE Real operator()(std::int64_t i, Real value) const {
+    return adds ? data[i] + value : value;
+  }
 };
 /// Averages over everything: x, x^2, and x_t x_s of two tokens t != s of one sequence (NaN for one
 /// token).

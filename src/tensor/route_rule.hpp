@@ -63,8 +63,7 @@ SCALECALC_HOST_DEVICE void route_row_backward(const RouteShape& s, const Real* s
     const Real slope = (s.sigmoid ? size * (Real(1) - size) : size) / total;
     const Real own = chosen ? slope * dweights[e] : Real(0);
     const Real shared = chosen || !s.normalised ? slope * along : Real(0);
-    const Real gradient = own - shared;
-    into.data[first + e] = into.adds ? into.data[first + e] + gradient : gradient;
+    into.data[first + e] = into(first + e, own - shared);
   }
 }
 

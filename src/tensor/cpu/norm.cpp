@@ -52,13 +52,6 @@ void write_row(Into<Real> to, std::int64_t t, std::int64_t width, const Row& row
   }
 }
 
-template <class Body>
-void for_rows(int threads, std::int64_t rows, std::int64_t width, const Body& body) {
-  for_ranges(threads, rows, rows_per_tile(width), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) body(t);
-  });
-}
-
 }  // namespace
 
 template <class Real>

@@ -35,4 +35,12 @@ inline std::int64_t rows_per_tile(std::int64_t width) {
   return std::max<std::int64_t>(1, kEntries / std::max<std::int64_t>(1, width));
 }
 
+/// body(t) for every row.
+template <class Body>
+void for_rows(int threads, std::int64_t rows, std::int64_t width, const Body& body) {
+  for_ranges(threads, rows, rows_per_tile(width), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) body(t);
+  });
+}
+
 }  // namespace scalecalc::tensor

@@ -3,28 +3,16 @@
 #include "tensor/route_rule.hpp"
 
 namespace scalecalc::tensor {
-namespace {
-
-template <class Body>
-void for_each_row(int threads, std::int64_t rows, std::int64_t width, const Body& body) {
-  for_ranges(threads, rows, rows_per_tile(width), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) body(row);
-  });
-}
-
-}  // namespace
-
 template <class Real>
 void CpuDevice<Real>::route_forward(const RouteShape& s, const Real* scores, Real* weights) {
-  for_each_row(threads_, s.tokens, s.experts * s.experts, [&](std::int64_t t) {
-    route_row(s, scores + t * s.experts, weights + t * s.experts);
-  });
+  for_rows(threads_, s.tokens, s.experts * s.experts,
+           [&](std::int64_t t) { route_row(s, scores + t * s.experts, weights + t * s.experts); });
 }
 
 template <class Real>
 void CpuDevice<Real>::route_backward(const RouteShape& s, const Real* scores, const Real* weights,
                                      const Real* dweights, Into<Real> dscores) {
-  for_each_row(threads_, s.tokens, s.experts * s.experts, [&](std::int64_t t) {
+  for_rows(threads_, s.tokens, s.experts * s.experts, [&](std::int64_t t) {
     const std::int64_t first = t * s.experts;
     route_row_backward(s, scores + first, weights + first, dweights + first, dscores, first);
   });
@@ -33,7 +21,7 @@ void CpuDevice<Real>::route_backward(const RouteShape& s, const Real* scores, co
 template <class Real>
 void CpuDevice<Real>::weigh_rows_forward(const RowsShape& s, const Real* x, const Real* w,
                                          Real* y) {
-  for_each_row(threads_, s.rows, s.width, [&](std::int64_t t) {
+  for_rows(threads_, s.rows, s.width, [&](std::int64_t t) {
     for (std::int64_t i = t * s.width; i < (t + 1) * s.width; ++i) y[i] = w[t * s.stride] * x[i];
   });
 }
@@ -41,7 +29,7 @@ void CpuDevice<Real>::weigh_rows_forward(const RowsShape& s, const Real* x, cons
 template <class Real>
 void CpuDevice<Real>::weigh_rows_backward(const RowsShape& s, const Real* x, const Real* w,
                                           const Real* dy, Into<Real> dx, Into<Real> dw) {
-  for_each_row(threads_, s.rows, s.width, [&](std::int64_t t) {
+  for_rows(threads_, s.rows, s.width, [&](std::int64_t t) {
     const std::int64_t begin = t * s.width, end = begin + s.width;
     if (dx)
       for (std::int64_t i = begin; i < end; ++i) dx.data[i] = dx(i, w[t * s.stride] * dy[i]);

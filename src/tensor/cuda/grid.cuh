@@ -16,7 +16,7 @@ inline unsigned blocks_of(std::int64_t count, std::int64_t size, std::int64_t mo
 
 template <class Real>
 SCALECALC_DEVICE inline void put(const Into<Real>& into, std::int64_t i, Real value) {
-  into.data[i] = into.adds ? into.data[i] + value : value;
+  into.data[i] = into(i, value);
 }
 
 template <class Body>
