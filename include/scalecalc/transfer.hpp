@@ -23,10 +23,15 @@ enum class GrowthAxis { width, depth, batch, tokens, heads, experts };
 inline constexpr std::size_t growth_axes = 6;
 /// "width", "depth", ... in the order of the enumeration.
 const std::vector<std::string>& growth_axis_names();
+const std::string& to_string(GrowthAxis axis);
 /// "r_n", "r_L", ...
 const std::string& ratio_symbol(GrowthAxis axis);
 /// Throws Error(input) with the nearest name.
 GrowthAxis growth_axis_from(std::string_view name, const std::string& where = "--axes");
+/// Names with commas between them: each axis once, in the order of the enumeration. Throws
+/// likewise.
+std::vector<GrowthAxis> growth_axes_from(std::string_view names,
+                                         const std::string& where = "--axes");
 
 /// A quantity is proportional to the product of the ratios to these powers.
 class Exponents {
@@ -44,6 +49,10 @@ class Exponents {
   double at(const std::array<double, growth_axes>& ratios) const;
 
  private:
+  /// Symbols with what `written` makes of their powers, which are not 0.
+  template <class Written>
+  std::string product(const char* between, const Written& written) const;
+
   std::array<Rational, growth_axes> powers_ = {};
 };
 
@@ -93,7 +102,9 @@ TransferOptimizer transfer_optimizer(std::string_view text, std::string_view muo
 /// How a tensor grows in width: input-like (fan_out alone), both, output-like (fan_in alone); its
 /// role where that matters.
 enum class TensorKind { embedding, hidden, output, router, bias, norm_gain, scalar, output_bias };
-std::string to_string(TensorKind kind);
+/// "embedding", "hidden", ... in the order of the enumeration.
+const std::vector<std::string>& tensor_kind_names();
+const std::string& to_string(TensorKind kind);
 
 /// Numbers of one kind that a definition gives; what is missing is solved for.
 struct GivenNumbers {
@@ -179,7 +190,7 @@ struct TransferBinding {
   std::string tensor, quantity;  ///< "hidden", "lr"
   GrowthAxis axis = GrowthAxis::width;
   std::string bound;  ///< own_change, second_change, relative_step, branch_sum, head_features, ...
-  std::string equation;  ///< in exponents: "0 + lr + 0 + 1 <= 0"
+  std::string equation;  ///< in exponents: "multiplier 0 + |U x| 1 + lr <= 0"
   bool holds = true;
 };
 

@@ -7,18 +7,6 @@
 namespace scalecalc::claims {
 namespace {
 
-std::vector<GrowthAxis> axes_of(Arguments& arguments) {
-  std::vector<GrowthAxis> axes;
-  const std::string names = arguments.text_or("axes", "width,depth");
-  std::size_t start = 0;
-  while (start <= names.size()) {
-    const std::size_t comma = std::min(names.find(',', start), names.size());
-    axes.push_back(growth_axis_from(names.substr(start, comma - start), "axes"));
-    start = comma + 1;
-  }
-  return axes;
-}
-
 /// A named one: files of others are the command's matter.
 Parametrization named_parametrization(Arguments& arguments, const std::string& argument) {
   const std::string name = arguments.text(argument);
@@ -32,7 +20,7 @@ Parametrization named_parametrization(Arguments& arguments, const std::string& a
 /// Of a preset or a model file of the call, or of the kinds alone.
 TransferProblem problem_of(Arguments& arguments, const std::string& parametrization) {
   TransferProblem problem;
-  problem.axes = axes_of(arguments);
+  problem.axes = growth_axes_from(arguments.text_or("axes", "width,depth"), "axes");
   problem.optimizer = transfer_optimizer(arguments.text_or("optimizer", "adamw"),
                                          arguments.text_or("muon_scale", "none"), "optimizer");
   problem.parametrization = named_parametrization(arguments, parametrization);

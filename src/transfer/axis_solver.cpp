@@ -19,6 +19,7 @@ struct Local {
   Rational branch;    ///< multiplier of its branch over the size of the stream
   Rational gradient;  ///< an entry of theta's
   Rational lr;
+  UpdatePowers powers;  ///< of the rule
   UpdateSize update;
   Rational bound;  ///< of the change that its step makes
   bool lr_is_given = false;
@@ -81,6 +82,7 @@ class AxisSolver {
 
   void set_start(std::size_t i) {
     Local& local = local_[i];
+    local.powers = update_powers(rules_[i]->update);
     local.fan_in = tensor(i).fan_in[axis_];
     local.fan_out = tensor(i).fan_out[axis_];
     const TensorKind kind = tensor(i).kind;
@@ -159,13 +161,11 @@ class AxisSolver {
         "{} with a branch multiplier of {}: it must be at most r_L^(-1/2)", why, power(exponent)));
   }
 
-  /// With k >= 2 every order of the branch's change contributes at r_L^-1; with one matrix the
-  /// variance at init binds as well as the sum of changes.
   Rational branch_of(int matrices) const {
     if (problem_.depth_alpha) return -*problem_.depth_alpha;
     if (problem_.parametrization.branch) return (*problem_.parametrization.branch)[axis_];
     if (const auto defined = defined_branch(problem_.parametrization.base)) return *defined;
-    return matrices >= 2 ? Rational(-1) : -half;
+    return feature_change_power(matrices);
   }
 
   /// How far features may move so that logits stay stable through the head's old value.
@@ -292,7 +292,7 @@ class AxisSolver {
     if (!local.fan_in.is_zero())
       bounds.push_back(change("second_change", "|U dx|", alignment.u, features_));
     // A step relative to theta multiplies it again each time.
-    if (!(update_powers(rules_[i]->update).parameter < Rational(1)))
+    if (!(local.powers.parameter < Rational(1)))
       bounds.push_back({"relative_step", "|U| " + local.update.entry.to_string(), local.std,
                         local.std - local.update.entry});
     return bounds;
@@ -361,7 +361,7 @@ class AxisSolver {
       const Local& head = local_[i];
       if (tensor(i).kind != TensorKind::output || !(head.std < head.lr + head.update.entry))
         continue;
-      if (update_powers(rules_[i]->update).gradient.is_zero()) continue;
+      if (head.powers.gradient.is_zero()) continue;
       solution_.warnings.push_back(
           "the head's step is larger than its init and enlarges all other gradients: with a slower "
           "head the other learning rates could be larger (stable, not maximal)");

@@ -44,4 +44,8 @@ std::optional<Rational> defined_branch(const std::string& base) {
   return base == "depth-mup" || base == "u-mup" ? -half : Rational(0);
 }
 
+Rational feature_change_power(int matrices) {
+  return matrices >= 2 ? Rational(-1) : -half;
+}
+
 }  // namespace scalecalc

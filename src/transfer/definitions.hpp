@@ -28,4 +28,8 @@ DefinedStart defined_start(const std::string& base, const Growth& growth,
 /// The branch's multiplier is r_L to this power; nothing: it is solved for.
 std::optional<Rational> defined_branch(const std::string& base);
 
+/// The power of r_L at which every order of a branch's change contributes: -1 with several matrices
+/// in series; with one the variance at init binds as well as the sum of changes, -1/2.
+Rational feature_change_power(int matrices);
+
 }  // namespace scalecalc

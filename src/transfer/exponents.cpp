@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 
+#include "base/split.hpp"
 #include "base/text.hpp"
 #include "scalecalc/transfer.hpp"
 #include "transfer/update_size.hpp"
@@ -32,6 +34,10 @@ const std::vector<std::string>& growth_axis_names() {
   return names;
 }
 
+const std::string& to_string(GrowthAxis axis) {
+  return growth_axis_names()[static_cast<std::size_t>(axis)];
+}
+
 const std::string& ratio_symbol(GrowthAxis axis) {
   static const std::vector<std::string> symbols = {"r_n", "r_L", "r_B", "r_D", "r_H", "r_E"};
   return symbols[static_cast<std::size_t>(axis)];
@@ -44,28 +50,36 @@ GrowthAxis growth_axis_from(std::string_view name, const std::string& where) {
   throw unknown_name("axis", std::string(name), names, where);
 }
 
-std::string Exponents::formula() const {
+std::vector<GrowthAxis> growth_axes_from(std::string_view names, const std::string& where) {
+  std::vector<GrowthAxis> axes;
+  for (const std::string& name : base::split(names, ','))
+    axes.push_back(growth_axis_from(name, where));
+  std::ranges::sort(axes);
+  const auto repeated = std::ranges::unique(axes);
+  axes.erase(repeated.begin(), repeated.end());
+  return axes;
+}
+
+template <class Written>
+std::string Exponents::product(const char* between, const Written& written) const {
   std::string text;
   for (std::size_t i = 0; i < growth_axes; ++i) {
     if (powers_[i].is_zero()) continue;
-    if (!text.empty()) text += "*";
+    if (!text.empty()) text += between;
     text += ratio_symbol(static_cast<GrowthAxis>(i));
-    if (powers_[i].is_one()) continue;
-    const std::string power = powers_[i].to_string();
-    text += powers_[i].is_integer() ? "^" + power : "^(" + power + ")";
+    if (!powers_[i].is_one()) text += "^" + written(powers_[i]);
   }
   return text.empty() ? "1" : text;
 }
 
+std::string Exponents::formula() const {
+  return product("*", [](const Rational& power) {
+    return power.is_integer() ? power.to_string() : "(" + power.to_string() + ")";
+  });
+}
+
 std::string Exponents::latex() const {
-  std::string text;
-  for (std::size_t i = 0; i < growth_axes; ++i) {
-    if (powers_[i].is_zero()) continue;
-    if (!text.empty()) text += " ";
-    text += ratio_symbol(static_cast<GrowthAxis>(i));
-    if (!powers_[i].is_one()) text += "^{" + powers_[i].to_string() + "}";
-  }
-  return text.empty() ? "1" : text;
+  return product(" ", [](const Rational& power) { return "{" + power.to_string() + "}"; });
 }
 
 double Exponents::at(const std::array<double, growth_axes>& ratios) const {
@@ -78,14 +92,7 @@ double Exponents::at(const std::array<double, growth_axes>& ratios) const {
 Alignment alignment_from(std::string_view text, const std::string& where) {
   if (text == "full") return {};
   if (text == "none") return {half, half, half};
-  std::vector<std::string_view> parts;
-  std::string_view rest = text;
-  for (std::size_t comma = rest.find(','); comma != std::string_view::npos;
-       comma = rest.find(',')) {
-    parts.push_back(rest.substr(0, comma));
-    rest.remove_prefix(comma + 1);
-  }
-  parts.push_back(rest);
+  const std::vector<std::string> parts = base::split(text, ',');
   if (parts.size() != 3)
     throw Error(ErrorKind::input, "an alignment is full, none or three rationals of 0..1",
                 where + " " + base::shortened(std::string(text)),

@@ -113,8 +113,7 @@ class AxisReader {
     const std::vector<PlacedParameter>& large = pair_.large.parameters;
     if (small.size() != tensor_of_.size() || large.size() != tensor_of_.size())
       throw Error(ErrorKind::input,
-                  fmt::format("the model has other parameters when its {} grows",
-                              growth_axis_names()[static_cast<std::size_t>(axis_)]),
+                  fmt::format("the model has other parameters when its {} grows", to_string(axis_)),
                   "transfer", "leave the axis out with --axes");
     for (std::size_t i = 0; i < small.size(); ++i) {
       if (tensor_of_[i] == no_tensor) continue;
@@ -286,10 +285,8 @@ TransferModel transfer_model(const ModelSpec& spec, const std::vector<GrowthAxis
     const Pair pair = axis == GrowthAxis::width ? in_width : laid_out(base, axis);
     if (same_shapes(pair) && pair.small.head_width == pair.large.head_width)
       throw Error(ErrorKind::input,
-                  fmt::format("no shape of the model grows with its {}",
-                              growth_axis_names()[static_cast<std::size_t>(axis)]),
-                  "--axes " + growth_axis_names()[static_cast<std::size_t>(axis)],
-                  "leave the axis out");
+                  fmt::format("no shape of the model grows with its {}", to_string(axis)),
+                  "--axes " + to_string(axis), "leave the axis out");
     AxisReader(axis, pair, patterns.tensor_of, model).run();
   }
   return std::move(model);

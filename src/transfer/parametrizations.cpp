@@ -10,11 +10,6 @@
 namespace scalecalc {
 namespace {
 
-const std::vector<std::string>& kind_keys() {
-  static const std::vector<std::string> keys = {"embedding", "hidden",    "output", "router",
-                                                "bias",      "norm_gain", "scalar", "output_bias"};
-  return keys;
-}
 const std::vector<std::string>& number_keys() {
   static const std::vector<std::string> keys = {"multiplier", "std", "lr", "decay", "eps"};
   return keys;
@@ -31,10 +26,10 @@ class Reader {
         result_.base = base(entry);
       } else if (entry.key == "branch") {
         read_branch(table(entry));
-      } else if (std::ranges::find(kind_keys(), entry.key) != kind_keys().end()) {
+      } else if (std::ranges::find(tensor_kind_names(), entry.key) != tensor_kind_names().end()) {
         result_.kinds.emplace_back(entry.key, numbers(table(entry)));
       } else {
-        std::vector<std::string> keys = kind_keys();
+        std::vector<std::string> keys = tensor_kind_names();
         keys.insert(keys.begin(), {"base", "branch"});
         throw unknown_name("key", entry.key, keys, entry.where);
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scalecalc/transfer.hpp"
+#include "transfer/solve.hpp"
 #include "transfer/update_size.hpp"
 
 namespace scalecalc {
@@ -60,7 +61,7 @@ SameParametrization same_parametrization(const TransferProblem& first,
                                          const Parametrization& second) {
   TransferProblem other = first;
   other.parametrization = second;
-  const TransferSolution a = solve_transfer(first), b = solve_transfer(other);
+  const TransferSolution a = solve_exponents(first), b = solve_exponents(other);
   SameParametrization result;
   result.same_branch = a.branch == b.branch;
   result.same = result.same_branch;

@@ -4,6 +4,8 @@
 
 #include "scalecalc/optimizer_mixture.hpp"
 #include "transfer/axis_solver.hpp"
+#include "transfer/definitions.hpp"
+#include "transfer/solve.hpp"
 
 namespace scalecalc {
 namespace {
@@ -127,7 +129,7 @@ class Solver {
     if (hidden == rules_.size()) return;
     const UpdatePowers powers = update_powers(rules_[hidden]->update);
     BranchCriteria criteria;
-    criteria.feature_change[GrowthAxis::depth] = most >= 2 ? Rational(-1) : -half;
+    criteria.feature_change[GrowthAxis::depth] = feature_change_power(most);
     criteria.loss_change[GrowthAxis::depth] =
         -(Rational(1) + powers.global_norm * half) / (Rational(1) + powers.gradient);
     solution_.criteria = criteria;
@@ -163,12 +165,16 @@ class Solver {
 
 }  // namespace
 
+TransferSolution solve_exponents(const TransferProblem& problem) {
+  return Solver(problem).run();
+}
+
 TransferSolution solve_transfer(const TransferProblem& problem) {
-  TransferSolution solution = Solver(problem).run();
+  TransferSolution solution = solve_exponents(problem);
   TransferProblem practice = problem;
   practice.parametrization = parametrization_from("standard");
   practice.depth_alpha.reset();
-  const TransferSolution standard = Solver(practice).run();
+  const TransferSolution standard = solve_exponents(practice);
   for (std::size_t i = 0; i < solution.tensors.size(); ++i)
     for (const GrowthAxis axis : problem.axes)
       solution.tensors[i].standard_excess[axis] = -standard.tensors[i].lr[axis];
@@ -187,18 +193,14 @@ DecayLaw decay_law_from(std::string_view name, const std::string& where) {
   return static_cast<DecayLaw>(found - names.begin());
 }
 
-std::string to_string(TensorKind kind) {
-  switch (kind) {
-    case TensorKind::embedding: return "embedding";
-    case TensorKind::hidden: return "hidden";
-    case TensorKind::output: return "output";
-    case TensorKind::router: return "router";
-    case TensorKind::bias: return "bias";
-    case TensorKind::norm_gain: return "norm_gain";
-    case TensorKind::scalar: return "scalar";
-    case TensorKind::output_bias: break;
-  }
-  return "output_bias";
+const std::vector<std::string>& tensor_kind_names() {
+  static const std::vector<std::string> names = {"embedding", "hidden",    "output", "router",
+                                                 "bias",      "norm_gain", "scalar", "output_bias"};
+  return names;
+}
+
+const std::string& to_string(TensorKind kind) {
+  return tensor_kind_names()[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace scalecalc

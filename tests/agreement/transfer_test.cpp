@@ -59,11 +59,6 @@ ModelSpec mlp(std::int64_t at) {
   return spec;
 }
 
-void scale(Linear& linear, const TensorTransfer& numbers,
-           const std::array<double, growth_axes>& r) {
-  linear.multiplier *= numbers.multiplier.at(r);
-}
-
 TransferSolution solved(const ModelSpec& spec, const std::string& optimizer,
                         const std::string& parametrization, const std::vector<GrowthAxis>& axes) {
   TransferProblem problem;
@@ -74,32 +69,6 @@ TransferSolution solved(const ModelSpec& spec, const std::string& optimizer,
   return solve_transfer(problem);
 }
 
-/// The base with its linear layers at `at`, started as the solution says.
-Network network_at(std::int64_t at, const TransferSolution& solution) {
-  Network network = build_network(mlp(at)), base = build_network(mlp(base_width));
-  std::array<double, growth_axes> ratios = {1, 1, 1, 1, 1, 1};
-  ratios[static_cast<std::size_t>(width)] = double(at) / double(base_width);
-  std::size_t tensor = 0;
-  for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    auto* linear = std::get_if<Linear>(&network.layers[i].op);
-    if (linear == nullptr) continue;
-    const auto named = [&](const char* suffix) -> const TensorTransfer& {
-      for (const TensorTransfer& each : solution.tensors)
-        if (each.tensor.name == linear->path + suffix ||
-            each.tensor.name == path_pattern(linear->path) + suffix)
-          return each;
-      throw Error(ErrorKind::fault, "no tensor " + linear->path);
-    };
-    const TensorTransfer& numbers = named(".weight");
-    linear->std = std::get<Linear>(base.layers[i].op).std * numbers.std.at(ratios);
-    linear->variance_formula.reset();
-    scale(*linear, numbers, ratios);
-    ++tensor;
-  }
-  REQUIRE(tensor == 4);
-  return network;
-}
-
 const TensorTransfer& tensor_of(const TransferSolution& solution, const std::string& path) {
   for (const TensorTransfer& each : solution.tensors)
     if (each.tensor.name == path) return each;
@@ -107,6 +76,25 @@ const TensorTransfer& tensor_of(const TransferSolution& solution, const std::str
   for (const TensorTransfer& each : solution.tensors)
     if (each.tensor.name == pattern) return each;
   throw Error(ErrorKind::fault, "no tensor " + path);
+}
+
+/// The base with its linear layers at `at`, started as the solution says.
+Network network_at(std::int64_t at, const TransferSolution& solution) {
+  Network network = build_network(mlp(at)), base = build_network(mlp(base_width));
+  std::array<double, growth_axes> ratios = {1, 1, 1, 1, 1, 1};
+  ratios[static_cast<std::size_t>(width)] = double(at) / double(base_width);
+  int set = 0;
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    auto* linear = std::get_if<Linear>(&network.layers[i].op);
+    if (linear == nullptr) continue;
+    const TensorTransfer& numbers = tensor_of(solution, linear->path + ".weight");
+    linear->std = std::get<Linear>(base.layers[i].op).std * numbers.std.at(ratios);
+    linear->variance_formula.reset();
+    linear->multiplier *= numbers.multiplier.at(ratios);
+    ++set;
+  }
+  REQUIRE(set == 4);
+  return network;
 }
 
 }  // namespace

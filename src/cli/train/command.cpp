@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/split.hpp"
 #include "cli/app.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
@@ -135,19 +136,9 @@ void TrainFlags::add_to(CLI::App* app) {
       &small.model);
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t start = 0;;) {
-    const std::size_t end = text.find(',', start);
-    parts.push_back(text.substr(start, end - start));
-    if (end == std::string::npos) return parts;
-    start = end + 1;
-  }
-}
-
 std::vector<std::string> parse_placements(const std::string& text) {
   std::vector<std::string> groups;
-  for (const std::string& given : split(text)) {
+  for (const std::string& given : base::split(text, ',')) {
     const std::string name = train_group(given).name;
     if (std::ranges::find(groups, name) != groups.end()) {
       throw Error(ErrorKind::input, "'" + name + "' is given twice", "--placements",
@@ -167,7 +158,7 @@ std::vector<std::string> with_places(const std::vector<std::string>& placements,
       throw Error(ErrorKind::usage, "'" + placement + "' has a place of dropout already",
                   "--dropout-place", "name the places here, or behind each @ of --placements");
     }
-    for (const std::string& place : split(text)) {
+    for (const std::string& place : base::split(text, ',')) {
       const std::string name =
           placement + "@" + to_string(dropout_places_from(place, "--dropout-place"));
       if (std::ranges::find(groups, name) != groups.end()) {

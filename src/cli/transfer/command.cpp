@@ -153,15 +153,7 @@ class Transfer {
   void read_axes() {
     std::vector<GrowthAxis>& axes = answer_.problem.axes;
     if (!flags_.axes.empty()) {
-      axes.clear();
-      std::size_t start = 0;
-      while (start <= flags_.axes.size()) {
-        const std::size_t comma = std::min(flags_.axes.find(',', start), flags_.axes.size());
-        const GrowthAxis axis = growth_axis_from(flags_.axes.substr(start, comma - start));
-        if (std::ranges::find(axes, axis) == axes.end()) axes.push_back(axis);
-        start = comma + 1;
-      }
-      std::ranges::sort(axes);
+      axes = growth_axes_from(flags_.axes);
     } else if (answer_.sizes) {
       axes.clear();
       for (const auto& [axis, size] : answer_.sizes->to) axes.push_back(axis);
@@ -170,9 +162,7 @@ class Transfer {
     if (!answer_.sizes) return;
     for (const auto& [axis, size] : answer_.sizes->to)
       if (std::ranges::find(axes, axis) == axes.end())
-        throw Error(ErrorKind::input,
-                    "--to names the " + growth_axis_names()[static_cast<std::size_t>(axis)] +
-                        ", and --axes does not",
+        throw Error(ErrorKind::input, "--to names the " + to_string(axis) + ", and --axes does not",
                     "--axes " + flags_.axes, "add it to --axes, or leave --axes out");
   }
 

@@ -40,8 +40,7 @@ Value texts(const std::vector<std::string>& lines) {
 
 Value axis_names(const std::vector<GrowthAxis>& axes) {
   Value list = Value::array();
-  for (const GrowthAxis axis : axes)
-    list.push_back(growth_axis_names()[static_cast<std::size_t>(axis)]);
+  for (const GrowthAxis axis : axes) list.push_back(to_string(axis));
   return list;
 }
 
@@ -165,7 +164,7 @@ Value bindings_value(const std::vector<TransferBinding>& bindings) {
     Value value = Value::object();
     value["tensor"] = binding.tensor;
     value["quantity"] = binding.quantity;
-    value["axis"] = growth_axis_names()[static_cast<std::size_t>(binding.axis)];
+    value["axis"] = to_string(binding.axis);
     value["bound"] = binding.bound;
     value["equation"] = binding.equation;
     value["holds"] = binding.holds;
@@ -176,8 +175,7 @@ Value bindings_value(const std::vector<TransferBinding>& bindings) {
 
 Value sizes_value(const std::vector<std::pair<GrowthAxis, double>>& sizes) {
   Value object = Value::object();
-  for (const auto& [axis, size] : sizes)
-    object[growth_axis_names()[static_cast<std::size_t>(axis)]] = size;
+  for (const auto& [axis, size] : sizes) object[to_string(axis)] = size;
   return object;
 }
 
@@ -244,29 +242,39 @@ Facts facts_of(const TransferAnswer& answer) {
     facts.rows.push_back({"scale of scores", formula_value(*answer.solution.attention)});
   std::string ratios;
   for (const GrowthAxis axis : answer.problem.axes)
-    ratios += fmt::format("{}{} {}", ratios.empty() ? "" : ", ", ratio_symbol(axis),
-                          growth_axis_names()[static_cast<std::size_t>(axis)]);
+    ratios +=
+        fmt::format("{}{} {}", ratios.empty() ? "" : ", ", ratio_symbol(axis), to_string(axis));
   facts.rows.push_back({"ratios", ratios});
   return facts;
 }
 
-Table laws_table(const std::vector<std::pair<std::string, const TensorTransfer*>>& rows,
-                 const TransferAnswer& answer) {
+using Rows = std::vector<std::pair<std::string, const TensorTransfer*>>;
+
+/// A row for each of these, a cell for each of their numbers.
+template <class Cell>
+Table table_of(const Rows& rows, const TransferAnswer& answer, const Cell& cell) {
   const bool with_beta = has(answer, GrowthAxis::batch);
   Table table;
   table.columns = {"parameters", "multiplier", "std", "lr", "decay", "eps"};
   if (with_beta) table.columns.push_back("1 - beta");
-  table.columns.push_back("standard is off by");
   table.key_columns = 1;
   for (const auto& [name, tensor] : rows) {
     std::vector<Value> cells = {name};
-    for (const Number& number : numbers_of(*tensor, answer)) {
-      if (!with_beta && std::string_view(number.name) == "one_minus_beta") continue;
-      cells.push_back(number.law ? formula_value(*number.law) : Value("-"));
-    }
-    cells.push_back(formula_value(tensor->standard_excess));
+    for (const Number& number : numbers_of(*tensor, answer))
+      if (with_beta || std::string_view(number.name) != "one_minus_beta")
+        cells.push_back(cell(number));
     table.rows.push_back(std::move(cells));
   }
+  return table;
+}
+
+Table laws_table(const Rows& rows, const TransferAnswer& answer) {
+  Table table = table_of(rows, answer, [](const Number& number) {
+    return number.law ? formula_value(*number.law) : Value("-");
+  });
+  table.columns.push_back("standard is off by");
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    table.rows[i].push_back(formula_value(rows[i].second->standard_excess));
   return table;
 }
 
@@ -279,29 +287,15 @@ std::string change_text(const Number& number, const TransferAnswer& answer) {
          report::format_number(*number.base * factor, 4);
 }
 
-Table numbers_table(const std::vector<std::pair<std::string, const TensorTransfer*>>& rows,
-                    const TransferAnswer& answer) {
-  const bool with_beta = has(answer, GrowthAxis::batch);
-  Table table;
-  table.columns = {"parameters", "multiplier", "std", "lr", "decay", "eps"};
-  if (with_beta) table.columns.push_back("1 - beta");
-  table.key_columns = 1;
-  for (const auto& [name, tensor] : rows) {
-    std::vector<Value> cells = {name};
-    for (const Number& number : numbers_of(*tensor, answer)) {
-      if (!with_beta && std::string_view(number.name) == "one_minus_beta") continue;
-      cells.push_back(change_text(number, answer));
-    }
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
+Table numbers_table(const Rows& rows, const TransferAnswer& answer) {
+  return table_of(rows, answer,
+                  [&](const Number& number) { return Value(change_text(number, answer)); });
 }
 
 std::string sizes_text(const std::vector<std::pair<GrowthAxis, double>>& sizes) {
   std::string text;
   for (const auto& [axis, size] : sizes)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        growth_axis_names()[static_cast<std::size_t>(axis)],
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(axis),
                         report::format_number(size));
   return text;
 }
@@ -328,9 +322,8 @@ Table binding_table(const TransferAnswer& answer) {
   return table;
 }
 
-std::vector<std::pair<std::string, const TensorTransfer*>> rows_of(
-    const TransferAnswer& answer, const std::vector<Group>& groups) {
-  std::vector<std::pair<std::string, const TensorTransfer*>> rows;
+Rows rows_of(const TransferAnswer& answer, const std::vector<Group>& groups) {
+  Rows rows;
   if (answer.all.empty())
     for (const Group& group : groups) rows.emplace_back(group.key, group.numbers);
   for (const auto& [path, index] : answer.all)
@@ -346,7 +339,7 @@ report::Document transfer_document(const TransferAnswer& answer) {
   document.command = "transfer";
   document.inputs = inputs_of(answer);
   document.results = results_of(answer, groups);
-  const auto rows = rows_of(answer, groups);
+  const Rows rows = rows_of(answer, groups);
   const std::string title =
       fmt::format("{}: {}", answer.model.empty() ? "pre-norm blocks" : answer.model,
                   answer.problem.parametrization.name);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/split.hpp"
 #include "base/text.hpp"
 #include "cli/options.hpp"
 
@@ -12,10 +13,6 @@ namespace scalecalc::cli {
 namespace {
 
 constexpr double largest = 1e18;
-
-const std::string& axis_name(GrowthAxis axis) {
-  return growth_axis_names()[static_cast<std::size_t>(axis)];
-}
 
 GrowthAxis size_axis(const std::string& name, const std::string& option) {
   if (name == "layers") return GrowthAxis::depth;
@@ -80,10 +77,7 @@ void check_model(const ModelSpec& spec, const SizeList& sizes) {
 
 SizeList parse_sizes(const std::string& option, const std::string& text) {
   SizeList sizes;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const std::size_t comma = std::min(text.find(',', start), text.size());
-    const std::string part = text.substr(start, comma - start);
+  for (const std::string& part : base::split(text, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos)
       throw Error(ErrorKind::input, option + " takes sizes as NAME=VALUE with commas between them",
@@ -92,7 +86,7 @@ SizeList parse_sizes(const std::string& option, const std::string& text) {
     const GrowthAxis axis = size_axis(part.substr(0, equals), option);
     const std::string name = option + " " + part.substr(0, equals);
     if (find(sizes, axis))
-      throw Error(ErrorKind::input, option + " names the " + axis_name(axis) + " twice",
+      throw Error(ErrorKind::input, option + " names the " + to_string(axis) + " twice",
                   "got '" + base::shortened(text) + "'", "give each size once");
     const std::string value = part.substr(equals + 1);
     const double size =
@@ -100,7 +94,6 @@ SizeList parse_sizes(const std::string& option, const std::string& text) {
             ? parse_number(name, value, 1, largest, "1e9")
             : static_cast<double>(parse_integer(name, value, 1, std::int64_t{1} << 40U, "256"));
     sizes.emplace_back(axis, size);
-    start = comma + 1;
   }
   return sizes;
 }
@@ -114,16 +107,16 @@ TransferSizes sizes_between(const SizeList& from, const SizeList& to,
     if (named) start = *named;
     if (!start && spec) start = own_size(*spec, axis);
     if (!start)
-      throw Error(ErrorKind::input, "--to names the " + axis_name(axis) + ", and --from does not",
-                  "--to", "give the " + axis_name(axis) + " of the base in --from");
+      throw Error(ErrorKind::input, "--to names the " + to_string(axis) + ", and --from does not",
+                  "--to", "give the " + to_string(axis) + " of the base in --from");
     sizes.from.emplace_back(axis, *start);
     sizes.to.emplace_back(axis, target);
     sizes.ratios[static_cast<std::size_t>(axis)] = target / *start;
   }
   for (const auto& [axis, size] : from)
     if (!find(to, axis))
-      throw Error(ErrorKind::input, "--from names the " + axis_name(axis) + ", and --to does not",
-                  "--from", "give the " + axis_name(axis) + " of the target in --to");
+      throw Error(ErrorKind::input, "--from names the " + to_string(axis) + ", and --to does not",
+                  "--from", "give the " + to_string(axis) + " of the target in --to");
   if (spec) {
     check_model(*spec, sizes.from);
     check_model(*spec, sizes.to);
