@@ -144,9 +144,13 @@ struct TransferTensor {
   bool is_matrix = true;
   Exponents fan_in, fan_out;
   Exponents stream;      ///< of the features of the stream that it belongs to
-  bool repeats = false;  ///< there is one in each block
+  bool repeats = false;  ///< their number grows with the depth
   bool in_branch = false;
   int matrices = 2;            ///< in series in its branch
+  bool closes_branch = false;  ///< starts at 0, and its branch with it
+  /// How many there are beside those of each block, and what of a gradient reaches one: of the
+  /// experts of a mixture, of which a token chooses some.
+  Exponents copies, share;
   bool behind_stream = false;  ///< behind the norm that ends the stream, or outside of it
   bool is_tied = false;        ///< an embedding and a head that are one tensor
 };
@@ -163,7 +167,8 @@ struct TransferModel {
   bool has_branches = true;
   /// Of the features of one head, where there is attention.
   std::optional<Exponents> head_width;
-  Exponents attention_scale;  ///< as the model has it
+  Exponents attention_scale;         ///< as the model has it
+  std::vector<std::string> remarks;  ///< what of the model no number of the answer has
 };
 /// Embedding, hidden, output and bias, of pre-norm blocks with `matrices` (>= 1) in series in a
 /// branch; hidden and bias stand in a branch.
@@ -189,9 +194,12 @@ struct TransferProblem {
 struct TransferBinding {
   std::string tensor, quantity;  ///< "hidden", "lr"
   GrowthAxis axis = GrowthAxis::width;
-  std::string bound;  ///< own_change, second_change, relative_step, branch_sum, head_features, ...
+  /// Of lr: own_change, second_change, relative_step, branch_sum, head_features, tied_start,
+  /// other_use, noise; of std: features_at_init, logits_at_init; of features: head_features; of a
+  /// branch: branch_variance.
+  std::string bound;
   std::string equation;  ///< in exponents: "multiplier 0 + |U x| 1 + lr <= 0"
-  bool holds = true;
+  bool holds = true;     ///< false: the numbers that are given, or the model, break it
 };
 
 struct TensorTransfer {

@@ -12,19 +12,18 @@ Row row_of(const Growth& growth) {
   return growth.ends_in_logits && growth.fan_out.is_zero() ? Row::output : Row::hidden;
 }
 
-/// Sizes of 1: multiplier * std * sqrt(fan_in) = 1, and of logits at most fan_in^(-1/2).
-DefinedStart solved(const Growth& growth, Row row, const Rational& multiplier) {
-  const Rational size = row == Row::output ? -growth.fan_in : -(growth.fan_in * half);
-  return {multiplier, size - multiplier};
+/// Sizes of 1: multiplier * std * sqrt(fan_in) = 1, and of logits fan_in^(-1/2).
+DefinedStart solved(const Growth& growth, const StartNumbers& given) {
+  const Rational size = !growth.is_matrix               ? Rational(0)
+                        : row_of(growth) == Row::output ? -growth.fan_in
+                                                        : -(growth.fan_in * half);
+  if (given.multiplier) return {*given.multiplier, given.std.value_or(size - *given.multiplier)};
+  return given.std ? DefinedStart{size - *given.std, *given.std} : DefinedStart{0, size};
 }
 
-}  // namespace
-
-DefinedStart defined_start(const std::string& base, const Growth& growth,
-                           const std::optional<Rational>& multiplier) {
-  if (!growth.is_matrix) return {multiplier.value_or(0), 0};
+DefinedStart named(const std::string& base, const Growth& growth) {
+  if (!growth.is_matrix) return {0, 0};
   const Row row = row_of(growth);
-  if (multiplier || base == "auto") return solved(growth, row, multiplier.value_or(0));
   const Rational n = row == Row::input ? growth.fan_out : growth.fan_in;
   const Rational root = n * half;
   if (base == "standard") return {0, row == Row::input ? Rational(0) : -root};
@@ -37,6 +36,15 @@ DefinedStart defined_start(const std::string& base, const Growth& growth,
             (growth.fan_out - growth.fan_in) * half - larger(growth.fan_in, growth.fan_out) * half};
   // mup, depth-mup, complete-p
   return {row == Row::input ? root : row == Row::hidden ? Rational(0) : -root, -root};
+}
+
+}  // namespace
+
+DefinedStart defined_start(const std::string& base, const Growth& growth,
+                           const StartNumbers& given) {
+  if (base == "auto") return solved(growth, given);
+  const DefinedStart defined = named(base, growth);
+  return {given.multiplier.value_or(defined.multiplier), given.std.value_or(defined.std)};
 }
 
 std::optional<Rational> defined_branch(const std::string& base) {

@@ -19,11 +19,16 @@ struct DefinedStart {
   Rational multiplier, std;
 };
 
-/// Vectors start at constants. Of "auto": sizes of 1 behind the multiplier that is given (left
-/// out: 1), and logits of fan_in^(-1/2), the largest that stay stable when features align with the
-/// head.
+/// What a file says of them.
+struct StartNumbers {
+  std::optional<Rational> multiplier, std;
+};
+
+/// What is given, and of the rest the base's. Of "auto" the rest is solved for: sizes of 1, and
+/// logits of fan_in^(-1/2), the largest that stay stable when features align with the head; with
+/// nothing given the multiplier is 1. Vectors start at constants.
 DefinedStart defined_start(const std::string& base, const Growth& growth,
-                           const std::optional<Rational>& multiplier);
+                           const StartNumbers& given);
 
 /// The branch's multiplier is r_L to this power; nothing: it is solved for.
 std::optional<Rational> defined_branch(const std::string& base);

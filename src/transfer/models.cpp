@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "scalecalc/named_parameters.hpp"
 #include "scalecalc/names.hpp"
@@ -13,14 +15,19 @@
 namespace scalecalc {
 namespace {
 
-constexpr std::int64_t factor = 2;       ///< between the two sizes of a layout
-constexpr std::int64_t small_depth = 2;  ///< blocks that show all patterns of paths
-constexpr std::int64_t even_heads = 4;   ///< widens a model so that its heads can be halved
+constexpr std::int64_t factor = 2;        ///< between the two sizes of a layout
+constexpr std::int64_t small_depth = 2;   ///< blocks that show all patterns of paths
+constexpr std::int64_t most_of_two = 48;  ///< blocks of an encoder that a decoder belongs to
+constexpr std::int64_t even_heads = 4;    ///< widens a model so that its heads can be halved
 
 constexpr std::size_t no_tensor = std::numeric_limits<std::size_t>::max();
 
 bool has_shapes(GrowthAxis axis) {
-  return axis == GrowthAxis::width || axis == GrowthAxis::heads || axis == GrowthAxis::experts;
+  return axis != GrowthAxis::batch && axis != GrowthAxis::tokens;
+}
+/// What grows in number, not in shape.
+bool has_copies(GrowthAxis axis) {
+  return axis == GrowthAxis::depth || axis == GrowthAxis::experts;
 }
 
 /// Widths of layers, but of the head; of those that name one.
@@ -74,10 +81,27 @@ TensorKind kind_of(const PlacedParameter& parameter, const Rational& fan_in,
   return fan_in.is_zero() ? TensorKind::scalar : TensorKind::hidden;
 }
 
+/// Of few blocks: of a list as few as its formulas in N allow.
 ModelSpec shallow(ModelSpec spec) {
-  spec.layers = std::min(spec.layers, small_depth);
   if (!spec.alpha) spec.alpha = Expr(1);
   if (!spec.lambda) spec.lambda = Expr(1);
+  if (spec.kind != ModelSpec::Kind::layers) {
+    // The depth of a decoder is rounded: what it does at few layers is not what it does at many.
+    spec.layers =
+        spec.encoder_decoder ? std::clamp(spec.layers, small_depth, most_of_two) : small_depth;
+    return spec;
+  }
+  const std::int64_t own = spec.layers;
+  for (const std::int64_t depth : {2, 3, 4, 6, 8, 12}) {
+    if (depth >= own) break;
+    try {
+      spec.layers = depth;
+      build_network(spec);
+      return spec;
+    } catch (const Error&) {
+      spec.layers = own;
+    }
+  }
   return spec;
 }
 
@@ -97,32 +121,41 @@ Pair laid_out(const ModelSpec& spec, GrowthAxis axis) {
 bool same_shapes(const Pair& pair) {
   return std::ranges::equal(pair.small.parameters, pair.large.parameters,
                             [](const PlacedParameter& a, const PlacedParameter& b) {
-                              return a.info.rows == b.info.rows && a.info.columns == b.info.columns;
+                              return a.path == b.path && a.info.rows == b.info.rows &&
+                                     a.info.columns == b.info.columns;
                             });
 }
+
+/// Which tensor of the model a path is of: its own, or that of its pattern.
+class TensorIndex {
+ public:
+  explicit TensorIndex(const std::vector<TransferTensor>& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) by_name_.try_emplace(tensors[i].name, i);
+  }
+  std::size_t find(const std::string& path) const {
+    auto found = by_name_.find(path);
+    if (found == by_name_.end()) found = by_name_.find(path_pattern(path));
+    return found == by_name_.end() ? no_tensor : found->second;
+  }
+
+ private:
+  std::map<std::string, std::size_t> by_name_;
+};
 
 /// Fills in exponents on one axis.
 class AxisReader {
  public:
-  AxisReader(GrowthAxis axis, const Pair& pair, const std::vector<std::size_t>& tensor_of,
-             TransferModel& model)
-      : axis_(axis), pair_(pair), tensor_of_(tensor_of), model_(model) {}
+  AxisReader(GrowthAxis axis, const Pair& pair, TransferModel& model)
+      : axis_(axis), pair_(pair), model_(model), index_(model.tensors) {}
 
   void run() {
-    const std::vector<PlacedParameter>& small = pair_.small.parameters;
-    const std::vector<PlacedParameter>& large = pair_.large.parameters;
-    if (small.size() != tensor_of_.size() || large.size() != tensor_of_.size())
-      throw Error(ErrorKind::input,
-                  fmt::format("the model has other parameters when its {} grows", to_string(axis_)),
-                  "transfer", "leave the axis out with --axes");
-    for (std::size_t i = 0; i < small.size(); ++i) {
-      if (tensor_of_[i] == no_tensor) continue;
-      TransferTensor& found = model_.tensors[tensor_of_[i]];
-      const ParameterInfo &a = small[i].info, &b = large[i].info;
-      const bool is_vector = !a.is_matrix;
-      found.fan_in[axis_] = is_vector ? Rational(0) : exponent(a.rows, b.rows);
-      found.fan_out[axis_] = exponent(a.columns, b.columns);
-    }
+    read_shapes();
+    if (has_copies(axis_)) read_copies();
+    if (axis_ == GrowthAxis::depth) return remark_on_depth();
+    if (axis_ == GrowthAxis::experts && !pair_.small.shares_are_normalised)
+      model_.remarks.push_back(
+          "shares of a softmax over all experts fall as r_E^-1, and what the mixture puts out with "
+          "them: norm_topk_prob, or a multiplier r_E behind the mixture, keeps it");
     if (pair_.small.head_width)
       (*model_.head_width)[axis_] = exponent(*pair_.small.head_width, *pair_.large.head_width);
     model_.attention_scale[axis_] =
@@ -131,6 +164,93 @@ class AxisReader {
   }
 
  private:
+  void read_shapes() {
+    std::map<std::string, const PlacedParameter*> larger;
+    for (const PlacedParameter& parameter : pair_.large.parameters)
+      larger.emplace(parameter.path, &parameter);
+    for (const PlacedParameter& parameter : pair_.small.parameters) {
+      const std::size_t at = index_.find(parameter.path);
+      const auto found = larger.find(parameter.path);
+      if (found == larger.end() || (!has_copies(axis_) && larger.size() != count(pair_.small)))
+        throw Error(
+            ErrorKind::input,
+            fmt::format("the model has other parameters when its {} grows", to_string(axis_)),
+            "transfer", "leave the axis out with --axes");
+      if (at == no_tensor) continue;
+      TransferTensor& tensor = model_.tensors[at];
+      const ParameterInfo &a = parameter.info, &b = found->second->info;
+      tensor.fan_in[axis_] = a.is_matrix ? exponent(a.rows, b.rows) : Rational(0);
+      tensor.fan_out[axis_] = exponent(a.columns, b.columns);
+    }
+  }
+  static std::size_t count(const PlacedNetwork& network) { return network.parameters.size(); }
+
+  /// Whether there are more of them. Blocks and experts are one beside the other: of both, the
+  /// number grows as the axis does.
+  void read_copies() {
+    const std::vector<std::size_t> small = counted(pair_.small), large = counted(pair_.large);
+    for (std::size_t i = 0; i < model_.tensors.size(); ++i) {
+      TransferTensor& tensor = model_.tensors[i];
+      const bool grows = small[i] < large[i];
+      if (axis_ == GrowthAxis::depth) {
+        tensor.repeats = grows;
+      } else if (grows) {
+        tensor.copies[axis_] = 1;
+        tensor.share[axis_] = share_of_expert();
+      } else if (tensor.kind == TensorKind::router && !tensor.fan_out[axis_].is_zero()) {
+        tensor.share[axis_] = share_of_expert();
+      }
+    }
+  }
+  std::vector<std::size_t> counted(const PlacedNetwork& network) const {
+    std::vector<std::size_t> counts(model_.tensors.size());
+    for (const PlacedParameter& parameter : network.parameters)
+      if (const std::size_t at = index_.find(parameter.path); at != no_tensor) ++counts[at];
+    return counts;
+  }
+  /// Of k chosen among E: k/E of the tokens, by weights of 1/k, or of 1/E where these are shares of
+  /// a softmax over all.
+  Rational share_of_expert() const { return pair_.small.shares_are_normalised ? -1 : -2; }
+
+  void remark_on_depth() {
+    if (std::ranges::none_of(model_.tensors, &TransferTensor::repeats))
+      throw Error(ErrorKind::input, "nothing of the model repeats with its depth",
+                  "--axes " + to_string(axis_), "leave the axis out");
+    remark_on_pair();
+  }
+
+  /// What a model says itself of branches and inits over depth is the parametrisation's to say.
+  void remark_on_pair() {
+    std::map<Rational, std::vector<std::string>> stds;
+    Rational branch;
+    std::map<std::string, const PlacedParameter*> larger;
+    for (const PlacedParameter& parameter : pair_.large.parameters)
+      larger.emplace(parameter.path, &parameter);
+    for (const PlacedParameter& small : pair_.small.parameters) {
+      const std::size_t at = index_.find(small.path);
+      if (at == no_tensor || !model_.tensors[at].repeats || !small.info.is_matrix) continue;
+      const PlacedParameter& large = *larger.at(small.path);
+      if (model_.tensors[at].in_branch) branch = scale_exponent(small.branch, large.branch);
+      if (small.info.std == 0) continue;
+      const Rational power = scale_exponent(small.info.std, large.info.std);
+      std::vector<std::string>& roles = stds[power];
+      if (!power.is_zero() && std::ranges::find(roles, small.info.role) == roles.end())
+        roles.push_back(small.info.role);
+    }
+    std::string own;
+    const auto add = [&](const std::string& what, const Rational& power) {
+      Exponents law;
+      law[axis_] = power;
+      own += fmt::format("{}{} {}", own.empty() ? "" : ", ", what, law.formula());
+    };
+    if (!branch.is_zero()) add("branches over the skip", branch);
+    for (const auto& [power, roles] : stds)
+      if (!power.is_zero()) add("std of " + fmt::format("{}", fmt::join(roles, ", ")), power);
+    if (!own.empty())
+      model_.remarks.push_back("the model's own powers of its depth are no part of the answer (" +
+                               own + "): the branch multiplier and std above stand in their place");
+  }
+
   /// A tied head is the table's transpose; the stream is what the head reads.
   void set_stream() {
     std::vector<TransferTensor>& tensors = model_.tensors;
@@ -151,8 +271,8 @@ class AxisReader {
 
   GrowthAxis axis_;
   const Pair& pair_;
-  const std::vector<std::size_t>& tensor_of_;  ///< of each parameter
   TransferModel& model_;
+  TensorIndex index_;
 };
 
 TransferTensor described(const PlacedParameter& parameter, TensorKind kind,
@@ -162,6 +282,7 @@ TransferTensor described(const PlacedParameter& parameter, TensorKind kind,
   tensor.role = parameter.info.role;
   tensor.is_matrix = parameter.info.is_matrix;
   tensor.in_branch = parameter.in_branch;
+  tensor.closes_branch = parameter.closes_branch;
   tensor.matrices = std::max(1, parameter.matrices);
   tensor.behind_stream =
       parameter.behind_stream || kind == TensorKind::output || kind == TensorKind::output_bias;
@@ -170,39 +291,35 @@ TransferTensor described(const PlacedParameter& parameter, TensorKind kind,
   return tensor;
 }
 
-/// The tensors of a model, each for all paths of one pattern and kind, and which one each
-/// parameter belongs to.
-struct Patterns {
+/// The tensors of a model, each for all paths of one pattern and kind.
+TransferModel patterns_of(const ModelSpec& spec, const Pair& in_width) {
   TransferModel model;
-  std::vector<std::size_t> tensor_of;
-};
-Patterns patterns_of(const ModelSpec& spec, const Pair& in_width) {
-  Patterns result;
-  TransferModel& model = result.model;
   const PlacedNetwork& small = in_width.small;
   model.norm = small.norm;
   model.starts_closed = small.starts_closed;
   model.has_branches = small.has_branches;
   if (small.head_width) model.head_width = Exponents();
-  std::map<std::pair<std::string, TensorKind>, std::size_t> known;
+  /// What one pattern stands for: kinds with the powers of their fans.
+  using Likeness = std::tuple<std::string, TensorKind, Rational, Rational, bool>;
+  std::map<Likeness, std::size_t> known;
+  std::map<std::string, std::size_t> named;
   for (std::size_t i = 0; i < small.parameters.size(); ++i) {
     const PlacedParameter& parameter = small.parameters[i];
-    if (is_ours_alone(spec, parameter.path)) {
-      result.tensor_of.push_back(no_tensor);
-      continue;
-    }
+    if (is_ours_alone(spec, parameter.path)) continue;
     const ParameterInfo& more = in_width.large.parameters[i].info;
-    const TensorKind kind = kind_of(parameter, exponent(parameter.info.rows, more.rows),
-                                    exponent(parameter.info.columns, more.columns));
+    const Rational rows = exponent(parameter.info.rows, more.rows),
+                   columns = exponent(parameter.info.columns, more.columns);
+    const TensorKind kind = kind_of(parameter, rows, columns);
     const std::string pattern = path_pattern(parameter.path);
-    const auto [found, is_new] = known.try_emplace({pattern, kind}, model.tensors.size());
-    result.tensor_of.push_back(found->second);
+    const auto [found, is_new] = known.try_emplace(
+        Likeness{pattern, kind, rows, columns, parameter.in_branch}, model.tensors.size());
     if (!is_new) continue;
     TransferTensor tensor = described(parameter, kind, small);
     // Of one pattern may be the first of a stack, which maps the input, and all others.
     tensor.repeats =
         tensor.in_branch || (kind != TensorKind::embedding && pattern != parameter.path);
-    tensor.name = kind == TensorKind::embedding ? parameter.path : pattern;
+    const bool is_alone = kind == TensorKind::embedding || !named.try_emplace(pattern, i).second;
+    tensor.name = is_alone ? parameter.path : pattern;
     model.tensors.push_back(std::move(tensor));
   }
   if (small.has_tied_head) {
@@ -213,7 +330,16 @@ Patterns patterns_of(const ModelSpec& spec, const Pair& in_width) {
     head.behind_stream = head.is_tied = true;
     model.tensors.push_back(std::move(head));
   }
-  return result;
+  return model;
+}
+
+void remark_on_decoder(TransferModel& model) {
+  if (std::ranges::any_of(model.tensors, [](const TransferTensor& tensor) {
+        return tensor.in_branch && !tensor.repeats && !tensor.name.starts_with("encoder.");
+      }))
+    model.remarks.push_back(
+        "the decoder has as many layers at every depth (decoder_layers): r_L counts those of the "
+        "encoder alone, and the numbers of the decoder do not know of it");
 }
 
 }  // namespace
@@ -239,8 +365,8 @@ ModelSpec grown(const ModelSpec& spec, GrowthAxis axis, std::int64_t times) {
       if (spec.experts == 0)
         throw Error(ErrorKind::input, "the model has no experts", "--axes experts",
                     "leave the axis out");
-      throw Error(ErrorKind::input, "what a number of experts asks of a model is not derived yet",
-                  "--axes experts", "leave the axis out");
+      result.experts *= times;
+      break;
     case GrowthAxis::batch:
     case GrowthAxis::tokens: break;
   }
@@ -278,18 +404,19 @@ TransferModel generic_transfer_model(int matrices) {
 TransferModel transfer_model(const ModelSpec& spec, const std::vector<GrowthAxis>& axes) {
   const ModelSpec base = shallow(spec);
   const Pair in_width = laid_out(base, GrowthAxis::width);
-  Patterns patterns = patterns_of(base, in_width);
-  TransferModel& model = patterns.model;
+  TransferModel model = patterns_of(base, in_width);
   for (const GrowthAxis axis : axes) {
     if (!has_shapes(axis)) continue;
     const Pair pair = axis == GrowthAxis::width ? in_width : laid_out(base, axis);
-    if (same_shapes(pair) && pair.small.head_width == pair.large.head_width)
+    if (axis != GrowthAxis::depth && same_shapes(pair) &&
+        pair.small.head_width == pair.large.head_width)
       throw Error(ErrorKind::input,
                   fmt::format("no shape of the model grows with its {}", to_string(axis)),
                   "--axes " + to_string(axis), "leave the axis out");
-    AxisReader(axis, pair, patterns.tensor_of, model).run();
+    AxisReader(axis, pair, model).run();
+    if (axis == GrowthAxis::depth && spec.encoder_decoder) remark_on_decoder(model);
   }
-  return std::move(model);
+  return model;
 }
 
 }  // namespace scalecalc

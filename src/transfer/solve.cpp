@@ -10,10 +10,6 @@
 namespace scalecalc {
 namespace {
 
-bool changes_network(GrowthAxis axis) {
-  return axis != GrowthAxis::batch && axis != GrowthAxis::tokens;
-}
-
 class Solver {
  public:
   explicit Solver(const TransferProblem& problem) : problem_(problem) { choose_rules(); }
@@ -22,9 +18,11 @@ class Solver {
     check_kinds();
     for (std::size_t i = 0; i < rules_.size(); ++i) solution_.tensors.push_back(started(i));
     for (const GrowthAxis axis : problem_.axes) {
-      if (changes_network(axis)) solve_axis(problem_, axis, rules_, solution_);
-      if (axis == GrowthAxis::batch) solve_batch();
-      if (axis == GrowthAxis::tokens) solve_tokens();
+      solve_axis(problem_, axis, rules_, solution_);
+      if (axis == GrowthAxis::tokens)
+        solution_.warnings.push_back(
+            "lr ~ r_D^(-1/2) holds the noise of all steps together constant; fits of measured "
+            "optima differ");
     }
     solve_attention();
     compare_criteria();
@@ -70,32 +68,6 @@ class Solver {
     return result;
   }
 
-  /// The noise that a step adds for each example seen stays: lr^2 Var(U)/B, Var(U) ~ B^-h with h
-  /// the power of U in the gradient, where noise is the larger part of it.
-  void solve_batch() {
-    constexpr GrowthAxis axis = GrowthAxis::batch;
-    for (std::size_t i = 0; i < rules_.size(); ++i) {
-      TensorTransfer& tensor = solution_.tensors[i];
-      tensor.lr[axis] = (update_powers(rules_[i]->update).gradient + 1) * half;
-      (*tensor.decay)[axis] =
-          problem_.decay == DecayLaw::rate ? Rational(1) - tensor.lr[axis] : Rational(0);
-      // The gradient's noise falls as the root of the batch.
-      if (tensor.eps) (*tensor.eps)[axis] = eps_exponent(rules_[i]->eps, -half, 0);
-      if (tensor.one_minus_beta) (*tensor.one_minus_beta)[axis] = 1;
-    }
-  }
-
-  void solve_tokens() {
-    constexpr GrowthAxis axis = GrowthAxis::tokens;
-    for (TensorTransfer& tensor : solution_.tensors) {
-      tensor.lr[axis] = -half;
-      if (problem_.decay == DecayLaw::rate) (*tensor.decay)[axis] = Rational(-1) - tensor.lr[axis];
-    }
-    solution_.warnings.push_back(
-        "lr ~ r_D^(-1/2) holds the noise of all steps together constant; fits of measured optima "
-        "differ");
-  }
-
   /// q.k grows as head_width once steps align q with k.
   void solve_attention() {
     if (!problem_.model.head_width) return;
@@ -122,7 +94,7 @@ class Solver {
     std::size_t hidden = rules_.size();
     for (std::size_t i = 0; i < rules_.size(); ++i) {
       const TransferTensor& tensor = problem_.model.tensors[i];
-      if (!tensor.in_branch || !tensor.is_matrix) continue;
+      if (!tensor.in_branch || !tensor.repeats || !tensor.is_matrix) continue;
       most = std::max(most, tensor.matrices);
       hidden = std::min(hidden, i);
     }
@@ -139,9 +111,12 @@ class Solver {
     const bool in_depth =
         std::ranges::find(problem_.axes, GrowthAxis::depth) != problem_.axes.end();
     const bool deep = std::ranges::any_of(problem_.model.tensors, [](const TransferTensor& tensor) {
-      return tensor.in_branch && tensor.matrices >= 2;
+      return tensor.in_branch && tensor.repeats && tensor.matrices >= 2;
     });
-    if (in_depth && deep && problem_.model.has_branches &&
+    solution_.warnings.insert(solution_.warnings.end(), problem_.model.remarks.begin(),
+                              problem_.model.remarks.end());
+    // What closes a branch that starts at 0 holds it where every order counts.
+    if (in_depth && deep && problem_.model.has_branches && !problem_.model.starts_closed &&
         Rational(-1) < solution_.branch[GrowthAxis::depth])
       solution_.warnings.push_back(
           fmt::format("branches of several matrices with a multiplier of {}: only the first order "

@@ -37,6 +37,11 @@ int in_series(const std::vector<Layer>& layers) {
   return total;
 }
 
+/// Whether its branch is 0 where a matrix of that role is: not of what only weighs.
+bool opens_alone(const std::string& role) {
+  return role != "q" && role != "k" && role != "router";
+}
+
 class Walk {
  public:
   Walk(const Network& network, PlacedNetwork& result)
@@ -51,6 +56,7 @@ class Walk {
         result_.norm = StreamNorm::each_read;
       visit(view_of(layers[i]));
     }
+    result_.starts_closed = has_closed_ && !has_open_;
     if (sums_are_normed_ && !has_two_streams_) result_.norm = StreamNorm::each_sum;
   }
 
@@ -67,6 +73,8 @@ class Walk {
                                const ParameterInfo& info) { add(layer, path, suffix, info); });
     if (const auto* residual = std::get_if<const Residual*>(&layer)) {
       visit_branch(**residual);
+    } else if (const auto* experts = std::get_if<const Experts*>(&layer)) {
+      visit_experts(**experts);
     } else {
       for_each_child(layer, [&](const LayerView& child, Held) { visit(child); });
     }
@@ -75,18 +83,37 @@ class Walk {
   void visit_branch(const Residual& layer) {
     const int outer = matrices_;
     const bool was_inside = inside_;
+    const double outer_branch = branch_;
     if (!inside_) matrices_ = in_series(layer.body);
+    // A factor that is trained from 0 is no size of the branch.
+    if (!(layer.trainable_branch && layer.branch == 0) && layer.skip != 0)
+      branch_ *= layer.branch / layer.skip;
+    if (!was_inside) is_closed_ = layer.trainable_branch && layer.branch == 0;
     inside_ = true;
     for (const Layer& part : layer.body) visit(view_of(part));
     matrices_ = outer;
+    branch_ = outer_branch;
     inside_ = was_inside;
+    if (!inside_) (is_closed_ ? has_closed_ : has_open_) = true;
     for (const Layer& part : layer.shortcut) visit(view_of(part));
     if (layer.norm) visit(&*layer.norm);
   }
 
+  /// One expert that a gate alone weighs is no choice.
+  void visit_experts(const Experts& layer) {
+    visit(&layer.router);
+    const bool was_expert = is_expert_;
+    if (layer.experts.size() > 1) {
+      is_expert_ = true;
+      result_.shares_are_normalised = layer.normalised || layer.score != Experts::Score::softmax;
+    }
+    for (const std::vector<Layer>& expert : layer.experts)
+      for (const Layer& part : expert) visit(view_of(part));
+    is_expert_ = was_expert;
+  }
+
   void note(const Residual& layer) {
     sums_are_normed_ = sums_are_normed_ || (layer.norm && !inside_);
-    if (layer.trainable_branch && layer.branch == 0) result_.starts_closed = true;
   }
   /// Its normed stream is read by branches, the other by the head alone, behind a norm.
   void note(const DualStream&) {
@@ -112,6 +139,12 @@ class Walk {
     parameter.is_closed_factor = is_factor && info.constant == 0;
     // A factor of the branch is part of it, though no matrix in its series.
     parameter.in_branch = inside_ || is_factor;
+    parameter.branch = branch_;
+    parameter.is_expert = is_expert_;
+    parameter.closes_branch =
+        parameter.is_closed_factor || (inside_ && info.is_matrix && info.std == 0 &&
+                                       info.constant == 0 && opens_alone(info.role));
+    is_closed_ = is_closed_ || parameter.closes_branch;
     parameter.matrices =
         is_factor && !inside_ ? in_series(std::get<const Residual*>(layer)->body) : matrices_;
     parameter.behind_stream = behind_;
@@ -121,6 +154,8 @@ class Walk {
   std::int64_t positions_;
   PlacedNetwork& result_;
   bool behind_ = false, inside_ = false, sums_are_normed_ = false, has_two_streams_ = false;
+  bool is_expert_ = false, is_closed_ = false, has_closed_ = false, has_open_ = false;
+  double branch_ = 1.0;
   int matrices_ = 0;
 };
 

@@ -11,7 +11,8 @@ struct Part {
 
 class Sizes {
  public:
-  Sizes(const Expr& rule, const UpdateInputs& inputs) : rule_(rule), in_(inputs) {}
+  Sizes(const Expr& rule, const UpdateInputs& inputs, const std::string& where)
+      : rule_(rule), in_(inputs), where_(where) {}
 
   UpdateSize run() const {
     const Part part = of(rule_);
@@ -37,15 +38,15 @@ class Sizes {
   /// A matrix of rank one in scaling.
   Part aligned(const Rational& entry) const {
     const Rational norm = entry + (in_.fan_in + in_.fan_out) * half;
-    return {{entry, norm, norm}, true};
+    return {{entry, norm + in_.columns * half, norm}, true};
   }
 
   Part symbol(const std::string& name) const {
     if (name == "g") return aligned(in_.gradient);
     if (name == "fan_in") return factor(in_.fan_in);
-    if (name == "fan_out") return factor(in_.fan_out);
+    if (name == "fan_out") return factor(in_.fan_out + in_.columns);
     if (name != "theta") throw refusal("has a symbol without a size, " + name);
-    return {{in_.parameter, in_.parameter + (in_.fan_in + in_.fan_out) * half,
+    return {{in_.parameter, in_.parameter + (in_.fan_in + in_.fan_out + in_.columns) * half,
              in_.parameter + larger(in_.fan_in, in_.fan_out) * half},
             true};
   }
@@ -91,6 +92,8 @@ class Sizes {
     if (name == "norm") return factor(part.size.frobenius);
     if (name == "rms") return factor(part.size.entry);
     if (name == "global_norm") return factor(in_.global_norm);
+    if (name == "orthogonal" && !part.is_matrix)
+      throw refusal("has the orthogonal factor of what is no matrix");
     if (name == "orthogonal") return orthogonal();
     if (name == "shampoo") return preconditioned(part, arguments);
     if (name == "max" || name == "min") {
@@ -104,7 +107,8 @@ class Sizes {
 
   /// All min(m, n) singular values are 1.
   Part orthogonal() const {
-    return {{-(larger(in_.fan_in, in_.fan_out) * half), smaller(in_.fan_in, in_.fan_out) * half, 0},
+    return {{-(larger(in_.fan_in, in_.fan_out) * half),
+             (smaller(in_.fan_in, in_.fan_out) + in_.columns) * half, 0},
             true};
   }
 
@@ -115,12 +119,15 @@ class Sizes {
   }
 
   Error refusal(const std::string& why) const {
-    return {ErrorKind::input, "the update rule " + to_string(rule_) + " " + why, "optimizer",
-            "use products of g, theta, sign, norm, rms, orthogonal, global_norm, fan_in, fan_out"};
+    return {
+        ErrorKind::input, "the update rule " + to_string(rule_) + " " + why, where_,
+        "use sums, products and powers of g, theta, fan_in, fan_out, with sign, abs, norm, rms, "
+        "max, min, orthogonal and global_norm"};
   }
 
   const Expr& rule_;
   const UpdateInputs& in_;
+  const std::string& where_;
 };
 
 }  // namespace
@@ -132,15 +139,24 @@ const Rational& smaller(const Rational& a, const Rational& b) {
   return b < a ? b : a;
 }
 
-UpdateSize update_size(const Expr& rule, const UpdateInputs& inputs) {
-  return Sizes(rule, inputs).run();
+UpdateSize update_size(const Expr& rule, const UpdateInputs& inputs, const std::string& where) {
+  return Sizes(rule, inputs, where).run();
 }
 
-UpdatePowers update_powers(const Expr& rule) {
-  const auto entry = [&](const UpdateInputs& inputs) { return update_size(rule, inputs).entry; };
-  const Rational none = entry({});
-  return {entry({0, 0, 1, 0, 1}) - none, entry({0, 0, 0, 1, 0}) - none,
-          entry({0, 0, 0, 0, 1}) - none};
+UpdatePowers update_powers(const Expr& rule, const std::string& where) {
+  const auto entry = [&](const Rational& gradient, const Rational& parameter,
+                         const Rational& norm) {
+    return update_size(rule, {0, 0, gradient, parameter, norm}, where).entry;
+  };
+  const Rational none = entry(0, 0, 0);
+  UpdatePowers powers{entry(1, 0, 1) - none, entry(0, 1, 0) - none, entry(0, 0, 1) - none};
+  // A sum or a maximum of terms of other powers is one of them here and another one there.
+  for (const int gradient : {-1, 0, 1})
+    for (const int parameter : {-1, 0, 1})
+      powers.everywhere = powers.everywhere && entry(gradient, parameter, gradient) ==
+                                                   none + powers.gradient * Rational(gradient) +
+                                                       powers.parameter * Rational(parameter);
+  return powers;
 }
 
 }  // namespace scalecalc
