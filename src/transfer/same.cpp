@@ -4,6 +4,7 @@
 
 #include "scalecalc/transfer.hpp"
 #include "transfer/solve.hpp"
+#include "transfer/starts.hpp"
 #include "transfer/update_size.hpp"
 
 namespace scalecalc {
@@ -29,9 +30,27 @@ class Comparison {
     if (first.eps) compare("eps", *first.eps, *second.eps, eps_power(eps));
   }
 
+  /// A rule whose powers are not the same at every size: its step is the same at t = 1 alone.
+  void require_powers(const Expr& rule) {
+    if (kind_.factor == Exponents() || update_powers(rule).everywhere) return;
+    differ(fmt::format("t is {}, and the rule {} has no one power of it", kind_.factor.formula(),
+                       to_string(rule)));
+  }
+  /// The other use of the tensor, whose theta is one.
+  void require_factor(const std::string& other, const Exponents& factor) {
+    if (kind_.factor == factor) return;
+    differ(fmt::format("one tensor with {}, whose t is {}", other, factor.formula()));
+  }
+
+  const Exponents& factor() const { return kind_.factor; }
   SameParametrization::Kind result() && { return std::move(kind_); }
 
  private:
+  void differ(const std::string& how) {
+    kind_.same = false;
+    kind_.difference += (kind_.difference.empty() ? "" : "; ") + how;
+  }
+
   void compare(const char* what, const Exponents& first, const Exponents& second,
                const Rational& power) {
     Exponents expected;
@@ -40,19 +59,17 @@ class Comparison {
       expected[axis] = first[axis] + power * kind_.factor[axis];
       same = same && expected[axis] == second[axis];
     }
-    if (same) return;
-    kind_.same = false;
-    kind_.difference +=
-        fmt::format("{}{} is {} where {} would be the same", kind_.difference.empty() ? "" : "; ",
-                    what, second.formula(), expected.formula());
+    if (!same)
+      differ(fmt::format("{} is {} where {} would be the same", what, second.formula(),
+                         expected.formula()));
   }
 
   const std::vector<GrowthAxis>& axes_;
   SameParametrization::Kind kind_;
 };
 
-EpsPlace eps_of(const TransferOptimizer& optimizer, const std::string& rule) {
-  return optimizer.rest && optimizer.rest->name == rule ? optimizer.rest->eps : optimizer.rule.eps;
+const TransferRule& rule_of(const TransferOptimizer& optimizer, const std::string& name) {
+  return optimizer.rest && optimizer.rest->name == name ? *optimizer.rest : optimizer.rule;
 }
 
 }  // namespace
@@ -62,14 +79,22 @@ SameParametrization same_parametrization(const TransferProblem& first,
   TransferProblem other = first;
   other.parametrization = second;
   const TransferSolution a = solve_exponents(first), b = solve_exponents(other);
+  std::vector<Comparison> compared;
+  for (std::size_t i = 0; i < a.tensors.size(); ++i) {
+    const TransferRule& rule = rule_of(first.optimizer, a.tensors[i].rule);
+    compared.emplace_back(a.tensors[i], b.tensors[i], rule.eps, first.axes);
+    compared.back().require_powers(rule.update);
+  }
+  if (const auto [table, head] = tied_pair(first.model); table != a.tensors.size()) {
+    const Exponents of_table = compared[table].factor(), of_head = compared[head].factor();
+    compared[table].require_factor(a.tensors[head].tensor.name, of_head);
+    compared[head].require_factor(a.tensors[table].tensor.name, of_table);
+  }
   SameParametrization result;
   result.same_branch = a.branch == b.branch;
   result.same = result.same_branch;
-  for (std::size_t i = 0; i < a.tensors.size(); ++i) {
-    SameParametrization::Kind kind =
-        Comparison(a.tensors[i], b.tensors[i], eps_of(first.optimizer, a.tensors[i].rule),
-                   first.axes)
-            .result();
+  for (Comparison& each : compared) {
+    SameParametrization::Kind kind = std::move(each).result();
     result.same = result.same && kind.same;
     const auto is_known = [&](const SameParametrization::Kind& known) {
       return known.name == kind.name && known.same == kind.same && known.factor == kind.factor;
