@@ -75,7 +75,9 @@ class Reader {
     if (const auto* whole = std::get_if<std::int64_t>(&entry.value); whole && *whole > 0) return {};
     if (const auto* number = std::get_if<double>(&entry.value); number && *number > 0) return {};
     const auto* text = std::get_if<std::string>(&entry.value);
-    if (!text) throw wrong(entry, "a formula such as \"r_n^(-1/2)\"");
+    if (!text)
+      throw Error(ErrorKind::input, "'" + entry.key + "' must be a formula or a number above 0",
+                  entry.where, "for example \"r_n^(-1/2)\", or 1");
     std::vector<std::string> symbols;
     for (std::size_t i = 0; i < growth_axes; ++i)
       symbols.push_back(ratio_symbol(static_cast<GrowthAxis>(i)));

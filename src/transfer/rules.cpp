@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "base/text.hpp"
 #include "scalecalc/optimizer_mixture.hpp"
 #include "scalecalc/scaling.hpp"
 #include "scalecalc/transfer.hpp"
@@ -60,8 +61,21 @@ std::optional<TransferRule> read_shampoo(std::string_view text, const std::strin
   if (comma == std::string_view::npos)
     throw Error(ErrorKind::input, "shampoo has two powers, of the left and the right side",
                 where + " " + std::string(text), "for example \"shampoo(1/4,1/4)\"");
-  const Rational left = Rational::parse(inside.substr(0, comma));
-  const Rational right = Rational::parse(inside.substr(comma + 1));
+  const auto power = [&](std::string_view of) {
+    try {
+      return Rational::parse(of);
+    } catch (const Error&) {
+      throw Error(ErrorKind::input,
+                  "'" + base::shortened(std::string(of)) + "' is no power of shampoo",
+                  where + " " + base::shortened(std::string(text)),
+                  "give two numbers, for example \"shampoo(1/4,1/4)\"");
+    }
+  };
+  if (inside.find(',', comma + 1) != std::string_view::npos)
+    throw Error(ErrorKind::input, "shampoo has two powers, of the left and the right side",
+                where + " " + base::shortened(std::string(text)),
+                "for example \"shampoo(1/4,1/4)\"");
+  const Rational left = power(inside.substr(0, comma)), right = power(inside.substr(comma + 1));
   if (left < Rational(0) || right < Rational(0) || Rational(1) < left + right)
     throw Error(ErrorKind::input, "the powers of shampoo are at least 0, and at most 1 together",
                 where + " " + std::string(text), "for example \"shampoo(1/4,1/4)\"");
@@ -75,6 +89,15 @@ TransferRule named(const std::string& name, const Expr& update, const Expr& muon
   return {name, name == "muon" ? muon * update : update, eps_place(name), averages(name)};
 }
 
+/// Whether it begins with a function of rules, which are no optimizers with roles.
+bool begins_rule(std::string_view text) {
+  const std::size_t open = text.find('(');
+  const std::string_view name = text.substr(0, open);
+  static const std::vector<std::string_view> functions = {
+      "sign", "abs", "sqrt", "norm", "rms", "max", "min", "orthogonal", "global_norm"};
+  return open != std::string_view::npos && std::ranges::find(functions, name) != functions.end();
+}
+
 /// A rule as it is written.
 TransferRule written(std::string_view text, const std::string& where) {
   const Expr update = parse_rule(text, where);
@@ -82,7 +105,7 @@ TransferRule written(std::string_view text, const std::string& where) {
     throw Error(ErrorKind::input,
                 "the update rule " + to_string(update) + " does not depend on the gradient g",
                 where, "for example \"sign(g)*norm(theta)\"");
-  update_powers(update);
+  update_powers(update, where);
   return {to_string(update), update, EpsPlace::none, false};
 }
 
@@ -105,7 +128,8 @@ TransferOptimizer transfer_optimizer(std::string_view text, std::string_view muo
   const Expr muon = muon_factor(muon_scale, where);
   if (auto shampoo = read_shampoo(without_spaces(text), where))
     return {shampoo->name, *shampoo, {}, {}};
-  const auto mixture = read_mixture(text, where);
+  const auto mixture = begins_rule(without_spaces(text)) ? std::optional<OptimizerMixture>()
+                                                         : read_mixture(text, where);
   if (!mixture && !is_optimizer_name(text)) {
     TransferRule rule = written(text, where);
     return {rule.name, rule, {}, {}};

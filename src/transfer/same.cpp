@@ -97,7 +97,8 @@ SameParametrization same_parametrization(const TransferProblem& first,
     SameParametrization::Kind kind = std::move(each).result();
     result.same = result.same && kind.same;
     const auto is_known = [&](const SameParametrization::Kind& known) {
-      return known.name == kind.name && known.same == kind.same && known.factor == kind.factor;
+      return known.name == kind.name && known.same == kind.same && known.factor == kind.factor &&
+             known.difference == kind.difference;
     };
     if (std::ranges::none_of(result.kinds, is_known)) result.kinds.push_back(std::move(kind));
   }

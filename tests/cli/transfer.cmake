@@ -45,3 +45,34 @@ scalecalc_cli_error("transfer: matrices of a model" EXIT 2 SAYS "the model says"
 scalecalc_cli_error("transfer: all of no model" EXIT 2 SAYS "give a MODEL" ARGS transfer --all)
 scalecalc_cli_error("transfer: roles of no model" EXIT 2 SAYS "give a MODEL"
   ARGS transfer --optimizer "muon(ffn)+adamw")
+scalecalc_cli_error("transfer: heads of no model" EXIT 2 SAYS "give a MODEL"
+  ARGS transfer --axes width,heads)
+scalecalc_cli_error("transfer: a rule that begins with orthogonal" EXIT 2 SAYS "no matrix"
+  ARGS transfer --optimizer "orthogonal(fan_in)*g")
+scalecalc_cli_error("transfer: powers of shampoo" EXIT 2 SAYS "'x' is no power of shampoo"
+  ARGS transfer --optimizer "shampoo(x,y)")
+scalecalc_cli_error("transfer: three powers of shampoo" EXIT 2 SAYS "two powers"
+  ARGS transfer --optimizer "shampoo(1/4,1/4,1)")
+scalecalc_cli_error("transfer: a size that is none" EXIT 2 SAYS "for example --from width=256"
+  ARGS transfer --from width=x --to width=3)
+scalecalc_cli_error("transfer: tokens that are none" EXIT 2 SAYS "for example --to tokens=1e9"
+  ARGS transfer --from tokens=1 --to tokens=x)
+scalecalc_cli_error("transfer: widths of a list" EXIT 2 SAYS "widths 16, 32, 64"
+  ARGS transfer resnet-v2 --to width=512)
+scalecalc_cli_error("transfer: a width that a list has not" EXIT 2 SAYS "--from width=16"
+  ARGS transfer resnet-v2 --from width=20 --to width=40)
+scalecalc_cli_test("transfer: a width of a list" ARGS transfer resnet-v2 --from width=16
+  --to width=64 --format json STDOUT "\"r_n\": \"-1/2\"")
+scalecalc_cli_error("transfer: heads of a list" EXIT 2 SAYS "no layer of the model has heads"
+  ARGS transfer resnet-v2 --to heads=4)
+# Inits are of the model at the sizes of --from: of lecun's std, 4096^(-1/2).
+scalecalc_cli_test("transfer: std of the base" ARGS transfer pre-ln-12 --scheme lecun
+  --from width=4096 --to width=16384 --format json STDOUT "\"from\": 0.015625,")
+scalecalc_cli_test("transfer: experts" ARGS transfer pre-ln-12 --experts 8 --to experts=64
+  --format json JSON results.kinds.expert_hidden.eps.exponents.r_E results.kinds.router.lr.factor)
+scalecalc_cli_test("transfer: a tied head" ARGS transfer gpt2 --tie-head --all --axes width
+  STDOUT "head.weight +r_n\\^\\(-1/2\\)")
+# Every option where it has no effect.
+add_test(NAME "cli: transfer: options" COMMAND Python3::Interpreter
+  "${CMAKE_CURRENT_LIST_DIR}/transfer_options.py" "$<TARGET_FILE:scalecalc_program>")
+set_tests_properties("cli: transfer: options" PROPERTIES LABELS cli)

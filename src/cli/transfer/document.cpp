@@ -56,12 +56,27 @@ bool same_numbers(const TensorTransfer& a, const TensorTransfer& b) {
          a.eps == b.eps && a.one_minus_beta == b.one_minus_beta && a.rule == b.rule;
 }
 
-/// The kind; "outside_KIND" of what stands in no branch where others of the kind do.
+/// The kind; "outside_KIND" of what stands in no branch where others of the kind do, "expert_KIND"
+/// of what there is one of in each expert.
 std::string key_of(const TransferTensor& tensor, const TransferModel& model) {
   const bool may_differ = tensor.kind == TensorKind::hidden || tensor.kind == TensorKind::bias ||
                           tensor.kind == TensorKind::norm_gain;
   const bool outside = may_differ && model.has_branches && !tensor.in_branch;
-  return (outside ? "outside_" : "") + to_string(tensor.kind);
+  const bool expert = !tensor.copies[GrowthAxis::experts].is_zero();
+  return (outside ? "outside_" : expert ? "expert_" : "") + to_string(tensor.kind);
+}
+
+/// What tells a tensor from others of its kind: its role, where that says more than the kind, or
+/// the end of its path; the stage of a list.
+std::string mark_of(const TransferTensor& tensor) {
+  const std::string& name = tensor.name;
+  if (tensor.is_tied) return "tied";
+  if (tensor.role == to_string(tensor.kind) || tensor.role == "norm" || tensor.role == "linear") {
+    const std::size_t dot = name.find('.');
+    const bool is_table = tensor.kind == TensorKind::embedding && dot != std::string::npos;
+    return is_table ? name.substr(dot + 1) : name.substr(0, dot);
+  }
+  return tensor.role;
 }
 
 /// Kinds in the order of the forward pass; what differs within one gets its role behind a dot.
@@ -78,9 +93,10 @@ std::vector<Group> groups_of(const TransferAnswer& answer) {
     if (found == groups.end()) {
       std::string key = kind;
       const auto is_taken = [&](const Group& group) { return group.key == key; };
-      if (std::ranges::any_of(groups, is_taken)) key += "." + tensor.tensor.role;
+      const std::string mark = mark_of(tensor.tensor);
+      if (std::ranges::any_of(groups, is_taken)) key += "." + mark;
       for (int next = 2; std::ranges::any_of(groups, is_taken); ++next)
-        key = fmt::format("{}.{}{}", kind, tensor.tensor.role, next);
+        key = fmt::format("{}.{}{}", kind, mark, next);
       groups.push_back({key, &tensor, {}});
       found = groups.end() - 1;
     }
@@ -95,10 +111,12 @@ struct Number {
   std::optional<Exponents> law;
   std::optional<double> base;
 };
-std::vector<Number> numbers_of(const TensorTransfer& tensor, const TransferAnswer& answer) {
+std::vector<Number> numbers_of(const std::string& path, const TensorTransfer& tensor,
+                               const TransferAnswer& answer) {
   std::optional<double> std;
-  if (const auto found = answer.base_stds.find(tensor.tensor.name); found != answer.base_stds.end())
-    std = found->second;
+  auto found = answer.base_stds.find(path);
+  if (found == answer.base_stds.end()) found = answer.base_stds.find(tensor.tensor.name);
+  if (found != answer.base_stds.end()) std = found->second;
   return {{"multiplier", tensor.multiplier, {}}, {"std", tensor.std, std},
           {"lr", tensor.lr, answer.lr},          {"decay", tensor.decay, answer.decay},
           {"eps", tensor.eps, answer.eps},       {"one_minus_beta", tensor.one_minus_beta, {}}};
@@ -119,7 +137,7 @@ Value number_value(const Number& number, const TransferAnswer& answer) {
 
 Value tensor_value(const TensorTransfer& tensor, const TransferAnswer& answer) {
   Value value = Value::object();
-  for (const Number& number : numbers_of(tensor, answer))
+  for (const Number& number : numbers_of(tensor.tensor.name, tensor, answer))
     value[number.name] = number_value(number, answer);
   value["rule"] = tensor.rule;
   value["gradient"] = law_value(tensor.gradient);
@@ -146,7 +164,7 @@ Value parameters_value(const TransferAnswer& answer) {
     value["path"] = path;
     value["kind"] = to_string(tensor.tensor.kind);
     value["in_branch"] = tensor.tensor.in_branch;
-    for (const Number& number : numbers_of(tensor, answer))
+    for (const Number& number : numbers_of(path, tensor, answer))
       value[number.name] = number_value(number, answer);
     list.push_back(std::move(value));
   };
@@ -260,7 +278,7 @@ Table table_of(const Rows& rows, const TransferAnswer& answer, const Cell& cell)
   table.key_columns = 1;
   for (const auto& [name, tensor] : rows) {
     std::vector<Value> cells = {name};
-    for (const Number& number : numbers_of(*tensor, answer))
+    for (const Number& number : numbers_of(name, *tensor, answer))
       if (with_beta || std::string_view(number.name) != "one_minus_beta")
         cells.push_back(cell(number));
     table.rows.push_back(std::move(cells));
@@ -300,15 +318,31 @@ std::string sizes_text(const std::vector<std::pair<GrowthAxis, double>>& sizes) 
   return text;
 }
 
-/// One sentence for each kind of bound that --explain lists.
-const char* meaning(const std::string& bound) {
-  if (bound == "own_change") return "its step changes what it puts out by no more than features";
+/// One sentence for each kind of bound that --explain lists, of what kind of tensor it binds.
+const char* meaning(const std::string& bound, const std::string& quantity, bool ends_in_logits) {
+  if (bound == "own_change")
+    return ends_in_logits ? "its step changes logits by no more than 1"
+                          : "its step changes what it puts out by no more than features";
   if (bound == "second_change") return "its step acts on inputs that have changed";
   if (bound == "relative_step") return "a step relative to theta multiplies it at every step";
   if (bound == "branch_sum") return "changes of all blocks add up to no more than features";
-  if (bound == "head_features") return "what features move, the head's old value turns into logits";
+  if (bound == "tied_start")
+    return "what begins below features, in front of a norm, changes by no more";
+  if (bound == "other_use") return "one tensor of two uses, and the other allows less";
+  if (bound == "noise") return "the noise that its steps add stays";
+  if (bound == "head_features")
+    return quantity == "features" ? "what features move, the head's old value turns into logits"
+                                  : "features may move by what the head's old value allows";
   if (bound == "branch_variance") return "the branches' variances add at init";
-  return "logits at init";
+  return bound == "features_at_init" ? "features at init are at most 1"
+                                     : "logits at init are at most 1";
+}
+
+bool ends_in_logits(const TransferAnswer& answer, const std::string& name) {
+  return std::ranges::any_of(answer.problem.model.tensors, [&](const TransferTensor& tensor) {
+    return tensor.name == name &&
+           (tensor.kind == TensorKind::output || tensor.kind == TensorKind::output_bias);
+  });
 }
 
 Table binding_table(const TransferAnswer& answer) {
@@ -318,7 +352,8 @@ Table binding_table(const TransferAnswer& answer) {
   for (const TransferBinding& binding : answer.solution.bindings)
     table.rows.push_back(
         {binding.tensor, binding.quantity, ratio_symbol(binding.axis), binding.equation,
-         binding.holds ? binding.bound : binding.bound + " (broken)", meaning(binding.bound)});
+         binding.holds ? binding.bound : binding.bound + " (broken)",
+         meaning(binding.bound, binding.quantity, ends_in_logits(answer, binding.tensor))});
   return table;
 }
 

@@ -15,6 +15,7 @@ namespace scalecalc::cli {
 struct TransferSizes {
   std::vector<std::pair<GrowthAxis, double>> from, to;  ///< of the same axes
   std::array<double, growth_axes> ratios = {1, 1, 1, 1, 1, 1};
+  std::optional<ModelSpec> base;  ///< the model at the sizes of `from`
 };
 
 struct TransferAnswer {

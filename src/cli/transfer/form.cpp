@@ -34,13 +34,15 @@ Keys numbers() {
 }
 
 Shape kind() {
-  return object(numbers() +
-                Keys{{"rule", text(), "what steps it"},
-                     {"gradient", law(), "size of an entry of theta's gradient"},
-                     {"standard_excess", law(),
-                      "by what standard practice misses the stable step: std fan_in^(-1/2), all "
-                      "other numbers kept"},
-                     {"tensors", list(text()), "patterns of the parameters of the kind"}});
+  return object(
+      numbers() +
+      Keys{{"rule", text(), "what steps it"},
+           {"gradient", law(), "size of an entry of theta's gradient"},
+           {"standard_excess", law(),
+            "by what standard practice, with std fan_in^(-1/2) and all other numbers kept, "
+            "oversteps: above 1 the step changes more than features, and with batch and "
+            "tokens adds more noise"},
+           {"tensors", list(text()), "patterns of the parameters of the kind"}});
 }
 
 Shape parameter() {
@@ -56,7 +58,7 @@ Shape binding() {
                  {"axis", one_of(growth_axis_names()), "along which"},
                  {"bound", text(), "the name of the inequality"},
                  {"equation", text(), "in exponents"},
-                 {"holds", truth(), "false: nothing can meet it"}});
+                 {"holds", truth(), "false: the numbers that are given, or the model, break it"}});
 }
 
 Shape compared() {
@@ -94,9 +96,11 @@ JsonForm transfer_form() {
                         .or_null(),
                     "the branch multiplier that either asks for over depth"),
               maybe("attention", law().or_null(), "the scale of scores that is stable"),
-              {"kinds", any_of({map(kind()), list(compared())}), "by name; of --same a list"},
+              {"kinds", any_of({map(kind()), list(compared())}),
+               "an object by kind; of --same a list, in which a kind may stand twice"},
               maybe("parameters", list(parameter()), "of a model"),
-              maybe("binding", list(binding()), "inequalities that are met with equality"),
+              maybe("binding", list(binding()),
+                    "the inequality that binds each number, and those that are broken"),
               maybe("warnings", list(text()), "conditions that do not hold"),
               maybe("same", truth(), "of --same: whether they are one"),
               maybe("same_branch", truth(), "of --same: of the branch multiplier")})};

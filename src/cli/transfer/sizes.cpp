@@ -1,6 +1,7 @@
 #include "cli/transfer/sizes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,14 +30,64 @@ const double* find(const SizeList& sizes, GrowthAxis axis) {
   return found == sizes.end() ? nullptr : &found->second;
 }
 
-std::optional<double> own_size(const ModelSpec& spec, GrowthAxis axis) {
+/// Calls found(size) for each layer's own number of that axis.
+template <class Found>
+void each_size(const std::vector<LayerSpec>& layers, GrowthAxis axis, bool last_is_head,
+               const Found& found) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const LayerSpec& layer = layers[i];
+    const bool is_head = last_is_head && i + 1 == layers.size();
+    if (axis == GrowthAxis::width && !is_head && layer.width > 0) found(layer.width);
+    if (axis == GrowthAxis::heads && layer.type == LayerSpec::Type::attention) found(layer.heads);
+    each_size(layer.layers, axis, false, found);
+    each_size(layer.shortcut, axis, false, found);
+  }
+}
+
+std::vector<std::int64_t> listed_sizes(const ModelSpec& spec, GrowthAxis axis) {
+  std::vector<std::int64_t> sizes;
+  each_size(spec.layer_list, axis, spec.vocab == 0,
+            [&](std::int64_t size) { sizes.push_back(size); });
+  std::ranges::sort(sizes);
+  const auto repeated = std::ranges::unique(sizes);
+  sizes.erase(repeated.begin(), repeated.end());
+  return sizes;
+}
+
+/// Of a list: where its layers have several, that of `named` which is one of them.
+std::int64_t listed_size(const ModelSpec& spec, GrowthAxis axis, const double* named) {
+  const std::vector<std::int64_t> sizes = listed_sizes(spec, axis);
+  if (sizes.size() == 1) return sizes.front();
+  if (sizes.empty())
+    throw Error(ErrorKind::input,
+                std::string("no layer of the model has ") +
+                    (axis == GrowthAxis::width ? "a width" : "heads"),
+                "--to " + to_string(axis), "leave it out");
+  for (const std::int64_t size : sizes)
+    if (named && *named == static_cast<double>(size)) return size;
+  throw Error(
+      ErrorKind::input,
+      fmt::format("the layers of the model have the {} {}",
+                  axis == GrowthAxis::width ? "widths" : "heads", fmt::join(sizes, ", ")),
+      "--from",
+      fmt::format("name one of them, for example --from {}={}", to_string(axis), sizes.front()));
+}
+
+/// As the model has it; `named` is what --from names.
+std::optional<double> own_size(const ModelSpec& spec, GrowthAxis axis, const double* named) {
+  const bool is_list = spec.kind == ModelSpec::Kind::layers;
   switch (axis) {
-    case GrowthAxis::width: return static_cast<double>(spec.width);
+    case GrowthAxis::width:
+    case GrowthAxis::heads: {
+      if (is_list) return static_cast<double>(listed_size(spec, axis, named));
+      return static_cast<double>(axis == GrowthAxis::width ? spec.width : spec.heads);
+    }
     case GrowthAxis::depth: return static_cast<double>(spec.layers);
-    case GrowthAxis::heads: return static_cast<double>(spec.heads);
     case GrowthAxis::batch: return static_cast<double>(spec.batch);
-    case GrowthAxis::tokens:
-    case GrowthAxis::experts: break;
+    case GrowthAxis::experts:
+      if (spec.experts > 0) return static_cast<double>(spec.experts);
+      break;
+    case GrowthAxis::tokens: break;
   }
   return {};
 }
@@ -51,26 +102,75 @@ std::int64_t scaled(std::int64_t size, double ratio, const char* what) {
   return std::llround(value);
 }
 
-/// Lays the model out at these sizes, at which it must be valid.
-void check_model(const ModelSpec& spec, const SizeList& sizes) {
+void scale_widths(std::vector<LayerSpec>& layers, double ratio, bool last_is_head) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    LayerSpec& layer = layers[i];
+    if (!(last_is_head && i + 1 == layers.size()))
+      layer.width = scaled(layer.width, ratio, "width");
+    layer.head_width = scaled(layer.head_width, ratio, "head_width");
+    scale_widths(layer.layers, ratio, false);
+    scale_widths(layer.shortcut, ratio, false);
+  }
+}
+void scale_heads(std::vector<LayerSpec>& layers, double ratio) {
+  for (LayerSpec& layer : layers) {
+    if (layer.type == LayerSpec::Type::attention) {
+      layer.heads = scaled(layer.heads, ratio, "heads");
+      layer.kv_heads = scaled(layer.kv_heads, ratio, "kv_heads");
+    }
+    scale_heads(layer.layers, ratio);
+  }
+}
+
+/// All that grows with the width, by that ratio.
+void scale_width(ModelSpec& spec, double ratio) {
+  if (spec.kind == ModelSpec::Kind::layers)
+    return scale_widths(spec.layer_list, ratio, spec.vocab == 0);
+  spec.width = scaled(spec.width, ratio, "width");
+  if (spec.kind != ModelSpec::Kind::transformer) return;
+  spec.ffn = scaled(spec.ffn, ratio, "ffn");
+  spec.expert_ffn = scaled(spec.expert_ffn, ratio, "expert_ffn");
+  spec.shared_ffn = scaled(spec.shared_ffn, ratio, "shared_ffn");
+  spec.head_width = scaled(spec.head_width, ratio, "head_width");
+}
+
+/// The model with sizes for its own, of the same axes.
+ModelSpec model_at(const ModelSpec& spec, const SizeList& own, const SizeList& sizes) {
   ModelSpec sized = spec;
-  if (const double* width = find(sizes, GrowthAxis::width);
-      width && spec.kind != ModelSpec::Kind::layers) {
-    const double ratio = *width / static_cast<double>(spec.width);
-    sized.width = std::llround(*width);
-    if (spec.kind == ModelSpec::Kind::transformer) {
-      sized.ffn = scaled(spec.ffn, ratio, "ffn");
-      sized.expert_ffn = scaled(spec.expert_ffn, ratio, "expert_ffn");
-      sized.shared_ffn = scaled(spec.shared_ffn, ratio, "shared_ffn");
-      sized.head_width = scaled(spec.head_width, ratio, "head_width");
+  const auto ratio = [&](GrowthAxis axis, double size) { return size / *find(own, axis); };
+  for (const auto& [axis, size] : sizes) {
+    switch (axis) {
+      case GrowthAxis::width: scale_width(sized, ratio(axis, size)); break;
+      case GrowthAxis::heads:
+        if (spec.kind == ModelSpec::Kind::layers) {
+          scale_heads(sized.layer_list, ratio(axis, size));
+        } else {
+          sized.kv_heads = scaled(spec.kv_heads, ratio(axis, size), "kv_heads");
+          sized.heads = std::llround(size);
+        }
+        break;
+      case GrowthAxis::depth: sized.layers = std::llround(size); break;
+      case GrowthAxis::experts: sized.experts = std::llround(size); break;
+      case GrowthAxis::batch: sized.batch = std::llround(size); break;
+      case GrowthAxis::tokens: break;
     }
   }
-  if (const double* heads = find(sizes, GrowthAxis::heads)) {
-    sized.heads = std::llround(*heads);
-    sized.kv_heads = scaled(spec.kv_heads, *heads / static_cast<double>(spec.heads), "kv_heads");
-  }
-  if (const double* layers = find(sizes, GrowthAxis::depth)) sized.layers = std::llround(*layers);
   validate(sized, "--from, --to");
+  return sized;
+}
+
+/// A size as it stands behind NAME=.
+double size_of(const std::string& option, const std::string& name, const std::string& value,
+               GrowthAxis axis) {
+  const bool is_tokens = axis == GrowthAxis::tokens;
+  try {
+    return is_tokens
+               ? parse_number(name, value, 1, largest, "1e9")
+               : static_cast<double>(parse_integer(name, value, 1, std::int64_t{1} << 40U, "256"));
+  } catch (const Error& error) {
+    throw Error(error.kind(), option + " " + error.message(), error.where(),
+                "for example " + option + " " + name + (is_tokens ? "=1e9" : "=256"));
+  }
 }
 
 }  // namespace
@@ -84,16 +184,11 @@ SizeList parse_sizes(const std::string& option, const std::string& text) {
                   "got '" + base::shortened(text) + "'",
                   "for example " + option + " width=256,layers=4");
     const GrowthAxis axis = size_axis(part.substr(0, equals), option);
-    const std::string name = option + " " + part.substr(0, equals);
+    const std::string name = part.substr(0, equals);
     if (find(sizes, axis))
       throw Error(ErrorKind::input, option + " names the " + to_string(axis) + " twice",
                   "got '" + base::shortened(text) + "'", "give each size once");
-    const std::string value = part.substr(equals + 1);
-    const double size =
-        axis == GrowthAxis::tokens
-            ? parse_number(name, value, 1, largest, "1e9")
-            : static_cast<double>(parse_integer(name, value, 1, std::int64_t{1} << 40U, "256"));
-    sizes.emplace_back(axis, size);
+    sizes.emplace_back(axis, size_of(option, name, part.substr(equals + 1), axis));
   }
   return sizes;
 }
@@ -101,11 +196,14 @@ SizeList parse_sizes(const std::string& option, const std::string& text) {
 TransferSizes sizes_between(const SizeList& from, const SizeList& to,
                             const std::optional<ModelSpec>& spec) {
   TransferSizes sizes;
+  SizeList owned;
   for (const auto& [axis, target] : to) {
     const double* named = find(from, axis);
     std::optional<double> start;
     if (named) start = *named;
-    if (!start && spec) start = own_size(*spec, axis);
+    const std::optional<double> own = spec ? own_size(*spec, axis, named) : std::optional<double>();
+    if (own) owned.emplace_back(axis, *own);
+    if (!start) start = own;
     if (!start)
       throw Error(ErrorKind::input, "--to names the " + to_string(axis) + ", and --from does not",
                   "--to", "give the " + to_string(axis) + " of the base in --from");
@@ -118,8 +216,8 @@ TransferSizes sizes_between(const SizeList& from, const SizeList& to,
       throw Error(ErrorKind::input, "--from names the " + to_string(axis) + ", and --to does not",
                   "--from", "give the " + to_string(axis) + " of the target in --to");
   if (spec) {
-    check_model(*spec, sizes.from);
-    check_model(*spec, sizes.to);
+    sizes.base = model_at(*spec, owned, sizes.from);
+    model_at(*spec, owned, sizes.to);
   }
   return sizes;
 }
