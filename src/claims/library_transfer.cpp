@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "claims/library.hpp"
 #include "claims/networks.hpp"
@@ -17,6 +18,35 @@ Parametrization named_parametrization(Arguments& arguments, const std::string& a
   return parametrization_from(name);
 }
 
+bool has(const std::vector<GrowthAxis>& axes, GrowthAxis axis) {
+  return std::ranges::find(axes, axis) != axes.end();
+}
+
+/// As the command takes it.
+std::optional<Rational> depth_alpha_of(Arguments& arguments, const std::vector<GrowthAxis>& axes) {
+  if (!arguments.has("depth_alpha")) return {};
+  const Rational alpha = arguments.rational("depth_alpha");
+  if (alpha < Rational(0) || Rational(2) < alpha)
+    arguments.fail("depth_alpha must be a number from 0 to 2, got " + alpha.to_string(),
+                   "for example depth_alpha=1/2");
+  if (!has(axes, GrowthAxis::depth))
+    arguments.fail("depth_alpha is of the depth, which is none of the axes", "leave it out");
+  return alpha;
+}
+
+int matrices_of(Arguments& arguments, const std::vector<GrowthAxis>& axes) {
+  constexpr int two = 2;
+  constexpr std::int64_t most = 100;
+  if (!arguments.has("matrices")) return two;
+  const std::int64_t matrices = arguments.integer("matrices");
+  if (matrices < 1 || matrices > most)
+    arguments.fail("matrices must be an integer from 1 to 100, got " + std::to_string(matrices),
+                   "for example matrices=2");
+  if (!has(axes, GrowthAxis::depth))
+    arguments.fail("matrices are of the depth, which is none of the axes", "leave it out");
+  return static_cast<int>(matrices);
+}
+
 /// Of a preset or a model file of the call, or of the kinds alone.
 TransferProblem problem_of(Arguments& arguments, const std::string& parametrization) {
   TransferProblem problem;
@@ -25,16 +55,25 @@ TransferProblem problem_of(Arguments& arguments, const std::string& parametrizat
                                          arguments.text_or("muon_scale", "none"), "optimizer");
   problem.parametrization = named_parametrization(arguments, parametrization);
   problem.alignment = alignment_from(arguments.text_or("alignment", "full"), "alignment");
-  if (arguments.has("depth_alpha")) problem.depth_alpha = arguments.rational("depth_alpha");
+  problem.depth_alpha = depth_alpha_of(arguments, problem.axes);
+  if (arguments.has("muon_scale") && problem.optimizer.rule.name != "muon" &&
+      !(problem.optimizer.rest && problem.optimizer.rest->name == "muon"))
+    arguments.fail("muon_scale is of muon, and the optimizer is another", "leave it out");
+  if (arguments.has("preset") && arguments.has("model"))
+    arguments.fail("preset and model are two models", "give one of them");
+  const bool has_model = arguments.has("preset") || arguments.has("model");
+  if (has_model && arguments.has("matrices"))
+    arguments.fail("the model says how many matrices a branch has", "leave matrices out");
+  for (const GrowthAxis axis : {GrowthAxis::heads, GrowthAxis::experts})
+    if (!has_model && has(problem.axes, axis))
+      arguments.fail(to_string(axis) + " are of a model", "give preset or model");
   if (arguments.has("preset")) {
     problem.model = transfer_model(find_model(arguments.text("preset")), problem.axes);
   } else if (arguments.has("model")) {
     problem.model =
         transfer_model(arguments.engine().networks().model(arguments.text("model")), problem.axes);
   } else {
-    constexpr int matrices = 2;
-    problem.model = generic_transfer_model(
-        arguments.has("matrices") ? static_cast<int>(arguments.integer("matrices")) : matrices);
+    problem.model = generic_transfer_model(matrices_of(arguments, problem.axes));
   }
   return problem;
 }
@@ -80,9 +119,8 @@ Expr same(Arguments& arguments, const std::string&) {
                                                                                         : Expr(0);
 }
 
-const std::vector<std::string> settings = {"optimizer", "kind",        "alignment",
-                                           "axes",      "matrices",    "preset",
-                                           "model",     "depth_alpha", "muon_scale"};
+const std::vector<std::string> settings = {"optimizer", "alignment", "axes",        "matrices",
+                                           "preset",    "model",     "depth_alpha", "muon_scale"};
 
 std::vector<std::string> with(std::vector<std::string> first) {
   first.insert(first.end(), settings.begin(), settings.end());
@@ -92,8 +130,10 @@ std::vector<std::string> with(std::vector<std::string> first) {
 }  // namespace
 
 std::vector<LibraryFunction> transfer_functions() {
+  std::vector<std::string> of_transfer = with({"parametrization"});
+  of_transfer.push_back("kind");
   return {{"transfer",
-           with({"parametrization"}),
+           of_transfer,
            {"lr", "multiplier", "std", "decay", "eps", "one_minus_beta", "gradient", "branch",
             "attention"},
            false,

@@ -102,4 +102,21 @@ TEST_CASE("exponents of transfer") {
       says(complaint(claim_text("transfer(mup, axes=\"widht\").lr == 1")), "did you mean 'width'"));
   CHECK(says(complaint(claim_text("transfer(mup, alignment=half).lr == 1")), "full, none"));
   CHECK(says(complaint(claim_text("same(mup).value == 1")), "needs second"));
+  // What is out of range, or has no effect, beside what would be right.
+  for (const auto& [call, why] :
+       {std::pair{"transfer(mup, matrices=4294967297).lr", "from 1 to 100"},
+        {"transfer(mup, matrices=0).lr", "from 1 to 100"},
+        {"transfer(mup, matrices=3/2).lr", "whole number"},
+        {"transfer(mup, matrices=2, axes=\"width\").lr", "none of the axes"},
+        {"transfer(mup, matrices=2, preset=\"gpt2\").lr", "the model says"},
+        {"transfer(mup, depth_alpha=-1/2).lr", "from 0 to 2"},
+        {"transfer(mup, depth_alpha=5/2).lr", "from 0 to 2"},
+        {"transfer(mup, depth_alpha=1/2, axes=\"width\").lr", "none of the axes"},
+        {"transfer(mup, muon_scale=spectral).lr", "muon_scale is of muon"},
+        {"transfer(mup, axes=\"heads\").lr", "of a model"},
+        {"same(mup, spectral, kind=hidden)", "kind"},
+        {"same(mup, spectral, depth_alpha=-1)", "from 0 to 2"}}) {
+    CAPTURE(call);
+    CHECK(says(complaint(claim_text(std::string(call) + " == 1")), why));
+  }
 }
