@@ -1,8 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <Eigen/Core>
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "scalecalc/names.hpp"
 #include "scalecalc/transfer.hpp"
@@ -218,6 +222,75 @@ TEST_CASE("experts: a share 1/E of the gradient, and steps as large at every num
   CHECK(says(unnormed.warnings, "norm_topk_prob"));
   CHECK_FALSE(says(adam.warnings, "norm_topk_prob"));
   CHECK_THROWS_AS(transfer_model(find_model("gpt2"), {experts}), Error);
+}
+
+namespace {
+
+/// Root mean squares in a mixture of `all` experts y = sum_e W_e x / k over the `chosen` of each
+/// token, tokens sharing them out evenly: of the gradient of an expert and of the router, of what
+/// leaves it at init, and of how a step by signs changes that.
+struct Mixture {
+  double expert = 0, router = 0, output = 0, change = 0;
+};
+Mixture measured(int all, int chosen) {
+  constexpr int n = 24;
+  const int tokens = 2 * all;
+  std::mt19937_64 draw(11);
+  std::normal_distribution<double> normal;
+  const auto vector = [&] {
+    return Eigen::VectorXd(Eigen::VectorXd::NullaryExpr(n, [&] { return normal(draw); }));
+  };
+  // What tokens have in common: the signal of a gradient.
+  const Eigen::VectorXd x = vector(), g = vector();
+  std::vector<Eigen::MatrixXd> weights, gradients;
+  for (int e = 0; e < all; ++e) {
+    weights.push_back(
+        Eigen::MatrixXd::NullaryExpr(n, n, [&] { return normal(draw) / std::sqrt(n); }));
+    gradients.push_back(Eigen::MatrixXd::Zero(n, n));
+  }
+  Eigen::MatrixXd router = Eigen::MatrixXd::Zero(n, all);
+  Mixture result;
+  const double share = 1.0 / chosen;
+  for (int t = 0; t < tokens; ++t) {
+    Eigen::VectorXd y = Eigen::VectorXd::Zero(n), along = Eigen::VectorXd::Zero(chosen);
+    for (int i = 0; i < chosen; ++i) {
+      const int e = (t + i) % all;
+      y += share * weights[e] * x;
+      along(i) = g.dot(weights[e] * x);
+      gradients[e] += share * g * x.transpose() / tokens;
+    }
+    for (int i = 0; i < chosen; ++i)
+      router.col((t + i) % all) += share * (along(i) - along.mean()) * x / tokens;
+    result.output += y.squaredNorm() / (n * tokens);
+  }
+  result.output = std::sqrt(result.output);
+  result.expert = gradients[0].norm() / n;
+  result.router = router.norm() / std::sqrt(double(n) * all);
+  // Every token's chosen experts move alike.
+  Eigen::VectorXd moved = Eigen::VectorXd::Zero(n);
+  for (int i = 0; i < chosen; ++i)
+    moved += share * Eigen::MatrixXd(gradients[i].array().sign()) * x / n;
+  result.change = moved.norm() / std::sqrt(n);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a mixture that is summed token by token has these powers of the number of experts") {
+  constexpr int few = 16, many = 256;
+  const auto slope = [](double a, double b) {
+    return std::log(b / a) / std::log(double(many) / few);
+  };
+  for (const bool top_k_grows : {false, true}) {
+    CAPTURE(top_k_grows);
+    const Mixture a = measured(few, 4), b = measured(many, top_k_grows ? many / 4 : 4);
+    // Draws of 24 directions: the root of 2/24 of a mean square, over log(16).
+    const double tolerance = 3 * std::sqrt(2.0 / 24) / std::log(16.0);
+    CHECK(slope(a.expert, b.expert) == doctest::Approx(-1));
+    CHECK(std::abs(slope(a.router, b.router) + 1) < tolerance);
+    CHECK(slope(a.change, b.change) == doctest::Approx(0).epsilon(1e-12));
+    CHECK(std::abs(slope(a.output, b.output) - (top_k_grows ? -0.5 : 0)) < tolerance);
+  }
 }
 
 TEST_CASE("a norm of a mixture's gradient goes as the root of the number of columns") {
