@@ -46,6 +46,9 @@ class Solver {
   }
 
   void check_kinds() const {
+    if (problem_.parametrization.branch && !problem_.model.has_branches)
+      throw Error(ErrorKind::input, "the model has no branches", problem_.parametrization.name,
+                  "leave [branch] out");
     for (const auto& [key, numbers] : problem_.parametrization.kinds) {
       std::vector<std::string> known;
       for (const TransferTensor& tensor : problem_.model.tensors)

@@ -131,7 +131,14 @@ TEST_CASE("gradients of a width are as transfer says") {
 TEST_CASE("gradients in branches over depth are as transfer says") {
   const std::vector<std::int64_t> depths = {4, 8, 16, 32};
   constexpr int seeds = 12;
-  for (const auto& [parametrization, power] : {std::pair{"depth-mup", 0.5}, {"complete-p", 1.0}}) {
+  // Branches that begin closed are as large as their factor grows: 1/L.
+  struct Case {
+    const char *placement, *parametrization;
+    double power;
+  };
+  for (const auto& [placement, parametrization, power] :
+       {Case{"pre", "depth-mup", 0.5}, {"pre", "complete-p", 1.0}, {"rezero", "mup", 1.0}}) {
+    CAPTURE(placement);
     CAPTURE(parametrization);
     ModelSpec spec = find_model("pre-ln-12");
     spec.width = 32;
@@ -140,8 +147,11 @@ TEST_CASE("gradients in branches over depth are as transfer says") {
     spec.sequence = 8;
     spec.vocab = 8;
     spec.input.cross = 0;
+    spec.placement = placement_from(placement);
     const TransferSolution solution = solved(spec, "adam", parametrization, {depth});
-    CHECK(solution.branch[depth].to_double() == -power);
+    const bool closed = std::string_view(placement) == "rezero";
+    CHECK(solution.branch[depth].to_double() == (closed ? 0 : -power));
+    if (closed) CHECK(tensor_of(solution, "block[*].ffn.scale").lr[depth].to_double() == -power);
     std::map<std::string, std::vector<Point>> points;
     for (const std::int64_t at : depths) {
       ModelSpec deep = spec;
@@ -149,7 +159,7 @@ TEST_CASE("gradients in branches over depth are as transfer says") {
       Network network = build_network(deep);
       for (Layer& layer : network.layers)
         if (auto* residual = std::get_if<Residual>(&layer.op))
-          residual->branch *= std::pow(double(at), -power);
+          residual->branch = (closed ? 1 : residual->branch) * std::pow(double(at), -power);
       PassOptions options;
       options.threads = 2;
       const PassSamples samples = sample_passes(network, options, seeds);

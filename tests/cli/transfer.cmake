@@ -76,3 +76,5 @@ scalecalc_cli_test("transfer: a tied head" ARGS transfer gpt2 --tie-head --all -
 add_test(NAME "cli: transfer: options" COMMAND Python3::Interpreter
   "${CMAKE_CURRENT_LIST_DIR}/transfer_options.py" "$<TARGET_FILE:scalecalc_program>")
 set_tests_properties("cli: transfer: options" PROPERTIES LABELS cli)
+scalecalc_cli_test("transfer: branches between stages" ARGS transfer resnet-v1
+  STDOUT "fixed_hidden +1 +r_n\\^\\(-1/2\\) +r_n\\^-1 ")

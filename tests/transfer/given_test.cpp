@@ -224,6 +224,14 @@ TEST_CASE("sizes at init that a file breaks are named, and no others") {
   }
 }
 
+TEST_CASE("a branch of a model without branches is refused") {
+  TransferProblem problem = problem_of("adamw", parametrization_from("mup"), {width, depth});
+  problem.model = transfer_model(find_model("mlp-relu"), {width, depth});
+  CHECK_NOTHROW(solve_transfer(problem));
+  problem.parametrization.branch = Exponents();
+  CHECK_THROWS_AS(solve_transfer(problem), Error);
+}
+
 TEST_CASE("a rate above what keeps the noise is named") {
   Parametrization file{"file", "mup", {}, {}};
   GivenNumbers numbers;

@@ -57,13 +57,19 @@ bool same_numbers(const TensorTransfer& a, const TensorTransfer& b) {
 }
 
 /// The kind; "outside_KIND" of what stands in no branch where others of the kind do, "expert_KIND"
-/// of what there is one of in each expert.
+/// of what there is one of in each expert, "fixed_KIND" of branches whose number is the same at
+/// every depth.
 std::string key_of(const TransferTensor& tensor, const TransferModel& model) {
   const bool may_differ = tensor.kind == TensorKind::hidden || tensor.kind == TensorKind::bias ||
                           tensor.kind == TensorKind::norm_gain;
   const bool outside = may_differ && model.has_branches && !tensor.in_branch;
   const bool expert = !tensor.copies[GrowthAxis::experts].is_zero();
-  return (outside ? "outside_" : expert ? "expert_" : "") + to_string(tensor.kind);
+  const bool fixed = tensor.in_branch && !tensor.repeats;
+  return (outside  ? "outside_"
+          : expert ? "expert_"
+          : fixed  ? "fixed_"
+                   : "") +
+         to_string(tensor.kind);
 }
 
 /// What tells a tensor from others of its kind: its role, where that says more than the kind, or
