@@ -82,13 +82,15 @@ TensorKind kind_of(const PlacedParameter& parameter, const Rational& fan_in,
 }
 
 /// Of few blocks: of a list as few as its formulas in N allow.
-ModelSpec shallow(ModelSpec spec) {
+ModelSpec shallow(ModelSpec spec, bool deepens) {
   if (!spec.alpha) spec.alpha = Expr(1);
   if (!spec.lambda) spec.lambda = Expr(1);
   if (spec.kind != ModelSpec::Kind::layers) {
     // The depth of a decoder is rounded: what it does at few layers is not what it does at many.
+    const std::int64_t most = spec.encoder_decoder ? most_of_two : small_depth;
+    // Of one block there may be less than of two: an mlp's first maps the input.
     spec.layers =
-        spec.encoder_decoder ? std::clamp(spec.layers, small_depth, most_of_two) : small_depth;
+        deepens ? std::clamp(spec.layers, small_depth, most) : std::min(spec.layers, most);
     return spec;
   }
   const std::int64_t own = spec.layers;
@@ -299,27 +301,29 @@ TransferModel patterns_of(const ModelSpec& spec, const Pair& in_width) {
   model.starts_closed = small.starts_closed;
   model.has_branches = small.has_branches;
   if (small.head_width) model.head_width = Exponents();
-  /// What one pattern stands for: kinds with the powers of their fans.
-  using Likeness = std::tuple<std::string, TensorKind, Rational, Rational, bool>;
-  std::map<Likeness, std::size_t> known;
-  std::map<std::string, std::size_t> named;
+  /// What one pattern stands for; what shares it and grows otherwise goes by its own path, as do
+  /// those that map the input: of one pattern may be the first of a stack, and all others.
+  using Likeness = std::tuple<TensorKind, Rational, Rational, bool>;
+  std::map<std::string, Likeness> known;
   for (std::size_t i = 0; i < small.parameters.size(); ++i) {
     const PlacedParameter& parameter = small.parameters[i];
     if (is_ours_alone(spec, parameter.path)) continue;
     const ParameterInfo& more = in_width.large.parameters[i].info;
-    const Rational rows = exponent(parameter.info.rows, more.rows),
+    const bool is_matrix = parameter.info.is_matrix;
+    const Rational rows = is_matrix ? exponent(parameter.info.rows, more.rows) : Rational(0),
                    columns = exponent(parameter.info.columns, more.columns);
     const TensorKind kind = kind_of(parameter, rows, columns);
     const std::string pattern = path_pattern(parameter.path);
-    const auto [found, is_new] = known.try_emplace(
-        Likeness{pattern, kind, rows, columns, parameter.in_branch}, model.tensors.size());
-    if (!is_new) continue;
+    const Likeness likeness{kind, rows, columns, parameter.in_branch};
+    bool by_path = kind == TensorKind::embedding;
+    if (!by_path) {
+      const auto [found, is_new] = known.try_emplace(pattern, likeness);
+      by_path = found->second != likeness;
+      if (!is_new && !by_path) continue;
+    }
     TransferTensor tensor = described(parameter, kind, small);
-    // Of one pattern may be the first of a stack, which maps the input, and all others.
-    tensor.repeats =
-        tensor.in_branch || (kind != TensorKind::embedding && pattern != parameter.path);
-    const bool is_alone = kind == TensorKind::embedding || !named.try_emplace(pattern, i).second;
-    tensor.name = is_alone ? parameter.path : pattern;
+    tensor.name = by_path ? parameter.path : pattern;
+    tensor.repeats = tensor.in_branch || tensor.name != parameter.path;
     model.tensors.push_back(std::move(tensor));
   }
   if (small.has_tied_head) {
@@ -402,7 +406,8 @@ TransferModel generic_transfer_model(int matrices) {
 }
 
 TransferModel transfer_model(const ModelSpec& spec, const std::vector<GrowthAxis>& axes) {
-  const ModelSpec base = shallow(spec);
+  const bool deepens = std::ranges::find(axes, GrowthAxis::depth) != axes.end();
+  const ModelSpec base = shallow(spec, deepens);
   const Pair in_width = laid_out(base, GrowthAxis::width);
   TransferModel model = patterns_of(base, in_width);
   for (const GrowthAxis axis : axes) {

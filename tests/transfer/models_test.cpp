@@ -1,7 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <string>
+#include <vector>
 
+#include "scalecalc/named_parameters.hpp"
+#include "scalecalc/names.hpp"
 #include "scalecalc/transfer.hpp"
 
 using namespace scalecalc;
@@ -149,4 +153,52 @@ TEST_CASE("grouped keys, wide heads and models that cannot grow") {
   CHECK(inner.at("block[*].attn.o.weight").fan_out[heads] == Rational(0));
   CHECK_THROWS_AS(tensors(find_model("mlp-relu"), {heads}), Error);
   CHECK_THROWS_AS(tensors(find_model("gpt2"), {GrowthAxis::experts}), Error);
+}
+
+TEST_CASE("every parameter has the exponents of its own shapes") {
+  std::vector<ModelSpec> specs;
+  for (const Preset& preset : presets()) specs.push_back(find_model(preset.name));
+  // Layers of one pattern that map the input, the width, and to a constant width by a head inside.
+  ModelSpec list = default_spec(ModelSpec::Kind::layers);
+  LayerSpec linear, attention, act;
+  linear.width = 48;
+  act.type = LayerSpec::Type::activation;
+  attention.type = LayerSpec::Type::attention;
+  attention.heads = 4;
+  list.layer_list = {linear, act, linear, attention, linear, act, linear};
+  specs.push_back(list);
+  for (ModelSpec& spec : specs) {
+    if (!spec.alpha) spec.alpha = Expr(1);
+    if (!spec.lambda) spec.lambda = Expr(1);
+    const std::map<std::string, TransferTensor> found = tensors(spec);
+    const std::vector<ParameterInfo> small = parameters(build_network(spec)),
+                                     large = parameters(build_network(grown(spec, width, 4)));
+    REQUIRE(small.size() == large.size());
+    for (std::size_t i = 0; i < small.size(); ++i) {
+      CAPTURE(small[i].path);
+      auto at = found.find(small[i].path);
+      if (at == found.end()) at = found.find(path_pattern(small[i].path));
+      if (at == found.end()) {
+        CHECK(is_ours_alone(spec, small[i].path));
+        continue;
+      }
+      // Four times as wide, or not; what has a constant part beside it too.
+      const auto grows = [](std::int64_t a, std::int64_t b) { return Rational(b > a ? 1 : 0); };
+      CHECK(at->second.fan_out[width] == grows(small[i].columns, large[i].columns));
+      if (small[i].is_matrix)
+        CHECK(at->second.fan_in[width] == grows(small[i].rows, large[i].rows));
+    }
+  }
+}
+
+TEST_CASE("an mlp of one layer has no hidden matrix, until it is deepened") {
+  ModelSpec one = find_model("mlp-relu");
+  one.layers = 1;
+  const auto has_hidden = [&](const std::vector<GrowthAxis>& axes) {
+    for (const auto& [name, tensor] : tensors(one, axes))
+      if (tensor.kind == TensorKind::hidden) return true;
+    return false;
+  };
+  CHECK_FALSE(has_hidden({width}));
+  CHECK(has_hidden({width, GrowthAxis::depth}));
 }
