@@ -217,7 +217,7 @@ class AxisReader {
   void remark_on_depth() {
     if (std::ranges::none_of(model_.tensors, &TransferTensor::repeats))
       throw Error(ErrorKind::input, "nothing of the model repeats with its depth",
-                  "--axes " + to_string(axis_), "leave the axis out");
+                  "--axes " + to_string(axis_), "leave the axis out, for example --axes width");
     remark_on_pair();
   }
 
