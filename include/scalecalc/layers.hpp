@@ -64,6 +64,7 @@ struct LayerSpec {
   double rotary_fraction = 1.0;
   double alibi = 0.0;
   std::int64_t window = 0;
+  double softcap = 0.0;       ///< of an attention's scores
   double dropout = 0.0;       ///< the rate; of an attention: of its weights
   std::optional<Expr> scale;  ///< of the scores, in head_width, width, N
   std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;

@@ -138,6 +138,9 @@ struct ModelSpec {
   std::optional<Expr> lambda = Expr(1);
   /// Scale of the scores before softmax: a formula in head_width, width and N.
   Expr attention_scale = Expr(1) / sqrt(Expr::symbol("head_width"));
+  /// Scores s become c tanh(s/c) before mask and softmax, logits before the loss (Gemma 2); 0:
+  /// none.
+  double attention_softcap = 0.0, logit_softcap = 0.0;
   /// Two stacks: an encoder of `layers` blocks, without a mask, makes the memory of the input that
   /// `memory` describes, and a decoder whose blocks have cross-attention reads it.
   bool encoder_decoder = false;
@@ -278,6 +281,7 @@ struct Network {
   double token_collision = 0.0;
   std::int64_t memory_sequence = 0;
   double memory_second = 1.0, memory_cross = 0.0;
+  double logit_softcap = 0.0;  ///< c: the loss reads c tanh(y/c) of the logits y; 0: y
   Loss loss = Loss::cross_entropy;
   double target_second = 1.0;
   /// Of cross-entropy: the chance that the targets of two tokens are equal, 1/classes..1. 0 stands

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "export/literals.hpp"
 #include "scalecalc/error.hpp"
@@ -87,6 +88,9 @@ std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_imag
   if (spec.window != 0)
     lines.push_back(fmt::format("window: its tokens attend to all before them, this model's to {}",
                                 spec.window));
+  for (const auto& [name, cap] : {std::pair{"attention_softcap", spec.attention_softcap},
+                                  {"logit_softcap", spec.logit_softcap}})
+    if (cap != 0) lines.push_back(fmt::format("{}: it has none, this model caps at {}", name, cap));
   if (!reads_images && (spec.input.patch > 0 || spec.class_tokens > 0))
     lines.push_back(
         fmt::format("class_tokens: it reads words, this model patches behind {} class tokens",

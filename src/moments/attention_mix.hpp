@@ -35,6 +35,7 @@ struct AttentionRecord {
   NonNegative value_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;  ///< of what values add to the gradient of Wv
   double rows_variance = 0;           ///< of Scores
+  double slopes_together = 1;         ///< of two capped scores of a query
 };
 
 /// Seconds alone are multiplied.

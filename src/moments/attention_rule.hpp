@@ -12,6 +12,7 @@
 #include "moments/attention_scores.hpp"
 #include "moments/attention_words.hpp"
 #include "moments/linear_map.hpp"
+#include "moments/softcap.hpp"
 
 /// Softmax attention (docs/theory/attention.md#leading). With p the softmax of scores of variance
 /// tau2 = scale^2 d_h m_q Dk and D = E x_s^2 - E x_s x_s' over the keys,
@@ -105,6 +106,20 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const X plain_apart = apart(calculus, means_v);
   record.apart_v = apart_with_dropout(calculus, layer, means_v);
   record.queries = geometric_seconds(q);
+  N forward_scale = record.score_scale;
+  ScoreCap cap;
+  if (layer.softcap != 0) {
+    const double of_queries = calculus.value(record.score_scale) * values_of(calculus, q).second;
+    const Alike<double> of_keys = values_of(calculus, k);
+    const double variance = of_queries * of_keys.second;
+    const double apart_keys = of_queries * values_of(calculus, record.apart_k).second;
+    cap = score_cap(layer.softcap, variance, variance - apart_keys);
+    forward_scale = forward_scale * calculus.real(cap.forward);
+    record.score_scale = record.score_scale * calculus.real(cap.backward);
+    record.slopes_together = cap.together;
+    calculus.assume("softcap", "a cap bends few of the scores", "Var s/c^2",
+                    variance / (layer.softcap * layer.softcap), 0.05);
+  }
   const bool adds = residual != nullptr && residual->has_value();
   if (residual != nullptr) {
     const X own = score_covariance(as_rows(q, record.rotation), record.apart_k);
@@ -119,7 +134,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
                                  plain_apart,
                                  record.apart_v,
                                  means_source,
-                                 record.score_scale,
+                                 forward_scale,
                                  record.counts,
                                  adds ? &**residual : nullptr,
                                  source_counts,
@@ -137,6 +152,8 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   } else {
     record.factors = softmax_factors(calculus, inputs, scores);
   }
+  scores.truncation += cap.omitted;
+  scores.mix_truncation += cap.omitted;
   record.truncation = scores.truncation;
   record.value_truncation = scores.mix_truncation + scores.grid_truncation;
   record.values_truncation = scores.values_truncation;
@@ -261,7 +278,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   }
   out.q = product(record.gradient_k, query_scores);
   const X same = product(record.queries, key_scores);
-  X one_key = same, two_keys = scaled(same, N(-1));
+  X one_key = same, two_keys = scaled(same, calculus.real(-record.slopes_together));
   if (record.rotation) {
     const X& cosine = record.rotation->cosine.same;
     one_key = product(same, cosine);

@@ -2,6 +2,7 @@
 
 #include "moments/head.hpp"
 #include "moments/layers.hpp"
+#include "moments/softcap.hpp"
 
 /// Network -> the records of every site and parameter, for any calculus and state.
 namespace scalecalc::moments {
@@ -41,7 +42,15 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
 
   const N samples = calculus.size(logits.tokens, "tokens") * calculus.size(network.batch, "batch");
   calculus.enter(*made.ledger.sites.back().path);
-  auto loss = loss_gradient(calculus, network, logits, samples);
+  std::optional<CappedLogits<X>> capped;
+  if (network.logit_softcap != 0) capped = cap_logits(calculus, network, logits);
+  auto loss = loss_gradient(calculus, network, capped ? capped->logits : logits, samples);
+  if (capped) {
+    const double weight = network.reduction == Reduction::mean
+                              ? 1 / static_cast<double>(logits.tokens * network.batch)
+                              : 1;
+    through_cap(calculus, network, logits, *capped, weight, loss);
+  }
   made.loss = loss.loss;
   if (!backward) return made;
   BackwardPass<C, X> back(calculus, network, made.ledger);

@@ -36,6 +36,7 @@ Network lay_out(const Parts& parts, const Blocks& blocks) {
   if (uses_memory(spec)) network.memory_sequence = spec.memory.sequence;
   network.memory_second = spec.memory.second;
   network.memory_cross = spec.memory.cross;
+  network.logit_softcap = spec.logit_softcap;
   network.loss = spec.loss;
   network.target_second = spec.target_second;
   network.reduction = spec.reduction;

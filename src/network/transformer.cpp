@@ -25,6 +25,7 @@ class Transformer {
     attention_.dropout = spec_.attention_dropout;
     attention_.rotary = rotary({spec_.rotary_base, spec_.rotary_fraction, attention_.head_width});
     attention_.alibi = spec_.alibi;
+    attention_.softcap = spec_.attention_softcap;
     attention_.q = parts.linear("q", width, queries, true);
     attention_.k = parts.linear("k", width, keys, true);
     attention_.v = parts.linear("v", width, keys, true);

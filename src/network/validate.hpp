@@ -56,6 +56,10 @@ struct WindowUse {
 };
 std::optional<SpecProblem> window_problem(const WindowUse& of);
 
+/// Of scores; `field` is their name.
+std::optional<SpecProblem> softcap_problem(const std::string& field, double softcap,
+                                           bool residual_attention);
+
 /// A name, or an expression in x. Throws Error(input) for neither.
 void check_activation(const std::string& text);
 

@@ -199,6 +199,16 @@ std::optional<SpecProblem> window_problem(const WindowUse& of) {
   return {};
 }
 
+std::optional<SpecProblem> softcap_problem(const std::string& field, double softcap,
+                                           bool residual_attention) {
+  if (softcap == 0) return {};
+  if (std::optional<SpecProblem> problem = finite_problem(field, softcap, true)) return problem;
+  if (!residual_attention) return {};
+  return SpecProblem{{field, "residual_attention"},
+                     "residual_attention adds scores up, and " + field + " bends each layer's",
+                     "leave " + field + " or residual_attention out"};
+}
+
 std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
   for (const ModelField& field : model_fields()) {
     if (field.range == Range::any || !field.belongs_to(spec.kind)) continue;
@@ -215,6 +225,9 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
             {spec.alibi, spec.causal, spec.rotary_base != 0, spec.residual_attention}))
       return problem;
     if (Problem problem = window_problem({spec.window, spec.causal, spec.residual_attention}))
+      return problem;
+    if (Problem problem =
+            softcap_problem("attention_softcap", spec.attention_softcap, spec.residual_attention))
       return problem;
     if (spec.window == 0 && spec.window_pattern != "L")
       return SpecProblem{{"window_pattern", "window"},

@@ -42,6 +42,10 @@ void check_tie(const Network& network) {
 
 }  // namespace
 
+std::string soft_cap(double c) {
+  return fmt::format("{0}*tanh(x/{0})", c);
+}
+
 Checked check(const Network& network) {
   check_sizes(network);
   if (network.layers.empty() || !std::holds_alternative<Linear>(network.layers.back().op)) {
@@ -49,6 +53,10 @@ Checked check(const Network& network) {
   }
   check_tie(network);
   Checked checked;
+  if (network.logit_softcap != 0) {
+    check_number("network", "logit_softcap", network.logit_softcap, false);
+    checked.functions.add(soft_cap(network.logit_softcap), "logit_softcap");
+  }
   const Shape logits = check_layers(network, checked);
   if (logits.width != network.classes) {
     refuse(std::get<Linear>(network.layers.back().op).path,
@@ -56,6 +64,10 @@ Checked check(const Network& network) {
            "the head must be as wide as the number of classes");
   }
   checked.output_tokens = logits.tokens;
+  if (network.logit_softcap != 0)
+    checked.footprint.activations += static_cast<double>(network.batch) *
+                                     static_cast<double>(logits.tokens) *
+                                     static_cast<double>(logits.width);
   checked.footprint.layers = network.layers.size();
   checked.footprint.activations += static_cast<double>(network.batch) *
                                    static_cast<double>(network.memory_sequence) *

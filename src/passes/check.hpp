@@ -9,6 +9,9 @@
 
 namespace scalecalc::passes {
 
+/// c tanh(x/c) as an expression.
+std::string soft_cap(double c);
+
 /// Of n layers that are run again on the way back, those that are run at a time.
 std::size_t group_size(std::size_t layers);
 

@@ -77,6 +77,7 @@ class Checker {
   void added_scores(const Attention& layer, std::int64_t tokens);
   void rotary(const Attention& layer);
   void biases(const Attention& layer);
+  void softcap(const Attention& layer);
   void conv_sizes(const Conv2d& layer) const;
   void branch(const Residual& layer);
   void rate(const std::string& path, double value) const;
@@ -151,6 +152,7 @@ void Checker::operator()(const Attention& layer) {
   if (layer.qk_norm) add_activations(2);
   rotary(layer);
   biases(layer);
+  softcap(layer);
   checked_.footprint.activations +=
       batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
   add_activations(1);
@@ -189,6 +191,19 @@ void Checker::biases(const Attention& layer) {
            "leave out the memory, rotary positions and residual_attention");
   const double count = static_cast<double>(at_.tokens);
   checked_.footprint.activations += 2 * batch_ * static_cast<double>(layer.heads) * count * count;
+}
+
+/// Scores are kept as they are and capped.
+void Checker::softcap(const Attention& layer) {
+  if (layer.softcap == 0) return;
+  check_number(layer.path, "softcap", layer.softcap, false);
+  if (layer.residual_attention)
+    refuse(layer.path, "a softcap of residual_attention", "leave out one of the two");
+  checked_.functions.add(soft_cap(layer.softcap), layer.path);
+  const double keys =
+      static_cast<double>(layer.over_memory ? memory_.value_or(memory_input_).tokens : at_.tokens);
+  checked_.footprint.activations +=
+      3 * batch_ * static_cast<double>(layer.heads) * static_cast<double>(at_.tokens) * keys;
 }
 
 /// These are kept, which the scores of other attentions are not.

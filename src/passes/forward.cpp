@@ -238,8 +238,14 @@ class Forward {
 
   Value mixed(const Attention& layer, const AttentionShape& shape, const Value& q, const Value& k,
               const Value& v) {
-    if (layer.alibi != 0 || hides(layer, shape.tokens - 1))
-      return attend_by(tape_, shape, score(tape_, shape, q, k, &biases(layer, shape)), v);
+    const bool biased = layer.alibi != 0 || hides(layer, shape.tokens - 1);
+    if (layer.softcap != 0) {
+      Value capped = activate(tape_, functions_.at(soft_cap(layer.softcap)),
+                              score(tape_, shape, q, k, static_cast<const Value*>(nullptr)));
+      if (biased) capped = blend(tape_, 1.0, capped, 1.0, biases(layer, shape));
+      return attend_by(tape_, shape, capped, v);
+    }
+    if (biased) return attend_by(tape_, shape, score(tape_, shape, q, k, &biases(layer, shape)), v);
     if (!layer.residual_attention) return attend(tape_, shape, q, k, v);
     scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
     return attend_by(tape_, shape, *scores_, v);
@@ -452,8 +458,11 @@ template <class Real>
 double forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape,
                Observer<Real>* observer, bool recompute) {
   Forward<Real> pass(plan, drawn, tape, observer);
-  const Variable<Real> logits = recompute ? run_in_groups(plan, drawn, tape, observer, pass)
-                                          : pass.run(plan.network.layers, pass.input());
+  Variable<Real> logits = recompute ? run_in_groups(plan, drawn, tape, observer, pass)
+                                    : pass.run(plan.network.layers, pass.input());
+  if (plan.network.logit_softcap != 0)
+    logits =
+        activate(tape, plan.checked.functions.at(soft_cap(plan.network.logit_softcap)), logits);
   const Reduction reduction = plan.network.reduction;
   return plan.network.loss == Loss::mse
              ? squared_error(tape, logits, drawn.data.values, reduction)

@@ -108,6 +108,11 @@ void draw_window(Draws draw, ModelSpec& spec) {
   spec.window_pattern = draw.of({"L", "LG", "GL"});
 }
 
+void draw_softcaps(Draws draw, ModelSpec& spec) {
+  if (!spec.residual_attention && draw.chance(8)) spec.attention_softcap = draw.of({5.0, 50.0});
+  if (draw.chance(8)) spec.logit_softcap = draw.of({10.0, 30.0});
+}
+
 void draw_attention(Draws& draw, ModelSpec& spec) {
   spec.causal = draw.chance(50);
   spec.qk_norm = draw.chance(30);
@@ -118,6 +123,7 @@ void draw_attention(Draws& draw, ModelSpec& spec) {
   draw_rotary(draw.apart(), spec);
   draw_alibi(draw.apart().apart(), spec);
   draw_window(draw.apart().apart().apart(), spec);
+  draw_softcaps(draw.apart().apart().apart().apart(), spec);
 }
 
 void draw_block(Draws& draw, ModelSpec& spec) {

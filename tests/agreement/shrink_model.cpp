@@ -29,6 +29,8 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.rotary_fraction; });
   reset([](auto& s) -> auto& { return s.rotary_base; });
   reset([](auto& s) -> auto& { return s.alibi; });
+  reset([](auto& s) -> auto& { return s.attention_softcap; });
+  reset([](auto& s) -> auto& { return s.logit_softcap; });
   reset([](auto& s) -> auto& { return s.gain_offset; });
   reset([](auto& s) -> auto& { return s.layer_scale; });
   reset([](auto& s) -> auto& { return s.pool; });

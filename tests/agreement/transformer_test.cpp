@@ -204,6 +204,19 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
     window("windows", [](ModelSpec&) {});
     window("windows of some blocks", [](ModelSpec& spec) { spec.window_pattern = "LG"; });
     window("windows and rotary positions", [](ModelSpec& spec) { spec.rotary_base = 100; });
+    window("windows and soft caps", [](ModelSpec& spec) {
+      spec.attention_softcap = 50;
+      spec.logit_softcap = 30;
+    });
+    window("soft caps that bend", [](ModelSpec& spec) {
+      spec.attention_softcap = 5;
+      spec.logit_softcap = 5;
+    });
+    window("soft caps and a squared error", [](ModelSpec& spec) {
+      spec.attention_softcap = 10;
+      spec.logit_softcap = 2;
+      spec.loss = Loss::mse;
+    });
     alibi("ALiBi with grouped heads", [](ModelSpec& spec) { spec.kv_heads = 2; });
   }
   for (const bool causal : {false, true}) {

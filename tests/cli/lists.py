@@ -75,6 +75,8 @@ VALUES = {
     "--window": (["2", "3"], ["--causal"]),
     "--window-pattern": (["L", "LG"], ["--causal", "--window", "2"]),
     "--alibi": (["0", "1"], ["--causal"]),
+    "--attention-softcap": (["0", "5"], []),
+    "--logit-softcap": (["0", "5"], []),
     "--rotary-fraction": (["0.5", "1"], ["--rotary-base", "10000"]),
     "--class-tokens": (["1", "2"], ["--input", "gaussian", "--norm-eps", "1e-6"]),
     "--class-std": (["0.5", "1"], ["--input", "gaussian", "--class-tokens", "1"]),

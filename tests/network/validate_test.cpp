@@ -165,6 +165,21 @@ TEST_CASE("ALiBi is of causal models, and the one thing that says where tokens s
         "residual_attention would add alibi once more in each block");
 }
 
+TEST_CASE("caps of scores and logits are finite, and of scores that are not added up") {
+  for (const auto cap : {&ModelSpec::attention_softcap, &ModelSpec::logit_softcap}) {
+    const std::string name =
+        cap == &ModelSpec::logit_softcap ? "logit_softcap" : "attention_softcap";
+    const auto tried = [&](double value) { return problem([&](ModelSpec& s) { s.*cap = value; }); };
+    for (const double value : {0.0, 0.5, 50.0}) CHECK(tried(value).empty());
+    CHECK(tried(-1) == name + " must be finite and not negative, got -1");
+    CHECK(tried(inf) == name + " must be finite and not negative, got inf");
+  }
+  CHECK(problem([](ModelSpec& s) {
+          s.attention_softcap = 50;
+          s.residual_attention = true;
+        }) == "residual_attention adds scores up, and attention_softcap bends each layer's");
+}
+
 TEST_CASE("a router chooses among experts that there are") {
   CHECK(problem([](ModelSpec& s) { s.experts = 4; }).empty());
   CHECK(problem([](ModelSpec& s) { s.experts = 1; }) ==

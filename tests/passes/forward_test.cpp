@@ -135,6 +135,24 @@ TEST_CASE("forward: ALiBi against the interpreter") {
       3));
 }
 
+TEST_CASE("forward: soft caps against the interpreter") {
+  Attention one = attention("one", 12, 4, 2), two = attention("two", 12, 2, 1), all = one;
+  one.causal = two.causal = true;
+  one.softcap = 0.5;
+  one.window = 2;
+  two.softcap = 0.25;
+  two.alibi = 1;
+  all.softcap = 2;
+  Network network = network_of(
+      {{residual("one", {{one}})}, {residual("two", {{two}})}, {residual("all", {{all}})}}, 12, 5,
+      3);
+  check_forward(network);
+  network.logit_softcap = 0.5;
+  check_forward(network);
+  network.loss = Loss::mse;
+  check_forward(network);
+}
+
 TEST_CASE("forward: windows against the interpreter") {
   Attention one = attention("one", 12, 4, 2), two = attention("two", 12, 2, 1), all = one;
   one.causal = two.causal = all.causal = true;

@@ -39,6 +39,9 @@ class Interpreter {
       }
     }
     for (const Layer& layer : network_.layers) x = apply(layer, x);
+    if (const double cap = network_.logit_softcap; cap != 0)
+      for (Vector& row : x)
+        for (double& y : row) y = cap * std::tanh(y / cap);
     double total = 0.0;
     for (std::size_t t = 0; t < x.size(); ++t) {
       if (network_.loss == Loss::mse) {
@@ -191,6 +194,7 @@ class Interpreter {
           for (std::size_t i = 0; i < width; ++i) {
             p[s] += layer.scale * q[t][at + i] * k[s][key_at + i];
           }
+          if (layer.softcap != 0) p[s] = layer.softcap * std::tanh(p[s] / layer.softcap);
           if (layer.alibi != 0)
             p[s] -= layer.alibi *
                     std::pow(2.0, -8.0 * (1.0 + static_cast<double>(h)) /

@@ -34,6 +34,7 @@ struct Attention {
   /// own before the softmax; of as many heads, queries and keys, and never over a memory.
   bool residual_attention = false;
   double scale = 1.0;
+  double softcap = 0.0;  ///< c: scores s become c tanh(s/c), before alibi and masks; 0: they stay
   double dropout = 0.0;  ///< of the attention weights
   Rotary rotary;         ///< behind qk_norm; not of cross-attention
   /// Where it is not 0, the score of key s at query t gets -alibi m_h (t - s), with alibi_slopes:

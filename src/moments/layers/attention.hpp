@@ -256,7 +256,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     pass.parameter(at.parameter).truncation += kept.truncation.second;
     if (!linear.bias) return;
     // A bias of all keys alike drops out of softmax.
-    const bool drops = &linear == &layer.k && !layer.qk_norm && !kept.record.rotation;
+    const bool drops =
+        &linear == &layer.k && !layer.qk_norm && !kept.record.rotation && layer.softcap == 0;
     const N bias = drops ? N(0) : bias_of(pass, own.x, at.tokens);
     fill(pass, at.parameter + 1, bias, own, {});
     fill_sum_variance(pass, at.parameter + 1, own);

@@ -18,6 +18,7 @@ std::vector<LayerKey> keys() {
         layer_key("rotary_base", &LayerSpec::rotary_base),
         layer_key("rotary_fraction", &LayerSpec::rotary_fraction),
         layer_key("alibi", &LayerSpec::alibi), layer_key("window", &LayerSpec::window),
+        layer_key("softcap", &LayerSpec::softcap),
         layer_key("residual_attention", &LayerSpec::residual_attention),
         layer_key("memory", &LayerSpec::memory), layer_key("dropout", &LayerSpec::dropout),
         layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
@@ -50,6 +51,8 @@ Attention plain_attention(const Place& place, const Shape& shape) {
   if (const auto problem =
           window_problem({spec.window, spec.causal && !spec.memory, spec.residual_attention}))
     throw layer_error(spec, place.path, problem->message, problem->hint);
+  if (const auto problem = softcap_problem("softcap", spec.softcap, spec.residual_attention))
+    throw layer_error(spec, place.path, problem->message, problem->hint);
   const RotarySizes turned{spec.rotary_base, spec.rotary_fraction, head_width};
   if (const auto problem = rotary_problem(turned))
     throw layer_error(spec, place.path, problem->message, problem->hint);
@@ -61,6 +64,7 @@ Attention plain_attention(const Place& place, const Shape& shape) {
   layer.rotary = rotary(turned);
   layer.alibi = spec.alibi;
   layer.window = spec.window;
+  layer.softcap = spec.softcap;
   layer.causal = spec.causal && !spec.memory;
   layer.over_memory = spec.memory;
   layer.qk_norm = spec.qk_norm;
