@@ -17,6 +17,14 @@ namespace scalecalc {
 
 template <class Real>
 class Trainer;
+template <class Real>
+class Passes;
+namespace passes {
+template <class Real>
+class Model;
+template <class Real>
+Model<Real>& model_of(Passes<Real>& of);
+}  // namespace passes
 
 /// What passes are about to take.
 struct PassWork {
@@ -88,6 +96,7 @@ class Passes {
 
  private:
   friend class Trainer<Real>;
+  friend passes::Model<Real>& passes::model_of<Real>(Passes<Real>& of);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -26,9 +26,9 @@ const tensor::Tensor<Real>& Model<Real>::parameter(std::size_t index) const {
 }
 
 template <class Real>
-double Model<Real>::loss() {
+double Model<Real>::loss(Observer<Real>* observer) {
   tensor::Tape<Real> tape(device_, false);
-  return forward<Real>(*plan_, drawn_, tape, nullptr, recompute_);
+  return forward<Real>(*plan_, drawn_, tape, observer, recompute_);
 }
 
 template <class Real>

@@ -27,7 +27,7 @@ class Model {
   void set_network(const Network& network);
   void set_parameter(std::size_t index, const Real* values);
 
-  double loss();
+  double loss(Observer<Real>* observer = nullptr);
   double evaluate();
   /// `observer` may be null.
   double backward(const typename tensor::Tape<Real>::Sink& sink,

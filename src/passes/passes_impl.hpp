@@ -36,4 +36,13 @@ struct Passes<Real>::Impl {
   passes::HostCopy<Real> parameter = {}, gradient = {};
 };
 
+namespace passes {
+
+template <class Real>
+Model<Real>& model_of(Passes<Real>& of) {
+  return of.impl_->model;
+}
+
+}  // namespace passes
+
 }  // namespace scalecalc
