@@ -32,6 +32,8 @@ struct Site {
   Figure cross;             ///< E x_t x_s, mean over t != s; unknown for one token
   Figure grad_second;       ///< E (dL/dx)^2
   Figure grad_cross;        ///< E dL/dx_t dL/dx_s
+  /// E x_t y_s, and of gradients, of tokens of two sequences of the batch; 0 for one sequence.
+  double between = 0, grad_between = 0;
   /// Variance, over weight draws, of the logarithm of the average of x^2 over features and tokens
   /// that a pass measures here, and of that of (dL/dx)^2; the relative variance where it is small.
   NonNegative spread = 0, grad_spread = 0;

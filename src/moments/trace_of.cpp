@@ -55,6 +55,7 @@ Figure figure(double value, double scale, double error, double truncation) {
 void add_gradient(Site& site, const SiteRecord<double>& from, bool has_cross) {
   const double g = from.gradient.second;
   site.grad_second = figure(g, g, from.grad_error.second, from.grad_truncation.second);
+  site.grad_between = from.gradient.between;
   if (has_cross)
     site.grad_cross =
         figure(from.gradient.cross, g, from.grad_error.cross, from.grad_truncation.cross);
@@ -81,6 +82,7 @@ void fill(Site& site, const SiteRecord<double>& from, bool backward) {
                      from.truncation.second + from.truncation.mean);
   site.second = figure(m, m, from.error.second, from.truncation.second);
   if (has_cross) site.cross = figure(from.x.cross, m, from.error.cross, from.truncation.cross);
+  site.between = from.x.between;
   if (backward) add_gradient(site, from, has_cross);
   site.spread = from.spread.batch_variance;
   if (from.spread.log_range > 0) return;

@@ -123,3 +123,28 @@ scalecalc_cli_test("list fields" ARGS list fields --format csv
 # What rounding leaves of a cosine of 0 is not a curve.
 scalecalc_cli_test("propagate: rounding is not drawn" ARGS propagate mlp-tanh --curves always
   STDOUT "Along the stream.*\n  cosine +0 +0 ")
+
+# The first step.
+scalecalc_cli_test("propagate: the first step" ARGS propagate ${tiny} --after-step adamw --lr 1e-3
+  STDOUT "After the first step.*change of the loss +-.*How far the step moves each site.*block\\[1\\]\\.ffn\\.act.*How far it moves each parameter.*Taken for granted of the step")
+set(step_keys "")
+foreach(key optimizer lr loss_change loss_change_truncation sites.0.path sites.0.change
+    sites.0.truncation parameters.0.path parameters.0.update parameters.0.relative)
+  list(APPEND step_keys results.step.${key})
+endforeach()
+scalecalc_cli_test("propagate: the first step as JSON" ARGS propagate ${tiny} --after-step muon+adamw
+  --lr 1e-3 --format json JSON ${step_keys} ${trace_keys})
+scalecalc_cli_test("propagate: the first step, taken" ARGS propagate ${tiny} --engine passes
+  --seeds 3 --after-step sgd --lr 1e-3 --format json JSON ${step_keys} results.step.loss_change_error)
+scalecalc_cli_error("a step without a learning rate" EXIT 2 SAYS "--after-step needs a learning rate"
+  ARGS propagate ${tiny} --after-step adam)
+scalecalc_cli_error("a learning rate without a step" EXIT 2 SAYS "--lr is of the step"
+  ARGS propagate ${tiny} --lr 1e-3)
+scalecalc_cli_error("a negative learning rate" EXIT 2 SAYS "--lr"
+  ARGS propagate ${tiny} --after-step adam --lr -1)
+scalecalc_cli_error("an unknown optimizer of a step" EXIT 2 SAYS "adamw"
+  ARGS propagate ${tiny} --after-step adamv --lr 1e-3)
+scalecalc_cli_error("a step in symbols" EXIT 2 SAYS "by quadrature or passes, not by symbolic"
+  ARGS propagate ${tiny} --engine symbolic --after-step adam --lr 1e-3)
+scalecalc_cli_error("a step with dropout" EXIT 2 SAYS "no rule for dropout"
+  ARGS propagate ${tiny} --dropout 0.1 --after-step adam --lr 1e-3)

@@ -21,7 +21,7 @@ constexpr std::int64_t kLeastSamples = 64, kMostSamples = 1LL << 32;
 
 struct PropagateFlags {
   ModelArgument model;
-  std::string engine = "quadrature", seeds, samples;
+  std::string engine = "quadrature", seeds, samples, step, lr;
   PlotOption plot;
   bool approximate = false, all_positions = false;
 
@@ -30,6 +30,9 @@ struct PropagateFlags {
     const Options add{app};
     add.axis("--engine", engine, {"ENGINE", kEngines}, alternatives(kEngines));
     add.axis("--seeds", seeds, "S", fmt::format("draws of the passes (default {})", kSeeds));
+    add.axis("--after-step", step, {"OPTIMIZER", optimizer_names()},
+             "how far its first step moves every site, parameter and the loss");
+    add.axis("--lr", lr, "X", "learning rate of that step");
     plot.add_to(app);
     add.axis("--samples", samples, "N",
              fmt::format("of each expectation of montecarlo (default {})",
@@ -61,6 +64,7 @@ class Propagation {
       throw Error(ErrorKind::usage, "formulas are not drawn", "--plot",
                   "leave it out, or use another --engine");
     }
+    read_step();
     answer_.model = flags.model.model;
     answer_.spec = flags.model.spec("propagate");
     answer_.seed = context.seed();
@@ -70,7 +74,9 @@ class Propagation {
     if (is("symbolic")) {
       answer_.symbolic = propagate_symbolic(answer_.spec);
     } else {
-      answer_.trace = trace(build_network(answer_.spec));
+      const Network network = build_network(answer_.spec);
+      answer_.trace = trace(network);
+      if (!flags_.step.empty()) answer_.step = step(network);
       answer_.verdicts = depth_verdicts(answer_.trace);
     }
     return std::move(answer_);
@@ -78,6 +84,40 @@ class Propagation {
 
  private:
   bool is(const char* engine) const { return answer_.engine == engine; }
+
+  void read_step() {
+    if (flags_.step.empty() && !flags_.lr.empty())
+      throw Error(ErrorKind::usage, "--lr is of the step that --after-step asks for", "--lr",
+                  "for example --after-step adamw --lr 1e-3");
+    if (flags_.step.empty()) return;
+    if (is("symbolic") || is("montecarlo"))
+      throw Error(ErrorKind::usage,
+                  "a step is taken by quadrature or passes, not by " + answer_.engine,
+                  "--after-step", "use --engine quadrature or passes");
+    if (flags_.lr.empty())
+      throw Error(ErrorKind::usage, "--after-step needs a learning rate", "--lr",
+                  "for example --lr 1e-3");
+    optimizer_ = optimizer_options(flags_.step);
+    constexpr double most_lr = 1e6;
+    answer_.lr = parse_number("--lr", flags_.lr, 0, most_lr, "1e-3");
+    answer_.optimizer = optimizer_text(optimizer_);
+    for (OptimizerOptions* each : parts_of_optimizer()) {
+      each->learning_rate = each->adamw_learning_rate = answer_.lr;
+      each->weight_decay = 0;
+    }
+  }
+  std::vector<OptimizerOptions*> parts_of_optimizer() {
+    std::vector<OptimizerOptions*> parts = {&optimizer_};
+    for (OptimizerOptions& rest : optimizer_.rest) parts.push_back(&rest);
+    return parts;
+  }
+
+  FirstStep step(const Network& network) {
+    if (!is("passes")) return predict_first_step(network, answer_.trace, optimizer_);
+    PassOptions options;
+    context_.set_passes(options);
+    return first_step_of(sample_steps(network, options, optimizer_, 1, answer_.seeds));
+  }
 
   Trace trace(const Network& network) {
     if (is("passes")) return passes(network);
@@ -125,6 +165,7 @@ class Propagation {
   const PropagateFlags& flags_;
   Context& context_;
   PropagateAnswer answer_;
+  OptimizerOptions optimizer_;  ///< of --after-step
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "scalecalc/moments.hpp"
 #include "scalecalc/report.hpp"
+#include "scalecalc/steps.hpp"
 
 /// How the answer of `propagate` is laid out.
 namespace scalecalc::cli {
@@ -19,8 +20,11 @@ struct PropagateAnswer {
   std::vector<DepthVerdict> verdicts;
   std::optional<SymbolicTrace> symbolic;  ///< instead of the trace
   std::uint64_t seed = 0;
-  int seeds = 0;             ///< of passes
-  std::int64_t samples = 0;  ///< of Monte Carlo
+  int seeds = 0;                  ///< of passes
+  std::int64_t samples = 0;       ///< of Monte Carlo
+  std::optional<FirstStep> step;  ///< where one is asked for
+  std::string optimizer;          ///< that takes it
+  double lr = 0;
 };
 
 /// Of a trace only what that format shows: JSON its results, CSV its rows, the others sections.
@@ -32,6 +36,8 @@ void add_fields(const ModelSpec& spec, const std::vector<std::string>& names,
                 report::Value& inputs);
 void add_model(const std::string& model, const ModelSpec& spec, report::Value& inputs);
 std::string model_line(const ModelSpec& spec);
+/// What the first step does, as sections and as results.step.
+void add_step(const PropagateAnswer& answer, report::Format format, report::Document& document);
 /// What the rules took for granted, as JSON values and as a table.
 report::Value assumptions_of(const std::vector<Premise>& assumptions);
 report::Table assumptions_table(const std::vector<Premise>& assumptions);

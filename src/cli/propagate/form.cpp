@@ -60,6 +60,29 @@ Shape parameters() {
                       {"grad_truncation", some, "of the orders left out, absolute"}}));
 }
 
+Shape step() {
+  using namespace shapes;
+  const Shape some = number().or_null();
+  const Shape site = object(
+      {{"path", text(), "of the site"},
+       {"change", number(), "rms over features and tokens of x after the step less x before"},
+       {"relative", some, "over the rms of x; null where that is 0"},
+       {"error", some, "of change: its standard error, of passes; null: one draw"},
+       {"truncation", some, "of change: the orders that the rules leave out"}});
+  const Shape parameter =
+      object({{"path", text(), "of the parameter"},
+              {"update", number(), "rms over entries of the change"},
+              {"relative", some, "over the rms of the entries; null where that is 0"}});
+  return object({{"optimizer", text(), "that takes it"},
+                 {"lr", number(), "its learning rate"},
+                 {"loss_change", number(), "of the loss, on the same samples"},
+                 {"loss_change_error", some, "its standard error, of passes; null: one draw"},
+                 {"loss_change_truncation", number(), "of the orders left out"},
+                 {"sites", list(site), "in the order of the forward pass"},
+                 {"parameters", list(parameter), "in the order of the forward pass"},
+                 {"assumptions", forms::assumptions(), "what the step's rules take for granted"}});
+}
+
 Shape verdicts() {
   using namespace shapes;
   return list(object({{"what", text(), "ok, explodes, vanishes, collapses in rank, ..."},
@@ -99,7 +122,8 @@ JsonForm propagate_form() {
                             {"formula", text(), "after l branches"}});
   const Key assumptions = {"assumptions", forms::assumptions(), "what the rules take for granted"};
   return {forms::propagation_inputs(),
-          any_of({object(forms::propagation_results()),
+          any_of({object(forms::propagation_results() +
+                         Keys{maybe("step", step(), "the first step, where --after-step asks")}),
                   object({{"sites", symbolic_sites(), "in the order of the forward pass"},
                           {"parameters", list(text()), "none: they have no formulas"},
                           assumptions,

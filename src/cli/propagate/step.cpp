@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/propagate/document.hpp"
+#include "cli/propagate/stack.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+using report::Table;
+using report::Value;
+
+/// Of a figure of a square, the root and what the root may be off by.
+double root(const Figure& square) {
+  return std::sqrt(std::max(square.value, 0.0));
+}
+Value error_of_root(const Figure& square, NonNegative Figure::*part) {
+  const double error = square.*part, value = root(square);
+  if (error == 0) return 0.0;
+  if (!std::isfinite(error)) return {};
+  return value > 0 ? error / (2 * value) : std::sqrt(error);
+}
+Value ratio(const Figure& square, double second) {
+  return second > 0 ? Value(root(square) / std::sqrt(second)) : Value();
+}
+
+Value sites_of(const FirstStep& step) {
+  Value list = Value::array();
+  for (const StepSite& site : step.sites) {
+    Value entry = Value::object();
+    entry["path"] = site.path;
+    entry["change"] = root(site.change);
+    entry["relative"] = ratio(site.change, site.second);
+    entry["error"] = error_of_root(site.change, &Figure::error);
+    entry["truncation"] = error_of_root(site.change, &Figure::truncation);
+    list.push_back(entry);
+  }
+  return list;
+}
+
+Value parameters_of(const FirstStep& step) {
+  Value list = Value::array();
+  for (const StepParameter& parameter : step.parameters) {
+    Value entry = Value::object();
+    entry["path"] = parameter.path;
+    entry["update"] = root(parameter.update);
+    entry["relative"] = ratio(parameter.update, parameter.second);
+    list.push_back(entry);
+  }
+  return list;
+}
+
+template <class Place, class Row>
+Table shortened(const std::vector<Place>& places, std::vector<std::string> columns,
+                const Row& row_of) {
+  std::vector<std::string> paths;
+  for (const Place& place : places) paths.push_back(place.path);
+  Table table{std::move(columns), {}};
+  for (const StackLine& line : shorten_stack(paths)) {
+    if (line.left_out)
+      table.rows.push_back({line.text});
+    else
+      table.rows.push_back(row_of(places[line.begin]));
+  }
+  return table;
+}
+
+}  // namespace
+
+void add_step(const PropagateAnswer& answer, report::Format format, report::Document& document) {
+  const FirstStep& step = *answer.step;
+  if (format == report::Format::json) {
+    Value value = Value::object();
+    value["optimizer"] = answer.optimizer;
+    value["lr"] = answer.lr;
+    value["loss_change"] = step.loss_change.value;
+    value["loss_change_error"] = std::isfinite(double{step.loss_change.error})
+                                     ? Value(double{step.loss_change.error})
+                                     : Value();
+    value["loss_change_truncation"] = double{step.loss_change.truncation};
+    value["sites"] = sites_of(step);
+    value["parameters"] = parameters_of(step);
+    value["assumptions"] = assumptions_of(step.assumptions);
+    document.results["step"] = value;
+    return;
+  }
+  if (format == report::Format::csv) return;
+  report::Facts facts;
+  facts.rows.push_back({"optimizer", answer.optimizer});
+  facts.rows.push_back({"lr", answer.lr});
+  facts.rows.push_back({"change of the loss", step.loss_change.value});
+  document.sections.push_back({"After the first step", facts});
+  document.sections.push_back(
+      {"How far the step moves each site",
+       shortened(step.sites, {"site", "rms change", "of rms value", "truncation"},
+                 [](const StepSite& site) {
+                   return std::vector<Value>{site.path, root(site.change),
+                                             ratio(site.change, site.second),
+                                             error_of_root(site.change, &Figure::truncation)};
+                 })});
+  document.sections.push_back(
+      {"How far it moves each parameter",
+       shortened(step.parameters, {"parameter", "rms change", "of rms value"},
+                 [](const StepParameter& parameter) {
+                   return std::vector<Value>{parameter.path, root(parameter.update),
+                                             ratio(parameter.update, parameter.second)};
+                 })});
+  if (!step.assumptions.empty())
+    document.sections.push_back(
+        {"Taken for granted of the step", assumptions_table(step.assumptions)});
+}
+
+}  // namespace scalecalc::cli

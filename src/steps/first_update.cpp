@@ -1,0 +1,120 @@
+#include "steps/first_update.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scalecalc/named_parameters.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
+
+namespace scalecalc::steps {
+namespace {
+
+class Choice {
+ public:
+  Choice(const OptimizerOptions& options, const ParameterInfo& parameter,
+         const ParameterMoments& moments, double global_norm)
+      : options_(options),
+        parameter_(parameter),
+        entries_(static_cast<double>(moments.rows) * static_cast<double>(moments.columns)),
+        theta_(std::sqrt(entries_ * moments.second.value)),
+        gradient_(std::sqrt(entries_ * moments.grad_second.value)),
+        global_norm_(global_norm),
+        rate_(options.learning_rate * options.schedule.at(1)) {
+    if (options.clip_norm > 0 && global_norm > 0)
+      clip_ = std::min(1.0, options.clip_norm / global_norm);
+  }
+
+  Update run() const {
+    const std::string& name = options_.name;
+    if (name == "sgd" || name == "momentum") return gradient(rate_ * clip_);
+    if (name == "nesterov") return gradient(rate_ * clip_ * (1 + options_.momentum));
+    if (name == "ngd") return gradient(global_norm_ > 0 ? rate_ / global_norm_ : 0);
+    if (name == "lars") return gradient(rate_ * clip_ * trust());
+    if (name == "lion") return sign(rate_, 0);
+    if (name == "lamb") return lamb();
+    if (name == "adafactor") return adafactor();
+    if (name == "muon") return muon();
+    return sign(rate_, options_.eps / clip_);
+  }
+
+ private:
+  Update gradient(double scale) const {
+    Update made;
+    made.scale = scale;
+    made.entry.bound = options_.clip_value;
+    return made;
+  }
+  static Update sign(double scale, double eps) {
+    Update made;
+    made.scale = scale;
+    made.entry = {EntryRule::Kind::sign, eps, 0};
+    return made;
+  }
+
+  double trust() const {
+    const double norm = gradient_ * clip_;
+    return theta_ > 0 && norm > 0 ? options_.trust * theta_ / norm : options_.trust;
+  }
+
+  Update lamb() const {
+    const double eps = options_.eps / clip_;
+    const double entry = gradient_ / std::sqrt(entries_);
+    const double norm =
+        std::sqrt(entries_ * entry_moments({EntryRule::Kind::sign, eps, 0}, 0, entry).square);
+    return sign(theta_ > 0 && norm > 0 ? rate_ * theta_ / norm : rate_, eps);
+  }
+
+  Update adafactor() const {
+    const bool is_vector = parameter_.rows == 1 || parameter_.columns == 1;
+    Update made;
+    made.entry.kind = is_vector ? EntryRule::Kind::sign : EntryRule::Kind::row_over_rms;
+    const double most = std::min(1.0, options_.clip_rms);
+    const double relative = std::max(options_.eps_parameter, theta_ / std::sqrt(entries_));
+    made.scale = rate_ * most;
+    if (options_.relative_step) {
+      made.scale =
+          options_.schedule.at(1) * std::min(options_.learning_rate, 1.0) * relative * most;
+    }
+    return made;
+  }
+
+  Update muon() const {
+    const bool takes =
+        options_.first_roles.empty() ? is_hidden_matrix(parameter_) : parameter_.is_matrix;
+    if (!takes) {
+      return sign(options_.adamw_learning_rate * options_.schedule.at(1), options_.eps / clip_);
+    }
+    Update made;
+    made.rule = Update::Rule::orthogonal;
+    made.polynomials = options_.newton_schulz_steps;
+    const double in = static_cast<double>(parameter_.rows);
+    const double out = static_cast<double>(parameter_.columns);
+    double scale = 1;
+    if (options_.muon_scale == OptimizerOptions::MuonScale::shape)
+      scale = std::sqrt(std::max(1.0, out / in));
+    if (options_.muon_scale == OptimizerOptions::MuonScale::match_rms)
+      scale = 0.2 * std::sqrt(std::max(in, out));
+    made.scale = rate_ * scale;
+    return made;
+  }
+
+  const OptimizerOptions& options_;
+  const ParameterInfo& parameter_;
+  double entries_, theta_, gradient_, global_norm_, rate_, clip_ = 1;
+};
+
+}  // namespace
+
+Update first_update(const OptimizerOptions& options, const ParameterInfo& parameter,
+                    const ParameterMoments& moments, double global_norm) {
+  if (!options.rest.empty() && !steps_first(options.first_roles, parameter)) {
+    OptimizerOptions rest = options.rest.front();
+    rest.schedule = options.schedule;
+    rest.clip_norm = options.clip_norm;
+    rest.clip_value = options.clip_value;
+    return first_update(rest, parameter, moments, global_norm);
+  }
+  return Choice(options, parameter, moments, global_norm).run();
+}
+
+}  // namespace scalecalc::steps

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <vector>
+
+#include "steps/entry_rule.hpp"
+#include "steps/kernel.hpp"
+
+/// What the first step of one parameter does to what the parameter puts out
+/// (docs/theory/first-step.md#own-change).
+namespace scalecalc::steps {
+
+/// theta -= scale * rule(G), G the gradient of theta.
+struct Update {
+  enum class Rule { entry, orthogonal };
+  Rule rule = Rule::entry;
+  double scale = 0;
+  EntryRule entry;
+  /// Of orthogonal: how often the polynomial of Newton and Schulz is applied to G/|G|; 0: the
+  /// singular values become 1.
+  int polynomials = 0;
+};
+
+/// Features of an input, so large a share of all: in every sample N(mean, variance), each sample by
+/// itself.
+struct FeatureClass {
+  double share = 1, mean = 0, variance = 0;
+};
+/// Of Gaussian features.
+std::vector<FeatureClass> gaussian_features(double mean, const Kernel& values,
+                                            const Samples& samples);
+
+/// Features of an output, so large a share of all, whose gradients have these second moments.
+struct GradientClass {
+  double share = 1;
+  Kernel gradient;
+  double mean = 0;  ///< E g, the same in all samples
+};
+
+/// A matrix of fan_in x fan_out that multiplies inputs with these second moments, per feature.
+struct MatrixUse {
+  double fan_in = 1, fan_out = 1;
+  Kernel input, gradient;
+  std::vector<FeatureClass> features;  ///< their second moments are those of `input`
+  double multiplier = 1;               ///< y = multiplier x W
+  Samples samples;
+  /// One row is read by a sample, with a factor of 1: `input` says which samples read the same.
+  bool is_table = false;
+  double rows_read = 1;  ///< share of a table's rows that a batch reads
+  /// Their second moments are those of `gradient`; none: all alike.
+  std::vector<GradientClass> outputs = {};
+  /// Var, over draws, of the average over features of x_s x_t, s != t.
+  double overlap_variance = 0;
+  /// E x^4/(3 (E x^2)^2) - 1 of a feature, where it is above 0.
+  double excess = 0;
+  double logits = 0;  ///< of the network: the gradients of a feature come from so many; 0: more
+};
+
+/// The change of a feature in sample s is sum_t response_st g_t + noise, g the gradient of that
+/// feature.
+struct OwnChange {
+  Kernel response, noise;
+  double truncation = 0;     ///< of E (dy)^2, of the orders that are left out
+  double update_second = 0;  ///< E of the change of one entry, squared
+};
+OwnChange own_change(const Update& update, const MatrixUse& use);
+
+}  // namespace scalecalc::steps

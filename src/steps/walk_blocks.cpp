@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "steps/first_update.hpp"
+#include "steps/walk.hpp"
+
+namespace scalecalc::steps {
+namespace {
+
+double variance_of(const Linear& layer) {
+  const double std = layer.std * layer.multiplier;
+  return std * std;
+}
+
+}  // namespace
+
+Kernel Walk::gradient_into(const Linear& layer, const Samples& samples) {
+  return gradients_of(site(layer.path), samples) *
+         (static_cast<double>(layer.fan_out) * variance_of(layer));
+}
+
+Kernel Walk::gradient_into(const Layer& layer, const Point& x) {
+  const auto at = [&](const std::string& path) { return gradients_of(site(path), x.samples); };
+  if (const auto* linear = std::get_if<Linear>(&layer.op)) return gradient_into(*linear, x.samples);
+  if (const auto* norm = std::get_if<Norm>(&layer.op)) {
+    const double square = centred_square(*norm, x);
+    return square > 0 ? at(norm->path) * (1 / square) : at(norm->path);
+  }
+  if (const auto* attention = std::get_if<Attention>(&layer.op))
+    return gradient_into(attention->q, x.samples) + gradient_into(attention->k, x.samples) +
+           gradient_into(attention->v, x.samples);
+  if (const auto* gated = std::get_if<Gated>(&layer.op))
+    return gradient_into(gated->gate, x.samples) + gradient_into(gated->in, x.samples);
+  if (const auto* activation = std::get_if<ActivationLayer>(&layer.op))
+    return by_entry(at(activation->path), slopes_of(*activation, x).kernel, x.samples);
+  if (const auto* parallel = std::get_if<Parallel>(&layer.op)) return gradient_into(*parallel, x);
+  if (const auto* residual = std::get_if<Residual>(&layer.op)) {
+    return gradient_into(residual->body, x) + gradient_along(*residual, x);
+  }
+  if (const auto* dropout = std::get_if<Dropout>(&layer.op)) return at(dropout->path);
+  return {};
+}
+
+Kernel Walk::gradient_into(const std::vector<Layer>& layers, const Point& x) {
+  return layers.empty() ? Kernel{} : gradient_into(layers.front(), x);
+}
+
+Kernel Walk::gradient_into(const Parallel& layer, const Point& x) {
+  Kernel total;
+  for (const std::vector<Layer>& branch : layer.branches) total = total + gradient_into(branch, x);
+  return total;
+}
+
+double Walk::sum_square(const Residual& layer) {
+  // Only a sum that is normalised has no site of its own; its gradient then is that of the norm's
+  // output, divided by the sum's size.
+  const auto known = sums_.find(&layer);
+  return known == sums_.end() ? 1 : known->second;
+}
+
+Kernel Walk::gradient_along(const Residual& layer, const Point& x) {
+  if (!layer.shortcut.empty()) return gradient_into(layer.shortcut, x);
+  const Kernel gradient = gradients_of(site(layer.path), x.samples);
+  return gradient * (layer.skip * layer.skip / sum_square(layer));
+}
+
+Point Walk::step(const Residual& layer, const Point& x) {
+  // The size of the sum must be known before the gradient of what enters it.
+  const double skip = layer.skip * layer.skip, branch = layer.branch * layer.branch;
+  if (layer.norm) sums_[&layer] = norm_of_sum(layer, x);
+  const Kernel into = gradient_into(layer.body, x), along = gradient_along(layer, x);
+  const Point body = run(layer.body, enter(x, into, into + along));
+  Point stream = enter(x, along, into + along);
+  if (!layer.shortcut.empty()) stream = run(layer.shortcut, stream);
+  Point sum;
+  sum.samples = stream.samples;
+  sum.change.response = stream.change.response * skip + body.change.response * branch;
+  sum.change.noise = stream.change.noise * skip + body.change.noise * branch;
+  sum.change.truncation = stream.change.truncation * skip + body.change.truncation * branch;
+  sum.values = stream.values * skip + body.values * branch;
+  sum.mean = layer.skip * stream.mean + layer.branch * body.mean;
+  const Site& at = site(layer.path);
+  sum.overlap_variance = stream.overlap_variance * skip * skip +
+                         body.overlap_variance * branch * branch +
+                         2 * skip * branch * diagonal_of(stream.values, sum.samples) *
+                             diagonal_of(body.values, sum.samples) / static_cast<double>(at.width);
+  const Kernel gradient = gradients_of(at, sum.samples) * (1 / sum_square(layer));
+  if (layer.trainable_branch) add_scale(layer, body.values, gradient, sum);
+  if (!layer.norm) {
+    Point y = arrive(at, sum.change, sum.samples);
+    y.overlap_variance = sum.overlap_variance;
+    return y;
+  }
+  return through_norm(*layer.norm, at, sum);
+}
+
+/// What the norm divides the sum by, squared.
+double Walk::norm_of_sum(const Residual& layer, const Point& x) {
+  const auto last = [&](const std::vector<Layer>& layers) {
+    const Site& at = site(end_of(layers));
+    return Point{{}, values_of(at, x.samples), at.mean.value, x.samples};
+  };
+  const Point body = last(layer.body);
+  const Point stream = layer.shortcut.empty() ? x : last(layer.shortcut);
+  Point sum;
+  sum.samples = x.samples;
+  sum.values =
+      stream.values * (layer.skip * layer.skip) + body.values * (layer.branch * layer.branch);
+  sum.mean = layer.skip * stream.mean + layer.branch * body.mean;
+  const double square = centred_square(*layer.norm, sum);
+  return square > 0 ? square : 1;
+}
+
+const std::string& Walk::end_of(const std::vector<Layer>& layers) {
+  const Layer& last = layers.back();
+  if (const auto* attention = std::get_if<Attention>(&last.op)) return attention->o.path;
+  return std::visit(
+      [](const auto& op) -> const std::string& {
+        if constexpr (requires { op.path; }) return op.path;
+      },
+      last.op);
+}
+
+void Walk::add_scale(const Residual& layer, const Kernel& branch, const Kernel& gradient,
+                     Point& sum) {
+  const std::string path = layer.path + ".scale";
+  if (layer.scale_features > 1) {
+    const double width = static_cast<double>(layer.scale_features);
+    MatrixUse use{1, width,      branch, gradient, gaussian_features(0, branch, sum.samples),
+                  1, sum.samples};
+    add_own(path, use, width, sum.change);
+    return;
+  }
+  const std::size_t index = indices_.at(path);
+  const ParameterMoments& moments = trace_.parameters[index];
+  const Update update = first_update(options_, parameters_[index], moments, global_norm_);
+  const double deviation = std::sqrt(moments.grad_second.value);
+  const EntryMoments step = entry_moments(update.entry, 0, deviation);
+  const double second = update.scale * update.scale * step.square;
+  sum.change.noise = sum.change.noise + branch * second;
+  loss_change_ -= update.scale * step.slope * deviation * deviation;
+  made_.parameters[index].update.value += second;
+}
+
+Point Walk::step(const Parallel& layer, const Point& x) {
+  const Kernel all = gradient_into(layer, x);
+  Tangent change;
+  Samples samples = x.samples;
+  double overlap = 0;
+  for (const std::vector<Layer>& branch : layer.branches) {
+    const Point end = run(branch, enter(x, gradient_into(branch, x), all));
+    change.response = change.response + end.change.response;
+    change.noise = change.noise + end.change.noise;
+    change.truncation += end.change.truncation;
+    samples = end.samples;
+    overlap += end.overlap_variance;
+  }
+  Point y = arrive(site(layer.path), change, samples);
+  y.overlap_variance = overlap;
+  return y;
+}
+
+Point Walk::step(const Gated& layer, const Point& x) {
+  const Kernel into_gate = gradient_into(layer.gate, x.samples);
+  const Kernel into_in = gradient_into(layer.in, x.samples), all = into_gate + into_in;
+  const Point gate = step(layer.gate, enter(x, into_gate, all));
+  const Point in = step(layer.in, enter(x, into_in, all));
+  const Site& at = site(layer.path);
+  const Samples& samples = x.samples;
+  const Entries i = entries_of(in.values, samples);
+  const Slopes f = slopes_of(layer.function, gate);
+  const Entries a = entries_of(gate.change.response, samples);
+  const Entries b = entries_of(in.change.response, samples);
+  const Kernel slopes =
+      kernel_of({f.near.d2 * i.same, f.near.dd * i.cross, f.far.dd * i.between}, samples);
+  const Kernel values = kernel_of({f.near.f2, f.near.ff, f.far.ff}, samples);
+  Tangent change;
+  change.response = by_entry(gate.change.response, slopes, samples) +
+                    by_entry(in.change.response, values, samples);
+  change.noise =
+      by_entry(gate.change.noise, slopes, samples) + by_entry(in.change.noise, values, samples);
+  change.truncation =
+      gate.change.truncation * f.near.d2 * i.same + in.change.truncation * f.near.f2;
+  const double mean = a.same * f.near.d2 * i.same + b.same * f.near.f2;
+  const double own = a.same * a.same * f.near.d4 * 3 * i.same * i.same +
+                     2 * a.same * b.same * f.near.d2f2 * i.same + b.same * b.same * f.near.f4 -
+                     mean * mean;
+  const auto apart = [&](double of_gate, double of_in, double product, const SlopeAverages& s) {
+    const double both = i.same * i.same + 2 * product * product;
+    return of_gate * of_gate * (s.d2d2 * both - s.dd * s.dd * product * product) +
+           of_in * of_in * (s.f2 * s.f2 - s.ff * s.ff);
+  };
+  const double others =
+      (samples.tokens - 1) * apart(a.cross, b.cross, i.cross, f.near) +
+      samples.tokens * (samples.sequences - 1) * apart(a.between, b.between, i.between, f.far);
+  const double g = at.grad_second.value;
+  change.noise = change.noise + diagonal(std::max((own + others) * g, 0.0));
+  Point y = arrive(at, change, samples);
+  if (f.near.f2 > 0) y.excess = std::max(f.near.f4 / (f.near.f2 * f.near.f2) - 1, 0.0);
+  y.overlap_variance = gate.overlap_variance * f.near.dd * f.near.dd * i.cross * i.cross +
+                       in.overlap_variance * f.near.ff * f.near.ff +
+                       sampled_overlap(y, static_cast<double>(at.width));
+  return y;
+}
+
+Point Walk::step(const Attention& layer, const Point& x) {
+  if (layer.dropout > 0)
+    throw Error(ErrorKind::input,
+                "the change by a step has no rule for dropout, whose masks are "
+                "drawn anew after it",
+                layer.path, "set dropout and attention_dropout to 0");
+  if (layer.over_memory) throw no_rule(layer.path, "attention to a memory");
+  if (layer.residual_attention) throw no_rule(layer.path, "scores that are added up over layers");
+  const Kernel into_q = gradient_into(layer.q, x.samples);
+  const Kernel into_k = gradient_into(layer.k, x.samples);
+  const Kernel into_v = gradient_into(layer.v, x.samples), all = into_q + into_k + into_v;
+  const Point q = step(layer.q, enter(x, into_q, all));
+  const Point k = step(layer.k, enter(x, into_k, all));
+  const Point v = step(layer.v, enter(x, into_v, all));
+  Point mix = mixed(layer, q, k, v);
+  if (layer.norm) mix = step(*layer.norm, mix);
+  return step(layer.o, mix);
+}
+
+/// y_s = sum_t p_st v_t: rows p of the weights have p.p = pi and p.p' = chi with those of another
+/// query, which the moments of v and y give.
+Point Walk::mixed(const Attention& layer, const Point& q, const Point& k, const Point& v) {
+  const Site& at = site(layer.path + ".mix");
+  const Samples& samples = q.samples;
+  const Entries values = entries_of(v.values, samples);
+  const double apart = values.same - values.cross;
+  constexpr double kAlike = 1e-9;  // of values, below which tokens do not differ
+  double own = 1 / samples.tokens, others = own;
+  if (apart > kAlike * values.same) {
+    own = std::clamp((at.second.value - values.cross) / apart, 1 / samples.tokens, 1.0);
+    others = samples.tokens > 1 ? std::clamp((at.cross.value - values.cross) / apart, 0.0, own) : 1;
+  }
+  const auto mix = [&](const Kernel& kernel) {
+    const Entries e = entries_of(kernel, samples);
+    if (samples.tokens == 1) return kernel;
+    return kernel_of(
+        {own * e.same + (1 - own) * e.cross, others * e.same + (1 - others) * e.cross, e.between},
+        samples);
+  };
+  const Kernel gradient = gradients_of(at, samples);
+  const Kernel of_v = gradients_of(site(layer.v.path), samples);
+  Tangent change;
+  change.response = mix(v.change.response);
+  const Kernel coherent = mix(v.change.response * v.change.response * of_v);
+  change.noise =
+      mix(v.change.noise) + at_least_zero(coherent - change.response * change.response * gradient);
+  change.truncation = v.change.truncation;
+  if (samples.tokens > 1) add_scores(layer, q, k, own, apart, at, change);
+  Point y = arrive(at, change, samples);
+  const double kept = own * own + others * others;
+  y.overlap_variance =
+      v.overlap_variance * std::min(kept, 1.0) + sampled_overlap(y, static_cast<double>(at.width));
+  return y;
+}
+
+/// ds_st = scale (dq_s.k_t + q_s.dk_t), of which what differs from key to key moves the weights:
+/// dy_s = sum_t p_st (ds_st - mean) v_t. What of it is along the gradient follows from
+/// dq.g_q + dk.g_k, which is the same seen from the queries and keys.
+void Walk::add_scores(const Attention& layer, const Point& q, const Point& k, double weights,
+                      double apart, const Site& at, Tangent& change) {
+  const Samples& samples = q.samples;
+  const Kernel of_q = gradients_of(site(layer.q.path), samples);
+  const Kernel of_k = gradients_of(site(layer.k.path), samples);
+  double q_size = 1, k_size = 1;
+  if (layer.qk_norm) {
+    q_size = 1 / diagonal_of(q.values, samples);
+    k_size = 1 / diagonal_of(k.values, samples);
+  }
+  const double moved = diagonal_of(q.change.total(of_q), samples) * k.values.token +
+                       diagonal_of(q.values, samples) * k.change.total(of_k).token;
+  const double features = static_cast<double>(layer.head_width);
+  // Both parts lie along the gradient of the scores, which made those of q and k: of 1/weights keys
+  // one has d features, and the others d of a random direction.
+  const auto aligned = [&](const Point& of, const Kernel& gradient, double other) {
+    const Kernel moved_along = of.change.response * of.change.response * gradient;
+    return std::sqrt(diagonal_of(moved_along, samples) * other * weights) * features;
+  };
+  const double together =
+      aligned(q, of_q, k.values.token) + aligned(k, of_k, diagonal_of(q.values, samples));
+  const double scores = layer.scale * layer.scale * q_size * k_size *
+                        (features * std::max(moved, 0.0) + together * together);
+  const Kernel along_q = q.change.response * of_q, along_k = k.change.response * of_k;
+  const double per_head = static_cast<double>(layer.kv_heads) / static_cast<double>(layer.heads);
+  const double along = diagonal_of(along_q, samples) + per_head * diagonal_of(along_k, samples);
+  const double gradient = at.grad_second.value;
+  const double response = gradient > 0 ? along / gradient : 0;
+  change.response = change.response + diagonal(response);
+  change.noise = change.noise + diagonal(weights * apart * scores);
+  // Scores, weights and values move together; one order of it is taken.
+  change.truncation += weights * apart * scores;
+}
+
+}  // namespace scalecalc::steps

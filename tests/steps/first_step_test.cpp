@@ -1,0 +1,91 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "scalecalc/error.hpp"
+#include "scalecalc/moments.hpp"
+#include "scalecalc/steps.hpp"
+
+using namespace scalecalc;
+
+namespace {
+
+Network network_of(const std::string& more, const std::string& sections = {}) {
+  return build_network(
+      parse_model("[model]\nkind = \"transformer\"\nlayers = 2\nwidth = 64\nheads = 4\nffn = 128\n"
+                  "vocab = 50\nsequence = 8\n" +
+                      more + "\n" + sections,
+                  "test"));
+}
+OptimizerOptions rule_of(const std::string& name, double rate) {
+  OptimizerOptions made = optimizer_options(name);
+  made.learning_rate = made.adamw_learning_rate = rate;
+  made.weight_decay = 0;
+  return made;
+}
+FirstStep step_of(const Network& network, const std::string& name, double rate) {
+  return predict_first_step(network, propagate(network), rule_of(name, rate));
+}
+
+}  // namespace
+
+TEST_CASE("first step: twice the rate moves everything twice as far, to first order") {
+  const Network network = network_of("placement = \"pre\"");
+  for (const char* name : {"sgd", "adam", "lion", "muon", "lamb", "ngd", "lars", "adafactor"}) {
+    CAPTURE(name);
+    const FirstStep one = step_of(network, name, 1e-4), two = step_of(network, name, 2e-4);
+    REQUIRE(one.sites.size() == two.sites.size());
+    for (std::size_t i = 0; i < one.sites.size(); ++i)
+      CHECK(two.sites[i].change.value == doctest::Approx(4 * one.sites[i].change.value));
+    CHECK(two.loss_change.value == doctest::Approx(2 * one.loss_change.value));
+    CHECK(one.loss_change.value < 0);
+  }
+}
+
+TEST_CASE("first step: the loss falls by lr |g|^2 under sgd, by lr |g| under ngd") {
+  const Network network = network_of("placement = \"post\"\nbias = true\nnorm_affine = true");
+  const Trace trace = propagate(network);
+  double square = 0;
+  for (const ParameterMoments& parameter : trace.parameters)
+    square += parameter.grad_second.value * double(parameter.rows) * double(parameter.columns);
+  const double lr = 1e-4;
+  const FirstStep sgd = step_of(network, "sgd", lr), ngd = step_of(network, "ngd", lr);
+  // Both sides sum the kernels of inputs and gradients, whose truncations they share; what differs
+  // are orders of T/width that only the moments of gradients have.
+  const double orders = 8.0 / 64;
+  CHECK(sgd.loss_change.value == doctest::Approx(-lr * square).epsilon(orders));
+  CHECK(ngd.loss_change.value == doctest::Approx(-lr * std::sqrt(square)).epsilon(orders));
+}
+
+TEST_CASE("first step: no rate, no change") {
+  const FirstStep none = step_of(network_of("placement = \"pre\""), "adam", 0);
+  for (const StepSite& site : none.sites) CHECK(site.change.value == 0);
+  for (const StepParameter& parameter : none.parameters) CHECK(parameter.update.value == 0);
+  CHECK(none.loss_change.value == 0);
+}
+
+TEST_CASE("first step: what has no rule is named") {
+  const auto refuses = [](const Network& network, const char* what) {
+    try {
+      step_of(network, "sgd", 1e-3);
+      FAIL("not refused");
+    } catch (const Error& error) {
+      CAPTURE(error.message());
+      CHECK(error.message().find(what) != std::string::npos);
+      CHECK(!error.where().empty());
+    }
+  };
+  refuses(network_of("placement = \"pre\"\ndropout = 0.1"), "dropout");
+  refuses(network_of("placement = \"resi-dual\""), "two streams");
+  refuses(network_of("placement = \"pre\"\nexperts = 4"), "mixtures of experts");
+  refuses(network_of("placement = \"pre\"\ntie_head = true", "[input]\nkind = \"tokens\""), "tied");
+  refuses(network_of("placement = \"pre\"\nresidual_attention = true"), "scores");
+  refuses(build_network(find_model("resnet-v2")), "convolutions");
+  OptimizerOptions decays = rule_of("adamw", 1e-3);
+  decays.weight_decay = 0.1;
+  const Network network = network_of("placement = \"pre\"");
+  CHECK_THROWS_AS(predict_first_step(network, propagate(network), decays), Error);
+  const Network other = network_of("placement = \"pre\"\nbias = true");
+  CHECK_THROWS_AS(predict_first_step(network, propagate(other), rule_of("sgd", 1)), Error);
+}
