@@ -56,9 +56,15 @@ struct WindowUse {
 };
 std::optional<SpecProblem> window_problem(const WindowUse& of);
 
-/// Of scores; `field` is their name.
-std::optional<SpecProblem> softcap_problem(const std::string& field, double softcap,
-                                           bool residual_attention);
+/// What a cap of scores stands beside.
+struct CappedScores {
+  double softcap = 0;
+  bool residual_attention = false;
+  bool key_biases = false;
+  bool keys_differ = false;  ///< by a window or ALiBi
+};
+/// `field` is the cap's name.
+std::optional<SpecProblem> softcap_problem(const std::string& field, const CappedScores& scores);
 
 /// A name, or an expression in x. Throws Error(input) for neither.
 void check_activation(const std::string& text);

@@ -199,14 +199,21 @@ std::optional<SpecProblem> window_problem(const WindowUse& of) {
   return {};
 }
 
-std::optional<SpecProblem> softcap_problem(const std::string& field, double softcap,
-                                           bool residual_attention) {
-  if (softcap == 0) return {};
-  if (std::optional<SpecProblem> problem = finite_problem(field, softcap, true)) return problem;
-  if (!residual_attention) return {};
-  return SpecProblem{{field, "residual_attention"},
-                     "residual_attention adds scores up, and " + field + " bends each layer's",
-                     "leave " + field + " or residual_attention out"};
+std::optional<SpecProblem> softcap_problem(const std::string& field, const CappedScores& scores) {
+  if (scores.softcap == 0) return {};
+  if (std::optional<SpecProblem> problem = finite_problem(field, scores.softcap, true))
+    return problem;
+  if (scores.residual_attention)
+    return SpecProblem{{field, "residual_attention"},
+                       "residual_attention adds scores up, and " + field + " bends each layer's",
+                       "leave " + field + " or residual_attention out"};
+  // Under a cap what all keys share no longer drops out of the softmax; of keys that a window or
+  // ALiBi weighs there is no rule for it.
+  if (scores.key_biases && scores.keys_differ)
+    return SpecProblem{{field, "bias"},
+                       field + " of keys with biases has no rule beside a window or alibi",
+                       "leave the biases of q, k and v, or " + field + " out"};
+  return {};
 }
 
 std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
@@ -226,8 +233,9 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
       return problem;
     if (Problem problem = window_problem({spec.window, spec.causal, spec.residual_attention}))
       return problem;
-    if (Problem problem =
-            softcap_problem("attention_softcap", spec.attention_softcap, spec.residual_attention))
+    if (Problem problem = softcap_problem(
+            "attention_softcap", {spec.attention_softcap, spec.residual_attention,
+                                  biases_of(spec).qkv, spec.window > 0 || spec.alibi != 0}))
       return problem;
     if (spec.window == 0 && spec.window_pattern != "L")
       return SpecProblem{{"window_pattern", "window"},

@@ -109,7 +109,8 @@ void draw_window(Draws draw, ModelSpec& spec) {
 }
 
 void draw_softcaps(Draws draw, ModelSpec& spec) {
-  if (!spec.residual_attention && draw.chance(8)) spec.attention_softcap = draw.of({5.0, 50.0});
+  const bool has_rule = !spec.residual_attention && spec.window == 0 && spec.alibi == 0;
+  if (has_rule && draw.chance(8)) spec.attention_softcap = draw.of({5.0, 50.0});
   if (draw.chance(8)) spec.logit_softcap = draw.of({10.0, 30.0});
 }
 

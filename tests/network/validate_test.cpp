@@ -178,6 +178,18 @@ TEST_CASE("caps of scores and logits are finite, and of scores that are not adde
           s.attention_softcap = 50;
           s.residual_attention = true;
         }) == "residual_attention adds scores up, and attention_softcap bends each layer's");
+  const auto with_biases = [&](bool bias, std::int64_t window) {
+    return problem([&](ModelSpec& s) {
+      s.attention_softcap = 50;
+      s.bias = bias;
+      s.causal = true;
+      s.window = window;
+    });
+  };
+  CHECK(with_biases(true, 0).empty());
+  CHECK(with_biases(false, 4).empty());
+  CHECK(with_biases(true, 4) ==
+        "attention_softcap of keys with biases has no rule beside a window or alibi");
 }
 
 TEST_CASE("a router chooses among experts that there are") {

@@ -51,8 +51,6 @@ Attention plain_attention(const Place& place, const Shape& shape) {
   if (const auto problem =
           window_problem({spec.window, spec.causal && !spec.memory, spec.residual_attention}))
     throw layer_error(spec, place.path, problem->message, problem->hint);
-  if (const auto problem = softcap_problem("softcap", spec.softcap, spec.residual_attention))
-    throw layer_error(spec, place.path, problem->message, problem->hint);
   const RotarySizes turned{spec.rotary_base, spec.rotary_fraction, head_width};
   if (const auto problem = rotary_problem(turned))
     throw layer_error(spec, place.path, problem->message, problem->hint);
@@ -109,6 +107,13 @@ std::string to_string(const AttentionScores& scores) {
                      scores.causal ? ", causal" : "");
 }
 
+void check_softcap(const Attention& layer, const Place& place) {
+  const CappedScores scores{layer.softcap, layer.residual_attention, layer.k.bias,
+                            layer.window > 0 || layer.alibi != 0};
+  if (const auto problem = softcap_problem("softcap", scores))
+    throw layer_error(place.spec, place.path, problem->message, problem->hint);
+}
+
 /// Scores are added to scores of as many heads and tokens.
 void check_scores(const Attention& layer, const Place& place, std::int64_t tokens,
                   AttentionsBefore& before) {
@@ -142,6 +147,7 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   Attention layer = plain_attention(place, shape);
   set_scale(layer, parts, place, shape);
   set_weights(layer, parts, place, shape);
+  check_softcap(layer, place);
   if (place.spec.norm && *place.spec.norm != NormKind::none)
     layer.norm = listed_norm(parts, place.spec, place.path + ".mix_norm",
                              {.features = layer.q.fan_out, .tokens = shape.tokens});
