@@ -38,12 +38,12 @@ Kernel one_for_all(const Samples& samples) {
   return kernel_of({1, 1, 1}, samples);
 }
 
+}  // namespace
+
 double variance_of(const Linear& layer) {
   const double std = layer.std * layer.multiplier;
   return std * std;
 }
-
-}  // namespace
 
 double sampled_overlap(const Point& x, double width) {
   double product = 0;
@@ -66,6 +66,7 @@ Walk::Walk(const Network& network, const Trace& trace, const OptimizerOptions& o
   if (parameters_.size() != trace.parameters.size())
     throw Error(ErrorKind::input, "the moments are those of another network", "trace",
                 "propagate this network");
+  if (network.logit_softcap != 0) throw no_rule("head", "logits behind a softcap");
   input_ = {static_cast<double>(network.sequence), static_cast<double>(network.batch)};
   for (std::size_t i = 0; i < trace.sites.size(); ++i) {
     const Site& at = trace.sites[i];

@@ -40,6 +40,8 @@ struct Point {
   }
 };
 
+/// Of an entry of the matrix that acts.
+double variance_of(const Linear& layer);
 /// What a number of features that are independent given the input adds to overlap_variance.
 double sampled_overlap(const Point& x, double width);
 

@@ -6,14 +6,6 @@
 #include "steps/walk.hpp"
 
 namespace scalecalc::steps {
-namespace {
-
-double variance_of(const Linear& layer) {
-  const double std = layer.std * layer.multiplier;
-  return std * std;
-}
-
-}  // namespace
 
 Kernel Walk::gradient_into(const Linear& layer, const Samples& samples) {
   return gradients_of(site(layer.path), samples) *
@@ -210,6 +202,7 @@ Point Walk::step(const Attention& layer, const Point& x) {
                 "the change by a step has no rule for dropout, whose masks are "
                 "drawn anew after it",
                 layer.path, "set dropout and attention_dropout to 0");
+  if (layer.softcap != 0) throw no_rule(layer.path, "scores behind a softcap");
   if (layer.over_memory) throw no_rule(layer.path, "attention to a memory");
   if (layer.residual_attention) throw no_rule(layer.path, "scores that are added up over layers");
   const Kernel into_q = gradient_into(layer.q, x.samples);

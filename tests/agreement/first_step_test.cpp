@@ -70,8 +70,8 @@ TEST_CASE("first step of transformers: causal masks, words, and sequences side b
 }
 
 TEST_CASE("first step of mlps: of widths and activations") {
-  for (const char* width : {"128", "256", "512"})
-    for (const char* activation : {"relu", "tanh", "gelu"})
+  for (const char* width : {"128", "512"})
+    for (const char* activation : {"relu", "gelu"})
       agrees(std::string("[model]\nkind = \"mlp\"\nlayers = 4\nfeatures = 128\nclasses = 64\n"
                          "sequence = 12\nwidth = ") +
                  width + "\nactivation = \"" + activation + "\"\n",

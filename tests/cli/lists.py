@@ -123,6 +123,8 @@ VALUES = {
     "--engine": (["quadrature", "passes"], []),
     "--seeds": (["2", "3"], ["--engine", "passes"]),
     "--samples": (["64", "128"], ["--engine", "montecarlo"]),
+    "--after-step": (["sgd", "muon+adamw"], ["--lr", "1e-3"]),
+    "--lr": (["1e-3", "1e-4"], ["--after-step", "adam"]),
     "--names": (["scalecalc", "torch"], []),
     "--quantity": (["delta_loss", "grad_norm"], []),
     "--parameters": (["branch", "all"], []),

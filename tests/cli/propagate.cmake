@@ -148,3 +148,5 @@ scalecalc_cli_error("a step in symbols" EXIT 2 SAYS "by quadrature or passes, no
   ARGS propagate ${tiny} --engine symbolic --after-step adam --lr 1e-3)
 scalecalc_cli_error("a step with dropout" EXIT 2 SAYS "no rule for dropout"
   ARGS propagate ${tiny} --dropout 0.1 --after-step adam --lr 1e-3)
+scalecalc_cli_test("propagate: the first step as CSV" ARGS propagate ${tiny} --after-step sgd
+  --lr 1e-3 --format csv STDOUT "step_change,step_relative\ninput,.*,0,0\n.*head\\.weight,parameter,.*,[0-9.e-]+,[0-9.e-]+\n")

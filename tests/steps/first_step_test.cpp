@@ -80,6 +80,9 @@ TEST_CASE("first step: what has no rule is named") {
   refuses(network_of("placement = \"resi-dual\""), "two streams");
   refuses(network_of("placement = \"pre\"\nexperts = 4"), "mixtures of experts");
   refuses(network_of("placement = \"pre\"\ntie_head = true", "[input]\nkind = \"tokens\""), "tied");
+  refuses(network_of("placement = \"pre\"\nattention_softcap = 5"), "scores behind a softcap");
+  refuses(network_of("placement = \"pre\"\nlogit_softcap = 5"), "logits behind a softcap");
+  refuses(network_of("placement = \"pre\"\nattention_dropout = 0.1"), "dropout");
   refuses(network_of("placement = \"pre\"\nresidual_attention = true"), "scores");
   refuses(build_network(find_model("resnet-v2")), "convolutions");
   OptimizerOptions decays = rule_of("adamw", 1e-3);

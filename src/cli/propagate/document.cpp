@@ -75,21 +75,6 @@ Value parameter_value(const ParameterMoments& parameter) {
                       {"grad_truncation", double{parameter.grad_second.truncation}}});
 }
 
-template <class Place, class Row>
-Table stack_table(const std::vector<Place>& places, std::vector<std::string> columns,
-                  const Row& row_of) {
-  std::vector<std::string> paths;
-  for (const Place& place : places) paths.push_back(place.path);
-  Table table{std::move(columns), {}};
-  for (const StackLine& line : shorten_stack(paths)) {
-    if (line.left_out)
-      table.rows.push_back({line.text});
-    else
-      table.rows.push_back(row_of(places[line.begin]));
-  }
-  return table;
-}
-
 bool spread_is_visible(const Trace& trace) {
   return std::any_of(trace.sites.begin(), trace.sites.end(),
                      [](const Site& site) { return double{site.spread} > kVisibleSpread; });

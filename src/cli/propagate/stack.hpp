@@ -3,7 +3,10 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "scalecalc/report.hpp"
 
 /// Long stacks cut for a person: the first and the last blocks, and a line for what is between.
 namespace scalecalc::cli {
@@ -20,5 +23,21 @@ struct StackLine {
 /// are never left out.
 std::vector<StackLine> shorten_stack(const std::vector<std::string>& paths,
                                      const std::function<bool(std::size_t row)>& keep = {});
+
+/// A table of a stack's places, its middle left out, with a row of each that is shown.
+template <class Place, class Row>
+report::Table stack_table(const std::vector<Place>& places, std::vector<std::string> columns,
+                          const Row& row_of) {
+  std::vector<std::string> paths;
+  for (const Place& place : places) paths.push_back(place.path);
+  report::Table table{std::move(columns), {}};
+  for (const StackLine& line : shorten_stack(paths)) {
+    if (line.left_out)
+      table.rows.push_back({line.text});
+    else
+      table.rows.push_back(row_of(places[line.begin]));
+  }
+  return table;
+}
 
 }  // namespace scalecalc::cli

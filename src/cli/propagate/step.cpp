@@ -8,7 +8,6 @@
 namespace scalecalc::cli {
 namespace {
 
-using report::Table;
 using report::Value;
 
 /// Of a figure of a square, the root and what the root may be off by.
@@ -51,19 +50,17 @@ Value parameters_of(const FirstStep& step) {
   return list;
 }
 
-template <class Place, class Row>
-Table shortened(const std::vector<Place>& places, std::vector<std::string> columns,
-                const Row& row_of) {
-  std::vector<std::string> paths;
-  for (const Place& place : places) paths.push_back(place.path);
-  Table table{std::move(columns), {}};
-  for (const StackLine& line : shorten_stack(paths)) {
-    if (line.left_out)
-      table.rows.push_back({line.text});
-    else
-      table.rows.push_back(row_of(places[line.begin]));
-  }
-  return table;
+/// Sites, then parameters, as the rows are.
+void add_columns(const FirstStep& step, report::Table& table) {
+  table.columns.push_back("step_change");
+  table.columns.push_back("step_relative");
+  std::size_t row = 0;
+  const auto add = [&](const Figure& change, double second) {
+    table.rows[row].push_back(root(change));
+    table.rows[row++].push_back(ratio(change, second));
+  };
+  for (const StepSite& site : step.sites) add(site.change, site.second);
+  for (const StepParameter& parameter : step.parameters) add(parameter.update, parameter.second);
 }
 
 }  // namespace
@@ -85,7 +82,7 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
     document.results["step"] = value;
     return;
   }
-  if (format == report::Format::csv) return;
+  if (format == report::Format::csv) return add_columns(step, document.rows);
   report::Facts facts;
   facts.rows.push_back({"optimizer", answer.optimizer});
   facts.rows.push_back({"lr", answer.lr});
@@ -93,19 +90,19 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
   document.sections.push_back({"After the first step", facts});
   document.sections.push_back(
       {"How far the step moves each site",
-       shortened(step.sites, {"site", "rms change", "of rms value", "truncation"},
-                 [](const StepSite& site) {
-                   return std::vector<Value>{site.path, root(site.change),
-                                             ratio(site.change, site.second),
-                                             error_of_root(site.change, &Figure::truncation)};
-                 })});
+       stack_table(step.sites, {"site", "rms change", "of rms value", "truncation"},
+                   [](const StepSite& site) {
+                     return std::vector<Value>{site.path, root(site.change),
+                                               ratio(site.change, site.second),
+                                               error_of_root(site.change, &Figure::truncation)};
+                   })});
   document.sections.push_back(
       {"How far it moves each parameter",
-       shortened(step.parameters, {"parameter", "rms change", "of rms value"},
-                 [](const StepParameter& parameter) {
-                   return std::vector<Value>{parameter.path, root(parameter.update),
-                                             ratio(parameter.update, parameter.second)};
-                 })});
+       stack_table(step.parameters, {"parameter", "rms change", "of rms value"},
+                   [](const StepParameter& parameter) {
+                     return std::vector<Value>{parameter.path, root(parameter.update),
+                                               ratio(parameter.update, parameter.second)};
+                   })});
   if (!step.assumptions.empty())
     document.sections.push_back(
         {"Taken for granted of the step", assumptions_table(step.assumptions)});
