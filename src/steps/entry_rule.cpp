@@ -7,6 +7,8 @@
 namespace scalecalc::steps {
 namespace {
 
+constexpr double kLeastEps = 1e-5;  // of the size of an entry
+
 double density(double z) {
   return std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
@@ -27,7 +29,7 @@ EntryMoments of_soft_sign(double eps, double mean, double deviation) {
     const double value = mean / (std::fabs(mean) + eps);
     return {value, eps / ((std::fabs(mean) + eps) * (std::fabs(mean) + eps)), value * value};
   }
-  constexpr int steps = 400;
+  constexpr int steps = 100;
   constexpr double tail = 9;
   const double end = std::log1p((std::fabs(mean) + tail * deviation) / eps);
   const double h = end / steps;
@@ -68,7 +70,9 @@ EntryMoments entry_moments(const EntryRule& rule, double mean, double deviation)
   const double square = mean * mean + deviation * deviation;
   switch (rule.kind) {
     case EntryRule::Kind::sign:
-      return rule.eps > 0 ? of_soft_sign(rule.eps, mean, deviation) : of_sign(mean, deviation);
+      // Below that share eps changes no average by more than eps ln(deviation/eps), 1e-4 of it.
+      return rule.eps > kLeastEps * std::sqrt(square) ? of_soft_sign(rule.eps, mean, deviation)
+                                                      : of_sign(mean, deviation);
     case EntryRule::Kind::row_over_rms:
       if (square == 0) return {};
       return {mean / std::sqrt(square), 1 / std::sqrt(square), 1};

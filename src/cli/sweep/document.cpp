@@ -18,7 +18,7 @@ const char* statistic(const SweepResult& result) {
 }
 
 template <class Number>
-Value list_of(const std::vector<Number>& numbers) {
+Value numbers_of(const std::vector<Number>& numbers) {
   Value list = Value::array();
   for (Number number : numbers) list.push_back(number);
   return list;
@@ -28,7 +28,7 @@ Value inputs_of(const SweepAnswer& answer) {
   const SweepOptions& options = answer.options;
   Value inputs = Value::object();
   inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
-  inputs["layers"] = list_of(options.layers);
+  inputs["layers"] = numbers_of(options.layers);
   if (options.model.encoder_decoder)
     inputs["decoder_layers"] = to_string(options.model.decoder_layers);
   inputs["quantity"] = to_string(options.quantity);
@@ -127,7 +127,7 @@ Value sweep_points(const SweepResult& result) {
     entry["standard_error"] = point.standard_error;
     entry["mean"] = point.mean;
     entry["median"] = point.median;
-    entry["samples"] = list_of(point.samples);
+    entry["samples"] = numbers_of(point.samples);
     points.push_back(entry);
   }
   return points;

@@ -15,7 +15,7 @@ namespace {
 using report::Value;
 
 template <class Items>
-Value list_of(const Items& items) {
+Value list_of_items(const Items& items) {
   Value list = Value::array();
   for (const auto& item : items) list.push_back(item);
   return list;
@@ -26,8 +26,8 @@ Value inputs_of(const TrainAnswer& answer) {
   Value inputs = Value::object();
   inputs["profile"] = answer.profile;
   inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
-  inputs["placements"] = list_of(options.groups);
-  inputs["depths"] = list_of(options.depths);
+  inputs["placements"] = list_of_items(options.groups);
+  inputs["depths"] = list_of_items(options.depths);
   inputs["seeds"] = options.seeds;
   inputs["seed"] = static_cast<std::int64_t>(options.seed);
   inputs["steps"] = train_steps(options, answer.corpus);
@@ -215,7 +215,7 @@ report::Value cell_value(const TrainCell& cell) {
   entry["layers"] = cell.layers;
   entry["runs"] = cell.runs;
   entry["converged"] = cell.converged;
-  entry["verdicts"] = list_of(cell.verdicts);
+  entry["verdicts"] = list_of_items(cell.verdicts);
   entry["final_loss"] = cell.loss;
   entry["final_loss_standard_error"] = cell.loss_error;
   entry["perplexity"] = cell.perplexity;

@@ -34,7 +34,7 @@ Value comparison_value(const Comparison& comparison) {
   return value;
 }
 
-Value list_of(const std::vector<Comparison>& comparisons) {
+Value comparisons_of(const std::vector<Comparison>& comparisons) {
   Value list = Value::array();
   for (const Comparison& comparison : comparisons) list.push_back(comparison_value(comparison));
   return list;
@@ -193,8 +193,8 @@ report::Document verify_document(const VerifyAnswer& answer) {
   results["quantile"] = verification.quantile;
   results["worst"] = verification.worst ? comparison_value(*verification.worst) : Value();
   results["causes"] = causes_value(verification.causes);
-  results["sites"] = list_of(verification.sites);
-  results["parameters"] = list_of(verification.parameters);
+  results["sites"] = comparisons_of(verification.sites);
+  results["parameters"] = comparisons_of(verification.parameters);
   Value unmatched = Value::array();
   for (const std::string& path : verification.unmatched) unmatched.push_back(path);
   results["unmatched"] = unmatched;
