@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,28 @@ inline bool is_of_tokens(const ModelField& field) {
                                       field.key == "segments" || field.key == "multiplier");
 }
 
+/// A layer that reads what a list leaves to the model; nothing: linear and attention do, or the
+/// model.
+inline std::optional<LayerSpec> reader_of(const ModelField& field) {
+  LayerSpec layer;
+  if (field.name == "layers") {
+    layer.width = 8;
+    layer.gain = 1 / Expr::symbol("N");
+  } else if (field.name == "alpha") {
+    layer.type = LayerSpec::Type::residual;
+    layer.skip = Expr::symbol("alpha");
+    layer.layers.emplace_back();
+    layer.layers.front().width = 8;
+  } else if (field.name == "activation") {
+    layer.type = LayerSpec::Type::activation;
+  } else if (field.name.starts_with("norm") || field.name == "gain_offset") {
+    layer.type = LayerSpec::Type::norm;
+  } else {
+    return {};
+  }
+  return layer;
+}
+
 /// A model of the kind that the field says something of.
 inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
   ModelSpec spec = default_spec(kind);
@@ -46,6 +69,10 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
       first.vocab = 5;
     }
     spec.layer_list = {first, attention, linear};
+    if (const std::optional<LayerSpec> reader = reader_of(field)) {
+      spec.layer_list.insert(spec.layer_list.begin() + 1, *reader);
+      spec.norm = NormKind::layernorm;
+    }
   } else {
     spec.cross_attention = field.section == "memory";
     spec.encoder_decoder = field.name.starts_with("decoder_");

@@ -93,5 +93,9 @@ using GivenFields = std::map<std::string, std::string>;
 /// normal is truncated, a bias variance asks for biases) unless these are given too. Throws
 /// Error(input) for fields that contradict each other.
 void complete_fields(ModelSpec& spec, const GivenFields& given);
+/// Throws Error(input) for a given field that no layer of a list reads: a depth without an N in its
+/// formulas, a norm where each layer names its own. Of other kinds every field has a reader, or
+/// validate() refuses it.
+void refuse_idle_fields(const ModelSpec& spec, const GivenFields& given);
 
 }  // namespace scalecalc

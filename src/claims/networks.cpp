@@ -101,6 +101,7 @@ ModelSpec model_of(Arguments& arguments, const Networks& networks) {
     });
   }
   complete_fields(spec, given);
+  refuse_idle_fields(spec, given);
   if (has_open_scales(spec)) solve_scales(spec);
   validate(spec);
   return spec;

@@ -147,6 +147,7 @@ void ModelOptions::apply_to(ModelSpec& spec) const {
   }
   if (is_multiple && !has("ffn")) spec.ffn = spec.ffn / old_width * spec.width;
   complete_fields(spec, given_fields);
+  refuse_idle_fields(spec, given_fields);
   validate(spec, given());
 }
 

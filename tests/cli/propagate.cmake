@@ -150,3 +150,7 @@ scalecalc_cli_error("a step with dropout" EXIT 2 SAYS "no rule for dropout"
   ARGS propagate ${tiny} --dropout 0.1 --after-step adam --lr 1e-3)
 scalecalc_cli_test("propagate: the first step as CSV" ARGS propagate ${tiny} --after-step sgd
   --lr 1e-3 --format csv STDOUT "step_change,step_relative\ninput,.*,0,0\n.*head\\.weight,parameter,.*,[0-9.e-]+,[0-9.e-]+\n")
+# Every option of a model beside lists of layers.
+add_test(NAME "cli: propagate: options of lists" COMMAND Python3::Interpreter
+  "${CMAKE_CURRENT_LIST_DIR}/list_model_options.py" "$<TARGET_FILE:scalecalc_program>")
+set_tests_properties("cli: propagate: options of lists" PROPERTIES LABELS cli)
