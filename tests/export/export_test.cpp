@@ -211,6 +211,23 @@ TEST_CASE("class tokens, pools, scales of branches and gains of 1 + w are listed
   }
 }
 
+TEST_CASE("caps of scores and of logits are listed, each with its value") {
+  ModelSpec spec = find_model("gpt2");
+  const auto text = [&spec](Target target) {
+    return export_text(named_plan(spec, "own", target, "hf-gpt2"), target);
+  };
+  for (const Target target : {Target::hf, Target::megatron})
+    CHECK_FALSE(contains(text(target), "softcap"));
+  spec.attention_softcap = 50;
+  for (const Target target : {Target::hf, Target::megatron}) {
+    CHECK(contains(text(target), "attention_softcap: it has none, this model caps at 50"));
+    CHECK_FALSE(contains(text(target), "logit_softcap"));
+  }
+  spec.logit_softcap = 30;
+  for (const Target target : {Target::hf, Target::megatron})
+    CHECK(contains(text(target), "logit_softcap: it has none, this model caps at 30"));
+}
+
 TEST_CASE("hf needs a model whose configuration it knows") {
   CHECK_THROWS_AS(export_text(plan_of("pre-ln-12", Target::hf), Target::hf), Error);
   for (const char* names : {"hf-gpt2", "hf-bert", "hf-llama", "hf-t5", "hf-vit"})
