@@ -73,6 +73,19 @@ scalecalc_cli_error("train: no loss to reach" EXIT 2 ARGS train --target-loss 0 
   SAYS "--target-loss")
 scalecalc_cli_error("train: steps and epochs" EXIT 2 ARGS train --steps 3 --epochs 2 -o x
   SAYS "--steps and --epochs say the same")
+scalecalc_cli_error("train: a ramp that no placement has" EXIT 2
+  ARGS train --ramp 100 --placements none,post -o x
+  SAYS "none of the placements has a ramp \\(--ramp\\); leave it out, or add branchnorm")
+scalecalc_cli_error("train: a level of no text" EXIT 2 ARGS train --level byte -o x
+  SAYS "the text is generated, of words \\(--level\\)")
+scalecalc_cli_error("train: a length of a text that is read" EXIT 2
+  ARGS train --text ${CMAKE_CURRENT_LIST_FILE} --tokens 2000 -o x
+  SAYS "the length of the text is that of --text \\(--tokens\\)")
+scalecalc_cli_error("train: words of the generated text" EXIT 2 ARGS train --vocab 50 -o x
+  SAYS "the generated text has words of its own \\(--vocab\\)")
+scalecalc_cli_error("train: words among bytes" EXIT 2
+  ARGS train --text ${CMAKE_CURRENT_LIST_FILE} --level byte --vocab 50 -o x
+  SAYS "bytes are 256 \\(--vocab\\)")
 scalecalc_cli_error("train: a short text" EXIT 2 ARGS train --tokens 200 --sequence 64 -o x
   SAYS "20 tokens for validation are no sequence of 64")
 scalecalc_cli_error("train: no folder can be made" EXIT 3 ARGS ${tiny} -o /dev/null/runs

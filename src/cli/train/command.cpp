@@ -29,7 +29,7 @@ std::vector<std::string> group_names() {
 
 struct TrainFlags {
   std::string profile = kProfile, model, placements, depths, seeds;
-  std::string task = "next", text, level = "word", vocab, tokens = "200000";
+  std::string task = "next", text, level, vocab, tokens;
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
       dropout_place;
@@ -70,11 +70,11 @@ void TrainFlags::add_to(CLI::App* app) {
            "next: the token that follows (default); copy, reverse: by an encoder and its decoder, "
            "of random symbols");
   add.text("--text", text, types::file(), "what is learned (default: generated sentences)");
-  add.text("--level", level, {"LEVEL", {"word", "byte"}}, "of --text: word or byte");
+  add.text("--level", level, {"LEVEL", {"word", "byte"}}, "of --text: word or byte (default word)");
   add.text("--vocab", vocab, "V",
            "most words of --text, with <unk> for the others (default 10000); symbols of --task "
            "(default 16)");
-  add.text("--tokens", tokens, "N", "length of the generated text");
+  add.text("--tokens", tokens, "N", "length of the generated text (default 200000)");
   add.text("--steps", steps, "N", "steps of each run" + defaults([](const TrainOptions& of) {
                                     return of.steps > 0 ? std::to_string(of.steps)
                                                         : std::string("by --epochs");
@@ -201,6 +201,7 @@ class Experiment {
     context.set_passes(options());
     set_runs();
     set_model();
+    refuse_idle();
     set_corpus();
     set_optimizer();
     check_folder(options().folder, {".jsonl", ".checkpoint", "corpus.json", "results.json"});
@@ -275,8 +276,31 @@ class Experiment {
       options().model.attention_dropout = options().model.dropout;
   }
 
+  /// Options that would change nothing.
+  void refuse_idle() const {
+    const auto idle = [](const char* option, const std::string& given, bool has_effect,
+                         const char* why, const char* hint) {
+      if (!given.empty() && !has_effect) throw Error(ErrorKind::usage, why, option, hint);
+    };
+    const bool reads = !flags_.text.empty();
+    const bool of_symbols = train_task_from(flags_.task) != TrainTask::next;
+    const auto has_ramp = [](const std::string& name) {
+      return train_group(name).placement == Placement::branchnorm;
+    };
+    idle("--ramp", flags_.ramp, std::ranges::any_of(answer_.options.groups, has_ramp),
+         "none of the placements has a ramp", "leave it out, or add branchnorm to --placements");
+    idle("--level", flags_.level, reads, "the text is generated, of words",
+         "leave it out, or give --text FILE");
+    idle("--tokens", flags_.tokens, !reads, "the length of the text is that of --text",
+         "leave it out, or leave --text out");
+    idle("--vocab", flags_.vocab, reads || of_symbols, "the generated text has words of its own",
+         "leave it out, or give --text FILE or --task copy");
+    idle("--vocab", flags_.vocab, flags_.level != "byte", "bytes are 256",
+         "leave it out, or use --level word");
+  }
+
   void set_corpus() {
-    const TokenLevel level = token_level_from(flags_.level);
+    const TokenLevel level = token_level_from(flags_.level.empty() ? "word" : flags_.level);
     const TrainTask task = train_task_from(flags_.task);
     const bool of_symbols = task != TrainTask::next;
     if (of_symbols && !flags_.text.empty())
@@ -290,8 +314,8 @@ class Experiment {
       answer_.corpus = read_corpus(flags_.text, level, words("10000"));
       return;
     }
-    const std::int64_t tokens =
-        parse_integer("--tokens", flags_.tokens, 100, 100'000'000, "200000");
+    const std::int64_t tokens = parse_integer(
+        "--tokens", flags_.tokens.empty() ? "200000" : flags_.tokens, 100, 100'000'000, "200000");
     answer_.corpus =
         of_symbols ? symbol_corpus(task, tokens, words("16")) : generated_corpus(tokens);
   }
