@@ -185,6 +185,18 @@ def main():
                     problems.append(f"{model} {option}: changes nothing, and is taken")
                 if option in READ_BY and refused == (model in READ_BY[option]):
                     problems.append(f"{model} {option}: {'refused' if refused else 'not refused'}")
+        # sweep has depths and scales of its own.
+        for option in ("--layers", "--alpha", "--lambda"):
+            for model in MODELS:
+                beside = [] if option == "--layers" else ["--layers", "2"]
+                tried += 1
+                code, out, err = run(program, ("sweep", "--seeds", "1", "--quiet"), model, option,
+                                     "2", *beside)
+                idle = [name for name in ("--layers", option) if model not in READ_BY[name]]
+                if idle and (code != 2 or out or "changes nothing of this list" not in err):
+                    problems.append(f"sweep {model} {option}: not refused (exit {code})")
+                if not idle and code != 0:
+                    problems.append(f"sweep {model} {option}: {err.strip()}")
     for problem in problems:
         print(problem)
     print(f"{len(options)} options, {tried} lines, {len(problems)} problems")

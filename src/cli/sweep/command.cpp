@@ -125,6 +125,10 @@ class Sweep {
   ModelSpec read_model_file() const {
     ModelSpec model = read_model_argument(flags_.model);
     flags_.block.apply_to(model);
+    GivenFields given{{"layers", "--layers"}};
+    for (const char* scale : {"alpha", "lambda"})
+      if (flags_.scales.has(scale)) given.emplace(scale, std::string("--") + scale);
+    refuse_idle_fields(model, given);
     return model;
   }
 
