@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "passes/layer_checker.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::passes {
@@ -32,9 +34,7 @@ void check_number(const std::string& where, const char* name, double value, bool
          non_negative ? "use a finite number of at least 0" : "use a finite number");
 }
 
-namespace {
-
-[[noreturn]] void mismatch(const std::string& path, std::int64_t expected, std::int64_t got) {
+void mismatch(const std::string& path, std::int64_t expected, std::int64_t got) {
   refuse(path, fmt::format("width {} expected, got {}", expected, got),
          "neighbouring layers must agree in their widths");
 }
@@ -45,55 +45,6 @@ void check_multiple(const std::string& path, const char* name, std::int64_t valu
   refuse(path, fmt::format("{} {} is not a multiple of {} {}", name, value, of_name, of),
          "one must divide the other");
 }
-
-/// Follows the shape of the stream through the layers.
-class Checker {
- public:
-  Checker(const Network& network, Checked& checked);
-
-  void run(const std::vector<Layer>& layers);
-  Shape shape() const { return at_; }
-
-  void operator()(const Linear& layer);
-  void operator()(const ActivationLayer& layer);
-  void operator()(const Norm& layer);
-  void operator()(const Attention& layer);
-  void operator()(const Residual& layer);
-  void operator()(const Embedding& layer);
-  void operator()(const Gated& layer);
-  void operator()(const Dropout& layer);
-  void operator()(const Conv2d& layer);
-  void operator()(const DualStream& layer);
-  void operator()(const Pool& layer);
-  void operator()(const Parallel& layer);
-  void operator()(const Encoder& layer);
-  void operator()(const ClassTokens& layer);
-  void operator()(const Experts& layer);
-
- private:
-  void expect(const std::string& path, std::int64_t width) const;
-  void weights(const Linear& layer);
-  void key_or_value(const Attention& layer, const Linear& projection, Shape from);
-  void added_scores(const Attention& layer, std::int64_t tokens);
-  void rotary(const Attention& layer);
-  void biases(const Attention& layer);
-  void softcap(const Attention& layer);
-  void conv_sizes(const Conv2d& layer) const;
-  void branch(const Residual& layer);
-  void rate(const std::string& path, double value) const;
-  void add_parameters(std::int64_t rows, std::int64_t columns);
-  void add_product(std::int64_t rows, std::int64_t columns);
-  void add_activations(int copies);
-
-  double batch_;
-  Shape memory_input_;
-  std::optional<Shape> memory_;  ///< what an encoder makes of it
-  bool tokens_;                  ///< the inputs are ids
-  Shape at_;
-  bool ids_;
-  std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far
-  Checked& checked_;
-};
 
 Checker::Checker(const Network& network, Checked& checked)
     : batch_(static_cast<double>(network.batch)),
@@ -130,109 +81,6 @@ void Checker::operator()(const Norm& layer) {
   expect(layer.path, layer.width);
   if (layer.affine) add_parameters(2, layer.width);
   add_activations(layer.affine ? 2 : 1);
-}
-
-void Checker::operator()(const Attention& layer) {
-  check_size(layer.path, "heads", layer.heads);
-  check_size(layer.path, "kv_heads", layer.kv_heads);
-  check_multiple(layer.path, "heads", layer.heads, "kv_heads", layer.kv_heads);
-  check_size(layer.path, "the width of a head", layer.head_width);
-  check_number(layer.path, "the scale of the scores", layer.scale, false);
-  rate(layer.path, layer.dropout);
-  const Shape in = at_;
-  (*this)(layer.q);
-  const std::int64_t width = layer.heads * layer.head_width;
-  if (layer.q.fan_out != width) mismatch(layer.q.path, width, layer.q.fan_out);
-  const Shape given = memory_.value_or(Shape{memory_input_.tokens, layer.k.fan_in});
-  const Shape from = layer.over_memory ? given : in;
-  key_or_value(layer, layer.k, from);
-  key_or_value(layer, layer.v, from);
-  at_ = {in.tokens, width};
-  add_product(2 * from.tokens, width);  // scores, and what they weigh
-  if (layer.qk_norm) add_activations(2);
-  rotary(layer);
-  biases(layer);
-  softcap(layer);
-  checked_.footprint.activations +=
-      batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
-  add_activations(1);
-  if (layer.residual_attention) added_scores(layer, in.tokens);
-  if (layer.norm) (*this)(*layer.norm);
-  (*this)(layer.o);
-}
-
-void Checker::rotary(const Attention& layer) {
-  const Rotary& of = layer.rotary;
-  if (of.width == 0) return;
-  if (of.width < 0 || of.width % 2 != 0 || of.width > layer.head_width)
-    refuse(layer.path,
-           fmt::format("rotary positions turn {} features of a head of {}", of.width,
-                       layer.head_width),
-           "use an even number, at most the head's");
-  if (!(std::isfinite(of.base) && of.base > 1))
-    refuse(layer.path, fmt::format("the rotary base is {}", of.base), "use a number above 1");
-  if (layer.over_memory) refuse(layer.path, "rotary positions of a memory", "leave them out");
-  add_activations(2);
-}
-
-/// Scores, and what is added to them, are made and kept.
-void Checker::biases(const Attention& layer) {
-  if (layer.window < 0)
-    refuse(layer.path, fmt::format("a window of {} tokens", layer.window), "use 1 at least");
-  if (layer.window > 0 && (!layer.causal || layer.over_memory || layer.residual_attention))
-    refuse(layer.path, "a window is of causal attention to tokens",
-           "leave out the memory and residual_attention");
-  const bool hides = layer.window > 0 && layer.window < at_.tokens;
-  if (layer.alibi == 0 && !hides) return;
-  check_number(layer.path, "alibi", layer.alibi, true);
-  if (layer.alibi != 0 &&
-      (!layer.causal || layer.over_memory || layer.rotary.width > 0 || layer.residual_attention))
-    refuse(layer.path, "alibi is of causal attention to tokens",
-           "leave out the memory, rotary positions and residual_attention");
-  const double count = static_cast<double>(at_.tokens);
-  checked_.footprint.activations += 2 * batch_ * static_cast<double>(layer.heads) * count * count;
-}
-
-/// Scores are kept as they are and capped.
-void Checker::softcap(const Attention& layer) {
-  if (layer.softcap == 0) return;
-  check_number(layer.path, "softcap", layer.softcap, false);
-  if (layer.residual_attention)
-    refuse(layer.path, "a softcap of residual_attention", "leave out one of the two");
-  checked_.functions.add(soft_cap(layer.softcap), layer.path);
-  const double keys =
-      static_cast<double>(layer.over_memory ? memory_.value_or(memory_input_).tokens : at_.tokens);
-  checked_.footprint.activations +=
-      3 * batch_ * static_cast<double>(layer.heads) * static_cast<double>(at_.tokens) * keys;
-}
-
-/// These are kept, which the scores of other attentions are not.
-void Checker::added_scores(const Attention& layer, std::int64_t tokens) {
-  if (layer.over_memory)
-    refuse(layer.path, "residual_attention over a memory", "leave out one of the two");
-  const Shape own{tokens, layer.heads};
-  if (scores_ && !(*scores_ == own))
-    refuse(layer.path,
-           fmt::format("residual_attention adds scores of {} heads and {} tokens to those of {} "
-                       "and {}",
-                       scores_->width, scores_->tokens, own.width, own.tokens),
-           "make heads and tokens equal");
-  scores_ = own;
-  const double count = static_cast<double>(tokens);
-  checked_.footprint.activations += batch_ * static_cast<double>(layer.heads) * count * count;
-}
-
-void Checker::key_or_value(const Attention& layer, const Linear& projection, Shape from) {
-  if (layer.over_memory && !memory_) {
-    check_size("network", "memory_sequence", memory_input_.tokens);
-    std::int64_t& width = checked_.memory_width;
-    if (width == 0) width = from.width;
-    if (from.width != width) mismatch(projection.path, width, from.width);
-  }
-  at_ = from;
-  (*this)(projection);
-  const std::int64_t width = layer.kv_heads * layer.head_width;
-  if (projection.fan_out != width) mismatch(projection.path, width, projection.fan_out);
 }
 
 void Checker::branch(const Residual& layer) {
@@ -481,8 +329,6 @@ void Checker::add_activations(int copies) {
   checked_.footprint.activations +=
       copies * batch_ * static_cast<double>(at_.tokens) * static_cast<double>(at_.width);
 }
-
-}  // namespace
 
 Shape check_layers(const Network& network, Checked& checked) {
   Checker checker(network, checked);

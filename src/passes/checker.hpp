@@ -10,6 +10,10 @@ namespace scalecalc::passes {
 [[noreturn]] void refuse(const std::string& where, std::string message, std::string hint);
 void check_size(const std::string& where, const char* name, std::int64_t value);
 void check_number(const std::string& where, const char* name, double value, bool non_negative);
+void check_multiple(const std::string& where, const char* name, std::int64_t value,
+                    const char* of_name, std::int64_t of);
+/// Of a layer's width that is not the one of the stream.
+[[noreturn]] void mismatch(const std::string& where, std::int64_t expected, std::int64_t got);
 
 /// Tokens of one sequence, and features of each.
 struct Shape {
