@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace scalecalc::claims {
 namespace {
@@ -21,6 +22,11 @@ const std::vector<LibraryFunction>& functions() {
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void collect_names(const Expr& formula, std::set<std::string>& names) {
+  if (formula.kind() == Expr::Kind::symbol) names.insert(formula.name());
+  for (const Expr& operand : formula.operands()) collect_names(operand, names);
 }
 
 }  // namespace
@@ -89,6 +95,20 @@ Expr Arguments::formula(const std::string& name, const std::vector<std::string>&
   options.known_symbols = symbols;
   options.where = place().at(node.column);
   return parse(node.text, options);
+}
+
+Expr Arguments::in_scope(const Expr& formula, std::map<std::string, Expr> known) {
+  std::set<std::string> names;
+  collect_names(formula, names);
+  for (const std::string& name : names) {
+    if (known.contains(name)) continue;
+    Node symbol;
+    symbol.kind = Node::Kind::name;
+    symbol.text = name;
+    symbol.column = call_.column;
+    known.emplace(name, lowering_(symbol));
+  }
+  return substitute(formula, known);
 }
 
 double Arguments::number(const std::string& name) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ class Arguments {
   Expr formula(const std::string& name, const std::vector<std::string>& symbols);
   Expr expr(const std::string& name);
   Expr expr_or(const std::string& name, const Expr& otherwise);
+  /// A formula of the function's own: each symbol is what `known` says of it, and the claim's for
+  /// the others (a value of `let` or `for`, a symbol that is tried at points).
+  Expr in_scope(const Expr& formula, std::map<std::string, Expr> known = {});
   double number(const std::string& name);
   double number_or(const std::string& name, double otherwise);
   /// An exact number (of what has leaves: the binary fraction).

@@ -69,7 +69,7 @@ Expr framework(Arguments& arguments, const std::string&) {
     if (shipped.framework == wanted) {
       const auto formula =
           parse_failure(shipped.formula) ? std::nullopt : std::optional(parse(shipped.formula));
-      if (formula) return *formula;
+      if (formula) return arguments.in_scope(*formula);
       return Expr(Rational::exactly(shipped.value));
     }
     known.push_back(shipped.framework);

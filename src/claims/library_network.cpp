@@ -197,7 +197,7 @@ Expr law(Arguments& arguments, const std::string&) {
   const SymbolicTrace trace = propagate_symbolic(model_of(arguments, engine.networks()));
   std::vector<std::string> known;
   for (const SymbolicLaw& law : trace.laws) {
-    if (law.name == name) return substitute(parse(law.formula), {{"l", at}});
+    if (law.name == name) return arguments.in_scope(parse(law.formula), {{"l", at}});
     known.push_back(law.name);
   }
   throw unknown_name("law", name, known, "");

@@ -7,11 +7,6 @@
 namespace scalecalc::claims {
 namespace {
 
-/// A formula in N at the depth that the call gives.
-Expr at_depth(const Expr& formula, const Expr& layers) {
-  return substitute(formula, {{"N", layers}});
-}
-
 /// How one block of the named model changes sizes under this placement.
 BlockMoments moments_of_model(Arguments& arguments, Placement placement) {
   ModelSpec spec = arguments.engine().networks().model(arguments.text("model"));
@@ -46,11 +41,11 @@ Expr deepnorm(Arguments& arguments, const std::string& member) {
       {"relative_step", solution.relative_step_scale.formula}};
   if (member == "warmup") {
     if (!solution.warmup.factor) throw NotApplicable{"no warm-up: " + solution.warmup.why_none};
-    return at_depth(solution.warmup.factor->formula, layers);
+    return arguments.in_scope(solution.warmup.factor->formula, {{"N", layers}});
   }
   for (const auto& [name, formula] : formulas)
-    if (name == member) return at_depth(formula, layers);
-  return at_depth(solution.equation, layers);
+    if (name == member) return arguments.in_scope(formula, {{"N", layers}});
+  return arguments.in_scope(solution.equation, {{"N", layers}});
 }
 
 Expr deepnet(Arguments& arguments, const std::string& member) {
@@ -73,8 +68,9 @@ Expr deepnet(Arguments& arguments, const std::string& member) {
       {"ratio", pair->ratio.formula}};
   const auto wanted = std::find_if(formulas.begin(), formulas.end(),
                                    [&](const auto& formula) { return formula.first == member; });
-  return substitute(wanted->second, {{"N", arguments.expr("layers")},
-                                     {"M", two ? arguments.expr("decoder_layers") : Expr(1)}});
+  return arguments.in_scope(
+      wanted->second,
+      {{"N", arguments.expr("layers")}, {"M", two ? arguments.expr("decoder_layers") : Expr(1)}});
 }
 
 Expr family_powers(Arguments& arguments, const std::string& member) {

@@ -90,26 +90,27 @@ const TensorTransfer& found(Arguments& arguments, const TransferSolution& soluti
   throw unknown_name("kind", kind, known, arguments.place().at(arguments.column("kind")));
 }
 
-Expr formula(const Exponents& exponents) {
-  return parse(exponents.formula());
+Expr formula(Arguments& arguments, const Exponents& exponents) {
+  return arguments.in_scope(parse(exponents.formula()));
 }
-Expr formula(const std::optional<Exponents>& exponents, const std::string& member) {
+Expr formula(Arguments& arguments, const std::optional<Exponents>& exponents,
+             const std::string& member) {
   if (!exponents) throw NotApplicable{"the rule has no " + member};
-  return formula(*exponents);
+  return formula(arguments, *exponents);
 }
 
 Expr transfer(Arguments& arguments, const std::string& member) {
   const TransferSolution solution = solve_transfer(problem_of(arguments, "parametrization"));
-  if (member == "branch") return formula(solution.branch);
-  if (member == "attention") return formula(solution.attention, "attention");
+  if (member == "branch") return formula(arguments, solution.branch);
+  if (member == "attention") return formula(arguments, solution.attention, "attention");
   const TensorTransfer& tensor = found(arguments, solution);
-  if (member == "lr") return formula(tensor.lr);
-  if (member == "multiplier") return formula(tensor.multiplier);
-  if (member == "std") return formula(tensor.std);
-  if (member == "gradient") return formula(tensor.gradient);
-  if (member == "decay") return formula(tensor.decay, member);
-  if (member == "eps") return formula(tensor.eps, member);
-  return formula(tensor.one_minus_beta, member);
+  if (member == "lr") return formula(arguments, tensor.lr);
+  if (member == "multiplier") return formula(arguments, tensor.multiplier);
+  if (member == "std") return formula(arguments, tensor.std);
+  if (member == "gradient") return formula(arguments, tensor.gradient);
+  if (member == "decay") return formula(arguments, tensor.decay, member);
+  if (member == "eps") return formula(arguments, tensor.eps, member);
+  return formula(arguments, tensor.one_minus_beta, member);
 }
 
 /// 1, or 0 where no factor for each kind maps one to the other.
