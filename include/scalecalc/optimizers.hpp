@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,15 @@ struct Schedule {
   /// inverse_sqrt sqrt(max(warmup, 1)/t) (Vaswani et al. 2017). Throws Error(input) for a step
   /// before 1 and for a schedule out of the ranges above.
   double at(std::int64_t step) const;
+};
+
+/// What one parameter's numbers are multiplied by, where it has its own.
+struct ParameterFactors {
+  /// >= 0; of eta, and with it of the decay that is decoupled from the gradient (eta weight_decay);
+  /// of muon also of adamw_learning_rate; of a relative step of adafactor: of rho.
+  double learning_rate = 1.0;
+  double weight_decay = 1.0;  ///< >= 0
+  double eps = 1.0;           ///< > 0; of adafactor: of eps_square
 };
 
 /// Named as the members of families() are:
@@ -92,7 +102,12 @@ struct OptimizerOptions {
   /// Of a mixture: what the first steps, of mixture_roles(); empty: hidden matrices. Muon steps the
   /// matrices among them by muon, embeddings and the head too.
   std::vector<std::string> first_roles = {};
+  /// By the parameter's path; those left out have factors of 1. Of a mixture: those of the whole
+  /// alone are read.
+  std::map<std::string, ParameterFactors> factors = {};
 };
+/// The factors of the parameter of that path.
+ParameterFactors factors_of(const OptimizerOptions& options, const std::string& path);
 /// "muon", or of a mixture "muon+adamw", "muon(ffn)+adamw".
 std::string optimizer_text(const OptimizerOptions& options);
 
@@ -123,8 +138,8 @@ struct StateTensor {
 template <class Real>
 class Trainer {
  public:
-  /// Throws what validate() throws, and Error(fault) when the device has no memory for the
-  /// averages.
+  /// Throws what validate() throws, Error(input) where `factors` has a path that is no
+  /// parameter's, and Error(fault) when the device has no memory for the averages.
   Trainer(Passes<Real>& passes, const OptimizerOptions& options);
   ~Trainer();
   Trainer(Trainer&&) noexcept;

@@ -21,7 +21,8 @@ Optimizer<Real>::Optimizer(std::shared_ptr<tensor::Device<Real>> device,
   scalecalc::validate(options_);
   std::int64_t entries = 0, inner = 0;
   for (const ParameterInfo& info : parameters) {
-    const State& state = states_.emplace_back(make_state(info, part));
+    State& state = states_.emplace_back(make_state(info, part));
+    state.factors = factors_of(options_, info.path);
     if (state.rule != OptimizerRule::muon) continue;
     entries = std::max(entries, info.rows * info.columns);
     inner = std::max(inner, std::min(info.rows, info.columns));
@@ -73,7 +74,16 @@ template <class Real>
 void Optimizer<Real>::begin() {
   ++steps_;
   schedule_ = options_.schedule.at(steps_);
-  rate_ = options_.learning_rate * schedule_;
+}
+
+template <class Real>
+typename Optimizer<Real>::Numbers Optimizer<Real>::numbers_of(const State& state) const {
+  const ParameterFactors& factors = state.factors;
+  const bool is_rest_of_muon = state.rule == OptimizerRule::adamw && options_.name != "adamw";
+  const double rate = is_rest_of_muon ? options_.adamw_learning_rate : options_.learning_rate;
+  const double eps = state.rule == OptimizerRule::adafactor ? options_.eps_square : options_.eps;
+  return {rate * schedule_ * factors.learning_rate, options_.weight_decay * factors.weight_decay,
+          eps * factors.eps};
 }
 
 template <class Real>
@@ -113,100 +123,99 @@ void Optimizer<Real>::apply(std::size_t index, const Tensor<Real>& theta,
     update.scale = options_.clip_norm / global_norm;
     device_->update(update, gradient.size(), nullptr, gradient.data(), nullptr, nullptr);
   }
-  const double decay = rate_ * options_.weight_decay;
+  const Numbers numbers = numbers_of(state);
   switch (state.rule) {
-    case OptimizerRule::sgd: return descend(rate_, decay, theta, gradient.data());
+    case OptimizerRule::sgd: return descend(numbers.rate, numbers.decay(), theta, gradient.data());
     case OptimizerRule::momentum:
-      return run(heavy_ball(ElementRule::momentum), state, theta, gradient);
+      return run(heavy_ball(ElementRule::momentum, numbers), state, theta, gradient);
     case OptimizerRule::nesterov:
-      return run(heavy_ball(ElementRule::nesterov), state, theta, gradient);
+      return run(heavy_ball(ElementRule::nesterov, numbers), state, theta, gradient);
     case OptimizerRule::adam: {
-      ElementUpdate update = adam(ElementRule::adam, rate_);
-      update.coupled_decay = options_.weight_decay;
+      ElementUpdate update = adam(ElementRule::adam, numbers, numbers.rate);
+      update.coupled_decay = numbers.weight_decay;
       return run(update, state, theta, gradient);
     }
     case OptimizerRule::adamw: {
-      const bool of_muon = options_.name != "adamw";
-      const double rate = of_muon ? options_.adamw_learning_rate * schedule_ : rate_;
-      ElementUpdate update = adam(ElementRule::adam, rate);
-      update.decay = rate * options_.weight_decay;
+      ElementUpdate update = adam(ElementRule::adam, numbers, numbers.rate);
+      update.decay = numbers.decay();
       return run(update, state, theta, gradient);
     }
     case OptimizerRule::lion: {
       ElementUpdate update{ElementRule::lion};
-      update.rate = rate_;
-      update.decay = decay;
+      update.rate = numbers.rate;
+      update.decay = numbers.decay();
       update.beta1 = options_.beta1;
       update.beta2 = options_.beta2;
       return run(update, state, theta, gradient);
     }
-    case OptimizerRule::lamb: return lamb(state, theta, gradient);
-    case OptimizerRule::lars: return lars(state, theta, gradient);
-    case OptimizerRule::adafactor: return adafactor(state, theta, gradient);
-    case OptimizerRule::muon: return muon(state, theta, gradient);
+    case OptimizerRule::lamb: return lamb(state, numbers, theta, gradient);
+    case OptimizerRule::lars: return lars(state, numbers, theta, gradient);
+    case OptimizerRule::adafactor: return adafactor(state, numbers, theta, gradient);
+    case OptimizerRule::muon: return muon(state, numbers, theta, gradient);
     case OptimizerRule::ngd: {
       const double after =
           options_.clip_norm > 0.0 ? std::min(options_.clip_norm, global_norm) : global_norm;
-      return descend(after == 0.0 ? 0.0 : rate_ / after, decay, theta, gradient.data());
+      return descend(after == 0.0 ? 0.0 : numbers.rate / after, numbers.decay(), theta,
+                     gradient.data());
     }
   }
 }
 
 template <class Real>
-ElementUpdate Optimizer<Real>::heavy_ball(ElementRule rule) const {
+ElementUpdate Optimizer<Real>::heavy_ball(ElementRule rule, const Numbers& numbers) const {
   ElementUpdate update{rule};
-  update.rate = rate_;
+  update.rate = numbers.rate;
   update.beta1 = options_.momentum;
-  update.coupled_decay = options_.weight_decay;
+  update.coupled_decay = numbers.weight_decay;
   return update;
 }
 
 template <class Real>
-ElementUpdate Optimizer<Real>::adam(ElementRule rule, double rate) const {
+ElementUpdate Optimizer<Real>::adam(ElementRule rule, const Numbers& numbers, double rate) const {
   const auto t = static_cast<double>(steps_);
   ElementUpdate update{rule};
   update.rate = rate / (1.0 - std::pow(options_.beta1, t));
   update.second_correction = 1.0 / std::sqrt(1.0 - std::pow(options_.beta2, t));
   update.beta1 = options_.beta1;
   update.beta2 = options_.beta2;
-  update.eps = options_.eps;
+  update.eps = numbers.eps;
   return update;
 }
 
 template <class Real>
-void Optimizer<Real>::lamb(const State& state, const Tensor<Real>& theta,
+void Optimizer<Real>::lamb(const State& state, const Numbers& numbers, const Tensor<Real>& theta,
                            const Tensor<Real>& gradient) {
-  ElementUpdate update = adam(ElementRule::adam_only, 1.0);
-  update.decay = options_.weight_decay;
+  ElementUpdate update = adam(ElementRule::adam_only, numbers, 1.0);
+  update.decay = numbers.weight_decay;
   run(update, state, theta, gradient);
   const double of_theta = norm(theta), of_step = norm(gradient);
   const double ratio = of_theta == 0.0 || of_step == 0.0 ? 1.0 : of_theta / of_step;
-  descend(rate_ * ratio, 0.0, theta, gradient.data());
+  descend(numbers.rate * ratio, 0.0, theta, gradient.data());
 }
 
 template <class Real>
-void Optimizer<Real>::lars(const State& state, const Tensor<Real>& theta,
+void Optimizer<Real>::lars(const State& state, const Numbers& numbers, const Tensor<Real>& theta,
                            const Tensor<Real>& gradient) {
   const double of_theta = norm(theta);
-  const double against = norm(gradient) + options_.weight_decay * of_theta;
+  const double against = norm(gradient) + numbers.weight_decay * of_theta;
   const double ratio = of_theta == 0.0 || against == 0.0 ? 1.0 : of_theta / against;
   ElementUpdate update{ElementRule::momentum};
   update.rate = 1.0;
   update.beta1 = options_.momentum;
-  update.scale = rate_ * options_.trust * ratio;
-  update.coupled_decay = update.scale * options_.weight_decay;
+  update.scale = numbers.rate * options_.trust * ratio;
+  update.coupled_decay = update.scale * numbers.weight_decay;
   run(update, state, theta, gradient);
 }
 
 template <class Real>
-void Optimizer<Real>::adafactor(const State& state, const Tensor<Real>& theta,
-                                const Tensor<Real>& gradient) {
+void Optimizer<Real>::adafactor(const State& state, const Numbers& numbers,
+                                const Tensor<Real>& theta, const Tensor<Real>& gradient) {
   const auto t = static_cast<double>(steps_), entries = static_cast<double>(theta.size());
   const double beta = 1.0 - std::pow(t, -options_.decay_power);
   if (state.factored) {
     Real *by_row = state.first.data(), *by_column = state.second.data();
-    device_->average_square_sums(state.rows, state.columns, beta, options_.eps_square,
-                                 gradient.data(), by_row, by_column);
+    device_->average_square_sums(state.rows, state.columns, beta, numbers.eps, gradient.data(),
+                                 by_row, by_column);
     const auto* sums = static_cast<const Real*>(device_->host(by_row, state.first.bytes()));
     const double total = std::accumulate(sums, sums + state.rows, 0.0);
     device_->divide_by_factored_root(state.rows, state.columns, by_row, by_column, total,
@@ -214,21 +223,22 @@ void Optimizer<Real>::adafactor(const State& state, const Tensor<Real>& theta,
   } else {
     ElementUpdate update{ElementRule::root_mean_square};
     update.beta2 = beta;
-    update.eps = options_.eps_square;
+    update.eps = numbers.eps;
     run(update, state, theta, gradient);
   }
   const double step_rms = norm(gradient) / std::sqrt(entries);
-  double rate = rate_, decay_rate = rate_;
+  double rate = numbers.rate, decay_rate = numbers.rate;
   if (options_.relative_step) {
-    decay_rate = schedule_ * std::min(options_.learning_rate, 1.0 / std::sqrt(t));
+    decay_rate = schedule_ * state.factors.learning_rate *
+                 std::min(options_.learning_rate, 1.0 / std::sqrt(t));
     rate = decay_rate * std::max(options_.eps_parameter, norm(theta) / std::sqrt(entries));
   }
-  descend(rate / std::max(1.0, step_rms / options_.clip_rms), decay_rate * options_.weight_decay,
+  descend(rate / std::max(1.0, step_rms / options_.clip_rms), decay_rate * numbers.weight_decay,
           theta, gradient.data());
 }
 
 template <class Real>
-void Optimizer<Real>::muon(const State& state, const Tensor<Real>& theta,
+void Optimizer<Real>::muon(const State& state, const Numbers& numbers, const Tensor<Real>& theta,
                            const Tensor<Real>& gradient) {
   ElementUpdate update{options_.nesterov ? ElementRule::nesterov_only : ElementRule::momentum_only};
   update.beta1 = options_.momentum;
@@ -242,7 +252,7 @@ void Optimizer<Real>::muon(const State& state, const Tensor<Real>& theta,
   } else if (options_.muon_scale == OptimizerOptions::MuonScale::match_rms) {
     scale = 0.2 * std::sqrt(std::max(fan_in, fan_out));
   }
-  descend(rate_ * scale, rate_ * options_.weight_decay, theta, step);
+  descend(numbers.rate * scale, numbers.decay(), theta, step);
 }
 
 template class Optimizer<float>;

@@ -48,24 +48,32 @@ class Optimizer {
     bool factored = false;
     std::int64_t rows = 0, columns = 0;
     tensor::Tensor<Real> first, second;
+    ParameterFactors factors = {};
+  };
+  /// What one step on one parameter uses: its rate with the schedule, weight_decay and eps.
+  struct Numbers {
+    double rate = 0, weight_decay = 0, eps = 0;
+    double decay() const { return rate * weight_decay; }
   };
 
   State make_state(const ParameterInfo& info, Part part);
   tensor::Tensor<Real> zeros(std::int64_t rows, std::int64_t columns);
+  Numbers numbers_of(const State& state) const;
   double norm(const tensor::Tensor<Real>& x) const;
   void run(const tensor::ElementUpdate& update, const State& state,
            const tensor::Tensor<Real>& theta, const tensor::Tensor<Real>& gradient);
   /// theta -= rate step + decay theta.
   void descend(double rate, double decay, const tensor::Tensor<Real>& theta, Real* step);
-  tensor::ElementUpdate heavy_ball(tensor::ElementRule rule) const;
-  tensor::ElementUpdate adam(tensor::ElementRule rule, double rate) const;
-  void lamb(const State& state, const tensor::Tensor<Real>& theta,
+  tensor::ElementUpdate heavy_ball(tensor::ElementRule rule, const Numbers& numbers) const;
+  /// At `rate`, which is that of `numbers` but where the step is scaled afterwards.
+  tensor::ElementUpdate adam(tensor::ElementRule rule, const Numbers& numbers, double rate) const;
+  void lamb(const State& state, const Numbers& numbers, const tensor::Tensor<Real>& theta,
             const tensor::Tensor<Real>& gradient);
-  void lars(const State& state, const tensor::Tensor<Real>& theta,
+  void lars(const State& state, const Numbers& numbers, const tensor::Tensor<Real>& theta,
             const tensor::Tensor<Real>& gradient);
-  void adafactor(const State& state, const tensor::Tensor<Real>& theta,
+  void adafactor(const State& state, const Numbers& numbers, const tensor::Tensor<Real>& theta,
                  const tensor::Tensor<Real>& gradient);
-  void muon(const State& state, const tensor::Tensor<Real>& theta,
+  void muon(const State& state, const Numbers& numbers, const tensor::Tensor<Real>& theta,
             const tensor::Tensor<Real>& gradient);
 
   std::shared_ptr<tensor::Device<Real>> device_;
@@ -74,7 +82,7 @@ class Optimizer {
   std::optional<tensor::NewtonSchulz<Real>> newton_schulz_;
   std::size_t bytes_ = 0;
   std::int64_t steps_ = 0;
-  double schedule_ = 1.0, rate_ = 0.0;  ///< of this step
+  double schedule_ = 1.0;  ///< its factor at this step
 };
 extern template class Optimizer<float>;
 extern template class Optimizer<double>;

@@ -99,6 +99,11 @@ OptimizerOptions optimizer_options(std::string_view text) {
   return options;
 }
 
+ParameterFactors factors_of(const OptimizerOptions& options, const std::string& path) {
+  const auto found = options.factors.find(path);
+  return found == options.factors.end() ? ParameterFactors() : found->second;
+}
+
 void validate(const OptimizerOptions& o) {
   if (o.rest.size() > 1 || (o.rest.size() == 1 && !o.rest.front().rest.empty()))
     throw Error(ErrorKind::input, "a mixture is of two optimizers", "optimizer",
@@ -120,6 +125,11 @@ void validate(const OptimizerOptions& o) {
   need_positive("eps_parameter", o.eps_parameter);
   need_not_negative("clip_norm", o.clip_norm);
   need_not_negative("clip_value", o.clip_value);
+  for (const auto& [path, factors] : o.factors) {
+    need_not_negative(("factors of learning_rate of " + path).c_str(), factors.learning_rate);
+    need_not_negative(("factors of weight_decay of " + path).c_str(), factors.weight_decay);
+    need_positive(("factors of eps of " + path).c_str(), factors.eps);
+  }
   if (o.newton_schulz_steps < 1 || o.newton_schulz_steps > 100) {
     out_of_range("newton_schulz_steps", o.newton_schulz_steps, "use 1 to 100");
   }

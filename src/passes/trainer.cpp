@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,17 @@ struct Trainer<Real>::Impl {
   std::vector<StateTensor> state;
   std::vector<Gradient> state_tensors;
   passes::HostCopy<Real> host_state = {};
+
+  /// Each path of `factors` must be a parameter's.
+  static void check_factors(const std::vector<ParameterInfo>& parameters,
+                            const OptimizerOptions& options) {
+    if (options.factors.empty()) return;
+    std::vector<std::string> paths;
+    for (const ParameterInfo& info : parameters) paths.push_back(info.path);
+    const std::set<std::string> known(paths.begin(), paths.end());
+    for (const auto& [path, factors] : options.factors)
+      if (!known.contains(path)) throw unknown_name("parameter", path, paths, "factors");
+  }
 
   Impl(passes::Model<Real>& of, const OptimizerOptions& options)
       : model(of),
@@ -49,6 +61,7 @@ struct Trainer<Real>::Impl {
       rest.schedule = options.schedule;
       rest.clip_norm = options.clip_norm;
       rest.clip_value = options.clip_value;
+      rest.factors = options.factors;
       made.emplace_back(model.shared_device(), model.parameters(), rest, Part::second);
     }
     return made;
@@ -124,6 +137,7 @@ struct Trainer<Real>::Impl {
 template <class Real>
 Trainer<Real>::Trainer(Passes<Real>& passes, const OptimizerOptions& options) {
   validate(options);
+  Impl::check_factors(passes.impl_->model.parameters(), options);
   impl_ = std::make_unique<Impl>(passes.impl_->model, options);
 }
 template <class Real>

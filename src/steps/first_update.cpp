@@ -19,7 +19,9 @@ class Choice {
         theta_(std::sqrt(entries_ * moments.second.value)),
         gradient_(std::sqrt(entries_ * moments.grad_second.value)),
         global_norm_(global_norm),
-        rate_(options.learning_rate * options.schedule.at(1)) {
+        factors_(factors_of(options, parameter.path)),
+        eps_(options.eps * factors_.eps),
+        rate_(options.learning_rate * options.schedule.at(1) * factors_.learning_rate) {
     if (options.clip_norm > 0 && global_norm > 0)
       clip_ = std::min(1.0, options.clip_norm / global_norm);
   }
@@ -34,7 +36,7 @@ class Choice {
     if (name == "lamb") return lamb();
     if (name == "adafactor") return adafactor();
     if (name == "muon") return muon();
-    return sign(rate_, options_.eps / clip_);
+    return sign(rate_, eps_ / clip_);
   }
 
  private:
@@ -57,7 +59,7 @@ class Choice {
   }
 
   Update lamb() const {
-    const double eps = options_.eps / clip_;
+    const double eps = eps_ / clip_;
     const double entry = gradient_ / std::sqrt(entries_);
     const double norm =
         std::sqrt(entries_ * entry_moments({EntryRule::Kind::sign, eps, 0}, 0, entry).square);
@@ -72,8 +74,8 @@ class Choice {
     const double relative = std::max(options_.eps_parameter, theta_ / std::sqrt(entries_));
     made.scale = rate_ * most;
     if (options_.relative_step) {
-      made.scale =
-          options_.schedule.at(1) * std::min(options_.learning_rate, 1.0) * relative * most;
+      made.scale = options_.schedule.at(1) * factors_.learning_rate *
+                   std::min(options_.learning_rate, 1.0) * relative * most;
     }
     return made;
   }
@@ -82,7 +84,8 @@ class Choice {
     const bool takes =
         options_.first_roles.empty() ? is_hidden_matrix(parameter_) : parameter_.is_matrix;
     if (!takes) {
-      return sign(options_.adamw_learning_rate * options_.schedule.at(1), options_.eps / clip_);
+      return sign(options_.adamw_learning_rate * options_.schedule.at(1) * factors_.learning_rate,
+                  eps_ / clip_);
     }
     Update made;
     made.rule = Update::Rule::orthogonal;
@@ -100,7 +103,9 @@ class Choice {
 
   const OptimizerOptions& options_;
   const ParameterInfo& parameter_;
-  double entries_, theta_, gradient_, global_norm_, rate_, clip_ = 1;
+  double entries_, theta_, gradient_, global_norm_;
+  ParameterFactors factors_;
+  double eps_, rate_, clip_ = 1;
 };
 
 }  // namespace
@@ -112,6 +117,7 @@ Update first_update(const OptimizerOptions& options, const ParameterInfo& parame
     rest.schedule = options.schedule;
     rest.clip_norm = options.clip_norm;
     rest.clip_value = options.clip_value;
+    rest.factors = options.factors;
     return first_update(rest, parameter, moments, global_norm);
   }
   return Choice(options, parameter, moments, global_norm).run();

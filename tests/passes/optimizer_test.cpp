@@ -6,6 +6,7 @@
 
 #include "optimizer_reference.hpp"
 #include "passes/support.hpp"
+#include "scalecalc/error.hpp"
 
 namespace scalecalc::passes {
 namespace {
@@ -221,6 +222,63 @@ TEST_CASE("updates: muon orthogonalises hidden matrices and leaves the rest to a
     };
     CHECK(worst<double>(options, rule_of) < roundings);
     CHECK(worst<float>(options, rule_of) < roundings);
+  }
+}
+
+TEST_CASE("updates: factors of one parameter are its own options, and nobody else's") {
+  std::vector<ParameterInfo> named = kParameters;
+  for (ParameterInfo& info : named) info.path = info.role;
+  // Powers of two: the same bits.
+  const auto stepped = [&](const OptimizerOptions& options) {
+    Run<double> run(named, options);
+    for (int t = 1; t <= 3; ++t) run.step(t);
+    std::vector<Vector> theta;
+    for (std::size_t i = 0; i < named.size(); ++i) theta.push_back(run.theta(i));
+    return theta;
+  };
+  for (const std::string& name : optimizer_names()) {
+    for (const char* of : {"learning_rate", "weight_decay", "eps"}) {
+      CAPTURE(name);
+      CAPTURE(of);
+      OptimizerOptions plain = optimizer_options(name);
+      plain.weight_decay = 0.25;
+      OptimizerOptions changed = plain;
+      ParameterFactors factors;
+      const std::string quantity = of;
+      if (quantity == "learning_rate") {
+        factors.learning_rate = 2;
+        changed.learning_rate *= 2;
+        changed.adamw_learning_rate *= 2;
+      } else if (quantity == "weight_decay") {
+        factors.weight_decay = 2;
+        changed.weight_decay *= 2;
+      } else {
+        factors.eps = plain.eps = changed.eps = 0.25;
+        plain.eps_square = changed.eps_square = 0.25;
+        changed.eps *= factors.eps;
+        changed.eps_square *= factors.eps;
+      }
+      const std::vector<Vector> without = stepped(plain), with = stepped(changed);
+      for (std::size_t i = 0; i < named.size(); ++i) {
+        OptimizerOptions own = plain;
+        own.factors[named[i].path] = factors;
+        const std::vector<Vector> got = stepped(own);
+        for (std::size_t j = 0; j < named.size(); ++j)
+          CHECK(got[j] == (i == j ? with[j] : without[j]));
+        if (quantity != "eps") CHECK(got[i] != without[i]);
+      }
+    }
+  }
+}
+
+TEST_CASE("updates: factors out of range are refused with the parameter") {
+  const double no_number = std::numeric_limits<double>::quiet_NaN();
+  for (const ParameterFactors& factors :
+       {ParameterFactors{-1, 1, 1}, ParameterFactors{no_number, 1, 1}, ParameterFactors{1, -1, 1},
+        ParameterFactors{1, 1, 0}, ParameterFactors{1, 1, no_number}}) {
+    OptimizerOptions options = optimizer_options("adam");
+    options.factors["head.weight"] = factors;
+    CHECK_THROWS_WITH_AS(validate(options), doctest::Contains("head.weight"), Error);
   }
 }
 

@@ -66,6 +66,30 @@ void check_wrong(Value OptimizerOptions::*member, Value value, const std::string
 
 }  // namespace
 
+TEST_CASE("trainer: a parameter whose rate has a factor of 0 stays as it is") {
+  std::vector<std::string> names = optimizer_names();
+  names.insert(names.end(), {"muon+adamw", "muon(embedding,head)+sgd"});
+  const std::vector<Vector> before = parameters_of(Passes<double>(network(), {5, 1, "cpu"}));
+  const std::vector<ParameterInfo> infos = scalecalc::parameters(network());
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    OptimizerOptions options = optimizer_options(name);
+    for (const ParameterInfo& info : infos)
+      if (info.path != "head.weight") options.factors[info.path].learning_rate = 0;
+    const std::vector<Vector> after = trained<double>(options);
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      CAPTURE(infos[i].path);
+      CHECK((after[i] == before[i]) == (infos[i].path != "head.weight"));
+    }
+  }
+}
+
+TEST_CASE("trainer: factors of a path that is no parameter's are refused") {
+  OptimizerOptions options;
+  options.factors["head.wieght"].learning_rate = 2;
+  check_wrong(options, "unknown parameter 'head.wieght'", "factors");
+}
+
 TEST_CASE("trainer: every optimizer lowers the loss") {
   for (const std::string& name : optimizer_names()) {
     CAPTURE(name);

@@ -58,6 +58,45 @@ TEST_CASE("first step: the loss falls by lr |g|^2 under sgd, by lr |g| under ngd
   CHECK(ngd.loss_change.value == doctest::Approx(-lr * std::sqrt(square)).epsilon(orders));
 }
 
+TEST_CASE("first step: factors of parameters are the rates of their steps") {
+  const Network network = network_of("placement = \"pre\"\nnorm_affine = true");
+  const Trace trace = propagate(network);
+  for (const char* name :
+       {"sgd", "adam", "lion", "muon", "lamb", "ngd", "lars", "adafactor", "muon+adamw"}) {
+    CAPTURE(name);
+    OptimizerOptions plain = rule_of(name, 1e-4), all = plain, one = plain;
+    for (OptimizerOptions* options : {&plain, &all, &one})
+      for (OptimizerOptions& rest : options->rest) rest.weight_decay = 0;
+    for (const ParameterInfo& info : parameters(network)) all.factors[info.path].learning_rate = 2;
+    const std::string chosen = "block[1].ffn.out.weight";
+    one.factors[chosen].learning_rate = 2;
+    const FirstStep before = predict_first_step(network, trace, plain);
+    const FirstStep after = predict_first_step(network, trace, all);
+    const FirstStep single = predict_first_step(network, trace, one);
+    for (std::size_t i = 0; i < before.sites.size(); ++i)
+      CHECK(after.sites[i].change.value == doctest::Approx(4 * before.sites[i].change.value));
+    for (std::size_t i = 0; i < before.parameters.size(); ++i) {
+      const double alone = before.parameters[i].update.value;
+      CHECK(after.parameters[i].update.value == doctest::Approx(4 * alone));
+      CHECK(single.parameters[i].update.value ==
+            doctest::Approx(before.parameters[i].path == chosen ? 4 * alone : alone));
+    }
+  }
+}
+
+TEST_CASE("first step: factors of eps are those of the options") {
+  const Network network = network_of("placement = \"pre\"");
+  const Trace trace = propagate(network);
+  OptimizerOptions plain = rule_of("adam", 1e-4), all = plain;
+  plain.eps = 1e-2;
+  all.eps = 1e-3;
+  for (const ParameterInfo& info : parameters(network)) all.factors[info.path].eps = 10;
+  const FirstStep one = predict_first_step(network, trace, plain);
+  const FirstStep other = predict_first_step(network, trace, all);
+  for (std::size_t i = 0; i < one.sites.size(); ++i)
+    CHECK(other.sites[i].change.value == doctest::Approx(one.sites[i].change.value));
+}
+
 TEST_CASE("first step: no rate, no change") {
   const FirstStep none = step_of(network_of("placement = \"pre\""), "adam", 0);
   for (const StepSite& site : none.sites) CHECK(site.change.value == 0);
