@@ -1,6 +1,6 @@
 """Models of transformers, drawn by their own code, beside `scalecalc propagate` of their configs.
 
-usage: real_models.py PROGRAM [--seeds N] [MODEL_TYPE...]
+usage: real_models.py PROGRAM [--seeds N] [MODEL_TYPE[+ROPE_TYPE]...]
 Each architecture that the program describes is built at a small size, without dropout, with seeds
 0 .. N - 1 (32). Words come by Zipf's law, targets are uniform, the loss is summed over tokens; a
 model without a head of words gets a matrix as the program plans it. Compared are, as means over
@@ -46,6 +46,8 @@ POOLED = {"siglip_vision_model"}
 # Tensors of all experts of a layer.
 EXPERTS = ("mlp.experts.gate_up_proj", "mlp.experts.down_proj")
 TWO_STACKS = {"bart", "t5"}
+# Rotary positions that MODEL_TYPE+ROPE_TYPE has.
+SCALED = {"dynamic": {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0}}
 
 
 def wide(model_type, values):
@@ -179,7 +181,11 @@ class Model:
 
     def __init__(self, program, model_type, folder):
         self.type = model_type
-        self.config = without_dropout(config_of(model_type, wide(model_type, SMALL[model_type][0])))
+        model_type, _, rope_type = model_type.partition("+")
+        values = wide(model_type, SMALL[model_type][0])
+        if rope_type:
+            values["rope_parameters"] = SCALED[rope_type]
+        self.config = without_dropout(config_of(model_type, values))
         self.config._attn_implementation = "eager"
         self.made, self.has_head = class_of(model_type)
         saved = dict(self.config.to_dict(), architectures=[self.made.__name__])
@@ -341,7 +347,7 @@ def main():
     print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         types = types or [t for t in SMALL if t in transformers.CONFIG_MAPPING
-                          and described(program, t, folder)]
+                          and described(program, t, folder)] + ["llama+dynamic"]
         rows = []
         for model_type in types:
             rows.append(Row(Model(program, model_type, folder), seeds))
