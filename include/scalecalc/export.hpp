@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "scalecalc/architectures.hpp"
 #include "scalecalc/init.hpp"
 #include "scalecalc/named_parameters.hpp"
+#include "scalecalc/transfer.hpp"
 
 /// Init plans as code and settings of other frameworks, and as weights.
 /// Every name and string is checked and escaped, so that no model file can put code into the text.
@@ -22,6 +24,13 @@ Target target_from(std::string_view name, const std::string& where = "--target")
 /// The naming a target uses when a model has none: torch, flax, keras; others scalecalc.
 std::string default_naming(Target target);
 
+/// What steps a parameter: factors of the base's learning rate, decay and eps.
+struct StepFactors {
+  double lr = 1, decay = 1;
+  std::optional<double> eps;  ///< none: the rule has none that is added to |g|
+  bool operator==(const StepFactors&) const = default;
+};
+
 /// A plan under the names of a naming.
 struct NamedPlan {
   ModelSpec spec;
@@ -29,11 +38,27 @@ struct NamedPlan {
   InitPlan plan;
   Naming naming;
   NamedParameters named;
+  std::vector<StepFactors> steps = {};  ///< by parameter of the plan, of a transferred() one
+  std::string transfer = {};            ///< in words, for comments: "from width 256 to 768 ..."
 };
 /// The naming is `names`, or the spec's own, or the target's (scalecalc without a target; Flax and
 /// Keras never take the names of PyTorch modules from the spec). Throws Error(input).
 NamedPlan named_plan(const ModelSpec& spec, const std::string& model,
                      const std::optional<Target>& target, const std::string& names = {});
+
+/// From which model a plan's numbers are taken.
+struct PlanTransfer {
+  ModelSpec base;
+  TransferProblem problem;                                      ///< of the plan's model
+  std::array<double, growth_axes> ratios = {1, 1, 1, 1, 1, 1};  ///< of its sizes over the base's
+  std::string words;                                            ///< for comments
+};
+/// The plan with the inits of the base and what solve_transfer() makes of them: stds, constants,
+/// the branch multiplier and attention's scale, and factors for each parameter's steps. Multipliers
+/// of parameters are taken into their inits and steps; of a tied pair, the head's over the table's
+/// is a factor of the forward pass. Throws Error(input) as solve_transfer() does, and where the
+/// base starts blocks differently which are of one kind.
+NamedPlan transferred(NamedPlan plan, const PlanTransfer& transfer);
 
 /// A library's own model, tensor by tensor as the library draws it, or as options of the model
 /// change that.

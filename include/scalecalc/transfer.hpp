@@ -214,7 +214,21 @@ struct TensorTransfer {
   Exponents standard_excess;
   /// The power of t by which its lr follows multiplier * t: see same_parametrization().
   Rational lr_symmetry;
+  /// Likewise of eps: 1, or 2 where it is added to a square.
+  Rational eps_symmetry = 1;
 };
+
+/// What a tensor's numbers are multiplied by between two sizes, its multiplier taken into theta:
+/// it then acts as theta itself.
+struct TensorFactors {
+  double std = 1, lr = 1;
+  double decay = 1;  ///< 1 where there is no rule for it
+  double eps = 1;    ///< 1 where the rule has none
+};
+/// With t = 1/multiplier in the symmetry of same_parametrization(). `ratios` in the order of the
+/// axes.
+TensorFactors factors_at(const TensorTransfer& tensor,
+                         const std::array<double, growth_axes>& ratios);
 /// What the multiplier of a branch must be over depth by two criteria.
 struct BranchCriteria {
   Exponents feature_change;  ///< every order of a branch's change of the features contributes

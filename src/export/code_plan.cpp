@@ -10,6 +10,17 @@
 namespace scalecalc::export_room {
 namespace {
 
+/// A framework steps a tensor as a whole.
+StepFactors step_of(const NamedTensor& tensor, const NamedPlan& plan) {
+  const StepFactors step = plan.steps[tensor.parts.front()];
+  for (const std::size_t part : tensor.parts)
+    if (!(plan.steps[part] == step))
+      throw Error(ErrorKind::input,
+                  tensor.name + " holds parameters whose learning rates, decay or eps differ",
+                  "--transfer-from", "choose --names that have a tensor for each of them");
+  return step;
+}
+
 FilledTensor filled(const NamedTensor& tensor, const NamedPlan& plan) {
   const std::vector<PlannedParameter>& parameters = plan.plan.parameters;
   FilledTensor filled{tensor.name, tensor.pattern, tensor.indices, tensor.shape,
@@ -21,6 +32,7 @@ FilledTensor filled(const NamedTensor& tensor, const NamedPlan& plan) {
     filled.fills.push_back(
         fill_of(parameters[part], tensor.parts.size() == 1 ? whole : parameters[part].columns));
   repeat_rounds(filled, tensor.rounds);
+  if (!plan.steps.empty()) filled.step = step_of(tensor, plan);
   return filled;
 }
 
@@ -102,6 +114,7 @@ CodePlan code_plan(const NamedPlan& plan) {
   code.scales = plan.plan.scales;
   code.prefixes = plan.naming.prefixes;
   code.extras = plan.naming.extras;
+  code.transfer = plan.transfer;
   for (const std::size_t index : plan.named.unnamed)
     code.unnamed.push_back(plan.plan.parameters[index].path);
   return code;

@@ -28,7 +28,8 @@ struct FilledTensor {
   bool may_be_absent = false;            ///< another name of a tensor, or unknown to some models
   std::optional<std::int64_t> zero_row;  ///< set to zero after the draw
   std::vector<Fill> fills;
-  std::vector<std::string> roles = {};  ///< of the fills of one round; empty: one fill
+  std::vector<std::string> roles = {};   ///< of the fills of one round; empty: one fill
+  std::optional<StepFactors> step = {};  ///< of a transferred plan
 };
 
 struct CodePlan {
@@ -40,6 +41,7 @@ struct CodePlan {
   std::string own_prefix;  ///< what names begin with, and lack in the model without its head
   std::vector<ExtraTensor> extras;
   std::vector<std::string> unnamed;  ///< parameters of the plan that no tensor stands for
+  std::string transfer = {};         ///< of a transferred plan, in words
 };
 CodePlan code_plan(const NamedPlan& plan);
 /// The tensors under the library's names, and under the other names of tied ones.

@@ -39,6 +39,11 @@ std::string fill_text(const Fill& fill) {
                      number_literal(fill.value), string_literal(fill.formula));
 }
 
+std::string step_text(const StepFactors& step) {
+  return fmt::format("Step({}, {}, {})", number_literal(step.lr), number_literal(step.decay),
+                     step.eps ? number_literal(*step.eps) : "None");
+}
+
 std::string rule_text(const Rule& rule) {
   const FilledTensor& tensor = rule.first;
   std::string fills;
@@ -46,7 +51,9 @@ std::string rule_text(const Rule& rule) {
   return fmt::format("    Rule({}, {}, {}, {}, {}, {}, ({}\n    ){}),\n",
                      string_literal(tensor.pattern), indices_text(rule), rule.tensors,
                      tuple_text(tensor.shape), tensor.axis, tensor.may_be_absent ? "True" : "False",
-                     fills, tensor.zero_row ? fmt::format(", {}", *tensor.zero_row) : "");
+                     fills,
+                     (tensor.zero_row ? fmt::format(", zero_row={}", *tensor.zero_row) : "") +
+                         (tensor.step ? ", step=" + step_text(*tensor.step) : ""));
 }
 
 const char* use_of(const std::string& what) {
@@ -64,6 +71,8 @@ std::string head(const CodePlan& plan, const char* target, const ExportOptions& 
                                   : comment_text(options.command);
   std::string text = fmt::format("# Initial values of {} ({}).\n# Made by scalecalc {}: {}\n",
                                  model, plan.summary, report::version(), command);
+  if (!plan.transfer.empty())
+    text += fmt::format("# Transferred {}.\n", comment_text(plan.transfer));
   const auto heading = "#\n# The forward pass must have these factors, which no parameter holds:\n";
   if (!plan.scales.empty()) text += heading;
   for (const PlannedScale& scale : plan.scales)
@@ -113,6 +122,14 @@ class Part(typing.NamedTuple):
     formula: str  # of it
 
 
+class Step(typing.NamedTuple):
+    """What steps a tensor, in units of the base's numbers."""
+
+    lr: float
+    weight_decay: float
+    eps: typing.Optional[float]  # None: the rule has none
+
+
 class Rule(typing.NamedTuple):
     """Tensors that start alike."""
 
@@ -124,6 +141,7 @@ class Rule(typing.NamedTuple):
     may_be_absent: bool  # tied, or unknown to some models
     parts: tuple
     zero_row: typing.Optional[int] = None  # set to zero: that of a padding index
+    step: typing.Optional[Step] = None  # of a model whose numbers are another's, transferred
 
 
 )py";

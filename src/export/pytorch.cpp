@@ -87,10 +87,39 @@ def initialize_(model, generator=None, strict=False):
     return _finish(report, used, strict, frozen)
 )py";
 
+const char* const groups = R"py(
+
+def param_groups(model, lr, weight_decay=0.0, eps=1e-8):
+    """Parameter groups for a torch.optim optimizer, from the numbers that are right for the base.
+
+    Each group has the lr, weight_decay and, where the rule has one, eps of its parameters: those
+    given times the factors of their rule. Raises ValueError for a parameter that is trained and
+    that no rule knows, and where a shape is not the plan's.
+    """
+    members = {}
+    for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        found = _find(name)
+        if found is None:
+            raise ValueError(f"no rule has a learning rate for {name}")
+        _check_shape(name, parameter.shape, found[1])
+        members.setdefault(found[1].step, []).append(parameter)
+    groups = []
+    for step, parameters in members.items():
+        group = {"params": parameters, "lr": lr * step.lr,
+                 "weight_decay": weight_decay * step.weight_decay}
+        if step.eps is not None:
+            group["eps"] = eps * step.eps
+        groups.append(group)
+    return groups
+)py";
+
 }  // namespace
 
 std::string pytorch_text(const CodePlan& plan, const ExportOptions& options) {
-  return python_text(plan, "pytorch", options, imports, body);
+  const std::string text = python_text(plan, "pytorch", options, imports, body);
+  return plan.transfer.empty() ? text : text + groups;
 }
 
 }  // namespace scalecalc::export_room

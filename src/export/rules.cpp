@@ -6,7 +6,8 @@ namespace scalecalc::export_room {
 namespace {
 
 bool alike(const FilledTensor& a, const FilledTensor& b) {
-  return a.shape == b.shape && a.axis == b.axis && a.zero_row == b.zero_row && a.fills == b.fills;
+  return a.shape == b.shape && a.axis == b.axis && a.zero_row == b.zero_row && a.fills == b.fills &&
+         a.step == b.step;
 }
 
 }  // namespace

@@ -10,11 +10,6 @@
 namespace scalecalc {
 namespace {
 
-/// The power of t that eps carries: of what it is added to.
-Rational eps_power(EpsPlace place) {
-  return place == EpsPlace::squared_entry || place == EpsPlace::squared_frobenius ? 2 : 1;
-}
-
 /// Compares the numbers of one tensor, with t = second.multiplier/first.multiplier.
 class Comparison {
  public:

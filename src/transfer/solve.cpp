@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scalecalc/optimizer_mixture.hpp"
 #include "transfer/axis_solver.hpp"
@@ -68,6 +69,7 @@ class Solver {
     if (rules_[i]->averages) result.one_minus_beta = Exponents();
     const UpdatePowers powers = update_powers(rules_[i]->update);
     result.lr_symmetry = powers.gradient + 1 - powers.parameter;
+    result.eps_symmetry = eps_power(rules_[i]->eps);
     return result;
   }
 
@@ -157,6 +159,23 @@ TransferSolution solve_transfer(const TransferProblem& problem) {
     for (const GrowthAxis axis : problem.axes)
       solution.tensors[i].standard_excess[axis] = -standard.tensors[i].lr[axis];
   return solution;
+}
+
+Rational eps_power(EpsPlace place) {
+  return place == EpsPlace::squared_entry || place == EpsPlace::squared_frobenius ? 2 : 1;
+}
+
+TensorFactors factors_at(const TensorTransfer& tensor,
+                         const std::array<double, growth_axes>& ratios) {
+  const double multiplier = tensor.multiplier.at(ratios);
+  const double of_lr = std::pow(multiplier, tensor.lr_symmetry.to_double());
+  TensorFactors factors;
+  factors.std = tensor.std.at(ratios) * multiplier;
+  factors.lr = tensor.lr.at(ratios) * of_lr;
+  if (tensor.decay) factors.decay = tensor.decay->at(ratios) / of_lr;
+  if (tensor.eps)
+    factors.eps = tensor.eps->at(ratios) / std::pow(multiplier, tensor.eps_symmetry.to_double());
+  return factors;
 }
 
 const std::vector<std::string>& decay_law_names() {

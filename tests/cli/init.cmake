@@ -70,3 +70,22 @@ scalecalc_cli_error("init: weights of no type" EXIT 2 SAYS "unknown dtype"
   ARGS init mlp-relu --weights "${CMAKE_CURRENT_BINARY_DIR}/none.safetensors" --dtype f8)
 scalecalc_cli_error("init: weights into nowhere" EXIT 3 SAYS "nowhere"
   ARGS init mlp-relu --weights /nowhere/x.safetensors)
+
+scalecalc_cli_test("init: groups of parameters from a smaller model" ARGS init gpt2
+  --target pytorch --transfer-from width=192,layers=4 --optimizer adamw
+  STDOUT "from width 192 to 768, from depth 4 to 12, under mup, for adamw")
+scalecalc_cli_error("init: a base for a table" EXIT 2 SAYS "writes code for pytorch"
+  ARGS init gpt2 --transfer-from width=192)
+scalecalc_cli_test("init: a parametrization without a base" EXIT 2 STDERR
+  "belongs to --transfer-from" ARGS init gpt2 --target pytorch --parametrization mup)
+scalecalc_cli_test("init: a base of an unknown size" EXIT 2 STDERR "did you mean 'width'"
+  ARGS init gpt2 --target pytorch --transfer-from wdth=192)
+scalecalc_cli_test("init: a base of no such width" EXIT 2 STDERR "heads must divide width"
+  ARGS init gpt2 --target pytorch --transfer-from width=190)
+scalecalc_cli_test("init: a base of fewer tokens" EXIT 2 STDERR "has no number of tokens"
+  ARGS init gpt2 --target pytorch --transfer-from tokens=1e6)
+scalecalc_cli_test("init: a base twice" EXIT 2 STDERR "names the width twice"
+  ARGS init gpt2 --target pytorch --transfer-from width=192,width=384)
+scalecalc_cli_test("init: a base and drawn weights" EXIT 2 STDERR "leave one of the two out"
+  ARGS init gpt2 --target pytorch --transfer-from width=192 --weights
+  "${CMAKE_CURRENT_BINARY_DIR}/none.safetensors")

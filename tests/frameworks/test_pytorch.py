@@ -1,4 +1,6 @@
 """The generated PyTorch modules, run unmodified on real modules."""
+import math
+import re
 import sys
 
 import numpy
@@ -205,6 +207,47 @@ def check_prefixes():
         module.initialize_(network, strict=True)
 
 
+def check_groups():
+    """Groups of parameters from a base a quarter as wide: each parameter in one, with the numbers
+    that `transfer` has, its multiplier taken into theta (of adam's rule: lr * multiplier)."""
+    module = p.generated("pre", "pytorch", "--transfer-from", f"width={WIDTH // 4}",
+                         "--optimizer", "adamw")
+    network = Transformer(False, 1.0, nn.functional.gelu)
+    module.initialize_(network, strict=True)
+    groups = module.param_groups(network, 3e-3, weight_decay=0.1, eps=1e-6)
+    answer = p.results("transfer", "pre", "--from", f"width={WIDTH // 4}", "--to", f"width={WIDTH}",
+                       "--optimizer", "adamw", "--all")
+    planned = {one["path"]: one for one in answer["parameters"]}
+    names = {id(parameter): name for name, parameter in network.named_parameters()}
+    seen = set()
+    for group in groups:
+        for parameter in group["params"]:
+            path = names[id(parameter)]
+            seen.add(path)
+            path = re.sub(r"\.(\d+)\.", r"[\1].", path)
+            path = path.replace("norm.weight", "norm.gain").replace("norm.bias", "norm.shift")
+            factor = {key: planned[path][key]["factor"]
+                      for key in ("multiplier", "lr", "decay", "eps")}
+            expected = {"lr": 3e-3 * factor["lr"] * factor["multiplier"],
+                        "weight_decay": 0.1 * factor["decay"] / factor["multiplier"],
+                        "eps": 1e-6 * factor["eps"] / factor["multiplier"]}
+            for key, value in expected.items():
+                assert math.isclose(group[key], value, rel_tol=1e-12), (path, key, group[key], value)
+    assert seen == set(names.values()), set(names.values()) - seen
+    before = [parameter.clone() for parameter in network.parameters()]
+    optimizer = torch.optim.AdamW(groups)
+    network(torch.randn(TOKENS, WIDTH), {}).square().sum().backward()
+    optimizer.step()
+    assert not any(map(torch.equal, before, network.parameters()))
+    network.extra = nn.Linear(2, 2)
+    try:
+        module.param_groups(network, 1e-3)
+    except ValueError as error:
+        assert "extra.weight" in str(error)
+    else:
+        raise AssertionError("a parameter without a rule was accepted")
+
+
 def main():
     torch.set_num_threads(2)
     run("pre", Transformer(False, 1.0, nn.functional.gelu), "torch", matrices)
@@ -215,6 +258,7 @@ def main():
     check_refusals()
     check_strict()
     check_prefixes()
+    check_groups()
     print(f"PyTorch {torch.__version__}: all as planned")
 
 

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -267,4 +268,35 @@ TEST_CASE("loss change at a kept learning rate is deepnorm's criterion") {
     problem.axes = {width};
     CHECK_FALSE(solve_transfer(problem).criteria);
   }
+}
+
+TEST_CASE("factors of a tensor do not depend on how a parametrisation shares them") {
+  const std::array<double, growth_axes> ratios = {8, 4, 1, 1, 1, 1};
+  int shared = 0;
+  for (const char* optimizer : {"sgd", "adam", "adamw", "lion", "muon", "shampoo", "adafactor"}) {
+    for (const std::string& first : parametrization_names()) {
+      for (const std::string& second : parametrization_names()) {
+        const TransferProblem one = problem_of(optimizer, first);
+        const TransferProblem other = problem_of(optimizer, second);
+        const SameParametrization compared = same_parametrization(one, other.parametrization);
+        const TransferSolution a = solve_transfer(one), b = solve_transfer(other);
+        for (std::size_t i = 0; i < compared.kinds.size(); ++i) {
+          if (first == second || !compared.kinds[i].same) continue;
+          CAPTURE(optimizer);
+          CAPTURE(first);
+          CAPTURE(second);
+          CAPTURE(compared.kinds[i].name);
+          const TensorFactors of_a = factors_at(a.tensors[i], ratios);
+          const TensorFactors of_b = factors_at(b.tensors[i], ratios);
+          CHECK(of_a.std == doctest::Approx(of_b.std));
+          CHECK(of_a.lr == doctest::Approx(of_b.lr));
+          CHECK(of_a.decay == doctest::Approx(of_b.decay));
+          CHECK(of_a.eps == doctest::Approx(of_b.eps));
+          if (!(compared.kinds[i].factor == Exponents())) ++shared;
+        }
+      }
+    }
+  }
+  // Not of equal numbers alone.
+  CHECK(shared > 20);
 }

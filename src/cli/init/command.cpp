@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 
 #include "base/text.hpp"
@@ -7,6 +10,7 @@
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/standard_input.hpp"
+#include "cli/transfer/sizes.hpp"
 #include "scalecalc/architectures.hpp"
 
 namespace scalecalc::cli {
@@ -25,7 +29,7 @@ std::vector<std::string> known_targets() {
 
 struct InitFlags {
   ModelArgument model;
-  std::string target, names, weights, dtype;
+  std::string target, names, weights, dtype, transfer_from, parametrization;
   bool seedless = false;
 
   void add_to(CLI::App* app) {
@@ -40,6 +44,14 @@ struct InitFlags {
     add.text("--dtype", dtype, {"DTYPE", {"f32", "f16", "bf16"}},
              "of --weights: f32, f16 or bf16 (default " + WeightOptions().dtype + ")");
     add.flag("--seedless", seedless, "code without a seed of its own");
+    add.text(
+        "--transfer-from", transfer_from, "SIZES",
+        "pytorch: from the numbers of the same model at these sizes (width=256,layers=4), with "
+        "groups of parameters for --optimizer");
+    add.text("--parametrization", parametrization,
+             {"NAME", parametrization_names, ValueType::Path::file},
+             "of --transfer-from: " + alternatives(parametrization_names()) +
+                 "; or a file of one (default: mup)");
   }
 };
 
@@ -104,18 +116,70 @@ std::optional<LibraryPlan> library_plan_of(const InitFlags& flags,
   return library_plan(*library, flags.model.model, &changed);
 }
 
+void check_transfer(const InitFlags& flags) {
+  if (flags.transfer_from.empty()) {
+    if (!flags.parametrization.empty())
+      throw Error(ErrorKind::usage, "--parametrization belongs to --transfer-from",
+                  "--parametrization", "for example --transfer-from width=256");
+    return;
+  }
+  if (flags.target != "pytorch")
+    throw Error(ErrorKind::usage, "--transfer-from writes code for pytorch", "--transfer-from",
+                "add --target pytorch; scalecalc transfer has the numbers as a table");
+  if (!flags.weights.empty())
+    throw Error(ErrorKind::usage,
+                "--weights draws the model's own init, and --transfer-from has "
+                "another",
+                "--weights", "leave one of the two out");
+}
+
+/// "from width 256 to 768 under mup, for adamw".
+std::string words_of(const TransferSizes& sizes, const std::string& parametrization,
+                     const std::string& optimizer) {
+  std::string words;
+  for (std::size_t i = 0; i < sizes.from.size(); ++i)
+    words += fmt::format("{}from {} {} to {}", i > 0 ? ", " : "", to_string(sizes.from[i].first),
+                         sizes.from[i].second, sizes.to[i].second);
+  return fmt::format("{}, under {}, for {}", words, parametrization, optimizer);
+}
+
+NamedPlan transferred_from(const InitFlags& flags, NamedPlan plan) {
+  const std::string option = "--transfer-from";
+  const TransferSizes sizes =
+      sizes_from(option, parse_sizes(option, flags.transfer_from), plan.spec);
+  PlanTransfer transfer;
+  transfer.base = *sizes.base;
+  transfer.ratios = sizes.ratios;
+  TransferProblem& problem = transfer.problem;
+  const std::string& optimizer = plan.spec.optimizer;
+  problem.optimizer = transfer_optimizer(optimizer);
+  const std::string name = flags.parametrization.empty() ? "mup" : flags.parametrization;
+  problem.parametrization = parametrization_from(name);
+  problem.axes.clear();
+  for (const auto& [axis, size] : sizes.to) problem.axes.push_back(axis);
+  std::ranges::sort(problem.axes);
+  problem.model = transfer_model(plan.spec, problem.axes);
+  transfer.words = words_of(sizes, name, optimizer);
+  return transferred(std::move(plan), transfer);
+}
+
 int run_init(const InitFlags& flags, Context& context) {
   check_weights(flags);
+  check_transfer(flags);
   std::optional<Target> target;
   if (is_table(flags.target))
     context.set_format(report::format_from(flags.target));
   else if (!flags.target.empty())
     target = target_from(flags.target);
-  const std::optional<LibraryPlan> library = library_plan_of(flags, target);
+  const std::optional<LibraryPlan> library =
+      flags.transfer_from.empty() ? library_plan_of(flags, target) : std::nullopt;
   if (library && !flags.weights.empty()) draw_weights(flags, *library, context);
   ExportOptions options;
   if (!flags.seedless) options.seed = context.seed();
   options.command = "scalecalc init " + flags.model.given() + " --target " + flags.target;
+  if (!flags.transfer_from.empty()) options.command += " --transfer-from " + flags.transfer_from;
+  if (!flags.parametrization.empty())
+    options.command += " --parametrization " + flags.parametrization;
   if (library && target) {
     context.emit_text(export_text(*library, options));
     return 0;
@@ -124,8 +188,8 @@ int run_init(const InitFlags& flags, Context& context) {
     context.emit(library_document(library->library, context.format()));
     return 0;
   }
-  const NamedPlan plan =
-      named_plan(flags.model.spec("init"), flags.model.model, target, flags.names);
+  NamedPlan plan = named_plan(flags.model.spec("init"), flags.model.model, target, flags.names);
+  if (!flags.transfer_from.empty()) plan = transferred_from(flags, std::move(plan));
   if (!library && !flags.weights.empty()) draw_weights(flags, plan, context);
   if (target)
     context.emit_text(export_text(plan, *target, options));

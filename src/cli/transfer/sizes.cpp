@@ -222,4 +222,21 @@ TransferSizes sizes_between(const SizeList& from, const SizeList& to,
   return sizes;
 }
 
+TransferSizes sizes_from(const std::string& option, const SizeList& from, const ModelSpec& spec) {
+  SizeList own;
+  for (const auto& [axis, size] : from) {
+    if (spec.kind == ModelSpec::Kind::layers &&
+        (axis == GrowthAxis::width || axis == GrowthAxis::heads) &&
+        listed_sizes(spec, axis).size() != 1)
+      throw Error(ErrorKind::input, "the layers of the model have no one " + to_string(axis),
+                  option, "leave it out");
+    const std::optional<double> size_here = own_size(spec, axis, nullptr);
+    if (!size_here)
+      throw Error(ErrorKind::input, "the model has no number of " + to_string(axis), option,
+                  "leave it out");
+    own.emplace_back(axis, *size_here);
+  }
+  return sizes_between(from, own, spec);
+}
+
 }  // namespace scalecalc::cli

@@ -22,4 +22,8 @@ SizeList parse_sizes(const std::string& option, const std::string& text);
 TransferSizes sizes_between(const SizeList& from, const SizeList& to,
                             const std::optional<ModelSpec>& spec);
 
+/// From the sizes of a base to the model's own, of the same axes. Throws Error(input) likewise, and
+/// for tokens, of which a model has no number.
+TransferSizes sizes_from(const std::string& option, const SizeList& from, const ModelSpec& spec);
+
 }  // namespace scalecalc::cli
