@@ -21,12 +21,21 @@ StepFactors step_of(const NamedTensor& tensor, const NamedPlan& plan) {
   return step;
 }
 
+/// Of a tensor that the library ties. One that the plan does not tie has a multiplier of its own
+/// once it is transferred: a model without it lacks that.
+bool is_another_name(const NamedTensor& tensor, const NamedPlan& plan) {
+  if (!tensor.tied_to || plan.steps.empty()) return tensor.tied_to.has_value();
+  return std::ranges::any_of(plan.named.tensors, [&](const NamedTensor& other) {
+    return other.name == *tensor.tied_to && other.parts == tensor.parts;
+  });
+}
+
 FilledTensor filled(const NamedTensor& tensor, const NamedPlan& plan) {
   const std::vector<PlannedParameter>& parameters = plan.plan.parameters;
   FilledTensor filled{tensor.name, tensor.pattern, tensor.indices, tensor.shape,
                       tensor.axis, false,          std::nullopt,   {}};
-  filled.may_be_absent =
-      tensor.tied_to.has_value() || is_ours_alone(plan.spec, parameters[tensor.parts.front()].path);
+  filled.may_be_absent = is_another_name(tensor, plan) ||
+                         is_ours_alone(plan.spec, parameters[tensor.parts.front()].path);
   const std::int64_t whole = tensor.shape[static_cast<std::size_t>(tensor.axis)];
   for (const std::size_t part : tensor.parts)
     filled.fills.push_back(

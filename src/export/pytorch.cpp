@@ -94,9 +94,10 @@ def param_groups(model, lr, weight_decay=0.0, eps=1e-8):
 
     Each group has the lr, weight_decay and, where the rule has one, eps of its parameters: those
     given times the factors of their rule. Raises ValueError for a parameter that is trained and
-    that no rule knows, and where a shape is not the plan's.
+    that no rule knows, for a rule without a parameter (a head that the model ties, and the plan
+    does not), and where a shape is not the plan's.
     """
-    members = {}
+    members, used = {}, set()
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
@@ -104,7 +105,11 @@ def param_groups(model, lr, weight_decay=0.0, eps=1e-8):
         if found is None:
             raise ValueError(f"no rule has a learning rate for {name}")
         _check_shape(name, parameter.shape, found[1])
+        used.add(found[0])
         members.setdefault(found[1].step, []).append(parameter)
+    for number, rule in enumerate(RULES):
+        if number not in used and not rule.may_be_absent:
+            raise ValueError(f"the model has no trained {rule.name}, whose numbers the plan has")
     groups = []
     for step, parameters in members.items():
         group = {"params": parameters, "lr": lr * step.lr,

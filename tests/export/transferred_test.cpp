@@ -94,3 +94,21 @@ TEST_CASE("transferred: its code has groups of parameters, and no other's") {
   CHECK(has_groups(moved(of_size(64, 2), of_size(128, 2), "adamw", "mup")));
   CHECK_FALSE(has_groups(named_plan(of_size(128, 2), "test", Target::pytorch)));
 }
+
+TEST_CASE("transferred: a head that the plan has and the library ties must be in the model") {
+  ModelSpec spec = find_model("gpt2"), base = spec;
+  base.width = 192;
+  base.ffn = 768;
+  const auto head_rule = [](const NamedPlan& plan) {
+    const std::string text = export_text(plan, Target::pytorch);
+    const std::size_t at = text.find("Rule(\"lm_head.weight\"");
+    REQUIRE(at != std::string::npos);
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(head_rule(moved(base, spec, "adamw", "mup")).find(", False, (") != std::string::npos);
+  CHECK(head_rule(named_plan(spec, "gpt2", Target::pytorch)).find(", True, (") !=
+        std::string::npos);
+  spec.tie_head = base.tie_head = true;
+  // The table keeps its init, as one of tokens; the head's 1/width is of the forward pass.
+  CHECK(scale_of(moved(base, spec, "adamw", "mup"), "output") == doctest::Approx(1.0 / 4));
+}
