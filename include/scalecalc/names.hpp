@@ -65,6 +65,12 @@ std::optional<std::vector<std::int64_t>> match_pattern(std::string_view pattern,
                                                        std::string_view name);
 /// "block[3].attn" and all its like: "block[*].attn".
 std::string path_pattern(const std::string& path);
+/// Of a map by paths and patterns: what it has of the path, else of its pattern, else end().
+template <class Map>
+auto find_path(Map& values, const std::string& path) {
+  const auto found = values.find(path);
+  return found == values.end() ? values.find(path_pattern(path)) : found;
+}
 /// The pattern with its indices filled in.
 std::string fill_pattern(std::string_view pattern, const std::vector<std::int64_t>& indices);
 

@@ -106,6 +106,9 @@ struct OptimizerOptions {
   /// alone are read.
   std::map<std::string, ParameterFactors> factors = {};
 };
+/// What steps the rest of a mixture, with the schedule and the clipping of the whole; its
+/// `first_roles` and `factors` are empty.
+OptimizerOptions rest_of(const OptimizerOptions& mixture);
 /// The factors of the parameter of that path.
 ParameterFactors factors_of(const OptimizerOptions& options, const std::string& path);
 /// "muon", or of a mixture "muon+adamw", "muon(ffn)+adamw".

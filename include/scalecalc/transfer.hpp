@@ -41,6 +41,9 @@ class Exponents {
     return powers_[static_cast<std::size_t>(axis)];
   }
   bool operator==(const Exponents& other) const { return powers_ == other.powers_; }
+  /// Of the product of two quantities, and of their quotient.
+  friend Exponents operator*(Exponents first, const Exponents& second);
+  friend Exponents operator/(Exponents first, const Exponents& second);
   /// "r_n^-1*r_L^(-1/2)", as parse() reads it; "1" where all are 0.
   std::string formula() const;
   /// "r_n^{-1} r_L^{-1/2}".

@@ -4,6 +4,7 @@
 #include "scalecalc/names.hpp"
 #include "scalecalc/network.hpp"
 #include "scalecalc/scaling.hpp"
+#include "scalecalc/transfer.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -38,6 +39,9 @@ ValueType optimizer() {
 }
 ValueType placement() {
   return {"PLACEMENT", placement_names};
+}
+ValueType parametrization() {
+  return {"NAME", parametrization_names, ValueType::Path::file};
 }
 ValueType activation() {
   return {"ACTIVATION", activation_names};

@@ -37,6 +37,8 @@ ValueType optimizer();
 ValueType placement();
 ValueType activation();
 ValueType naming();
+/// A name, or a file of one.
+ValueType parametrization();
 }  // namespace types
 
 /// "a, b or c".

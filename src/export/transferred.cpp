@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <type_traits>
 
 #include "network/layers/walk.hpp"
 #include "scalecalc/error.hpp"
@@ -11,14 +11,6 @@
 
 namespace scalecalc {
 namespace {
-
-/// By the path, or the pattern of paths.
-template <class Value>
-const Value* find_by(const std::map<std::string, Value>& values, const std::string& path) {
-  auto found = values.find(path);
-  if (found == values.end()) found = values.find(path_pattern(path));
-  return found == values.end() ? nullptr : &found->second;
-}
 
 bool same_start(const PlannedParameter& a, const PlannedParameter& b) {
   return a.start == b.start && a.mean == b.mean && a.std == b.std;
@@ -64,32 +56,30 @@ class Transferrer {
   }
 
   void transfer(PlannedParameter& parameter) {
-    const TensorTransfer* const* tensor = find_by(tensors_, parameter.path);
-    const PlannedParameter* const* start = find_by(starts_, parameter.path);
-    if (!tensor || !start)
+    const auto found = find_path(tensors_, parameter.path);
+    const auto start_found = find_path(starts_, parameter.path);
+    if (found == tensors_.end() || start_found == starts_.end())
       throw Error(ErrorKind::input, parameter.path + " has no counterpart in the base", "transfer",
                   "choose a base that has all kinds of parameters");
-    if (!*start)
+    const TensorTransfer& tensor = *found->second;
+    const PlannedParameter* start = start_found->second;
+    if (!start)
       throw Error(ErrorKind::input,
                   path_pattern(parameter.path) +
                       " starts differently in the base's blocks: the other blocks of the model "
                       "have none to start from",
                   "transfer", "choose a base of the same depth");
-    const TensorFactors factors = factors_at(**tensor, transfer_.ratios);
-    PlannedParameter made = **start;
+    const TensorFactors factors = factors_at(tensor, transfer_.ratios);
+    PlannedParameter made = *start;
     made.path = parameter.path;
     made.rows = parameter.rows;
     made.columns = parameter.columns;
-    Exponents power = (*tensor)->std;
-    for (std::size_t i = 0; i < growth_axes; ++i) {
-      const auto axis = static_cast<GrowthAxis>(i);
-      power[axis] = power[axis] + (*tensor)->multiplier[axis];
-    }
     if (factors.std != 1) scale(made, factors.std);
-    made.formula = product_text((*start)->std > 0 ? (*start)->std : (*start)->mean, power);
+    made.formula =
+        product_text(start->std > 0 ? start->std : start->mean, tensor.std * tensor.multiplier);
     parameter = made;
     StepFactors step{factors.lr, factors.decay, {}};
-    if ((*tensor)->eps && (*tensor)->eps_symmetry == Rational(1)) step.eps = factors.eps;
+    if (tensor.eps && tensor.eps_symmetry == Rational(1)) step.eps = factors.eps;
     plan_.steps.push_back(step);
   }
 
@@ -135,13 +125,9 @@ class Transferrer {
 
   /// The table's multiplier is in its init; what the head has besides is not.
   void add_tied_head(std::vector<PlannedScale>& made) const {
-    const TensorTransfer* const* table = find_by(tensors_, "embedding.weight");
-    if (!table) return;
-    Exponents rest = tied_head_->multiplier;
-    for (std::size_t i = 0; i < growth_axes; ++i) {
-      const auto axis = static_cast<GrowthAxis>(i);
-      rest[axis] = rest[axis] - (*table)->multiplier[axis];
-    }
+    const auto table = tensors_.find("embedding.weight");
+    if (table == tensors_.end()) return;
+    const Exponents rest = tied_head_->multiplier / table->second->multiplier;
     const auto own = std::ranges::find_if(made, [](const PlannedScale& scale) {
       return scale.what == "output" && scale.pattern == "head";
     });

@@ -99,6 +99,16 @@ OptimizerOptions optimizer_options(std::string_view text) {
   return options;
 }
 
+OptimizerOptions rest_of(const OptimizerOptions& mixture) {
+  OptimizerOptions rest = mixture.rest.front();
+  rest.schedule = mixture.schedule;
+  rest.clip_norm = mixture.clip_norm;
+  rest.clip_value = mixture.clip_value;
+  rest.first_roles.clear();
+  rest.factors.clear();
+  return rest;
+}
+
 ParameterFactors factors_of(const OptimizerOptions& options, const std::string& path) {
   const auto found = options.factors.find(path);
   return found == options.factors.end() ? ParameterFactors() : found->second;

@@ -56,11 +56,9 @@ struct Trainer<Real>::Impl {
     std::vector<passes::Optimizer<Real>> made;
     made.emplace_back(model.shared_device(), model.parameters(), options,
                       options.rest.empty() ? Part::all : Part::first);
-    for (OptimizerOptions rest : options.rest) {
+    if (!options.rest.empty()) {
+      OptimizerOptions rest = rest_of(options);
       rest.first_roles = options.first_roles;
-      rest.schedule = options.schedule;
-      rest.clip_norm = options.clip_norm;
-      rest.clip_value = options.clip_value;
       rest.factors = options.factors;
       made.emplace_back(model.shared_device(), model.parameters(), rest, Part::second);
     }

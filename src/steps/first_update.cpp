@@ -11,15 +11,15 @@ namespace {
 
 class Choice {
  public:
-  Choice(const OptimizerOptions& options, const ParameterInfo& parameter,
-         const ParameterMoments& moments, double global_norm)
+  Choice(const OptimizerOptions& options, const ParameterFactors& factors,
+         const ParameterInfo& parameter, const ParameterMoments& moments, double global_norm)
       : options_(options),
         parameter_(parameter),
         entries_(static_cast<double>(moments.rows) * static_cast<double>(moments.columns)),
         theta_(std::sqrt(entries_ * moments.second.value)),
         gradient_(std::sqrt(entries_ * moments.grad_second.value)),
         global_norm_(global_norm),
-        factors_(factors_of(options, parameter.path)),
+        factors_(factors),
         eps_(options.eps * factors_.eps),
         rate_(options.learning_rate * options.schedule.at(1) * factors_.learning_rate) {
     if (options.clip_norm > 0 && global_norm > 0)
@@ -104,7 +104,7 @@ class Choice {
   const OptimizerOptions& options_;
   const ParameterInfo& parameter_;
   double entries_, theta_, gradient_, global_norm_;
-  ParameterFactors factors_;
+  const ParameterFactors& factors_;
   double eps_, rate_, clip_ = 1;
 };
 
@@ -112,15 +112,11 @@ class Choice {
 
 Update first_update(const OptimizerOptions& options, const ParameterInfo& parameter,
                     const ParameterMoments& moments, double global_norm) {
+  const ParameterFactors factors = factors_of(options, parameter.path);
   if (!options.rest.empty() && !steps_first(options.first_roles, parameter)) {
-    OptimizerOptions rest = options.rest.front();
-    rest.schedule = options.schedule;
-    rest.clip_norm = options.clip_norm;
-    rest.clip_value = options.clip_value;
-    rest.factors = options.factors;
-    return first_update(rest, parameter, moments, global_norm);
+    return Choice(rest_of(options), factors, parameter, moments, global_norm).run();
   }
-  return Choice(options, parameter, moments, global_norm).run();
+  return Choice(options, factors, parameter, moments, global_norm).run();
 }
 
 }  // namespace scalecalc::steps

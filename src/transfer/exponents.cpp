@@ -82,6 +82,18 @@ std::string Exponents::latex() const {
   return product(" ", [](const Rational& power) { return "{" + power.to_string() + "}"; });
 }
 
+Exponents operator*(Exponents first, const Exponents& second) {
+  for (std::size_t i = 0; i < growth_axes; ++i)
+    first.powers_[i] = first.powers_[i] + second.powers_[i];
+  return first;
+}
+
+Exponents operator/(Exponents first, const Exponents& second) {
+  for (std::size_t i = 0; i < growth_axes; ++i)
+    first.powers_[i] = first.powers_[i] - second.powers_[i];
+  return first;
+}
+
 double Exponents::at(const std::array<double, growth_axes>& ratios) const {
   double product = 1.0;
   for (std::size_t i = 0; i < growth_axes; ++i)

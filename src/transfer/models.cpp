@@ -135,8 +135,7 @@ class TensorIndex {
     for (std::size_t i = 0; i < tensors.size(); ++i) by_name_.try_emplace(tensors[i].name, i);
   }
   std::size_t find(const std::string& path) const {
-    auto found = by_name_.find(path);
-    if (found == by_name_.end()) found = by_name_.find(path_pattern(path));
+    const auto found = find_path(by_name_, path);
     return found == by_name_.end() ? no_tensor : found->second;
   }
 

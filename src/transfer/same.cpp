@@ -13,7 +13,7 @@ namespace {
 /// Compares the numbers of one tensor, with t = second.multiplier/first.multiplier.
 class Comparison {
  public:
-  Comparison(const TensorTransfer& first, const TensorTransfer& second, EpsPlace eps,
+  Comparison(const TensorTransfer& first, const TensorTransfer& second,
              const std::vector<GrowthAxis>& axes)
       : axes_(axes) {
     kind_.name = to_string(first.tensor.kind);
@@ -22,7 +22,7 @@ class Comparison {
     compare("std", first.std, second.std, -1);
     compare("lr", first.lr, second.lr, -first.lr_symmetry);
     if (first.decay) compare("decay", *first.decay, *second.decay, first.lr_symmetry);
-    if (first.eps) compare("eps", *first.eps, *second.eps, eps_power(eps));
+    if (first.eps) compare("eps", *first.eps, *second.eps, first.eps_symmetry);
   }
 
   /// A rule whose powers are not the same at every size: its step is the same at t = 1 alone.
@@ -77,7 +77,7 @@ SameParametrization same_parametrization(const TransferProblem& first,
   std::vector<Comparison> compared;
   for (std::size_t i = 0; i < a.tensors.size(); ++i) {
     const TransferRule& rule = rule_of(first.optimizer, a.tensors[i].rule);
-    compared.emplace_back(a.tensors[i], b.tensors[i], rule.eps, first.axes);
+    compared.emplace_back(a.tensors[i], b.tensors[i], first.axes);
     compared.back().require_powers(rule.update);
   }
   if (const auto [table, head] = tied_pair(first.model); table != a.tensors.size()) {

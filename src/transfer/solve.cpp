@@ -11,6 +11,11 @@
 namespace scalecalc {
 namespace {
 
+/// The power of t that eps carries: of what it is added to.
+Rational eps_power(EpsPlace place) {
+  return place == EpsPlace::squared_entry || place == EpsPlace::squared_frobenius ? 2 : 1;
+}
+
 class Solver {
  public:
   explicit Solver(const TransferProblem& problem) : problem_(problem) { choose_rules(); }
@@ -159,10 +164,6 @@ TransferSolution solve_transfer(const TransferProblem& problem) {
     for (const GrowthAxis axis : problem.axes)
       solution.tensors[i].standard_excess[axis] = -standard.tensors[i].lr[axis];
   return solution;
-}
-
-Rational eps_power(EpsPlace place) {
-  return place == EpsPlace::squared_entry || place == EpsPlace::squared_frobenius ? 2 : 1;
 }
 
 TensorFactors factors_at(const TensorTransfer& tensor,

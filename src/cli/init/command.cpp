@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "base/text.hpp"
@@ -48,8 +47,7 @@ struct InitFlags {
         "--transfer-from", transfer_from, "SIZES",
         "pytorch: from the numbers of the same model at these sizes (width=256,layers=4), with "
         "groups of parameters for --optimizer");
-    add.text("--parametrization", parametrization,
-             {"NAME", parametrization_names, ValueType::Path::file},
+    add.text("--parametrization", parametrization, types::parametrization(),
              "of --transfer-from: " + alternatives(parametrization_names()) +
                  "; or a file of one (default: mup)");
   }
@@ -155,9 +153,7 @@ NamedPlan transferred_from(const InitFlags& flags, NamedPlan plan) {
   problem.optimizer = transfer_optimizer(optimizer);
   const std::string name = flags.parametrization.empty() ? "mup" : flags.parametrization;
   problem.parametrization = parametrization_from(name);
-  problem.axes.clear();
-  for (const auto& [axis, size] : sizes.to) problem.axes.push_back(axis);
-  std::ranges::sort(problem.axes);
+  problem.axes = axes_of(sizes);
   problem.model = transfer_model(plan.spec, problem.axes);
   transfer.words = words_of(sizes, name, optimizer);
   return transferred(std::move(plan), transfer);

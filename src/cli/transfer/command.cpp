@@ -33,8 +33,7 @@ void TransferFlags::add_to(CLI::App* app) {
            "theta, fan_in and fan_out");
   add.text("--muon-scale", muon_scale, {"SCALE", muon_scale_names()},
            "in front of muon's step: none, shape, spectral or match_rms (default: none)");
-  add.text("--parametrization", parametrization,
-           {"NAME", parametrization_names, ValueType::Path::file},
+  add.text("--parametrization", parametrization, types::parametrization(),
            "of multipliers and inits: " + alternatives(parametrization_names()) +
                "; or a file of one (default: mup)");
   add.text(
@@ -53,7 +52,7 @@ void TransferFlags::add_to(CLI::App* app) {
            "rate (lr * decay stays), root-width, constant, or update-share (default: rate)");
   add.text("--matrices", matrices, "K",
            "without a model: matrices in series in a branch (default 2)");
-  add.texts("--same", same, {"NAME", parametrization_names, ValueType::Path::file},
+  add.texts("--same", same, types::parametrization(),
             "two parametrisations: whether they are one up to the symmetry of multiplier and std");
   add.flag("--explain", explain, "the inequality that binds each number");
   add.flag("--all", all, "every parameter of the model by itself");
@@ -243,9 +242,7 @@ class Transfer {
     if (!flags_.axes.empty()) {
       axes = growth_axes_from(flags_.axes);
     } else if (answer_.sizes) {
-      axes.clear();
-      for (const auto& [axis, size] : answer_.sizes->to) axes.push_back(axis);
-      std::ranges::sort(axes);
+      axes = axes_of(*answer_.sizes);
     } else {
       add_named_axes(answer_.problem.parametrization, axes);
       if (second_) add_named_axes(*second_, axes);
@@ -275,8 +272,7 @@ class Transfer {
     for (std::size_t i = 0; i < tensors.size(); ++i) index.emplace(tensors[i].tensor.name, i);
     const auto each = [&](const ModelSpec& spec, const auto& found) {
       for (const ParameterInfo& info : scalecalc::parameters(build_network(spec))) {
-        auto at = index.find(info.path);
-        if (at == index.end()) at = index.find(path_pattern(info.path));
+        const auto at = find_path(index, info.path);
         if (at != index.end()) found(info, at->second);
       }
     };

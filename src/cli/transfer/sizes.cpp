@@ -222,6 +222,13 @@ TransferSizes sizes_between(const SizeList& from, const SizeList& to,
   return sizes;
 }
 
+std::vector<GrowthAxis> axes_of(const TransferSizes& sizes) {
+  std::vector<GrowthAxis> axes;
+  for (const auto& [axis, size] : sizes.to) axes.push_back(axis);
+  std::ranges::sort(axes);
+  return axes;
+}
+
 TransferSizes sizes_from(const std::string& option, const SizeList& from, const ModelSpec& spec) {
   SizeList own;
   for (const auto& [axis, size] : from) {

@@ -16,11 +16,14 @@ using SizeList = std::vector<std::pair<GrowthAxis, double>>;
 SizeList parse_sizes(const std::string& option, const std::string& text);
 
 /// The ratios of the axes that both name. With a model, what only --to names starts from the
-/// model's own size; a list of layers has the one width, and the one number of heads, of its layers.
-/// Throws Error(input) for an axis of one alone, and where the model cannot have such sizes, or has
-/// no one size of that name.
+/// model's own size; a list of layers has the one width, and the one number of heads, of its
+/// layers. Throws Error(input) for an axis of one alone, and where the model cannot have such
+/// sizes, or has no one size of that name.
 TransferSizes sizes_between(const SizeList& from, const SizeList& to,
                             const std::optional<ModelSpec>& spec);
+
+/// Those that the sizes name, in the order of the enumeration.
+std::vector<GrowthAxis> axes_of(const TransferSizes& sizes);
 
 /// From the sizes of a base to the model's own, of the same axes. Throws Error(input) likewise, and
 /// for tokens, of which a model has no number.
