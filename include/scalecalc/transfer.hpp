@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -120,6 +121,10 @@ struct Parametrization {
   std::string base;
   std::vector<std::pair<std::string, GivenNumbers>> kinds;  ///< of a file: by the kind's key
   std::optional<Exponents> branch;                          ///< of a file
+  /// By the names of tensors, each in the place of its kind's.
+  std::vector<std::pair<std::string, GivenNumbers>> tensors = {};
+  /// Of the scale of attention's scores; what is missing is the one that is stable.
+  std::optional<Exponents> attention = {};
 };
 /// standard ntk mup mean-field spectral depth-mup complete-p u-mup auto.
 const std::vector<std::string>& parametrization_names();
@@ -179,6 +184,12 @@ TransferModel generic_transfer_model(int matrices = 2);
 /// By laying the model out at two sizes an axis. Throws Error(input) where it cannot grow so:
 /// `axes` are those that it must.
 TransferModel transfer_model(const ModelSpec& spec, const std::vector<GrowthAxis>& axes);
+/// What a model says itself of std, branches and the scale of scores when it grows on one axis from
+/// the one size to the other, its learning rates, decays and eps kept. Multipliers are taken into
+/// stds. `model` is that of transfer_model(). Powers are to the nearest twelfth.
+Parametrization own_parametrization(const ModelSpec& small, const ModelSpec& large, double ratio,
+                                    GrowthAxis axis, const TransferModel& model);
+
 /// The spec with that axis' sizes times `factor` (> 0, which must leave integers). Throws
 /// Error(input).
 ModelSpec grown(const ModelSpec& spec, GrowthAxis axis, std::int64_t factor);
@@ -242,6 +253,7 @@ struct BranchCriteria {
 struct TransferSolution {
   Exponents branch;  ///< of the multiplier of each residual branch, of the most matrices if several
   std::optional<Exponents> attention;      ///< the scale of scores that is stable
+  std::optional<Exponents> scores;         ///< the scale that is given, else the stable one
   std::optional<BranchCriteria> criteria;  ///< where depth grows, and the model has branches
   std::vector<TensorTransfer> tensors;
   std::vector<TransferBinding> bindings;
@@ -250,6 +262,33 @@ struct TransferSolution {
 /// Throws Error(input) where the parametrisation asks for a kind that the model has not, or for a
 /// mixture by roles without a model.
 TransferSolution solve_transfer(const TransferProblem& problem);
+
+/// A number that a set-up has with another power of one axis than a stable one whose steps move
+/// features the most.
+struct TransferFinding {
+  std::string tensor;    ///< its name in the model; "attention", "branch"
+  std::string quantity;  ///< std, lr, decay, eps; of attention scale; of branch multiplier
+  GrowthAxis axis = GrowthAxis::width;
+  Rational has, wants;
+};
+/// Of the numbers that the problem's parametrisation gives: learning rates beside the largest
+/// stable ones, stds beside those of features of size 1 (of logits at most 1), lr * decay beside
+/// the law of the decay, eps above the size of what it is added to, and what breaks the sums of
+/// branches and of scores. In the order of the tensors. Throws as solve_transfer() does.
+std::vector<TransferFinding> transfer_findings(const TransferProblem& problem);
+
+/// A model with the numbers of a base of other sizes.
+struct TransferredNetwork {
+  Network network;  ///< multipliers of parameters are taken into their stds
+  std::map<std::string, TensorFactors> factors;  ///< of each parameter, by its path
+};
+/// What parameters start with, branch multipliers and the scale of scores are the base's times what
+/// the solution says at these ratios of the spec's sizes over the base's. Throws Error(input) where
+/// blocks of the base differ which are of one kind, and for gains of norms that start elsewhere
+/// than at 1.
+TransferredNetwork transferred_network(const ModelSpec& base, const ModelSpec& spec,
+                                       const TransferSolution& solution,
+                                       const std::array<double, growth_axes>& ratios);
 
 /// Whether two parametrisations are one, up to multiplier * t, std / t, lr t^-g, eps t^e and decay
 /// t^g with one t for each kind of parameter.

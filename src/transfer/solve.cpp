@@ -88,6 +88,7 @@ class Solver {
       differs = differs || !(stable[axis] == problem_.model.attention_scale[axis]);
     }
     solution_.attention = stable;
+    solution_.scores = problem_.parametrization.attention.value_or(stable);
     if (differs)
       solution_.warnings.push_back(fmt::format(
           "the scale of attention's scores goes as {}; {} is stable once queries and keys align",

@@ -21,7 +21,7 @@ class Starts {
       : problem_(problem), tensors_(problem.model.tensors), axis_(axis), solution_(solution) {}
 
   std::vector<Start> run() {
-    for (const TransferTensor& tensor : tensors_) given_.push_back(given(tensor.kind));
+    for (const TransferTensor& tensor : tensors_) given_.push_back(given(tensor));
     tie_given();
     for (std::size_t i = 0; i < tensors_.size(); ++i) starts_.push_back(started(i));
     tie_stds();
@@ -35,12 +35,17 @@ class Starts {
     return (*numbers)[axis_];
   }
 
-  Given given(TensorKind kind) const {
-    for (const auto& [key, numbers] : problem_.parametrization.kinds)
-      if (key == to_string(kind))
-        return {on_axis(numbers.multiplier), on_axis(numbers.std), on_axis(numbers.lr),
-                on_axis(numbers.decay), on_axis(numbers.eps)};
+  Given given(const TransferTensor& tensor) const {
+    const Parametrization& all = problem_.parametrization;
+    for (const auto& [name, numbers] : all.tensors)
+      if (name == tensor.name) return on_axis(numbers);
+    for (const auto& [key, numbers] : all.kinds)
+      if (key == to_string(tensor.kind)) return on_axis(numbers);
     return {};
+  }
+  Given on_axis(const GivenNumbers& numbers) const {
+    return {on_axis(numbers.multiplier), on_axis(numbers.std), on_axis(numbers.lr),
+            on_axis(numbers.decay), on_axis(numbers.eps)};
   }
 
   /// What is given of one use of a tensor holds for both.

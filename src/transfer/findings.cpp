@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "scalecalc/transfer.hpp"
+#include "transfer/solve.hpp"
+#include "transfer/update_size.hpp"
+
+namespace scalecalc {
+namespace {
+
+/// The problem without those numbers of what its parametrisation gives.
+template <class... Member>
+TransferProblem without(TransferProblem problem, Member... members) {
+  Parametrization& given = problem.parametrization;
+  for (auto* list : {&given.kinds, &given.tensors})
+    for (auto& [key, numbers] : *list) ((numbers.*members).reset(), ...);
+  return problem;
+}
+
+class Findings {
+ public:
+  explicit Findings(const TransferProblem& problem)
+      : problem_(problem),
+        has_(solve_exponents(problem)),
+        free_(solve_exponents(
+            without(problem, &GivenNumbers::lr, &GivenNumbers::decay, &GivenNumbers::eps))),
+        followed_(solve_exponents(without(problem, &GivenNumbers::decay, &GivenNumbers::eps))) {}
+
+  std::vector<TransferFinding> run() {
+    for (const GrowthAxis axis : problem_.axes) {
+      for (std::size_t i = 0; i < has_.tensors.size(); ++i) judge(i, axis);
+      judge_branch(axis);
+      if (has_.scores && problem_.parametrization.attention)
+        compare("attention", "scale", axis, (*has_.scores)[axis], (*has_.attention)[axis]);
+    }
+    return std::move(made_);
+  }
+
+ private:
+  void judge(std::size_t i, GrowthAxis axis) {
+    const TensorTransfer& has = has_.tensors[i];
+    const std::string& name = has.tensor.name;
+    judge_start(has, axis);
+    compare(name, "lr", axis, has.lr[axis], free_.tensors[i].lr[axis]);
+    const TensorTransfer& followed = followed_.tensors[i];
+    if (has.decay) compare(name, "decay", axis, (*has.decay)[axis], (*followed.decay)[axis]);
+    // Below the size of what it is added to, eps does nothing.
+    const auto& eps = free_.tensors[i].eps;
+    if (eps && (*eps)[axis] < (*has.eps)[axis])
+      compare(name, "eps", axis, (*has.eps)[axis], (*eps)[axis]);
+  }
+
+  void judge_start(const TensorTransfer& has, GrowthAxis axis) {
+    const TransferTensor& tensor = has.tensor;
+    const auto is_broken = [&](const TransferBinding& binding) {
+      return !binding.holds && binding.tensor == tensor.name && binding.quantity == "std" &&
+             binding.axis == axis;
+    };
+    const Rational size = has.multiplier[axis] + has.std[axis] + tensor.fan_in[axis] * half;
+    const bool makes_features =
+        (tensor.kind == TensorKind::hidden || tensor.kind == TensorKind::embedding) &&
+        tensor.is_matrix && !tensor.closes_branch && !tensor.is_tied;
+    if (std::ranges::any_of(has_.bindings, is_broken) || (makes_features && size.sign() < 0))
+      compare(tensor.name, "std", axis, has.std[axis], has.std[axis] - size);
+  }
+
+  void judge_branch(GrowthAxis axis) {
+    for (const TransferBinding& binding : has_.bindings)
+      if (!binding.holds && binding.bound == "branch_variance" && binding.axis == axis)
+        compare("branch", "multiplier", axis, has_.branch[axis],
+                axis == GrowthAxis::depth ? -half : Rational(0));
+  }
+
+  void compare(const std::string& tensor, const char* quantity, GrowthAxis axis,
+               const Rational& has, const Rational& wants) {
+    if (!(has == wants)) made_.push_back({tensor, quantity, axis, has, wants});
+  }
+
+  const TransferProblem& problem_;
+  /// With all that is given; with the largest stable learning rates; with the given ones, and what
+  /// follows from them.
+  TransferSolution has_, free_, followed_;
+  std::vector<TransferFinding> made_;
+};
+
+}  // namespace
+
+std::vector<TransferFinding> transfer_findings(const TransferProblem& problem) {
+  return Findings(problem).run();
+}
+
+}  // namespace scalecalc
