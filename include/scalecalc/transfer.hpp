@@ -272,9 +272,10 @@ struct TransferFinding {
   Rational has, wants;
 };
 /// Of the numbers that the problem's parametrisation gives: learning rates beside the largest
-/// stable ones, stds beside those of features of size 1 (of logits at most 1), lr * decay beside
-/// the law of the decay, eps above the size of what it is added to, and what breaks the sums of
-/// branches and of scores. In the order of the tensors. Throws as solve_transfer() does.
+/// stable ones where stds and branches are mended, stds beside those of features of size 1 (of
+/// logits at most 1), lr * decay beside the law of the decay, eps above the size of what it is
+/// added to, and what breaks the sums of branches and of scores. Stds and branches first, then in
+/// the order of the tensors. Throws as solve_transfer() does.
 std::vector<TransferFinding> transfer_findings(const TransferProblem& problem);
 
 /// A model with the numbers of a base of other sizes.

@@ -61,6 +61,7 @@ void register_table(CLI::App& app, Context& context);
 void register_check(CLI::App& app, Context& context);
 void register_explain(CLI::App& app, Context& context);
 void register_train(CLI::App& app, Context& context);
+void register_coordinates(CLI::App& app, Context& context);
 void register_transfer(CLI::App& app, Context& context);
 void register_report(CLI::App& app, Context& context);
 void register_list(CLI::App& app, Context& context);

@@ -11,6 +11,7 @@ JsonForm check_form();
 JsonForm choose_form();
 JsonForm compare_form();
 JsonForm convention_form();
+JsonForm coordinates_form();
 JsonForm deepnorm_form();
 JsonForm devices_form();
 JsonForm explain_form();

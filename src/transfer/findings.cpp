@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "scalecalc/transfer.hpp"
 #include "transfer/solve.hpp"
@@ -16,19 +17,31 @@ TransferProblem without(TransferProblem problem, Member... members) {
   return problem;
 }
 
+/// What the parametrisation gives of one tensor, by its name.
+GivenNumbers& given_of(Parametrization& parametrization, const TransferTensor& tensor) {
+  for (auto& [name, numbers] : parametrization.tensors)
+    if (name == tensor.name) return numbers;
+  GivenNumbers numbers;
+  for (const auto& [key, of_kind] : parametrization.kinds)
+    if (key == to_string(tensor.kind)) numbers = of_kind;
+  return parametrization.tensors.emplace_back(tensor.name, numbers).second;
+}
+
 class Findings {
  public:
   explicit Findings(const TransferProblem& problem)
-      : problem_(problem),
-        has_(solve_exponents(problem)),
-        free_(solve_exponents(
-            without(problem, &GivenNumbers::lr, &GivenNumbers::decay, &GivenNumbers::eps))),
-        followed_(solve_exponents(without(problem, &GivenNumbers::decay, &GivenNumbers::eps))) {}
+      : problem_(problem), has_(solve_exponents(problem)), mended_(problem) {}
 
   std::vector<TransferFinding> run() {
     for (const GrowthAxis axis : problem_.axes) {
-      for (std::size_t i = 0; i < has_.tensors.size(); ++i) judge(i, axis);
+      for (const TensorTransfer& has : has_.tensors) judge_start(has, axis);
       judge_branch(axis);
+    }
+    free_ = solve_exponents(
+        without(mended_, &GivenNumbers::lr, &GivenNumbers::decay, &GivenNumbers::eps));
+    followed_ = solve_exponents(without(mended_, &GivenNumbers::decay, &GivenNumbers::eps));
+    for (const GrowthAxis axis : problem_.axes) {
+      for (std::size_t i = 0; i < has_.tensors.size(); ++i) judge(i, axis);
       if (has_.scores && problem_.parametrization.attention)
         compare("attention", "scale", axis, (*has_.scores)[axis], (*has_.attention)[axis]);
     }
@@ -39,7 +52,6 @@ class Findings {
   void judge(std::size_t i, GrowthAxis axis) {
     const TensorTransfer& has = has_.tensors[i];
     const std::string& name = has.tensor.name;
-    judge_start(has, axis);
     compare(name, "lr", axis, has.lr[axis], free_.tensors[i].lr[axis]);
     const TensorTransfer& followed = followed_.tensors[i];
     if (has.decay) compare(name, "decay", axis, (*has.decay)[axis], (*followed.decay)[axis]);
@@ -59,15 +71,24 @@ class Findings {
     const bool makes_features =
         (tensor.kind == TensorKind::hidden || tensor.kind == TensorKind::embedding) &&
         tensor.is_matrix && !tensor.closes_branch && !tensor.is_tied;
-    if (std::ranges::any_of(has_.bindings, is_broken) || (makes_features && size.sign() < 0))
-      compare(tensor.name, "std", axis, has.std[axis], has.std[axis] - size);
+    if (std::ranges::none_of(has_.bindings, is_broken) && !(makes_features && size.sign() < 0))
+      return;
+    compare(tensor.name, "std", axis, has.std[axis], has.std[axis] - size);
+    GivenNumbers& given = given_of(mended_.parametrization, tensor);
+    if (!given.multiplier) given.multiplier = has.multiplier;
+    if (!given.std) given.std = has.std;
+    (*given.std)[axis] = has.std[axis] - size;
   }
 
   void judge_branch(GrowthAxis axis) {
-    for (const TransferBinding& binding : has_.bindings)
-      if (!binding.holds && binding.bound == "branch_variance" && binding.axis == axis)
-        compare("branch", "multiplier", axis, has_.branch[axis],
-                axis == GrowthAxis::depth ? -half : Rational(0));
+    for (const TransferBinding& binding : has_.bindings) {
+      if (binding.holds || binding.bound != "branch_variance" || binding.axis != axis) continue;
+      const Rational wants = axis == GrowthAxis::depth ? -half : Rational(0);
+      compare("branch", "multiplier", axis, has_.branch[axis], wants);
+      std::optional<Exponents>& given = mended_.parametrization.branch;
+      if (!given) given = has_.branch;
+      (*given)[axis] = wants;
+    }
   }
 
   void compare(const std::string& tensor, const char* quantity, GrowthAxis axis,
@@ -76,9 +97,11 @@ class Findings {
   }
 
   const TransferProblem& problem_;
-  /// With all that is given; with the largest stable learning rates; with the given ones, and what
-  /// follows from them.
-  TransferSolution has_, free_, followed_;
+  TransferSolution has_;    ///< with all that is given
+  TransferProblem mended_;  ///< its stds and branches those that are wanted
+  /// Of the mended one: with the largest stable learning rates, and with those that are given and
+  /// what follows from them.
+  TransferSolution free_, followed_;
   std::vector<TransferFinding> made_;
 };
 

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "scalecalc/names.hpp"
 #include "scalecalc/transfer.hpp"
@@ -9,27 +10,35 @@
 namespace scalecalc {
 namespace {
 
-/// The numbers of a network, by their keys.
-std::map<std::string, double> numbers_of(const ModelSpec& spec) {
+/// The numbers of a network, by their keys and by the patterns of these. A tensor that goes by its
+/// own path is none of its pattern: the first of a stack, which maps the input.
+std::map<std::string, double> numbers_of(const ModelSpec& spec, const TransferModel& model) {
+  std::set<std::string> names;
+  for (const TransferTensor& tensor : model.tensors) names.insert(tensor.name);
   Network network = build_network(spec);
   std::map<std::string, double> numbers;
   for_each_number(network, [&](const std::string& key, Follows, double& value) {
     numbers.emplace(key, value);
-    numbers.emplace(path_pattern(key), value);
+    if (!names.contains(key.substr(0, key.find(' ')))) numbers.emplace(path_pattern(key), value);
   });
   return numbers;
 }
 
 class OwnNumbers {
  public:
-  OwnNumbers(const ModelSpec& small, const ModelSpec& large, double ratio, GrowthAxis axis)
-      : small_(numbers_of(small)), large_(numbers_of(large)), ratio_(ratio), axis_(axis) {}
+  OwnNumbers(const ModelSpec& small, const ModelSpec& large, double ratio, GrowthAxis axis,
+             const TransferModel& model)
+      : small_(numbers_of(small, model)),
+        large_(numbers_of(large, model)),
+        ratio_(ratio),
+        axis_(axis),
+        model_(model) {}
 
-  Parametrization run(const TransferModel& model) const {
+  Parametrization run() const {
     Parametrization made{"own", "standard", {}, {}};
-    for (const TransferTensor& tensor : model.tensors) made.tensors.emplace_back(given(tensor));
+    for (const TransferTensor& tensor : model_.tensors) made.tensors.emplace_back(given(tensor));
     made.branch = power_of_first("branch", "skip");
-    if (model.head_width) made.attention = power_of_first("scores", nullptr);
+    if (model_.head_width) made.attention = power_of_first("scores", nullptr);
     return made;
   }
 
@@ -77,13 +86,14 @@ class OwnNumbers {
   std::map<std::string, double> small_, large_;
   double ratio_;
   GrowthAxis axis_;
+  const TransferModel& model_;
 };
 
 }  // namespace
 
 Parametrization own_parametrization(const ModelSpec& small, const ModelSpec& large, double ratio,
                                     GrowthAxis axis, const TransferModel& model) {
-  return OwnNumbers(small, large, ratio, axis).run(model);
+  return OwnNumbers(small, large, ratio, axis, model).run();
 }
 
 }  // namespace scalecalc

@@ -54,6 +54,7 @@ VARIANTS = [
     ("scalecalc init gpt2 --names hf-gpt2", 0),
     ("scalecalc transfer --same mup spectral --axes width", 0),
     ("scalecalc transfer --same mup standard", 1),
+    ("scalecalc coordinates mlp-relu --layers 3 --widths 8,16 --optimizer adamw --seeds 1", 1),
     ("scalecalc transfer pre-ln-12 --to width=128,layers=24 --lr 1e-3", 0),
     ("scalecalc transfer --optimizer sgd --axes batch,tokens", 0),
     ("echo '{\"model_type\": \"llama\", \"num_hidden_layers\": 1}' > config.json; "

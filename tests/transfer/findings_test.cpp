@@ -163,3 +163,55 @@ TEST_CASE("own_parametrization: branches and their stds over depth") {
       CHECK((*numbers.std)[GrowthAxis::depth] == (closes ? Rational(-1, 2) : Rational(0)));
   }
 }
+
+TEST_CASE("findings: learning rates are judged beside stds that are mended") {
+  ModelSpec small = small_model();
+  small.init.scheme = "std";
+  small.init.std = 0.02;
+  const ModelSpec large = grown(small, GrowthAxis::width, 2);
+  TransferProblem problem = problem_of("adamw", "standard", GrowthAxis::width, &small);
+  problem.parametrization = own_parametrization(small, large, 2, GrowthAxis::width, problem.model);
+  int judged = 0;
+  for (const TransferFinding& finding : transfer_findings(problem)) {
+    CAPTURE(finding.tensor);
+    if (finding.quantity != "lr") continue;
+    ++judged;
+    CHECK(finding.wants == Rational(-1));
+  }
+  CHECK(judged == 7);  // q, k, v, o, in, out, head
+}
+
+TEST_CASE("findings: a branch that grows is named, and learning rates beside one that does not") {
+  ModelSpec small = small_model();
+  small.placement = Placement::post;  // the norms on the sums hold the stream, and lose the input
+  const ModelSpec large = grown(small, GrowthAxis::depth, 4);
+  TransferProblem problem = problem_of("adamw", "standard", GrowthAxis::depth, &small);
+  problem.parametrization = own_parametrization(small, large, 4, GrowthAxis::depth, problem.model);
+  const std::vector<TransferFinding> found = transfer_findings(problem);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found.front().tensor == "branch");
+  CHECK(found.front().wants == Rational(-1, 2));
+  for (const TransferFinding& finding : found)
+    if (finding.quantity == "lr" && finding.tensor.ends_with(".weight")) {
+      CAPTURE(finding.tensor);
+      CHECK(finding.wants == Rational(-1, 2));
+    }
+}
+
+TEST_CASE("own_parametrization: the first layer of a stack is none of the hidden ones") {
+  ModelSpec small = default_spec(ModelSpec::Kind::mlp);
+  small.layers = 4;
+  const ModelSpec large = grown(small, GrowthAxis::width, 2);
+  const TransferModel model = transfer_model(small, {GrowthAxis::width});
+  const Parametrization own = own_parametrization(small, large, 2, GrowthAxis::width, model);
+  int hidden = 0, first = 0;
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+    const std::optional<Exponents>& std = own.tensors[i].second.std;
+    if (!std) continue;
+    const bool maps_input = model.tensors[i].kind == TensorKind::embedding;
+    CHECK((*std)[GrowthAxis::width] == (maps_input ? Rational(0) : Rational(-1, 2)));
+    ++(maps_input ? first : hidden);
+  }
+  CHECK(first == 1);
+  CHECK(hidden == 2);
+}

@@ -4,24 +4,15 @@
 
 #include "cli/propagate/document.hpp"
 #include "cli/propagate/stack.hpp"
+#include "cli/roots.hpp"
 
 namespace scalecalc::cli {
 namespace {
 
 using report::Value;
 
-/// Of a figure of a square, the root and what the root may be off by.
-double root(const Figure& square) {
-  return std::sqrt(std::max(square.value, 0.0));
-}
-Value error_of_root(const Figure& square, NonNegative Figure::*part) {
-  const double error = square.*part, value = root(square);
-  if (error == 0) return 0.0;
-  if (!std::isfinite(error)) return {};
-  return value > 0 ? error / (2 * value) : std::sqrt(error);
-}
 Value ratio(const Figure& square, double second) {
-  return second > 0 ? Value(root(square) / std::sqrt(second)) : Value();
+  return second > 0 ? Value(root_of(square) / std::sqrt(second)) : Value();
 }
 
 Value sites_of(const FirstStep& step) {
@@ -29,7 +20,7 @@ Value sites_of(const FirstStep& step) {
   for (const StepSite& site : step.sites) {
     Value entry = Value::object();
     entry["path"] = site.path;
-    entry["change"] = root(site.change);
+    entry["change"] = root_of(site.change);
     entry["relative"] = ratio(site.change, site.second);
     entry["error"] = error_of_root(site.change, &Figure::error);
     entry["truncation"] = error_of_root(site.change, &Figure::truncation);
@@ -43,7 +34,7 @@ Value parameters_of(const FirstStep& step) {
   for (const StepParameter& parameter : step.parameters) {
     Value entry = Value::object();
     entry["path"] = parameter.path;
-    entry["update"] = root(parameter.update);
+    entry["update"] = root_of(parameter.update);
     entry["relative"] = ratio(parameter.update, parameter.second);
     list.push_back(entry);
   }
@@ -56,7 +47,7 @@ void add_columns(const FirstStep& step, report::Table& table) {
   table.columns.push_back("step_relative");
   std::size_t row = 0;
   const auto add = [&](const Figure& change, double second) {
-    table.rows[row].push_back(root(change));
+    table.rows[row].push_back(root_of(change));
     table.rows[row++].push_back(ratio(change, second));
   };
   for (const StepSite& site : step.sites) add(site.change, site.second);
@@ -92,7 +83,7 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
       {"How far the step moves each site",
        stack_table(step.sites, {"site", "rms change", "of rms value", "truncation"},
                    [](const StepSite& site) {
-                     return std::vector<Value>{site.path, root(site.change),
+                     return std::vector<Value>{site.path, root_of(site.change),
                                                ratio(site.change, site.second),
                                                error_of_root(site.change, &Figure::truncation)};
                    })});
@@ -100,7 +91,7 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
       {"How far it moves each parameter",
        stack_table(step.parameters, {"parameter", "rms change", "of rms value"},
                    [](const StepParameter& parameter) {
-                     return std::vector<Value>{parameter.path, root(parameter.update),
+                     return std::vector<Value>{parameter.path, root_of(parameter.update),
                                                ratio(parameter.update, parameter.second)};
                    })});
   if (!step.assumptions.empty())

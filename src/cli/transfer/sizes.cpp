@@ -92,60 +92,62 @@ std::optional<double> own_size(const ModelSpec& spec, GrowthAxis axis, const dou
   return {};
 }
 
-std::int64_t scaled(std::int64_t size, double ratio, const char* what) {
+std::int64_t scaled(std::int64_t size, double ratio, const char* what, const std::string& option) {
   const double value = static_cast<double>(size) * ratio;
   if (std::abs(value - std::round(value)) > 1e-9 * value)
     throw Error(ErrorKind::input,
                 fmt::format("the model's {} of {} would become {}", what, size,
                             report::format_number(value)),
-                "--from, --to", "choose sizes that keep it an integer");
+                option, "choose sizes that keep it an integer");
   return std::llround(value);
 }
 
-void scale_widths(std::vector<LayerSpec>& layers, double ratio, bool last_is_head) {
+void scale_widths(std::vector<LayerSpec>& layers, double ratio, bool last_is_head,
+                  const std::string& option) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     LayerSpec& layer = layers[i];
     if (!(last_is_head && i + 1 == layers.size()))
-      layer.width = scaled(layer.width, ratio, "width");
-    layer.head_width = scaled(layer.head_width, ratio, "head_width");
-    scale_widths(layer.layers, ratio, false);
-    scale_widths(layer.shortcut, ratio, false);
+      layer.width = scaled(layer.width, ratio, "width", option);
+    layer.head_width = scaled(layer.head_width, ratio, "head_width", option);
+    scale_widths(layer.layers, ratio, false, option);
+    scale_widths(layer.shortcut, ratio, false, option);
   }
 }
-void scale_heads(std::vector<LayerSpec>& layers, double ratio) {
+void scale_heads(std::vector<LayerSpec>& layers, double ratio, const std::string& option) {
   for (LayerSpec& layer : layers) {
     if (layer.type == LayerSpec::Type::attention) {
-      layer.heads = scaled(layer.heads, ratio, "heads");
-      layer.kv_heads = scaled(layer.kv_heads, ratio, "kv_heads");
+      layer.heads = scaled(layer.heads, ratio, "heads", option);
+      layer.kv_heads = scaled(layer.kv_heads, ratio, "kv_heads", option);
     }
-    scale_heads(layer.layers, ratio);
+    scale_heads(layer.layers, ratio, option);
   }
 }
 
 /// All that grows with the width, by that ratio.
-void scale_width(ModelSpec& spec, double ratio) {
+void scale_width(ModelSpec& spec, double ratio, const std::string& option) {
   if (spec.kind == ModelSpec::Kind::layers)
-    return scale_widths(spec.layer_list, ratio, spec.vocab == 0);
-  spec.width = scaled(spec.width, ratio, "width");
+    return scale_widths(spec.layer_list, ratio, spec.vocab == 0, option);
+  spec.width = scaled(spec.width, ratio, "width", option);
   if (spec.kind != ModelSpec::Kind::transformer) return;
-  spec.ffn = scaled(spec.ffn, ratio, "ffn");
-  spec.expert_ffn = scaled(spec.expert_ffn, ratio, "expert_ffn");
-  spec.shared_ffn = scaled(spec.shared_ffn, ratio, "shared_ffn");
-  spec.head_width = scaled(spec.head_width, ratio, "head_width");
+  spec.ffn = scaled(spec.ffn, ratio, "ffn", option);
+  spec.expert_ffn = scaled(spec.expert_ffn, ratio, "expert_ffn", option);
+  spec.shared_ffn = scaled(spec.shared_ffn, ratio, "shared_ffn", option);
+  spec.head_width = scaled(spec.head_width, ratio, "head_width", option);
 }
 
 /// The model with sizes for its own, of the same axes.
-ModelSpec model_at(const ModelSpec& spec, const SizeList& own, const SizeList& sizes) {
+ModelSpec model_at(const ModelSpec& spec, const SizeList& own, const SizeList& sizes,
+                   const std::string& option) {
   ModelSpec sized = spec;
   const auto ratio = [&](GrowthAxis axis, double size) { return size / *find(own, axis); };
   for (const auto& [axis, size] : sizes) {
     switch (axis) {
-      case GrowthAxis::width: scale_width(sized, ratio(axis, size)); break;
+      case GrowthAxis::width: scale_width(sized, ratio(axis, size), option); break;
       case GrowthAxis::heads:
         if (spec.kind == ModelSpec::Kind::layers) {
-          scale_heads(sized.layer_list, ratio(axis, size));
+          scale_heads(sized.layer_list, ratio(axis, size), option);
         } else {
-          sized.kv_heads = scaled(spec.kv_heads, ratio(axis, size), "kv_heads");
+          sized.kv_heads = scaled(spec.kv_heads, ratio(axis, size), "kv_heads", option);
           sized.heads = std::llround(size);
         }
         break;
@@ -155,7 +157,7 @@ ModelSpec model_at(const ModelSpec& spec, const SizeList& own, const SizeList& s
       case GrowthAxis::tokens: break;
     }
   }
-  validate(sized, "--from, --to");
+  validate(sized, option);
   return sized;
 }
 
@@ -194,7 +196,7 @@ SizeList parse_sizes(const std::string& option, const std::string& text) {
 }
 
 TransferSizes sizes_between(const SizeList& from, const SizeList& to,
-                            const std::optional<ModelSpec>& spec) {
+                            const std::optional<ModelSpec>& spec, const std::string& option) {
   TransferSizes sizes;
   SizeList owned;
   for (const auto& [axis, target] : to) {
@@ -216,8 +218,8 @@ TransferSizes sizes_between(const SizeList& from, const SizeList& to,
       throw Error(ErrorKind::input, "--from names the " + to_string(axis) + ", and --to does not",
                   "--from", "give the " + to_string(axis) + " of the target in --to");
   if (spec) {
-    sizes.base = model_at(*spec, owned, sizes.from);
-    model_at(*spec, owned, sizes.to);
+    sizes.base = model_at(*spec, owned, sizes.from, option);
+    model_at(*spec, owned, sizes.to, option);
   }
   return sizes;
 }
@@ -243,7 +245,7 @@ TransferSizes sizes_from(const std::string& option, const SizeList& from, const 
                   "leave it out");
     own.emplace_back(axis, *size_here);
   }
-  return sizes_between(from, own, spec);
+  return sizes_between(from, own, spec, option);
 }
 
 }  // namespace scalecalc::cli

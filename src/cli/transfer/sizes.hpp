@@ -18,9 +18,10 @@ SizeList parse_sizes(const std::string& option, const std::string& text);
 /// The ratios of the axes that both name. With a model, what only --to names starts from the
 /// model's own size; a list of layers has the one width, and the one number of heads, of its
 /// layers. Throws Error(input) for an axis of one alone, and where the model cannot have such
-/// sizes, or has no one size of that name.
+/// sizes, or has no one size of that name; `option` gave the sizes.
 TransferSizes sizes_between(const SizeList& from, const SizeList& to,
-                            const std::optional<ModelSpec>& spec);
+                            const std::optional<ModelSpec>& spec,
+                            const std::string& option = "--from, --to");
 
 /// Those that the sizes name, in the order of the enumeration.
 std::vector<GrowthAxis> axes_of(const TransferSizes& sizes);

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scalecalc/passes.hpp"
+#include "scalecalc/trace.hpp"
+#include "scalecalc/transfer.hpp"
+
+/// The coordinate check (Yang et al. 2022, Tensor Programs V, appendix D.1): how large every site
+/// is, and how far it has moved since init, in the first steps of training, for one model at
+/// several sizes (docs/guide/coordinates.md).
+namespace scalecalc {
+
+/// The model where the axis has this size.
+struct CoordinateSize {
+  double size = 0;  ///< > 0
+  ModelSpec model;
+};
+struct CoordinateOptions {
+  GrowthAxis axis = GrowthAxis::width;
+  std::vector<CoordinateSize> sizes;  ///< two at least, in rising order; the first is the base
+  /// Each size has the base's numbers times what this says; nothing: each starts as its own spec
+  /// says, and steps by the base's learning rate.
+  std::optional<Parametrization> parametrization;
+  std::string optimizer = "adamw";  ///< as optimizer_options() takes it; without decay
+  double lr = 1e-3;                 ///< of the base, > 0
+  int steps = 4;                    ///< 1..10000
+  int seeds = 4;                    ///< draws a size, 1..100000
+  PassOptions passes;
+  std::function<bool(double done)> progress = {};  ///< false stops it: Error(fault)
+};
+
+/// A site at one size. Squares are averages over features, tokens, sequences, and the blocks that
+/// the site stands in.
+struct CoordinatePoint {
+  std::vector<std::vector<double>> second;  ///< [step][seed], of x^2; step 0 is before the first
+  std::vector<std::vector<double>> change;  ///< likewise of (x - x before the first step)^2
+  /// Of x^2 before the first step and of the change by the first, from moments; unknown where there
+  /// is no rule.
+  Figure predicted_second, predicted_change;
+};
+struct CoordinateSite {
+  std::string path;  ///< of all blocks: "block[*].attn.q"
+  std::string kind;
+  std::vector<CoordinatePoint> points;  ///< by size
+};
+struct CoordinateCheck {
+  std::vector<CoordinateSite> sites;                   ///< in the order of the forward pass
+  std::vector<std::vector<std::vector<double>>> loss;  ///< [size][step][seed]
+  /// Numbers that go with another power of the size than stable ones whose steps move features the
+  /// most.
+  std::vector<TransferFinding> findings;
+  std::vector<std::string> remarks;  ///< of what was assumed, or is missing
+  bool finite = true;                ///< false: a pass gave an infinity or a NaN
+};
+/// Throws Error(input) for options out of their ranges, and as transferred_network() and
+/// sample_steps() do.
+CoordinateCheck coordinate_check(const CoordinateOptions& options);
+
+/// The power of the size that a root mean square goes with: the mean, over seeds, of the slopes of
+/// its logarithm, and the standard error of that mean.
+struct SizeLaw {
+  double exponent = 0, standard_error = 0;  ///< NaN of one seed
+};
+enum class Coordinate { value, change };
+/// Nothing where the square of a seed is 0 or not finite at some size. `step` is one of those that
+/// were measured.
+std::optional<SizeLaw> measured_law(const std::vector<double>& sizes, const CoordinateSite& site,
+                                    Coordinate coordinate, std::size_t step);
+/// Of what was predicted: of values before the first step, of changes by it.
+std::optional<double> predicted_exponent(const std::vector<double>& sizes,
+                                         const CoordinateSite& site, Coordinate coordinate);
+
+}  // namespace scalecalc

@@ -1,0 +1,413 @@
+#include "cli/coordinates/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/statistics.hpp"
+#include "base/text.hpp"
+#include "cli/roots.hpp"
+
+namespace scalecalc::cli {
+namespace {
+
+using report::Facts;
+using report::Table;
+using report::Value;
+
+std::size_t last_step(const CoordinateAnswer& answer) {
+  return static_cast<std::size_t>(answer.options.steps);
+}
+
+/// The root of the mean over seeds, and its standard error: null of one seed.
+struct Root {
+  double value = 0;
+  Value error;
+};
+Root root_of_mean(const std::vector<double>& squares) {
+  const Figure mean{base::sample_mean(squares), std::max(0.0, base::error_of_mean(squares)), 0};
+  Root made{root_of(mean), {}};
+  if (squares.size() > 1) made.error = error_of_root(mean, &Figure::error);
+  return made;
+}
+
+Value known(double value) {
+  return std::isfinite(value) ? Value(value) : Value();
+}
+
+std::string power_of(const TransferFinding& finding, const Rational& exponent) {
+  Exponents power;
+  power[finding.axis] = exponent;
+  return power.formula();
+}
+
+/// Of a learning rate, what it is at the largest size.
+std::optional<double> at_largest(const CoordinateAnswer& answer, const TransferFinding& finding,
+                                 const Rational& exponent) {
+  if (finding.quantity != "lr") return {};
+  const double ratio = answer.sizes().back() / answer.sizes().front();
+  return answer.options.lr * std::pow(ratio, exponent.to_double());
+}
+
+/// What the numbers that do not fit do as the size grows.
+const char* effect_of(const TransferFinding& finding) {
+  const bool more = finding.wants < finding.has;
+  if (finding.quantity == "lr") return more ? "steps move ever more" : "steps move ever less";
+  if (finding.quantity == "std") return more ? "sizes at init grow" : "sizes at init fall";
+  if (finding.quantity == "decay") return more ? "forgotten faster" : "forgotten slower";
+  if (finding.quantity == "eps") return "swamps gradients: steps fall";
+  if (finding.quantity == "scale") return more ? "scores grow once q and k align" : "scores fall";
+  return "the sum of the branches grows";
+}
+
+Value findings_value(const CoordinateAnswer& answer) {
+  Value list = Value::array();
+  for (const TransferFinding& finding : answer.check.findings) {
+    Value entry = Value::object();
+    entry["tensor"] = finding.tensor;
+    entry["quantity"] = finding.quantity;
+    entry["has"] = finding.has.to_string();
+    entry["wants"] = finding.wants.to_string();
+    const auto has = at_largest(answer, finding, finding.has);
+    const auto wants = at_largest(answer, finding, finding.wants);
+    entry["has_value"] = has ? Value(*has) : Value();
+    entry["wants_value"] = wants ? Value(*wants) : Value();
+    entry["effect"] = effect_of(finding);
+    list.push_back(entry);
+  }
+  return list;
+}
+
+void add_roots(const char* name, const std::vector<std::vector<double>>& squares, Value& entry) {
+  Value values = Value::array(), errors = Value::array();
+  for (const std::vector<double>& step : squares) {
+    const Root root = root_of_mean(step);
+    values.push_back(known(root.value));
+    errors.push_back(root.error);
+  }
+  entry[name] = values;
+  entry[std::string(name) + "_error"] = errors;
+}
+
+void add_prediction(const char* name, const Figure& square, Value& entry) {
+  const std::string key = std::string("predicted_") + name;
+  const bool is_known = square.is_known();
+  entry[key] = is_known ? Value(root_of(square)) : Value();
+  entry[key + "_error"] = is_known ? error_of_root(square, &Figure::error) : Value();
+  entry[key + "_truncation"] = is_known ? error_of_root(square, &Figure::truncation) : Value();
+}
+
+Value law_value(const std::optional<SizeLaw>& law) {
+  if (!law) return {};
+  Value value = Value::object();
+  value["exponent"] = law->exponent;
+  value["standard_error"] = known(law->standard_error);
+  return value;
+}
+
+void add_laws(const CoordinateAnswer& answer, const CoordinateSite& site, const char* name,
+              Coordinate coordinate, Value& entry) {
+  const std::vector<double> sizes = answer.sizes();
+  Value laws = Value::array();
+  for (std::size_t step = 0; step <= last_step(answer); ++step)
+    laws.push_back(law_value(measured_law(sizes, site, coordinate, step)));
+  entry[std::string(name) + "_laws"] = laws;
+  const auto predicted = predicted_exponent(sizes, site, coordinate);
+  entry[std::string("predicted_") + name + "_exponent"] = predicted ? Value(*predicted) : Value();
+}
+
+Value sites_value(const CoordinateAnswer& answer) {
+  Value list = Value::array();
+  for (const CoordinateSite& site : answer.check.sites) {
+    Value entry = Value::object();
+    entry["path"] = site.path;
+    entry["kind"] = site.kind;
+    Value points = Value::array();
+    for (std::size_t i = 0; i < site.points.size(); ++i) {
+      const CoordinatePoint& point = site.points[i];
+      Value one = Value::object();
+      one["size"] = answer.options.sizes[i].size;
+      add_roots("rms", point.second, one);
+      add_roots("change", point.change, one);
+      add_prediction("rms", point.predicted_second, one);
+      add_prediction("change", point.predicted_change, one);
+      points.push_back(one);
+    }
+    entry["points"] = points;
+    add_laws(answer, site, "rms", Coordinate::value, entry);
+    add_laws(answer, site, "change", Coordinate::change, entry);
+    list.push_back(entry);
+  }
+  return list;
+}
+
+Value losses_value(const CoordinateAnswer& answer) {
+  Value list = Value::array();
+  for (const auto& of_size : answer.check.loss) {
+    Value steps = Value::array();
+    for (const std::vector<double>& seeds : of_size)
+      steps.push_back(known(base::sample_mean(seeds)));
+    list.push_back(steps);
+  }
+  return list;
+}
+
+Value check_value(const CoordinateAnswer& answer) {
+  Value value = Value::object();
+  value["axis"] = to_string(answer.options.axis);
+  Value sizes = Value::array();
+  for (const double size : answer.sizes()) sizes.push_back(size);
+  value["sizes"] = sizes;
+  value["holds"] = answer.holds();
+  value["finite"] = answer.check.finite;
+  value["findings"] = findings_value(answer);
+  value["sites"] = sites_value(answer);
+  value["loss"] = losses_value(answer);
+  Value remarks = Value::array();
+  for (const std::string& remark : answer.check.remarks) remarks.push_back(remark);
+  value["remarks"] = remarks;
+  return value;
+}
+
+/// Two decimals, without the sign of what rounds to 0.
+std::string decimals(double exponent) {
+  const std::string text = fmt::format("{:.2f}", exponent);
+  return text == "-0.00" ? "0.00" : text;
+}
+
+/// "0.62 +- 0.02".
+std::string power_text(const SizeLaw& law) {
+  const std::string exponent = decimals(law.exponent);
+  return std::isfinite(law.standard_error)
+             ? fmt::format("{} +- {:.2f}", exponent, law.standard_error)
+             : exponent;
+}
+
+std::string verdict_of(const CoordinateAnswer& answer) {
+  const std::size_t count = answer.check.findings.size();
+  const std::string axis = to_string(answer.options.axis);
+  if (!answer.check.finite) return "training gives infinities";
+  if (count == 0) return "every number goes with the " + axis + " as it should";
+  return fmt::format("{} number{} not go with the {} as {} should", count,
+                     count == 1 ? " does" : "s do", axis, count == 1 ? "it" : "they");
+}
+
+/// Findings that differ in their tensor alone.
+struct FindingGroup {
+  const TransferFinding* finding;
+  std::vector<std::string> tensors;
+};
+std::vector<FindingGroup> groups_of(const std::vector<TransferFinding>& findings) {
+  std::vector<FindingGroup> groups;
+  for (const TransferFinding& finding : findings) {
+    const auto is_like = [&](const FindingGroup& group) {
+      return group.finding->quantity == finding.quantity && group.finding->has == finding.has &&
+             group.finding->wants == finding.wants;
+    };
+    auto found = std::ranges::find_if(groups, is_like);
+    if (found == groups.end()) found = groups.insert(groups.end(), {&finding, {}});
+    found->tensors.push_back(finding.tensor);
+  }
+  // What makes eps too large is the least of it.
+  std::ranges::stable_partition(
+      groups, [](const FindingGroup& group) { return group.finding->quantity != "eps"; });
+  return groups;
+}
+
+/// The first two, and how many more.
+std::string some_of(const std::vector<std::string>& tensors) {
+  constexpr std::size_t shown = 2;
+  std::string text = tensors.front();
+  for (std::size_t i = 1; i < std::min(shown, tensors.size()); ++i) text += ", " + tensors[i];
+  if (tensors.size() > shown) text += fmt::format(" and {} more", tensors.size() - shown);
+  return text;
+}
+
+Table findings_table(const CoordinateAnswer& answer) {
+  const std::string at = fmt::format("at {} {}", to_string(answer.options.axis),
+                                     report::format_number(answer.sizes().back()));
+  Table table;
+  table.columns = {"number", "has", "wants", at, "of", "effect"};
+  table.key_columns = 1;
+  for (const FindingGroup& group : groups_of(answer.check.findings)) {
+    const TransferFinding& finding = *group.finding;
+    const auto has = at_largest(answer, finding, finding.has);
+    const auto wants = at_largest(answer, finding, finding.wants);
+    table.rows.push_back(
+        {finding.quantity, power_of(finding, finding.has), power_of(finding, finding.wants),
+         has && wants
+             ? Value(report::format_number(*has, 4) + " -> " + report::format_number(*wants, 4))
+             : Value(""),
+         some_of(group.tensors), effect_of(finding)});
+  }
+  return table;
+}
+
+/// The site whose change after the last step grows fastest, and the one whose change by the first
+/// step goes with a power the furthest from that of its prediction.
+void add_measured(const CoordinateAnswer& answer, Facts& facts) {
+  const std::vector<double> sizes = answer.sizes();
+  std::string fastest, furthest;
+  double most = -std::numeric_limits<double>::infinity(), off = -1;
+  for (const CoordinateSite& site : answer.check.sites) {
+    const auto last = measured_law(sizes, site, Coordinate::change, last_step(answer));
+    if (last && last->exponent > most) {
+      most = last->exponent;
+      fastest = fmt::format("{}, power {}", site.path, power_text(*last));
+    }
+    const auto first = measured_law(sizes, site, Coordinate::change, 1);
+    const auto predicted = predicted_exponent(sizes, site, Coordinate::change);
+    if (!first || !predicted || std::abs(first->exponent - *predicted) <= off) continue;
+    off = std::abs(first->exponent - *predicted);
+    furthest = fmt::format("{}, power {}, predicted {}", site.path, power_text(*first),
+                           decimals(*predicted));
+  }
+  if (!fastest.empty())
+    facts.rows.push_back({fmt::format("grows most by step {}", answer.options.steps), fastest});
+  if (!furthest.empty()) facts.rows.push_back({"furthest from prediction", furthest});
+}
+
+Facts facts_of(const CoordinatesAnswer& answer, const CoordinateAnswer& one) {
+  Facts facts;
+  facts.rows = {
+      {"verdict", verdict_of(one)},
+      {"optimizer", one.options.optimizer},
+      {"lr", one.options.lr},
+      {"parametrization",
+       answer.parametrization == "own" ? "the model's own numbers, kept" : answer.parametrization},
+      {"steps", one.options.steps},
+      {"seeds", one.options.seeds}};
+  add_measured(one, facts);
+  return facts;
+}
+
+/// What moves at all.
+bool moves(const CoordinateSite& site) {
+  return std::ranges::any_of(site.points, [](const CoordinatePoint& point) {
+    return std::ranges::any_of(point.change.back(), [](double square) { return square != 0; });
+  });
+}
+
+Table changes_table(const CoordinateAnswer& answer) {
+  Table table;
+  table.columns = {"site"};
+  for (const double size : answer.sizes()) table.columns.push_back(report::format_number(size));
+  table.columns.insert(table.columns.end(), {"exponent", "+-"});
+  table.key_columns = 1;
+  constexpr int digits = 4;
+  for (const CoordinateSite& site : answer.check.sites) {
+    if (!moves(site)) continue;
+    std::vector<Value> row = {site.path};
+    for (const CoordinatePoint& point : site.points)
+      row.push_back(report::format_number(root_of_mean(point.change.back()).value, digits));
+    const auto law = measured_law(answer.sizes(), site, Coordinate::change, last_step(answer));
+    row.push_back(law ? Value(decimals(law->exponent)) : Value());
+    row.push_back(law && std::isfinite(law->standard_error) ? Value(decimals(law->standard_error))
+                                                            : Value());
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// Of each site before the first step and after it: what is measured beside what was predicted.
+Table exponents_table(const CoordinateAnswer& answer) {
+  Table table;
+  table.columns = {"site", "at init", "predicted", "moved by step 1", "+-", "predicted"};
+  table.key_columns = 1;
+  const std::vector<double> sizes = answer.sizes();
+  const auto shown = [](const std::optional<double>& exponent) {
+    return exponent && std::isfinite(*exponent) ? Value(decimals(*exponent)) : Value();
+  };
+  const auto exponent_of = [](const std::optional<SizeLaw>& law) {
+    return law ? std::optional(law->exponent) : std::nullopt;
+  };
+  for (const CoordinateSite& site : answer.check.sites) {
+    const auto start = measured_law(sizes, site, Coordinate::value, 0);
+    const auto moved = measured_law(sizes, site, Coordinate::change, 1);
+    table.rows.push_back({site.path, shown(exponent_of(start)),
+                          shown(predicted_exponent(sizes, site, Coordinate::value)),
+                          shown(exponent_of(moved)),
+                          shown(moved ? std::optional(moved->standard_error) : std::nullopt),
+                          shown(predicted_exponent(sizes, site, Coordinate::change))});
+  }
+  return table;
+}
+
+Table rows_of(const CoordinatesAnswer& answer) {
+  Table table;
+  table.columns = {"axis",      "size",   "step",         "site",          "rms",
+                   "rms_error", "change", "change_error", "predicted_rms", "predicted_change"};
+  for (const CoordinateAnswer& one : answer.checks)
+    for (std::size_t i = 0; i < one.options.sizes.size(); ++i)
+      for (std::size_t step = 0; step <= last_step(one); ++step)
+        for (const CoordinateSite& site : one.check.sites) {
+          const CoordinatePoint& point = site.points[i];
+          const Root rms = root_of_mean(point.second[step]),
+                     change = root_of_mean(point.change[step]);
+          const auto predicted = [&](std::size_t of, const Figure& square) {
+            return step == of && square.is_known() ? Value(root_of(square)) : Value();
+          };
+          table.rows.push_back({to_string(one.options.axis), one.options.sizes[i].size,
+                                static_cast<std::int64_t>(step), site.path, rms.value, rms.error,
+                                change.value, change.error, predicted(0, point.predicted_second),
+                                predicted(1, point.predicted_change)});
+        }
+  return table;
+}
+
+Value inputs_of(const CoordinatesAnswer& answer) {
+  const CoordinateOptions& options = answer.checks.front().options;
+  Value inputs = Value::object();
+  inputs["model"] = answer.model;
+  inputs["parametrization"] = answer.parametrization;
+  inputs["optimizer"] = options.optimizer;
+  inputs["lr"] = options.lr;
+  inputs["steps"] = options.steps;
+  inputs["seeds"] = options.seeds;
+  inputs["seed"] = static_cast<std::int64_t>(options.passes.seed);
+  inputs["device"] = options.passes.device;
+  return inputs;
+}
+
+}  // namespace
+
+std::vector<double> CoordinateAnswer::sizes() const {
+  std::vector<double> made;
+  for (const CoordinateSize& each : options.sizes) made.push_back(each.size);
+  return made;
+}
+
+bool CoordinatesAnswer::holds() const {
+  return std::ranges::all_of(checks, &CoordinateAnswer::holds);
+}
+
+report::Document coordinates_document(const CoordinatesAnswer& answer) {
+  report::Document document;
+  document.command = "coordinates";
+  document.inputs = inputs_of(answer);
+  Value checks = Value::array();
+  for (const CoordinateAnswer& one : answer.checks) checks.push_back(check_value(one));
+  document.results["holds"] = answer.holds();
+  document.results["checks"] = checks;
+  document.rows = rows_of(answer);
+  for (const CoordinateAnswer& one : answer.checks) {
+    const std::string axis = to_string(one.options.axis);
+    document.sections.push_back(
+        {base::shortened(answer.model) + " by its " + axis, facts_of(answer, one)});
+    if (!one.check.findings.empty())
+      document.sections.push_back({"Numbers that do not fit", findings_table(one)});
+    document.sections.push_back({fmt::format("How far sites have moved after step {} (rms), by {}",
+                                             one.options.steps, axis),
+                                 changes_table(one)});
+    document.sections.push_back({"Powers of the " + axis, exponents_table(one)});
+    std::string remarks;
+    for (const std::string& remark : one.check.remarks)
+      remarks += (remarks.empty() ? "- " : "\n- ") + remark;
+    if (!remarks.empty()) document.sections.push_back({"Note", report::Paragraph{remarks}});
+  }
+  return document;
+}
+
+}  // namespace scalecalc::cli

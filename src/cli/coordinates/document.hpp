@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scalecalc/coordinates.hpp"
+#include "scalecalc/plot.hpp"
+#include "scalecalc/report.hpp"
+
+/// How the answer of `coordinates` is laid out and drawn.
+namespace scalecalc::cli {
+
+/// Along one axis.
+struct CoordinateAnswer {
+  CoordinateOptions options;
+  CoordinateCheck check;
+
+  std::vector<double> sizes() const;
+  /// Every number fits, and no pass gave an infinity or a NaN.
+  bool holds() const { return check.finite && check.findings.empty(); }
+};
+struct CoordinatesAnswer {
+  std::string model;            ///< as it was named
+  std::string parametrization;  ///< a name or a file; "own": the model's own numbers
+  std::vector<CoordinateAnswer> checks;
+
+  bool holds() const;
+};
+
+report::Document coordinates_document(const CoordinatesAnswer& answer);
+/// The change of each site since init by the size, after the first step and after the last.
+report::Figure coordinates_figure(const CoordinatesAnswer& answer);
+
+}  // namespace scalecalc::cli

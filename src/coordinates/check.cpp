@@ -1,0 +1,229 @@
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "scalecalc/coordinates.hpp"
+#include "scalecalc/error.hpp"
+#include "scalecalc/moments.hpp"
+#include "scalecalc/names.hpp"
+#include "scalecalc/steps.hpp"
+
+namespace scalecalc {
+namespace {
+
+/// A network of one size and what steps it.
+struct Sized {
+  Network network;
+  OptimizerOptions optimizer;
+};
+
+std::string muon_scale_of(const OptimizerOptions& options) {
+  using Scale = OptimizerOptions::MuonScale;
+  if (options.name != "muon" || options.muon_scale == Scale::none) return "none";
+  return options.muon_scale == Scale::shape ? "shape" : "match_rms";
+}
+
+OptimizerOptions options_of(const CoordinateOptions& options) {
+  OptimizerOptions made = optimizer_options(options.optimizer);
+  const auto set = [&](OptimizerOptions& part) {
+    part.learning_rate = part.adamw_learning_rate = options.lr;
+    part.weight_decay = 0;
+  };
+  set(made);
+  for (OptimizerOptions& part : made.rest) set(part);
+  return made;
+}
+
+/// Muon steps hidden matrices, and leaves the rest to AdamW.
+TransferOptimizer rule_of(const OptimizerOptions& options) {
+  const bool alone = options.name == "muon" && options.rest.empty();
+  return transfer_optimizer(alone ? "muon+adamw" : optimizer_text(options), muon_scale_of(options));
+}
+
+class Check {
+ public:
+  explicit Check(const CoordinateOptions& options) : options_(options) {
+    validate();
+    optimizer_ = options_of(options);
+    const ModelSpec& base = options.sizes.front().model;
+    problem_.optimizer = rule_of(optimizer_);
+    problem_.axes = {options.axis};
+    problem_.model = transfer_model(base, problem_.axes);
+    problem_.parametrization =
+        options.parametrization
+            ? *options.parametrization
+            : own_parametrization(base, options.sizes.back().model, ratio(options.sizes.size() - 1),
+                                  options.axis, problem_.model);
+  }
+
+  CoordinateCheck run() {
+    solution_ = solve_transfer(problem_);
+    judge();
+    for (std::size_t i = 0; i < options_.sizes.size(); ++i) {
+      const Sized sized = at(i);
+      const StepSamples samples = measure(sized, i);
+      add(samples);
+      predict(sized, i);
+    }
+    average();
+    return std::move(made_);
+  }
+
+ private:
+  void validate() const {
+    const auto refuse = [](const std::string& message, const char* where, const char* hint) {
+      throw Error(ErrorKind::input, message, where, hint);
+    };
+    if (options_.sizes.size() < 2)
+      refuse("a power of the size needs two sizes at least", "sizes", "for example 64, 128, 256");
+    for (std::size_t i = 0; i < options_.sizes.size(); ++i)
+      if (!(options_.sizes[i].size > (i == 0 ? 0 : options_.sizes[i - 1].size)))
+        refuse("sizes are above 0 and rise", "sizes", "for example 64, 128, 256");
+    if (!(options_.lr > 0) || !std::isfinite(options_.lr))
+      refuse("the learning rate is above 0", "lr", "for example 1e-3");
+  }
+
+  double ratio(std::size_t i) const { return options_.sizes[i].size / options_.sizes.front().size; }
+
+  void judge() {
+    if (!options_.parametrization && options_.axis == GrowthAxis::depth && has_own_depth_law()) {
+      made_.remarks.push_back(
+          "the model's stds have powers of its depth, which act as the multipliers of its branches "
+          "do: its numbers are not judged over depth; a parametrisation is");
+      return;
+    }
+    made_.findings = transfer_findings(problem_);
+    made_.remarks = problem_.model.remarks;
+  }
+  bool has_own_depth_law() const {
+    for (const auto& [name, numbers] : problem_.parametrization.tensors)
+      if (numbers.std && !(*numbers.std)[GrowthAxis::depth].is_zero()) return true;
+    return false;
+  }
+
+  Sized at(std::size_t i) const {
+    Sized made{{}, optimizer_};
+    if (!options_.parametrization) {
+      made.network = build_network(options_.sizes[i].model);
+      return made;
+    }
+    std::array<double, growth_axes> ratios;
+    ratios.fill(1);
+    ratios[static_cast<std::size_t>(options_.axis)] = ratio(i);
+    TransferredNetwork moved = transferred_network(options_.sizes.front().model,
+                                                   options_.sizes[i].model, solution_, ratios);
+    for (const auto& [path, factors] : moved.factors)
+      made.optimizer.factors.emplace(path,
+                                     ParameterFactors{factors.lr, factors.decay, factors.eps});
+    made.network = std::move(moved.network);
+    return made;
+  }
+
+  StepSamples measure(const Sized& sized, std::size_t i) const {
+    const double count = static_cast<double>(options_.sizes.size());
+    std::function<bool(double)> progress;
+    if (options_.progress)
+      progress = [this, i, count](double done) {
+        return options_.progress((static_cast<double>(i) + done) / count);
+      };
+    return sample_steps(sized.network, options_.passes, sized.optimizer, options_.steps,
+                        options_.seeds, false, progress);
+  }
+
+  void add(const StepSamples& samples) {
+    counts_.emplace_back();
+    for (const SiteSteps& site : samples.sites) {
+      CoordinatePoint& point = point_of(site.path, site.kind);
+      if (counts_.back()[path_pattern(site.path)]++ == 0) {
+        point.second = site.second;
+        point.change = site.change;
+        continue;
+      }
+      add_to(point.second, site.second);
+      add_to(point.change, site.change);
+    }
+    made_.loss.push_back(samples.loss);
+    for (const std::vector<double>& step : samples.loss)
+      for (const double loss : step) made_.finite = made_.finite && std::isfinite(loss);
+  }
+  using Squares = std::vector<std::vector<double>>;
+  static void add_to(Squares& sum, const Squares& more) {
+    for (std::size_t step = 0; step < sum.size(); ++step)
+      for (std::size_t seed = 0; seed < sum[step].size(); ++seed)
+        sum[step][seed] += more[step][seed];
+  }
+
+  /// Of the size that is being added.
+  CoordinatePoint& point_of(const std::string& path, const std::string& kind) {
+    const std::string pattern = path_pattern(path);
+    const auto [found, is_new] = sites_.try_emplace(pattern, made_.sites.size());
+    if (is_new) made_.sites.push_back({pattern, kind, {}});
+    std::vector<CoordinatePoint>& points = made_.sites[found->second].points;
+    points.resize(options_.sizes.size());
+    return points[counts_.size() - 1];
+  }
+
+  void predict(const Sized& sized, std::size_t i) {
+    PropagateOptions options;
+    options.threads = options_.passes.threads;
+    const Trace trace = propagate(sized.network, options);
+    for (const Site& site : trace.sites)
+      sum(made_.sites[sites_.at(path_pattern(site.path))].points[i].predicted_second, site.second);
+    if (!can_predict_) return;
+    try {
+      const FirstStep step = predict_first_step(sized.network, trace, sized.optimizer);
+      for (const StepSite& site : step.sites)
+        sum(made_.sites[sites_.at(path_pattern(site.path))].points[i].predicted_change,
+            site.change);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+      can_predict_ = false;
+      made_.remarks.push_back(std::string("no prediction of the first step: ") + error.message());
+    }
+  }
+  /// Errors of one rule go the same way.
+  static void sum(Figure& sum, const Figure& more) {
+    if (!sum.is_known()) {
+      sum = more;
+      return;
+    }
+    sum.value += more.value;
+    sum.error += more.error;
+    sum.truncation += more.truncation;
+  }
+
+  /// Of the blocks that a site stands in.
+  void average() {
+    for (CoordinateSite& site : made_.sites)
+      for (std::size_t i = 0; i < site.points.size(); ++i) {
+        const double count = counts_[i][site.path];
+        CoordinatePoint& point = site.points[i];
+        for (Squares* squares : {&point.second, &point.change})
+          for (std::vector<double>& step : *squares)
+            for (double& square : step) square /= count;
+        for (Figure* figure : {&point.predicted_second, &point.predicted_change}) {
+          figure->value /= count;
+          figure->error *= 1 / count;
+          figure->truncation *= 1 / count;
+        }
+      }
+  }
+
+  const CoordinateOptions& options_;
+  OptimizerOptions optimizer_;
+  TransferProblem problem_;
+  TransferSolution solution_;
+  bool can_predict_ = true;
+  std::map<std::string, std::size_t> sites_;        ///< index of each pattern
+  std::vector<std::map<std::string, int>> counts_;  ///< of each pattern, by size
+  CoordinateCheck made_;
+};
+
+}  // namespace
+
+CoordinateCheck coordinate_check(const CoordinateOptions& options) {
+  return Check(options).run();
+}
+
+}  // namespace scalecalc

@@ -1,0 +1,45 @@
+set(stack mlp-relu --layers 3 --features 8 --classes 4 --sequence 4 --seeds 2 --steps 2)
+scalecalc_cli_test("coordinates: what a model keeps does not fit" EXIT 1
+  ARGS coordinates ${stack} --widths 8,16,32 --optimizer adamw
+  STDOUT "lr +1 +r_n\\^-1 +0.001 -> 0.00025 +layer\\[\\*\\].linear.weight, head.weight")
+scalecalc_cli_test("coordinates: a parametrisation does" ARGS coordinates ${stack}
+  --widths 8:32:x2 --optimizer adamw --parametrization mup STDOUT "every number goes with the width")
+scalecalc_cli_test("coordinates: json" ARGS coordinates pre-ln-12 --width 16 --heads 2 --sequence 4
+  --vocab 8 --depths 2,4 --optimizer muon+adamw --lr 1e-3 --parametrization complete-p --seeds 2
+  --steps 1 --dropout 0 --format json
+  JSON results.holds results.checks.0.axis results.checks.0.sites.0.points.0.predicted_change
+    results.checks.0.sites.0.rms_laws.0.exponent results.checks.0.loss.1.1
+    results.checks.0.findings results.checks.0.remarks)
+scalecalc_cli_test("coordinates: widths and depths" ARGS coordinates ${stack} --widths 8,16
+  --depths 2,3 --optimizer sgd --parametrization mup --format csv STDOUT "depth,3,2,head,")
+scalecalc_cli_test("coordinates: one seed has no error" ARGS coordinates mlp-relu --layers 2
+  --widths 8,16 --optimizer sgd --parametrization mup --seeds 1 --steps 1 STDOUT "grows most")
+foreach(wrong IN ITEMS
+    "widths|64|two sizes" "widths|64,32,x|integers" "widths|0,4|integers" "depths|4|two sizes"
+    "optimizer|adamm|unknown optimizer" "parametrization|mu-p|unknown parametrization"
+    "lr|-1|--lr" "lr|0|--lr" "lr|nan|--lr" "steps|0|--steps" "seeds|0|--seeds")
+  string(REPLACE "|" ";" parts "${wrong}")
+  list(GET parts 0 option)
+  list(GET parts 1 value)
+  list(GET parts 2 says)
+  set(others --widths 8,16 --optimizer sgd)
+  if(option STREQUAL "widths")
+    set(others --optimizer sgd)
+  elseif(option STREQUAL "optimizer")
+    set(others --widths 8,16)
+  endif()
+  scalecalc_cli_error("coordinates: --${option} ${value}" EXIT 2 SAYS "${says}"
+    ARGS coordinates mlp-relu ${others} --${option} "${value}")
+endforeach()
+scalecalc_cli_error("coordinates: no sizes" EXIT 2 SAYS "sizes are missing"
+  ARGS coordinates gpt2 --optimizer adamw)
+scalecalc_cli_error("coordinates: no optimizer" EXIT 2 SAYS "--optimizer is missing"
+  ARGS coordinates gpt2 --widths 96,192)
+scalecalc_cli_error("coordinates: no model" EXIT 2 SAYS "a model is missing"
+  ARGS coordinates --widths 96,192 --optimizer adamw)
+scalecalc_cli_error("coordinates: a width of no heads" EXIT 2 SAYS "\\(--widths\\)"
+  ARGS coordinates gpt2 --widths 64,128 --optimizer adamw)
+scalecalc_cli_error("coordinates: widths of a list that has several" EXIT 2 SAYS "no one width"
+  ARGS coordinates resnet-v1 --widths 16,32 --optimizer adamw)
+scalecalc_cli_error("coordinates: a width beside widths" EXIT 2 SAYS "a list of the same"
+  ARGS coordinates gpt2 --width 96 --widths 96,192 --optimizer adamw)
