@@ -302,6 +302,7 @@ struct SameParametrization {
   };
   bool same = true;
   bool same_branch = true;
+  bool same_attention = true;  ///< of the scale of scores
   std::vector<Kind> kinds;
 };
 /// Two problems that differ in their parametrisation.

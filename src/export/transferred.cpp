@@ -96,8 +96,8 @@ class Transferrer {
     std::vector<PlannedScale> made;
     for (PlannedScale scale : base_.scales) {
       if (scale.what == "branch") continue;
-      if (scale.what == "attention" && solution_.attention)
-        scale = times(scale, *solution_.attention);
+      if (scale.what == "attention" && solution_.scores)
+        scale = times(scale, *solution_.scores);
       made.push_back(scale);
     }
     add_branches(made);

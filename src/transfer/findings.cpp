@@ -17,14 +17,23 @@ TransferProblem without(TransferProblem problem, Member... members) {
   return problem;
 }
 
-/// What the parametrisation gives of one tensor, by its name.
-GivenNumbers& given_of(Parametrization& parametrization, const TransferTensor& tensor) {
-  for (auto& [name, numbers] : parametrization.tensors)
+/// What the parametrisation gives of one tensor, or of its kind.
+GivenNumbers given_of(const Parametrization& parametrization, const TransferTensor& tensor) {
+  for (const auto& [name, numbers] : parametrization.tensors)
     if (name == tensor.name) return numbers;
-  GivenNumbers numbers;
-  for (const auto& [key, of_kind] : parametrization.kinds)
-    if (key == to_string(tensor.kind)) numbers = of_kind;
-  return parametrization.tensors.emplace_back(tensor.name, numbers).second;
+  for (const auto& [key, numbers] : parametrization.kinds)
+    if (key == to_string(tensor.kind)) return numbers;
+  return {};
+}
+/// Gives a tensor numbers of its own.
+void give(Parametrization& parametrization, const TransferTensor& tensor,
+          const GivenNumbers& numbers) {
+  for (auto& [name, given] : parametrization.tensors)
+    if (name == tensor.name) {
+      given = numbers;
+      return;
+    }
+  parametrization.tensors.emplace_back(tensor.name, numbers);
 }
 
 class Findings {
@@ -49,15 +58,17 @@ class Findings {
   }
 
  private:
+  /// Of what is not given the solver has made what is right beside the rest, wrong as that may be.
   void judge(std::size_t i, GrowthAxis axis) {
     const TensorTransfer& has = has_.tensors[i];
     const std::string& name = has.tensor.name;
-    compare(name, "lr", axis, has.lr[axis], free_.tensors[i].lr[axis]);
-    const TensorTransfer& followed = followed_.tensors[i];
-    if (has.decay) compare(name, "decay", axis, (*has.decay)[axis], (*followed.decay)[axis]);
+    const GivenNumbers given = given_of(problem_.parametrization, has.tensor);
+    if (given.lr) compare(name, "lr", axis, has.lr[axis], free_.tensors[i].lr[axis]);
+    if (given.decay && has.decay)
+      compare(name, "decay", axis, (*has.decay)[axis], (*followed_.tensors[i].decay)[axis]);
     // Below the size of what it is added to, eps does nothing.
     const auto& eps = free_.tensors[i].eps;
-    if (eps && (*eps)[axis] < (*has.eps)[axis])
+    if (given.eps && eps && (*eps)[axis] < (*has.eps)[axis])
       compare(name, "eps", axis, (*has.eps)[axis], (*eps)[axis]);
   }
 
@@ -74,10 +85,11 @@ class Findings {
     if (std::ranges::none_of(has_.bindings, is_broken) && !(makes_features && size.sign() < 0))
       return;
     compare(tensor.name, "std", axis, has.std[axis], has.std[axis] - size);
-    GivenNumbers& given = given_of(mended_.parametrization, tensor);
-    if (!given.multiplier) given.multiplier = has.multiplier;
+    GivenNumbers given = given_of(mended_.parametrization, tensor);
+    given.multiplier = has.multiplier;
     if (!given.std) given.std = has.std;
     (*given.std)[axis] = has.std[axis] - size;
+    give(mended_.parametrization, tensor, given);
   }
 
   void judge_branch(GrowthAxis axis) {

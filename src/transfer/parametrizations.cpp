@@ -25,12 +25,14 @@ class Reader {
       if (entry.key == "base") {
         result_.base = base(entry);
       } else if (entry.key == "branch") {
-        read_branch(table(entry));
+        result_.branch = only_number(table(entry), "multiplier");
+      } else if (entry.key == "attention") {
+        result_.attention = only_number(table(entry), "scale");
       } else if (std::ranges::find(tensor_kind_names(), entry.key) != tensor_kind_names().end()) {
         result_.kinds.emplace_back(entry.key, numbers(table(entry)));
       } else {
         std::vector<std::string> keys = tensor_kind_names();
-        keys.insert(keys.begin(), {"base", "branch"});
+        keys.insert(keys.begin(), {"base", "branch", "attention"});
         throw unknown_name("key", entry.key, keys, entry.where);
       }
     }
@@ -47,12 +49,14 @@ class Reader {
     return *name;
   }
 
-  void read_branch(const TomlTable& entries) {
+  /// Of a table that has one key.
+  static std::optional<Exponents> only_number(const TomlTable& entries, const std::string& key) {
+    std::optional<Exponents> number;
     for (const TomlEntry& entry : entries) {
-      if (entry.key != "multiplier")
-        throw unknown_name("key", entry.key, {"multiplier"}, entry.where);
-      result_.branch = exponents(entry);
+      if (entry.key != key) throw unknown_name("key", entry.key, {key}, entry.where);
+      number = exponents(entry);
     }
+    return number;
   }
 
   static GivenNumbers numbers(const TomlTable& entries) {

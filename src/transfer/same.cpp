@@ -87,7 +87,8 @@ SameParametrization same_parametrization(const TransferProblem& first,
   }
   SameParametrization result;
   result.same_branch = a.branch == b.branch;
-  result.same = result.same_branch;
+  result.same_attention = a.scores == b.scores;
+  result.same = result.same_branch && result.same_attention;
   for (Comparison& each : compared) {
     SameParametrization::Kind kind = std::move(each).result();
     result.same = result.same && kind.same;

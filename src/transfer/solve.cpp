@@ -55,6 +55,9 @@ class Solver {
     if (problem_.parametrization.branch && !problem_.model.has_branches)
       throw Error(ErrorKind::input, "the model has no branches", problem_.parametrization.name,
                   "leave [branch] out");
+    if (problem_.parametrization.attention && !problem_.model.head_width)
+      throw Error(ErrorKind::input, "there is no attention", problem_.parametrization.name,
+                  "leave [attention] out, or give a MODEL that has some");
     for (const auto& [key, numbers] : problem_.parametrization.kinds) {
       std::vector<std::string> known;
       for (const TransferTensor& tensor : problem_.model.tensors)
@@ -81,18 +84,20 @@ class Solver {
   /// q.k grows as head_width once steps align q with k.
   void solve_attention() {
     if (!problem_.model.head_width) return;
+    const std::optional<Exponents>& given = problem_.parametrization.attention;
+    const Exponents& has = given ? *given : problem_.model.attention_scale;
     Exponents stable;
     bool differs = false;
     for (const GrowthAxis axis : problem_.axes) {
       stable[axis] = -(larger(half, problem_.alignment.alpha) * (*problem_.model.head_width)[axis]);
-      differs = differs || !(stable[axis] == problem_.model.attention_scale[axis]);
+      differs = differs || !(stable[axis] == has[axis]);
     }
     solution_.attention = stable;
-    solution_.scores = problem_.parametrization.attention.value_or(stable);
+    solution_.scores = given.value_or(stable);
     if (differs)
       solution_.warnings.push_back(fmt::format(
           "the scale of attention's scores goes as {}; {} is stable once queries and keys align",
-          problem_.model.attention_scale.formula(), stable.formula()));
+          has.formula(), stable.formula()));
   }
 
   /// Of L matrices <g, U> is L gamma^(1 + h) in the gradient gamma ~ multiplier of a branch, times

@@ -280,3 +280,24 @@ TEST_CASE("gradients that each round enlarges are an error, those that settle ar
   CHECK(kind(settled, "output").gradient[width] == Rational(-1, 2));
   CHECK(kind(settled, "hidden").gradient[width] == Rational(1, 3));
 }
+
+TEST_CASE("the scale of scores that a file gives is used, compared and judged") {
+  const ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+  TransferProblem problem = problem_of("adamw", parametrization_from("mup"), {width});
+  problem.model = transfer_model(spec, problem.axes);
+  const auto file = [](const char* scale) {
+    return parse_parametrization(
+        std::string("base = \"mup\"\n[attention]\nscale = \"") + scale + "\"\n", "file");
+  };
+  CHECK(same_parametrization(problem, file("r_n^-1")).same);
+  const SameParametrization other = same_parametrization(problem, file("r_n^(-1/2)"));
+  CHECK_FALSE(other.same);
+  CHECK_FALSE(other.same_attention);
+  problem.parametrization = file("r_n^(-1/2)");
+  const TransferSolution solution = solve_transfer(problem);
+  CHECK((*solution.scores)[width] == -half);
+  CHECK((*solution.attention)[width] == Rational(-1));
+  problem.model = generic_transfer_model();
+  CHECK_THROWS_AS(solve_transfer(problem), Error);
+  CHECK_THROWS_AS(parse_parametrization("[attention]\nstd = 1\n", "file"), Error);
+}

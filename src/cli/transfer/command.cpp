@@ -80,7 +80,8 @@ void add_named_axes(const Parametrization& parametrization, std::vector<GrowthAx
     for (const auto& number :
          {numbers.multiplier, numbers.std, numbers.lr, numbers.decay, numbers.eps})
       if (number) given.push_back(*number);
-  if (parametrization.branch) given.push_back(*parametrization.branch);
+  for (const auto& number : {parametrization.branch, parametrization.attention})
+    if (number) given.push_back(*number);
   for (std::size_t i = 0; i < growth_axes; ++i) {
     const auto axis = static_cast<GrowthAxis>(i);
     const auto names = [&](const Exponents& number) { return !number[axis].is_zero(); };

@@ -410,6 +410,7 @@ report::Document same_document(const SameAnswer& answer) {
   const SameParametrization& result = answer.result;
   document.results["same"] = result.same;
   document.results["same_branch"] = result.same_branch;
+  document.results["same_attention"] = result.same_attention;
   Table table;
   table.columns = {"parameters", "same", "t", "difference"};
   Value kinds = Value::array();
@@ -428,6 +429,7 @@ report::Document same_document(const SameAnswer& answer) {
   facts.rows = {{"same", result.same ? "yes" : "no"},
                 {"t", "multiplier * t, std / t, lr * t^-g, eps * t^e, decay * t^g"}};
   if (!result.same_branch) facts.rows.push_back({"branch multiplier", "differs"});
+  if (!result.same_attention) facts.rows.push_back({"scale of scores", "differs"});
   document.sections.push_back({fmt::format("{} and {} under {}", answer.first, answer.second,
                                            answer.problem.optimizer.name),
                                facts});

@@ -103,7 +103,8 @@ JsonForm transfer_form() {
                     "the inequality that binds each number, and those that are broken"),
               maybe("warnings", list(text()), "conditions that do not hold"),
               maybe("same", truth(), "of --same: whether they are one"),
-              maybe("same_branch", truth(), "of --same: of the branch multiplier")})};
+              maybe("same_branch", truth(), "of --same: of the branch multiplier"),
+              maybe("same_attention", truth(), "of --same: of the scale of scores")})};
 }
 
 }  // namespace scalecalc::cli
