@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scalecalc/passes.hpp"
@@ -63,7 +65,7 @@ CoordinateCheck coordinate_check(const CoordinateOptions& options);
 /// The power of the size that a root mean square goes with: the mean, over seeds, of the slopes of
 /// its logarithm, and the standard error of that mean.
 struct SizeLaw {
-  double exponent = 0, standard_error = 0;  ///< NaN of one seed
+  double exponent = 0, standard_error = 0;  ///< NaN where nothing tells it: of one seed
 };
 enum class Coordinate { value, change };
 /// Nothing where the square of a seed is 0 or not finite at some size. `step` is one of those that
@@ -73,5 +75,44 @@ std::optional<SizeLaw> measured_law(const std::vector<double>& sizes, const Coor
 /// Of what was predicted: of values before the first step, of changes by it.
 std::optional<double> predicted_exponent(const std::vector<double>& sizes,
                                          const CoordinateSite& site, Coordinate coordinate);
+
+/// A coordinate check that was measured elsewhere.
+struct MeasuredSite {
+  std::string path;
+  std::vector<std::vector<double>> values;  ///< [step][size] of the table; NaN: it has none
+};
+struct MeasuredTable {
+  std::string axis;                 ///< the name of the column: "width"
+  std::string quantity;             ///< likewise: "rms"
+  std::vector<double> sizes;        ///< two at least, rising
+  std::vector<std::int64_t> steps;  ///< rising; the first is that of the init
+  std::vector<MeasuredSite> sites;  ///< in the order of the table
+};
+/// Of a CSV with the columns site (or module), width, depth, layers or size, step (or t), and one
+/// of rms, mean_abs, l1, l2, mean or value; others are passed over. Rows of the same site, size and
+/// step, of other seeds, are averaged. `name` stands for the file in messages. Throws Error(input)
+/// with the line: no such column, a value that is no number or below 0, a size that is not
+/// above 0, fewer than two sizes.
+MeasuredTable parse_measured(std::string_view csv, const std::string& name);
+
+/// What a measured site does as the size grows.
+enum class Trend {
+  steady,
+  grows_at_init,      ///< by its value before the first step
+  grows_in_training,  ///< by its value at the last step, and not before the first
+  falls,              ///< at the last step; the last site of a table, whose logits may, is steady
+  diverges,           ///< an infinity or a NaN stands in the table
+  unknown             ///< 0 or missing at some size
+};
+std::string to_string(Trend trend);
+/// Powers of the size within this of 0, and two standard errors of the fit, are steady: after four
+/// steps of set-ups that are right, at widths from 64, they lie from -0.1 to 0.05.
+inline constexpr double steady_power = 0.15;
+struct MeasuredTrend {
+  std::string path;
+  std::optional<SizeLaw> first, last;  ///< of the first step, and of the last; NaN of two sizes
+  Trend trend = Trend::steady;
+};
+std::vector<MeasuredTrend> trends_of(const MeasuredTable& table);
 
 }  // namespace scalecalc

@@ -43,3 +43,32 @@ scalecalc_cli_error("coordinates: widths of a list that has several" EXIT 2 SAYS
   ARGS coordinates resnet-v1 --widths 16,32 --optimizer adamw)
 scalecalc_cli_error("coordinates: a width beside widths" EXIT 2 SAYS "a list of the same"
   ARGS coordinates gpt2 --width 96 --widths 96,192 --optimizer adamw)
+
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/measured.csv" "width,module,t,l1
+64,fc,1,1.0
+128,fc,1,1.01
+256,fc,1,0.99
+64,fc,4,1.0
+128,fc,4,1.4
+256,fc,4,2.0
+64,readout,1,1
+128,readout,1,0.7
+256,readout,1,0.5
+64,readout,4,1
+128,readout,4,0.7
+256,readout,4,0.5
+")
+scalecalc_cli_test("coordinates: a table that was measured" EXIT 1
+  ARGS coordinates --measured "${CMAKE_CURRENT_BINARY_DIR}/measured.csv"
+  STDOUT "fc .*0.50 .* grows in training +learning rate of the weights that make it")
+scalecalc_cli_test("coordinates: a table, json" EXIT 1
+  ARGS coordinates --measured "${CMAKE_CURRENT_BINARY_DIR}/measured.csv" --format json
+  JSON inputs.measured results.measured.sites.0.last.exponent results.measured.sites.1.trend)
+scalecalc_cli_error("coordinates: a table beside a model" EXIT 2 SAYS "runs nothing"
+  ARGS coordinates gpt2 --measured "${CMAKE_CURRENT_BINARY_DIR}/measured.csv")
+scalecalc_cli_error("coordinates: a table beside seeds" EXIT 2 SAYS "runs nothing"
+  ARGS coordinates --seeds 2 --measured "${CMAKE_CURRENT_BINARY_DIR}/measured.csv")
+scalecalc_cli_error("coordinates: a table that is not there" EXIT 2 SAYS "no-such.csv"
+  ARGS coordinates --measured no-such.csv)
+scalecalc_cli_error("coordinates: a table of something else" EXIT 2 SAYS "no CSV"
+  ARGS coordinates --measured "${PROJECT_SOURCE_DIR}/tables/presets/gpt2.toml")

@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include "cli/app.hpp"
 #include "cli/coordinates/document.hpp"
+#include "cli/coordinates/measured.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
@@ -15,11 +17,11 @@ namespace scalecalc::cli {
 namespace {
 
 constexpr std::int64_t kMostSteps = 1000, kMostSeeds = 10000;
+constexpr int kSteps = 4, kSeeds = 4;
 
 struct CoordinatesFlags {
   ModelArgument model;
-  std::string widths, depths, optimizer, lr, parametrization;
-  std::string steps = "4", seeds = "4";
+  std::string widths, depths, optimizer, lr, parametrization, steps, seeds, measured;
   PlotOption plot;
 
   void add_to(CLI::App* app) {
@@ -35,8 +37,12 @@ struct CoordinatesFlags {
              "how the numbers of the first size become those of the others: " +
                  alternatives(parametrization_names()) +
                  "; or a file of one (default: the model's own inits at each size, one rate)");
-    add.text("--steps", steps, "N", "on the same sample");
-    add.text("--seeds", seeds, "S", "draws at each size");
+    add.text("--steps", steps, "N", fmt::format("on the same sample (default {})", kSteps));
+    add.text("--seeds", seeds, "S", fmt::format("draws at each size (default {})", kSeeds));
+    add.text(
+        "--measured", measured, types::file(),
+        "instead of all these: judge a table that was measured elsewhere, a CSV of site, width "
+        "(or depth), step and rms (or mean_abs); - for one on standard input");
     plot.add_to(app);
   }
 };
@@ -86,10 +92,14 @@ class Coordinates {
                                 : parse_number("--lr", flags_.lr, least_lr, most_lr, "1e-3");
     if (!flags_.parametrization.empty())
       made.parametrization = parametrization_from(flags_.parametrization);
-    made.steps = static_cast<int>(parse_integer("--steps", flags_.steps, 1, kMostSteps, "4"));
-    made.seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, kMostSeeds, "4"));
+    made.steps = count("--steps", flags_.steps, kSteps, kMostSteps);
+    made.seeds = count("--seeds", flags_.seeds, kSeeds, kMostSeeds);
     context_.set_passes(made.passes);
     return made;
+  }
+
+  static int count(const char* option, const std::string& text, int otherwise, std::int64_t most) {
+    return text.empty() ? otherwise : static_cast<int>(parse_integer(option, text, 1, most, "4"));
   }
 
   void add(const std::string& option, const std::string& text, GrowthAxis axis,
@@ -122,6 +132,32 @@ class Coordinates {
   CoordinatesAnswer answer_;
 };
 
+/// Options of passes, which a table that was measured elsewhere has no use for.
+void refuse_beside_measured(const CoordinatesFlags& flags) {
+  for (const auto& [option, text] : {std::pair{"MODEL", &flags.model.model},
+                                     {"--widths", &flags.widths},
+                                     {"--depths", &flags.depths},
+                                     {"--optimizer", &flags.optimizer},
+                                     {"--lr", &flags.lr},
+                                     {"--parametrization", &flags.parametrization},
+                                     {"--steps", &flags.steps},
+                                     {"--seeds", &flags.seeds}})
+    if (!text->empty())
+      throw Error(ErrorKind::usage, "--measured judges a table, and runs nothing", option,
+                  "leave one of the two out");
+  if (flags.model.options.any())
+    throw Error(ErrorKind::usage, "--measured judges a table, and has no model",
+                flags.model.options.given(), "leave it out");
+}
+
+int run_measured(const CoordinatesFlags& flags, Context& context) {
+  refuse_beside_measured(flags);
+  const MeasuredAnswer answer = judge_measured(flags.measured);
+  context.emit(measured_document(answer));
+  if (flags.plot.is_given()) context.draw(flags.plot, measured_figure(answer));
+  return answer.holds() ? 0 : 1;
+}
+
 }  // namespace
 
 void register_coordinates(CLI::App& app, Context& context) {
@@ -139,6 +175,7 @@ void register_coordinates(CLI::App& app, Context& context) {
        .uses = kPasses},
       [&context, flags] {
         flags->plot.check();
+        if (!flags->measured.empty()) return run_measured(*flags, context);
         const CoordinatesAnswer answer = Coordinates(*flags, context).run();
         context.emit(coordinates_document(answer));
         if (flags->plot.is_given()) context.draw(flags->plot, coordinates_figure(answer));

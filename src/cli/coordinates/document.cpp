@@ -177,14 +177,6 @@ std::string decimals(double exponent) {
   return text == "-0.00" ? "0.00" : text;
 }
 
-/// "0.62 +- 0.02".
-std::string power_text(const SizeLaw& law) {
-  const std::string exponent = decimals(law.exponent);
-  return std::isfinite(law.standard_error)
-             ? fmt::format("{} +- {:.2f}", exponent, law.standard_error)
-             : exponent;
-}
-
 std::string verdict_of(const CoordinateAnswer& answer) {
   const std::size_t count = answer.check.findings.size();
   const std::string axis = to_string(answer.options.axis);
@@ -372,6 +364,13 @@ Value inputs_of(const CoordinatesAnswer& answer) {
 }
 
 }  // namespace
+
+std::string power_text(const SizeLaw& law) {
+  const std::string exponent = decimals(law.exponent);
+  return std::isfinite(law.standard_error)
+             ? fmt::format("{} +- {:.2f}", exponent, law.standard_error)
+             : exponent;
+}
 
 std::vector<double> CoordinateAnswer::sizes() const {
   std::vector<double> made;

@@ -27,6 +27,9 @@ struct CoordinatesAnswer {
   bool holds() const;
 };
 
+/// "0.62 +- 0.02"; without the error where it is NaN.
+std::string power_text(const SizeLaw& law);
+
 report::Document coordinates_document(const CoordinatesAnswer& answer);
 /// The change of each site since init by the size, after the first step and after the last.
 report::Figure coordinates_figure(const CoordinatesAnswer& answer);

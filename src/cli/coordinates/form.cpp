@@ -54,19 +54,40 @@ Shape check() {
                  {"remarks", list(text()), "what was assumed, or is missing"}});
 }
 
+/// Of a table that was measured elsewhere.
+Shape measured() {
+  const Shape law =
+      object({{"exponent", number(), "power of the size"},
+              {"standard_error", number().or_null(), "of the fit; null of two sizes"}})
+          .or_null();
+  const Shape measured_site = object(
+      {{"path", text(), "as the table calls it"},
+       {"first", law, "of the first step; null where it is 0, missing or infinite"},
+       {"last", law, "of the last step, likewise"},
+       {"trend",
+        one_of({"steady", "grows at init", "grows in training", "falls", "diverges", "unknown"}),
+        "as the size grows"},
+       {"advice", text().or_null(), "the number that mends it"}});
+  return object({{"axis", text(), "the table's name of what grows"},
+                 {"quantity", text(), "the table's name of what was measured"},
+                 {"sizes", list(number()), "rising"},
+                 {"steps", list(count()), "rising"},
+                 {"sites", list(measured_site), "in the order of the table"}});
+}
+
 }  // namespace
 
 JsonForm coordinates_form() {
-  return {object({{"model", text(), "as it was named"},
-                  {"parametrization", text(), "a name or a file; own: the model's own numbers"},
-                  {"optimizer", text(), "its name"},
-                  {"lr", number(), "at the first size"},
-                  {"steps", count(), "that were taken"},
-                  {"seeds", count(), "draws a size"},
-                  {"seed", count(), "of the first draw"},
-                  {"device", text(), "of the passes"}}),
-          object({{"holds", truth(), "of all checks"},
-                  {"checks", list(check()), "of widths, then of depths"}})};
+  return {
+      object({maybe("model", text(), "as it was named"),
+              maybe("parametrization", text(), "a name or a file; own: the model's own numbers"),
+              maybe("optimizer", text(), "its name"), maybe("lr", number(), "at the first size"),
+              maybe("steps", count(), "that were taken"), maybe("seeds", count(), "draws a size"),
+              maybe("seed", count(), "of the first draw"), maybe("device", text(), "of the passes"),
+              maybe("measured", text(), "the file of a table; nothing else is given then")}),
+      object({{"holds", truth(), "of all checks, or of the table"},
+              maybe("checks", list(check()), "of widths, then of depths"),
+              maybe("measured", measured(), "of --measured")})};
 }
 
 }  // namespace scalecalc::cli
