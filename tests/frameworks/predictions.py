@@ -36,10 +36,15 @@ def model(name):
 
 
 def generated(name, target, *options):
-    """The module that `init --target` writes, imported as it is."""
+    """The module that `init --target` writes of a model of this folder, imported as it is."""
+    return generated_of(model(name), target, *options)
+
+
+def generated_of(argument, target, *options):
+    """Likewise of a preset, or any model."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / f"init_{name}.py"
-        path.write_text(program("init", model(name), "--target", target, *options))
+        path = pathlib.Path(folder) / f"init_{pathlib.Path(argument).stem}.py"
+        path.write_text(program("init", argument, "--target", target, *options))
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module

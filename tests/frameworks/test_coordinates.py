@@ -1,0 +1,126 @@
+"""A library's own GPT-2 at several widths, trained for a few steps: from its own init with one learning
+rate, and from the code that `init --transfer-from` writes. `coordinates --measured` judges both.
+
+usage: test_coordinates.py PROGRAM
+"""
+import csv
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+import predictions as p
+
+WIDTHS = (64, 128, 256, 512)
+LAYERS, HEADS, VOCAB, TOKENS, SEQUENCES = 2, 4, 256, 32, 4
+LR, STEPS, SEEDS = 3e-3, 4, 2
+
+
+def library_model(width, seed):
+    torch.manual_seed(seed)
+    config = GPT2Config(n_embd=width, n_layer=LAYERS, n_head=HEADS, vocab_size=VOCAB,
+                        n_positions=TOKENS, embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0,
+                        bos_token_id=0, eos_token_id=0)
+    return GPT2LMHeadModel(config)
+
+
+def transferred_model(width, seed):
+    """The model with the numbers of the smallest width, and its groups."""
+    module = p.generated_of("gpt2", "pytorch", "--layers", str(LAYERS), "--width", str(width),
+                            "--heads", str(HEADS), "--vocab", str(VOCAB), "--sequence", str(TOKENS),
+                            "--tie-head", "--transfer-from", f"width={WIDTHS[0]}",
+                            "--optimizer", "adamw")
+    model = library_model(width, seed)
+    module.initialize_(model, generator=torch.Generator().manual_seed(seed), strict=True)
+    scales = {what: value for what, _, value, _ in module.SCALES}
+    of_scores = scales["attention"] * math.sqrt(width / HEADS)
+
+    def scale_queries(_, __, out):
+        return torch.cat((out[..., :width] * of_scores, out[..., width:]), dim=-1)
+
+    for block in model.transformer.h:
+        block.attn.c_attn.register_forward_hook(scale_queries)
+    factor = scales.get("output", 1.0)
+    model.lm_head.register_forward_hook(lambda _, __, out: out * factor)
+    return model, module.param_groups(model, LR, weight_decay=0.0, eps=1e-8)
+
+
+def sites_of(model):
+    yield "wte", model.transformer.wte
+    for i, block in enumerate(model.transformer.h):
+        yield f"h.{i}.attn", block.attn
+        yield f"h.{i}.mlp", block.mlp
+        yield f"h.{i}", block
+    yield "ln_f", model.transformer.ln_f
+    yield "lm_head", model.lm_head
+
+
+def record(model, groups, width, seed, rows):
+    """Trains on one batch; a row a site and step."""
+    step = 0
+
+    def recorder(name):
+        def hook(_, __, out):
+            value = out[0] if isinstance(out, tuple) else out
+            rows.append((name, width, step, value.detach().square().mean().sqrt().item()))
+        return hook
+
+    for name, module in sites_of(model):
+        module.register_forward_hook(recorder(name))
+    optimizer = torch.optim.AdamW(groups, lr=LR, weight_decay=0.0)
+    tokens = torch.randint(VOCAB, (SEQUENCES, TOKENS),
+                           generator=torch.Generator().manual_seed(100 + seed))
+    for step in range(STEPS + 1):
+        optimizer.zero_grad()
+        model(tokens, labels=tokens).loss.backward()
+        optimizer.step()
+
+
+def judged(make):
+    """The sites as `coordinates --measured` judges them, and its exit code."""
+    rows = []
+    for width in WIDTHS:
+        for seed in range(SEEDS):
+            record(*make(width, seed), width, seed, rows)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "measured.csv"
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(("site", "width", "step", "rms"))
+            writer.writerows(rows)
+        done = subprocess.run([sys.argv[1], "coordinates", "--measured", path, "--format", "json"],
+                              capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    sites = p.json.loads(done.stdout)["results"]["measured"]["sites"]
+    return {site["path"]: site for site in sites}, done.returncode
+
+
+def show(title, sites):
+    print(title)
+    for path, site in sites.items():
+        print(f"  {path:12} {site['first']['exponent']:6.2f} {site['last']['exponent']:6.2f}  "
+              f"{site['trend']}")
+
+
+def main():
+    torch.set_num_threads(2)
+
+    def own(width, seed):
+        model = library_model(width, seed)
+        return model, model.parameters()
+
+    sites, code = judged(own)
+    show("own init, one learning rate", sites)
+    assert code == 1 and sites["lm_head"]["trend"].startswith("grows"), sites["lm_head"]
+    sites, code = judged(transferred_model)
+    show(f"transferred from width {WIDTHS[0]}", sites)
+    assert code == 0, [site for site in sites.values() if site["trend"] != "steady"]
+
+
+main()
