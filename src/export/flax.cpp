@@ -95,10 +95,49 @@ def initialize(params, key=None, strict=False):
     return tree, _finish(report, used, strict)
 )py";
 
+const char* const groups = R"py(
+
+def multi_transform(params, make, lr, weight_decay=0.0, eps=1e-8):
+    """optax.multi_transform for a tree like `params`, from the numbers that are right for the base.
+
+    `make(learning_rate=, weight_decay=, eps=)` gives what steps the parameters of one group
+    (optax.adamw); where the rule has no eps it is not given one. lr may be a schedule. Each group
+    has the given numbers times the factors of its rule. Raises ValueError for a leaf that no rule
+    knows, for a rule without a leaf, and where a shape is not the plan's.
+    """
+    import optax
+
+    steps, used = {}, set()
+
+    def label(path, leaf):
+        name = _name(path)
+        found = _find(name)
+        if found is None:
+            raise ValueError(f"no rule has a learning rate for {name}")
+        _check_shape(name, leaf.shape, found[1])
+        used.add(found[0])
+        return steps.setdefault(found[1].step, f"group {len(steps)}")
+
+    labels = jax.tree_util.tree_map_with_path(label, params)
+    for number, rule in enumerate(RULES):
+        if number not in used and not rule.may_be_absent:
+            raise ValueError(f"the tree has no {rule.name}, whose numbers the plan has")
+
+    def made(step):
+        rate = (lambda count: lr(count) * step.lr) if callable(lr) else lr * step.lr
+        numbers = {"learning_rate": rate, "weight_decay": weight_decay * step.weight_decay}
+        if step.eps is not None:
+            numbers["eps"] = eps * step.eps
+        return make(**numbers)
+
+    return optax.multi_transform({group: made(step) for step, group in steps.items()}, labels)
+)py";
+
 }  // namespace
 
 std::string flax_text(const CodePlan& plan, const ExportOptions& options) {
-  return python_text(plan, "flax", options, imports, body);
+  const std::string text = python_text(plan, "flax", options, imports, body);
+  return plan.transfer.empty() ? text : text + groups;
 }
 
 }  // namespace scalecalc::export_room

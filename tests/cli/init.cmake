@@ -74,6 +74,10 @@ scalecalc_cli_error("init: weights into nowhere" EXIT 3 SAYS "nowhere"
 scalecalc_cli_test("init: groups of parameters from a smaller model" ARGS init gpt2
   --target pytorch --transfer-from width=192,layers=4 --optimizer adamw
   STDOUT "from width 192 to 768, from depth 4 to 12, under mup, for adamw")
+scalecalc_cli_test("init: optax from a smaller model" ARGS init gpt2 --target flax
+  --transfer-from width=192 --optimizer adamw STDOUT "def multi_transform")
+scalecalc_cli_test("init: a base for Keras" EXIT 2 STDERR "for pytorch or flax"
+  ARGS init gpt2 --target keras --transfer-from width=192)
 scalecalc_cli_error("init: a base for a table" EXIT 2 SAYS "writes code for pytorch"
   ARGS init gpt2 --transfer-from width=192)
 scalecalc_cli_test("init: a parametrization without a base" EXIT 2 STDERR

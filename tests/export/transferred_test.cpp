@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "scalecalc/export.hpp"
 
@@ -88,11 +89,15 @@ TEST_CASE("transferred: the branch multiplier of CompleteP falls as the depth gr
 }
 
 TEST_CASE("transferred: its code has groups of parameters, and no other's") {
-  const auto has_groups = [](const NamedPlan& plan) {
-    return export_text(plan, Target::pytorch).find("def param_groups(") != std::string::npos;
-  };
-  CHECK(has_groups(moved(of_size(64, 2), of_size(128, 2), "adamw", "mup")));
-  CHECK_FALSE(has_groups(named_plan(of_size(128, 2), "test", Target::pytorch)));
+  for (const auto& [target, function] :
+       {std::pair{Target::pytorch, "def param_groups("}, {Target::flax, "def multi_transform("}}) {
+    CAPTURE(function);
+    const auto has_groups = [&](const NamedPlan& plan) {
+      return export_text(plan, target).find(function) != std::string::npos;
+    };
+    CHECK(has_groups(moved(of_size(64, 2), of_size(128, 2), "adamw", "mup")));
+    CHECK_FALSE(has_groups(named_plan(of_size(128, 2), "test", target)));
+  }
 }
 
 TEST_CASE("transferred: a head that the plan has and the library ties must be in the model") {

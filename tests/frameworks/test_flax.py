@@ -5,6 +5,7 @@ import flax
 import jax
 import jax.numpy as jnp
 import numpy
+import optax
 from flax import linen as nn
 
 import predictions as p
@@ -135,10 +136,53 @@ def check_initializers():
         raise AssertionError("a wrong shape was accepted")
 
 
+def check_groups():
+    """A step of optax.adamw in groups is AdamW by hand with the numbers that `transfer` has, each
+    multiplier taken into theta."""
+    module = p.generated("pre", "flax", "--transfer-from", f"width={WIDTH // 4}", "--optimizer",
+                         "adamw")
+    network = Transformer(False, p.scale("pre", "skip"))
+    empty = network.init(jax.random.PRNGKey(0), tokens(0))["params"]
+    params, _ = module.initialize(empty, jax.random.PRNGKey(1), strict=True)
+    answer = p.results("transfer", "pre", "--from", f"width={WIDTH // 4}", "--to", f"width={WIDTH}",
+                       "--optimizer", "adamw", "--all")
+    planned = {one["path"]: one for one in answer["parameters"]}
+    lr, decay, eps = 3e-3, 0.1, 1e-3
+    for rate in (lr, lambda count: lr):
+        steps = module.multi_transform(params, optax.adamw, rate, weight_decay=decay, eps=eps)
+        gradients = jax.tree_util.tree_map(
+            lambda leaf: jax.random.normal(jax.random.PRNGKey(leaf.size), leaf.shape) * 1e-3, params)
+        updates, _ = steps.update(gradients, steps.init(params), params)
+        names = p.plan("pre", "flax")
+        for name, update in leaves(updates).items():
+            path = names[name][0]["path"]
+            factor = {key: planned[path][key]["factor"]
+                      for key in ("multiplier", "lr", "decay", "eps")}
+            own_lr = lr * factor["lr"] * factor["multiplier"]
+            own_decay = decay * factor["decay"] / factor["multiplier"]
+            own_eps = eps * factor["eps"] / factor["multiplier"]
+            gradient, theta = leaves(gradients)[name], leaves(params)[name]
+            # The averages of the first step, unbiased, are the gradient and its square.
+            wanted = -own_lr * (gradient / (jnp.abs(gradient) + own_eps) + own_decay * theta)
+            # Single precision: 1 - 0.999 of the average's weight, and some ten roundings.
+            scale = own_lr * (1 + own_decay * float(jnp.abs(theta).max()))
+            off = float(jnp.abs(update - wanted).max())
+            assert off <= (10 + 1 / (1 - 0.999)) * 2**-24 * scale, (name, off, scale)
+    for wrong in ({**params, "extra": {"kernel": jnp.ones((2, 2))}},
+                  {key: leaf for key, leaf in params.items() if key != "head"}):
+        try:
+            module.multi_transform(wrong, optax.adamw, lr)
+        except ValueError as error:
+            assert "extra/kernel" in str(error) or "head/kernel" in str(error), error
+        else:
+            raise AssertionError("a tree with another parameter was accepted")
+
+
 def main():
     run("pre", False)
     run("deepnorm", True)
     check_initializers()
+    check_groups()
     print(f"JAX {jax.__version__}, Flax {flax.__version__}: all as planned")
 
 

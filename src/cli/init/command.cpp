@@ -45,8 +45,8 @@ struct InitFlags {
     add.flag("--seedless", seedless, "code without a seed of its own");
     add.text(
         "--transfer-from", transfer_from, "SIZES",
-        "pytorch: from the numbers of the same model at these sizes (width=256,layers=4), with "
-        "groups of parameters for --optimizer");
+        "pytorch, flax: from the numbers of the same model at these sizes (width=256,layers=4), "
+        "with groups of parameters for --optimizer");
     add.text("--parametrization", parametrization, types::parametrization(),
              "of --transfer-from: " + alternatives(parametrization_names()) +
                  "; or a file of one (default: mup)");
@@ -121,8 +121,9 @@ void check_transfer(const InitFlags& flags) {
                   "--parametrization", "for example --transfer-from width=256");
     return;
   }
-  if (flags.target != "pytorch")
-    throw Error(ErrorKind::usage, "--transfer-from writes code for pytorch", "--transfer-from",
+  if (flags.target != "pytorch" && flags.target != "flax")
+    throw Error(ErrorKind::usage, "--transfer-from writes code for pytorch or flax",
+                "--transfer-from",
                 "add --target pytorch; scalecalc transfer has the numbers as a table");
   if (!flags.weights.empty())
     throw Error(ErrorKind::usage,
