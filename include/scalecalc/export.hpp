@@ -28,6 +28,7 @@ std::string default_naming(Target target);
 struct StepFactors {
   double lr = 1, decay = 1;
   std::optional<double> eps;  ///< none: the rule has none that is added to |g|
+  std::string rule = {};      ///< its name; a mixture has two
   bool operator==(const StepFactors&) const = default;
 };
 

@@ -102,7 +102,8 @@ def multi_transform(params, make, lr, weight_decay=0.0, eps=1e-8):
 
     `make(learning_rate=, weight_decay=, eps=)` gives what steps the parameters of one group
     (optax.adamw); where the rule has no eps it is not given one. lr may be a schedule. Each group
-    has the given numbers times the factors of its rule. Raises ValueError for a leaf that no rule
+    has the given numbers times the factors of its rule. Of a mixture (muon+adamw) `make` and any
+    of the numbers may be a dict by the name of what steps: {"muon": ..., "adamw": ...}. Raises ValueError for a leaf that no rule
     knows, for a rule without a leaf, and where a shape is not the plan's.
     """
     import optax
@@ -124,11 +125,14 @@ def multi_transform(params, make, lr, weight_decay=0.0, eps=1e-8):
             raise ValueError(f"the tree has no {rule.name}, whose numbers the plan has")
 
     def made(step):
-        rate = (lambda count: lr(count) * step.lr) if callable(lr) else lr * step.lr
-        numbers = {"learning_rate": rate, "weight_decay": weight_decay * step.weight_decay}
+        own_make, own_lr, own_decay, own_eps = (
+            value[step.rule] if isinstance(value, dict) else value
+            for value in (make, lr, weight_decay, eps))
+        rate = (lambda count: own_lr(count) * step.lr) if callable(own_lr) else own_lr * step.lr
+        numbers = {"learning_rate": rate, "weight_decay": own_decay * step.weight_decay}
         if step.eps is not None:
-            numbers["eps"] = eps * step.eps
-        return make(**numbers)
+            numbers["eps"] = own_eps * step.eps
+        return own_make(**numbers)
 
     return optax.multi_transform({group: made(step) for step, group in steps.items()}, labels)
 )py";

@@ -40,8 +40,8 @@ std::string fill_text(const Fill& fill) {
 }
 
 std::string step_text(const StepFactors& step) {
-  return fmt::format("Step({}, {}, {})", number_literal(step.lr), number_literal(step.decay),
-                     step.eps ? number_literal(*step.eps) : "None");
+  return fmt::format("Step({}, {}, {}, {})", number_literal(step.lr), number_literal(step.decay),
+                     step.eps ? number_literal(*step.eps) : "None", string_literal(step.rule));
 }
 
 std::string rule_text(const Rule& rule) {
@@ -128,6 +128,7 @@ class Step(typing.NamedTuple):
     lr: float
     weight_decay: float
     eps: typing.Optional[float]  # None: the rule has none
+    rule: str  # the name of what steps it
 
 
 class Rule(typing.NamedTuple):

@@ -89,14 +89,18 @@ def initialize_(model, generator=None, strict=False):
 
 const char* const groups = R"py(
 
-def param_groups(model, lr, weight_decay=0.0, eps=1e-8):
+def param_groups(model, lr, weight_decay=0.0, eps=1e-8, rule=None):
     """Parameter groups for a torch.optim optimizer, from the numbers that are right for the base.
 
     Each group has the lr, weight_decay and, where the rule has one, eps of its parameters: those
-    given times the factors of their rule. Raises ValueError for a parameter that is trained and
-    that no rule knows, for a rule without a parameter (a head that the model ties, and the plan
-    does not), and where a shape is not the plan's.
+    given times the factors of their rule. Of a mixture (muon+adamw) each of the two has its own
+    optimizer and numbers: `rule` says whose groups these are. Raises ValueError for a parameter
+    that is trained and that no rule knows, for a rule without a parameter (a head that the model
+    ties, and the plan does not), where a shape is not the plan's, and for another `rule`.
     """
+    rules = sorted({one.step.rule for one in RULES})
+    if rule not in (rules if len(rules) > 1 else [None, *rules]):
+        raise ValueError(f"rule is {rule!r}, and the plan is for {' and '.join(rules)}")
     members, used = {}, set()
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
@@ -106,7 +110,8 @@ def param_groups(model, lr, weight_decay=0.0, eps=1e-8):
             raise ValueError(f"no rule has a learning rate for {name}")
         _check_shape(name, parameter.shape, found[1])
         used.add(found[0])
-        members.setdefault(found[1].step, []).append(parameter)
+        if rule in (None, found[1].step.rule):
+            members.setdefault(found[1].step, []).append(parameter)
     for number, rule in enumerate(RULES):
         if number not in used and not rule.may_be_absent:
             raise ValueError(f"the model has no trained {rule.name}, whose numbers the plan has")

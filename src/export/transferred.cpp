@@ -78,7 +78,7 @@ class Transferrer {
     made.formula =
         product_text(start->std > 0 ? start->std : start->mean, tensor.std * tensor.multiplier);
     parameter = made;
-    StepFactors step{factors.lr, factors.decay, {}};
+    StepFactors step{factors.lr, factors.decay, {}, tensor.rule};
     if (tensor.eps && tensor.eps_symmetry == Rational(1)) step.eps = factors.eps;
     plan_.steps.push_back(step);
   }
@@ -96,8 +96,7 @@ class Transferrer {
     std::vector<PlannedScale> made;
     for (PlannedScale scale : base_.scales) {
       if (scale.what == "branch") continue;
-      if (scale.what == "attention" && solution_.scores)
-        scale = times(scale, *solution_.scores);
+      if (scale.what == "attention" && solution_.scores) scale = times(scale, *solution_.scores);
       made.push_back(scale);
     }
     add_branches(made);

@@ -74,6 +74,13 @@ scalecalc_cli_error("init: weights into nowhere" EXIT 3 SAYS "nowhere"
 scalecalc_cli_test("init: groups of parameters from a smaller model" ARGS init gpt2
   --target pytorch --transfer-from width=192,layers=4 --optimizer adamw
   STDOUT "from width 192 to 768, from depth 4 to 12, under mup, for adamw")
+scalecalc_cli_test("init: muon with a factor of its own" ARGS init gpt2 --target pytorch
+  --transfer-from width=192 --optimizer muon+adamw --muon-scale match_rms
+  STDOUT "step=Step\\(0.5, [0-9.]+, [0-9.]+, .muon.\\)")
+scalecalc_cli_test("init: a factor of muon's without muon" EXIT 2 STDERR "is not muon" ARGS init gpt2
+  --target pytorch --transfer-from width=192 --optimizer adamw --muon-scale shape)
+scalecalc_cli_test("init: a factor of muon's without a base" EXIT 2 STDERR
+  "belongs to --transfer-from" ARGS init gpt2 --target pytorch --muon-scale shape)
 scalecalc_cli_test("init: optax from a smaller model" ARGS init gpt2 --target flax
   --transfer-from width=192 --optimizer adamw STDOUT "def multi_transform")
 scalecalc_cli_test("init: a base for Keras" EXIT 2 STDERR "for pytorch or flax"

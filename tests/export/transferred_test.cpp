@@ -51,7 +51,7 @@ TEST_CASE("transferred: a model of the base's sizes is the base") {
     const NamedPlan same = moved(spec, spec, "adamw", parametrization);
     REQUIRE(same.steps.size() == plain.plan.parameters.size());
     for (std::size_t i = 0; i < same.steps.size(); ++i) {
-      CHECK(same.steps[i] == StepFactors{1, 1, 1});
+      CHECK(same.steps[i] == StepFactors{1, 1, 1, "adamw"});
       CHECK(same.plan.parameters[i].std == plain.plan.parameters[i].std);
       CHECK(same.plan.parameters[i].start == plain.plan.parameters[i].start);
     }
@@ -116,4 +116,17 @@ TEST_CASE("transferred: a head that the plan has and the library ties must be in
   spec.tie_head = base.tie_head = true;
   // The table keeps its init, as one of tokens; the head's 1/width is of the forward pass.
   CHECK(scale_of(moved(base, spec, "adamw", "mup"), "output") == doctest::Approx(1.0 / 4));
+}
+
+TEST_CASE("transferred: each parameter of a mixture says what steps it") {
+  const NamedPlan plan = moved(of_size(64, 2), of_size(256, 2), "muon+adamw", "mup");
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlannedParameter& parameter = plan.plan.parameters[i];
+    CAPTURE(parameter.path);
+    const bool is_hidden =
+        parameter.is_matrix && parameter.role != "head" && parameter.role != "embedding";
+    CHECK(plan.steps[i].rule == (is_hidden ? "muon" : "adamw"));
+    // An orthogonal step keeps its size in operator norm.
+    if (is_hidden) CHECK(plan.steps[i].lr == 1);
+  }
 }

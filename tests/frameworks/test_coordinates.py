@@ -19,7 +19,7 @@ import predictions as p
 
 WIDTHS = (64, 128, 256, 512)
 LAYERS, HEADS, VOCAB, TOKENS, SEQUENCES = 2, 4, 256, 32, 4
-LR, STEPS, SEEDS = 3e-3, 4, 2
+LR, MUON_LR, STEPS, SEEDS = 3e-3, 1e-2, 4, 2
 
 
 def library_model(width, seed):
@@ -30,12 +30,13 @@ def library_model(width, seed):
     return GPT2LMHeadModel(config)
 
 
-def transferred_model(width, seed):
-    """The model with the numbers of the smallest width, and its groups."""
+def transferred_model(width, seed, optimizer):
+    """The model with the numbers of the smallest width, and what steps it."""
     module = p.generated_of("gpt2", "pytorch", "--layers", str(LAYERS), "--width", str(width),
                             "--heads", str(HEADS), "--vocab", str(VOCAB), "--sequence", str(TOKENS),
                             "--tie-head", "--transfer-from", f"width={WIDTHS[0]}",
-                            "--optimizer", "adamw")
+                            "--optimizer", optimizer,
+                            *(("--muon-scale", "shape") if "muon" in optimizer else ()))
     model = library_model(width, seed)
     module.initialize_(model, generator=torch.Generator().manual_seed(seed), strict=True)
     scales = {what: value for what, _, value, _ in module.SCALES}
@@ -48,7 +49,10 @@ def transferred_model(width, seed):
         block.attn.c_attn.register_forward_hook(scale_queries)
     factor = scales.get("output", 1.0)
     model.lm_head.register_forward_hook(lambda _, __, out: out * factor)
-    return model, module.param_groups(model, LR, weight_decay=0.0, eps=1e-8)
+    if optimizer == "adamw":
+        return model, [torch.optim.AdamW(module.param_groups(model, LR))]
+    return model, [torch.optim.Muon(module.param_groups(model, MUON_LR, rule="muon")),
+                   torch.optim.AdamW(module.param_groups(model, LR, rule="adamw"))]
 
 
 def sites_of(model):
@@ -61,7 +65,7 @@ def sites_of(model):
     yield "lm_head", model.lm_head
 
 
-def record(model, groups, width, seed, rows):
+def record(model, optimizers, width, seed, rows):
     """Trains on one batch; a row a site and step."""
     step = 0
 
@@ -73,13 +77,13 @@ def record(model, groups, width, seed, rows):
 
     for name, module in sites_of(model):
         module.register_forward_hook(recorder(name))
-    optimizer = torch.optim.AdamW(groups, lr=LR, weight_decay=0.0)
     tokens = torch.randint(VOCAB, (SEQUENCES, TOKENS),
                            generator=torch.Generator().manual_seed(100 + seed))
     for step in range(STEPS + 1):
-        optimizer.zero_grad()
+        model.zero_grad()
         model(tokens, labels=tokens).loss.backward()
-        optimizer.step()
+        for optimizer in optimizers:
+            optimizer.step()
 
 
 def judged(make):
@@ -113,14 +117,15 @@ def main():
 
     def own(width, seed):
         model = library_model(width, seed)
-        return model, model.parameters()
+        return model, [torch.optim.AdamW(model.parameters(), lr=LR, weight_decay=0.0)]
 
     sites, code = judged(own)
     show("own init, one learning rate", sites)
     assert code == 1 and sites["lm_head"]["trend"].startswith("grows"), sites["lm_head"]
-    sites, code = judged(transferred_model)
-    show(f"transferred from width {WIDTHS[0]}", sites)
-    assert code == 0, [site for site in sites.values() if site["trend"] != "steady"]
+    for optimizer in ("adamw", "muon+adamw"):
+        sites, code = judged(lambda width, seed, by=optimizer: transferred_model(width, seed, by))
+        show(f"transferred from width {WIDTHS[0]}, {optimizer}", sites)
+        assert code == 0, [site for site in sites.values() if site["trend"] != "steady"]
 
 
 main()

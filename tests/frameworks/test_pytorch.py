@@ -248,6 +248,36 @@ def check_groups():
         raise AssertionError("a parameter without a rule was accepted")
 
 
+def check_mixture():
+    """Muon steps the hidden matrices and AdamW all else, each in groups of its own."""
+    module = p.generated("pre", "pytorch", "--transfer-from", f"width={WIDTH // 4}",
+                         "--optimizer", "muon+adamw", "--muon-scale", "shape")
+    network = Transformer(False, 1.0, nn.functional.gelu)
+    module.initialize_(network, strict=True)
+    hidden = {name for name, parameter in network.named_parameters()
+              if parameter.ndim == 2 and not name.startswith("head")}
+    names = {id(parameter): name for name, parameter in network.named_parameters()}
+    before = {name: parameter.clone() for name, parameter in network.named_parameters()}
+    muon = torch.optim.Muon(module.param_groups(network, 2e-2, rule="muon"))
+    adamw = torch.optim.AdamW(module.param_groups(network, 1e-3, rule="adamw"))
+    network(torch.randn(TOKENS, WIDTH), {}).square().sum().backward()
+    for optimizer, own in ((muon, hidden), (adamw, set(before) - hidden)):
+        assert {names[id(one)] for group in optimizer.param_groups for one in group["params"]} == own
+        unmoved = {name for name, parameter in network.named_parameters()
+                   if torch.equal(before[name], parameter)}
+        optimizer.step()
+        for name in own:
+            assert name in unmoved
+            assert not torch.equal(before[name], network.get_parameter(name)), name
+    for rule in (None, "sgd"):
+        try:
+            module.param_groups(network, 1e-3, rule=rule)
+        except ValueError as error:
+            assert "adamw and muon" in str(error)
+        else:
+            raise AssertionError(f"groups of {rule} were given")
+
+
 def main():
     torch.set_num_threads(2)
     run("pre", Transformer(False, 1.0, nn.functional.gelu), "torch", matrices)
@@ -259,6 +289,7 @@ def main():
     check_strict()
     check_prefixes()
     check_groups()
+    check_mixture()
     print(f"PyTorch {torch.__version__}: all as planned")
 
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "base/text.hpp"
 #include "cli/app.hpp"
@@ -28,7 +29,7 @@ std::vector<std::string> known_targets() {
 
 struct InitFlags {
   ModelArgument model;
-  std::string target, names, weights, dtype, transfer_from, parametrization;
+  std::string target, names, weights, dtype, transfer_from, parametrization, muon_scale;
   bool seedless = false;
 
   void add_to(CLI::App* app) {
@@ -50,6 +51,9 @@ struct InitFlags {
     add.text("--parametrization", parametrization, types::parametrization(),
              "of --transfer-from: " + alternatives(parametrization_names()) +
                  "; or a file of one (default: mup)");
+    add.text("--muon-scale", muon_scale, {"SCALE", muon_scale_names()},
+             "of --transfer-from: what your muon has in front of its step: " +
+                 alternatives(muon_scale_names()) + " (default: none)");
   }
 };
 
@@ -116,9 +120,11 @@ std::optional<LibraryPlan> library_plan_of(const InitFlags& flags,
 
 void check_transfer(const InitFlags& flags) {
   if (flags.transfer_from.empty()) {
-    if (!flags.parametrization.empty())
-      throw Error(ErrorKind::usage, "--parametrization belongs to --transfer-from",
-                  "--parametrization", "for example --transfer-from width=256");
+    for (const auto& [option, text] : {std::pair{"--parametrization", &flags.parametrization},
+                                       {"--muon-scale", &flags.muon_scale}})
+      if (!text->empty())
+        throw Error(ErrorKind::usage, std::string(option) + " belongs to --transfer-from", option,
+                    "for example --transfer-from width=256");
     return;
   }
   if (flags.target != "pytorch" && flags.target != "flax")
@@ -151,7 +157,12 @@ NamedPlan transferred_from(const InitFlags& flags, NamedPlan plan) {
   transfer.ratios = sizes.ratios;
   TransferProblem& problem = transfer.problem;
   const std::string& optimizer = plan.spec.optimizer;
-  problem.optimizer = transfer_optimizer(optimizer);
+  const std::string scale = flags.muon_scale.empty() ? "none" : flags.muon_scale;
+  problem.optimizer = transfer_optimizer(optimizer, scale);
+  if (!flags.muon_scale.empty() && !optimizer.starts_with("muon") &&
+      optimizer.find("+muon") == std::string::npos)
+    throw Error(ErrorKind::usage, "the optimizer is not muon", "--muon-scale",
+                "leave it out, or take --optimizer muon+adamw");
   const std::string name = flags.parametrization.empty() ? "mup" : flags.parametrization;
   problem.parametrization = parametrization_from(name);
   problem.axes = axes_of(sizes);
@@ -177,6 +188,7 @@ int run_init(const InitFlags& flags, Context& context) {
   if (!flags.transfer_from.empty()) options.command += " --transfer-from " + flags.transfer_from;
   if (!flags.parametrization.empty())
     options.command += " --parametrization " + flags.parametrization;
+  if (!flags.muon_scale.empty()) options.command += " --muon-scale " + flags.muon_scale;
   if (library && target) {
     context.emit_text(export_text(*library, options));
     return 0;
