@@ -260,8 +260,14 @@ OwnChange by_rows(const Update& update, const MatrixUse& use) {
   const double size = update.scale * use.multiplier;
   OwnChange made;
   made.response = read * (-size * f.slope);
-  made.noise =
-      at_least_zero(read * (size * size * f.square) - made.response * made.response * use.gradient);
+  const Kernel second = read * (size * size * f.square);
+  const Kernel linear = made.response * made.response * use.gradient;
+  made.noise = at_least_zero(second - linear);
+  // Where gradients that are alike ask for more than the rule gives, and that is cut off, what the
+  // row of one sample moves by stays what it is.
+  const double left = diagonal_of(second, use.samples) - diagonal_of(linear, use.samples);
+  const double noise = diagonal_of(made.noise, use.samples);
+  if (noise > 0) made.noise = made.noise * (std::max(left, 0.0) / noise);
   made.update_second = update.scale * update.scale * f.square * use.rows_read;
   return made;
 }

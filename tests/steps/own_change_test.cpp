@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -143,4 +144,28 @@ TEST_CASE("own change: no step, no change; a bias moves all samples alike") {
   CHECK(entries.same == doctest::Approx(0.25));
   CHECK(entries.cross == doctest::Approx(0.25));
   CHECK(entries.between == doctest::Approx(0.25));
+}
+
+TEST_CASE("own change: a row moves by the step of its rule, however alike its gradients are") {
+  for (const double chance : {0.0, 0.01, 0.1, 0.5})
+    for (const double alike : {-0.05, 0.0, 0.3, 0.9, 1.0}) {
+      CAPTURE(chance);
+      CAPTURE(alike);
+      MatrixUse table;
+      table.samples = {6, 2};
+      table.is_table = true;
+      table.input = kernel_of({1, chance, chance}, table.samples);
+      table.gradient = kernel_of({0.04, 0.04 * alike, 0.04 * alike}, table.samples);
+      Update update;
+      update.scale = 0.5;
+      update.entry.kind = EntryRule::Kind::sign;
+      const OwnChange own = own_change(update, table);
+      const Kernel all = own.noise + own.response * own.response * table.gradient;
+      // A sign is 1 in size. Where every sample reads one row of one gradient, the linear part
+      // alone gives that row more.
+      const double linear =
+          diagonal_of(own.response * own.response * table.gradient, table.samples);
+      CHECK(diagonal_of(all, table.samples) == doctest::Approx(std::max(0.25, linear)));
+      if (chance <= 0.1) CHECK(linear <= 0.25);
+    }
 }
