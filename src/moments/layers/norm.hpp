@@ -3,199 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "moments/activation_error.hpp"
-#include "moments/constant_samples.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/mixture_gradient.hpp"
 #include "moments/norm_tokens.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/parameter_gradients.hpp"
+#include "moments/sample_norm.hpp"
 #include "scalecalc/error.hpp"
 
-/// Norms over one token's features (norm_tokens.hpp) and over samples (batch, instance:
-/// docs/theory/layers.md#norm-samples). Gains are 1 and shifts 0.
+/// Norms over one token's features (norm_tokens.hpp) and over samples (sample_norm.hpp). Gains are
+/// 1 and shifts 0.
 namespace scalecalc::moments {
-
-/// Means over the samples of each position, and over all: [m + sum of crosses]/n.
-struct SampleMeans {
-  Eigen::ArrayXd rows;
-  double all = 0;
-};
-SampleMeans sample_means(const PerPosition& x, const Counts& over);
-
-/// C R C with C = I - 11^T/n.
-template <class N>
-Alike<N> centred(const Alike<N>& x, const N& tokens, const N& batch) {
-  const N mean = row_sum(x, tokens, batch) / (tokens * batch);
-  return {N(0), x.second - mean, x.cross - mean, x.between - mean};
-}
-/// From differences of the state: of samples that are all but alike no sum has them.
-inline Alike<double> centred(const Alike<double>& x, double tokens, double batch) {
-  const double within = x.second - x.cross, others = (batch - 1) * tokens, all = tokens * batch;
-  const double apart = others * (x.cross - x.between);
-  return {0, ((all - 1) * within + apart) / all, (apart - within) / all,
-          -(within + tokens * (x.cross - x.between)) / all};
-}
-PerPosition centred(const PerPosition& x, double tokens, double batch);
-
-/// So few dead features no pass sees.
-inline constexpr double few_enough = 1e-4;
-
-/// All samples of a feature have the second moment 1 together; how it is shared between those of
-/// one sequence and of two is that of Gaussian features, and so is what an epsilon leaves of it.
-template <class C, class X>
-void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, const Counts& counts,
-                         const NormRecord<X>& record) {
-  const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
-  const SampleLevels& order = record.orders.forward;
-  const double size = over_samples(values_of(calculus, in.x), over), all = size + layer.eps;
-  // Features that are not Gaussian may differ by as much as they have.
-  const double gaussian = record.orders.inverse * (1 + record.by_chance) - 1;
-  const double scatter = in.kurtosis == 3 ? gaussian : std::max(1.0, gaussian);
-  const double bend = all > 0 ? scatter * size * layer.eps / (all * all) : 0;
-  // All samples together have 1, so that what those of one sequence differ by is all that r has.
-  const SampleLevels from =
-      sample_levels(centred(values_of(calculus, in.x), over.tokens, over.batch), over);
-  const double shared =
-      over.batch > 1 && all > 0 ? std::fabs(order.within - 1) * from.within / all : 0;
-  // Of features without a sample that is not 0, passes have a number that is Poisson's.
-  const double dead = 1 - record.alive;
-  const double rare = dead * static_cast<double>(in.width) < 1 ? dead : 0;
-  // Where samples are all but alike their difference is rounded.
-  constexpr double steps = 64;
-  const double rounding = size > 0 ? steps * std::numeric_limits<double>::epsilon() *
-                                         values_of(calculus, in.x).second / size
-                                   : 0;
-  // What is made of samples that are not Gaussian any more is off by 1/n.
-  const double own = bend + rare + rounding + 1 / over.samples();
-  calculus.omit(own, shared + own);
-}
-
-/// What tokens about their mean differ by in size, beyond the 2/n of new features: of the variance
-/// that tokens do not share, the part of x about the mean, over its square, is 1/(1 - c^2) where x
-/// is Gaussian, and no more than 2 V/D^2. A feature's own norm takes (k - 1)/(n - 1) of each
-/// difference, k its fourth moment.
-template <class X>
-double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Counts& counts,
-                           double samples, double size_excess) {
-  const double own = 2 / static_cast<double>(in.width), one = in.spread.token_variance,
-               shared = between_tokens(one, in.spread.batch_variance, counts);
-  const double c = x.second > 0 ? mean_of_pairs(x, counts) / x.second : 1, square = 1 - c * c;
-  if (!(square > 0)) return 0;
-  double apart = std::max(0.0, (one - shared) / square - own);
-  if (in.map_overlap > 0) apart = std::min(apart, 2 * in.map_overlap);
-  const double left = std::max(0.0, 1 - (2 + 3 * size_excess) / std::max(samples - 1, 1.0));
-  return left * left * apart;
-}
-
-/// All samples together have 1 for their second and nothing for their sum, so that crosses within
-/// one sequence are known; how the second is shared between sequences is not known any better.
-inline RelativeError error_over_samples(const RelativeError& in, const Alike<double>& x,
-                                        const Counts& over) {
-  const double apart = over_samples(x, over);
-  if (over.batch == 1 || !(apart > 0)) return {};
-  return {0, std::min(1.0, (in.second + in.cross) * x.second / apart), 0};
-}
-
-/// Statistics over samples are of Gaussian features: E 1/s2 is (n - 2)/(n - 3) of 1/E s2 where all
-/// samples are alike, so n > 3.
-template <class C, class X>
-Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const Counts& counts,
-                      NormRecord<X>& record) {
-  using N = typename C::Number;
-  record.over_samples = true;
-  record.projection.d = static_cast<double>(in.width);
-  record.over_batch = layer.kind == NormKind::batchnorm;
-  if (in.own)
-    throw Error(ErrorKind::input, "no rule covers a tied head whose stream is centred over samples",
-                layer.path, "layernorm or rmsnorm, or tie_head = false");
-  const double samples = counts.tokens * (record.over_batch ? counts.batch : 1);
-  if (samples < 4)
-    throw Error(ErrorKind::input,
-                "a norm over samples has no finite gradient from fewer than 4 of them", layer.path,
-                "more tokens, or a larger batch");
-  const N tokens = calculus.size(static_cast<std::int64_t>(counts.tokens), "tokens");
-  const N batch =
-      record.over_batch ? calculus.size(static_cast<std::int64_t>(counts.batch), "batch") : N(1);
-  X inside = centred(in.x, tokens, batch);
-  const N scale = 1 / (average(inside).second + calculus.real(layer.eps));
-  Signal<X> out = in;
-  out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
-  out.normalised = false;
-  out.flat.reset();
-  out.x = scaled(inside, scale);
-  if (!record.over_batch) out.x = without_between(out.x);
-  N back = scale;
-  if constexpr (C::next_orders) {
-    const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
-    const Alike<double> raw = values_of(calculus, in.x);
-    const double whole = calculus.value(in.overlap.variance());
-    const double left = whole > 0 ? std::max(0.0, 1 - in.mask_overlap / whole) : 1;
-    out.overlap.coherent = out.overlap.coherent * std::sqrt(left);
-    out.overlap.noise = out.overlap.noise * share_about_mean(raw) * left;
-    out.mask_overlap = 0;
-    const SampleLevels from = sample_levels(values_of(calculus, inside), over);
-    record.orders = sample_orders(from, over, in.spread.batch_noise);
-    const double noise = in.spread.batch_noise;
-    // Of what weights have mixed 1/s2 is larger by as much, to first order.
-    if (in.map_overlap > 0)
-      record.by_chance = 2 * noise * in.map_overlap;
-    else if (from.within > 0)
-      record.by_chance =
-          2 * noise * calculus.value(in.overlap.variance()) / (from.within * from.within);
-    const SampleLevels& order = record.orders.forward;
-    if (!in.flat) {
-      const double taken = noise * size_variance(from, over, in.map_overlap);
-      out.kurtosis *= 1 - taken;
-      out.size_excess -= taken;
-      out.sphere_excess -= noise * size_variance(from, over, 0);
-    }
-    out.map_overlap = 0;
-    out.x =
-        at_levels(out.x, order.within,
-                  {order.within * scale * from.within, order.between * scale * from.between}, over);
-  } else {
-    back = back * calculus.real(samples - 2) / calculus.real(samples - 3);
-  }
-  if constexpr (C::next_orders) {
-    if (in.flat) {
-      const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
-      const ConstantSamples flat =
-          constant_samples(calculus.function(in.flat->first)->activation(), in.flat->second, over);
-      record.alive = std::max(1 - flat.all, 1 / static_cast<double>(in.width));
-      record.few = flat.few;
-      record.rare = flat.few > few_enough && flat.zero_sum;
-      record.scatter =
-          feature_scatter(calculus.function(in.flat->first)->activation(), in.flat->second, over,
-                          record.projection.d, layer.eps, record.orders.inverse);
-      const double left_over = record.alive * record.scatter.forward;
-      out.x = scaled(out.x, left_over);
-      out.overlap = {out.overlap.coherent * left_over, out.overlap.noise * left_over * left_over};
-      // 1/s2 of those that are not.
-      back = back * record.alive * record.scatter.inverse;
-    }
-  }
-  record.factors = each(out.x, [&](const N&) { return back; });
-  const double own_variance = 2 / static_cast<double>(in.width);
-  out.spread = {own_variance, 0, 0, 0, 0, 1, in.spread.distance_variance, 0};
-  if constexpr (C::next_orders) {
-    out.spread.token_variance +=
-        size_variance_apart(in, values_of(calculus, in.x), counts, samples, out.size_excess);
-  }
-  out.spread.skewness = in.spread.skewness;
-  out.spread.position_variance = in.spread.position_variance;
-  for (RelativeError* bound : {&out.error, &out.truncation})
-    *bound = error_over_samples(*bound, values_of(calculus, in.x),
-                                {counts.tokens, record.over_batch ? counts.batch : 1});
-  calculus.assume("norm over samples", "features are Gaussian over the samples");
-  if constexpr (C::next_orders) omit_sample_scatter(calculus, layer, in, counts, record);
-  return out;
-}
 
 template <class C, class X>
 Signal<X> norm_forward(C& calculus, const Norm& layer, const Signal<X>& in, const Counts& counts,

@@ -1,0 +1,386 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "passes/forward.hpp"
+#include "tensor/ops.hpp"
+
+/// The forward pass, layer by layer.
+namespace scalecalc::passes {
+
+using tensor::Activated;
+using tensor::AttentionShape;
+using tensor::ConvShape;
+using tensor::Functions;
+using tensor::Stream;
+using tensor::stream_id;
+using tensor::Tape;
+using tensor::Tensor;
+using tensor::Variable;
+/// How far a pass has come; one that `replays` has shown its values before.
+struct Progress {
+  std::size_t parameters = 0, sites = 0;
+  bool replays = false;
+};
+
+/// Applies the layers to the stream, taking the parameters in the order of the forward pass.
+template <class Real>
+class Forward {
+ public:
+  using Value = Variable<Real>;
+  Forward(const Plan& plan, const Drawn<Real>& drawn, Tape<Real>& tape, Observer<Real>* observer,
+          Progress start = {})
+      : network_(plan.network),
+        functions_(plan.checked.functions),
+        drawn_(drawn),
+        tape_(tape),
+        observer_(observer),
+        head_(std::get_if<Linear>(&plan.network.layers.back().op)),
+        at_(start) {}
+
+  const Progress& progress() const { return at_; }
+  /// Of residual attention: the scores so far.
+  const std::optional<Variable<Real>>& scores() const { return scores_; }
+  void add_scores(std::optional<Value> scores) { scores_ = std::move(scores); }
+  /// What an encoder has made.
+  const std::optional<Variable<Real>>& memory() const { return memory_; }
+  void set_memory(std::optional<Value> memory) { memory_ = std::move(memory); }
+
+  Value input() {
+    if (network_.input == InputKind::tokens) return {};
+    if (observer_ == nullptr) return tape_.constant(drawn_.data.features);
+    return seen("input", "input", tape_.leaf(drawn_.data.features));
+  }
+
+  Value run(const std::vector<Layer>& layers, Value x) { return run(layers, 0, layers.size(), x); }
+
+  /// Layers begin .. end.
+  Value run(const std::vector<Layer>& layers, std::size_t begin, std::size_t end, Value x) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto* linear = std::get_if<Linear>(&layers[i].op);
+      const auto* activation =
+          i + 1 < end ? std::get_if<ActivationLayer>(&layers[i + 1].op) : nullptr;
+      if (linear != nullptr && activation != nullptr) {
+        x = activated(*linear, activation->function, x);
+        x = seen(activation->path, "activation", std::move(x));
+        ++i;
+      } else {
+        x = std::visit([&](const auto& op) { return apply(op, x); }, layers[i].op);
+      }
+    }
+    return x;
+  }
+
+ private:
+  Value next() {
+    const std::size_t index = at_.parameters++;
+    if (observer_ != nullptr && !at_.replays) observer_->parameter(index);
+    return tape_.parameter(index, drawn_.parameters[index]);
+  }
+
+  Value seen(const std::string& path, const char* kind, Value x, const char* suffix = "") {
+    if (observer_ == nullptr) return x;
+    const std::size_t site =
+        at_.replays ? at_.sites : observer_->value(path + suffix, kind, x.value);
+    at_.sites = site + 1;
+    tape_.probe(x, [observer = observer_, site](const Tensor<Real>& gradient) {
+      observer->gradient(site, gradient);
+    });
+    return x;
+  }
+
+  std::int64_t tokens(const Value& x) const { return x.value.rows() / network_.batch; }
+  Stream mask(const std::string& path) const { return {drawn_.seed, stream_id(path, drawn_.mask)}; }
+  double rate(double dropout) const { return drawn_.drops ? dropout : 0.0; }
+
+  /// The weight as it is used: normalised, then times the multiplier.
+  Value weight(const Linear& layer) {
+    Value w = next();
+    if (layer.weight_norm == WeightNorm::spectral) w = spectral(tape_, w);
+    if (layer.weight_norm == WeightNorm::demodulated) w = demodulate(tape_, w);
+    return layer.multiplier == 1.0 ? w : scale(tape_, layer.multiplier, w);
+  }
+
+  std::optional<Value> bias(const Linear& layer) {
+    return layer.bias ? std::optional(next()) : std::nullopt;
+  }
+  Value seen(const Linear& layer, Value y) {
+    return seen(layer.path, &layer == head_ ? "head" : "linear", std::move(y));
+  }
+  /// The words' table is the first parameter.
+  Value by_words(const Linear& layer, const Value& x) {
+    const Value words = tape_.parameter(0, drawn_.parameters.front());
+    const std::optional<Value> b = bias(layer);
+    const Value scaled = layer.multiplier == 1.0 ? x : scale(tape_, layer.multiplier, x);
+    return seen(layer, linear_by_rows(tape_, scaled, words, b ? &*b : nullptr));
+  }
+  Value apply(const Linear& layer, const Value& x) {
+    if (layer.tied) return by_words(layer, x);
+    const Value w = weight(layer);
+    const std::optional<Value> b = bias(layer);
+    return seen(layer, linear(tape_, x, w, b ? &*b : nullptr));
+  }
+  Value activated(const Linear& layer, const std::string& function, const Value& x) {
+    const Value w = weight(layer);
+    const std::optional<Value> b = bias(layer);
+    Activated<Real> made =
+        linear_activated(tape_, functions_.at(function), x, w, b ? &*b : nullptr);
+    seen(layer, std::move(made.before));
+    return std::move(made.after);
+  }
+  Value apply(const ActivationLayer& layer, const Value& x) {
+    return seen(layer.path, "activation", activate(tape_, functions_.at(layer.function), x));
+  }
+  Value apply(const Norm& layer, const Value& x) {
+    return seen(layer.path, "norm", normalised(layer, x));
+  }
+  Value normalised(const Norm& layer, Value x) {
+    switch (layer.kind) {
+      case NormKind::layernorm: x = normalise(tape_, true, layer.eps, x); break;
+      // Scale norm multiplies x/|x| by one gain, sqrt(width) at the start.
+      case NormKind::rmsnorm:
+      case NormKind::scalenorm: x = normalise(tape_, false, layer.eps, x); break;
+      case NormKind::batchnorm:
+        x = normalise_columns(tape_, true, layer.eps, x, x.value.rows());
+        break;
+      case NormKind::instancenorm:
+        x = normalise_columns(tape_, true, layer.eps, x, tokens(x));
+        break;
+      case NormKind::none: break;
+    }
+    return affine_of(layer, std::move(x));
+  }
+  /// One row as wide as x, of this value.
+  Tensor<Real> row_of(const Value& x, double value) {
+    Tensor<Real> row = tape_.make(1, x.value.columns());
+    const std::vector<Real> values(static_cast<std::size_t>(row.size()), static_cast<Real>(value));
+    tape_.device().upload(values.data(), row.data(), row.bytes());
+    return row;
+  }
+  Value affine_of(const Norm& layer, Value x) {
+    if (!layer.affine) return x;
+    Value gain = next();
+    const Value shift = next();
+    if (layer.gain_offset) gain = blend(tape_, 1.0, tape_.constant(row_of(x, 1.0)), 1.0, gain);
+    return affine(tape_, x, gain, shift);
+  }
+  static bool is_by_token(NormKind kind) {
+    return kind == NormKind::layernorm || kind == NormKind::rmsnorm || kind == NormKind::scalenorm;
+  }
+
+  AttentionShape shape_of(const Attention& layer, std::int64_t queries) const {
+    AttentionShape shape{network_.batch,   queries,      layer.heads,
+                         layer.head_width, layer.causal, layer.scale};
+    shape.kv_heads = layer.kv_heads;
+    shape.dropout = rate(layer.dropout);
+    if (shape.dropout > 0.0) shape.mask = mask(layer.path);
+    if (layer.over_memory) {
+      shape.keys = memory_ ? tokens(*memory_) : network_.memory_sequence;
+      shape.causal = false;
+    }
+    return shape;
+  }
+  Value turned(const Attention& layer, std::int64_t heads, const Value& x) {
+    return rotate(
+        tape_,
+        {network_.batch, tokens(x), heads, layer.head_width, layer.rotary.width, layer.rotary.base},
+        x);
+  }
+  /// -alibi m_h (t - s) of each head of each sequence, and what leaves no weight to keys that a
+  /// window hides.
+  const Value& biases(const Attention& layer, const AttentionShape& shape) {
+    if (biases_ && biases_of_ == std::pair(layer.alibi, layer.window) &&
+        biases_->value.rows() == shape.weight_rows() &&
+        biases_->value.columns() == shape.key_tokens())
+      return *biases_;
+    const std::vector<double> slopes = alibi_slopes(shape.heads);
+    std::vector<Real> made(static_cast<std::size_t>(shape.weight_rows() * shape.key_tokens()));
+    std::size_t at = 0;
+    for (std::int64_t sequence = 0; sequence < shape.sequences; ++sequence)
+      for (const double slope : slopes)
+        for (std::int64_t t = 0; t < shape.tokens; ++t)
+          for (std::int64_t s = 0; s < shape.key_tokens(); ++s)
+            made[at++] = hides(layer, t - s)
+                             ? static_cast<Real>(-1e30)
+                             : static_cast<Real>(layer.alibi * slope * static_cast<double>(s - t));
+    Tensor<Real> biases = tape_.make(shape.weight_rows(), shape.key_tokens());
+    tape_.device().upload(made.data(), biases.data(), biases.bytes());
+    biases_of_ = {layer.alibi, layer.window};
+    return biases_.emplace(tape_.constant(std::move(biases)));
+  }
+  /// A key so many tokens back.
+  static bool hides(const Attention& layer, std::int64_t back) {
+    return layer.window > 0 && back >= layer.window;
+  }
+  Value memory_or_given() { return memory_ ? *memory_ : tape_.constant(drawn_.data.memory); }
+  Value apply(const Attention& layer, const Value& x) {
+    const Value from = layer.over_memory ? memory_or_given() : x;
+    Value q = apply(layer.q, x), k = apply(layer.k, from);
+    const Value v = apply(layer.v, from);
+    if (layer.qk_norm) {
+      q = normalise(tape_, false, 0.0, q, layer.head_width);
+      k = normalise(tape_, false, 0.0, k, layer.head_width);
+    }
+    if (layer.rotary.width > 0) {
+      q = turned(layer, layer.heads, q);
+      k = turned(layer, layer.kv_heads, k);
+    }
+    const AttentionShape shape = shape_of(layer, tokens(x));
+    Value mix = mixed(layer, shape, q, k, v);
+    mix = seen(layer.path, "attention", std::move(mix), ".mix");
+    if (layer.norm) mix = apply(*layer.norm, mix);
+    return apply(layer.o, mix);
+  }
+
+  Value mixed(const Attention& layer, const AttentionShape& shape, const Value& q, const Value& k,
+              const Value& v) {
+    const bool biased = layer.alibi != 0 || hides(layer, shape.tokens - 1);
+    if (layer.softcap != 0) {
+      Value capped = activate(tape_, functions_.at(soft_cap(layer.softcap)),
+                              score(tape_, shape, q, k, static_cast<const Value*>(nullptr)));
+      if (biased) capped = blend(tape_, 1.0, capped, 1.0, biases(layer, shape));
+      return attend_by(tape_, shape, capped, v);
+    }
+    if (biased) return attend_by(tape_, shape, score(tape_, shape, q, k, &biases(layer, shape)), v);
+    if (!layer.residual_attention) return attend(tape_, shape, q, k, v);
+    scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
+    return attend_by(tape_, shape, *scores_, v);
+  }
+
+  /// skip * `onto` + branch * f.
+  Value sum(const Residual& layer, const std::optional<Value>& scalar, double skip,
+            const Value& onto, const Value& f) {
+    if (scalar && layer.scale_features > 1) {
+      // The gradient of a shift is made with that of the gain.
+      const Value shift = tape_.leaf(row_of(f, 0.0));
+      return blend(tape_, skip, onto, 1.0, affine(tape_, f, *scalar, shift));
+    }
+    return scalar ? blend(tape_, skip, onto, *scalar, f)
+                  : blend(tape_, skip, onto, layer.branch, f);
+  }
+  std::optional<Value> scalar_of(const Residual& layer) {
+    return layer.trainable_branch ? std::optional(next()) : std::nullopt;
+  }
+  Value apply(const Residual& layer, const Value& x) {
+    const Value f = run(layer.body, x);
+    const std::optional<Value> scalar = scalar_of(layer);
+    const Value skip = run(layer.shortcut, x);
+    return seen(layer.path, "residual", joined(layer, scalar, skip, f));
+  }
+  Value joined(const Residual& layer, const std::optional<Value>& scalar, const Value& skip,
+               const Value& f) {
+    if (!layer.norm || scalar || !is_by_token(layer.norm->kind)) {
+      const Value y = sum(layer, scalar, layer.skip, skip, f);
+      return layer.norm ? normalised(*layer.norm, y) : y;
+    }
+    const bool centred = layer.norm->kind == NormKind::layernorm;
+    return affine_of(*layer.norm, blend_normalised(tape_, centred, layer.norm->eps, layer.skip,
+                                                   skip, layer.branch, f));
+  }
+  Value apply(const DualStream& layer, Value x) {
+    Value z = x;
+    for (const Residual& sublayer : layer.sublayers) {
+      const Value f = run(sublayer.body, x);
+      const std::optional<Value> scalar = scalar_of(sublayer);
+      z = sum(sublayer, scalar, 1.0, z, f);
+      x = sum(sublayer, scalar, sublayer.skip, x, f);
+      x = seen(sublayer.path, "residual", sublayer.norm ? normalised(*sublayer.norm, x) : x);
+    }
+    const Value dual = apply(layer.norm, z);
+    return seen(layer.path, "dual", blend(tape_, 1.0, x, 1.0, dual));
+  }
+
+  Value apply(const Parallel& layer, const Value& x) {
+    Value y = run(layer.branches.front(), x);
+    for (std::size_t i = 1; i < layer.branches.size(); ++i)
+      y = blend(tape_, 1.0, y, 1.0, run(layer.branches[i], x));
+    return seen(layer.path, "parallel", y);
+  }
+
+  /// Every expert sees every token; those that a token has not chosen weigh 0 in its sum.
+  Value apply(const Experts& layer, const Value& x) {
+    const Value weights =
+        route(tape_,
+              {x.value.rows(), static_cast<std::int64_t>(layer.experts.size()), layer.top_k,
+               layer.score == Experts::Score::sigmoid, layer.normalised},
+              apply(layer.router, x));
+    std::optional<Value> y;
+    for (std::size_t e = 0; e < layer.experts.size(); ++e) {
+      const Value made =
+          weigh_rows(tape_, run(layer.experts[e], x), weights, static_cast<std::int64_t>(e));
+      y = y ? blend(tape_, 1.0, *y, 1.0, made) : made;
+    }
+    return seen(layer.path, "experts", *y);
+  }
+
+  Value apply(const Gated& layer, const Value& x) {
+    const Value gate = activated(layer.gate, layer.function, x);
+    return seen(layer.path, "gated", multiply(tape_, gate, apply(layer.in, x)));
+  }
+  Value apply(const Dropout& layer, const Value& x) {
+    const double dropped = rate(layer.rate);
+    const Value y = dropped > 0.0 ? drop(tape_, mask(layer.path), dropped, x) : x;
+    return seen(layer.path, "dropout", y);
+  }
+  Value apply(const Conv2d& layer, const Value& x) {
+    const ConvShape shape{network_.batch,    layer.height,       layer.width,
+                          layer.in_channels, layer.out_channels, layer.kernel,
+                          layer.stride,      layer.padding,      layer.groups};
+    const Value w = weight(layer.weight);
+    const std::optional<Value> b = bias(layer.weight);
+    return seen(layer.path, "conv2d", convolve(tape_, shape, x, w, b ? &*b : nullptr));
+  }
+  Value apply(const Pool& layer, const Value& x) {
+    const std::int64_t all = tokens(x), skipped = layer.class_tokens;
+    if (layer.of == Pool::Of::first) return seen(layer.path, "pool", take(tape_, all, 0, 1, x));
+    if (layer.of == Pool::Of::all || skipped == 0)
+      return seen(layer.path, "pool", pool(tape_, all, x));
+    const Value rest = take(tape_, all, skipped, all - skipped, x);
+    return seen(layer.path, "pool", pool(tape_, all - skipped, rest));
+  }
+  Value apply(const ClassTokens& layer, Value x) {
+    if (layer.count > 0) x = prepend(tape_, tokens(x), next(), x);
+    if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
+    return seen(layer.path, "embedding", x);
+  }
+  Value apply(const Embedding& layer, const Value&) {
+    Value x = embed(tape_, next(), in_encoder_ ? drawn_.data.memory_ids : drawn_.data.ids);
+    if (layer.multiplier != 1.0) x = scale(tape_, layer.multiplier, x);
+    if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
+    if (layer.segments > 0) x = add_positions(tape_, x, part(tape_, next(), 0, 1, layer.width));
+    return seen(layer.path, "embedding", x);
+  }
+
+  /// What the encoder starts from.
+  Value memory_input(const Encoder& layer) {
+    if (network_.input == InputKind::tokens) return {};
+    if (observer_ == nullptr) return tape_.constant(drawn_.data.memory);
+    return seen(layer.path + ".input", "input", tape_.leaf(drawn_.data.memory));
+  }
+  Value apply(const Encoder& layer, const Value& x) {
+    const auto scores = std::exchange(scores_, std::nullopt);
+    in_encoder_ = true;
+    memory_ = run(layer.layers, memory_input(layer));
+    in_encoder_ = false;
+    scores_ = scores;
+    return x;
+  }
+
+  const Network& network_;
+  const Functions& functions_;
+  const Drawn<Real>& drawn_;
+  Tape<Real>& tape_;
+  Observer<Real>* observer_;
+  const Linear* head_;
+  Progress at_;
+  std::optional<Value> scores_, memory_;
+  std::optional<Value> biases_;  ///< the last attention's
+  std::pair<double, std::int64_t> biases_of_;
+  bool in_encoder_ = false;
+};
+
+}  // namespace scalecalc::passes
