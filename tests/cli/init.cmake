@@ -81,9 +81,15 @@ scalecalc_cli_test("init: a factor of muon's without muon" EXIT 2 STDERR "is not
   --target pytorch --transfer-from width=192 --optimizer adamw --muon-scale shape)
 scalecalc_cli_test("init: a factor of muon's without a base" EXIT 2 STDERR
   "belongs to --transfer-from" ARGS init gpt2 --target pytorch --muon-scale shape)
+add_test(NAME "cli: init: the steps of a transferred C header compile" COMMAND ${CMAKE_COMMAND}
+  "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" -DMODEL=bert-base -DTARGET=c -DSUFFIX=_steps.c
+  "-DOPTIONS=--transfer-from;width=192;--optimizer;muon+adamw"
+  "-DCOMPILER=${CMAKE_CXX_COMPILER};-x;c;-std=c99;-Wall;-Wextra;-Werror;-Wno-unused-variable;-pedantic;-c;-o;steps.o"
+  "-DWORK=${CMAKE_CURRENT_BINARY_DIR}" -P "${CMAKE_CURRENT_LIST_DIR}/generated.cmake")
+set_tests_properties("cli: init: the steps of a transferred C header compile" PROPERTIES LABELS cli)
 scalecalc_cli_test("init: optax from a smaller model" ARGS init gpt2 --target flax
   --transfer-from width=192 --optimizer adamw STDOUT "def multi_transform")
-scalecalc_cli_test("init: a base for Keras" EXIT 2 STDERR "for pytorch or flax"
+scalecalc_cli_test("init: a base for Keras" EXIT 2 STDERR "for pytorch, flax or c"
   ARGS init gpt2 --target keras --transfer-from width=192)
 scalecalc_cli_error("init: a base for a table" EXIT 2 SAYS "writes code for pytorch"
   ARGS init gpt2 --transfer-from width=192)

@@ -130,3 +130,25 @@ TEST_CASE("transferred: each parameter of a mixture says what steps it") {
     if (is_hidden) CHECK(plan.steps[i].lr == 1);
   }
 }
+
+TEST_CASE(
+    "transferred: the header for C has a step for each row, and comments that words cannot end") {
+  NamedPlan plan = moved(of_size(64, 2), of_size(128, 2), "adamw", "mup");
+  plan.transfer = "from */ int main(void) to there";
+  const std::string text = export_text(plan, Target::c);
+  CHECK(text.find("*/ int main") == std::string::npos);
+  const auto rows_of = [&](const std::string& table) {
+    const std::size_t begin = text.find(table);
+    REQUIRE(begin != std::string::npos);
+    const std::string body = text.substr(begin, text.find("};", begin) - begin);
+    std::size_t rows = 0;
+    for (std::size_t at = body.find("\n  {"); at != std::string::npos;
+         at = body.find("\n  {", at + 1))
+      ++rows;
+    return rows;
+  };
+  CHECK(rows_of("_parameters[]") == rows_of("_steps[]"));
+  CHECK(rows_of("_steps[]") == plan.steps.size());
+  plan.steps.clear();
+  CHECK(export_text(plan, Target::c).find("_steps[]") == std::string::npos);
+}

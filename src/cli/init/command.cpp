@@ -46,7 +46,7 @@ struct InitFlags {
     add.flag("--seedless", seedless, "code without a seed of its own");
     add.text(
         "--transfer-from", transfer_from, "SIZES",
-        "pytorch, flax: from the numbers of the same model at these sizes (width=256,layers=4), "
+        "pytorch, flax, c: from the numbers of the same model at these sizes (width=256,layers=4), "
         "with groups of parameters for --optimizer");
     add.text("--parametrization", parametrization, types::parametrization(),
              "of --transfer-from: " + alternatives(parametrization_names()) +
@@ -127,8 +127,8 @@ void check_transfer(const InitFlags& flags) {
                     "for example --transfer-from width=256");
     return;
   }
-  if (flags.target != "pytorch" && flags.target != "flax")
-    throw Error(ErrorKind::usage, "--transfer-from writes code for pytorch or flax",
+  if (flags.target != "pytorch" && flags.target != "flax" && flags.target != "c")
+    throw Error(ErrorKind::usage, "--transfer-from writes code for pytorch, flax or c",
                 "--transfer-from",
                 "add --target pytorch; scalecalc transfer has the numbers as a table");
   if (!flags.weights.empty())
