@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ struct CoordinateOptions {
   std::optional<Parametrization> parametrization;
   std::string optimizer = "adamw";  ///< as optimizer_options() takes it; without decay
   double lr = 1e-3;                 ///< of the base, > 0
+  double rest_lr = 1e-3;            ///< of a mixture's second optimizer, and of muon's adamw; > 0
   int steps = 4;                    ///< 1..10000
   int seeds = 4;                    ///< draws a size, 1..100000
   PassOptions passes;
@@ -55,6 +57,7 @@ struct CoordinateCheck {
   /// Numbers that go with another power of the size than stable ones whose steps move features the
   /// most.
   std::vector<TransferFinding> findings;
+  std::map<std::string, double> base_lr;  ///< of each tensor of a finding of its lr
   std::vector<std::string> remarks;  ///< of what was assumed, or is missing
   bool finite = true;                ///< false: a pass gave an infinity or a NaN
 };

@@ -26,12 +26,13 @@ std::string muon_scale_of(const OptimizerOptions& options) {
 
 OptimizerOptions options_of(const CoordinateOptions& options) {
   OptimizerOptions made = optimizer_options(options.optimizer);
-  const auto set = [&](OptimizerOptions& part) {
-    part.learning_rate = part.adamw_learning_rate = options.lr;
+  made.learning_rate = options.lr;
+  made.adamw_learning_rate = options.rest_lr;
+  made.weight_decay = 0;
+  for (OptimizerOptions& part : made.rest) {
+    part.learning_rate = part.adamw_learning_rate = options.rest_lr;
     part.weight_decay = 0;
-  };
-  set(made);
-  for (OptimizerOptions& part : made.rest) set(part);
+  }
   return made;
 }
 
@@ -80,8 +81,9 @@ class Check {
     for (std::size_t i = 0; i < options_.sizes.size(); ++i)
       if (!(options_.sizes[i].size > (i == 0 ? 0 : options_.sizes[i - 1].size)))
         refuse("sizes are above 0 and rise", "sizes", "for example 64, 128, 256");
-    if (!(options_.lr > 0) || !std::isfinite(options_.lr))
-      refuse("the learning rate is above 0", "lr", "for example 1e-3");
+    for (const double lr : {options_.lr, options_.rest_lr})
+      if (!(lr > 0) || !std::isfinite(lr))
+        refuse("learning rates are above 0", "lr", "for example 1e-3");
   }
 
   double ratio(std::size_t i) const { return options_.sizes[i].size / options_.sizes.front().size; }
@@ -94,7 +96,15 @@ class Check {
       return;
     }
     made_.findings = transfer_findings(problem_);
+    for (const TransferFinding& finding : made_.findings)
+      if (finding.quantity == "lr") made_.base_lr[finding.tensor] = lr_of(finding.tensor);
     made_.remarks = problem_.model.remarks;
+  }
+  double lr_of(const std::string& name) const {
+    for (const TensorTransfer& tensor : solution_.tensors)
+      if (tensor.tensor.name == name)
+        return tensor.rule == problem_.optimizer.rule.name ? options_.lr : options_.rest_lr;
+    return options_.lr;
   }
   bool has_own_depth_law() const {
     for (const auto& [name, numbers] : problem_.parametrization.tensors)

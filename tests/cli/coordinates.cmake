@@ -14,6 +14,11 @@ scalecalc_cli_test("coordinates: widths and depths" ARGS coordinates ${stack} --
   --depths 2,3 --optimizer sgd --parametrization mup --format csv STDOUT "depth,3,2,head,")
 scalecalc_cli_test("coordinates: one seed has no error" ARGS coordinates mlp-relu --layers 2
   --widths 8,16 --optimizer sgd --parametrization mup --seeds 1 --steps 1 STDOUT "grows most")
+scalecalc_cli_test("coordinates: two rates" ARGS coordinates mlp-relu --layers 3 --widths 8,16
+  --optimizer muon+adamw --lr 2e-2+1e-03 --parametrization mup --seeds 1 --steps 1
+  STDOUT "lr +0.02, and 0.001 of the rest")
+scalecalc_cli_error("coordinates: two rates of one optimizer" EXIT 2 SAYS "--lr must be a number"
+  ARGS coordinates mlp-relu --widths 8,16 --optimizer adamw --lr 0.02+0.001)
 foreach(wrong IN ITEMS
     "widths|64|two sizes" "widths|64,32,x|integers" "widths|0,4|integers" "depths|4|two sizes"
     "optimizer|adamm|unknown optimizer" "parametrization|mu-p|unknown parametrization"

@@ -32,7 +32,9 @@ struct CoordinatesFlags {
     add.text("--optimizer", optimizer, {"OPTIMIZER", optimizer_names},
              "what steps, without decay; muon+adamw: hidden matrices by the first");
     add.text("--lr,--learning-rate", lr, "X",
-             "at the first size (default: what the optimizer's paper or code starts from)");
+             "at the first size, or of each of a mixture: 0.02+0.003 (default: what the "
+             "optimizer's paper "
+             "or code starts from)");
     add.text("--parametrization", parametrization, types::parametrization(),
              "how the numbers of the first size become those of the others: " +
                  alternatives(parametrization_names()) +
@@ -87,15 +89,33 @@ class Coordinates {
     CoordinateOptions made;
     const OptimizerOptions optimizer = optimizer_options(flags_.optimizer);
     made.optimizer = optimizer_text(optimizer);
-    constexpr double least_lr = 1e-300, most_lr = 1e6;
-    made.lr = flags_.lr.empty() ? optimizer.learning_rate
-                                : parse_number("--lr", flags_.lr, least_lr, most_lr, "1e-3");
+    read_rates(optimizer, made);
     if (!flags_.parametrization.empty())
       made.parametrization = parametrization_from(flags_.parametrization);
     made.steps = count("--steps", flags_.steps, kSteps, kMostSteps);
     made.seeds = count("--seeds", flags_.seeds, kSeeds, kMostSeeds);
     context_.set_passes(made.passes);
     return made;
+  }
+
+  /// One for both of a mixture, or one for each, joined by + as the names are; what is not given is
+  /// where each starts from.
+  void read_rates(const OptimizerOptions& optimizer, CoordinateOptions& made) const {
+    made.lr = optimizer.learning_rate;
+    made.rest_lr = optimizer.rest.empty() ? optimizer.adamw_learning_rate
+                                          : optimizer.rest.front().learning_rate;
+    if (flags_.lr.empty()) return;
+    const bool is_mixture = !optimizer.rest.empty() || optimizer.name == "muon";
+    std::size_t plus = is_mixture ? flags_.lr.find('+', 1) : std::string::npos;
+    // That of an exponent: 1e+0.
+    while (plus != std::string::npos && (flags_.lr[plus - 1] == 'e' || flags_.lr[plus - 1] == 'E'))
+      plus = flags_.lr.find('+', plus + 1);
+    constexpr double least_lr = 1e-300, most_lr = 1e6;
+    const auto rate = [&](const std::string& text) {
+      return parse_number("--lr", text, least_lr, most_lr, is_mixture ? "0.02+0.003" : "1e-3");
+    };
+    made.lr = rate(flags_.lr.substr(0, plus));
+    made.rest_lr = plus == std::string::npos ? made.lr : rate(flags_.lr.substr(plus + 1));
   }
 
   static int count(const char* option, const std::string& text, int otherwise, std::int64_t most) {

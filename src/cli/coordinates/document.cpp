@@ -17,6 +17,10 @@ using report::Facts;
 using report::Table;
 using report::Value;
 
+bool is_mixture(const CoordinateOptions& options) {
+  return options.optimizer.starts_with("muon") || options.optimizer.find('+') != std::string::npos;
+}
+
 std::size_t last_step(const CoordinateAnswer& answer) {
   return static_cast<std::size_t>(answer.options.steps);
 }
@@ -48,7 +52,7 @@ std::optional<double> at_largest(const CoordinateAnswer& answer, const TransferF
                                  const Rational& exponent) {
   if (finding.quantity != "lr") return {};
   const double ratio = answer.sizes().back() / answer.sizes().front();
-  return answer.options.lr * std::pow(ratio, exponent.to_double());
+  return answer.check.base_lr.at(finding.tensor) * std::pow(ratio, exponent.to_double());
 }
 
 /// What the numbers that do not fit do as the size grows.
@@ -261,12 +265,19 @@ void add_measured(const CoordinateAnswer& answer, Facts& facts) {
   if (!furthest.empty()) facts.rows.push_back({"furthest from prediction", furthest});
 }
 
+/// "0.02, and 0.003 of the rest".
+Value lr_text(const CoordinateOptions& options) {
+  if (options.lr == options.rest_lr || !is_mixture(options)) return options.lr;
+  return fmt::format("{}, and {} of the rest", report::format_number(options.lr),
+                     report::format_number(options.rest_lr));
+}
+
 Facts facts_of(const CoordinatesAnswer& answer, const CoordinateAnswer& one) {
   Facts facts;
   facts.rows = {
       {"verdict", verdict_of(one)},
       {"optimizer", one.options.optimizer},
-      {"lr", one.options.lr},
+      {"lr", lr_text(one.options)},
       {"parametrization",
        answer.parametrization == "own" ? "the model's own numbers, kept" : answer.parametrization},
       {"steps", one.options.steps},
@@ -356,6 +367,7 @@ Value inputs_of(const CoordinatesAnswer& answer) {
   inputs["parametrization"] = answer.parametrization;
   inputs["optimizer"] = options.optimizer;
   inputs["lr"] = options.lr;
+  inputs["rest_lr"] = is_mixture(options) ? Value(options.rest_lr) : Value();
   inputs["steps"] = options.steps;
   inputs["seeds"] = options.seeds;
   inputs["seed"] = static_cast<std::int64_t>(options.passes.seed);

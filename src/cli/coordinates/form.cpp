@@ -82,6 +82,8 @@ JsonForm coordinates_form() {
       object({maybe("model", text(), "as it was named"),
               maybe("parametrization", text(), "a name or a file; own: the model's own numbers"),
               maybe("optimizer", text(), "its name"), maybe("lr", number(), "at the first size"),
+              maybe("rest_lr", number().or_null(),
+                    "of a mixture's second optimizer; null: there is one"),
               maybe("steps", count(), "that were taken"), maybe("seeds", count(), "draws a size"),
               maybe("seed", count(), "of the first draw"), maybe("device", text(), "of the passes"),
               maybe("measured", text(), "the file of a table; nothing else is given then")}),
