@@ -58,8 +58,8 @@ struct CoordinateCheck {
   /// most.
   std::vector<TransferFinding> findings;
   std::map<std::string, double> base_lr;  ///< of each tensor of a finding of its lr
-  std::vector<std::string> remarks;  ///< of what was assumed, or is missing
-  bool finite = true;                ///< false: a pass gave an infinity or a NaN
+  std::vector<std::string> remarks;       ///< of what was assumed, or is missing
+  bool finite = true;                     ///< false: a pass gave an infinity or a NaN
 };
 /// Throws Error(input) for options out of their ranges, and as transferred_network() and
 /// sample_steps() do.
@@ -101,11 +101,11 @@ MeasuredTable parse_measured(std::string_view csv, const std::string& name);
 /// What a measured site does as the size grows.
 enum class Trend {
   steady,
-  grows_at_init,      ///< by its value before the first step
-  grows_in_training,  ///< by its value at the last step, and not before the first
+  grows_at_init,      ///< at the first step of the table, where that is 0 or 1
+  grows_in_training,  ///< at the last step, and not so at the first
   falls,              ///< at the last step; the last site of a table, whose logits may, is steady
   diverges,           ///< an infinity or a NaN stands in the table
-  unknown             ///< 0 or missing at some size
+  unknown             ///< 0 or missing at some size, or beyond steady by less than its error
 };
 std::string to_string(Trend trend);
 /// Powers of the size within this of 0, and two standard errors of the fit, are steady: after four

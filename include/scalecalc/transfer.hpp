@@ -184,9 +184,9 @@ TransferModel generic_transfer_model(int matrices = 2);
 /// By laying the model out at two sizes an axis. Throws Error(input) where it cannot grow so:
 /// `axes` are those that it must.
 TransferModel transfer_model(const ModelSpec& spec, const std::vector<GrowthAxis>& axes);
-/// What a model says itself of std, branches and the scale of scores when it grows on one axis from
-/// the one size to the other, its learning rates, decays and eps kept. Multipliers are taken into
-/// stds. `model` is that of transfer_model(). Powers are to the nearest twelfth.
+/// What a model says itself of multipliers, stds, branches and the scale of scores when it grows on
+/// one axis from the one size to the other, its learning rates, decays and eps kept. `model` is
+/// that of transfer_model(). Powers are those between the two sizes, to the nearest twelfth.
 Parametrization own_parametrization(const ModelSpec& small, const ModelSpec& large, double ratio,
                                     GrowthAxis axis, const TransferModel& model);
 
@@ -267,7 +267,8 @@ TransferSolution solve_transfer(const TransferProblem& problem);
 /// features the most.
 struct TransferFinding {
   std::string tensor;    ///< its name in the model; "attention", "branch"
-  std::string quantity;  ///< std, lr, decay, eps; of attention scale; of branch multiplier
+  std::string quantity;  ///< std (of a tied tensor multiplier), lr, decay, eps; of attention scale;
+                         ///< of branch multiplier
   GrowthAxis axis = GrowthAxis::width;
   Rational has, wants;
 };

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "scalecalc/error.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/names.hpp"
+#include "scalecalc/optimizer_mixture.hpp"
 #include "scalecalc/steps.hpp"
 
 namespace scalecalc {
@@ -98,12 +100,34 @@ class Check {
     made_.findings = transfer_findings(problem_);
     for (const TransferFinding& finding : made_.findings)
       if (finding.quantity == "lr") made_.base_lr[finding.tensor] = lr_of(finding.tensor);
-    made_.remarks = problem_.model.remarks;
+    add_warnings();
+  }
+  /// What the solver says of the set-up with right learning rates. What the findings say, or the
+  /// networks have, is left out.
+  void add_warnings() {
+    TransferProblem right = problem_;
+    for (auto* list : {&right.parametrization.kinds, &right.parametrization.tensors})
+      for (auto& [key, numbers] : *list) numbers.lr = numbers.decay = numbers.eps = std::nullopt;
+    for (const std::string& warning : solve_transfer(right).warnings) {
+      const bool is_own = !options_.parametrization;
+      if (warning.starts_with("the scale of attention's scores")) continue;
+      if (!warning.starts_with("the model's own powers of its depth"))
+        made_.remarks.push_back(warning);
+      else if (!is_own)
+        made_.remarks.push_back(
+            "the model's own powers of its depth are left out: those of the parametrisation stand "
+            "in their place");
+    }
+  }
+
+  bool is_first(const TransferTensor& tensor) const {
+    const TransferOptimizer& optimizer = problem_.optimizer;
+    return !optimizer.rest || steps_first(optimizer.first_roles, tensor.role, tensor.is_matrix);
   }
   double lr_of(const std::string& name) const {
     for (const TensorTransfer& tensor : solution_.tensors)
       if (tensor.tensor.name == name)
-        return tensor.rule == problem_.optimizer.rule.name ? options_.lr : options_.rest_lr;
+        return is_first(tensor.tensor) ? options_.lr : options_.rest_lr;
     return options_.lr;
   }
   bool has_own_depth_law() const {

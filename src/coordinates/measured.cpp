@@ -31,7 +31,7 @@ class TableReader {
     size_ = column({"width", "depth", "layers", "size"});
     step_ = column({"step", "t"});
     value_ = column({"rms", "mean_abs", "l1", "l2", "mean", "value"});
-    made_.axis = header()[size_];
+    read_axis();
     made_.quantity = header()[value_];
     for (std::size_t i = 1; i < records_.size(); ++i) read(records_[i]);
     if (sizes_.size() < 2)
@@ -55,6 +55,31 @@ class TableReader {
     throw Error(ErrorKind::input, "no column is called " + known,
                 name_ + ":" + std::to_string(records_.front().line),
                 "the first line names the columns: site,width,step,rms");
+  }
+
+  /// That of the column's name; of a column "size" beside an "axis", as this command writes them,
+  /// the one that all lines have there.
+  void read_axis() {
+    made_.axis = header()[size_];
+    const auto has = [&](const char* name) {
+      return std::ranges::find(header(), name) != header().end();
+    };
+    const bool has_depth = has("depth") || has("layers");
+    const auto at = std::ranges::find(header(), "axis");
+    const auto refuse = [&](std::size_t line) {
+      throw Error(ErrorKind::input, "the table has several axes",
+                  name_ + ":" + std::to_string(line),
+                  "give the widths and the depths by themselves");
+    };
+    if (has("width") && has_depth) refuse(records_.front().line);
+    if (made_.axis != "size" || at == header().end()) return;
+    const auto column = static_cast<std::size_t>(at - header().begin());
+    for (std::size_t i = 1; i < records_.size(); ++i) {
+      if (records_[i].fields.size() <= column) continue;
+      const std::string axis = base::printable(records_[i].fields[column]);
+      if (i > 1 && axis != made_.axis) refuse(records_[i].line);
+      made_.axis = axis;
+    }
   }
 
   double number(const base::CsvRecord& record, std::size_t column, const char* wanted) const {
@@ -129,20 +154,30 @@ std::optional<SizeLaw> law_of(const std::vector<double>& sizes, const std::vecto
   return SizeLaw{fit.slope, sizes.size() > 2 ? fit.slope_standard_error : none};
 }
 
+double error_of(const SizeLaw& law) {
+  return std::isfinite(law.standard_error) ? law.standard_error : 0;
+}
 /// Beyond what is steady: above (sign 1), or below (-1).
 bool leaves(const SizeLaw& law, int sign) {
-  const double error = std::isfinite(law.standard_error) ? law.standard_error : 0;
-  return sign * law.exponent - 2 * error > steady_power;
+  return sign * law.exponent - 2 * error_of(law) > steady_power;
+}
+/// Beyond it, by no more than its error.
+bool is_unclear(const SizeLaw& law) {
+  return std::abs(law.exponent) > steady_power && !leaves(law, law.exponent > 0 ? 1 : -1);
 }
 
-Trend trend_of(const MeasuredSite& measured, const MeasuredTrend& site, bool may_fall) {
+/// `from_init`: the first step of the table is at most the first of training.
+Trend trend_of(const MeasuredSite& measured, const MeasuredTrend& site, bool from_init,
+               bool may_fall) {
   for (const std::vector<double>& step : measured.values)
     if (std::ranges::any_of(step, [](double value) { return std::isinf(value); }))
       return Trend::diverges;
   if (!site.last) return Trend::unknown;
-  if (site.first && leaves(*site.first, 1)) return Trend::grows_at_init;
+  if (from_init && site.first && leaves(*site.first, 1)) return Trend::grows_at_init;
   if (leaves(*site.last, 1)) return Trend::grows_in_training;
-  return !may_fall && leaves(*site.last, -1) ? Trend::falls : Trend::steady;
+  if (site.last->exponent < 0 && may_fall) return Trend::steady;
+  if (leaves(*site.last, -1)) return Trend::falls;
+  return is_unclear(*site.last) ? Trend::unknown : Trend::steady;
 }
 
 }  // namespace
@@ -162,7 +197,7 @@ std::vector<MeasuredTrend> trends_of(const MeasuredTable& table) {
   for (const MeasuredSite& site : table.sites) {
     MeasuredTrend made{site.path, law_of(table.sizes, site.values.front()),
                        law_of(table.sizes, site.values.back()), Trend::steady};
-    made.trend = trend_of(site, made, &site == &table.sites.back());
+    made.trend = trend_of(site, made, table.steps.front() <= 1, &site == &table.sites.back());
     trends.push_back(std::move(made));
   }
   return trends;

@@ -84,23 +84,39 @@ class Findings {
         tensor.is_matrix && !tensor.closes_branch && !tensor.is_tied;
     if (std::ranges::none_of(has_.bindings, is_broken) && !(makes_features && size.sign() < 0))
       return;
-    compare(tensor.name, "std", axis, has.std[axis], has.std[axis] - size);
     GivenNumbers given = given_of(mended_.parametrization, tensor);
-    given.multiplier = has.multiplier;
+    if (!given.multiplier) given.multiplier = has.multiplier;
     if (!given.std) given.std = has.std;
-    (*given.std)[axis] = has.std[axis] - size;
+    // Of one tensor of two uses each has a multiplier of its own, and both have the std.
+    Rational& number = tensor.is_tied ? (*given.multiplier)[axis] : (*given.std)[axis];
+    compare(tensor.name, tensor.is_tied ? "multiplier" : "std", axis, number, number - size);
+    number = number - size;
     give(mended_.parametrization, tensor, given);
   }
 
+  /// Over width it stays; over depth it lies between 1 (what the norms hold) and the power at which
+  /// every order of a branch's change contributes.
   void judge_branch(GrowthAxis axis) {
-    for (const TransferBinding& binding : has_.bindings) {
-      if (binding.holds || binding.bound != "branch_variance" || binding.axis != axis) continue;
-      const Rational wants = axis == GrowthAxis::depth ? -half : Rational(0);
-      compare("branch", "multiplier", axis, has_.branch[axis], wants);
-      std::optional<Exponents>& given = mended_.parametrization.branch;
-      if (!given) given = has_.branch;
-      (*given)[axis] = wants;
-    }
+    if (!problem_.model.has_branches) return;
+    const bool in_depth = axis == GrowthAxis::depth;
+    const Rational has = has_.branch[axis];
+    Rational wants = has;
+    const auto is_broken = [&](const TransferBinding& binding) {
+      return !binding.holds && binding.bound == "branch_variance" && binding.axis == axis;
+    };
+    const Rational least =
+        in_depth && has_.criteria ? has_.criteria->feature_change[axis] : Rational(0);
+    if (std::ranges::any_of(has_.bindings, is_broken))
+      wants = in_depth ? -half : Rational(0);
+    else if (Rational(0) < has)
+      wants = 0;
+    else if (has < least)
+      wants = least;
+    if (wants == has) return;
+    compare("branch", "multiplier", axis, has, wants);
+    std::optional<Exponents>& given = mended_.parametrization.branch;
+    if (!given) given = has_.branch;
+    (*given)[axis] = wants;
   }
 
   void compare(const std::string& tensor, const char* quantity, GrowthAxis axis,

@@ -12,6 +12,7 @@ namespace scalecalc {
 enum class Follows {
   parameter,   ///< what a parameter starts with: its std, or its constant
   multiplier,  ///< of a matrix: stays the base's
+  table,       ///< of a head that is the table of words: the std of the table
   skip,        ///< of a residual: stays the base's
   branch,      ///< the multiplier of a branch
   scores,      ///< the scale of attention's scores
@@ -27,7 +28,10 @@ class NumbersOfLayer {
   explicit NumbersOfLayer(Found& found) : found_(found) {}
 
   void operator()(Linear& layer) {
-    if (!layer.tied) found_(layer.path + ".weight", Follows::parameter, layer.std);
+    if (layer.tied)
+      found_(layer.path + ".weight std", Follows::table, layer.std);
+    else
+      found_(layer.path + ".weight", Follows::parameter, layer.std);
     if (layer.bias) found_(layer.path + ".bias", Follows::parameter, layer.bias_std);
     found_(layer.path + ".weight multiplier", layer.tied ? Follows::tied_head : Follows::multiplier,
            layer.multiplier);

@@ -45,12 +45,14 @@ class OwnNumbers {
  private:
   std::pair<std::string, GivenNumbers> given(const TransferTensor& tensor) const {
     GivenNumbers numbers;
-    numbers.multiplier = numbers.lr = numbers.decay = numbers.eps = Exponents();
+    numbers.lr = numbers.decay = numbers.eps = Exponents();
     const bool tied = tensor.is_tied && tensor.kind == TensorKind::output;
     const std::string key = tied ? "embedding.weight" : tensor.name;
-    if (tensor.is_matrix)
-      numbers.std = power(value(small_, key) * value(small_, tensor.name + " multiplier"),
-                          value(large_, key) * value(large_, tensor.name + " multiplier"));
+    const auto power_of = [&](const std::string& of) {
+      return power(value(small_, of), value(large_, of));
+    };
+    numbers.multiplier = power_of(tensor.name + " multiplier");
+    if (tensor.is_matrix) numbers.std = power_of(key);
     return {tensor.name, numbers};
   }
 

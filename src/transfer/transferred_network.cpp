@@ -93,6 +93,10 @@ class Builder {
         if (!tied_head_ || table == tensors_.end()) return 1;
         return (tied_head_->multiplier / table->second->multiplier).at(ratios_);
       }
+      case Follows::table: {
+        const auto table = made_.factors.find("embedding.weight");
+        return table == made_.factors.end() ? 1 : table->second.std;
+      }
       case Follows::multiplier:
       case Follows::skip: break;
     }

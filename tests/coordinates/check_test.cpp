@@ -258,6 +258,27 @@ TEST_CASE("coordinates: a mixture has two rates, and each moves its own paramete
   CHECK(moved("block[*].attn.q") > 4 * query);
 }
 
+TEST_CASE("coordinates: each tensor of a mixture of one rule has the rate of its own part") {
+  CoordinateOptions options = by_width({16, 32}, "adam(head)+adam", nullptr);
+  options.seeds = 1;
+  options.steps = 1;
+  options.lr = 0.1;
+  options.rest_lr = 0.001;
+  const CoordinateCheck check = coordinate_check(options);
+  CHECK(check.base_lr.at("head.weight") == 0.1);
+  CHECK(check.base_lr.at("block[*].attn.q.weight") == 0.001);
+}
+
+TEST_CASE("coordinates: what the solver says of a set-up stands among the remarks") {
+  CoordinateOptions options = by_width({16, 32}, "adam", "standard");
+  options.seeds = 1;
+  options.steps = 1;
+  const CoordinateCheck check = coordinate_check(options);
+  CHECK(std::ranges::any_of(check.remarks, [](const std::string& remark) {
+    return remark.find("once features align with it logits grow") != std::string::npos;
+  }));
+}
+
 TEST_CASE("coordinates: refuses sizes that do not rise, no learning rate, and no steps") {
   CoordinateOptions options = by_width({16, 32}, "adamw", "mup");
   const auto refused = [](const CoordinateOptions& wrong) {

@@ -77,7 +77,7 @@ TEST_CASE("trends_of: growth within two standard errors of the fit is none") {
             std::to_string(64 << i) + ",0,1\n";
   const std::vector<MeasuredTrend> trends = trends_of(parse_measured(text, "file"));
   CHECK(trends[0].last->exponent > steady_power);
-  CHECK(trends[0].trend == Trend::steady);
+  CHECK(trends[0].trend == Trend::unknown);
 }
 
 TEST_CASE("parse_measured: the columns of the mup package, in any order, with others beside") {
@@ -118,4 +118,23 @@ TEST_CASE("parse_measured: what is no such table is refused at its line") {
     CAPTURE(text);
     CHECK(refusal_of(text).find(says) != std::string::npos);
   }
+}
+
+TEST_CASE("trends_of: what begins late is not the init's") {
+  std::string text = "site,width,step,rms\n";
+  for (const int step : {100, 200})
+    for (const int width : {64, 128, 256})
+      for (const char* site : {"a", "b"})
+        text += std::string(site) + "," + std::to_string(width) + "," + std::to_string(step) + "," +
+                std::to_string(width) + "\n";
+  for (const MeasuredTrend& site : trends_of(parse_measured(text, "file")))
+    CHECK(site.trend == Trend::grows_in_training);
+}
+
+TEST_CASE("parse_measured: a table has one axis") {
+  CHECK(refusal_of("site,width,depth,step,rms\na,64,2,0,1\na,128,2,0,1\n").find("several axes") !=
+        std::string::npos);
+  const std::string head = "axis,size,step,site,rms\n";
+  CHECK(refusal_of(head + "width,64,0,a,1\ndepth,2,0,a,1\n").find("file:3") != std::string::npos);
+  CHECK(parse_measured(head + "depth,2,0,a,1\ndepth,4,0,a,1\n", "file").axis == "depth");
 }

@@ -215,3 +215,57 @@ TEST_CASE("own_parametrization: the first layer of a stack is none of the hidden
   CHECK(first == 1);
   CHECK(hidden == 2);
 }
+
+TEST_CASE("findings: what a model with a tied head keeps") {
+  ModelSpec small = small_model();
+  small.input.kind = InputKind::tokens;
+  small.tie_head = true;
+  for (const char* scheme : {"lecun", "gpt2"}) {
+    CAPTURE(scheme);
+    small.init.scheme = scheme;
+    const ModelSpec large = grown(small, GrowthAxis::width, 4);
+    TransferProblem problem = problem_of("adamw", "standard", GrowthAxis::width, &small);
+    problem.parametrization =
+        own_parametrization(small, large, 4, GrowthAxis::width, problem.model);
+    const std::vector<TransferFinding> found = transfer_findings(problem);
+    CHECK(std::ranges::any_of(found, [](const TransferFinding& finding) {
+      return finding.tensor == "block[*].attn.q.weight" && finding.quantity == "lr" &&
+             finding.wants == Rational(-1);
+    }));
+  }
+}
+
+TEST_CASE("findings: under NTK the rate of what a multiplier shrinks is theta's own") {
+  ModelSpec small = small_model();
+  small.ntk = true;
+  const ModelSpec large = grown(small, GrowthAxis::width, 4);
+  TransferProblem problem = problem_of("sgd", "ntk", GrowthAxis::width, &small);
+  const TransferSolution right = solve_transfer(problem);
+  problem.parametrization = own_parametrization(small, large, 4, GrowthAxis::width, problem.model);
+  for (const TransferFinding& finding : transfer_findings(problem)) {
+    if (finding.quantity != "lr") continue;
+    CAPTURE(finding.tensor);
+    for (const TensorTransfer& tensor : right.tensors)
+      if (tensor.tensor.name == finding.tensor)
+        CHECK(finding.wants == tensor.lr[GrowthAxis::width]);
+  }
+}
+
+TEST_CASE("findings: multipliers of branches that grow over width, or vanish over depth") {
+  const ModelSpec spec = small_model();
+  const auto wants = [&](GrowthAxis axis, const Rational& has) {
+    TransferProblem problem = problem_of("adamw", "mup", axis, &spec);
+    problem.parametrization.branch = Exponents();
+    (*problem.parametrization.branch)[axis] = has;
+    for (const TransferFinding& finding : transfer_findings(problem))
+      if (finding.tensor == "branch") return finding.wants.to_string();
+    return std::string("kept");
+  };
+  CHECK(wants(GrowthAxis::width, 1) == "0");
+  CHECK(wants(GrowthAxis::width, -1) == "0");
+  CHECK(wants(GrowthAxis::width, 0) == "kept");
+  CHECK(wants(GrowthAxis::depth, 1) == "0");
+  CHECK(wants(GrowthAxis::depth, -3) == "-1");
+  for (const Rational& between : {Rational(0), Rational(-1, 2), Rational(-1)})
+    CHECK(wants(GrowthAxis::depth, between) == "kept");
+}

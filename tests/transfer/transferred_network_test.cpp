@@ -144,6 +144,12 @@ TEST_CASE("transferred_network: a tied head reads the table through a multiplier
   const TransferredNetwork made = moved(base, spec, "mup");
   CHECK(head_of(made.network).multiplier ==
         doctest::Approx(head_of(build_network(base)).multiplier / 4));
+  for (const std::string& parametrization : parametrization_names()) {
+    CAPTURE(parametrization);
+    const TransferredNetwork any = moved(base, spec, parametrization);
+    for (const ParameterInfo& info : parameters(any.network))
+      if (info.path == "embedding.weight") CHECK(head_of(any.network).std == info.std);
+  }
 }
 
 TEST_CASE("transferred_network: further layers of a stack start as its hidden ones do") {

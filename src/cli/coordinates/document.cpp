@@ -47,12 +47,19 @@ std::string power_of(const TransferFinding& finding, const Rational& exponent) {
   return power.formula();
 }
 
+/// Of a finding of a learning rate, what it is at the first size.
+std::optional<double> base_lr_of(const CoordinateAnswer& answer, const TransferFinding& finding) {
+  if (finding.quantity != "lr") return {};
+  return answer.check.base_lr.at(finding.tensor);
+}
+
 /// Of a learning rate, what it is at the largest size.
 std::optional<double> at_largest(const CoordinateAnswer& answer, const TransferFinding& finding,
                                  const Rational& exponent) {
-  if (finding.quantity != "lr") return {};
+  const std::optional<double> base = base_lr_of(answer, finding);
+  if (!base) return {};
   const double ratio = answer.sizes().back() / answer.sizes().front();
-  return answer.check.base_lr.at(finding.tensor) * std::pow(ratio, exponent.to_double());
+  return *base * std::pow(ratio, exponent.to_double());
 }
 
 /// What the numbers that do not fit do as the size grows.
@@ -63,7 +70,8 @@ const char* effect_of(const TransferFinding& finding) {
   if (finding.quantity == "decay") return more ? "forgotten faster" : "forgotten slower";
   if (finding.quantity == "eps") return "swamps gradients: steps fall";
   if (finding.quantity == "scale") return more ? "scores grow once q and k align" : "scores fall";
-  return "the sum of the branches grows";
+  if (finding.tensor != "branch") return more ? "sizes at init grow" : "sizes at init fall";
+  return more ? "the sum of the branches grows" : "branches vanish";
 }
 
 Value findings_value(const CoordinateAnswer& answer) {
@@ -195,11 +203,12 @@ struct FindingGroup {
   const TransferFinding* finding;
   std::vector<std::string> tensors;
 };
-std::vector<FindingGroup> groups_of(const std::vector<TransferFinding>& findings) {
+std::vector<FindingGroup> groups_of(const CoordinateAnswer& answer) {
   std::vector<FindingGroup> groups;
-  for (const TransferFinding& finding : findings) {
+  for (const TransferFinding& finding : answer.check.findings) {
     const auto is_like = [&](const FindingGroup& group) {
-      return group.finding->quantity == finding.quantity && group.finding->has == finding.has &&
+      return base_lr_of(answer, *group.finding) == base_lr_of(answer, finding) &&
+             group.finding->quantity == finding.quantity && group.finding->has == finding.has &&
              group.finding->wants == finding.wants;
     };
     auto found = std::ranges::find_if(groups, is_like);
@@ -227,7 +236,7 @@ Table findings_table(const CoordinateAnswer& answer) {
   Table table;
   table.columns = {"number", "has", "wants", at, "of", "effect"};
   table.key_columns = 1;
-  for (const FindingGroup& group : groups_of(answer.check.findings)) {
+  for (const FindingGroup& group : groups_of(answer)) {
     const TransferFinding& finding = *group.finding;
     const auto has = at_largest(answer, finding, finding.has);
     const auto wants = at_largest(answer, finding, finding.wants);
@@ -239,6 +248,15 @@ Table findings_table(const CoordinateAnswer& answer) {
          some_of(group.tensors), effect_of(finding)});
   }
   return table;
+}
+
+/// What a prediction leaves out is as large as itself, at some size.
+bool is_rough(const CoordinateSite& site, Coordinate coordinate) {
+  return std::ranges::any_of(site.points, [&](const CoordinatePoint& point) {
+    const Figure& figure =
+        coordinate == Coordinate::value ? point.predicted_second : point.predicted_change;
+    return !(figure.truncation < figure.value);
+  });
 }
 
 /// The site whose change after the last step grows fastest, and the one whose change by the first
@@ -255,7 +273,9 @@ void add_measured(const CoordinateAnswer& answer, Facts& facts) {
     }
     const auto first = measured_law(sizes, site, Coordinate::change, 1);
     const auto predicted = predicted_exponent(sizes, site, Coordinate::change);
-    if (!first || !predicted || std::abs(first->exponent - *predicted) <= off) continue;
+    if (!first || !predicted || is_rough(site, Coordinate::change) ||
+        std::abs(first->exponent - *predicted) <= off)
+      continue;
     off = std::abs(first->exponent - *predicted);
     furthest = fmt::format("{}, power {}, predicted {}", site.path, power_text(*first),
                            decimals(*predicted));
@@ -323,17 +343,21 @@ Table exponents_table(const CoordinateAnswer& answer) {
   const auto shown = [](const std::optional<double>& exponent) {
     return exponent && std::isfinite(*exponent) ? Value(decimals(*exponent)) : Value();
   };
+  const auto predicted = [&](const CoordinateSite& site, Coordinate coordinate) {
+    const auto exponent = predicted_exponent(sizes, site, coordinate);
+    if (!exponent) return Value();
+    return Value(decimals(*exponent) + (is_rough(site, coordinate) ? " ?" : ""));
+  };
   const auto exponent_of = [](const std::optional<SizeLaw>& law) {
     return law ? std::optional(law->exponent) : std::nullopt;
   };
   for (const CoordinateSite& site : answer.check.sites) {
     const auto start = measured_law(sizes, site, Coordinate::value, 0);
     const auto moved = measured_law(sizes, site, Coordinate::change, 1);
-    table.rows.push_back({site.path, shown(exponent_of(start)),
-                          shown(predicted_exponent(sizes, site, Coordinate::value)),
+    table.rows.push_back({site.path, shown(exponent_of(start)), predicted(site, Coordinate::value),
                           shown(exponent_of(moved)),
                           shown(moved ? std::optional(moved->standard_error) : std::nullopt),
-                          shown(predicted_exponent(sizes, site, Coordinate::change))});
+                          predicted(site, Coordinate::change)});
   }
   return table;
 }

@@ -20,6 +20,11 @@ bool is_wrong(const MeasuredTrend& site) {
   return site.trend != Trend::steady && site.trend != Trend::unknown;
 }
 
+bool is_any_known(const MeasuredAnswer& answer) {
+  return std::ranges::any_of(
+      answer.trends, [](const MeasuredTrend& site) { return site.trend != Trend::unknown; });
+}
+
 Value law_value(const std::optional<SizeLaw>& law) {
   if (!law) return {};
   Value value = Value::object();
@@ -44,7 +49,8 @@ std::string advice_for(const MeasuredTrend& site, const std::string& axis) {
     case Trend::grows_in_training:
       return "learning rate of the weights that make it, times about " + times(*site.last);
     case Trend::falls: return "its size or its steps are too small, by " + times(*site.last);
-    case Trend::diverges: return "a smaller learning rate";
+    case Trend::diverges:
+      return site.first ? "a smaller learning rate" : "a smaller std, or a smaller learning rate";
     case Trend::steady:
     case Trend::unknown: break;
   }
@@ -112,9 +118,15 @@ report::Facts facts_of(const MeasuredAnswer& answer) {
   const auto first = std::ranges::find_if(answer.trends, is_wrong);
   report::Facts facts;
   facts.rows.push_back(
-      {"verdict", first == answer.trends.end()
-                      ? "every site is steady"
+      {"verdict", !is_any_known(answer) ? std::string("no site can be judged")
+                  : first == answer.trends.end()
+                      ? "no site grows or falls"
                       : fmt::format("{} {}", first->path, to_string(first->trend))});
+  const auto unknown = std::ranges::count(answer.trends, Trend::unknown, &MeasuredTrend::trend);
+  if (unknown > 0)
+    facts.rows.push_back({"unknown", fmt::format("{} of {}: 0 or missing at some size, or within "
+                                                 "the error of the fit",
+                                                 unknown, answer.trends.size())});
   if (first != answer.trends.end()) {
     const auto count = std::ranges::count_if(answer.trends, is_wrong);
     facts.rows.push_back(
@@ -128,7 +140,7 @@ report::Facts facts_of(const MeasuredAnswer& answer) {
 }  // namespace
 
 bool MeasuredAnswer::holds() const {
-  return std::ranges::none_of(trends, is_wrong);
+  return std::ranges::none_of(trends, is_wrong) && is_any_known(*this);
 }
 
 MeasuredAnswer judge_measured(const std::string& path) {

@@ -15,7 +15,7 @@ struct MeasuredAnswer {
   MeasuredTable table;
   std::vector<MeasuredTrend> trends;
 
-  /// No site leaves what is steady; one of which nothing is known does not count.
+  /// No site leaves what is steady, and one at least can be judged.
   bool holds() const;
 };
 MeasuredAnswer judge_measured(const std::string& path);
