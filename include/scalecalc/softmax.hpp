@@ -19,6 +19,9 @@ struct SoftmaxOne {
 /// Throws Error(input) outside the ranges.
 SoftmaxOne softmax_one(std::int64_t keys, double tau2);
 
+/// E tr J^4 of the slope of softmax J = diag(p) - p p^T, with its error. Throws likewise.
+Estimate softmax_slope_fourth(std::int64_t keys, double tau2);
+
 struct SoftmaxPair {
   Estimate overlap;  ///< O = E sum_s p_s p'_s
   Estimate a_prime;  ///< A' = (1/tau2) dO/dc

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <variant>
 
+#include "scalecalc/softmax.hpp"
 #include "steps/first_update.hpp"
 #include "steps/walk.hpp"
 
@@ -252,6 +253,26 @@ Point Walk::mixed(const Attention& layer, const Point& q, const Point& k, const 
   return y;
 }
 
+namespace {
+
+/// E tr J^2 and E tr J^4 of the slope J of softmax over so many keys, whose scores are Gaussian of
+/// the variance at which E sum p^2 is `weights`.
+struct SoftmaxSlopes {
+  double second = 0, fourth = 0;
+};
+SoftmaxSlopes softmax_slopes(double tokens, double weights) {
+  const auto keys = static_cast<std::int64_t>(std::llround(tokens));
+  double low = 0, high = 100;  // of the variance; E sum p^2 rises with it
+  constexpr int halvings = 30;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = (low + high) / 2;
+    (softmax_orders(keys, middle).p2 < weights ? low : high) = middle;
+  }
+  return {softmax_orders(keys, low).a, softmax_slope_fourth(keys, low).value};
+}
+
+}  // namespace
+
 /// ds_st = scale (dq_s.k_t + q_s.dk_t), of which what differs from key to key moves the weights:
 /// dy_s = sum_t p_st (ds_st - mean) v_t. What of it is along the gradient follows from
 /// dq.g_q + dk.g_k, which is the same seen from the queries and keys.
@@ -268,25 +289,28 @@ void Walk::add_scores(const Attention& layer, const Point& q, const Point& k, do
   const double moved = diagonal_of(q.change.total(of_q), samples) * k.values.token +
                        diagonal_of(q.values, samples) * k.change.total(of_k).token;
   const double features = static_cast<double>(layer.head_width);
-  // Both parts lie along the gradient of the scores, which made those of q and k: of 1/weights keys
-  // one has d features, and the others d of a random direction.
+  // Both parts lie along the gradient of the scores J g, which made those of q and k: a key has d
+  // features of its own share of that, and of it the weights move by J (J g), whose square is
+  // E tr J^4 of E tr J^2.
+  const SoftmaxSlopes slopes = softmax_slopes(samples.tokens, weights);
   const auto aligned = [&](const Point& of, const Kernel& gradient, double other) {
     const Kernel moved_along = of.change.response * of.change.response * gradient;
-    return std::sqrt(diagonal_of(moved_along, samples) * other * weights) * features;
+    return std::sqrt(diagonal_of(moved_along, samples) * other * slopes.fourth / slopes.second) *
+           features;
   };
   const double together =
       aligned(q, of_q, k.values.token) + aligned(k, of_k, diagonal_of(q.values, samples));
   const double scores = layer.scale * layer.scale * q_size * k_size *
-                        (features * std::max(moved, 0.0) + together * together);
+                        (slopes.second * features * std::max(moved, 0.0) + together * together);
   const Kernel along_q = q.change.response * of_q, along_k = k.change.response * of_k;
   const double per_head = static_cast<double>(layer.kv_heads) / static_cast<double>(layer.heads);
   const double along = diagonal_of(along_q, samples) + per_head * diagonal_of(along_k, samples);
   const double gradient = at.grad_second.value;
   const double response = gradient > 0 ? along / gradient : 0;
   change.response = change.response + diagonal(response);
-  change.noise = change.noise + diagonal(weights * apart * scores);
+  change.noise = change.noise + diagonal(apart * scores);
   // Scores, weights and values move together; one order of it is taken.
-  change.truncation += weights * apart * scores;
+  change.truncation += apart * scores;
 }
 
 }  // namespace scalecalc::steps

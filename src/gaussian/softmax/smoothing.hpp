@@ -29,15 +29,16 @@ class GaussianWeights {
 /// 1e-12 for functions that vary on the scale `smooth`.
 double smoothing_step(double sigma, double widest, double smooth);
 
-/// Above, all g_k(w) are below 1e-25.
+/// Above, all g_k(w) of k <= 4 are below 1e-25, and that of k = 8 is below 1e-19 of its largest.
 inline constexpr double kTop = 4.25;
 /// Where the Gaussian is cut. E sum p^4 over 1e6 keys at tau2 = 3.5 still feels 9 sigma.
 inline constexpr double kTails = 12.0;
 
-/// 1 - E g_0 and E g_k, 1 <= k <= 4.
+inline constexpr std::size_t kBumps = 9;
+/// 1 - E g_0 and E g_k, 1 <= k < kBumps.
 struct Averages {
   double fall = 0;
-  std::array<double, 5> g{};
+  std::array<double, kBumps> g{};
 };
 
 /// The averages at the points n `step` of a lattice.
@@ -54,7 +55,7 @@ class SmoothedBumps {
   double inner_;
   GaussianWeights weights_;
   std::int64_t first_, last_;             ///< lattice range of the samples
-  std::array<std::vector<double>, 5> g_;  ///< g_[0] holds 1 - g_0
+  std::array<std::vector<double>, kBumps> g_;  ///< g_[0] holds 1 - g_0
 };
 
 }  // namespace scalecalc::gaussian::softmax
