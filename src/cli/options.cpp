@@ -180,6 +180,14 @@ double parse_number(const std::string& option, const std::string& text, double m
                   text, example);
 }
 
+std::pair<std::string, std::string> each_of_two(const std::string& text) {
+  for (std::size_t plus = text.find('+', 1); plus != std::string::npos;
+       plus = text.find('+', plus + 1))
+    if (text[plus - 1] != 'e' && text[plus - 1] != 'E')
+      return {text.substr(0, plus), text.substr(plus + 1)};
+  return {text, text};
+}
+
 std::int64_t parse_layers(const std::string& option, const std::string& text) {
   return parse_integer(option, text, 1, kDeepest, "12");
 }

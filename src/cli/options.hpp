@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/value_type.hpp"
@@ -53,6 +54,9 @@ std::int64_t parse_integer(const std::string& option, const std::string& text, s
 /// A finite number within [min, max].
 double parse_number(const std::string& option, const std::string& text, double min, double max,
                     const std::string& example);
+/// Of two texts joined by + each, "0.02+0.003"; of one alone it twice. The + of an exponent, 1e+3,
+/// joins nothing.
+std::pair<std::string, std::string> each_of_two(const std::string& text);
 /// --layers of one network.
 std::int64_t parse_layers(const std::string& option, const std::string& text);
 /// Different depths in rising order: "2,8,32", or "2:128:x2" for 2, 4, 8, ... 128.

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "scalecalc/names.hpp"
 #include "scalecalc/optimizer_mixture.hpp"
 #include "scalecalc/steps.hpp"
+#include "transfer/solve.hpp"
 
 namespace scalecalc {
 namespace {
@@ -61,7 +61,7 @@ class Check {
   }
 
   CoordinateCheck run() {
-    solution_ = solve_transfer(problem_);
+    solution_ = solve_exponents(problem_);
     judge();
     for (std::size_t i = 0; i < options_.sizes.size(); ++i) {
       const Sized sized = at(i);
@@ -105,12 +105,11 @@ class Check {
   /// What the solver says of the set-up with right learning rates. What the findings say, or the
   /// networks have, is left out.
   void add_warnings() {
-    TransferProblem right = problem_;
-    for (auto* list : {&right.parametrization.kinds, &right.parametrization.tensors})
-      for (auto& [key, numbers] : *list) numbers.lr = numbers.decay = numbers.eps = std::nullopt;
-    for (const std::string& warning : solve_transfer(right).warnings) {
+    TransferProblem right =
+        without(problem_, &GivenNumbers::lr, &GivenNumbers::decay, &GivenNumbers::eps);
+    right.parametrization.attention = solution_.attention;
+    for (const std::string& warning : solve_exponents(right).warnings) {
       const bool is_own = !options_.parametrization;
-      if (warning.starts_with("the scale of attention's scores")) continue;
       if (!warning.starts_with("the model's own powers of its depth"))
         made_.remarks.push_back(warning);
       else if (!is_own)

@@ -8,6 +8,7 @@
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
 #include "scalecalc/names.hpp"
+#include "transfer/solve.hpp"
 
 namespace scalecalc {
 namespace {
@@ -28,7 +29,7 @@ class Transferrer {
       : plan_(std::move(plan)),
         transfer_(transfer),
         base_(init_plan(transfer.base)),
-        solution_(solve_transfer(transfer.problem)) {
+        solution_(solve_exponents(transfer.problem)) {
     for (const PlannedParameter& parameter : base_.parameters) add_base(parameter);
     for (const TensorTransfer& tensor : solution_.tensors) {
       if (tensor.tensor.is_tied && tensor.tensor.kind == TensorKind::output)

@@ -8,15 +8,6 @@
 namespace scalecalc {
 namespace {
 
-/// The problem without those numbers of what its parametrisation gives.
-template <class... Member>
-TransferProblem without(TransferProblem problem, Member... members) {
-  Parametrization& given = problem.parametrization;
-  for (auto* list : {&given.kinds, &given.tensors})
-    for (auto& [key, numbers] : *list) ((numbers.*members).reset(), ...);
-  return problem;
-}
-
 /// What the parametrisation gives of one tensor, or of its kind.
 GivenNumbers given_of(const Parametrization& parametrization, const TransferTensor& tensor) {
   for (const auto& [name, numbers] : parametrization.tensors)

@@ -32,6 +32,15 @@ ModelSpec small_model() {
   return spec;
 }
 
+/// Of what a model keeps itself where it grows so many times.
+TransferProblem own_problem(const std::string& optimizer, const ModelSpec& small, GrowthAxis axis,
+                            std::int64_t times) {
+  TransferProblem problem = problem_of(optimizer, "standard", axis, &small);
+  problem.parametrization = own_parametrization(small, grown(small, axis, times),
+                                                static_cast<double>(times), axis, problem.model);
+  return problem;
+}
+
 /// All numbers of a solution, tensor by tensor.
 Parametrization given_by(const TransferSolution& solution) {
   Parametrization made{"file", "mup", {}, {}};
@@ -133,9 +142,7 @@ TEST_CASE("findings: a std that is the same at every width") {
   ModelSpec small = small_model();
   small.init.scheme = "std";
   small.init.std = 0.02;
-  const ModelSpec large = grown(small, GrowthAxis::width, 2);
-  TransferProblem problem = problem_of("adamw", "standard", GrowthAxis::width, &small);
-  problem.parametrization = own_parametrization(small, large, 2, GrowthAxis::width, problem.model);
+  const TransferProblem problem = own_problem("adamw", small, GrowthAxis::width, 2);
   bool named = false;
   for (const TransferFinding& finding : transfer_findings(problem))
     if (finding.tensor == "block[*].ffn.in.weight" && finding.quantity == "std") {
@@ -168,9 +175,7 @@ TEST_CASE("findings: learning rates are judged beside stds that are mended") {
   ModelSpec small = small_model();
   small.init.scheme = "std";
   small.init.std = 0.02;
-  const ModelSpec large = grown(small, GrowthAxis::width, 2);
-  TransferProblem problem = problem_of("adamw", "standard", GrowthAxis::width, &small);
-  problem.parametrization = own_parametrization(small, large, 2, GrowthAxis::width, problem.model);
+  const TransferProblem problem = own_problem("adamw", small, GrowthAxis::width, 2);
   int judged = 0;
   for (const TransferFinding& finding : transfer_findings(problem)) {
     CAPTURE(finding.tensor);
@@ -184,9 +189,7 @@ TEST_CASE("findings: learning rates are judged beside stds that are mended") {
 TEST_CASE("findings: a branch that grows is named, and learning rates beside one that does not") {
   ModelSpec small = small_model();
   small.placement = Placement::post;  // the norms on the sums hold the stream, and lose the input
-  const ModelSpec large = grown(small, GrowthAxis::depth, 4);
-  TransferProblem problem = problem_of("adamw", "standard", GrowthAxis::depth, &small);
-  problem.parametrization = own_parametrization(small, large, 4, GrowthAxis::depth, problem.model);
+  const TransferProblem problem = own_problem("adamw", small, GrowthAxis::depth, 4);
   const std::vector<TransferFinding> found = transfer_findings(problem);
   REQUIRE_FALSE(found.empty());
   CHECK(found.front().tensor == "branch");
@@ -223,10 +226,7 @@ TEST_CASE("findings: what a model with a tied head keeps") {
   for (const char* scheme : {"lecun", "gpt2"}) {
     CAPTURE(scheme);
     small.init.scheme = scheme;
-    const ModelSpec large = grown(small, GrowthAxis::width, 4);
-    TransferProblem problem = problem_of("adamw", "standard", GrowthAxis::width, &small);
-    problem.parametrization =
-        own_parametrization(small, large, 4, GrowthAxis::width, problem.model);
+    const TransferProblem problem = own_problem("adamw", small, GrowthAxis::width, 4);
     const std::vector<TransferFinding> found = transfer_findings(problem);
     CHECK(std::ranges::any_of(found, [](const TransferFinding& finding) {
       return finding.tensor == "block[*].attn.q.weight" && finding.quantity == "lr" &&

@@ -106,16 +106,14 @@ class Coordinates {
                                           : optimizer.rest.front().learning_rate;
     if (flags_.lr.empty()) return;
     const bool is_mixture = !optimizer.rest.empty() || optimizer.name == "muon";
-    std::size_t plus = is_mixture ? flags_.lr.find('+', 1) : std::string::npos;
-    // That of an exponent: 1e+0.
-    while (plus != std::string::npos && (flags_.lr[plus - 1] == 'e' || flags_.lr[plus - 1] == 'E'))
-      plus = flags_.lr.find('+', plus + 1);
     constexpr double least_lr = 1e-300, most_lr = 1e6;
     const auto rate = [&](const std::string& text) {
       return parse_number("--lr", text, least_lr, most_lr, is_mixture ? "0.02+0.003" : "1e-3");
     };
-    made.lr = rate(flags_.lr.substr(0, plus));
-    made.rest_lr = plus == std::string::npos ? made.lr : rate(flags_.lr.substr(plus + 1));
+    const auto [first, second] =
+        is_mixture ? each_of_two(flags_.lr) : std::pair(flags_.lr, flags_.lr);
+    made.lr = rate(first);
+    made.rest_lr = rate(second);
   }
 
   static int count(const char* option, const std::string& text, int otherwise, std::int64_t most) {

@@ -37,10 +37,6 @@ Root root_of_mean(const std::vector<double>& squares) {
   return made;
 }
 
-Value known(double value) {
-  return std::isfinite(value) ? Value(value) : Value();
-}
-
 std::string power_of(const TransferFinding& finding, const Rational& exponent) {
   Exponents power;
   power[finding.axis] = exponent;
@@ -96,7 +92,7 @@ void add_roots(const char* name, const std::vector<std::vector<double>>& squares
   Value values = Value::array(), errors = Value::array();
   for (const std::vector<double>& step : squares) {
     const Root root = root_of_mean(step);
-    values.push_back(known(root.value));
+    values.push_back(finite_or_null(root.value));
     errors.push_back(root.error);
   }
   entry[name] = values;
@@ -109,14 +105,6 @@ void add_prediction(const char* name, const Figure& square, Value& entry) {
   entry[key] = is_known ? Value(root_of(square)) : Value();
   entry[key + "_error"] = is_known ? error_of_root(square, &Figure::error) : Value();
   entry[key + "_truncation"] = is_known ? error_of_root(square, &Figure::truncation) : Value();
-}
-
-Value law_value(const std::optional<SizeLaw>& law) {
-  if (!law) return {};
-  Value value = Value::object();
-  value["exponent"] = law->exponent;
-  value["standard_error"] = known(law->standard_error);
-  return value;
 }
 
 void add_laws(const CoordinateAnswer& answer, const CoordinateSite& site, const char* name,
@@ -160,7 +148,7 @@ Value losses_value(const CoordinateAnswer& answer) {
   for (const auto& of_size : answer.check.loss) {
     Value steps = Value::array();
     for (const std::vector<double>& seeds : of_size)
-      steps.push_back(known(base::sample_mean(seeds)));
+      steps.push_back(finite_or_null(base::sample_mean(seeds)));
     list.push_back(steps);
   }
   return list;
@@ -400,6 +388,18 @@ Value inputs_of(const CoordinatesAnswer& answer) {
 }
 
 }  // namespace
+
+Value finite_or_null(double value) {
+  return std::isfinite(value) ? Value(value) : Value();
+}
+
+Value law_value(const std::optional<SizeLaw>& law) {
+  if (!law) return {};
+  Value value = Value::object();
+  value["exponent"] = law->exponent;
+  value["standard_error"] = finite_or_null(law->standard_error);
+  return value;
+}
 
 std::string power_text(const SizeLaw& law) {
   const std::string exponent = decimals(law.exponent);

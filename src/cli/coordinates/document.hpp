@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct CoordinatesAnswer {
   bool holds() const;
 };
 
+/// Null where it is not finite.
+report::Value finite_or_null(double value);
+/// Its exponent and standard error; null where there is none.
+report::Value law_value(const std::optional<SizeLaw>& law);
 /// "0.62 +- 0.02"; without the error where it is NaN.
 std::string power_text(const SizeLaw& law);
 

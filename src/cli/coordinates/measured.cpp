@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/input_file.hpp"
 #include "base/text.hpp"
@@ -23,15 +22,6 @@ bool is_wrong(const MeasuredTrend& site) {
 bool is_any_known(const MeasuredAnswer& answer) {
   return std::ranges::any_of(
       answer.trends, [](const MeasuredTrend& site) { return site.trend != Trend::unknown; });
-}
-
-Value law_value(const std::optional<SizeLaw>& law) {
-  if (!law) return {};
-  Value value = Value::object();
-  value["exponent"] = law->exponent;
-  value["standard_error"] =
-      std::isfinite(law->standard_error) ? Value(law->standard_error) : Value();
-  return value;
 }
 
 Value power_cell(const std::optional<SizeLaw>& law) {
@@ -103,7 +93,7 @@ Table rows_of(const MeasuredAnswer& answer) {
   table.columns = {"site", "trend", "first", "first_error", "last", "last_error"};
   const auto add = [](const std::optional<SizeLaw>& law, std::vector<Value>& row) {
     row.push_back(law ? Value(law->exponent) : Value());
-    row.push_back(law && std::isfinite(law->standard_error) ? Value(law->standard_error) : Value());
+    row.push_back(law ? finite_or_null(law->standard_error) : Value());
   };
   for (const MeasuredTrend& site : answer.trends) {
     std::vector<Value> row = {site.path, to_string(site.trend)};

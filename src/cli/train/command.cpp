@@ -324,10 +324,9 @@ class Experiment {
   void set_of_each(const char* option, const std::string& text, const char* example,
                    double OptimizerOptions::*member) {
     OptimizerOptions& optimizer = options().optimizer;
-    const std::size_t plus = optimizer.rest.empty() ? std::string::npos : text.find('+', 1);
-    set_number(option, text.substr(0, plus), 1e6, example, optimizer.*member);
-    if (optimizer.rest.empty()) return;
-    const std::string second = plus == std::string::npos ? text : text.substr(plus + 1);
+    if (optimizer.rest.empty()) return set_number(option, text, 1e6, example, optimizer.*member);
+    const auto [first, second] = each_of_two(text);
+    set_number(option, first, 1e6, example, optimizer.*member);
     set_number(option, second, 1e6, example, optimizer.rest.front().*member);
   }
 

@@ -54,7 +54,7 @@ class SmoothedBumps {
   int ratio_, highest_;
   double inner_;
   GaussianWeights weights_;
-  std::int64_t first_, last_;             ///< lattice range of the samples
+  std::int64_t first_, last_;                  ///< lattice range of the samples
   std::array<std::vector<double>, kBumps> g_;  ///< g_[0] holds 1 - g_0
 };
 
