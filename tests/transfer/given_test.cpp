@@ -281,6 +281,28 @@ TEST_CASE("gradients that each round enlarges are an error, those that settle ar
   CHECK(kind(settled, "hidden").gradient[width] == Rational(1, 3));
 }
 
+TEST_CASE("published rates of sgd without alignment: those beside a head that is held slow") {
+  // Tables that maximise the sum of all rates (tables/claims/published/transfer_optimizers.toml)
+  // hold the head where its step is no larger than its init. Given that rate, the largest stable
+  // ones of the others are the table's.
+  struct Row {
+    const char* base;
+    Rational output, embedding, hidden;
+  };
+  for (const Row& row : {Row{"mup", 0, 0, half}, Row{"mean-field", 1, 1, Rational(3, 2)}}) {
+    CAPTURE(row.base);
+    GivenNumbers head;
+    head.lr.emplace()[width] = row.output;
+    TransferProblem problem =
+        problem_of("sgd", Parametrization{"file", row.base, {{"output", head}}, {}}, {width});
+    problem.alignment = alignment_from("none");
+    for (const TensorTransfer& tensor : solve_transfer(problem).tensors) {
+      if (tensor.tensor.kind == TensorKind::embedding) CHECK(tensor.lr[width] == row.embedding);
+      if (tensor.tensor.kind == TensorKind::hidden) CHECK(tensor.lr[width] == row.hidden);
+    }
+  }
+}
+
 TEST_CASE("the scale of scores that a file gives is used, compared and judged") {
   const ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   TransferProblem problem = problem_of("adamw", parametrization_from("mup"), {width});
