@@ -100,10 +100,84 @@ def initialize(model, seed=None, strict=False):
     return _finish(report, used, strict)
 )py";
 
+const char* const steps = R"py(
+
+def make_optimizer(model, make, lr, weight_decay=0.0, eps=1e-7, **settings):
+    """An optimizer of the class `make` (keras.optimizers.AdamW) for `model`, which is built, from the
+    numbers that are right for the base.
+
+    Each weight is stepped with the given numbers times the factors of its rule; lr may be a
+    schedule. Of a mixture (muon+adamw) `make` is keras.optimizers.Muon, which steps by AdamW what
+    is not muon's, and any of the numbers may be a dict by the name of what steps:
+    {"muon": ..., "adamw": ...}. `settings` go to `make` as they are. The optimizer knows the
+    weights of this model alone: save weights, and make it anew. Raises ValueError for a trained
+    weight that no rule knows, for a rule without a weight, and where a shape is not the plan's.
+    """
+    found, used = {}, set()
+    for variable in model.trainable_variables:
+        matched = _match(variable.path)
+        if matched is None:
+            raise ValueError(f"no rule has a learning rate for {variable.path}")
+        number, rule = matched[1]
+        _check_shape(variable.path, variable.shape, rule)
+        used.add(number)
+        found[id(variable)] = rule.step
+    for number, rule in enumerate(RULES):
+        if number not in used and not rule.may_be_absent:
+            raise ValueError(f"the model has no trained {rule.name}, whose numbers the plan has")
+    main = RULES[0].step.rule if all(s.rule != "muon" for s in found.values()) else "muon"
+
+    def own(value, step):
+        return value[step.rule] if isinstance(value, dict) else value
+
+    def base(value):
+        return value[main] if isinstance(value, dict) else value
+
+    def rate(step):
+        """Of the learning rate that the optimizer has."""
+        return step.lr * (own(lr, step) / base(lr) if isinstance(lr, dict) else 1.0)
+
+    class Transferred(make):
+        """`make` with the numbers of each weight."""
+
+        def update_step(self, gradient, variable, learning_rate):
+            step = found[id(variable)]
+            if step.eps is None:
+                return super().update_step(gradient, variable, learning_rate * rate(step))
+            kept, self.epsilon = self.epsilon, own(eps, step) * step.eps
+            try:
+                super().update_step(gradient, variable, learning_rate * rate(step))
+            finally:
+                self.epsilon = kept
+
+        def _apply_weight_decay(self, variables):
+            # Keras multiplies it by its learning rate, of which the weight has a multiple.
+            names = [n for n in ("weight_decay", "adam_weight_decay") if hasattr(self, n)]
+            kept = [getattr(self, name) for name in names]
+            try:
+                for variable in variables:
+                    step = found[id(variable)]
+                    for name in names:
+                        setattr(self, name, own(weight_decay, step) * step.weight_decay * rate(step))
+                    super()._apply_weight_decay([variable])
+            finally:
+                for name, value in zip(names, kept):
+                    setattr(self, name, value)
+
+        def _should_use_adamw(self, variable):
+            """What keras.optimizers.Muon leaves to AdamW."""
+            return found[id(variable)].rule != "muon"
+
+    if any(step.eps is not None for step in found.values()):
+        settings["epsilon"] = base(eps)
+    return Transferred(learning_rate=base(lr), weight_decay=base(weight_decay), **settings)
+)py";
+
 }  // namespace
 
 std::string keras_text(const CodePlan& plan, const ExportOptions& options) {
-  return python_text(plan, "keras", options, imports, body);
+  const std::string text = python_text(plan, "keras", options, imports, body);
+  return plan.transfer.empty() ? text : text + steps;
 }
 
 }  // namespace scalecalc::export_room

@@ -89,8 +89,10 @@ add_test(NAME "cli: init: the steps of a transferred C header compile" COMMAND $
 set_tests_properties("cli: init: the steps of a transferred C header compile" PROPERTIES LABELS cli)
 scalecalc_cli_test("init: optax from a smaller model" ARGS init gpt2 --target flax
   --transfer-from width=192 --optimizer adamw STDOUT "def multi_transform")
-scalecalc_cli_test("init: a base for Keras" EXIT 2 STDERR "for pytorch, flax or c"
-  ARGS init gpt2 --target keras --transfer-from width=192)
+scalecalc_cli_test("init: a Keras optimizer from a smaller model" ARGS init gpt2 --target keras
+  --transfer-from width=192 --optimizer adamw STDOUT "def make_optimizer")
+scalecalc_cli_test("init: a base for Megatron" EXIT 2 STDERR "for pytorch, flax, keras or c"
+  ARGS init gpt2 --target megatron --transfer-from width=192)
 scalecalc_cli_error("init: a base for a table" EXIT 2 SAYS "writes code for pytorch"
   ARGS init gpt2 --transfer-from width=192)
 scalecalc_cli_test("init: a parametrization without a base" EXIT 2 STDERR

@@ -69,7 +69,93 @@ def tokens(seed):
     return torch.tensor(0.1**0.5 * common + 0.9**0.5 * own, dtype=torch.float32)
 
 
+def transferred(optimizer, *options):
+    """The module of a transferred model, and by path what `transfer` says of each parameter."""
+    sizes = ("--from", f"width={WIDTH // 4}", "--to", f"width={WIDTH}")
+    module = p.generated("pre", "keras", "--transfer-from", f"width={WIDTH // 4}", "--optimizer",
+                         optimizer, *options)
+    answer = p.results("transfer", "pre", *sizes, "--optimizer", optimizer, "--all", *options)
+    return module, {one["path"]: one for one in answer["parameters"]}
+
+
+def moves(module, network, gradients, *arguments, **numbers):
+    """By path: each weight before a first step of the module's optimizer, and what it moves by."""
+    module.initialize(network, seed=1, strict=True)
+    before = [ops.convert_to_numpy(v) + 0.0 for v in network.trainable_variables]
+    made = module.make_optimizer(network, *arguments, **numbers)
+    made.apply([torch.tensor(g) for g in gradients], network.trainable_variables)
+    names = p.plan("pre", "keras")
+    return {names[module._match(v.path)[0]][0]["path"]: (old, ops.convert_to_numpy(v) - old, gradient)
+            for v, old, gradient in zip(network.trainable_variables, before, gradients)}
+
+
+def check_adamw(path, one, moved, lr, decay, eps):
+    """AdamW by hand, each multiplier taken into theta. Keras puts eps beside its biased average of
+    the square, which for a first step is sqrt(1 - 0.999) of it."""
+    old, move, gradient = moved
+    factor = {key: one[key]["factor"] for key in ("multiplier", "lr", "decay", "eps")}
+    own_lr = lr * factor["lr"] * factor["multiplier"]
+    own_decay = decay * factor["decay"] / factor["multiplier"]
+    own_eps = eps * factor["eps"] / factor["multiplier"]
+    wanted = -own_lr * (gradient / (abs(gradient) + own_eps / (1 - 0.999)**0.5) + own_decay * old)
+    # Single precision: 1 - 0.999 of the average's weight, some ten roundings, and one of theta.
+    scale = own_lr * (1 + own_decay * abs(old).max())
+    bound = (10 + 1 / (1 - 0.999)) * 2**-24 * scale + 2**-23 * abs(old).max()
+    off = abs(move - wanted).max()
+    assert off <= bound, (path, off, bound)
+
+
+def check_optimizer():
+    """A first step of the optimizer that the module makes, beside the numbers of `transfer`."""
+    network = Transformer()
+    network(tokens(0))
+    draws = numpy.random.default_rng(3)
+    gradients = [1e-3 * draws.standard_normal(v.shape).astype("float32")
+                 for v in network.trainable_variables]
+    lr, decay, eps = 3e-3, 0.1, 1e-4
+    module, planned = transferred("adamw")
+    schedule = keras.optimizers.schedules.ExponentialDecay(lr, 10, 0.5)
+    for rate in (lr, schedule):
+        found = moves(module, network, gradients, keras.optimizers.AdamW, rate, weight_decay=decay,
+                      eps=eps)
+        for path, moved in found.items():
+            check_adamw(path, planned[path], moved, lr, decay, eps)
+
+    module, planned = transferred("muon+adamw", "--muon-scale", "match_rms")
+    steps = {rule.step.rule for rule in module.RULES}
+    assert steps == {"muon", "adamw"}, steps
+    numbers = {"weight_decay": {"muon": 0.0, "adamw": decay}, "eps": eps}
+    one, half = (moves(module, network, gradients, keras.optimizers.Muon,
+                       {"muon": muon, "adamw": lr}, **numbers) for muon in (0.02, 0.01))
+    rules = {path: part for v in network.trainable_variables
+             for path, part in [(p.plan("pre", "keras")[module._match(v.path)[0]][0]["path"],
+                                 module._match(v.path)[1][1].step.rule)]}
+    for path, moved in one.items():
+        if rules[path] == "adamw":
+            check_adamw(path, planned[path], moved, lr, decay, eps)
+        else:  # an orthogonal step has no size of its own but the rate, of two singular values near 1
+            old, move, _ = moved
+            off = abs(move - 2 * half[path][1]).max()
+            assert off <= 2**-22 * abs(old).max(), (path, off)
+            factor = planned[path]["lr"]["factor"] * planned[path]["multiplier"]["factor"]
+            # Keras' Newton-Schulz leaves singular values within 0.3 of 1 (its own coefficients).
+            size = (move**2).mean()**0.5 / (0.02 * factor * 0.2)
+            assert 0.6 < size < 1.4, (path, size)
+
+    network.head.trainable = False
+    for wrong in ("head", None):
+        if wrong is None:
+            network = keras.Sequential([layers.Input((4,)), layers.Dense(4, name="other")])
+        try:
+            module.make_optimizer(network, keras.optimizers.AdamW, lr)
+        except ValueError as error:
+            assert (wrong or "other") in str(error), error
+        else:
+            raise AssertionError("a model with other weights was accepted")
+
+
 def main():
+    check_optimizer()
     module = p.generated("pre", "keras")
     planned = p.plan("pre", "keras")
     network = Transformer()

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -127,8 +129,9 @@ void check_transfer(const InitFlags& flags) {
                     "for example --transfer-from width=256");
     return;
   }
-  if (flags.target != "pytorch" && flags.target != "flax" && flags.target != "c")
-    throw Error(ErrorKind::usage, "--transfer-from writes code for pytorch, flax or c",
+  constexpr std::array targets = {"pytorch", "flax", "keras", "c"};
+  if (std::ranges::find(targets, flags.target) == targets.end())
+    throw Error(ErrorKind::usage, "--transfer-from writes code for pytorch, flax, keras or c",
                 "--transfer-from",
                 "add --target pytorch; scalecalc transfer has the numbers as a table");
   if (!flags.weights.empty())
