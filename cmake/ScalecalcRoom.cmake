@@ -44,6 +44,10 @@ option(SCALECALC_UNITY "Compile files of a room together: half the time of a bui
 # that is asked for, but alone those named, below FOLDER, whose unnamed namespaces share names.
 function(scalecalc_unity target folder)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${SCALECALC_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(SCALECALC_UNITY)
+    # GCC takes a file that is included for a header, whose unnamed namespace others could see.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
   get_target_property(sources ${target} SOURCES)
   foreach(alone IN LISTS ARGN)
     set(chosen ${sources})

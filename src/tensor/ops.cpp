@@ -243,5 +243,6 @@ Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, const 
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)
+#undef SCALECALC_INSTANTIATE
 
 }  // namespace scalecalc::tensor

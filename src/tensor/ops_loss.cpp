@@ -46,5 +46,6 @@ double squared_error(Tape<Real>& tape, const Variable<Real>& y, const Tensor<Rea
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)
+#undef SCALECALC_INSTANTIATE
 
 }  // namespace scalecalc::tensor

@@ -74,5 +74,6 @@ Variable<Real> affine(Tape<Real>& tape, const Variable<Real>& x, const Variable<
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)
+#undef SCALECALC_INSTANTIATE
 
 }  // namespace scalecalc::tensor

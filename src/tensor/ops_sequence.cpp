@@ -213,5 +213,6 @@ Variable<Real> weigh_rows(Tape<Real>& tape, const Variable<Real>& x, const Varia
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)
+#undef SCALECALC_INSTANTIATE
 
 }  // namespace scalecalc::tensor

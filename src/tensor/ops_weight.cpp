@@ -60,5 +60,6 @@ Variable<Real> demodulate(Tape<Real>& tape, const Variable<Real>& w) {
 // NOLINTEND(bugprone-macro-parentheses)
 SCALECALC_INSTANTIATE(float)
 SCALECALC_INSTANTIATE(double)
+#undef SCALECALC_INSTANTIATE
 
 }  // namespace scalecalc::tensor
