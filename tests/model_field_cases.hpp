@@ -55,6 +55,28 @@ inline std::optional<LayerSpec> reader_of(const ModelField& field) {
   return layer;
 }
 
+/// The scaling that reads a key of rotary positions, with what else it asks for.
+inline void set_rotary(const std::string& name, ModelSpec& spec) {
+  using Scaling = RotaryScaling;
+  static const std::map<std::string, Scaling> scalings = {
+      {"rotary_factor", Scaling::linear},  {"rotary_original", Scaling::dynamic},
+      {"rotary_low", Scaling::llama3},     {"rotary_high", Scaling::llama3},
+      {"rotary_truncate", Scaling::yarn},  {"rotary_attention", Scaling::yarn},
+      {"rotary_short", Scaling::longrope}, {"rotary_long", Scaling::longrope}};
+  if (name == "rotary_local_base") {
+    spec.causal = true;
+    spec.window = 2;
+  }
+  const auto found = scalings.find(name);
+  if (found == scalings.end()) return;
+  spec.head_width = 2;
+  spec.rotary.scaling = found->second;
+  if (found->second != Scaling::linear) spec.rotary.original = 16;
+  if (name == "rotary_high") spec.rotary.low = 0.125;
+  if (found->second == Scaling::longrope)
+    spec.rotary.short_factors = spec.rotary.long_factors = "2";
+}
+
 /// A model of the kind that the field says something of.
 inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
   ModelSpec spec = default_spec(kind);
@@ -76,7 +98,8 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
   } else {
     spec.cross_attention = field.section == "memory";
     spec.encoder_decoder = field.name.starts_with("decoder_");
-    if (field.name == "rotary_fraction") spec.rotary_base = 100;
+    if (field.name.starts_with("rotary_") && field.name != "rotary_base") spec.rotary_base = 100;
+    set_rotary(field.name, spec);
     if (field.name == "alibi" || field.name.starts_with("window")) spec.causal = true;
     if (field.name == "window_pattern") spec.window = 2;
     if (field.name == "layer_scale") spec.placement = Placement::pre;
@@ -113,14 +136,16 @@ inline FieldValue value_for(const ModelField& field, const ModelSpec& base) {
       {"distribution", "uniform"}, {"names", "hf-gpt2"},
       {"input", "tokens"},         {"loss", "mse"},
       {"reduction", "mean"},       {"pool", "mean"},
-      {"window_pattern", "LG"}};
+      {"window_pattern", "LG"},    {"rotary_scaling", "linear"},
+      {"rotary_short", "1.5"},     {"rotary_long", "1.5"}};
   const FieldValue current = field.get(base);
   switch (field.type) {
     case ModelField::Type::integer: {
       const std::int64_t size = std::get<std::int64_t>(current);
       return size == 0 ? std::int64_t{2} : 2 * size;
     }
-    case ModelField::Type::number: return field.name == "rotary_base" ? 1000.0 : 0.25;
+    case ModelField::Type::number:
+      return field.name == "rotary_base" || field.name == "rotary_local_base" ? 1000.0 : 0.25;
     case ModelField::Type::flag: return !std::get<bool>(current);
     case ModelField::Type::name:
       if (field.name == "kind") return to_string(base.kind);

@@ -21,6 +21,7 @@
 #include "scalecalc/layers/parallel.hpp"
 #include "scalecalc/layers/pool.hpp"
 #include "scalecalc/layers/residual.hpp"
+#include "scalecalc/layers/rotary.hpp"
 
 /// The kinds of layer, as a network has them and as a model file writes them.
 namespace scalecalc {
@@ -62,6 +63,7 @@ struct LayerSpec {
   bool memory = false;              ///< attends to the network's memory
   double rotary_base = 0.0;         ///< as in ModelSpec
   double rotary_fraction = 1.0;
+  RotaryStretch rotary;
   double alibi = 0.0;
   std::int64_t window = 0;
   double softcap = 0.0;       ///< of an attention's scores

@@ -96,6 +96,10 @@ struct ModelSpec {
   /// share of a head's features that is turned, rounded down to an even number, 2 at least.
   double rotary_base = 0.0;
   double rotary_fraction = 1.0;
+  RotaryStretch rotary;  ///< how they are slowed for long sequences
+  /// Of blocks that have the window: their base, whose turns are not slowed (Gemma 3); 0: as the
+  /// others.
+  double rotary_local_base = 0.0;
   /// What multiplies the slopes of ALiBi in self-attention (see alibi_slopes): 1 as published, 0
   /// for none. Of causal models without rotary positions.
   double alibi = 0.0;

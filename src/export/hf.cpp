@@ -97,6 +97,11 @@ Family llama(const NamedPlan& plan) {
   config["mlp_bias"] = biases_of(spec).ffn;
   config["tie_word_embeddings"] = spec.tie_head;
   if (spec.rotary_base != 0) config["rope_theta"] = spec.rotary_base;
+  if (spec.rotary.scaling != RotaryScaling::none)
+    config["rope_parameters"] = Json::parse(rope_parameters(spec));
+  // Its code takes these for the tokens of the first training.
+  if (spec.rotary.scaling == RotaryScaling::dynamic)
+    config["max_position_embeddings"] = spec.rotary.original;
   return {config, one_std(common_std(plan), false), {.branch = false}, false, true, true};
 }
 
@@ -164,6 +169,11 @@ std::vector<std::string> rotary_differences(const ModelSpec& spec, bool is_rotar
   if (!is_rotary && spec.rotary_base != 0)
     return {fmt::format("rotary_base: it has no rotary positions, this model turns by base {}",
                         spec.rotary_base)};
+  if (is_rotary && spec.rotary_local_base != 0)
+    return {
+        fmt::format("rotary_local_base: it turns alike in all blocks, this model by base {} in "
+                    "those with a window",
+                    spec.rotary_local_base)};
   if (is_rotary && spec.rotary_fraction != 1)
     return {fmt::format("rotary_fraction: it turns all of a head, this model {} of it",
                         spec.rotary_fraction)};

@@ -48,6 +48,14 @@ std::vector<std::string> shape_differences(const ModelSpec& spec) {
   if (spec.rotary_base != std::floor(spec.rotary_base))
     lines.push_back(fmt::format("rotary_base: its flag takes whole numbers, this model has {}",
                                 spec.rotary_base));
+  if (spec.rotary.scaling != RotaryScaling::none)
+    lines.push_back("rotary_scaling: these flags slow no positions, this model's are slowed by " +
+                    scaling_name(spec));
+  if (spec.rotary_local_base != 0)
+    lines.push_back(
+        fmt::format("rotary_local_base: it turns alike in all blocks, this model by base {} in "
+                    "those with a window",
+                    spec.rotary_local_base));
   const bool swiglu = spec.gated && spec.activation == "silu";
   const bool gelu = !spec.gated && (spec.activation == "gelu" || spec.activation == "gelu_tanh");
   if (!swiglu && !gelu)

@@ -33,6 +33,10 @@ std::vector<std::string> dropout_differences(const ModelSpec& spec, const Dropou
 
 /// A line for each part of the model that the framework's own layers and stem have not.
 /// `reads_images`: its head reads the class token in front of patches.
+/// "llama3".
+std::string scaling_name(const ModelSpec& spec);
+/// What transformers' rope_parameters say of a scaling, as JSON; empty where there is none.
+std::string rope_parameters(const ModelSpec& spec);
 std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_images = false);
 
 /// "transformer, 12 layers, width 768, pre, 148 parameters" without a user's words.

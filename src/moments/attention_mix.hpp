@@ -25,8 +25,9 @@ struct AttentionRecord {
   X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
   /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk.
   X query_norm, key_norm, query_weight_norm, key_weight_norm;
-  N score_scale{};  ///< scale^2 d_h
-  X query_cosine;   ///< of residual attention
+  N score_scale{};          ///< scale^2 d_h, with what turned features are multiplied by
+  double turned_scale = 1;  ///< that
+  X query_cosine;           ///< of residual attention
   std::optional<Rotation<X>> rotation;
   bool words = false;  ///< equal keys share their scores
   KeyCounts<N> counts;

@@ -34,7 +34,13 @@ RotaryMeans<PerPosition> masked_rotary_means(const Attention& layer, const PerPo
 RotaryMeans<PerPosition> weighed_rotary_means(const Attention& layer, const PerPosition& rows,
                                               const KeyWeights& weights);
 
-/// Each theta, and 0 of the features that stay.
+/// By what turned features' own factor multiplies the variance of scores: 1 - w/d_h + a^4 w/d_h.
+double rotary_score_scale(const Attention& layer);
+/// As many features of a head as make sums of products so steady, where some weigh more: d_h where
+/// all turn.
+double rotary_features(const Attention& layer);
+
+/// Each theta with its share of the variance of scores, and 0 of the features that stay.
 std::vector<KeyTurn> key_turns(const Attention& layer);
 
 /// e^(i t theta) of each theta (a column), averaged over the tokens near each position.
@@ -43,8 +49,8 @@ Eigen::MatrixXcd cell_turns(const Attention& layer, const Positions& positions);
 /// The last layer's, for those that are like it.
 struct KnownRotaryMeans {
   const Positions* positions = nullptr;
-  std::int64_t width = 0, head_width = 0;
-  double base = 0;
+  Rotary rotary;
+  std::int64_t head_width = 0;
   const KeyWeights* weights = nullptr;
   RotaryMeans<PerPosition> means;
 };
@@ -72,16 +78,11 @@ RotaryMeans<PerPosition> rotary_means(C& calculus, const Attention& layer, const
             everywhere(means.square),
             everywhere(means.variance)};
   }
-  const Rotary& rotary = layer.rotary;
   auto& known = calculus.template cache<KnownRotaryMeans>();
-  if (known.positions != rows.positions.get() || known.width != rotary.width ||
-      known.base != rotary.base || known.head_width != layer.head_width || known.weights != weights)
+  if (known.positions != rows.positions.get() || known.rotary != layer.rotary ||
+      known.head_width != layer.head_width || known.weights != weights)
     known = {
-        rows.positions.get(),
-        rotary.width,
-        layer.head_width,
-        rotary.base,
-        weights,
+        rows.positions.get(), layer.rotary, layer.head_width, weights,
         weights ? weighed_rotary_means(layer, rows, *weights) : masked_rotary_means(layer, rows)};
   return known.means;
 }

@@ -59,6 +59,9 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   record.batch = calculus.size(static_cast<std::int64_t>(counts.batch), "batch");
   const N scale = calculus.scale(layer);
   record.score_scale = scale * scale * calculus.size(layer.head_width, "head_width");
+  record.turned_scale = rotary_score_scale(layer);
+  if (record.turned_scale != 1)
+    record.score_scale = record.score_scale * calculus.real(record.turned_scale);
 
   bool words = false;
   if constexpr (std::is_same_v<X, Alike<double>>)
@@ -263,7 +266,10 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     }
   }
   if (residual != nullptr) {
-    const N scale = calculus.scale(layer), scale2 = scale * scale;
+    const N scale = calculus.scale(layer);
+    const N scale2 = record.turned_scale == 1
+                         ? N(scale * scale)
+                         : N(scale * scale * calculus.real(record.turned_scale));
     const std::optional<ScoreGradient<X>> above = std::move(*residual);
     const ScoreGradient<X> from_mix{query_scores, with_cross(key_scores, query_scores),
                                     product(scores, factors.query_weight)};

@@ -71,7 +71,7 @@ template <class N, class X>
 Smallness smallness(const ScoreInputs<N, X>& inputs) {
   Smallness small;
   small.width = static_cast<double>(inputs.source.width);
-  small.head_width = static_cast<double>(inputs.layer.head_width);
+  small.head_width = rotary_features(inputs.layer);
   if (inputs.sum) small.head_width /= inputs.sum->concentration;
   small.overlap = relative_overlap(inputs.source);
   small.query_overlap = relative_overlap(inputs.input);

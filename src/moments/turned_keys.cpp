@@ -106,10 +106,11 @@ PerPosition turned_by_values(const Attention& layer, const Eigen::ArrayXXd& rows
     of_row += share * pairs.matrix().diagonal().array().real();
   };
   const Eigen::MatrixXcd turns = cell_turns(layer, *values.positions);
-  const auto head_width = static_cast<double>(layer.head_width);
-  for (Index i = 0; i < turns.cols(); ++i) add(2 / head_width, turns.col(i).array());
-  const double stays = 1 - static_cast<double>(layer.rotary.width) / head_width;
-  if (stays > 0) add(stays, ArrayXcd::Ones(size));
+  const std::vector<KeyTurn> shares = key_turns(layer);
+  for (Index i = 0; i < turns.cols(); ++i)
+    add(shares[static_cast<std::size_t>(i)].share, turns.col(i).array());
+  if (static_cast<Index>(shares.size()) > turns.cols())
+    add(shares.back().share, ArrayXcd::Ones(size));
   PerPosition found = without_means(keys);
   for (Index t = 0; t < size; ++t) {
     const auto per_pair = [&](double sum, Index fewer) {

@@ -2,6 +2,7 @@
 
 #include "network/field_lists.hpp"
 #include "network/parts.hpp"
+#include "network/rotary.hpp"
 #include "network/validate.hpp"
 #include "network/weights.hpp"
 #include "scalecalc/activation.hpp"
@@ -135,15 +136,11 @@ std::vector<ModelField> block_fields() {
           .written_if([](const Spec& spec) { return spec.shared_gate; }),
       Field("model", "qk_norm", transformer, &Spec::qk_norm)
           .option(Option::detail, "", "", "rmsnorm of q and of k in each head"),
-      Field("model", "rotary_base", transformer, &Spec::rotary_base)
-          .range(Range::not_negative)
-          .option(Option::detail, "B", "10000",
-                  "rotary positions: features of q and k turn by t B^(-2i/d) (default 0: none)")
-          .written_if([](const Spec& spec) { return spec.rotary_base != 0; }),
-      Field("model", "rotary_fraction", transformer, &Spec::rotary_fraction)
-          .range(Range::part)
-          .option(Option::detail, "R", "0.25", "share of a head's features that turn (default 1)")
-          .written_if([](const Spec& spec) { return spec.rotary_fraction != 1; }),
+  };
+}
+
+std::vector<ModelField> more_block_fields() {
+  return {
       Field("model", "alibi", transformer, &Spec::alibi)
           .range(Range::not_negative)
           .option(
@@ -286,7 +283,8 @@ std::vector<ModelField> block_fields() {
 
 std::vector<ModelField> make_fields() {
   std::vector<ModelField> fields;
-  for (const auto make : {shape_fields, block_fields, init_fields, gain_fields, data_fields})
+  for (const auto make : {shape_fields, block_fields, rotary_fields, more_block_fields, init_fields,
+                          gain_fields, data_fields})
     for (ModelField& field : make()) {
       if (field.section == "memory") field.is_written = uses_memory;
       fields.push_back(std::move(field));

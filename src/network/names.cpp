@@ -65,6 +65,14 @@ const Names<Pooling>& poolings() {
   return all;
 }
 
+const Names<RotaryScaling>& scalings() {
+  static const Names<RotaryScaling> all = {
+      {"none", RotaryScaling::none},       {"linear", RotaryScaling::linear},
+      {"dynamic", RotaryScaling::dynamic}, {"llama3", RotaryScaling::llama3},
+      {"yarn", RotaryScaling::yarn},       {"longrope", RotaryScaling::longrope}};
+  return all;
+}
+
 template <class Kind>
 std::vector<std::string> names_of(const Names<Kind>& all) {
   std::vector<std::string> names;
@@ -114,6 +122,9 @@ std::string to_string(Reduction reduction) {
 std::string to_string(Pooling pooling) {
   return name_of(poolings(), pooling);
 }
+std::string to_string(RotaryScaling scaling) {
+  return name_of(scalings(), scaling);
+}
 
 Placement placement_from(std::string_view name, const std::string& where) {
   return by_name(placements(), "placement", name, where);
@@ -151,6 +162,9 @@ std::vector<std::string> known_names(Reduction) {
 std::vector<std::string> known_names(Pooling) {
   return names_of(poolings());
 }
+std::vector<std::string> known_names(RotaryScaling) {
+  return names_of(scalings());
+}
 
 void from_name(const std::string& name, const std::string&, std::string& value) {
   value = name;
@@ -178,6 +192,9 @@ void from_name(const std::string& name, const std::string& where, Reduction& val
 }
 void from_name(const std::string& name, const std::string& where, Pooling& value) {
   value = by_name(poolings(), "pool", name, where);
+}
+void from_name(const std::string& name, const std::string& where, RotaryScaling& value) {
+  value = by_name(scalings(), "rotary_scaling", name, where);
 }
 void from_name(const std::string& name, const std::string& where, DropoutPlaces& value) {
   value = dropout_places_from(name, where);

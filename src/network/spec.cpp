@@ -62,6 +62,7 @@ ModelSpec encoder_of(const ModelSpec& spec) {
   stack.alibi = 0;
   stack.window = 0;
   stack.window_pattern = "L";
+  stack.rotary_local_base = 0;
   const Symbols depths = {{"M", Expr(decoder_depth(spec))}};
   stack.alpha = put(spec.alpha, depths);
   stack.lambda = put(spec.lambda, depths);

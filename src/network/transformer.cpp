@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "network/parts.hpp"
+#include "network/rotary.hpp"
 #include "network/validate.hpp"
 
 namespace scalecalc {
@@ -23,7 +24,14 @@ class Transformer {
     attention_.scale = formula_value(spec_.attention_scale, parts.values(), "attention_scale");
     attention_.scale_formula = spec_.attention_scale;
     attention_.dropout = spec_.attention_dropout;
-    attention_.rotary = rotary({spec_.rotary_base, spec_.rotary_fraction, attention_.head_width});
+    attention_.rotary = rotary({spec_.rotary_base, spec_.rotary_fraction, attention_.head_width,
+                                spec_.sequence, spec_.rotary});
+    if (spec_.rotary_local_base != 0)
+      local_rotary_ = rotary({spec_.rotary_local_base,
+                              spec_.rotary_fraction,
+                              attention_.head_width,
+                              spec_.sequence,
+                              {}});
     attention_.alibi = spec_.alibi;
     attention_.softcap = spec_.attention_softcap;
     attention_.q = parts.linear("q", width, queries, true);
@@ -77,6 +85,7 @@ class Transformer {
     layer.over_memory = over_memory;
     layer.causal = spec_.causal && !over_memory;
     layer.window = window;
+    if (window > 0 && local_rotary_.width > 0) layer.rotary = local_rotary_;
     layer.residual_attention = spec_.residual_attention && !over_memory;
     if (over_memory) {
       layer.rotary = {};
@@ -179,6 +188,7 @@ class Transformer {
   const ModelSpec& spec_;
   std::string prefix_;
   Attention attention_;
+  Rotary local_rotary_;  ///< of blocks with the window, where it is another
   FfnWeights dense_, experts_, shared_;
   Linear router_, shared_gate_;
 };

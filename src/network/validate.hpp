@@ -34,15 +34,6 @@ struct HeadSizes {
 /// Why these do not fit together, with what would.
 std::optional<SpecProblem> heads_problem(const HeadSizes& of);
 
-/// Of one head.
-struct RotarySizes {
-  double base, fraction;
-  std::int64_t head_width;
-};
-std::optional<SpecProblem> rotary_problem(const RotarySizes& of);
-/// Of sizes without a problem.
-Rotary rotary(const RotarySizes& of);
-
 /// What ALiBi stands beside.
 struct ScoreBiases {
   double alibi;

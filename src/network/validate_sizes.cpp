@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "network/rotary.hpp"
 #include "network/validate.hpp"
 #include "network/weights.hpp"
 #include "scalecalc/activation.hpp"
@@ -127,38 +128,6 @@ std::optional<SpecProblem> heads_problem(const HeadSizes& of) {
                      fmt::format("use kv_heads {}", nearest_divisor(heads, kv_heads))};
 }
 
-std::optional<SpecProblem> rotary_problem(const RotarySizes& of) {
-  if (of.base == 0) {
-    if (of.fraction == 1) return {};
-    return SpecProblem{{"rotary_fraction", "rotary_base"},
-                       "rotary_fraction is of rotary positions, and there are none",
-                       "use rotary_fraction = 1, or rotary_base = 10000"};
-  }
-  if (!(of.base > 1 && std::isfinite(of.base)))
-    return SpecProblem{{"rotary_base"},
-                       fmt::format("rotary_base must be finite and above 1, got {}", of.base),
-                       "for example rotary_base = 10000, or leave it out for none"};
-  if (!(of.fraction > 0 && of.fraction <= 1))
-    return SpecProblem{
-        {"rotary_fraction"},
-        fmt::format("rotary_fraction must be above 0 and at most 1, got {}", of.fraction),
-        "for example rotary_fraction = 0.5"};
-  if (of.head_width > 1) return {};
-  return SpecProblem{
-      {"head_width"},
-      fmt::format("rotary positions turn pairs of features, and a head of {} has none",
-                  of.head_width),
-      "use wider heads"};
-}
-
-Rotary rotary(const RotarySizes& of) {
-  if (of.base == 0) return {};
-  // A fraction such as 10/80 is no double: a whole number of pairs is to stay one.
-  constexpr double rounding = 1e-9;
-  const double pairs = of.fraction * static_cast<double>(of.head_width) / 2;
-  return {2 * std::max<std::int64_t>(1, static_cast<std::int64_t>(pairs + rounding)), of.base};
-}
-
 std::optional<SpecProblem> alibi_problem(const ScoreBiases& of) {
   if (of.alibi == 0) return {};
   if (!(of.alibi > 0 && std::isfinite(of.alibi)))
@@ -241,7 +210,7 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
       return SpecProblem{{"window_pattern", "window"},
                          "window_pattern says which blocks have the window, and there is none",
                          "use window = 256, or leave window_pattern out"};
-    return rotary_problem({spec.rotary_base, spec.rotary_fraction, head_width(spec)});
+    return rotary_problem(spec);
   }
   return image_problem(spec);
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "network/field_values.hpp"
+
 namespace scalecalc {
 namespace {
 
@@ -59,6 +61,9 @@ void read_value(const TomlEntry& entry, Distribution& value) {
 void read_value(const TomlEntry& entry, WeightNorm& value) {
   value = choose(weight_norms(), "weight norm", entry);
 }
+void read_value(const TomlEntry& entry, RotaryScaling& value) {
+  from_name(text_of(entry), entry.where, value);
+}
 
 std::string write_value(std::int64_t value) {
   return fmt::format("{}", value);
@@ -76,6 +81,9 @@ std::string write_value(NormKind value) {
   return quoted(to_string(value));
 }
 std::string write_value(Distribution value) {
+  return quoted(to_string(value));
+}
+std::string write_value(RotaryScaling value) {
   return quoted(to_string(value));
 }
 std::string write_value(WeightNorm value) {

@@ -18,6 +18,7 @@ void read_value(const TomlEntry& entry, std::string& value);
 void read_value(const TomlEntry& entry, NormKind& value);
 void read_value(const TomlEntry& entry, Distribution& value);
 void read_value(const TomlEntry& entry, WeightNorm& value);
+void read_value(const TomlEntry& entry, RotaryScaling& value);
 
 std::string write_value(std::int64_t value);
 std::string write_value(double value);
@@ -27,6 +28,7 @@ std::string write_value(const std::string& value);
 std::string write_value(NormKind value);
 std::string write_value(Distribution value);
 std::string write_value(WeightNorm value);
+std::string write_value(RotaryScaling value);
 std::string write_value(const Expr& value);
 
 template <class Value>

@@ -47,7 +47,19 @@ void Checker::rotary(const Attention& layer) {
   if (!(std::isfinite(of.base) && of.base > 1))
     refuse(layer.path, fmt::format("the rotary base is {}", of.base), "use a number above 1");
   if (layer.over_memory) refuse(layer.path, "rotary positions of a memory", "leave them out");
+  if (!of.theta.empty() && static_cast<std::int64_t>(of.theta.size()) != of.width / 2)
+    refuse(
+        layer.path,
+        fmt::format("rotary positions of {} pairs have {} angles", of.width / 2, of.theta.size()),
+        "use one of each pair, or none");
+  for (const double theta : of.theta) check_number(layer.path, "a rotary angle", theta, true);
+  if (!(std::isfinite(of.attention) && of.attention > 0))
+    refuse(layer.path, fmt::format("rotary positions multiply features by {}", of.attention),
+           "use a positive number");
   add_activations(2);
+  if (turned_ && *turned_ == of) return;
+  turned_ = of;
+  checked_.footprint.activations += static_cast<double>(at_.tokens * of.width);
 }
 
 /// Scores, and what is added to them, are made and kept.

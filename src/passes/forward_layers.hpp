@@ -185,10 +185,14 @@ class Forward {
     return shape;
   }
   Value turned(const Attention& layer, std::int64_t heads, const Value& x) {
-    return rotate(
-        tape_,
-        {network_.batch, tokens(x), heads, layer.head_width, layer.rotary.width, layer.rotary.base},
-        x);
+    return rotate(tape_, {network_.batch, tokens(x), heads, layer.head_width, layer.rotary.width},
+                  turns(layer.rotary, tokens(x)), x);
+  }
+  const Tensor<Real>& turns(const Rotary& rotary, std::int64_t tokens) {
+    if (turns_ && turns_->rows() == tokens && turns_of_ == rotary) return *turns_;
+    turns_of_ = rotary;
+    return turns_.emplace(
+        rotary_turns(tape_, tokens, rotary_frequencies(rotary), rotary.attention));
   }
   /// -alibi m_h (t - s) of each head of each sequence, and what leaves no weight to keys that a
   /// window hides.
@@ -380,6 +384,8 @@ class Forward {
   std::optional<Value> scores_, memory_;
   std::optional<Value> biases_;  ///< the last attention's
   std::pair<double, std::int64_t> biases_of_;
+  std::optional<Tensor<Real>> turns_;  ///< likewise
+  Rotary turns_of_;
   bool in_encoder_ = false;
 };
 

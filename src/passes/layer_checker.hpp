@@ -54,7 +54,8 @@ class Checker {
   bool tokens_;                  ///< the inputs are ids
   Shape at_;
   bool ids_;
-  std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far
+  std::optional<Shape> scores_;   ///< tokens and heads of residual attention so far
+  std::optional<Rotary> turned_;  ///< the last attention's, whose table is kept
   Checked& checked_;
 };
 

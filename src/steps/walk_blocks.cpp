@@ -300,7 +300,9 @@ void Walk::add_scores(const Attention& layer, const Point& q, const Point& k, do
   };
   const double together =
       aligned(q, of_q, k.values.token) + aligned(k, of_k, diagonal_of(q.values, samples));
-  const double scores = layer.scale * layer.scale * q_size * k_size *
+  const double turned = static_cast<double>(layer.rotary.width) / features;
+  const double turned_scale = 1 - turned + turned * std::pow(layer.rotary.attention, 4);
+  const double scores = layer.scale * layer.scale * turned_scale * q_size * k_size *
                         (slopes.second * features * std::max(moved, 0.0) + together * together);
   const Kernel along_q = q.change.response * of_q, along_k = k.change.response * of_k;
   const double per_head = static_cast<double>(layer.kv_heads) / static_cast<double>(layer.heads);

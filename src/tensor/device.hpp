@@ -54,10 +54,10 @@ struct AttentionShape {
   SCALECALC_HOST_DEVICE std::int64_t weight_rows() const { return sequences * heads * tokens; }
 };
 /// Feature i of head h of a token is column h * head_width + i; the first `width` features turn, in
-/// pairs of i and i + width/2.
+/// pairs of i and i + width/2, by a table of (tokens, width): of each pair the cosine at column i,
+/// the sine at i + width/2, both times what turned features are multiplied by.
 struct RotaryShape {
   std::int64_t sequences, tokens, heads, head_width, width;
-  double base;
 };
 /// Rows of x are the positions of one image after the other, row by row. The weight is (kernel^2
 /// in_channels/groups, out_channels): row (tap_y * kernel + tap_x) * in_channels/groups + channel.

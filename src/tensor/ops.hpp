@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "scalecalc/network.hpp"
 #include "tensor/functions.hpp"
 #include "tensor/tape.hpp"
@@ -74,9 +76,15 @@ Variable<Real> normalise_columns(Tape<Real>& tape, bool centred, double eps,
 template <class Real>
 Variable<Real> affine(Tape<Real>& tape, const Variable<Real>& x, const Variable<Real>& gain,
                       const Variable<Real>& shift);
+/// The table of angles t theta_i, whose cosines and sines are multiplied by `size`. Angles are in
+/// double: a float has no more than three digits of the sine at position 10000.
+template <class Real>
+Tensor<Real> rotary_turns(Tape<Real>& tape, std::int64_t tokens, const std::vector<double>& theta,
+                          double size);
 /// Queries or keys with their rotary positions.
 template <class Real>
-Variable<Real> rotate(Tape<Real>& tape, const RotaryShape& shape, const Variable<Real>& x);
+Variable<Real> rotate(Tape<Real>& tape, const RotaryShape& shape, const Tensor<Real>& turns,
+                      const Variable<Real>& x);
 /// The mix of softmax attention (before the output projection).
 template <class Real>
 Variable<Real> attend(Tape<Real>& tape, const AttentionShape& shape, const Variable<Real>& q,

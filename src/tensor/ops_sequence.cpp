@@ -1,14 +1,35 @@
 #include "tensor/ops.hpp"
 
+#include <cmath>
+
 namespace scalecalc::tensor {
 
 template <class Real>
-Variable<Real> rotate(Tape<Real>& tape, const RotaryShape& shape, const Variable<Real>& x) {
+Tensor<Real> rotary_turns(Tape<Real>& tape, std::int64_t tokens, const std::vector<double>& theta,
+                          double size) {
+  const std::size_t half = theta.size();
+  std::vector<Real> values(static_cast<std::size_t>(tokens) * 2 * half);
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    Real* const row = values.data() + static_cast<std::size_t>(t) * 2 * half;
+    for (std::size_t i = 0; i < half; ++i) {
+      const double angle = static_cast<double>(t) * theta[i];
+      row[i] = static_cast<Real>(size * std::cos(angle));
+      row[i + half] = static_cast<Real>(size * std::sin(angle));
+    }
+  }
+  Tensor<Real> turns = tape.make(tokens, static_cast<std::int64_t>(2 * half));
+  tape.device().upload(values.data(), turns.data(), turns.bytes());
+  return turns;
+}
+
+template <class Real>
+Variable<Real> rotate(Tape<Real>& tape, const RotaryShape& shape, const Tensor<Real>& turns,
+                      const Variable<Real>& x) {
   Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
-  tape.device().rotary_forward(shape, x.value.data(), y.data());
+  tape.device().rotary_forward(shape, turns.data(), x.value.data(), y.data());
   return tape.result(std::move(y), {&x},
-                     [shape, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-                       t.device().rotary_backward(shape, dy.data(), t.into(slot));
+                     [shape, turns, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+                       t.device().rotary_backward(shape, turns.data(), dy.data(), t.into(slot));
                      });
 }
 
@@ -193,7 +214,10 @@ Variable<Real> weigh_rows(Tape<Real>& tape, const Variable<Real>& x, const Varia
   template Variable<Real> route(Tape<Real>&, const RouteShape&, const Variable<Real>&);           \
   template Variable<Real> weigh_rows(Tape<Real>&, const Variable<Real>&, const Variable<Real>&,   \
                                      std::int64_t);                                               \
-  template Variable<Real> rotate(Tape<Real>&, const RotaryShape&, const Variable<Real>&);         \
+  template Tensor<Real> rotary_turns(Tape<Real>&, std::int64_t, const std::vector<double>&,       \
+                                     double);                                                     \
+  template Variable<Real> rotate(Tape<Real>&, const RotaryShape&, const Tensor<Real>&,            \
+                                 const Variable<Real>&);                                          \
   template Variable<Real> attend(Tape<Real>&, const AttentionShape&, const Variable<Real>&,       \
                                  const Variable<Real>&, const Variable<Real>&);                   \
   template Variable<Real> score(Tape<Real>&, const AttentionShape&, const Variable<Real>&,        \

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "base/host_device.hpp"
@@ -15,18 +14,16 @@ SCALECALC_HOST_DEVICE inline std::int64_t rotary_columns(const RotaryShape& s) {
 }
 
 /// One column of one position, in all heads of all sequences; write(index, value) for each entry.
-/// `direction` is 1, or -1 to turn back. Angles are in double: a float has no more than three
-/// digits of the sine at position 10000.
+/// `direction` is 1, or -1 to turn back.
 template <class Real, class Write>
-SCALECALC_HOST_DEVICE void turn_column(const RotaryShape& s, double direction,
+SCALECALC_HOST_DEVICE void turn_column(const RotaryShape& s, const Real* turns, Real direction,
                                        std::int64_t position, std::int64_t column, const Real* x,
                                        const Write& write) {
   const std::int64_t half = s.width / 2, second = column + half;
   const bool stays = column >= half;
-  const double power = -2.0 * static_cast<double>(column) / static_cast<double>(s.width);
-  const double angle =
-      stays ? 0.0 : direction * static_cast<double>(position) * std::pow(s.base, power);
-  const Real cosine = static_cast<Real>(std::cos(angle)), sine = static_cast<Real>(std::sin(angle));
+  const Real* row = turns + position * s.width;
+  const Real cosine = stays ? Real(1) : row[column],
+             sine = stays ? Real(0) : direction * row[second];
   for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
     for (std::int64_t head = 0; head < s.heads; ++head) {
       const std::int64_t first = ((sequence * s.tokens + position) * s.heads + head) * s.head_width;

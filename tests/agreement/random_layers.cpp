@@ -137,6 +137,12 @@ class Writer {
     else if (made.causal && !made.memory && more.chance(15))
       made.alibi = 1;
     if (made.causal && !made.memory && more.chance(15)) made.window = more.of<std::int64_t>({2, 5});
+    Draws last = more.apart();
+    if (made.rotary_base != 0 && last.chance(40)) {
+      made.rotary.scaling = last.of({RotaryScaling::llama3, RotaryScaling::yarn});
+      made.rotary.factor = 8;
+      made.rotary.original = last.of<std::int64_t>({8, 32});
+    }
     vary(made);
     list.push_back(made);
   }

@@ -97,6 +97,27 @@ void draw_rotary(Draws draw, ModelSpec& spec) {
   spec.rotary_fraction = draw.of({1.0, 1.0, 0.5});
 }
 
+/// Behind the width of heads, which may have a number for each pair.
+void draw_rotary_scaling(Draws draw, ModelSpec& spec) {
+  if (spec.rotary_base == 0) return;
+  if (spec.window > 0 && draw.chance(60)) spec.rotary_local_base = draw.of({10.0, 10000.0});
+  if (!draw.chance(40)) return;
+  RotaryStretch& stretch = spec.rotary;
+  stretch.scaling = draw.of({RotaryScaling::linear, RotaryScaling::dynamic, RotaryScaling::llama3,
+                             RotaryScaling::yarn, RotaryScaling::longrope});
+  stretch.factor = draw.of({2.0, 8.0});
+  if (stretch.scaling == RotaryScaling::linear) return;
+  stretch.original = draw.of<std::int64_t>({8, 32, 128});
+  if (stretch.scaling == RotaryScaling::yarn) stretch.attention = draw.of({0.0, 0.0, 1.3});
+  if (stretch.scaling != RotaryScaling::longrope) return;
+  // One number for each pair that turns.
+  const double turned = spec.rotary_fraction * static_cast<double>(head_width(spec));
+  for (int i = 0; i < std::max(1, static_cast<int>(turned / 2)); ++i) {
+    stretch.short_factors += i == 0 ? "1" : " 1.5";
+    stretch.long_factors += i == 0 ? "1" : " 6";
+  }
+}
+
 void draw_alibi(Draws draw, ModelSpec& spec) {
   if (!spec.causal || spec.rotary_base != 0 || spec.residual_attention || !draw.chance(12)) return;
   spec.alibi = draw.of({1.0, 1.0, 0.25});
@@ -296,6 +317,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_loss(draw, spec);
   draw_init(draw, spec);
   draw_block(draw, spec);
+  draw_rotary_scaling(draw.apart().apart(), spec);
   draw_stacks(draw, spec);
   draw_head_and_biases(draw.apart(), spec);
   draw_patches(draw.apart(), spec);

@@ -68,6 +68,9 @@ TEST_CASE("nothing of the registry is left out") {
       if (spec.heads == spec.width) seen.insert("heads of one feature");
       if (spec.width % 2 == 1) seen.insert("odd width");
       if (spec.head_width != 0) seen.insert("head_width");
+      if (spec.rotary_base != 0)
+        seen.insert("rotary scaling " + std::to_string(static_cast<int>(spec.rotary.scaling)));
+      if (spec.rotary_local_base != 0) seen.insert("rotary_local_base");
       if (spec.parallel) seen.insert("parallel " + to_string(spec.placement));
       if (spec.encoder_decoder) seen.insert("two stacks " + to_string(spec.placement));
       if (spec.branch_norms) seen.insert("branch_norms " + to_string(spec.placement));
@@ -88,6 +91,9 @@ TEST_CASE("nothing of the registry is left out") {
     if (placement != "sub-ln" && placement != "fixup") wanted.push_back("mlp " + placement);
   }
   wanted.push_back("head_width");
+  wanted.push_back("rotary_local_base");
+  for (int scaling = 0; scaling <= static_cast<int>(RotaryScaling::longrope); ++scaling)
+    wanted.push_back("rotary scaling " + std::to_string(scaling));
   for (const char* placement : {"pre", "res-post", "sandwich", "sub-ln"})
     wanted.push_back(std::string("branch_norms ") + placement);
   for (const char* norm : {"layernorm", "rmsnorm", "scalenorm", "batchnorm", "instancenorm"})

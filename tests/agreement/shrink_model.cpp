@@ -26,6 +26,8 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.cross_attention; });
   reset([](auto& s) -> auto& { return s.residual_attention; });
   reset([](auto& s) -> auto& { return s.qk_norm; });
+  reset([](auto& s) -> auto& { return s.rotary_local_base; });
+  reset([](auto& s) -> auto& { return s.rotary; });
   reset([](auto& s) -> auto& { return s.rotary_fraction; });
   reset([](auto& s) -> auto& { return s.rotary_base; });
   reset([](auto& s) -> auto& { return s.alibi; });
@@ -155,6 +157,7 @@ List simpler_fields(const LayerSpec& layer) {
   reset([](auto& l) -> auto& { return l.kv_heads; });
   reset([](auto& l) -> auto& { return l.causal; });
   reset([](auto& l) -> auto& { return l.qk_norm; });
+  reset([](auto& l) -> auto& { return l.rotary; });
   reset([](auto& l) -> auto& { return l.rotary_base; });
   reset([](auto& l) -> auto& { return l.alibi; });
   reset([](auto& l) -> auto& { return l.window; });

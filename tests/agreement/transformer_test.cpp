@@ -204,6 +204,12 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
     window("windows", [](ModelSpec&) {});
     window("windows of some blocks", [](ModelSpec& spec) { spec.window_pattern = "LG"; });
     window("windows and rotary positions", [](ModelSpec& spec) { spec.rotary_base = 100; });
+    window("windows of another rotary base", [](ModelSpec& spec) {
+      spec.window_pattern = "LG";
+      spec.rotary_base = 1e6;
+      spec.rotary_local_base = 10;
+      spec.rotary = {.scaling = RotaryScaling::linear, .factor = 8};
+    });
     window("windows and soft caps", [](ModelSpec& spec) {
       spec.attention_softcap = 50;
       spec.logit_softcap = 30;
@@ -231,6 +237,20 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
     };
     rotary("rotary", [](ModelSpec&) {});
     rotary("rotary of some features", [](ModelSpec& spec) { spec.rotary_fraction = 0.5; });
+    rotary("rotary slowed by llama3", [](ModelSpec& spec) {
+      spec.rotary = {.scaling = RotaryScaling::llama3, .factor = 8, .original = 12};
+    });
+    rotary("rotary of larger features", [](ModelSpec& spec) {
+      spec.rotary = {.scaling = RotaryScaling::yarn, .factor = 8, .original = 12, .attention = 1.4};
+    });
+    rotary("rotary of some larger features", [](ModelSpec& spec) {
+      spec.rotary_fraction = 0.5;
+      spec.rotary = {.scaling = RotaryScaling::yarn, .factor = 8, .original = 12, .attention = 1.4};
+    });
+    rotary("residual attention of larger features", [](ModelSpec& spec) {
+      spec.residual_attention = true;
+      spec.rotary = {.scaling = RotaryScaling::yarn, .factor = 8, .original = 12, .attention = 1.3};
+    });
     rotary("rotary behind a qk-norm", [](ModelSpec& spec) { spec.qk_norm = true; });
     rotary("rotary with grouped heads and biases", [](ModelSpec& spec) {
       spec.kv_heads = 2;

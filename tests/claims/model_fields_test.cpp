@@ -51,7 +51,18 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(name == "branch_norms", "placement=pre, parallel=true");
   add(base.experts > 0, "experts=4");
   add(base.shared_ffn > 0, "shared_ffn=8");
-  add(name == "rotary_fraction", "rotary_base=100");
+  add(name.starts_with("rotary_") && name != "rotary_base", "rotary_base=100");
+  add(name == "rotary_local_base", "causal=true, window=2");
+  add(base.rotary.scaling != RotaryScaling::none, "head_width=2");
+  add(base.rotary.scaling == RotaryScaling::linear, "rotary_scaling=linear");
+  add(base.rotary.scaling == RotaryScaling::dynamic, "rotary_scaling=dynamic");
+  add(base.rotary.scaling == RotaryScaling::llama3, "rotary_scaling=llama3");
+  add(base.rotary.scaling == RotaryScaling::yarn, "rotary_scaling=yarn");
+  add(base.rotary.scaling == RotaryScaling::longrope, "rotary_scaling=longrope");
+  add(base.rotary.original != 0 && name != "rotary_original", "rotary_original=16");
+  add(base.rotary.low != 0, "rotary_low=0.125");
+  add(!base.rotary.short_factors.empty() && name != "rotary_short", "rotary_short=\"2\"");
+  add(!base.rotary.long_factors.empty() && name != "rotary_long", "rotary_long=\"2\"");
   add(name == "alibi" || name == "window", "causal=true");
   add(name == "class_tokens", "norm_eps=1e-6");
   add(name == "class_std", "norm_eps=1e-6, class_tokens=1");
@@ -100,7 +111,9 @@ TEST_CASE("a wrong value in a claim is one line, at its place, with the nearest 
       CAPTURE(line);
       CHECK(says(line, "(test.toml:1:"));
       CHECK_FALSE(says(line, "\n"));
-      if (is_name && field.name != "dropout_place")
+      if (is_name && !field.names)
+        CHECK(says(line, "must be positive numbers"));
+      else if (is_name && field.name != "dropout_place")
         CHECK(says(line, "did you mean '" + test::plain_text(tried.value) + "'"));
     }
   }

@@ -162,6 +162,25 @@ TEST_CASE("rotary positions are told, or listed") {
   spec.rotary_fraction = 0.25;
   CHECK(contains(text_of("hf-llama", Target::hf), "it turns all of a head, this model 0.25 of it"));
   CHECK(contains(text_of("", Target::megatron), "--rotary-percent 0.25\n"));
+  spec.rotary_fraction = 1;
+  spec.rotary = {.scaling = RotaryScaling::llama3, .factor = 8, .original = 64};
+  const std::string slowed = text_of("hf-llama", Target::hf);
+  for (const char* told :
+       {"\"rope_type\": \"llama3\"", "\"factor\": 8.0", "\"low_freq_factor\": 1.0",
+        "\"high_freq_factor\": 4.0", "\"original_max_position_embeddings\": 64"})
+    CHECK(contains(slowed, told));
+  CHECK(contains(text_of("", Target::megatron), "this model's are slowed by llama3"));
+  spec.rotary = {.scaling = RotaryScaling::dynamic, .factor = 2, .original = 64};
+  CHECK(contains(text_of("hf-llama", Target::hf), "\"max_position_embeddings\": 64"));
+  spec.rotary = {.scaling = RotaryScaling::yarn, .factor = 2, .original = 64, .attention = 1.25};
+  CHECK(contains(text_of("hf-llama", Target::hf), "\"attention_factor\": 1.25"));
+  spec.rotary = {};
+  spec.window = 4;
+  spec.rotary_local_base = 100;
+  CHECK(
+      contains(text_of("hf-llama", Target::hf), "this model by base 100.0 in those with a window"));
+  spec.window = 0;
+  spec.rotary_local_base = 0;
   spec.rotary_base = 12.5;
   CHECK(contains(text_of("", Target::megatron), "its flag takes whole numbers"));
   spec.rotary_base = 0;

@@ -19,12 +19,26 @@ Attention rotary(std::int64_t head_width, std::int64_t width, double base) {
   return layer;
 }
 
+/// Angles of its own, and turned features that are larger than those that stay.
+Attention stretched(std::int64_t head_width, std::vector<double> theta, double attention) {
+  Attention layer = rotary(head_width, 2 * static_cast<std::int64_t>(theta.size()), 10000);
+  layer.rotary.theta = std::move(theta);
+  layer.rotary.attention = attention;
+  return layer;
+}
+
 double c(const Attention& layer, int distance) {
   const auto width = static_cast<double>(layer.rotary.width);
-  double sum = static_cast<double>(layer.head_width) - width;
-  for (int i = 0; 2 * i < layer.rotary.width; ++i)
-    sum += 2 * std::cos(distance * std::pow(layer.rotary.base, -2 * i / width));
-  return sum / static_cast<double>(layer.head_width);
+  const double turned = std::pow(layer.rotary.attention, 4);
+  const double stays = static_cast<double>(layer.head_width) - width;
+  double sum = stays;
+  for (int i = 0; 2 * i < layer.rotary.width; ++i) {
+    const double theta = layer.rotary.theta.empty()
+                             ? std::pow(layer.rotary.base, -2 * i / width)
+                             : layer.rotary.theta[static_cast<std::size_t>(i)];
+    sum += 2 * turned * std::cos(distance * theta);
+  }
+  return sum / (stays + turned * width);
 }
 
 /// Second 1 + t/T, cross (1 + (s + t)/2T) e^{-|t - u|/T} 3/4.
@@ -42,7 +56,9 @@ PerPosition tokens(std::int64_t count, bool all = true) {
   return x;
 }
 
-const std::vector<Attention> layers = {rotary(8, 8, 10000), rotary(8, 4, 100), rotary(6, 2, 2)};
+const std::vector<Attention> layers = {rotary(8, 8, 10000), rotary(8, 4, 100), rotary(6, 2, 2),
+                                       stretched(6, {0.5, 0.125}, 1.25),
+                                       stretched(4, {1, 0.01}, 1.5)};
 
 }  // namespace
 

@@ -28,32 +28,39 @@ auto members(const ModelSpec::Memory& memory) {
   const auto& [sequence, second, cross] = memory;
   return std::tie(sequence, second, cross);
 }
+auto members(const RotaryStretch& stretch) {
+  const auto& [scaling, factor, original, low, high, truncate, attention, short_factors,
+               long_factors] = stretch;
+  return std::tie(scaling, factor, original, low, high, truncate, attention, short_factors,
+                  long_factors);
+}
 auto members(const ModelSpec& spec) {
   const auto& [kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, experts, top_k, expert_ffn, norm_topk_prob,
-               shared_ffn, shared_gate, qk_norm, rotary_base, rotary_fraction, alibi, window,
-               window_pattern, residual_attention, parallel, branch_norms, tie_head, class_tokens,
-               pool, head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
-               dropout_place, attention_dropout, ntk, bias, attention_bias, qkv_bias, ffn_bias,
-               patch_bias, head_bias, norm_affine, gain_offset, layer_scale, norm, norm_eps,
-               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
-               decoder_alpha, decoder_lambda, optimizer, init, names, input, memory, loss,
-               target_second, reduction, ramp, layer_list, height] = spec;
+               shared_ffn, shared_gate, qk_norm, rotary_base, rotary_fraction, rotary,
+               rotary_local_base, alibi, window, window_pattern, residual_attention, parallel,
+               branch_norms, tie_head, class_tokens, pool, head_transform, cross_attention,
+               attention_softcap, logit_softcap, dropout, dropout_place, attention_dropout, ntk,
+               bias, attention_bias, qkv_bias, ffn_bias, patch_bias, head_bias, norm_affine,
+               gain_offset, layer_scale, norm, norm_eps, placement, alpha, lambda, attention_scale,
+               encoder_decoder, decoder_layers, decoder_alpha, decoder_lambda, optimizer, init,
+               names, input, memory, loss, target_second, reduction, ramp, layer_list, height] =
+      spec;
   // [names] and [[layer]] are no fields of one value.
   static_cast<void>(names);
   static_cast<void>(layer_list);
   return std::tuple_cat(
       std::tie(kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, experts, top_k, expert_ffn, norm_topk_prob,
-               shared_ffn, shared_gate, qk_norm, rotary_base, rotary_fraction, alibi, window,
-               window_pattern, residual_attention, parallel, branch_norms, tie_head, class_tokens,
-               pool, head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
-               dropout_place, attention_dropout, ntk, bias, attention_bias, qkv_bias, ffn_bias,
-               patch_bias, head_bias, norm_affine, gain_offset, layer_scale, norm, norm_eps,
-               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
-               decoder_alpha, decoder_lambda, optimizer, loss, target_second, reduction, ramp,
-               height),
-      members(init), members(input), members(memory));
+               shared_ffn, shared_gate, qk_norm, rotary_base, rotary_fraction, rotary_local_base,
+               alibi, window, window_pattern, residual_attention, parallel, branch_norms, tie_head,
+               class_tokens, pool, head_transform, cross_attention, attention_softcap,
+               logit_softcap, dropout, dropout_place, attention_dropout, ntk, bias, attention_bias,
+               qkv_bias, ffn_bias, patch_bias, head_bias, norm_affine, gain_offset, layer_scale,
+               norm, norm_eps, placement, alpha, lambda, attention_scale, encoder_decoder,
+               decoder_layers, decoder_alpha, decoder_lambda, optimizer, loss, target_second,
+               reduction, ramp, height),
+      members(init), members(rotary), members(input), members(memory));
 }
 
 template <std::size_t... Index>
@@ -145,7 +152,9 @@ TEST_CASE("a wrong value in a model file is one line, at its place, with the nea
     CAPTURE(error);
     CHECK(error.find("(m.toml:") != std::string::npos);
     CHECK(error.find('\n') == std::string::npos);
-    if (field.type == ModelField::Type::name)
+    if (field.type == ModelField::Type::name && !field.names)
+      CHECK(error.find("must be positive numbers") != std::string::npos);
+    else if (field.type == ModelField::Type::name)
       CHECK(error.find(field.name == "dropout_place" ? "did you mean 'branch'"
                                                      : "did you mean '" + plain_text(tried.value) +
                                                            "'") != std::string::npos);

@@ -259,6 +259,14 @@ TEST_CASE("rotary positions of a list's attention") {
            "rotary_base must be finite and above 1, got -5");
   contains(error_of(layer("type = \"attention\"\nrotary_fraction = 0.5") + head),
            "rotary_fraction is of rotary positions, and there are none");
+  const std::string slowed = "rotary_scaling = \"llama3\"\nrotary_factor = 8\n";
+  const Network slow = built(layer(turned + slowed + "rotary_original = 8") + head);
+  const Rotary& rotary = std::get<Attention>(slow.layers[0].op).rotary;
+  CHECK(rotary.theta.size() == static_cast<std::size_t>(rotary.width / 2));
+  CHECK(rotary.theta.back() < rotary_frequencies({rotary.width, 100.0}).back());
+  contains(error_of(layer(turned + slowed) + head),
+           "rotary_scaling llama3 asks for rotary_original, the tokens of the first training");
+  contains(error_of(layer(turned + "rotary_scaling = \"llama\"") + head), "did you mean 'llama3'?");
 }
 
 TEST_CASE("ALiBi of a list's attention") {

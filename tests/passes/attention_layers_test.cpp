@@ -26,6 +26,9 @@ TEST_CASE("layers: rotary positions with grouped heads, qk-norm and a mask") {
     layer.causal = layer.qk_norm = width == 2;
     layer.rotary = {width, 10.0};
     check_gradients(around({{layer}}, 8));
+    layer.rotary.theta.assign(static_cast<std::size_t>(width / 2), 0.25);
+    layer.rotary.attention = 1.5;
+    check_gradients(around({{layer}}, 8));
   }
 }
 
@@ -112,6 +115,14 @@ TEST_CASE("layers: rotary positions that no head has") {
   for (const double base : {1.0, -3.0, 1.0 / 0.0})
     CHECK(refused({4, base}, false).find("(attn); use a number above 1") != std::string::npos);
   CHECK(refused({4, 10.0}, true) == "rotary positions of a memory (attn); leave them out");
+  CHECK(refused({4, 10.0, {1, 0.5}, 1.5}, false) == "no error");
+  CHECK(refused({4, 10.0, {1}}, false) ==
+        "rotary positions of 2 pairs have 1 angles (attn); use one of each pair, or none");
+  for (const double wrong : {-1.0, 1.0 / 0.0}) {
+    CHECK(refused({4, 10.0, {1, wrong}}, false).starts_with("a rotary angle"));
+    CHECK(
+        refused({4, 10.0, {}, wrong}, false).starts_with("rotary positions multiply features by"));
+  }
 }
 
 TEST_CASE("layers: residual attention with grouped heads, dropout and a mask") {

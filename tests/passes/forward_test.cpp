@@ -173,7 +173,12 @@ TEST_CASE("forward: rotary positions against the interpreter") {
   all.causal = all.qk_norm = true;
   all.rotary = {6, 10.0};
   some.rotary = {4, 10000.0};
+  Attention slow = some;
+  slow.q.path = "slow.q", slow.k.path = "slow.k", slow.v.path = "slow.v", slow.o.path = "slow.o";
+  slow.path = "slow";
+  slow.rotary = {4, 10000.0, {0.75, 0.125}, 1.5};
   check_forward(network_of({{residual("all", {{all}})}, {residual("some", {{some}})}}, 12, 5, 3));
+  check_forward(network_of({{residual("some", {{some}})}, {residual("slow", {{slow}})}}, 12, 5, 3));
 }
 
 TEST_CASE("forward: two stacks against the interpreter") {

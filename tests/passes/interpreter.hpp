@@ -154,13 +154,15 @@ class Interpreter {
     for (std::size_t row = 0; row < x.size(); ++row)
       for (std::size_t head = 0; head < x[row].size(); head += step)
         for (std::size_t j = 0; j < half; ++j) {
-          const double angle =
-              static_cast<double>(row % length) /
-              std::pow(layer.rotary.base, static_cast<double>(j) / static_cast<double>(half));
+          const double theta = layer.rotary.theta.empty()
+                                   ? 1 / std::pow(layer.rotary.base, static_cast<double>(j) /
+                                                                         static_cast<double>(half))
+                                   : layer.rotary.theta[j];
+          const double angle = static_cast<double>(row % length) * theta;
           double &a = x[row][head + j], &b = x[row][head + j + half];
           const double turned = a * std::cos(angle) - b * std::sin(angle);
-          b = a * std::sin(angle) + b * std::cos(angle);
-          a = turned;
+          b = layer.rotary.attention * (a * std::sin(angle) + b * std::cos(angle));
+          a = layer.rotary.attention * turned;
         }
   }
   Rows run(const Attention& layer, const Rows& x) {

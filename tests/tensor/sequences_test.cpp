@@ -40,23 +40,38 @@ Moments by_loops(const SequenceShape& s, const Vector& x) {
   return {sums.mean / entries, sums.second / entries, sums.cross / pairs};
 }
 
-OperationRun rotary_run(const RotaryShape& shape, Input x, int threads = 1) {
-  return {[shape](Tape<double>& tape, const std::vector<Variable<double>>& in) {
-            return rotate(tape, shape, in[0]);
+/// Angles of the pairs, and what turned features are multiplied by.
+struct Turned {
+  RotaryShape shape;
+  std::vector<double> theta;
+  double size = 1.0;
+};
+Turned by_base(const RotaryShape& shape, double base) {
+  Turned made{shape, {}};
+  for (std::int64_t i = 0; 2 * i < shape.width; ++i)
+    made.theta.push_back(std::exp(-2.0 * static_cast<double>(i) / static_cast<double>(shape.width) *
+                                  std::log(base)));
+  return made;
+}
+
+OperationRun rotary_run(const Turned& of, Input x, int threads = 1) {
+  return {[of](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+            return rotate(tape, of.shape, rotary_turns(tape, of.shape.tokens, of.theta, of.size),
+                          in[0]);
           },
           {std::move(x)},
           threads};
 }
 
 /// One head of one token, as complex numbers.
-void turn_by_loops(const RotaryShape& s, std::int64_t position, double* x) {
-  for (std::int64_t i = 0; 2 * i < s.width; ++i) {
-    const double theta =
-        std::exp(-2.0 * static_cast<double>(i) / static_cast<double>(s.width) * std::log(s.base));
-    const std::complex<double> turned = std::complex<double>(x[i], x[i + s.width / 2]) *
-                                        std::polar(1.0, static_cast<double>(position) * theta);
+void turn_by_loops(const Turned& of, std::int64_t position, double* x) {
+  const std::size_t half = of.theta.size();
+  for (std::size_t i = 0; i < half; ++i) {
+    const std::complex<double> turned =
+        std::complex<double>(x[i], x[i + half]) *
+        std::polar(of.size, static_cast<double>(position) * of.theta[i]);
     x[i] = turned.real();
-    x[i + s.width / 2] = turned.imag();
+    x[i + half] = turned.imag();
   }
 }
 
@@ -143,25 +158,27 @@ TEST_CASE("prepend, take: rows of each sequence, and their gradients") {
 }
 
 TEST_CASE("rotary: pairs of features turn by position, others stay") {
-  for (const RotaryShape& s : {RotaryShape{1, 1, 1, 2, 2, 10.0}, RotaryShape{2, 5, 3, 6, 4, 100.0},
-                               RotaryShape{1, 9, 2, 7, 6, 10000.0}}) {
+  for (const Turned& of :
+       {by_base({1, 1, 1, 2, 2}, 10.0), by_base({2, 5, 3, 6, 4}, 100.0),
+        by_base({1, 9, 2, 7, 6}, 10000.0), Turned{{1, 5, 2, 6, 4}, {0.5, 0.0}, 1.25}}) {
+    const RotaryShape& s = of.shape;
     CAPTURE(s.width);
     const Input x = random_input(s.sequences * s.tokens, s.heads * s.head_width, 4);
     Vector expected = x.values;
     for (std::int64_t row = 0; row < s.sequences * s.tokens; ++row)
       for (std::int64_t head = 0; head < s.heads; ++head)
-        turn_by_loops(s, row % s.tokens,
+        turn_by_loops(of, row % s.tokens,
                       &expected[static_cast<std::size_t>((row * s.heads + head) * s.head_width)]);
-    const OperationRun run = rotary_run(s, x);
+    const OperationRun run = rotary_run(of, x);
     const Vector y = run.value();
     for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == rounded(expected[i], 64));
     CHECK(run.worst_gradient_error() < kDifferences);
-    CHECK(rotary_run(s, x, 2).value() == y);
+    CHECK(rotary_run(of, x, 2).value() == y);
   }
 }
 
 TEST_CASE("rotary: scores depend on the distance of their tokens alone") {
-  const RotaryShape s{1, 40, 1, 8, 8, 10000.0};
+  const Turned s = by_base({1, 40, 1, 8, 8}, 10000.0);
   const Vector one = normal_values(16, 5);
   Vector q, k;
   for (int t = 0; t < 40; ++t) {

@@ -7,15 +7,9 @@
 
 #include "scalecalc/layers/linear.hpp"
 #include "scalecalc/layers/norm.hpp"
+#include "scalecalc/layers/rotary.hpp"
 
 namespace scalecalc {
-
-/// Rotary positions (Su et al. 2021): at position t the features i and i + width/2 of each head's q
-/// and k are turned by the angle t base^(-2i/width), i < width/2. None where width is 0.
-struct Rotary {
-  std::int64_t width = 0;  ///< even, at most that of a head
-  double base = 10000.0;   ///< above 1
-};
 
 /// The slopes m_h of ALiBi (Press et al. 2022), one a head: 2^(-8/n), 2^(-16/n), ... of n heads, a
 /// power of two; of other numbers those of the next smaller power, then every second one of twice

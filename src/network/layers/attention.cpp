@@ -4,25 +4,43 @@
 
 #include "network/layer_spec.hpp"
 #include "network/layers/kinds.hpp"
-#include "network/validate.hpp"
+#include "network/rotary.hpp"
 
 namespace scalecalc {
 namespace {
 
+template <class Value>
+LayerKey rotary_key(const char* name, Value RotaryStretch::*member) {
+  return key<LayerSpec>(
+      name, 0, [member](auto& spec) -> auto& { return spec.rotary.*member; });
+}
+
 std::vector<LayerKey> keys() {
-  return joined(
-      {norm_keys(),
-       {layer_key("heads", &LayerSpec::heads), layer_key("kv_heads", &LayerSpec::kv_heads),
-        layer_key("head_width", &LayerSpec::head_width), layer_key("causal", &LayerSpec::causal),
-        layer_key("qk_norm", &LayerSpec::qk_norm),
-        layer_key("rotary_base", &LayerSpec::rotary_base),
-        layer_key("rotary_fraction", &LayerSpec::rotary_fraction),
-        layer_key("alibi", &LayerSpec::alibi), layer_key("window", &LayerSpec::window),
-        layer_key("softcap", &LayerSpec::softcap),
-        layer_key("residual_attention", &LayerSpec::residual_attention),
-        layer_key("memory", &LayerSpec::memory), layer_key("dropout", &LayerSpec::dropout),
-        layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
-       weight_keys()});
+  return joined({norm_keys(),
+                 {layer_key("heads", &LayerSpec::heads),
+                  layer_key("kv_heads", &LayerSpec::kv_heads),
+                  layer_key("head_width", &LayerSpec::head_width),
+                  layer_key("causal", &LayerSpec::causal),
+                  layer_key("qk_norm", &LayerSpec::qk_norm),
+                  layer_key("rotary_base", &LayerSpec::rotary_base),
+                  layer_key("rotary_fraction", &LayerSpec::rotary_fraction),
+                  rotary_key("rotary_scaling", &RotaryStretch::scaling),
+                  rotary_key("rotary_factor", &RotaryStretch::factor),
+                  rotary_key("rotary_original", &RotaryStretch::original),
+                  rotary_key("rotary_low", &RotaryStretch::low),
+                  rotary_key("rotary_high", &RotaryStretch::high),
+                  rotary_key("rotary_truncate", &RotaryStretch::truncate),
+                  rotary_key("rotary_attention", &RotaryStretch::attention),
+                  rotary_key("rotary_short", &RotaryStretch::short_factors),
+                  rotary_key("rotary_long", &RotaryStretch::long_factors),
+                  layer_key("alibi", &LayerSpec::alibi),
+                  layer_key("window", &LayerSpec::window),
+                  layer_key("softcap", &LayerSpec::softcap),
+                  layer_key("residual_attention", &LayerSpec::residual_attention),
+                  layer_key("memory", &LayerSpec::memory),
+                  layer_key("dropout", &LayerSpec::dropout),
+                  layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
+                 weight_keys()});
 }
 
 void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
@@ -51,7 +69,8 @@ Attention plain_attention(const Place& place, const Shape& shape) {
   if (const auto problem =
           window_problem({spec.window, spec.causal && !spec.memory, spec.residual_attention}))
     throw layer_error(spec, place.path, problem->message, problem->hint);
-  const RotarySizes turned{spec.rotary_base, spec.rotary_fraction, head_width};
+  const RotarySizes turned{spec.rotary_base, spec.rotary_fraction, head_width, shape.tokens,
+                           spec.rotary};
   if (const auto problem = rotary_problem(turned))
     throw layer_error(spec, place.path, problem->message, problem->hint);
   Attention layer;

@@ -14,26 +14,29 @@ struct Put {
 template <class Real>
 struct TurnColumn {
   RotaryShape s;
-  double direction;
+  const Real* turns;
+  Real direction;
   const Real* x;
   Put<Real> put;
   SCALECALC_DEVICE void operator()(std::int64_t position, std::int64_t column) const {
-    turn_column(s, direction, position, column, x, put);
+    turn_column(s, turns, direction, position, column, x, put);
   }
 };
 
 }  // namespace
 
 template <class Real>
-void CudaDevice<Real>::rotary_forward(const RotaryShape& s, const Real* x, Real* y) {
+void CudaDevice<Real>::rotary_forward(const RotaryShape& s, const Real* turns, const Real* x,
+                                      Real* y) {
   cuda::for_rows(queue_, "rotary_forward", s.tokens, rotary_columns(s),
-                 TurnColumn<Real>{s, 1.0, x, {{y, false}}});
+                 TurnColumn<Real>{s, turns, Real(1), x, {{y, false}}});
 }
 
 template <class Real>
-void CudaDevice<Real>::rotary_backward(const RotaryShape& s, const Real* dy, Into<Real> dx) {
+void CudaDevice<Real>::rotary_backward(const RotaryShape& s, const Real* turns, const Real* dy,
+                                       Into<Real> dx) {
   cuda::for_rows(queue_, "rotary_backward", s.tokens, rotary_columns(s),
-                 TurnColumn<Real>{s, -1.0, dy, {dx}});
+                 TurnColumn<Real>{s, turns, Real(-1), dy, {dx}});
 }
 
 template class CudaDevice<float>;
