@@ -19,7 +19,11 @@ std::string model_file(const Family& family, const Lookup& config) {
     if (value.is_null()) continue;
     if (section != open) text += "[" + section + "]\n";
     open = section;
-    text += key + " = " + value.dump() + "\n";
+    if (value.is_object())  // several fields at once
+      for (const auto& [field, of_field] : value.items())
+        text += field + " = " + of_field.dump() + "\n";
+    else
+      text += key + " = " + value.dump() + "\n";
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "architectures/rope.hpp"
 #include "base/text.hpp"
 #include "scalecalc/error.hpp"
 
@@ -136,6 +137,7 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
       return of_number(result);
     }
   }
+  if (name == "rope" && values.size() == 3) return rope_fields(values[0], values[1], values[2]);
   if (values.size() == 1) {
     if (name == "not") return !is_true(values[0]);
     if (name == "windows") return window_letters(call, values[0]);

@@ -64,11 +64,10 @@ TEST_CASE("rotary positions are where a config says them") {
         {"llama", R"("rope_parameters": {"rope_theta": 500, "rope_type": "default"},)", 500, 1,
          false},
         {"llama", R"("rope_theta": 2e4, "rope_scaling": {"type": "linear", "factor": 2},)", 2e4, 1,
+         false},
+        {"llama", R"("rope_parameters": {"rope_type": "proportional", "factor": 2},)", 10000, 1,
          true},
-        {"llama", R"("rope_parameters": {"rope_type": "yarn", "factor": 2},)", 10000, 1, true},
-        {"llama", R"("rope_parameters": {"rope_type": "dynamic", "factor": 2},)", 10000, 1, false},
         {"phi", R"("rope_scaling": {"type": "dynamic", "factor": 4},)", 10000, 0.5, false},
-        {"phi", R"("rope_scaling": {"type": "longrope", "factor": 4},)", 10000, 0.5, true},
         {"cohere", "", 500000, 1, false},
         {"phi", "", 10000, 0.5, false},
         {"phi", R"("partial_rotary_factor": 0.25,)", 10000, 0.25, false},
@@ -80,10 +79,15 @@ TEST_CASE("rotary positions are where a config says them") {
         {"codegen", R"("rotary_dim": 4,)", 10000, 0.25, false},
         {"falcon", "", 10000, 1, false},
         {"falcon", R"("alibi": true,)", 0, 1, false},
-        {"gemma3_text", R"("rope_local_base_freq": 700,)", 700, 1, true},
+        {"gemma3_text", R"("rope_local_base_freq": 700,)", 1e6, 1, false},
+        {"gemma3_text", R"("rope_local_base_freq": 700, "sliding_window": null,)", 700, 1, true},
+        {"gemma3_text", R"("sliding_window": null, "layer_types": ["full_attention"],)", 1e6, 1,
+         false},
         {"gemma3_text", R"("rope_parameters": {"sliding_attention": {"rope_theta": 90},
-                              "full_attention": {"rope_theta": 1e6}},)",
-         90, 1, true}}) {
+                              "full_attention": {"rope_theta": 2e6}},)",
+         2e6, 1, false},
+        {"gemma3_text", R"("rope_parameters": {"sliding_attention": {"rope_type": "linear"}},)",
+         1e6, 1, true}}) {
     const std::string text = std::string("{\"model_type\": \"") + of.type + "\", " + of.keys +
                              R"("hidden_size": 64, "num_attention_heads": 4, "n_embd": 64,
                              "n_head": 4, "num_hidden_layers": 1, "n_layer": 1})";
@@ -103,6 +107,85 @@ TEST_CASE("rotary positions are where a config says them") {
         std::string(R"({"model_type": "llama", "num_hidden_layers": 1, )") + wrong + "}", "c.json");
     CHECK_FALSE(model.spec);
     CHECK_FALSE(model.why_no_spec.empty());
+  }
+}
+
+TEST_CASE("what slows rotary positions is what the library makes of a config") {
+  struct Case {
+    const char *type, *keys, *fields;
+  };
+  for (const Case& of :
+       {Case{"llama", R"("rope_scaling": {"type": "linear", "factor": 2})",
+             "rotary_scaling = \"linear\"\nrotary_factor = 2.0\n"},
+        {"llama", R"("rope_parameters": {"rope_type": "dynamic", "factor": 2},
+                        "max_position_embeddings": 64)",
+         "rotary_scaling = \"dynamic\"\nrotary_factor = 2.0\nrotary_original = 64\n"},
+        {"llama", R"("rope_parameters": {"rope_type": "llama3", "factor": 8,
+                        "low_freq_factor": 2, "high_freq_factor": 5,
+                        "original_max_position_embeddings": 32})",
+         "rotary_scaling = \"llama3\"\nrotary_factor = 8.0\nrotary_original = 32\n"
+         "rotary_low = 2.0\nrotary_high = 5.0\n"},
+        // What stands outside goes before, and the longest sequence behind.
+        {"llama", R"("rope_parameters": {"rope_type": "yarn", "factor": 8,
+                        "original_max_position_embeddings": 32},
+                        "original_max_position_embeddings": 16)",
+         "rotary_scaling = \"yarn\"\nrotary_factor = 8.0\nrotary_original = 16\n"},
+        {"qwen2", R"("rope_scaling": {"type": "yarn", "factor": null, "beta_fast": 16,
+                        "beta_slow": 0, "truncate": false, "attention_factor": 1.5},
+                        "max_position_embeddings": 64)",
+         "rotary_scaling = \"yarn\"\nrotary_original = 64\nrotary_high = 16.0\n"
+         "rotary_truncate = false\nrotary_attention = 1.5\n"},
+        {"llama", R"("rope_parameters": {"rope_type": "yarn", "factor": 8, "mscale": 1.0,
+                        "mscale_all_dim": 1.0})",
+         "rotary_scaling = \"yarn\"\nrotary_factor = 8.0\nrotary_original = 2048\n"
+         "rotary_attention = 1.0\n"},
+        {"phi3", R"("rope_scaling": {"type": "su", "short_factor": [1, 1.5],
+                       "long_factor": [1, 4]}, "max_position_embeddings": 8192)",
+         "rotary_scaling = \"longrope\"\nrotary_factor = 2.0\nrotary_original = 4096\n"
+         "rotary_short = \"1 1.5\"\nrotary_long = \"1 4\"\n"},
+        {"gemma3_text", R"("rope_scaling": {"rope_type": "linear", "factor": 8})",
+         "rotary_scaling = \"linear\"\nrotary_factor = 8.0\nrotary_local_base = 10000.0\n"},
+        {"gemma3_text", R"("rope_parameters": {"sliding_attention": {"rope_theta": 90},
+                              "full_attention": {"rope_type": "linear", "factor": 4}})",
+         "rotary_scaling = \"linear\"\nrotary_factor = 4.0\nrotary_local_base = 90.0\n"},
+        {"falcon", R"("alibi": true, "rope_scaling": {"type": "linear", "factor": 2})", ""}}) {
+    const std::string text =
+        std::string("{\"model_type\": \"") + of.type + "\", " + of.keys +
+        R"(, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 4,
+           "num_hidden_layers": 1})";
+    CAPTURE(text);
+    const LibraryModel model = parse_config(text, "config.json");
+    CAPTURE(model.why_no_spec);
+    REQUIRE(model.spec);
+    std::string fields;
+    for (const auto& [name, value] : model_entries(model_text(*model.spec)))
+      if (name.starts_with("model.rotary_") && name != "model.rotary_base")
+        fields += name.substr(6) + " = " + value + "\n";
+    CHECK(fields == of.fields);
+  }
+  for (const auto& [keys, why] :
+       {std::pair{R"({"rope_type": "linear"})",
+                  "rope_parameters has no factor, which rope_type linear asks for"},
+        {R"({"rope_type": "linear", "factor": "x"})", "rope_parameters['factor'] is \"x\""},
+        {R"({"rope_type": "linear", "factor": -1})", "rotary_factor must be finite and positive"},
+        {R"({"rope_type": "llama3", "factor": 8})",
+         "rope_parameters has no low_freq_factor, which rope_type llama3 asks for"},
+        {R"({"rope_type": "longrope", "short_factor": [1]})",
+         "rope_parameters['long_factor'] is no list, which rope_type longrope asks for"},
+        {R"({"rope_type": "longrope", "short_factor": [1], "long_factor": ["x"]})",
+         "rope_parameters['long_factor'] is \"x\""},
+        {R"({"rope_type": "longrope", "short_factor": [1], "long_factor": [1], "factor": 2})",
+         "rotary_short has 1 numbers"},
+        {R"({"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 0})",
+         "rotary_scaling yarn asks for rotary_original"}}) {
+    const LibraryModel model = parse_config(
+        std::string(R"({"model_type": "llama", "num_hidden_layers": 1, "rope_parameters": )") +
+            keys + "}",
+        "c.json");
+    CAPTURE(keys);
+    CHECK_FALSE(model.spec);
+    CAPTURE(model.why_no_spec);
+    CHECK(says(model.why_no_spec, why));
   }
 }
 

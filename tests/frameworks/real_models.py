@@ -47,7 +47,28 @@ POOLED = {"siglip_vision_model"}
 EXPERTS = ("mlp.experts.gate_up_proj", "mlp.experts.down_proj")
 TWO_STACKS = {"bart", "t5"}
 # Rotary positions that MODEL_TYPE+ROPE_TYPE has.
-SCALED = {"dynamic": {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0}}
+SCALED = {
+    "dynamic": {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0},
+    "linear": {"rope_type": "linear", "rope_theta": 10000.0, "factor": 8.0},
+    "llama3": {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0,
+               "high_freq_factor": 4.0, "original_max_position_embeddings": TOKENS // 2},
+    "yarn": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 8.0,
+             "original_max_position_embeddings": TOKENS // 2},
+    "longrope": {"rope_type": "longrope", "rope_theta": 10000.0, "factor": 32.0,
+                 "original_max_position_embeddings": TOKENS // 2},
+}
+MORE = ["llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope"]
+
+
+def scaled(rope_type, config):
+    """Of longrope one number for each pair of features, rising with it."""
+    made = dict(SCALED[rope_type])
+    if rope_type == "longrope":
+        head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        pairs = int(head * getattr(config, "partial_rotary_factor", 1.0)) // 2
+        made["short_factor"] = [1 + i / pairs for i in range(pairs)]
+        made["long_factor"] = [1 + 31 * i / pairs for i in range(pairs)]
+    return made
 
 
 def wide(model_type, values):
@@ -184,7 +205,9 @@ class Model:
         model_type, _, rope_type = model_type.partition("+")
         values = wide(model_type, SMALL[model_type][0])
         if rope_type:
-            values["rope_parameters"] = SCALED[rope_type]
+            values["rope_parameters"] = scaled(rope_type, config_of(model_type, values))
+            if model_type == "phi3":
+                values["original_max_position_embeddings"] = TOKENS // 2
         self.config = without_dropout(config_of(model_type, values))
         self.config._attn_implementation = "eager"
         self.made, self.has_head = class_of(model_type)
@@ -347,7 +370,7 @@ def main():
     print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         types = types or [t for t in SMALL if t in transformers.CONFIG_MAPPING
-                          and described(program, t, folder)] + ["llama+dynamic"]
+                          and described(program, t, folder)] + MORE
         rows = []
         for model_type in types:
             rows.append(Row(Model(program, model_type, folder), seeds))
