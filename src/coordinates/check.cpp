@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "coordinates/sized.hpp"
 #include "scalecalc/coordinates.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/moments.hpp"
@@ -14,17 +15,7 @@
 namespace scalecalc {
 namespace {
 
-/// A network of one size and what steps it.
-struct Sized {
-  Network network;
-  OptimizerOptions optimizer;
-};
-
-std::string muon_scale_of(const OptimizerOptions& options) {
-  using Scale = OptimizerOptions::MuonScale;
-  if (options.name != "muon" || options.muon_scale == Scale::none) return "none";
-  return options.muon_scale == Scale::shape ? "shape" : "match_rms";
-}
+using coordinates::Sized;
 
 OptimizerOptions options_of(const CoordinateOptions& options) {
   OptimizerOptions made = optimizer_options(options.optimizer);
@@ -38,19 +29,13 @@ OptimizerOptions options_of(const CoordinateOptions& options) {
   return made;
 }
 
-/// Muon steps hidden matrices, and leaves the rest to AdamW.
-TransferOptimizer rule_of(const OptimizerOptions& options) {
-  const bool alone = options.name == "muon" && options.rest.empty();
-  return transfer_optimizer(alone ? "muon+adamw" : optimizer_text(options), muon_scale_of(options));
-}
-
 class Check {
  public:
   explicit Check(const CoordinateOptions& options) : options_(options) {
     validate();
     optimizer_ = options_of(options);
     const ModelSpec& base = options.sizes.front().model;
-    problem_.optimizer = rule_of(optimizer_);
+    problem_.optimizer = coordinates::rule_of(optimizer_);
     problem_.axes = {options.axis};
     problem_.model = transfer_model(base, problem_.axes);
     problem_.parametrization =
@@ -136,21 +121,12 @@ class Check {
   }
 
   Sized at(std::size_t i) const {
-    Sized made{{}, optimizer_};
-    if (!options_.parametrization) {
-      made.network = build_network(options_.sizes[i].model);
-      return made;
-    }
+    if (!options_.parametrization) return {build_network(options_.sizes[i].model), optimizer_};
     std::array<double, growth_axes> ratios;
     ratios.fill(1);
     ratios[static_cast<std::size_t>(options_.axis)] = ratio(i);
-    TransferredNetwork moved = transferred_network(options_.sizes.front().model,
-                                                   options_.sizes[i].model, solution_, ratios);
-    for (const auto& [path, factors] : moved.factors)
-      made.optimizer.factors.emplace(path,
-                                     ParameterFactors{factors.lr, factors.decay, factors.eps});
-    made.network = std::move(moved.network);
-    return made;
+    return coordinates::sized(options_.sizes.front().model, options_.sizes[i].model, solution_,
+                              ratios, optimizer_);
   }
 
   StepSamples measure(const Sized& sized, std::size_t i) const {
