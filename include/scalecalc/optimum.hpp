@@ -6,7 +6,7 @@
 #include <vector>
 
 /// Where a loss is least over a grid, and the power of the size that the place goes with
-///.
+/// (docs/guide/tuning.md).
 namespace scalecalc {
 
 /// What was measured at one value of the number that is searched.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "scalecalc/network.hpp"
@@ -168,10 +169,17 @@ TrainForecast forecast(const TrainPrediction& prediction, std::int64_t vocab);
 enum class TrainVerdict { converged, stall, vanishing, explosion, nan };
 std::string to_string(TrainVerdict verdict);
 
+/// Where a run stands in a grid (tuning.hpp).
+struct GridPlace {
+  std::int64_t width = 0;                              ///< 0: the run is of no grid
+  std::vector<std::pair<std::string, double>> values;  ///< by key
+};
+
 struct TrainRun {
   std::string group;
   std::int64_t layers = 0;
   std::uint64_t seed = 0;
+  GridPlace place;
   TrainVerdict verdict = TrainVerdict::stall;
   std::int64_t steps = 0;  ///< taken
   double final_loss = 0;   ///< of validation, nats a token
@@ -222,13 +230,15 @@ std::vector<TrainCell> train_table(const std::vector<TrainRun>& runs);
 
 /// An experiment as its folder tells it, finished or not, even while it is being trained.
 struct TrainFolder {
-  /// Those that have begun, in the order of train_groups(), places of dropout, depths and seeds.
+  /// Those that have begun, in the order of train_groups(), places of dropout, depths, widths,
+  /// values of a grid and seeds.
   std::vector<TrainRun> runs;
   /// Run by run. The verdict of one that is not is that on what it has recorded.
   std::vector<bool> finished;
   std::int64_t steps = 0, record_every = 0, validation_batches = 0;
   OptimizerOptions optimizer;
-  std::string model;  ///< the model file of the first run
+  std::string model;   ///< the model file of the first run
+  std::string tuning;  ///< what a grid's runs have in common (tuning.hpp); empty: it is none
   /// Every key in which a group's model file is not as the first group's.
   std::vector<GroupDifference> differences;
   std::string text, description, license;  ///< of the corpus; the last two may be unknown: empty

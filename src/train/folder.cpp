@@ -89,6 +89,7 @@ class LogReader {
     const std::string placement = train_room::placement_of(run.group);
     const auto found = std::ranges::find(train_groups(), placement, &TrainGroup::name);
     logged_.order = static_cast<std::size_t>(found - train_groups().begin());
+    if (json.contains("grid")) run.place = train_room::place_from(json.at("grid"));
     logged_.configuration = json;
   }
 
@@ -119,17 +120,31 @@ class LogReader {
   LoggedRun logged_;
 };
 
+std::vector<std::string> log_paths(const std::string& folder, std::error_code& failure) {
+  std::vector<std::string> paths;
+  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    if (entry->path().extension() == ".jsonl") paths.push_back(entry->path().string());
+  }
+  return paths;
+}
+
+/// Null where the first line has none.
+Json logged_configuration(const std::string& path) {
+  const std::string text = base::read_input(path, {"log", kRemove, train_room::kMostLogBytes});
+  train_room::LineSums sums;
+  const std::optional<std::string> line = sums.take(text.substr(0, text.find('\n')));
+  const Json json = line ? Json::parse(*line, nullptr, false) : Json();
+  return json.is_object() ? json.value("configuration", Json()) : Json();
+}
+
 std::vector<LoggedRun> read_logs(const std::string& folder) {
   std::error_code failure;
   if (!std::filesystem::is_directory(folder, failure)) {
     throw Error(ErrorKind::input, "no such folder", base::shortened(folder),
                 "give the folder that scalecalc train -o has filled");
   }
-  std::vector<std::string> paths;
-  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
-       entry.increment(failure)) {
-    if (entry->path().extension() == ".jsonl") paths.push_back(entry->path().string());
-  }
+  const std::vector<std::string> paths = log_paths(folder, failure);
   if (failure || paths.empty()) {
     throw Error(ErrorKind::input, failure ? "the folder cannot be read" : "no runs in the folder",
                 base::shortened(folder), "give the folder that scalecalc train -o has filled");
@@ -144,22 +159,17 @@ std::vector<LoggedRun> read_logs(const std::string& folder) {
                 "wait for the training, or give another folder");
   }
   std::ranges::sort(logs, {}, [](const LoggedRun& logged) {
-    return std::tuple(logged.order, logged.run.group, logged.run.layers, logged.run.seed);
+    const TrainRun& run = logged.run;
+    return std::tuple(logged.order, run.group, run.layers, run.place.width, run.place.values,
+                      run.seed);
   });
   return logs;
 }
 
-/// What all runs of an experiment have in common.
-Json common(const Json& configuration) {
-  Json rest = configuration;
-  for (const char* key : {"group", "layers", "seed", "model", "ramp_steps"}) rest.erase(key);
-  return rest;
-}
-
 void check_one_experiment(const std::vector<LoggedRun>& logs) {
-  const Json first = common(logs.front().configuration);
+  const Json first = train_room::common_part(logs.front().configuration);
   for (const LoggedRun& logged : logs) {
-    const Json own = common(logged.configuration);
+    const Json own = train_room::common_part(logged.configuration);
     if (own == first) continue;
     std::string key = "its configuration";
     for (const auto& [name, value] : first.items()) {
@@ -218,6 +228,7 @@ void read_common(const std::string& folder, const std::vector<LoggedRun>& logs,
     result.tokens = corpus.at("tokens").get<std::int64_t>();
     result.vocab = corpus.at("vocab").get<std::int64_t>();
     train_room::load_corpus(folder, corpus.at("fingerprint").get<std::uint64_t>(), result);
+    if (config.contains("tuning")) result.tuning = config.at("tuning").dump();
     const auto models = models_of(logs);
     result.model = models.front().second;
     result.differences = train_room::model_differences(models);
@@ -228,6 +239,20 @@ void read_common(const std::string& folder, const std::vector<LoggedRun>& logs,
 }
 
 }  // namespace
+
+void train_room::check_others(const std::string& folder, const Json& configuration) {
+  const Json& own = configuration.at("configuration");
+  std::error_code failure;
+  for (const std::string& path : log_paths(folder, failure)) {
+    const Json there = logged_configuration(path);
+    if (!there.is_object() || (!there.contains("grid") && !own.contains("grid"))) continue;
+    const Json here = common_part(own), common = common_part(there);
+    if (here == common) continue;
+    throw Error(ErrorKind::input, "the folder has a run of another configuration",
+                base::shortened(path) + ": " + first_difference(here, common),
+                "give the same options, or -o another folder");
+  }
+}
 
 TrainFolder read_train(const std::string& folder, double target_loss) {
   TrainFolder result;

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "base/text.hpp"
+
 namespace scalecalc::train_room {
 namespace {
 
@@ -28,7 +30,40 @@ std::string placement_of(const std::string& group) {
 }
 
 std::string run_name(const TrainRun& run) {
-  return fmt::format("{}-{}-seed{}", run.group, run.layers, run.seed);
+  std::string place;
+  if (run.place.width > 0) place += fmt::format("-width{}", run.place.width);
+  for (const auto& [key, value] : run.place.values) place += fmt::format("-{}{}", key, value);
+  return fmt::format("{}-{}{}-seed{}", run.group, run.layers, place, run.seed);
+}
+
+Json common_part(const Json& configuration) {
+  Json rest = configuration;
+  const bool is_grid = configuration.contains("grid");
+  for (const char* key : {"layers", "seed", "model", "ramp_steps"}) rest.erase(key);
+  if (is_grid)
+    for (const char* key : {"grid", "optimizer"}) rest.erase(key);
+  else
+    rest.erase("group");
+  return rest;
+}
+
+std::string first_difference(const Json& here, const Json& there, const std::string& path) {
+  for (const auto& [key, value] : here.items()) {
+    const std::string name = path.empty() ? key : path + "." + key;
+    if (!there.is_object() || !there.contains(key)) return name + " is new";
+    if (value == there.at(key)) continue;
+    if (value.is_object()) return first_difference(value, there.at(key), name);
+    if (value.is_string() && value.get<std::string>().find('\n') != std::string::npos) return name;
+    return fmt::format("{} is {} there and {} here", name, base::shortened(there.at(key).dump()),
+                       base::shortened(value.dump()));
+  }
+  return "a key is missing here";
+}
+
+Json to_json(const GridPlace& place) {
+  Json values = Json::object();
+  for (const auto& [key, value] : place.values) values[key] = value;
+  return {{"width", place.width}, {"values", values}};
 }
 
 Json to_json(const LayerNorms& norms) {
@@ -65,6 +100,14 @@ TrainPrediction prediction_from(const Json& json) {
     prediction.loss_change = number(json.at("loss_change"));
   }
   return prediction;
+}
+
+GridPlace place_from(const Json& json) {
+  GridPlace place;
+  place.width = json.at("width").get<std::int64_t>();
+  for (const auto& [key, value] : json.at("values").items())
+    place.values.emplace_back(key, value.get<double>());
+  return place;
 }
 
 TrainRecord record_from(const Json& json) {

@@ -12,16 +12,26 @@ namespace scalecalc::train_room {
 
 using Json = nlohmann::ordered_json;
 
-/// "post-8-seed0": what the files of a run are called.
+/// "post-8-seed0", of a grid "pre-2-width64-lr0.001-seed0": what the files of a run are called.
 std::string run_name(const TrainRun& run);
 
 /// "pre" of "pre@input+branch": which of train_groups() a group is.
 std::string placement_of(const std::string& group);
 
+/// What all runs of an experiment have in common, of a configuration.
+Json common_part(const Json& configuration);
+/// Throws Error(input) where the folder has a run of a grid, or this is one of a grid, and what
+/// both have in common differs.
+void check_others(const std::string& folder, const Json& configuration);
+/// The first key whose values differ, with both.
+std::string first_difference(const Json& here, const Json& there, const std::string& path = {});
+
+Json to_json(const GridPlace& place);
 Json to_json(const LayerNorms& norms);
 Json to_json(const TrainPrediction& prediction);
 Json to_json(const TrainRecord& record);
 /// Throw nlohmann's exception for another object.
+GridPlace place_from(const Json& json);
 TrainPrediction prediction_from(const Json& json);
 TrainRecord record_from(const Json& json);
 

@@ -11,7 +11,6 @@
 #include "train/hash.hpp"
 
 namespace scalecalc::train_room {
-namespace {
 
 Json optimizer_json(const OptimizerOptions& options) {
   const Schedule& schedule = options.schedule;
@@ -31,34 +30,50 @@ Json optimizer_json(const OptimizerOptions& options) {
   return json;
 }
 
-/// The first key whose values differ, with both.
-std::string first_difference(const Json& here, const Json& there, const std::string& path = {}) {
-  for (const auto& [key, value] : here.items()) {
-    const std::string name = path.empty() ? key : path + "." + key;
-    if (!there.is_object() || !there.contains(key)) return name + " is new";
-    if (value == there.at(key)) continue;
-    if (value.is_object()) return first_difference(value, there.at(key), name);
-    if (value.is_string() && value.get<std::string>().find('\n') != std::string::npos) return name;
-    return fmt::format("{} is {} there and {} here", name, base::shortened(there.at(key).dump()),
-                       base::shortened(value.dump()));
-  }
-  return "a key is missing here";
+/// Over which BranchNorm's ramp grows.
+static std::int64_t ramp_steps(const TrainOptions& options, const Corpus& corpus) {
+  return options.ramp_steps > 0 ? options.ramp_steps
+                                : std::max<std::int64_t>(train_steps(options, corpus) / 10, 1);
 }
 
-}  // namespace
+Json configuration_of(const Corpus& corpus, const TrainOptions& options, const RunPlan& plan) {
+  Json config;
+  config["format"] = 1;
+  config["group"] = plan.group;
+  config["layers"] = plan.layers;
+  config["seed"] = plan.seed;
+  config["steps"] = train_steps(options, corpus);
+  config["record_every"] = options.record_every;
+  config["validation_batches"] = options.validation_batches;
+  if (plan.spec.placement == Placement::branchnorm)
+    config["ramp_steps"] = ramp_steps(options, corpus);
+  config["corpus"] = {{"name", corpus.name},
+                      {"tokens", corpus.train.size() + corpus.validation.size()},
+                      {"vocab", corpus.vocab()},
+                      {"fingerprint", corpus.fingerprint}};
+  if (corpus.task != TrainTask::next)
+    config["task"] = train_task_names().at(static_cast<std::size_t>(corpus.task));
+  config["optimizer"] = optimizer_json(plan.optimizer);
+  config["model"] = model_text(plan.spec);
+  if (plan.place.width > 0) {
+    config["grid"] = to_json(plan.place);
+    config["tuning"] = plan.tuning;
+  }
+  return {{"configuration", config}};
+}
 
-Run::Run(const Corpus& corpus, const TrainOptions& options, const std::string& group,
-         std::int64_t layers, std::uint64_t seed)
+Run::Run(const Corpus& corpus, const TrainOptions& options, const RunPlan& plan)
     : corpus_(corpus),
       options_(options),
-      spec_(train_model(options, train_group(group), layers, corpus)),
+      plan_(plan),
+      spec_(plan.spec),
       batches_(corpus, spec_.batch, spec_.sequence),
       steps_(train_steps(options, corpus)),
-      ramp_steps_(options.ramp_steps > 0 ? options.ramp_steps
-                                         : std::max<std::int64_t>(steps_ / 10, 1)) {
-  result_.group = group;
-  result_.layers = layers;
-  result_.seed = seed;
+      ramp_steps_(ramp_steps(options, corpus)) {
+  result_.group = plan.group;
+  result_.layers = plan.layers;
+  result_.seed = plan.seed;
+  result_.place = plan.place;
   const std::filesystem::path stem = std::filesystem::path(options.folder) / name();
   checkpoint_ = stem.string() + ".checkpoint";
   const std::string config = configuration().dump();
@@ -71,27 +86,6 @@ Run::Run(const Corpus& corpus, const TrainOptions& options, const std::string& g
 
 std::string Run::name() const {
   return run_name(result_);
-}
-
-Json Run::configuration() const {
-  Json config;
-  config["format"] = 1;
-  config["group"] = result_.group;
-  config["layers"] = result_.layers;
-  config["seed"] = result_.seed;
-  config["steps"] = steps_;
-  config["record_every"] = options_.record_every;
-  config["validation_batches"] = options_.validation_batches;
-  if (spec_.placement == Placement::branchnorm) config["ramp_steps"] = ramp_steps_;
-  config["corpus"] = {{"name", corpus_.name},
-                      {"tokens", corpus_.train.size() + corpus_.validation.size()},
-                      {"vocab", corpus_.vocab()},
-                      {"fingerprint", corpus_.fingerprint}};
-  if (corpus_.task != TrainTask::next)
-    config["task"] = train_task_names().at(static_cast<std::size_t>(corpus_.task));
-  config["optimizer"] = optimizer_json(options_.optimizer);
-  config["model"] = model_text(spec_);
-  return {{"configuration", config}};
 }
 
 void Run::read_log() {
@@ -149,7 +143,7 @@ ModelSpec Run::model_at(std::int64_t step) const {
 }
 
 PassWork Run::work_left() const {
-  return pass_work(build_network(spec_), static_cast<double>(steps_ - logged()), true,
+  return pass_work(plan_.build(spec_), static_cast<double>(steps_ - logged()), true,
                    options_.recompute);
 }
 
@@ -166,8 +160,8 @@ class Run::Training {
  public:
   Training(Run& run, int threads)
       : run_(run),
-        passes_(build_network(run.model_at(1)), pass_options(run, threads)),
-        trainer_(passes_, run.options_.optimizer) {}
+        passes_(run.plan_.build(run.model_at(1)), pass_options(run, threads)),
+        trainer_(passes_, run.plan_.optimizer) {}
 
   void go(const std::function<bool(std::int64_t)>& go_on) {
     begin();
@@ -197,7 +191,7 @@ class Run::Training {
       run_.written_ = 0;
       records.clear();
       run_.write(run_.configuration().dump());
-      run_.result_.prediction = predict(run_.model_at(1), run_.options_.optimizer, run_.corpus_, 1);
+      run_.result_.prediction = prediction();
       const Json line = {{"prediction", to_json(run_.result_.prediction)}};
       run_.write(line.dump());
       run_.result_.prediction = prediction_from(Json::parse(line.dump()).at("prediction"));
@@ -213,13 +207,22 @@ class Run::Training {
     }
   }
 
+  /// A grid compares losses alone.
+  TrainPrediction prediction() const {
+    if (run_.plan_.place.width == 0)
+      return predict(run_.model_at(1), run_.plan_.optimizer, run_.corpus_, 1);
+    TrainPrediction none;
+    none.why_none = "a grid compares losses alone";
+    return none;
+  }
+
   void step() {
     const std::int64_t step = at_.step + 1;
     const bool records = step == 1 || step % run_.options_.record_every == 0 || step == run_.steps_;
     passes_.set_batch(run_.batches_.train(run_.result_.seed, step));
     passes_.set_mask_step(static_cast<std::uint64_t>(step));
     if (run_.spec_.placement == Placement::branchnorm) {
-      passes_.set_network(build_network(run_.model_at(step)));
+      passes_.set_network(run_.plan_.build(run_.model_at(step)));
     }
     StepNorms norms;
     const double loss = records ? trainer_.step(norms) : trainer_.step();

@@ -35,13 +35,42 @@ TrainPrediction predict(const ModelSpec& model, const OptimizerOptions& optimize
 /// Sums squares of `norms`, one a parameter, by the layers that the parameters are in.
 LayerNorms by_layer(const std::vector<ParameterInfo>& parameters, const std::vector<double>& norms);
 
+/// What one run trains.
+struct RunPlan {
+  std::string group;
+  std::int64_t layers = 0;
+  std::uint64_t seed = 0;
+  ModelSpec spec;
+  OptimizerOptions optimizer;
+  /// Of the spec at a step; empty: build_network().
+  std::function<Network(const ModelSpec&)> network = {};
+  GridPlace place = {};
+  Json tuning = {};  ///< of a grid, all that its runs have in common beside their options
+
+  Network build(const ModelSpec& at_step) const {
+    return network ? network(at_step) : build_network(at_step);
+  }
+};
+Json optimizer_json(const OptimizerOptions& options);
+/// The first line of its log.
+Json configuration_of(const Corpus& corpus, const TrainOptions& options, const RunPlan& plan);
+
+/// Throws Error(input) for options out of their ranges, and for so many runs.
+void check_experiment(const TrainOptions& options, std::int64_t runs);
+/// A placement at each depth and seed.
+std::vector<RunPlan> placement_plans(const Corpus& corpus, const TrainOptions& options);
+
+/// Trains what is not finished, in that order. Throws as train() does, but for what
+/// check_experiment() finds.
+std::vector<TrainRun> train_plans(const Corpus& corpus, const TrainOptions& options,
+                                  const std::vector<RunPlan>& plans);
+
 /// One model under training, and its files.
 class Run {
  public:
   /// Reads what the folder has of it. Throws Error(input) where that is damaged or of another
   /// configuration.
-  Run(const Corpus& corpus, const TrainOptions& options, const std::string& group,
-      std::int64_t layers, std::uint64_t seed);
+  Run(const Corpus& corpus, const TrainOptions& options, const RunPlan& plan);
 
   bool finished() const { return finished_; }
   const TrainRun& result() const { return result_; }
@@ -55,7 +84,7 @@ class Run {
   void train(int threads, const std::function<bool(std::int64_t step)>& go_on);
 
  private:
-  Json configuration() const;
+  Json configuration() const { return configuration_of(corpus_, options_, plan_); }
   void read_log();
   void read_line(std::size_t at);
   void write(const std::string& line);
@@ -64,7 +93,8 @@ class Run {
 
   const Corpus& corpus_;
   const TrainOptions& options_;
-  ModelSpec spec_;
+  const RunPlan& plan_;
+  const ModelSpec& spec_;
   Batches batches_;
   std::int64_t steps_, ramp_steps_;
   TrainRun result_;

@@ -19,10 +19,10 @@
 namespace scalecalc {
 namespace {
 
-using train_room::Run;
+using train_room::Run, train_room::RunPlan;
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
-constexpr std::size_t kMostRuns = 500;
+constexpr std::int64_t kMostRuns = 500;
 /// Runs of models up to this size go side by side.
 constexpr std::int64_t kSmallModel = 5'000'000;
 
@@ -30,25 +30,6 @@ void check_range(const char* name, std::int64_t value, std::int64_t least, std::
   if (value >= least && value <= most) return;
   throw Error(ErrorKind::input, fmt::format("{} is {}", name, value), "train",
               fmt::format("use {} to {}", least, most));
-}
-
-void check_options(const TrainOptions& options) {
-  validate(options.optimizer);
-  check_range("seeds", options.seeds, 1, 1000);
-  check_range("steps", options.steps, 0, kMostSteps);
-  check_range("epochs", options.epochs, options.steps > 0 ? 0 : 1, 1'000'000);
-  check_range("record_every", options.record_every, 1, kMostSteps);
-  check_range("validation_batches", options.validation_batches, 1, 1'000'000);
-  check_range("ramp_steps", options.ramp_steps, 0, kMostSteps);
-  if (!(options.target_loss >= 0) || !std::isfinite(options.target_loss)) {
-    throw Error(ErrorKind::input, fmt::format("target_loss is {}", options.target_loss), "train",
-                "use nats a token, or 0 to have it chosen");
-  }
-  check_range("threads", options.threads, 1, 1024);
-  check_device_name(options.device);
-  const std::size_t runs =
-      options.groups.size() * options.depths.size() * static_cast<std::size_t>(options.seeds);
-  check_range("the number of runs", static_cast<std::int64_t>(runs), 1, kMostRuns);
 }
 
 /// Throws where two groups name one model.
@@ -78,27 +59,20 @@ double work_left(const Run& run, std::int64_t steps) {
 
 class Experiment {
  public:
-  Experiment(const Corpus& corpus, const TrainOptions& options)
+  Experiment(const Corpus& corpus, const TrainOptions& options, const std::vector<RunPlan>& plans)
       : corpus_(corpus),
         options_(options),
         ranks_(options.ranks != nullptr ? *options.ranks : one_),
-        steps_(train_steps(options, corpus)) {
-    check_options(options);
-    check_groups(options);
+        steps_(train_steps(options, corpus)),
+        plans_(plans) {
     options_.device = device_here(options.device, options.ranks);
     train_room::make_folder(options.folder);
+    train_room::check_others(options.folder,
+                             train_room::configuration_of(corpus, options, plans.front()));
     if (ranks_.rank() == 0) train_room::save_corpus(options.folder, corpus);
-    for (const std::string& name : options.groups) {
-      const TrainGroup group = train_group(name);
-      for (const std::int64_t layers : options.depths) {
-        const ModelSpec model = train_model(options, group, layers, corpus);
-        small_ = small_ && parameter_count(build_network(model)) <= kSmallModel;
-        for (int i = 0; i < options.seeds; ++i) {
-          points_.push_back({group.name, layers, options.seed + static_cast<std::uint64_t>(i)});
-        }
-      }
-    }
-    runs_.resize(points_.size());
+    for (const RunPlan& plan : plans)
+      small_ = small_ && parameter_count(build_network(plan.spec)) <= kSmallModel;
+    runs_.resize(plans.size());
   }
 
   std::vector<TrainRun> run() {
@@ -133,16 +107,8 @@ class Experiment {
   }
 
  private:
-  struct Point {
-    std::string group;
-    std::int64_t layers;
-    std::uint64_t seed;
-  };
-
   void open(std::size_t i) {
-    const Point& point = points_[i];
-    if (runs_[i]) return;
-    runs_[i] = std::make_unique<Run>(corpus_, options_, point.group, point.layers, point.seed);
+    if (!runs_[i]) runs_[i] = std::make_unique<Run>(corpus_, options_, plans_[i]);
   }
 
   /// What is left of each run. The ranks share the looking: all files are known to be sound before
@@ -214,8 +180,8 @@ class Experiment {
   Ranks& ranks_;
   std::int64_t steps_;
   bool small_ = true;
-  std::vector<Point> points_;
-  std::vector<std::unique_ptr<Run>> runs_;  ///< of the points; those that this rank has open
+  const std::vector<RunPlan>& plans_;
+  std::vector<std::unique_ptr<Run>> runs_;  ///< of the plans; those that this rank has open
   std::vector<Run*> pending_;
   int threads_ = 1;  ///< that runs are trained on at a time
   base::Workers workers_;
@@ -233,8 +199,49 @@ std::int64_t train_steps(const TrainOptions& options, const Corpus& corpus) {
   return std::clamp<std::int64_t>(options.epochs * text / tokens, 1, kMostSteps);
 }
 
+void train_room::check_experiment(const TrainOptions& options, std::int64_t runs) {
+  validate(options.optimizer);
+  check_range("seeds", options.seeds, 1, 1000);
+  check_range("steps", options.steps, 0, kMostSteps);
+  check_range("epochs", options.epochs, options.steps > 0 ? 0 : 1, 1'000'000);
+  check_range("record_every", options.record_every, 1, kMostSteps);
+  check_range("validation_batches", options.validation_batches, 1, 1'000'000);
+  check_range("ramp_steps", options.ramp_steps, 0, kMostSteps);
+  if (!(options.target_loss >= 0) || !std::isfinite(options.target_loss)) {
+    throw Error(ErrorKind::input, fmt::format("target_loss is {}", options.target_loss), "train",
+                "use nats a token, or 0 to have it chosen");
+  }
+  check_range("threads", options.threads, 1, 1024);
+  check_device_name(options.device);
+  check_range("the number of runs", runs, 1, kMostRuns);
+}
+
+std::vector<RunPlan> train_room::placement_plans(const Corpus& corpus,
+                                                 const TrainOptions& options) {
+  check_experiment(
+      options,
+      static_cast<std::int64_t>(options.groups.size() * options.depths.size()) * options.seeds);
+  check_groups(options);
+  std::vector<RunPlan> plans;
+  for (const std::string& name : options.groups) {
+    const TrainGroup group = train_group(name);
+    for (const std::int64_t layers : options.depths) {
+      const ModelSpec spec = train_model(options, group, layers, corpus);
+      for (int i = 0; i < options.seeds; ++i)
+        plans.push_back({group.name, layers, options.seed + static_cast<std::uint64_t>(i), spec,
+                         options.optimizer});
+    }
+  }
+  return plans;
+}
+
+std::vector<TrainRun> train_room::train_plans(const Corpus& corpus, const TrainOptions& options,
+                                              const std::vector<RunPlan>& plans) {
+  return Experiment(corpus, options, plans).run();
+}
+
 std::vector<TrainRun> train(const Corpus& corpus, const TrainOptions& options) {
-  return Experiment(corpus, options).run();
+  return train_room::train_plans(corpus, options, train_room::placement_plans(corpus, options));
 }
 
 }  // namespace scalecalc

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "scalecalc/optimum.hpp"
+#include "scalecalc/train.hpp"
+#include "scalecalc/transfer.hpp"
+
+/// Transfer, measured: one model at several sizes, trained over a grid of learning rates and other
+/// numbers, and the power of the size that the best one goes with (docs/guide/tuning.md).
+namespace scalecalc {
+
+/// A number of training that a grid may have.
+struct TuningKey {
+  std::string name, meaning;
+  double least = 0, most = 0;
+  bool is_whole = false;
+};
+/// lr rest-lr decay eps warmup ... in the order of the help.
+const std::vector<TuningKey>& tuning_keys();
+/// Throws Error(input) with the nearest name.
+const TuningKey& tuning_key(std::string_view name, const std::string& where = "--grid");
+
+/// One of its edges.
+struct GridAxis {
+  std::string key;
+  std::vector<double> values;  ///< rising
+};
+
+/// Whose learning rates a grid's values are.
+enum class RateSharing {
+  shared,  ///< one number for every parameter and size, as the grid has it
+  solved   ///< the base's: each parameter has it times what the solver says of it at its size, and
+           ///< so have decay and eps
+};
+const std::vector<std::string>& rate_sharing_names();
+
+struct TuningSize {
+  std::int64_t width = 0, layers = 0;
+  ModelSpec model;
+};
+struct TuningOptions {
+  /// One group; model, depths are those of the sizes; what the grid has not is its optimizer's.
+  TrainOptions train;
+  /// Two at least, the first is the base; the others differ from it in width or in depth alone.
+  std::vector<TuningSize> sizes;
+  std::vector<GridAxis> grids;  ///< the first is what is searched: three values at least, above 0
+  /// Nothing: the model's own inits at each size.
+  std::optional<Parametrization> parametrization;
+  /// Nothing: shared without a parametrisation and under standard, whose definition is one rate;
+  /// else solved.
+  std::optional<RateSharing> rates;
+};
+
+/// What the solver says of the number that is searched: the power of the size that its best value
+/// goes with.
+struct TuningPrediction {
+  GrowthAxis axis = GrowthAxis::width;
+  std::optional<Rational> exponent;  ///< nothing where it has no rule
+  std::string because;
+};
+/// What a folder remembers of its grid.
+struct TuningSetup {
+  std::vector<std::string> keys;  ///< of the grid; the first is searched
+  std::string parametrization;    ///< its name; "own" without one
+  RateSharing rates = RateSharing::shared;
+  std::int64_t base_width = 0, base_layers = 0;
+  std::vector<TuningPrediction> predictions;  ///< of the axes that grow
+};
+
+/// Trains each size at each point of the grid, for each seed, as train() does: in a folder, to go
+/// on from, by ranks. Throws Error(input) for options out of their ranges, for keys that change
+/// nothing for this optimizer, and as transferred_network() does; for a folder of another
+/// experiment, of which other sizes, values or seeds are none.
+std::vector<TrainRun> train_grid(const Corpus& corpus, const TuningOptions& options);
+/// Throws likewise.
+TuningSetup tuning_setup(const Corpus& corpus, const TuningOptions& options);
+
+/// Of a folder that train_grid() filled. Throws Error(input) for another.
+TuningSetup tuning_setup(const TrainFolder& folder);
+
+/// One size.
+struct TunedSize {
+  std::int64_t width = 0, layers = 0;
+  std::vector<CurvePoint> curve;  ///< final losses of validation
+  /// Nothing before three values have runs of one seed.
+  std::optional<CurveOptimum> optimum;
+};
+/// The sizes of one axis, with the same numbers beside the one that is searched.
+struct TunedCurves {
+  GrowthAxis axis = GrowthAxis::width;
+  std::vector<std::pair<std::string, double>> others;
+  std::vector<TunedSize> sizes;  ///< rising
+  OptimumLaw law;
+  TuningPrediction prediction;
+
+  double size_of(const TunedSize& size) const {
+    return static_cast<double>(axis == GrowthAxis::width ? size.width : size.layers);
+  }
+};
+/// Of the runs that are finished, those of seeds that every value of their size has.
+std::vector<TunedCurves> tuned_curves(const TuningSetup& setup, const std::vector<TrainRun>& runs);
+
+}  // namespace scalecalc

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "scalecalc/error.hpp"
+#include "scalecalc/tuning.hpp"
+#include "train/records.hpp"
+
+namespace scalecalc {
+namespace {
+
+using Values = std::vector<std::pair<std::string, double>>;
+
+/// Of one size and one set of other numbers: losses by seed, by the value that is searched.
+using Losses = std::map<double, std::map<std::uint64_t, double>>;
+
+/// The first is what is searched.
+std::pair<double, Values> split(const TuningSetup& setup, const TrainRun& run) {
+  std::pair<double, Values> made;
+  for (const auto& [key, value] : run.place.values) {
+    if (key == setup.keys.front())
+      made.first = value;
+    else
+      made.second.emplace_back(key, value);
+  }
+  return made;
+}
+
+/// Where the run diverged its loss is infinite.
+double loss_of(const TrainRun& run) {
+  const bool is_lost = run.verdict == TrainVerdict::nan || !std::isfinite(run.final_loss);
+  return is_lost ? std::numeric_limits<double>::infinity() : run.final_loss;
+}
+
+TunedSize tuned(std::int64_t width, std::int64_t layers, const Losses& losses) {
+  std::set<std::uint64_t> seeds;
+  for (const auto& [seed, loss] : losses.begin()->second) seeds.insert(seed);
+  for (const auto& [value, by_seed] : losses)
+    std::erase_if(seeds, [&of = by_seed](std::uint64_t seed) { return !of.contains(seed); });
+  TunedSize made{width, layers, {}, {}};
+  for (const auto& [value, by_seed] : losses) {
+    made.curve.push_back({value, {}});
+    for (const std::uint64_t seed : seeds) made.curve.back().losses.push_back(by_seed.at(seed));
+  }
+  constexpr std::size_t least_values = 3;
+  if (!seeds.empty() && made.curve.size() >= least_values) made.optimum = curve_optimum(made.curve);
+  return made;
+}
+
+void fit(TunedCurves& curves) {
+  std::vector<double> sizes;
+  std::vector<CurveOptimum> optima;
+  for (const TunedSize& size : curves.sizes) {
+    if (!size.optimum) continue;
+    sizes.push_back(curves.size_of(size));
+    optima.push_back(*size.optimum);
+  }
+  curves.law = optimum_law(sizes, optima);
+}
+
+}  // namespace
+
+TuningSetup tuning_setup(const TrainFolder& folder) {
+  using train_room::Json;
+  const Json json = Json::parse(folder.tuning, nullptr, false);
+  const auto refuse = [] {
+    throw Error(ErrorKind::input, "the folder has no grid", "tuning",
+                "give one that train --grid has filled");
+  };
+  if (!json.is_object()) refuse();
+  TuningSetup setup;
+  try {
+    setup.keys = json.at("keys").get<std::vector<std::string>>();
+    setup.parametrization = json.at("parametrization").get<std::string>();
+    const bool is_shared = json.at("rates").get<std::string>() == rate_sharing_names().front();
+    setup.rates = is_shared ? RateSharing::shared : RateSharing::solved;
+    setup.base_width = json.at("base").at("width").get<std::int64_t>();
+    setup.base_layers = json.at("base").at("layers").get<std::int64_t>();
+    for (const Json& of : json.at("predictions")) {
+      TuningPrediction prediction{growth_axis_from(of.at("axis").get<std::string>(), "tuning"),
+                                  {},
+                                  of.at("because").get<std::string>()};
+      if (!of.at("exponent").is_null())
+        prediction.exponent = Rational::parse(of.at("exponent").get<std::string>());
+      setup.predictions.push_back(prediction);
+    }
+    if (setup.keys.empty()) refuse();
+  } catch (const Json::exception&) {
+    refuse();
+  }
+  return setup;
+}
+
+std::vector<TunedCurves> tuned_curves(const TuningSetup& setup, const std::vector<TrainRun>& runs) {
+  std::vector<TunedCurves> made;
+  for (const TuningPrediction& prediction : setup.predictions) {
+    const bool is_width = prediction.axis == GrowthAxis::width;
+    std::map<Values, std::map<std::pair<std::int64_t, std::int64_t>, Losses>> by_others;
+    for (const TrainRun& run : runs) {
+      if (is_width ? run.layers != setup.base_layers : run.place.width != setup.base_width)
+        continue;
+      const auto [value, others] = split(setup, run);
+      by_others[others][{run.place.width, run.layers}][value][run.seed] = loss_of(run);
+    }
+    for (const auto& [others, sizes] : by_others) {
+      TunedCurves curves{prediction.axis, others, {}, {}, prediction};
+      for (const auto& [size, losses] : sizes)
+        curves.sizes.push_back(tuned(size.first, size.second, losses));
+      fit(curves);
+      made.push_back(std::move(curves));
+    }
+  }
+  return made;
+}
+
+}  // namespace scalecalc
