@@ -149,18 +149,23 @@ std::string title_of(const TrainFolder& folder) {
                      depths.size() == 1 && depths[0] == 1 ? "block" : "blocks");
 }
 
+/// "96 of 120 finished".
+std::string finished_text(const TrainFolder& folder) {
+  return fmt::format("{} of {} finished", std::ranges::count(folder.finished, true),
+                     folder.runs.size());
+}
+
 Facts run_facts(const ReportAnswer& answer) {
   const TrainFolder& folder = answer.trained;
   const OptimizerOptions& optimizer = folder.optimizer;
-  const auto finished = std::ranges::count(folder.finished, true);
   Facts facts;
   facts.rows = {
       {"folder", base::shortened(answer.folder)},
-      {"runs", fmt::format("{} of {} finished", finished, folder.runs.size())},
+      {"runs", finished_text(folder)},
       {"steps of a run", folder.steps},
       {"recorded every", fmt::format("{} steps, on {} batches of validation", folder.record_every,
                                      folder.validation_batches)},
-      {"optimizer",
+      {folder.tuning.empty() ? "optimizer" : "optimizer of the first run",
        fmt::format("{}: learning rate {}, {}{}, weight decay {}{}", optimizer_text(optimizer),
                    of_each(optimizer, &OptimizerOptions::learning_rate),
                    schedule_names()[static_cast<std::size_t>(optimizer.schedule.kind)],
@@ -212,13 +217,45 @@ Facts verdict_facts() {
   return facts;
 }
 
+/// Of train --grid: no placements are compared.
+report::Document tuning_document(const ReportAnswer& answer) {
+  const TrainFolder& folder = answer.trained;
+  report::Document document;
+  document.command = "report";
+  document.inputs["folder"] = base::shortened(answer.folder);
+  document.inputs["target_loss"] = known(answer.target_loss);
+  document.results["steps"] = folder.steps;
+  document.results["runs"] = static_cast<std::int64_t>(folder.runs.size());
+  document.results["finished"] =
+      static_cast<std::int64_t>(std::ranges::count(folder.finished, true));
+  for (const char* name : {"cells", "gradients", "differences"})
+    document.results[name] = Value::array();
+  document.results["tuning"] = tuning_value(*answer.tuned);
+  document.rows = tuning_rows(*answer.tuned);
+  document.sections = tuning_sections(*answer.tuned);
+  return document;
+}
+
+report::Page tuning_page(const ReportAnswer& answer) {
+  report::Page page{"The best " + answer.tuned->setup.keys.front() + " by size", {}};
+  for (const report::Plot& plot : tuning_plots(*answer.tuned)) page.parts.emplace_back(plot);
+  for (report::Section& section : tuning_sections(*answer.tuned))
+    page.parts.emplace_back(std::move(section));
+  page.parts.emplace_back(report::Section{"What was run", run_facts(answer)});
+  page.parts.emplace_back(
+      report::Section{"The model of the first run", model_facts(answer.trained.model)});
+  return page;
+}
+
 }  // namespace
 
 report::Figure report_figure(const ReportAnswer& answer) {
+  if (answer.tuned) return {"The best number by size", tuning_plots(*answer.tuned)};
   return train_figure(trained_runs(answer.trained));
 }
 
 report::Document report_document(const ReportAnswer& answer) {
+  if (answer.tuned) return tuning_document(answer);
   const TrainFolder& folder = answer.trained;
   const std::vector<TrainCell> cells = train_table(folder.runs);
   const std::vector<GradientCell> gradients = gradients_of(folder, cells);
@@ -263,6 +300,7 @@ report::Document report_document(const ReportAnswer& answer) {
 }
 
 report::Page report_page(const ReportAnswer& answer) {
+  if (answer.tuned) return tuning_page(answer);
   const TrainFolder& folder = answer.trained;
   const TrainedRuns trained = trained_runs(folder);
   const std::vector<TrainCell> cells = train_table(folder.runs);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "cli/train/tuning.hpp"
 #include "scalecalc/plot.hpp"
 #include "scalecalc/train.hpp"
 
@@ -12,6 +14,7 @@ struct ReportAnswer {
   std::string folder;
   double target_loss = 0;  ///< NaN where nothing says it
   TrainFolder trained;
+  std::optional<TuningAnswer> tuned = {};  ///< of a folder of train --grid
 };
 
 report::Document report_document(const ReportAnswer& answer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <tuple>
 
 #include "base/split.hpp"
 #include "cli/app.hpp"
@@ -11,6 +12,7 @@
 #include "cli/plot_option.hpp"
 #include "cli/standard_input.hpp"
 #include "cli/train/document.hpp"
+#include "cli/train/tuning.hpp"
 #include "scalecalc/activation.hpp"
 
 namespace scalecalc::cli {
@@ -33,6 +35,7 @@ struct TrainFlags {
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
       dropout_place;
+  TuningFlags tuning;
   PlotOption plot;
   ModelOptions block;
 
@@ -58,11 +61,12 @@ void TrainFlags::add_to(CLI::App* app) {
            "none, post, pre, ... (scalecalc list groups); pre@input: with dropout there" +
                defaults([](const TrainOptions& of) {
                  return fmt::format("{}", fmt::join(of.groups, ","));
-               }));
+               }) +
+               "; of --grid one (default pre)");
   add.text("--depths", depths, "N,...",
            "blocks: 12,32,64 or 2:32:x4" + defaults([](const TrainOptions& of) {
              return fmt::format("{}", fmt::join(of.depths, ","));
-           }));
+           }) + "; of --grid sizes as well (default: the first of these, or --model's)");
   add.text("--seeds", seeds, "S",
            "runs of each, from --seed on" +
                defaults([](const TrainOptions& of) { return std::to_string(of.seeds); }));
@@ -105,6 +109,7 @@ void TrainFlags::add_to(CLI::App* app) {
       "each placement with dropout at each: input, branch, activation, stream, input+branch, ... "
       "(default: at the branch)");
   plot.add_to(app);
+  tuning.add_to(app);
   const Options of_optimizer{app, "Optimizer"};
   of_optimizer.text(
       "--optimizer", optimizer, {"OPTIMIZER", optimizer_names},
@@ -204,18 +209,22 @@ class Experiment {
     refuse_idle();
     set_corpus();
     set_optimizer();
+    set_grid();
     check_folder(options().folder, {".jsonl", ".checkpoint", "corpus.json", "results.json"});
-    answer_.differences = train_differences(options(), answer_.corpus);
+    if (!flags_.tuning.is_given())
+      answer_.differences = train_differences(options(), answer_.corpus);
   }
 
   int run() {
     defer_interrupt();
-    options().progress = [bar = context_.progress()](double done, const std::string& what) {
+    TrainOptions& trained = answer_.grid ? answer_.grid->train : options();
+    trained.progress = [bar = context_.progress()](double done, const std::string& what) {
       if (bar) bar(done, what);
       return !was_interrupted();
     };
     try {
-      answer_.runs = train(answer_.corpus, options());
+      answer_.runs = answer_.grid ? train_grid(answer_.corpus, *answer_.grid)
+                                  : train(answer_.corpus, options());
     } catch (const Error&) {
       context_.clear_progress();
       if (!was_interrupted() || context_.ranks() != nullptr) throw;
@@ -225,6 +234,10 @@ class Experiment {
     if (!context_.launch().is_first()) return 0;
     if (!flags_.tensorboard.empty()) write_tensorboard(answer_.runs, flags_.tensorboard);
     for (const std::string& remark : remarks_of(answer_.runs)) context_.note(remark);
+    if (answer_.grid)
+      answer_.tuned = tuning_answer(tuning_setup(answer_.corpus, *answer_.grid), answer_.runs,
+                                    optimizer_text(options().optimizer),
+                                    train_steps(options(), answer_.corpus));
     const report::Document document = train_document(answer_);
     const std::filesystem::path folder = options().folder;
     Output((folder / "results.json").string())
@@ -236,6 +249,35 @@ class Experiment {
 
  private:
   TrainOptions& options() { return answer_.options; }
+
+  /// Its default placement and depth are those of one model.
+  void set_grid() {
+    if (!flags_.tuning.is_given()) return;
+    if (flags_.placements.empty() && flags_.dropout_place.empty()) options().groups = {"pre"};
+    if (flags_.model.empty()) options().model.layers = options().depths.front();
+    const std::vector<std::int64_t> depths =
+        flags_.depths.empty() ? std::vector<std::int64_t>{} : options().depths;
+    answer_.grid = tuning_options(flags_.tuning, options(), depths);
+    refuse_set_twice();
+    answer_.differences.clear();
+    tuning_setup(answer_.corpus, *answer_.grid);
+  }
+
+  /// Numbers that the grid has.
+  void refuse_set_twice() const {
+    const OptimizerOptions& optimizer = answer_.options.optimizer;
+    const bool has_second = !optimizer.rest.empty() || optimizer.name == "muon";
+    const std::string rate = has_second ? "" : flags_.learning_rate;
+    for (const auto& [key, option, text] : {std::tuple{"lr", "--lr", &rate},
+                                            {"decay", "--decay", &flags_.weight_decay},
+                                            {"warmup", "--warmup", &flags_.warmup},
+                                            {"clip-norm", "--clip-norm", &flags_.clip_norm},
+                                            {"dropout", "--dropout", &flags_.dropout}})
+      if (!text->empty() &&
+          std::ranges::find(answer_.grid->grids, key, &GridAxis::key) != answer_.grid->grids.end())
+        throw Error(ErrorKind::usage, fmt::format("--grid {} says it", key), option,
+                    "leave it out");
+  }
 
   void set_runs() {
     if (!flags_.placements.empty()) options().groups = parse_placements(flags_.placements);
@@ -282,6 +324,12 @@ class Experiment {
                          const char* why, const char* hint) {
       if (!given.empty() && !has_effect) throw Error(ErrorKind::usage, why, option, hint);
     };
+    if (!flags_.tuning.is_given()) flags_.tuning.refuse_idle();
+    if (!flags_.tuning.widths.empty() && flags_.block.has("width"))
+      throw Error(ErrorKind::usage, "--width and a list of the same are given", "--width",
+                  "leave it out");
+    idle("--target-loss", flags_.target_loss, !flags_.tuning.is_given(),
+         "a grid compares the losses at the end", "leave it out");
     const bool reads = !flags_.text.empty();
     const bool of_symbols = train_task_from(flags_.task) != TrainTask::next;
     const auto has_ramp = [](const std::string& name) {

@@ -21,9 +21,25 @@ Value list_of_items(const Items& items) {
   return list;
 }
 
+Value grid_value(const TuningOptions& grid) {
+  Value axes = Value::object();
+  for (const GridAxis& axis : grid.grids) axes[axis.key] = list_of_items(axis.values);
+  return axes;
+}
+
 Value inputs_of(const TrainAnswer& answer) {
   const TrainOptions& options = answer.options;
   Value inputs = Value::object();
+  if (answer.grid) {
+    Value widths = Value::array(), layers = Value::array();
+    for (const TuningSize& size : answer.grid->sizes) {
+      widths.push_back(size.width);
+      layers.push_back(size.layers);
+    }
+    inputs["grid"] = grid_value(*answer.grid);
+    inputs["widths"] = widths;
+    inputs["layers"] = layers;
+  }
   inputs["profile"] = answer.profile;
   inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
   inputs["placements"] = list_of_items(options.groups);
@@ -248,12 +264,28 @@ report::Table difference_table(const std::vector<GroupDifference>& differences) 
 }
 
 report::Figure train_figure(const TrainAnswer& answer) {
+  if (answer.tuned) return {"The best number by size", tuning_plots(*answer.tuned)};
   const Corpus& corpus = answer.corpus;
   return train_figure(TrainedRuns{answer.runs, corpus.vocab(), corpus.unigram_entropy,
                                   corpus.entropy.value_or(std::nan(""))});
 }
 
+/// Of --grid: no placements are compared.
+static report::Document grid_document(const TrainAnswer& answer) {
+  report::Document document;
+  document.command = "train";
+  document.inputs = inputs_of(answer);
+  for (const char* name : {"runs", "cells", "differences"}) document.results[name] = Value::array();
+  document.results["tuning"] = tuning_value(*answer.tuned);
+  document.results["corpus"] = corpus_value(answer.corpus);
+  document.rows = tuning_rows(*answer.tuned);
+  document.sections = tuning_sections(*answer.tuned);
+  document.sections.push_back({"Text", text_facts(answer.corpus)});
+  return document;
+}
+
 report::Document train_document(const TrainAnswer& answer) {
+  if (answer.tuned) return grid_document(answer);
   const std::vector<TrainCell> cells = train_table(answer.runs);
   report::Table table = outcome(answer, cells);
   table.curves = loss_curves(cells, answer.runs);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "cli/train/tuning.hpp"
 #include "scalecalc/plot.hpp"
 #include "scalecalc/train.hpp"
 
@@ -17,6 +19,8 @@ struct TrainAnswer {
   TrainOptions options;
   std::vector<GroupDifference> differences;
   std::vector<TrainRun> runs;
+  std::optional<TuningOptions> grid = {};  ///< of --grid, which has the sizes
+  std::optional<TuningAnswer> tuned = {};
 };
 report::Document train_document(const TrainAnswer& answer);
 /// What --plot draws.

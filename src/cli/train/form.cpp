@@ -1,11 +1,15 @@
 #include "cli/forms.hpp"
+#include "cli/train/tuning.hpp"
 
 namespace scalecalc::cli {
 namespace {
 
 Shape inputs() {
   using namespace shapes;
-  return object({{"profile", text(), "small or full"},
+  return object({maybe("grid", map(list(number())), "values by key; the first is searched"),
+                 maybe("widths", list(count()), "of a grid's sizes; the first is the base"),
+                 maybe("layers", list(count()), "likewise"),
+                 {"profile", text(), "small or full"},
                  {"model", text().or_null(), "that the runs share; null: the profile's"},
                  {"placements", list(text()), "that are compared"},
                  {"depths", list(count()), "layers"},
@@ -84,6 +88,8 @@ JsonForm train_form() {
           object({{"runs", runs(), "in the order of placements, depths and seeds"},
                   {"cells", list(object(forms::cells())), "one a placement and depth"},
                   {"differences", forms::differences(), "between the placements' configurations"},
+                  maybe("tuning", tuning_shape(),
+                        "of --grid, where no placements are compared and the lists are empty"),
                   {"corpus", corpus(), "the text"}})};
 }
 
