@@ -48,7 +48,10 @@ scalecalc_cli_test("tuning: warm-up of a mixture" ARGS train --grid warmup=1,2,4
 scalecalc_cli_test("tuning: every value diverges" ARGS train --grid lr=1e5,2e5,4e5 --widths 8,16
   --optimizer sgd ${small} -o ${folder}/lost
   STDOUT "power of the width +none: 0 of 2 sizes have a minimum inside of the grid\n.*own inits")
-foreach(name "two keys, two axes, one rate" "warm-up of a mixture" "every value diverges")
+scalecalc_cli_test("tuning: a model's own placement" ARGS train --grid lr=1e-2,1e-1,1
+  --model ${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml --depths 1,2 --seeds 1 --steps 2 --tokens 2000
+  -o ${folder}/model --format json STDOUT "\"placements\": ?\\[[ \n]*\"post\"")
+foreach(name "two keys, two axes, one rate" "warm-up of a mixture" "every value diverges" "a model's own placement")
   set_tests_properties("cli: tuning: ${name}" PROPERTIES FIXTURES_REQUIRED tuning_fresh)
 endforeach()
 

@@ -141,6 +141,19 @@ TEST_CASE("tuning: the base has the same numbers in every parametrisation, the o
       (run.place.width == 8 ? base : large)[name].push_back(run.final_loss);
   }
   for (const auto& [name, losses] : base) CHECK(losses == base.at(""));
+  for (const TrainGroup& group : train_groups()) {
+    CAPTURE(group.name);
+    std::vector<double> own, moved;
+    for (const bool is_moved : {false, true}) {
+      const Folder folder;
+      TuningOptions options = tiny_grid(folder, is_moved ? "mup" : "");
+      options.train.groups = {group.name};
+      options.train.seeds = 1;
+      for (const TrainRun& run : train_grid(corpus, options))
+        if (run.place.width == 8) (is_moved ? moved : own).push_back(run.final_loss);
+    }
+    CHECK(own == moved);
+  }
   CHECK(large.at("mup") != large.at("standard"));
   const Folder folder;
   TuningOptions solved = tiny_grid(folder, "standard");

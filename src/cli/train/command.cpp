@@ -62,7 +62,7 @@ void TrainFlags::add_to(CLI::App* app) {
                defaults([](const TrainOptions& of) {
                  return fmt::format("{}", fmt::join(of.groups, ","));
                }) +
-               "; of --grid one (default pre)");
+               "; of --grid one (default pre, or --model's)");
   add.text("--depths", depths, "N,...",
            "blocks: 12,32,64 or 2:32:x4" + defaults([](const TrainOptions& of) {
              return fmt::format("{}", fmt::join(of.depths, ","));
@@ -250,10 +250,20 @@ class Experiment {
  private:
   TrainOptions& options() { return answer_.options; }
 
+  /// The first that places its norms as the model does.
+  static std::string group_of(const ModelSpec& model) {
+    for (const TrainGroup& group : train_groups())
+      if (group.placement == model.placement &&
+          group.residual_attention == model.residual_attention)
+        return group.name;
+    return "pre";
+  }
+
   /// Its default placement and depth are those of one model.
   void set_grid() {
     if (!flags_.tuning.is_given()) return;
-    if (flags_.placements.empty() && flags_.dropout_place.empty()) options().groups = {"pre"};
+    if (flags_.placements.empty() && flags_.dropout_place.empty())
+      options().groups = {flags_.model.empty() ? "pre" : group_of(options().model)};
     if (flags_.model.empty()) options().model.layers = options().depths.front();
     const std::vector<std::int64_t> depths =
         flags_.depths.empty() ? std::vector<std::int64_t>{} : options().depths;
@@ -413,9 +423,12 @@ void register_train(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context,
       {.name = "train",
-       .summary = "train language models that differ in their placement alone",
+       .summary = "train language models that differ in their placement alone, or one at several "
+                  "sizes over a grid of learning rates",
        .examples = {"scalecalc train --depths 2 --placements post,pre --steps 20 --seeds 1 -o a",
-                    "scalecalc train --depths 2 --placements pre --tokens 2000 --steps 9 -o b"},
+                    "scalecalc train --depths 2 --placements pre --tokens 2000 --steps 9 -o b",
+                    "scalecalc train --grid lr=1e-3:1:x4 --widths 16,32 --parametrization mup "
+                    "--steps 20 -o c"},
        .form = train_form,
        .uses = train_uses(),
        .runs_on = RunsOn::all},
