@@ -19,8 +19,8 @@ struct CurvePoint {
   double mean() const;    ///< over seeds; infinite where one has diverged
 };
 
-/// How a minimum was found. All but `inside` say what is missing: then value and loss are those of
-/// the lowest point, without an error.
+/// How a minimum was found. Where it is not `inside`, value and loss are those of the lowest point;
+/// beside a divergence its error is that of any place between its neighbours, else there is none.
 enum class OptimumKind {
   inside,         ///< the vertex of a parabola that is convex by two standard errors
   lower_edge,     ///< the lowest point is the first of the grid
@@ -30,6 +30,8 @@ enum class OptimumKind {
                   ///< lies outside of its points
   diverged        ///< every point has
 };
+/// Whether the grid has the minimum between its points, so that a law is fitted to it.
+bool has_place(OptimumKind kind);
 /// "inside", "lower edge", ...
 std::string to_string(OptimumKind kind);
 const std::vector<std::string>& optimum_kind_names();
@@ -64,9 +66,9 @@ struct OptimumLaw {
   std::size_t sizes = 0;                                        ///< that it was fitted to
   double at(double size) const;
 };
-/// The line through (ln size, ln value) of the optima that are `inside`, weighted by their errors;
-/// all alike where one has none. The standard error grows as above; of two sizes it is what their
-/// errors make of it. Nothing but `sizes` is known of fewer than two sizes.
+/// The line through (ln size, ln value) of the optima `inside` and `at_divergence`, by their
+/// errors; all alike where one has none. The standard error grows as above; of two sizes it is what
+/// their errors make of it. Nothing but `sizes` is known of fewer than two sizes.
 OptimumLaw optimum_law(const std::vector<double>& sizes, const std::vector<CurveOptimum>& optima);
 
 }  // namespace scalecalc

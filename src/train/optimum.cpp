@@ -109,6 +109,10 @@ const std::vector<std::string>& optimum_kind_names() {
   return names;
 }
 
+bool has_place(OptimumKind kind) {
+  return kind == OptimumKind::inside || kind == OptimumKind::at_divergence;
+}
+
 std::string to_string(OptimumKind kind) {
   return optimum_kind_names()[static_cast<std::size_t>(kind)];
 }
@@ -133,6 +137,8 @@ CurveOptimum curve_optimum(const std::vector<CurvePoint>& curve, std::size_t rea
   }
   if (found.first == lowest || found.last == lowest) {
     found.kind = OptimumKind::at_divergence;
+    // Of a uniform distribution between the neighbours.
+    found.log_error = std::log(curve[lowest + 1].value / curve[lowest - 1].value) / std::sqrt(12.0);
     return found;
   }
   const Polynomial<3> fit = parabola(curve, found, best->value);
@@ -163,7 +169,7 @@ double OptimumLaw::at(double size) const {
 OptimumLaw optimum_law(const std::vector<double>& sizes, const std::vector<CurveOptimum>& optima) {
   std::vector<double> x, y, errors;
   for (std::size_t i = 0; i < optima.size(); ++i) {
-    if (optima[i].kind != OptimumKind::inside) continue;
+    if (!has_place(optima[i].kind)) continue;
     x.push_back(std::log(sizes.at(i)));
     y.push_back(std::log(optima[i].value));
     errors.push_back(optima[i].log_error * optima[i].log_error);

@@ -183,6 +183,9 @@ TEST_CASE("optimum: a minimum that is not inside of the grid is called so") {
   CHECK(kind({infinite, infinite, infinite}) == OptimumKind::diverged);
   CHECK(kind({2, 2, 2, 2, 2}) == OptimumKind::lower_edge);
   CHECK(kind({2.001, 2, 2, 2, 2.001}) == OptimumKind::inside);
+  const CurveOptimum beside = curve_optimum(curve_of({5, 4, 3, infinite, infinite}));
+  CHECK(beside.value == rounded(4e-3, 4));
+  CHECK(beside.log_error == rounded(std::log(4.0) / std::sqrt(12.0), 100));
   const CurveOptimum edge = curve_optimum(curve_of({5, 4, 3, 2, 1}));
   CHECK(edge.value == rounded(1.6e-2, 4));
   CHECK(edge.loss == 1);
@@ -331,6 +334,9 @@ TEST_CASE("optimum law: what has no minimum is left out") {
   // Of two sizes: both errors over ln 2.
   CHECK(law.standard_error == rounded(0.1 * std::numbers::sqrt2 / std::numbers::ln2, 1e4));
   CHECK(law.at(64) == rounded(5e-3, 1e4));
+  CurveOptimum beside = half;
+  beside.kind = OptimumKind::at_divergence;
+  CHECK(optimum_law(sizes, {inside, beside, edge}).exponent == law.exponent);
   CHECK(optimum_law(sizes, {inside, edge, edge}).sizes == 1);
   CHECK(std::isnan(optimum_law(sizes, {inside, edge, edge}).exponent));
   CHECK(optimum_law({}, {}).sizes == 0);

@@ -117,7 +117,9 @@ std::string remark_of(const TunedSize& size) {
     case OptimumKind::inside: break;
     case OptimumKind::lower_edge: text = "at the lower edge of the grid"; break;
     case OptimumKind::upper_edge: text = "at the upper edge of the grid"; break;
-    case OptimumKind::at_divergence: text = "beside a value that diverged"; break;
+    case OptimumKind::at_divergence:
+      text = "beside a value that diverged: between its neighbours";
+      break;
     case OptimumKind::not_convex: text = "no minimum within the errors"; break;
     case OptimumKind::diverged: text = "every value diverged"; break;
   }

@@ -119,7 +119,7 @@ Plot optimum_plot(const TuningAnswer& answer, const TunedCurves& curves) {
   double middle = 0, height = 0;
   for (const TunedSize& size : curves.sizes) {
     plot.x.ticks.push_back(curves.size_of(size));
-    if (!size.optimum || size.optimum->kind != OptimumKind::inside) continue;
+    if (!size.optimum || !has_place(size.optimum->kind)) continue;
     const CurveOptimum& found = *size.optimum;
     best.points.push_back({curves.size_of(size), found.value,
                            std::isfinite(found.log_error) ? found.value * found.log_error : 0.0});
