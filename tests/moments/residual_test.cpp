@@ -35,6 +35,35 @@ TEST_CASE("skip and branch add with their squares; two means add their product")
   CHECK(y.x.cross == rounded(2 + 1.8 + 12 * 0.02, 64));
 }
 
+// y = x + b F of independent x and F with means: E F y = mu_F mu_x + b m_F; behind a layernorm
+// y and F count about their means alone, and F = y itself is all along y.
+TEST_CASE("a branch scale sees of the branch what a norm left of the gradient") {
+  const Pairs x{0.5, 1, 0.4, 0.3}, f{0.6, 0.8, 0.5, 0.4};
+  const double b = 0.2;
+  const Pairs y{x.mean + b * f.mean, x.second + b * b * f.second + 2 * b * x.mean * f.mean,
+                x.cross + b * b * f.cross + 2 * b * x.mean * f.mean,
+                x.between + b * b * f.between + 2 * b * x.mean * f.mean};
+  NormDirections g;
+  const Pairs all = across_sum(f, y, b, g);
+  CHECK(all.second == rounded(f.second, 64));
+  CHECK(all.cross == rounded(f.cross, 64));
+  g.radial = 0;
+  const auto rest = [&](double ff, double yy, double s) {
+    return ff - 2 * s * (f.mean * x.mean + b * ff) + s * s * yy;
+  };
+  const double s = (f.mean * x.mean + b * f.second) / y.second;
+  const Pairs rms = across_sum(f, y, b, g);
+  CHECK(rms.second == rounded(rest(f.second, y.second, s), 64));
+  CHECK(rms.cross == rounded(rest(f.cross, y.cross, s), 64));
+  CHECK(rms.between == rounded(rest(f.between, y.between, s), 64));
+  g.mean = 0;
+  // A stream without anything about its mean but b F.
+  const double flat = 0.3;
+  const double m = flat + b * f.mean, variance = f.second - f.mean * f.mean;
+  const Pairs only{m, m * m + b * b * variance, m * m + b * b * (f.cross - f.mean * f.mean), m * m};
+  CHECK(std::fabs(across_sum(f, only, b, g).second) < rounding(64));
+}
+
 // Notes 3: s^2 -> (s + K s_in)^2 + (D_F^2 + 2 D D_F)/d + noise.
 TEST_CASE("the overlap of a sum moves with the stream's own") {
   const double s = 0.1, own = 0.03, noise = 0.002, D = 0.7, DF = 0.4, d = 50;

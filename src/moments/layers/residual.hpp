@@ -140,7 +140,7 @@ Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& 
 template <class C, class X>
 struct Kept<Residual, C, X> {
   Places at;
-  X branch;
+  X branch, sum;
   double stream_share = 1, branch_share = 0;  ///< of the sum's second
   double follows = 0;                         ///< the branch's susceptibility
   double stream_apart = 1, branch_apart = 0;  ///< of that about the mean over samples
@@ -175,6 +175,7 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
   }
   kept.after_activation = x.spread.skewness != 0;
   kept.branch = std::move(branch.x);
+  if (layer.trainable_branch) kept.sum = y.x;
   return kept;
 }
 
@@ -206,6 +207,40 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   return forward_step(pass, *layer.norm, std::move(y), layer.path, "residual");
 }
 
+/// What of a branch F is not along directions that a norm has taken out of the gradient: the ones,
+/// as far as `g.mean` says, and the sum y = a x + b F, E F_t y_u = E F_t (E y_u - b E F_u) + b E
+/// F_t F_u (docs/theory/layers.md#branch-scale).
+template <class X>
+X across_sum(const X& branch, const X& sum, const typename X::Number& b, const NormDirections& g) {
+  using N = typename X::Number;
+  using T = Token<N>;
+  const N ones(std::clamp(1 - g.mean, 0.0, 1.0)), along(std::clamp(1 - g.radial, 0.0, 1.0));
+  const auto centred = [&](const N& square, const N& mean, const N& other) {
+    return N(square - ones * mean * other);
+  };
+  const auto y = average(sum), f = average(branch);
+  const auto with_sum = [&](const N& mean, const N& other, const N& square) {
+    return N((1 - ones) * mean * (other - b * mean) + b * square);
+  };
+  const N size = centred(y.second, y.mean, y.mean), own = centred(f.second, f.mean, f.mean);
+  if (!(size > 0)) return branch;
+  const N share = with_sum(f.mean, y.mean, own) / size;
+  const auto rest = [&](const N& ff, const N& fy, const N& yy) {
+    return N(ff - along * share * (2 * fy - share * yy));
+  };
+  return zip(
+      branch, sum,
+      [&](const T& t, const T& s) {
+        const N ff = centred(t.second, t.mean, t.mean);
+        const N second = rest(ff, with_sum(t.mean, s.mean, ff), centred(s.second, s.mean, s.mean));
+        return T{N(0), second > 0 ? second : N(0)};
+      },
+      [&](const T& t, const T& u, const N& ff, const N& yy) {
+        const N cross = centred(ff, t.mean, u.mean);
+        return rest(cross, with_sum(t.mean, y.mean, cross), centred(yy, y.mean, y.mean));
+      });
+}
+
 /// E (dL/da)^2 = d [T m_F g + T (T-1) r_F k] for y = x + a F, and the square of a mean: of a
 /// gradient along y all F.F add up; of one entry of a vector a without d
 /// (docs/theory/layers.md#branch-scale).
@@ -216,7 +251,12 @@ void fill_branch_scale(BackwardPass<C, X>& pass, const Residual& layer,
   const N features =
       layer.scale_features > 1 ? N(1) : N(pass.calculus().size(pass.stream_width(), "width"));
   const N tokens = pass.tokens(kept.at.tokens);
-  N gradient = features * token_sum(kept.branch, g.x, tokens, pass.batch());
+  X branch = kept.branch;
+  if constexpr (C::next_orders) {
+    if (layer.scale_features <= 1)
+      branch = across_sum(kept.branch, kept.sum, pass.calculus().branch(layer), g.directions);
+  }
+  N gradient = features * token_sum(branch, g.x, tokens, pass.batch());
   if constexpr (C::next_orders) {
     const N mean = g.aligned * pass.calculus().branch(layer) * features * tokens * pass.batch() *
                    average(kept.branch).second;
