@@ -206,7 +206,37 @@ struct Kept<Norm, C, X> {
   RelativeError truncation;  ///< of the input
   RelativeError output_truncation;
   OverlapDeviation overlap{};  ///< of the output
+  Alike<double> heavy{};       ///< of the output, where there is a gain: heavy_pairs
 };
+
+/// E y_t^2 y_u^2 of one feature of an output y beyond (E y^2)^2 + 2 (E y_t y_u)^2, which Gaussian
+/// features have (docs/theory/layers.md#norm-gain): of one token, and of pairs. Right behind an
+/// activation phi it is known, less what a mean that is taken out changes in pairs; of a sum the
+/// fourth cumulant is, and that of pairs goes as c^2.
+template <class C, class X>
+Alike<double> heavy_pairs(C& calculus, const Norm& layer, const Signal<X>& in, const X& output) {
+  const Alike<double> y = values_of(calculus, output);
+  if (!is_token_norm(layer.kind) || !(y.second > 0)) return {};
+  const double square = y.second * y.second;
+  const bool centre = layer.kind == NormKind::layernorm;
+  double own = in.kurtosis - 3;
+  if (in.flat && in.mixture.plain()) {
+    const Alike<double>& u = in.flat->second;
+    const double q = u.second - u.mean * u.mean;
+    if (!(q > 0)) return {};
+    const WidthMoments& phi = calculus.width(calculus.function(in.flat->first), u.mean, q);
+    if (!centre) {
+      const auto pair = [&](double r, double cross) {
+        const double c = std::clamp((r - u.mean * u.mean) / q, -1.0, 1.0);
+        return square * phi.covariance(c) - 2 * cross * cross;
+      };
+      return {0, square * (phi.kurtosis - 3), pair(u.cross, y.cross), pair(u.between, y.between)};
+    }
+    own = phi.centred_kurtosis - 3;
+  }
+  const double independent = own / in.mixture.square();
+  return {0, own * square, independent * y.cross * y.cross, independent * y.between * y.between};
+}
 
 /// A norm that closes a residual shows at the residual's path, as of its kind.
 template <class C, class X>
@@ -230,6 +260,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
   kept.at = {pass.site(path, kind, y), 0, x.tokens};
   kept.output_truncation = y.truncation;
   if (layer.affine) {
+    if constexpr (C::next_orders) kept.heavy = heavy_pairs(calculus, layer, x, kept.record.output);
     kept.at.parameter =
         pass.parameter(layer.path, ".gain", 1, layer.width, layer.gain_offset ? 0 : 1);
     pass.parameter(layer.path, ".shift", 1, layer.width, 0);
@@ -245,16 +276,21 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x) 
 /// Of a gain, what a gradient along the output y adds: a sum y_t^2 has a mean, where along_output
 /// takes y and its gradient for independent.
 template <class C, class X>
-typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const X& y, const Gradient<X>& g,
-                                const typename C::Number& aligned,
+typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept,
+                                const Gradient<X>& g, const typename C::Number& aligned,
                                 const typename C::Number& tokens) {
   using N = typename C::Number;
+  const X& y = kept.record.output;
   const N total = average(y).second * tokens * pass.batch();
   if (g.slope_correlation) return g.aligned * g.aligned * total * total;
   const N pairs = pair_sum(product(y, y), tokens, pass.batch());
   const N whole = aligned * aligned * (total * total + pairs);
-  if constexpr (C::next_orders)
-    return whole + g.uneven * (total * total + 2 * pairs);  // E (sum y^2)^2
+  if constexpr (C::next_orders) {
+    const double heavy = pair_sum(kept.heavy, tokens, pass.batch());
+    // E (sum y^2)^2; the other of the two pairs is in what is drawn.
+    return pass.calculus().positive(
+        N(whole + aligned * aligned * heavy + g.uneven * (total * total + 2 * pairs + heavy)));
+  }
   return whole;
 }
 
@@ -276,7 +312,7 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
     if (kept.record.over_samples) drawn = drawn * whole.directions.samples;
   }
   const N along = with_own(whole.aligned, own_at(kept.record, whole));
-  fill(pass, kept.at.parameter, drawn + aligned_gain(pass, y, whole, along, tokens), g, {});
+  fill(pass, kept.at.parameter, drawn + aligned_gain(pass, kept, whole, along, tokens), g, {});
   fill(pass, kept.at.parameter + 1, bias_of(pass, whole.x, kept.at.tokens), g, {});
   const Counts over = pass.counts(kept.at.tokens);
   if (kept.record.over_samples) {
