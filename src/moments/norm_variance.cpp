@@ -94,7 +94,11 @@ double within_sequence(double one, double all, const Alike<double>& x, const Cou
                between = (x.between - square) * (x.between - square);
   const double ratio = within > 0 ? std::min(between / within, 1.0) : 1;
   const double pairs = counts.tokens - 1 + (counts.batch - 1) * counts.tokens * ratio;
-  return pairs > 0 ? std::min((counts.samples() * all - one) / pairs, one) : one;
+  const double found = pairs > 0 ? std::min((counts.samples() * all - one) / pairs, one) : one;
+  if (counts.batch <= 1 || one <= 0) return found;
+  // What a nearly equal token's size has apart is no more than Gaussian features make of it.
+  const double q = x.second - square, c = q > 0 ? std::clamp((x.cross - square) / q, 0.0, 1.0) : 1;
+  return std::max(found, one * c * c);
 }
 
 LogSize log_size(const NormVariance& spread, double width) {
@@ -119,13 +123,14 @@ NormVariance beyond_lognormal(const NormVariance& spread, double far, double noi
 
 namespace {
 
-/// Of a logarithm: its variance, and its covariance between tokens.
+/// Of a token's ln x.x: its variance, its covariance with another token's, and by how much that
+/// with ln x_t.x_u is less than the variance.
 struct LogSizes {
-  double one = 0, both = 0;
+  double one = 0, both = 0, lag = 0;
 };
 
-/// Cov(ln y_t.y_t, ln y_t.y_u) of the n features' noise, and of the sizes of u; the same of y about
-/// its mean.
+/// Cov(ln y_t.y_t, ln y_t.y_u) of the n features' noise, and of the sizes and the overlap of u
+/// (docs/theory/layers.md#lean); the same of y about its mean.
 void add_leans(NormVariance& out, const WidthMoments& phi, const Passage& passage,
                const LogSizes& u, const Alike<double>& x, double width) {
   const double q = x.second - x.mean * x.mean;
@@ -133,19 +138,26 @@ void add_leans(NormVariance& out, const WidthMoments& phi, const Passage& passag
   const double own = (phi.kurtosis - 1) / width;
   if (!(own > 0)) return;
   const double orders = passage.noise / own;  // the second beside the first
-  const auto covariance = [&](const WidthMoments::Lean& lean, double e) {
-    return orders * lean.noise / width + e * lean.rise * (u.one + u.both) + passage.rest;
+  // The correlation of two tokens varies with the size of one by what their overlap does beyond
+  // both sizes. Sizes that vary much see the mean slope of their range.
+  const double turns = (u.one - u.both) / 2 - u.lag;
+  const auto covariance = [&](const WidthMoments::Lean& lean, double e, double local) {
+    const double rise = local != 0 ? lean.rise * e / local : lean.rise;
+    return orders * lean.noise / width + e * (rise * (u.one + u.both) + lean.slope * turns) +
+           passage.rest;
   };
   if (const auto lean = phi.lean(c); lean.rise != 0 || lean.noise != 0)
     out.decorrelation =
-        out.token_variance - std::min<double>(covariance(lean, passage.slope), out.token_variance);
+        out.token_variance -
+        std::min<double>(covariance(lean, passage.slope, phi.exponent), out.token_variance);
   const auto lean = phi.centred_lean(c);
   if (lean.rise == 0 && lean.noise == 0) return;
   const double e = phi.variance_exponent;
   out.centred_excess = e * e * u.one + passage.rest + orders * (phi.centred_kurtosis - 1) / width -
                        out.token_variance;
   const double one = out.token_variance + out.centred_excess;
-  out.centred_lag = std::min(covariance(lean, e), one) - (out.token_variance - out.decorrelation);
+  out.centred_lag =
+      std::min(covariance(lean, e, e), one) - (out.token_variance - out.decorrelation);
 }
 
 }  // namespace
@@ -165,7 +177,8 @@ NormVariance through_activation(const NormVariance& spread, const Passage& passa
   out.batch_variance =
       std::max(0.0, e * e * all + passage.rest * averaged(1, correlation * correlation, counts) +
                         passage.noise * share);
-  add_leans(out, phi, passage, {one, std::max(0.0, within_sequence(one, all, x, counts))}, x,
+  add_leans(out, phi, passage,
+            {one, std::max(0.0, within_sequence(one, all, x, counts)), spread.decorrelation}, x,
             width);
   out.mean_shift = relative(passage.mean + (e * e * one + passage.rest + passage.noise) / 2);
   out.susceptibility = e * spread.susceptibility;

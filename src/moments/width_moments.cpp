@@ -138,18 +138,29 @@ double power_sum(const std::array<double, 14>& coefficients, double x) {
 
 }  // namespace
 
+namespace {
+/// sum over n >= 1 of n series[n] c^n: the derivative in ln c.
+double log_slope(const std::array<double, 14>& series, double correlation) {
+  double sum = 0;
+  for (std::size_t n = series.size() - 1; n >= 1; --n)
+    sum = (sum + static_cast<double>(n) * series[n]) * correlation;
+  return sum;
+}
+}  // namespace
+
 WidthMoments::Lean WidthMoments::lean(double correlation) const {
   const double pair = power_sum(pair_series, correlation);
   if (!(pair > least_pair * second)) return {};
   return {power_sum(third_series, correlation) / (second * pair) - 1,
-          power_sum(rise_series, correlation) / pair};
+          power_sum(rise_series, correlation) / pair, log_slope(pair_series, correlation) / pair};
 }
 
 WidthMoments::Lean WidthMoments::centred_lean(double correlation) const {
   const double pair = power_sum(pair_series, correlation) - pair_series[0];
   if (!(pair > least_pair * second)) return {};
   return {power_sum(centred_third_series, correlation) / (variance * pair) - 1,
-          (power_sum(rise_series, correlation) - rise_series[0]) / pair};
+          (power_sum(rise_series, correlation) - rise_series[0]) / pair,
+          log_slope(pair_series, correlation) / pair};
 }
 
 double WidthMoments::own_pair(double correlation) const {

@@ -37,10 +37,10 @@ struct WidthMoments : SizeMoments {
   std::array<double, 14> third_series{}, rise_series{}, centred_third_series{};
   std::array<double, 14> pair_series{};  ///< E phi(u)phi(v)
   /// How ln phi^2(u) varies with phi(u)phi(v), at a correlation: of `noise` one feature's
-  /// covariance over the product of means, of `rise` d ln E phi(u)phi(v)/d ln q_u. 0 where that
-  /// mean is about 0.
+  /// covariance over the product of means, of `rise` d ln E phi(u)phi(v)/d ln q_u, of `slope` that
+  /// by the logarithm of the correlation. 0 where that mean is about 0.
   struct Lean {
-    double noise = 0, rise = 0;
+    double noise = 0, rise = 0, slope = 0;
   };
   Lean lean(double correlation) const;
   Lean centred_lean(double correlation) const;  ///< of phi - E phi

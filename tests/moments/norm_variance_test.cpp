@@ -36,12 +36,33 @@ TEST_CASE("squares of relu features beside their products with another token's")
   CHECK(w.lean(1).noise == near(m4 / (m2 * m2) - 1, kink));
   // |u| doubles, phi(u)phi(v) does: half of it by either.
   for (const double c : {0.0, 0.3, 1.0}) CHECK(w.lean(c).rise == near(0.5, kink));
+  // K = (q/2 pi) (sqrt(1 - c^2) + (pi - acos c) c), whose slope in c is (q/2 pi) (pi - acos c).
+  const double pi = std::acos(-1.0);
+  // The series' last term stands for all that follow: the less of them the farther c is from 1.
+  for (const double c : {0.3, 0.6, 0.8}) {
+    const double angle = pi - std::acos(c);
+    CHECK(w.lean(c).slope == near(c * angle / (std::sqrt(1 - c * c) + angle * c), 5 * kink));
+  }
   CHECK(w.variance == near(variance, kink));
   CHECK(w.variance_exponent == near(1, kink));
   CHECK(w.centred_kurtosis == near(fourth / (variance * variance), kink));
   CHECK(w.centred_lean(1).noise == near(fourth / (variance * variance) - 1, kink));
   // q^2 d^2/dq^2 of sqrt(q) m1.
   CHECK(w.mean_curvature == near(-m1 / 4, kink));
+}
+
+// |u|^2 of Gaussian tokens in d dimensions: variance 2/d, 2 c^2/d of two, 2/d with u.v at every c.
+// relu is homogeneous, so that of nearly equal tokens |y|^2 goes with y.z as with itself.
+TEST_CASE("sizes of nearly equal tokens behind relu go with their overlap") {
+  const double d = 64, width = 1e9, c = 0.999;
+  NormVariance spread;
+  spread.token_variance = 2 / d + 2 / width;
+  spread.batch_variance = (1 + c * c) / d + (1 + c * c) / width;
+  const WidthMoments relu = width_moments(Activation::named("relu"), 0, 1);
+  const Passage passed{.slope = 1, .noise = 5 / width};
+  const NormVariance y = through_activation(spread, passed, relu, Pairs{0, 1, c, 0}, width, {2, 1});
+  // K has a term (1 - c)^1.5 beside c there, the series' last one stands for what is cut.
+  CHECK(std::fabs(y.decorrelation) < 2 / d * 0.02);
 }
 
 // Jensen: E X^2 >= (E X)^2; of a unit that is off everywhere there is nothing that could fluctuate.
