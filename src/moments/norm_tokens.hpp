@@ -126,6 +126,18 @@ inline double share_about_mean(const Alike<double>& x) {
   return x.second > 0 ? (x.second - square) / (x.second + square) : 1;
 }
 
+/// Overlaps of features about their mean: of new features the share above, and a sum that has taken
+/// them into its own (`coherent`) loses as much, 2 mu^2 D^2/(n (m - mu^2)) together.
+inline Overlap<double> overlap_about_mean(const Overlap<double>& overlap, const Alike<double>& x,
+                                          std::int64_t width) {
+  const double square = x.mean * x.mean, centred = x.second - square, apart = x.second - x.cross;
+  if (!(square > 0) || !(centred > 0)) return overlap;
+  const double share = share_about_mean(x), all = overlap.coherent * overlap.coherent;
+  const double of_mean = 2 * square * apart * apart / (centred * static_cast<double>(width));
+  const double rest = std::max(0.0, of_mean - overlap.noise * (1 - share));
+  return {std::sqrt(std::max(all - rest, all * share)), overlap.noise * share};
+}
+
 /// Relative variance of |x|^2 that masks of the features make where no norm has come since.
 template <class X>
 double mask_variance(const Signal<X>& in) {
@@ -233,7 +245,12 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   if constexpr (C::next_orders) {
     out.mask_overlap *= calculus.value(scale) * calculus.value(scale);
-    if (centre) out.overlap.noise = out.overlap.noise * share_about_mean(values_of(calculus, in.x));
+    if (centre) {
+      const Overlap<double> left = overlap_about_mean(
+          {calculus.value(in.overlap.coherent), calculus.value(in.overlap.noise)},
+          values_of(calculus, in.x), in.width);
+      out.overlap = {left.coherent * scale, left.noise * scale * scale};
+    }
   }
   if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;

@@ -129,8 +129,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     const Alike<double> raw = values_of(calculus, in.x);
     const double whole = calculus.value(in.overlap.variance());
     const double left = whole > 0 ? std::max(0.0, 1 - in.mask_overlap / whole) : 1;
-    out.overlap.coherent = out.overlap.coherent * std::sqrt(left);
-    out.overlap.noise = out.overlap.noise * share_about_mean(raw) * left;
+    const Overlap<double> own = overlap_about_mean(
+        {calculus.value(in.overlap.coherent), calculus.value(in.overlap.noise)}, raw, in.width);
+    out.overlap = {own.coherent * scale * std::sqrt(left), own.noise * scale * scale * left};
     out.mask_overlap = 0;
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
