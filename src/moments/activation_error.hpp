@@ -48,20 +48,28 @@ RelativeError error_through(const C& calculus, const RelativeError& of, const Al
   return made;
 }
 
-/// Of E phi(u)phi(v), relative to E phi^2 = `second`: what it bends over overlaps that fluctuate by
-/// `variance`, half of it to either side.
+/// E K(r) - K(E r) of K = E phi(u)phi(v), over an overlap r of mean `cross` that fluctuates by
+/// `variance`, half of it to either side (docs/theory/layers.md#bend). Where r has not that room it
+/// is no rule but the size of one: `fits` is false.
+struct Bend {
+  double value = 0;
+  bool fits = true;
+};
 template <class C>
-double bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<double>& x,
-                    double second, double variance) {
+Bend bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<double>& x,
+                  double cross, double variance) {
   const double q = x.second - x.mean * x.mean;
-  if (!(variance > 0) || !(second > 0) || !(q > 0)) return 0;
-  const double room = std::min(x.second - x.cross, q + x.cross - x.mean * x.mean);
-  const double fluctuation = std::sqrt(variance), step = std::min(fluctuation, std::max(room, 0.0));
-  if (!(step > 0)) return 0;
+  if (!(variance > 0) || !(q > 0)) return {};
+  const double room = std::min(x.second - cross, q + cross - x.mean * x.mean);
+  const double step = std::min(std::sqrt(variance), std::max(room, 0.0));
+  // Of nearly equal tokens it is no more than (1 - c)^(1/2) of what they differ by (at a kink of
+  // phi), where differences of rounded kernels would say anything.
+  constexpr double least_room = 1e-8;
+  if (!(step > 0) || room < least_room * x.second) return {};
   const Token<double> u{x.mean, x.second};
-  const auto at = [&](double cross) { return calculus.pair(phi, Moment::cross, u, u, cross); };
-  const double bend = std::fabs(at(x.cross + step) + at(x.cross - step) - 2 * at(x.cross)) / 2;
-  return bend * variance / (step * step) / second;
+  const auto at = [&](double r) { return calculus.pair(phi, Moment::cross, u, u, r); };
+  const double bend = (at(cross + step) + at(cross - step) - 2 * at(cross)) / 2;
+  return {bend * variance / (step * step), step * step >= variance};
 }
 
 /// E phi'^2 and E phi'(u)phi'(v) where E u^2 and E u v are not known better: the second moves with

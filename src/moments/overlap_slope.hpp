@@ -46,6 +46,7 @@ inline OverlapSlopes with_part_along(const OverlapSlopes& slopes, double share,
 struct SlopeKernel {
   struct Pair {
     double value = 0, rise = 0;
+    double bend = 0;  ///< its mean over overlaps that fluctuate, less its value at their mean
   };
   Pair within, between;
 };
@@ -60,14 +61,21 @@ SlopeKernel slope_kernel(C& calculus, const typename C::Function& phi, const Ali
   const double variance = x.second - x.mean * x.mean;
   if (!(variance > 0)) return {};
   const double deviation = std::sqrt(overlap.coherent * overlap.coherent + overlap.noise);
-  const auto pair = [&](double cross, double step) {
-    step = std::clamp(step, least * variance, variance);
+  const auto pair = [&](double cross, double width) {
+    const double step = std::clamp(width, least * variance, variance);
     const double most = x.mean * x.mean + variance, fewest = x.mean * x.mean - variance;
     const double up = std::min(cross + step, most), down = std::max(cross - step, fewest);
     const double above = calculus.pair(phi, Moment::slope_cross, u, u, up),
                  below = calculus.pair(phi, Moment::slope_cross, u, u, down);
-    return SlopeKernel::Pair{calculus.pair(phi, Moment::slope_cross, u, u, cross),
-                             up > down ? (above - below) / (up - down) : 0};
+    const double value = calculus.pair(phi, Moment::slope_cross, u, u, cross);
+    SlopeKernel::Pair made{value, up > down ? (above - below) / (up - down) : 0};
+    const double room = std::min(most - cross, cross - fewest);
+    if (width > 0 && width <= room)
+      made.bend = (calculus.pair(phi, Moment::slope_cross, u, u, cross + width) +
+                   calculus.pair(phi, Moment::slope_cross, u, u, cross - width)) /
+                      2 -
+                  value;
+    return made;
   };
   SlopeKernel kernel;
   if (counts.tokens > 1) kernel.within = pair(x.cross, deviation);
@@ -85,6 +93,17 @@ inline OverlapSlopes through_kernel(const OverlapSlopes& slopes, const SlopeKern
   };
   return {pair(slopes.within, kernel.within, gradient.cross, u.coherent),
           pair(slopes.between, kernel.between, gradient.between, u.coherent * u.apart)};
+}
+
+/// Of k = k' D, averaged over overlaps that fluctuate: the covariance of k' and D, and what D bends
+/// (docs/theory/layers.md#bend).
+inline Alike<double> bend_of_gradient(const OverlapSlopes& slopes, const SlopeKernel& kernel,
+                                      const Alike<double>& gradient, const OverlapDeviation& u) {
+  const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k, double apart) {
+    return d.rise * (s.own * u.noise * apart * apart + s.stream * u.coherent * apart) + k * d.bend;
+  };
+  return {0, 0, pair(slopes.within, kernel.within, gradient.cross, 1),
+          pair(slopes.between, kernel.between, gradient.between, u.apart)};
 }
 
 /// What a sum y = a x + b F does: the stream's standard deviation becomes `stream` of that of y.

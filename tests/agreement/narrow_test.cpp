@@ -28,7 +28,12 @@ TEST_CASE("models whose rules were off or whose bands were") {
                                       {1, 81, "overlaps of queries, and of their gradients"},
                                       {1, 133, "samples that add up to 0 below relu"},
                                       {3, 52, "a layernorm of heads that share one value"},
-                                      {3, 57, "samples that are all but alike"}};
+                                      {3, 57, "samples that are all but alike"},
+                                      {1101, 30, "a branch scale of branches with means"},
+                                      {1101, 74, "a norm right behind two activations"},
+                                      {1101, 84, "overlaps of slopes and of gradients"},
+                                      {2203, 25, "an even activation behind a layernorm"},
+                                      {2203, 108, "a gain behind relu(x)^2"}};
   for (const Narrow& one : models) {
     CAPTURE(one.what);
     const Trial trial = try_model(random_model(one.seed, one.index), one.index, {});

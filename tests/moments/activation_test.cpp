@@ -29,15 +29,38 @@ double relu_slopes(double c) {
 
 TEST_CASE("relu halves the second moment; pairs follow the arc-cosine kernels") {
   Numbers numbers = calculus();
+  constexpr std::int64_t wide = 1'000'000'000'000;  // what overlaps bend is 1/width
   for (const double c : {-0.5, 0.0, 0.3, 0.9, 0.9999}) {
     ActivationRecord<Pairs> record;
-    const auto y = activation_forward(numbers, numbers.function("relu"), signal(1, c, 64),
+    const auto y = activation_forward(numbers, numbers.function("relu"), signal(1, c, wide),
                                       one_sequence, {true, false}, record);
     CHECK(y.x.mean == near(1 / std::sqrt(2 * pi)));
     CHECK(y.x.second == near(0.5));
     CHECK(y.x.cross == near(relu_pair(c), 10 * by_quadrature));
     CHECK(record.slopes.second == near(0.5));
     CHECK(record.slopes.cross == near(relu_slopes(c), 10 * by_quadrature));
+  }
+}
+
+// K(r) = q^2 + 2 r^2 of u^2, so that an overlap of variance V adds 2 V; its slopes 4 r have no
+// bend, but follow the overlap as the gradient does.
+TEST_CASE("overlaps that fluctuate bend the products of pairs") {
+  Numbers numbers = calculus();
+  const std::int64_t width = 64;
+  for (const double c : {-0.2, 0.0, 0.3, 0.9}) {
+    ActivationRecord<Pairs> record;
+    const auto in = signal(1, c, width);
+    const auto y = activation_forward(numbers, numbers.function("square"), in, one_sequence,
+                                      {true, false}, record);
+    const double variance = (1 - c) * (1 - c) / width;
+    CHECK(y.x.cross == near(1 + 2 * c * c + 2 * variance, 10 * by_quadrature));
+    const OverlapDeviation overlap = overlap_deviation(numbers, in);
+    const SlopeKernel kernel =
+        slope_kernel(numbers, numbers.function("square"), Pairs{0, 1, c, 0}, overlap, one_sequence);
+    const OverlapSlopes slopes{{0, 0.5 * overlap.coherent}, {}};  // k' = 0.5 r
+    const auto more = bend_of_gradient(slopes, kernel, Pairs{0, 1, 0.5 * c, 0}, overlap);
+    // By differences of slopes of about 1, over steps of (1 - c)/8 and more.
+    CHECK(more.cross == near(0.5 * 4 * variance, 1e-9));
   }
 }
 

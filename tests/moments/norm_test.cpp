@@ -155,7 +155,7 @@ TEST_CASE("gradients of plain BatchNorm stacks grow by pi/(pi-1) a layer") {
   };
   const auto growth = [](int samples) {
     const Trace trace = trace_of_model(
-        "model = {kind=\"mlp\", layers=40, width=1024, features=1024, activation=\"relu\", "
+        "model = {kind=\"mlp\", layers=40, width=100000, features=100000, activation=\"relu\", "
         "norm=\"batchnorm\", sequence=" +
         std::to_string(samples) + "}\ninit = {scheme=\"he\"}");
     return site(trace, "layer[20].act").grad_second.value /

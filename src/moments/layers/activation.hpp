@@ -52,6 +52,35 @@ void note_slope_correlation(C& calculus, const typename C::Function& phi, const 
   }
 }
 
+/// To E phi(u)phi(v), what it bends over overlaps of u and v that fluctuate
+/// (docs/theory/layers.md#bend); `in`: of different words, which are all but `same` of the pairs.
+template <class C, class X>
+void add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& in, double same,
+              const Counts& counts, X& y) {
+  const Alike<double> x = values_of(calculus, in.x);
+  const OverlapDeviation overlap = overlap_deviation(calculus, in);
+  const double variance = overlap.coherent * overlap.coherent + overlap.noise;
+  const double two = variance * overlap.apart * overlap.apart;
+  const auto bend = [&](double cross, double of, double count) {
+    Bend made = count > 1 ? bend_of_pair(calculus, phi, x, cross, of) : Bend{};
+    made.value *= 1 - same;
+    return made;
+  };
+  const Bend within = bend(x.cross, variance, counts.tokens),
+             between = bend(x.between, two, counts.batch);
+  // Equal words whose tokens are no longer equal differ in size as they do in overlap.
+  const bool by_words = in.repeats > 0;
+  const auto rule = [&](const Bend& of) { return of.fits && !by_words ? of.value : 0; };
+  const Alike<double> more{0, 0, rule(within), rule(between)};
+  if (more.cross != 0 || more.between != 0) y = with_bounded_cross(sum_cross(y, uniform(y, more)));
+  // What an overlap's third cumulant bends is its skewness of that, which is no more than its
+  // deviation over what tokens differ by.
+  const double apart = x.second - x.cross, second = values_of(calculus, y).second;
+  const double left =
+      within.fits && !by_words && apart > 0 ? std::min(1.0, std::sqrt(variance) / apart) : 1;
+  if (second > 0) calculus.omit(0, std::fabs(within.value) / second * left);
+}
+
 template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
@@ -74,6 +103,10 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
   }
   if constexpr (C::next_orders) {
     if (in.size_excess < 0 && !mixed) add_sample_excess(calculus, phi, in, record, out.x);
+  }
+  if constexpr (C::next_orders) {
+    if (!mixed)
+      add_bend(calculus, phi, words ? of_words(in) : in, words ? in.repeats : 0, counts, out.x);
   }
   if (wanted.slopes) {
     const auto overlap = words ? of_words(in).overlap : in.overlap;
@@ -113,8 +146,6 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     if (record.second > 0)
       out.truncation.mean += std::fabs(moments.mean_curvature) / 2 * std::max(0.0, size.variance) /
                              std::sqrt(record.second);
-    calculus.omit(0, bend_of_pair(calculus, phi, x, values_of(calculus, out.x).second,
-                                  (words ? of_words(in) : in).overlap.variance()));
     // A token's size and its features' both bend E phi^2; that they do it together is left out.
     const double bends =
         std::fabs(in.size_excess * moments.curvature) * std::max(0.0, size.variance) / 2;
@@ -283,7 +314,7 @@ template <class C, class X>
 struct Kept<ActivationLayer, C, X> {
   Places at;
   ActivationRecord<X> record;
-  OverlapDeviation overlap{};  ///< of u
+  OverlapDeviation overlap{}, output_overlap{};  ///< of u, of phi(u)
   SlopeKernel kernel{};
   double error = 0;  ///< of the slopes, absolute
 };
@@ -303,6 +334,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Si
   }
   const Wanted wanted{pass.backward(), pass.backward() && pass.wants_slope_correlation()};
   Signal<X> y = activation_forward(calculus, phi, x, pass.counts(x), wanted, kept.record);
+  if constexpr (C::next_orders) kept.output_overlap = overlap_deviation(calculus, y);
   kept.error = calculus.take_slope_error();
   kept.at = {pass.site(layer.path, "activation", y), 0, x.tokens};
   pass.template keep<ActivationLayer>(std::move(kept));
@@ -335,7 +367,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
   if constexpr (C::next_orders) {
     if (!g.coupling)
       covariance_through_activation(calculus, kept.record, g, counts, out.log_covariance);
-    out.slopes = through_kernel(g.slopes, kept.kernel, values_of(calculus, g.x), kept.overlap);
+    const Alike<double> k = values_of(calculus, g.x);
+    // Of a gradient along phi(u) each feature's own product is known (note_own_gradient).
+    const double along = calculus.value(g.aligned);
+    const OverlapSlopes apart = with_part_along(g.slopes, -along * along, kept.output_overlap);
+    const Alike<double> more = bend_of_gradient(apart, kept.kernel, k, kept.overlap);
+    if (more.cross != 0 || more.between != 0)
+      out.x = with_bounded_cross(sum_cross(out.x, uniform(out.x, more)));
+    out.slopes = through_kernel(g.slopes, kept.kernel, k, kept.overlap);
   }
   return out;
 }
