@@ -49,7 +49,8 @@ struct CurveOptimum {
   double rival = std::numeric_limits<double>::quiet_NaN();
 };
 /// The parabola in ln(value) through the lowest mean and up to `reach` (>= 1) neighbours on each
-/// side, up to where a run diverged, weighted by the inverse squares of the standard errors. Seeds
+/// side, up to where a run diverged, then through those about the point that is nearest to its
+/// vertex, until that stays, weighted by the inverse squares of the standard errors. Seeds
 /// have offsets of their own, which move no minimum and are taken out first; since few seeds tell
 /// little of a variance, each point's is drawn towards the mean over the points, which counts as
 /// four degrees of freedom. Errors grow by sqrt(chi^2/degrees of freedom) where that is above 1.

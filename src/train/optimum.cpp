@@ -61,27 +61,71 @@ std::vector<double> variances(const std::vector<CurvePoint>& curve, std::size_t 
   return own;
 }
 
-/// The parabola through the points, in t = ln(value/lowest).
-Polynomial<3> parabola(const std::vector<CurvePoint>& curve, const CurveOptimum& found,
-                       double lowest) {
+/// Points of a curve, and the parabola through them in t = ln(value/lowest value).
+struct Window {
+  std::size_t first = 0, last = 0;
+  Polynomial<3> fit = {};
+  double least = 0, most = 0;  ///< t of the first and the last
+
+  double slope() const { return fit.value[1]; }
+  double bend() const { return fit.value[2]; }
+  double vertex() const { return -slope() / (2 * bend()); }
+  bool has_vertex() const { return bend() > 0 && vertex() >= least && vertex() <= most; }
+  bool is_convex() const {
+    return has_vertex() && (!fit.has_error || bend() > kConvex * std::sqrt(fit.covariance[2][2]));
+  }
+};
+
+/// Up to `reach` neighbours of the middle on each side, up to where a run diverged.
+Window window_about(const std::vector<CurvePoint>& curve, std::size_t middle, std::size_t reach) {
+  Window window{middle, middle};
+  for (std::size_t k = 0; k < reach; ++k) {
+    if (window.first > 0 && !curve[window.first - 1].diverged()) --window.first;
+    if (window.last + 1 < curve.size() && !curve[window.last + 1].diverged()) ++window.last;
+  }
+  return window;
+}
+
+void fit_parabola(const std::vector<CurvePoint>& curve, double lowest, Window& window) {
   std::vector<double> x, y;
-  for (std::size_t i = found.first; i <= found.last; ++i) {
+  for (std::size_t i = window.first; i <= window.last; ++i) {
     x.push_back(std::log(curve[i].value / lowest));
     y.push_back(curve[i].mean());
   }
-  return train_room::fit_polynomial<3>(x, y, variances(curve, found.first, found.last));
+  window.least = x.front();
+  window.most = x.back();
+  window.fit = train_room::fit_polynomial<3>(x, y, variances(curve, window.first, window.last));
+}
+
+/// About the point that is nearest to its own vertex: of a flat bottom the lowest point is one that
+/// chance has chosen.
+Window settled(const std::vector<CurvePoint>& curve, std::size_t lowest, std::size_t reach) {
+  std::vector<std::size_t> middles;
+  std::size_t middle = lowest;
+  for (;;) {
+    Window window = window_about(curve, middle, reach);
+    fit_parabola(curve, curve[lowest].value, window);
+    middles.push_back(middle);
+    if (!window.has_vertex()) return window;
+    const auto distance = [&](std::size_t i) {
+      return std::fabs(std::log(curve[i].value / curve[lowest].value) - window.vertex());
+    };
+    for (std::size_t i = window.first; i <= window.last; ++i)
+      if (distance(i) < distance(middle)) middle = i;
+    const bool has_neighbours = middle > window.first && middle < window.last;
+    if (!has_neighbours || std::ranges::find(middles, middle) != middles.end()) return window;
+  }
 }
 
 /// A minimum outside of the parabola's points whose loss is not above the lowest by two standard
 /// errors of both.
-double rival_of(const std::vector<CurvePoint>& curve, const CurveOptimum& found,
-                std::size_t lowest) {
+double rival_of(const std::vector<CurvePoint>& curve, const Window& window, std::size_t lowest) {
   const auto height = [&](std::size_t i) {
     const bool is_there = i < curve.size() && !curve[i].diverged();
     return is_there ? curve[i].mean() : std::numeric_limits<double>::infinity();
   };
   for (std::size_t i = 0; i < curve.size(); ++i) {
-    if ((i >= found.first && i <= found.last) || std::isinf(height(i))) continue;
+    if ((i >= window.first && i <= window.last) || std::isinf(height(i))) continue;
     if (height(i) > height(i + 1) || (i > 0 && height(i) > height(i - 1))) continue;
     std::vector<double> differences;
     for (std::size_t s = 0; s < curve[i].losses.size(); ++s)
@@ -125,40 +169,36 @@ CurveOptimum curve_optimum(const std::vector<CurvePoint>& curve, std::size_t rea
   if (best->diverged()) return found;
   found.value = best->value;
   found.loss = best->mean();
-  found.first = found.last = lowest;
-  for (std::size_t k = 0; k < reach; ++k) {
-    if (found.first > 0 && !curve[found.first - 1].diverged()) --found.first;
-    if (found.last + 1 < curve.size() && !curve[found.last + 1].diverged()) ++found.last;
-  }
-  found.rival = rival_of(curve, found, lowest);
-  if (lowest == 0 || lowest + 1 == curve.size()) {
+  Window window = window_about(curve, lowest, reach);
+  const bool is_edge = lowest == 0 || lowest + 1 == curve.size();
+  const bool is_beside = window.first == lowest || window.last == lowest;
+  if (!is_edge && !is_beside) window = settled(curve, lowest, reach);
+  found.first = window.first;
+  found.last = window.last;
+  found.rival = rival_of(curve, window, lowest);
+  if (is_edge) {
     found.kind = lowest == 0 ? OptimumKind::lower_edge : OptimumKind::upper_edge;
     return found;
   }
-  if (found.first == lowest || found.last == lowest) {
+  if (is_beside) {
     found.kind = OptimumKind::at_divergence;
     // Of a uniform distribution between the neighbours.
     found.log_error = std::log(curve[lowest + 1].value / curve[lowest - 1].value) / std::sqrt(12.0);
     return found;
   }
-  const Polynomial<3> fit = parabola(curve, found, best->value);
-  const double slope = fit.value[1], bend = fit.value[2];
-  const double vertex = -slope / (2 * bend);
   found.kind = OptimumKind::not_convex;
-  const bool is_convex =
-      bend > 0 && (!fit.has_error || bend > kConvex * std::sqrt(fit.covariance[2][2]));
-  const bool is_within = vertex >= std::log(curve[found.first].value / best->value) &&
-                         vertex <= std::log(curve[found.last].value / best->value);
-  if (!is_convex || !is_within) return found;
+  if (!window.is_convex()) return found;
+  const double vertex = window.vertex();
   found.kind = OptimumKind::inside;
   found.value = best->value * std::exp(vertex);
-  found.loss = fit.value[0] + vertex * slope / 2;
-  found.curvature = 2 * bend;
-  if (!fit.has_error) return found;
+  found.loss = window.fit.value[0] + vertex * window.slope() / 2;
+  found.curvature = 2 * window.bend();
+  if (!window.fit.has_error) return found;
   // d vertex = -(d slope + 2 vertex d bend)/(2 bend).
-  const double variance = fit.covariance[1][1] + 4 * vertex * fit.covariance[1][2] +
-                          4 * vertex * vertex * fit.covariance[2][2];
-  found.log_error = std::sqrt(variance) / (2 * bend);
+  const auto& covariance = window.fit.covariance;
+  const double variance =
+      covariance[1][1] + 4 * vertex * covariance[1][2] + 4 * vertex * vertex * covariance[2][2];
+  found.log_error = std::sqrt(variance) / (2 * window.bend());
   return found;
 }
 
