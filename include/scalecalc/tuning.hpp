@@ -88,7 +88,7 @@ TuningSetup tuning_setup(const TrainFolder& folder);
 struct TunedSize {
   std::int64_t width = 0, layers = 0;
   std::vector<CurvePoint> curve;  ///< final losses of validation
-  /// Nothing before three values have runs of one seed.
+  /// Nothing of fewer than three values.
   std::optional<CurveOptimum> optimum;
 };
 /// The sizes of one axis, with the same numbers beside the one that is searched.
@@ -103,7 +103,8 @@ struct TunedCurves {
     return static_cast<double>(axis == GrowthAxis::width ? size.width : size.layers);
   }
 };
-/// Of the runs that are finished, those of seeds that every value of their size has.
+/// Of these runs, all of them finished. At each size the values and seeds that make the most runs,
+/// each value with each seed: while a grid is being trained, its last values have fewer.
 std::vector<TunedCurves> tuned_curves(const TuningSetup& setup, const std::vector<TrainRun>& runs);
 
 }  // namespace scalecalc

@@ -3,8 +3,8 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
+#include <utility>
 
 #include "scalecalc/error.hpp"
 #include "scalecalc/tuning.hpp"
@@ -36,18 +36,37 @@ double loss_of(const TrainRun& run) {
   return is_lost ? std::numeric_limits<double>::infinity() : run.final_loss;
 }
 
+bool has_all(const std::map<std::uint64_t, double>& by_seed,
+             const std::map<std::uint64_t, double>& seeds) {
+  return std::ranges::all_of(seeds, [&](const auto& of) { return by_seed.contains(of.first); });
+}
+
+/// Seeds of one value that give the most runs, of several such the most values, with the values
+/// that have all of them: while a grid is being trained, its last values have fewer.
+std::map<std::uint64_t, double> common_seeds(const Losses& losses) {
+  std::map<std::uint64_t, double> best;
+  std::pair<std::size_t, std::size_t> most;
+  for (const auto& [value, seeds] : losses) {
+    const auto values = static_cast<std::size_t>(std::ranges::count_if(
+        losses, [&of = seeds](const auto& other) { return has_all(other.second, of); }));
+    const std::pair of_these(seeds.size() * values, values);
+    if (of_these <= most) continue;
+    most = of_these;
+    best = seeds;
+  }
+  return best;
+}
+
 TunedSize tuned(std::int64_t width, std::int64_t layers, const Losses& losses) {
-  std::set<std::uint64_t> seeds;
-  for (const auto& [seed, loss] : losses.begin()->second) seeds.insert(seed);
-  for (const auto& [value, by_seed] : losses)
-    std::erase_if(seeds, [&of = by_seed](std::uint64_t seed) { return !of.contains(seed); });
+  const std::map<std::uint64_t, double> seeds = common_seeds(losses);
   TunedSize made{width, layers, {}, {}};
   for (const auto& [value, by_seed] : losses) {
+    if (!has_all(by_seed, seeds)) continue;
     made.curve.push_back({value, {}});
-    for (const std::uint64_t seed : seeds) made.curve.back().losses.push_back(by_seed.at(seed));
+    for (const auto& [seed, loss] : seeds) made.curve.back().losses.push_back(by_seed.at(seed));
   }
   constexpr std::size_t least_values = 3;
-  if (!seeds.empty() && made.curve.size() >= least_values) made.optimum = curve_optimum(made.curve);
+  if (made.curve.size() >= least_values) made.optimum = curve_optimum(made.curve);
   return made;
 }
 

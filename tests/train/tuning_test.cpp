@@ -328,6 +328,12 @@ TEST_CASE("tuning: curves of two axes, of other numbers, and of runs that are mi
   CHECK(curves[0].sizes[1].curve[0].losses.size() == 2);
   CHECK(curves[0].sizes[1].curve[2].diverged());
   CHECK(curves[0].sizes[0].optimum->kind == OptimumKind::at_divergence);
+  // Of a last value whose seeds have just begun.
+  TrainRun last = runs.front();
+  last.place.values[0].second = 1;
+  runs.push_back(last);
+  CHECK(tuned_curves(setup, runs)[0].sizes[0].curve.size() == 3);
+  CHECK(tuned_curves(setup, runs)[0].sizes[0].curve[2].losses.size() == 3);
   runs.resize(1);
   CHECK_FALSE(tuned_curves(setup, runs)[0].sizes[0].optimum.has_value());
 }

@@ -88,8 +88,8 @@ Plot loss_plot(const TuningAnswer& answer, const TunedCurves& curves) {
     ++look;
   }
   plot.note =
-      "The mean over seeds with its standard error; the parabola through the points about "
-      "the minimum, and its vertex.";
+      "The mean over seeds with its standard error. Dotted: the parabola through the points about "
+      "the minimum, and a line down from the optimum, its vertex.";
   if (!without.empty())
     plot.note +=
         fmt::format(" Without a minimum inside of the grid: {} {}.", axis_name(curves), without);
