@@ -57,7 +57,8 @@ SCALED = {
     "longrope": {"rope_type": "longrope", "rope_theta": 10000.0, "factor": 32.0,
                  "original_max_position_embeddings": TOKENS // 2},
 }
-MORE = ["llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope"]
+MORE = ["llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope",
+        "gemma3_text+linear"]
 
 
 def scaled(rope_type, config):
@@ -69,6 +70,18 @@ def scaled(rope_type, config):
         made["short_factor"] = [1 + i / pairs for i in range(pairs)]
         made["long_factor"] = [1 + 31 * i / pairs for i in range(pairs)]
     return made
+
+
+def add_scaling(model_type, rope_type, values):
+    values["rope_parameters"] = scaled(rope_type, config_of(model_type, values))
+    if model_type == "phi3":
+        values["original_max_position_embeddings"] = TOKENS // 2
+    if model_type == "gemma3_text":  # of every second layer, and a window of the others
+        values["rope_parameters"] = {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+            "full_attention": dict(values["rope_parameters"], rope_theta=1e6)}
+        values["layer_types"] = ["sliding_attention", "full_attention"] * 2
+        values["sliding_window"] = TOKENS // 4
 
 
 def wide(model_type, values):
@@ -205,9 +218,7 @@ class Model:
         model_type, _, rope_type = model_type.partition("+")
         values = wide(model_type, SMALL[model_type][0])
         if rope_type:
-            values["rope_parameters"] = scaled(rope_type, config_of(model_type, values))
-            if model_type == "phi3":
-                values["original_max_position_embeddings"] = TOKENS // 2
+            add_scaling(model_type, rope_type, values)
         self.config = without_dropout(config_of(model_type, values))
         self.config._attn_implementation = "eager"
         self.made, self.has_head = class_of(model_type)
