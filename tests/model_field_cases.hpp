@@ -27,6 +27,11 @@ inline std::string plain_text(const FieldValue& value) {
   return to_string(std::get<Expr>(value));
 }
 
+/// Whether its text is numbers, of which a wrong one has no nearest name.
+inline bool is_of_numbers(const ModelField& field) {
+  return field.name == "rotary_short" || field.name == "rotary_long";
+}
+
 /// Whether it says something of tokens alone.
 inline bool is_of_tokens(const ModelField& field) {
   return field.section == "input" && (field.key == "zipf" || field.key == "positions" ||

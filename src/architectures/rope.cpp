@@ -29,7 +29,7 @@ class Rope {
     if (type_ == "dynamic")
       return {{"rotary_scaling", type_},
               {"rotary_factor", number("factor")},
-              {"rotary_original", longest_}};
+              {"rotary_original", whole(longest_)}};
     if (type_ == "llama3")
       return {{"rotary_scaling", type_},
               {"rotary_factor", number("factor")},
@@ -63,9 +63,16 @@ class Rope {
 
   /// Of the first training: what the config says outside goes before.
   Value first_tokens() const {
-    if (!original_.is_null()) return original_;
-    return has("original_max_position_embeddings") ? parameters_["original_max_position_embeddings"]
-                                                   : longest_;
+    if (!original_.is_null()) return whole(original_);
+    const bool is_here = has("original_max_position_embeddings");
+    return whole(is_here ? parameters_["original_max_position_embeddings"] : longest_);
+  }
+  /// 8192.0 as 8192.
+  static Value whole(const Value& value) {
+    if (!value.is_number_float()) return value;
+    const double number = value.get<double>();
+    const bool is_whole = number == std::floor(number) && std::fabs(number) < 1e15;
+    return is_whole ? Value(static_cast<std::int64_t>(number)) : value;
   }
   double factor() const {
     if (has("factor")) return number("factor");

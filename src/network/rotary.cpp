@@ -125,6 +125,11 @@ Problem stretch_problem(const RotarySizes& of) {
                        "use rotary_base = 10000, or leave rotary_scaling out"};
   if (Problem problem = finite_problem("rotary_factor", stretch.factor, false)) return problem;
   if (Problem problem = finite_problem("rotary_attention", stretch.attention, true)) return problem;
+  if (stretch.original < 0)
+    return SpecProblem{
+        {"rotary_original"},
+        fmt::format("rotary_original must be a number of tokens, got {}", stretch.original),
+        "for example rotary_original = 8192"};
   if (stretch.scaling != Scaling::linear && stretch.original == 0)
     return SpecProblem{{"rotary_original", "rotary_scaling"},
                        fmt::format("rotary_scaling {} asks for rotary_original, the tokens of the "

@@ -32,7 +32,7 @@ std::vector<ModelField> rotary_fields() {
           .range(Range::positive)
           .option(Option::detail, "F", "8", "by which they turn slower (default 1)"),
       stretch("rotary_original", &RotaryStretch::original)
-          .range(Range::size_or_none)
+          .range(Range::any)
           .option(Option::detail, "T", "8192",
                   "tokens of the first training, which the scalings but linear ask for"),
       stretch("rotary_low", &RotaryStretch::low)

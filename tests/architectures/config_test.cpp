@@ -116,38 +116,38 @@ TEST_CASE("what slows rotary positions is what the library makes of a config") {
   };
   for (const Case& of :
        {Case{"llama", R"("rope_scaling": {"type": "linear", "factor": 2})",
-             "rotary_scaling = \"linear\"\nrotary_factor = 2.0\n"},
+             "rotary_scaling = \"linear\"\nrotary_factor = 2\n"},
         {"llama", R"("rope_parameters": {"rope_type": "dynamic", "factor": 2},
                         "max_position_embeddings": 64)",
-         "rotary_scaling = \"dynamic\"\nrotary_factor = 2.0\nrotary_original = 64\n"},
+         "rotary_scaling = \"dynamic\"\nrotary_factor = 2\nrotary_original = 64\n"},
         {"llama", R"("rope_parameters": {"rope_type": "llama3", "factor": 8,
                         "low_freq_factor": 2, "high_freq_factor": 5,
-                        "original_max_position_embeddings": 32})",
-         "rotary_scaling = \"llama3\"\nrotary_factor = 8.0\nrotary_original = 32\n"
-         "rotary_low = 2.0\nrotary_high = 5.0\n"},
+                        "original_max_position_embeddings": 32.0})",
+         "rotary_scaling = \"llama3\"\nrotary_factor = 8\nrotary_original = 32\n"
+         "rotary_low = 2\nrotary_high = 5\n"},
         // What stands outside goes before, and the longest sequence behind.
         {"llama", R"("rope_parameters": {"rope_type": "yarn", "factor": 8,
                         "original_max_position_embeddings": 32},
                         "original_max_position_embeddings": 16)",
-         "rotary_scaling = \"yarn\"\nrotary_factor = 8.0\nrotary_original = 16\n"},
+         "rotary_scaling = \"yarn\"\nrotary_factor = 8\nrotary_original = 16\n"},
         {"qwen2", R"("rope_scaling": {"type": "yarn", "factor": null, "beta_fast": 16,
                         "beta_slow": 0, "truncate": false, "attention_factor": 1.5},
                         "max_position_embeddings": 64)",
-         "rotary_scaling = \"yarn\"\nrotary_original = 64\nrotary_high = 16.0\n"
+         "rotary_scaling = \"yarn\"\nrotary_original = 64\nrotary_high = 16\n"
          "rotary_truncate = false\nrotary_attention = 1.5\n"},
         {"llama", R"("rope_parameters": {"rope_type": "yarn", "factor": 8, "mscale": 1.0,
                         "mscale_all_dim": 1.0})",
-         "rotary_scaling = \"yarn\"\nrotary_factor = 8.0\nrotary_original = 2048\n"
-         "rotary_attention = 1.0\n"},
+         "rotary_scaling = \"yarn\"\nrotary_factor = 8\nrotary_original = 2048\n"
+         "rotary_attention = 1\n"},
         {"phi3", R"("rope_scaling": {"type": "su", "short_factor": [1, 1.5],
                        "long_factor": [1, 4]}, "max_position_embeddings": 8192)",
-         "rotary_scaling = \"longrope\"\nrotary_factor = 2.0\nrotary_original = 4096\n"
+         "rotary_scaling = \"longrope\"\nrotary_factor = 2\nrotary_original = 4096\n"
          "rotary_short = \"1 1.5\"\nrotary_long = \"1 4\"\n"},
         {"gemma3_text", R"("rope_scaling": {"rope_type": "linear", "factor": 8})",
-         "rotary_scaling = \"linear\"\nrotary_factor = 8.0\nrotary_local_base = 10000.0\n"},
+         "rotary_scaling = \"linear\"\nrotary_factor = 8\nrotary_local_base = 10000\n"},
         {"gemma3_text", R"("rope_parameters": {"sliding_attention": {"rope_theta": 90},
                               "full_attention": {"rope_type": "linear", "factor": 4}})",
-         "rotary_scaling = \"linear\"\nrotary_factor = 4.0\nrotary_local_base = 90.0\n"},
+         "rotary_scaling = \"linear\"\nrotary_factor = 4\nrotary_local_base = 90\n"},
         {"falcon", R"("alibi": true, "rope_scaling": {"type": "linear", "factor": 2})", ""}}) {
     const std::string text =
         std::string("{\"model_type\": \"") + of.type + "\", " + of.keys +

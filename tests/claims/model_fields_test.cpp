@@ -111,7 +111,7 @@ TEST_CASE("a wrong value in a claim is one line, at its place, with the nearest 
       CAPTURE(line);
       CHECK(says(line, "(test.toml:1:"));
       CHECK_FALSE(says(line, "\n"));
-      if (is_name && !field.names)
+      if (test::is_of_numbers(field))
         CHECK(says(line, "must be positive numbers"));
       else if (is_name && field.name != "dropout_place")
         CHECK(says(line, "did you mean '" + test::plain_text(tried.value) + "'"));

@@ -152,7 +152,7 @@ TEST_CASE("a wrong value in a model file is one line, at its place, with the nea
     CAPTURE(error);
     CHECK(error.find("(m.toml:") != std::string::npos);
     CHECK(error.find('\n') == std::string::npos);
-    if (field.type == ModelField::Type::name && !field.names)
+    if (scalecalc::test::is_of_numbers(field))
       CHECK(error.find("must be positive numbers") != std::string::npos);
     else if (field.type == ModelField::Type::name)
       CHECK(error.find(field.name == "dropout_place" ? "did you mean 'branch'"

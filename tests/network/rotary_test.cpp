@@ -178,7 +178,8 @@ TEST_CASE("what is wrong with a rotary scaling is said in one line") {
   CHECK(refused([](ModelSpec& s) { s.rotary.original = 0; }) ==
         "rotary_scaling llama3 asks for rotary_original, the tokens of the first training");
   CHECK(refused([](ModelSpec& s) { s.rotary.original = -1; }) ==
-        "rotary_original must be from 1 to 1000000, got -1");
+        "rotary_original must be a number of tokens, got -1");
+  CHECK(refused([](ModelSpec& s) { s.rotary.original = 10485760; }).empty());
   CHECK(refused([](ModelSpec& s) { s.rotary.low = 4; }) ==
         "rotary_high must be above rotary_low, got 4 and 4");
   CHECK(refused([](ModelSpec& s) {
