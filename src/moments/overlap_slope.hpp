@@ -96,14 +96,29 @@ inline OverlapSlopes through_kernel(const OverlapSlopes& slopes, const SlopeKern
 }
 
 /// Of k = k' D, averaged over overlaps that fluctuate: the covariance of k' and D, and what D bends
-/// (docs/theory/layers.md#bend).
-inline Alike<double> bend_of_gradient(const OverlapSlopes& slopes, const SlopeKernel& kernel,
-                                      const Alike<double>& gradient, const OverlapDeviation& u) {
+/// (docs/theory/layers.md#bend). What is more than k' D itself is no small term of an expansion: it
+/// is left out, and its size at two tokens of a sequence stated.
+struct GradientBend {
+  Alike<double> kept;
+  double left_out = 0;
+};
+inline GradientBend bend_of_gradient(const OverlapSlopes& slopes, const SlopeKernel& kernel,
+                                     const Alike<double>& gradient, const OverlapDeviation& u) {
   const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k, double apart) {
     return d.rise * (s.own * u.noise * apart * apart + s.stream * u.coherent * apart) + k * d.bend;
   };
-  return {0, 0, pair(slopes.within, kernel.within, gradient.cross, 1),
-          pair(slopes.between, kernel.between, gradient.between, u.apart)};
+  const auto is_small = [](double bend, const SlopeKernel::Pair& d, double k) {
+    return std::fabs(bend) <= std::fabs(k * d.value);
+  };
+  const double within = pair(slopes.within, kernel.within, gradient.cross, 1),
+               between = pair(slopes.between, kernel.between, gradient.between, u.apart);
+  GradientBend made{{0, 0, within, between}};
+  if (!is_small(between, kernel.between, gradient.between)) made.kept.between = 0;
+  if (!is_small(within, kernel.within, gradient.cross)) {
+    made.kept.cross = 0;
+    made.left_out = std::fabs(within);
+  }
+  return made;
 }
 
 /// What a sum y = a x + b F does: the stream's standard deviation becomes `stream` of that of y.

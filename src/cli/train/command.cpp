@@ -426,9 +426,8 @@ void register_train(CLI::App& app, Context& context) {
        .summary = "train language models that differ in their placement alone, or one at several "
                   "sizes over a grid of learning rates",
        .examples = {"scalecalc train --depths 2 --placements post,pre --steps 20 --seeds 1 -o a",
-                    "scalecalc train --depths 2 --placements pre --tokens 2000 --steps 9 -o b",
                     "scalecalc train --grid lr=1e-3:1:x4 --widths 16,32 --parametrization mup "
-                    "--steps 20 -o c"},
+                    "--steps 20 -o b"},
        .form = train_form,
        .uses = train_uses(),
        .runs_on = RunsOn::all},

@@ -371,9 +371,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
     // Of a gradient along phi(u) each feature's own product is known (note_own_gradient).
     const double along = calculus.value(g.aligned);
     const OverlapSlopes apart = with_part_along(g.slopes, -along * along, kept.output_overlap);
-    const Alike<double> more = bend_of_gradient(apart, kept.kernel, k, kept.overlap);
+    const auto [more, left_out] = bend_of_gradient(apart, kept.kernel, k, kept.overlap);
     if (more.cross != 0 || more.between != 0)
       out.x = with_bounded_cross(sum_cross(out.x, uniform(out.x, more)));
+    if (left_out > 0) out.error.cross += left_out / values_of(calculus, out.x).second;
     out.slopes = through_kernel(g.slopes, kept.kernel, k, kept.overlap);
   }
   return out;
