@@ -177,8 +177,7 @@ TEST_CASE("rotary positions are told, or listed") {
   spec.rotary = {};
   spec.window = 4;
   spec.rotary_local_base = 100;
-  CHECK(
-      contains(text_of("hf-llama", Target::hf), "this model by base 100 in those with a window"));
+  CHECK(contains(text_of("hf-llama", Target::hf), "this model by base 100 in those with a window"));
   spec.window = 0;
   spec.rotary_local_base = 0;
   spec.rotary_base = 12.5;
