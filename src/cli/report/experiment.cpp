@@ -217,8 +217,8 @@ Facts verdict_facts() {
   return facts;
 }
 
-/// Of train --grid: no placements are compared.
-report::Document tuning_document(const ReportAnswer& answer) {
+/// What the reports of placements and of a grid begin with.
+report::Document opened_document(const ReportAnswer& answer) {
   const TrainFolder& folder = answer.trained;
   report::Document document;
   document.command = "report";
@@ -228,6 +228,12 @@ report::Document tuning_document(const ReportAnswer& answer) {
   document.results["runs"] = static_cast<std::int64_t>(folder.runs.size());
   document.results["finished"] =
       static_cast<std::int64_t>(std::ranges::count(folder.finished, true));
+  return document;
+}
+
+/// Of train --grid: no placements are compared.
+report::Document tuning_document(const ReportAnswer& answer) {
+  report::Document document = opened_document(answer);
   for (const char* name : {"cells", "gradients", "differences"})
     document.results[name] = Value::array();
   document.results["tuning"] = tuning_value(*answer.tuned);
@@ -259,14 +265,7 @@ report::Document report_document(const ReportAnswer& answer) {
   const TrainFolder& folder = answer.trained;
   const std::vector<TrainCell> cells = train_table(folder.runs);
   const std::vector<GradientCell> gradients = gradients_of(folder, cells);
-  report::Document document;
-  document.command = "report";
-  document.inputs["folder"] = base::shortened(answer.folder);
-  document.inputs["target_loss"] = known(answer.target_loss);
-  document.results["steps"] = folder.steps;
-  document.results["runs"] = static_cast<std::int64_t>(folder.runs.size());
-  document.results["finished"] =
-      static_cast<std::int64_t>(std::ranges::count(folder.finished, true));
+  report::Document document = opened_document(answer);
   Value cell_list = Value::array();
   const std::vector<TrainRun> ended = finished_runs(folder);
   for (const TrainCell& cell : cells) {
