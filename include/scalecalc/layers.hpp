@@ -72,6 +72,9 @@ struct LayerSpec {
   std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;
   std::optional<Expr> gain;   ///< in N, lambda; left out: lambda in a branch, else 1
   std::optional<double> std;  ///< of the weights (of an embedding: of its rows), gain apart
+  /// Of one of the matrices that an attention or a gate has, instead of std.
+  std::optional<double> q_std, k_std, v_std, o_std, gate_std, in_std;
+  std::optional<double> bias_std;  ///< of the biases; left out: by the model's bias_variance
   std::optional<Distribution> distribution;
   WeightNorm weight_norm = WeightNorm::none;
   Expr skip = 1, branch = 1;  ///< of a residual, in N, alpha, lambda

@@ -77,8 +77,15 @@ void check_sizes(const LayerSpec& layer, const std::string& path) {
 
 void check_values(const LayerSpec& layer, const std::string& path) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  for (const auto& [field, value] :
-       {std::pair{"std", layer.std.value_or(0)}, {"eps", layer.eps.value_or(0)}})
+  for (const auto& [field, value] : {std::pair{"std", layer.std.value_or(0)},
+                                     {"eps", layer.eps.value_or(0)},
+                                     {"bias_std", layer.bias_std.value_or(0)},
+                                     {"q_std", layer.q_std.value_or(0)},
+                                     {"k_std", layer.k_std.value_or(0)},
+                                     {"v_std", layer.v_std.value_or(0)},
+                                     {"o_std", layer.o_std.value_or(0)},
+                                     {"gate_std", layer.gate_std.value_or(0)},
+                                     {"in_std", layer.in_std.value_or(0)}})
     if (!(value >= 0 && value < inf))
       throw layer_error(layer, path,
                         fmt::format("{} must be finite and not negative, got {}", field, value),

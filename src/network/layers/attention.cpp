@@ -39,7 +39,11 @@ std::vector<LayerKey> keys() {
                   layer_key("residual_attention", &LayerSpec::residual_attention),
                   layer_key("memory", &LayerSpec::memory),
                   layer_key("dropout", &LayerSpec::dropout),
-                  layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"})},
+                  layer_formula("scale", &LayerSpec::scale, {"N", "width", "head_width"}),
+                  layer_key("q_std", &LayerSpec::q_std),
+                  layer_key("k_std", &LayerSpec::k_std),
+                  layer_key("v_std", &LayerSpec::v_std),
+                  layer_key("o_std", &LayerSpec::o_std)},
                  weight_keys()});
 }
 
@@ -106,19 +110,20 @@ void set_scale(Attention& layer, const Parts& parts, const Place& place, const S
 void set_weights(Attention& layer, const Parts& parts, const Place& place, const Shape& shape) {
   const std::int64_t width = layer.heads * layer.head_width,
                      kv_width = layer.kv_heads * layer.head_width;
-  Place inner = place;
-  const auto part = [&](const char* suffix, std::int64_t in, std::int64_t out, bool sized) {
+  const auto part = [&](const char* suffix, std::int64_t in, std::int64_t out, bool sized,
+                        const std::optional<double>& std) {
+    LayerSpec own = place.spec;
+    if (std) own.std = std;
     // As in a transformer: lambda reaches what the size of the branch goes by.
-    inner.in_branch = place.in_branch && sized;
-    Linear made = listed_weight(parts, inner, in, out);
+    Linear made = listed_weight(parts, {own, place.path, place.in_branch && sized}, in, out);
     made.in_branch = place.in_branch;
     made.path = place.path + suffix;
     return made;
   };
-  layer.q = part(".q", shape.features, width, false);
-  layer.k = part(".k", shape.features, kv_width, false);
-  layer.v = part(".v", shape.features, kv_width, true);
-  layer.o = part(".o", width, shape.features, true);
+  layer.q = part(".q", shape.features, width, false, place.spec.q_std);
+  layer.k = part(".k", shape.features, kv_width, false, place.spec.k_std);
+  layer.v = part(".v", shape.features, kv_width, true, place.spec.v_std);
+  layer.o = part(".o", width, shape.features, true, place.spec.o_std);
 }
 
 std::string to_string(const AttentionScores& scores) {

@@ -6,7 +6,8 @@ namespace {
 
 std::vector<LayerKey> keys() {
   return joined(
-      {{layer_key("width", &LayerSpec::width), layer_key("activation", &LayerSpec::activation)},
+      {{layer_key("width", &LayerSpec::width), layer_key("activation", &LayerSpec::activation),
+        layer_key("gate_std", &LayerSpec::gate_std), layer_key("in_std", &LayerSpec::in_std)},
        weight_keys()});
 }
 
@@ -15,11 +16,16 @@ void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
 }
 
 void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
-  const Linear both = listed_weight(layout.parts(), place, shape.features, place.spec.width);
+  const auto part = [&](const char* suffix, const std::optional<double>& std) {
+    LayerSpec own = place.spec;
+    if (std) own.std = std;
+    const Place inner{own, place.path, place.in_branch};
+    return at(listed_weight(layout.parts(), inner, shape.features, own.width), place.path + suffix);
+  };
+  Gated layer{place.path, listed_activation(layout.parts(), place.spec),
+              part(".gate", place.spec.gate_std), part(".in", place.spec.in_std)};
   shape.features = place.spec.width;
-  layout.emit({Gated{place.path, listed_activation(layout.parts(), place.spec),
-                     at(both, place.path + ".gate"), at(both, place.path + ".in")}},
-              out);
+  layout.emit({std::move(layer)}, out);
 }
 
 }  // namespace

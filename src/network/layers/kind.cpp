@@ -13,7 +13,8 @@ LayerKey list_key(const char* name) {
 std::vector<LayerKey> weight_keys() {
   return {layer_key("bias", &LayerSpec::bias),
           layer_formula("gain", &LayerSpec::gain, {"N", "lambda"}),
-          layer_key("std", &LayerSpec::std), layer_key("distribution", &LayerSpec::distribution)};
+          layer_key("std", &LayerSpec::std), layer_key("bias_std", &LayerSpec::bias_std),
+          layer_key("distribution", &LayerSpec::distribution)};
 }
 
 std::vector<LayerKey> norm_keys() {

@@ -44,7 +44,7 @@ LayerKey layer_formula(const char* name, Value LayerSpec::*member,
 /// A list of layers inside a layer. Reading needs the nesting, so it is done in read_layer().
 LayerKey list_key(const char* name);
 
-/// bias, gain, std, distribution.
+/// bias, gain, std, bias_std, distribution.
 std::vector<LayerKey> weight_keys();
 /// norm, eps, affine.
 std::vector<LayerKey> norm_keys();

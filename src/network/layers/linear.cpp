@@ -63,6 +63,7 @@ Linear listed_weight(const Parts& parts, const Place& place, std::int64_t in, st
   Linear layer = make_linear(model, request, parts.values());
   layer.path = place.path;
   layer.weight_norm = spec.weight_norm;
+  if (spec.bias_std && layer.bias) layer.bias_std = *spec.bias_std;
   return layer;
 }
 
