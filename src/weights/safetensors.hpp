@@ -37,8 +37,8 @@ struct Tensor {
 /// An open file, or all files of a sharded model. Reading is safe from several threads.
 class Reader {
  public:
-  /// `path`: a .safetensors file; an index (.json) whose weight_map names the files beside it; or a
-  /// folder: its model.safetensors, else its index, else all its .safetensors. Every header is
+  /// `path`: a .safetensors file; a graph with its weights (.pt2, weights/exported.hpp); an index
+  /// (.json) whose weight_map names the files beside it; or a folder: its model.safetensors, else its index, else all its .safetensors. Every header is
   /// checked as a whole: dtypes, shapes, bytes that cover the file without gap or overlap, names
   /// that are printable and occur once. Throws Error(input) naming the file and the tensor.
   explicit Reader(const std::string& path);
@@ -61,6 +61,7 @@ class Reader {
   struct File;
   void open(const std::string& path);
   void open_all(const std::vector<std::string>& paths);
+  void open_exported(const std::string& path);
   void open_index(const std::string& path);
   void open_folder(const std::string& path);
   void check_names() const;

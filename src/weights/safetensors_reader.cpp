@@ -14,6 +14,7 @@
 
 #include "base/input_file.hpp"
 #include "base/text.hpp"
+#include "weights/exported.hpp"
 #include "weights/half.hpp"
 #include "weights/safetensors_header.hpp"
 
@@ -128,6 +129,7 @@ Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 
 void Reader::open(const std::string& path) {
+  if (is_exported(path)) return open_exported(path);
   open_files_.push_back(std::make_unique<File>(path));
   files_.push_back(path);
   const File& file = *open_files_.back();
@@ -138,6 +140,20 @@ void Reader::open(const std::string& path) {
   }
   if (tensors_.size() > Limits::tensors)
     throw wrong_file(fmt::format("the files have more than {} tensors", Limits::tensors), path);
+}
+
+/// The weights beside a graph, without what the code makes anew.
+void Reader::open_exported(const std::string& path) {
+  const ZipArchive archive(path);
+  Exported exported = exported_tensors(archive);
+  if (!exported.pickled.empty())
+    throw wrong_file("tensor '" + base::shortened(exported.pickled.front()) +
+                         "' is pickled, and nothing is unpickled",
+                     path, "save the graph again with plain weights");
+  open_files_.push_back(std::make_unique<File>(path));
+  files_.push_back(path);
+  bytes_ += archive.bytes();
+  tensors_ = std::move(exported.weights);
 }
 
 void Reader::open_all(const std::vector<std::string>& paths) {
