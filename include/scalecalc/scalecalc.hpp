@@ -10,6 +10,7 @@
 #include "scalecalc/export.hpp"
 #include "scalecalc/gains.hpp"
 #include "scalecalc/gaussian.hpp"
+#include "scalecalc/graphs.hpp"
 #include "scalecalc/init.hpp"
 #include "scalecalc/layers.hpp"
 #include "scalecalc/model_fields.hpp"

@@ -168,8 +168,8 @@ void ModelArgument::add_to(CLI::App* app, const char* name,
                            const std::vector<std::string>& command_options) {
   const Options add{app};
   add.axis(name, model, types::model(),
-           "a preset (scalecalc presets), a model file (TOML), a config.json, its folder or a file "
-           "of weights, or - for a "
+           "a preset (scalecalc presets), a model file (TOML), a config.json, its folder, a file "
+           "of weights or a graph of torch.export (.pt2), or - for a "
            "model file on standard input; "
            "options override what it says, which is their default");
   options.add_command_options(app, command_options);

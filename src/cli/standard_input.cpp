@@ -10,6 +10,7 @@
 #include "cli/launch.hpp"
 #include "scalecalc/audit.hpp"
 #include "scalecalc/error.hpp"
+#include "scalecalc/graphs.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -93,6 +94,7 @@ LibraryModel recognised(const std::string& weights) {
 
 ModelSpec read_model_argument(const std::string& name) {
   const auto of_config = [](const std::string& path) -> std::optional<ModelSpec> {
+    if (is_graph(path)) return read_graph(path).spec;
     const auto library = read_config_argument(path);
     if (!library) return std::nullopt;
     return described(*library);

@@ -6,6 +6,7 @@
 #include "cli/value_type.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
+#include "scalecalc/graphs.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc::cli {
@@ -18,9 +19,23 @@ struct Known {
   bool recognised = false;
 };
 
+/// The model of a library whose tensors a graph has, all of them.
+std::optional<LibraryModel> recognised_graph(const std::string& path) {
+  try {
+    const std::vector<LibraryModel> models = recognise_weights(path);
+    if (models.front().unlike.empty()) return models.front();
+  } catch (const Error&) {  // of none: the graph says what it is
+  }
+  return std::nullopt;
+}
+
 Known known_of(const ModelArgument& given, AuditAnswer& answer) {
   answer.model = given.model;
   if (given.model.empty() && is_config(answer.weights)) answer.model = answer.weights;
+  if (given.model.empty() && is_graph(answer.weights)) {
+    if (const auto library = recognised_graph(answer.weights)) return {{*library}, true};
+    answer.model = answer.weights;
+  }
   if (!answer.model.empty()) {
     if (const auto library = read_config_argument(answer.model)) return {{*library}, false};
     return {};
@@ -81,9 +96,10 @@ std::vector<LibraryModel> with_rules(const Known& known, const std::string& agai
 }
 
 /// The model in the program's words, with the options that are given.
-ModelSpec spec_of(const ModelArgument& given, const Known& known, bool without_init) {
-  ModelSpec spec = known.libraries.empty() ? read_model_argument(given.model)
-                                           : described(known.libraries.front());
+ModelSpec spec_of(const ModelArgument& given, const std::string& model, const Known& known,
+                  bool without_init) {
+  ModelSpec spec =
+      known.libraries.empty() ? read_model_argument(model) : described(known.libraries.front());
   if (without_init) {
     ModelSpec::Init derived;
     derived.names = spec.init.names;
@@ -98,7 +114,7 @@ ModelSpec spec_of(const ModelArgument& given, const Known& known, bool without_i
 std::optional<LibraryModel> with_options(const ModelArgument& given, const Known& known) {
   const LibraryModel& library = known.libraries.front();
   if (!library.spec) described(library);
-  const ModelSpec spec = spec_of(given, known, false);
+  const ModelSpec spec = spec_of(given, given.model, known, false);
   const std::optional<LibraryPlan> plan = library_plan(library, given.given(), &spec);
   if (!plan) return std::nullopt;
   return library_model(*plan);
@@ -124,7 +140,7 @@ void judge_weights(const ModelArgument& given, const std::string& against, Audit
   }
   answer.others = offers(known, answer.against);
   if (answer.against == "model" || answer.against == "derived") {
-    answer.spec = spec_of(given, known, answer.against == "derived");
+    answer.spec = spec_of(given, answer.model, known, answer.against == "derived");
     if (answer.model.empty()) answer.model = answer.weights;
     answer.audit = audit(answer.weights, answer.spec, answer.options);
     return;

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graphs/constants.hpp"
+#include "graphs/figures.hpp"
+#include "graphs/tree.hpp"
+#include "scalecalc/network.hpp"
+
+/// A tree of layers in the words of a model file.
+namespace scalecalc::graphs {
+
+/// What is known of a graph.
+struct Understood {
+  const Program& program;
+  const PartGraph& graph;
+  const Constants& constants;
+  const Figures& figures;
+  const std::vector<Item>& items;
+  std::set<std::string>& remarks;
+
+  const Part& part(std::size_t index) const { return graph.parts[index]; }
+  [[noreturn]] void fail(std::size_t part, const std::string& what,
+                         const std::string& hint = {}) const;
+};
+
+/// A transformer of blocks that are alike; none where it is none.
+std::optional<ModelSpec> as_transformer(const Understood& known);
+/// A list of layers. Throws Error(input) for what no list has, at its line.
+ModelSpec as_layers(const Understood& known);
+
+/// The shortest number within two standard errors of a measured root mean square; its square.
+double neat(double std, std::int64_t counted);
+double neat_square(double std, std::int64_t counted);
+/// Of several tensors of one role.
+std::optional<Figure> pooled(const std::vector<Figure>& figures);
+NormKind norm_kind(const Part& norm);
+
+/// Names of tensors in the file beside paths of parameters, as they are found.
+class FoundNames {
+ public:
+  explicit FoundNames(const Understood& known) : known_(known) {}
+  /// The parameters of a map at its path: weight and bias.
+  void map(std::size_t part, const std::string& path);
+  void norm(std::size_t part, const std::string& path);
+  void tensor(std::size_t tensor, const std::string& path, const Part* part = nullptr,
+              bool is_matrix = false);
+  /// Patterns of all; those of blocks 0, 1, ... become one, "{i}", where `block` begins paths with
+  /// "block[" and names differ by that number alone.
+  ModelSpec::Names take(const std::string& block) const;
+
+ private:
+  struct Share {
+    std::int64_t first_row;
+    std::string path;
+  };
+  struct Entry {
+    std::string name;
+    std::vector<Share> shares;
+    bool is_matrix = false, is_in_out = false, is_interleaved = false;
+    bool operator<(const Entry& other) const { return name < other.name; }
+  };
+  NamePattern pattern_of(const Entry& entry) const;
+
+  const Understood& known_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace scalecalc::graphs

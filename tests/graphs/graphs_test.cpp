@@ -1,0 +1,216 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "graphs/fixture.hpp"
+#include "scalecalc/activation.hpp"
+#include "scalecalc/architectures.hpp"
+#include "scalecalc/error.hpp"
+#include "scalecalc/graphs.hpp"
+#include "scalecalc/named_parameters.hpp"
+#include "temporary_folder.hpp"
+
+using namespace scalecalc;
+using namespace scalecalc::testing;
+
+namespace {
+
+GraphModel graph_of(const std::string& name, const StdOf& std_of = plain) {
+  const TemporaryFolder folder;
+  return read_graph(file_of(name, folder / "model.pt2", std_of));
+}
+
+std::string refused(const std::string& name) {
+  try {
+    graph_of(name);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// "type type(type ...)" of a list and what it contains.
+std::string types(const std::vector<LayerSpec>& layers) {
+  static const char* const names[] = {"linear", "activation", "norm",   "attention",
+                                      "gated",  "dropout",    "conv2d", "residual",
+                                      "repeat", "embedding",  "pool",   "encoder"};
+  std::string text;
+  for (const LayerSpec& layer : layers) {
+    text += (text.empty() ? "" : " ") + std::string(names[static_cast<int>(layer.type)]);
+    if (!layer.layers.empty()) text += "(" + types(layer.layers) + ")";
+  }
+  return text;
+}
+
+/// Every tensor of the file is the name of a parameter, but those given.
+void check_names(const std::string& name, const std::vector<std::string>& others = {}) {
+  const GraphModel model = graph_of(name);
+  const NamedParameters named =
+      name_parameters(build_network(model.spec), naming_of(model.spec, "torch"));
+  std::vector<std::string> known = others;
+  for (const NamedTensor& tensor : named.tensors) known.push_back(tensor.name);
+  for (const auto& [tensor, about] :
+       fixture(name)["lists"]["data/weights/model_weights_config.json"]["config"].items()) {
+    CAPTURE(name);
+    CAPTURE(tensor);
+    if (about["is_param"].get<bool>())
+      CHECK(std::find(known.begin(), known.end(), tensor) != known.end());
+  }
+}
+
+/// The lines of a model file that say what a model is, and not what its words are or how it trains.
+/// The data of vit say qkv_bias again, and nothing of the bias of its classifier, which starts at
+/// 0.
+std::vector<std::string> lines_of(const ModelSpec& spec) {
+  std::vector<std::string> lines;
+  std::string text = model_text(spec);
+  text = text.substr(0, text.find("[names]"));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  std::erase_if(lines, [](const std::string& line) {
+    const auto begins = [&](const char* key) { return line.starts_with(std::string(key) + " ="); };
+    return line.empty() || begins("names") || begins("zipf") || begins("dropout") ||
+           begins("dropout_place") || begins("attention_dropout") || begins("batch") ||
+           begins("cross") || begins("head_bias") || begins("qkv_bias");
+  });
+  return lines;
+}
+
+void check_same(const std::string& name, const std::string& config, const StdOf& std_of) {
+  LibraryModel library = parse_config(config, "config.json");
+  REQUIRE(library.spec);
+  library.spec->activation = activation(library.spec->activation).name;  // gelu_new is an alias
+  CAPTURE(name);
+  const std::vector<std::string> found = lines_of(graph_of(name, std_of).spec),
+                                 due = lines_of(*library.spec);
+  REQUIRE(found.size() == due.size());
+  for (std::size_t i = 0; i < due.size(); ++i) CHECK(found[i] == due[i]);
+}
+
+}  // namespace
+
+TEST_CASE("plain modules become lists of layers") {
+  const GraphModel mlp = graph_of("mlp");
+  CHECK(types(mlp.spec.layer_list) == "linear activation linear activation linear");
+  CHECK(mlp.spec.features == 48);
+  CHECK(mlp.spec.layer_list[0].std == 0.02);
+  CHECK(mlp.spec.layer_list[1].activation == "relu");
+  CHECK(mlp.library.starts_with("torch 2"));
+
+  const GraphModel residual = graph_of("residual-mlp");
+  CHECK(types(residual.spec.layer_list) == "linear repeat(residual(norm gated linear)) linear");
+  CHECK(residual.spec.layers == 3);
+  const LayerSpec& branch = residual.spec.layer_list[1].layers[0];
+  CHECK(to_string(branch.branch) == "1/2");
+  CHECK(branch.layers[1].activation == "silu");
+  CHECK(branch.layers[1].width == 64);
+
+  const GraphModel conv = graph_of("convnet");
+  CHECK(types(conv.spec.layer_list) ==
+        "conv2d norm activation residual(conv2d norm activation conv2d) conv2d activation conv2d "
+        "activation pool linear");
+  CHECK(conv.spec.height == 8);
+  CHECK(conv.spec.sequence == 64);
+  CHECK(conv.spec.layer_list[4].stride == 2);
+  CHECK(conv.spec.layer_list[6].groups == 48);
+}
+
+TEST_CASE("operations that are written out are what they compute") {
+  const ModelSpec spec = graph_of("written-out").spec;
+  CHECK(types(spec.layer_list) ==
+        "repeat(residual(attention) norm residual(linear activation linear) norm) pool linear");
+  const std::vector<LayerSpec>& block = spec.layer_list[0].layers;
+  CHECK(block[0].layers[0].heads == 3);
+  CHECK(block[0].layers[0].causal);
+  CHECK(block[1].norm == NormKind::layernorm);
+  CHECK(block[1].eps == 1e-5);
+  CHECK(block[2].layers[1].activation == "gelu_tanh");
+}
+
+TEST_CASE("blocks that are alike are a transformer") {
+  const ModelSpec spec = graph_of("gpt").spec;
+  CHECK(spec.kind == ModelSpec::Kind::transformer);
+  CHECK(spec.layers == 3);
+  CHECK(spec.width == 64);
+  CHECK(spec.heads == 4);
+  CHECK(spec.causal);
+  CHECK(spec.tie_head);
+  CHECK(spec.norm == NormKind::rmsnorm);
+  CHECK(spec.placement == Placement::pre);
+  CHECK(spec.input.kind == InputKind::tokens);
+  CHECK(spec.init.std == 0.02);
+}
+
+TEST_CASE("every tensor of a file is named") {
+  check_names("mlp");
+  check_names("residual-mlp");
+  check_names("convnet");
+  check_names("written-out");
+  check_names("llama");
+  // What is tied has the name that the module has first.
+  check_names("gpt", {"head.weight"});
+  check_names("gpt2", {"lm_head.weight"});
+  check_names("bert", {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"});
+  // A kernel of patches is a matrix here.
+  check_names("vit", {"vit.embeddings.patch_embeddings.projection.weight",
+                      "vit.embeddings.patch_embeddings.projection.bias"});
+}
+
+TEST_CASE("a graph is what its config says") {
+  const StdOf gpt2 = [](const std::string& name, std::size_t rank) {
+    // c_proj: divided by the root of 2 N = 4 branches.
+    return rank > 1 && name.ends_with("c_proj.weight") ? 0.02 / 2 : plain(name, rank);
+  };
+  const char* const of_gpt2 =
+      R"({"model_type": "gpt2", "vocab_size": 64, "n_positions": 16, "n_embd": 64, "n_layer": 2,
+          "n_head": 4, "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0})";
+  check_same("gpt2", of_gpt2, gpt2);
+  check_same("gpt2-eager", of_gpt2, gpt2);
+  check_same(
+      "llama",
+      R"({"model_type": "llama", "vocab_size": 64, "hidden_size": 64, "intermediate_size": 96,
+                 "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+                 "max_position_embeddings": 16})",
+      plain);
+  check_same("bert",
+             R"({"model_type": "bert", "vocab_size": 64, "hidden_size": 64, "intermediate_size": 96,
+                 "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 16,
+                 "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0})",
+             plain);
+  check_same("vit",
+             R"({"model_type": "vit", "hidden_size": 64, "intermediate_size": 96,
+                 "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 16,
+                 "patch_size": 4, "architectures": ["ViTForImageClassification"],
+                 "id2label": {"0": "0", "1": "1", "2": "2", "3": "3", "4": "4", "5": "5", "6": "6",
+                              "7": "7", "8": "8", "9": "9"},
+                 "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0})",
+             plain);
+}
+
+TEST_CASE("what is no tree, or not known, is named with its line") {
+  const std::string skip = refused("long-skip");
+  CHECK(has(skip, "no tree"));
+  CHECK(has(skip, "modules.py:"));
+  const std::string unknown = refused("unknown");
+  CHECK(has(unknown, "aten.cumsum.default"));
+  CHECK(has(unknown, "torch.cumsum(self.a(x), dim=-1)"));
+  const std::string inputs = refused("two-inputs");
+  CHECK(has(inputs, "two inputs"));
+  CHECK(has(inputs, "return self.a(x) + self.b(y)"));
+}
+
+TEST_CASE("a model file of a graph reads back to the same model") {
+  for (const char* name :
+       {"mlp", "residual-mlp", "convnet", "written-out", "gpt", "gpt2", "llama"}) {
+    CAPTURE(name);
+    const std::string text = model_text(graph_of(name).spec);
+    CHECK(model_text(parse_model(text, "model.toml")) == text);
+  }
+}

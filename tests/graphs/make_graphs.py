@@ -1,0 +1,148 @@
+"""Exports small networks with torch.export, as graphs that tests read.
+
+  make_graphs.py FOLDER   writes FOLDER/NAME.pt2 of each network of modules.py and of transformers
+  make_graphs.py --json   writes graphs/NAME.json beside this file: the JSON graph of each without
+                          what nothing reads, and the values of its constants
+
+The Python needs torch and transformers (tests/frameworks/requirements.txt); nothing is downloaded.
+"""
+
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import zipfile
+
+import torch
+
+import modules
+
+HERE = pathlib.Path(__file__).parent
+
+
+def of_transformers(name):
+    import transformers as t
+
+    common = {"attn_implementation": "sdpa"}
+    if name.startswith("gpt2"):
+        kind = "eager" if name == "gpt2-eager" else "sdpa"
+        config = t.GPT2Config(vocab_size=64, n_positions=16, n_embd=64, n_layer=2, n_head=4,
+                              use_cache=False, bos_token_id=0, eos_token_id=0,
+                              attn_implementation=kind)
+        return t.GPT2LMHeadModel(config)
+    if name == "llama":
+        config = t.LlamaConfig(vocab_size=64, hidden_size=64, intermediate_size=96,
+                               num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                               max_position_embeddings=16, use_cache=False, **common)
+        return t.LlamaForCausalLM(config)
+    if name == "bert":
+        config = t.BertConfig(vocab_size=64, hidden_size=64, intermediate_size=96,
+                              num_hidden_layers=2, num_attention_heads=4,
+                              max_position_embeddings=16, **common)
+        return t.BertForMaskedLM(config)
+    config = t.ViTConfig(hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+                         num_attention_heads=4, image_size=16, patch_size=4, num_labels=10, **common)
+    return t.ViTForImageClassification(config)
+
+
+def networks():
+    """Name -> (a function that draws the module, its inputs)."""
+    ids = torch.zeros(2, 16, dtype=torch.long)
+    return {
+        "mlp": (modules.Mlp, (torch.zeros(2, 48),)),
+        "residual-mlp": (modules.ResidualMlp, (torch.zeros(2, 32),)),
+        "convnet": (modules.ConvNet, (torch.zeros(2, 3, 8, 8),)),
+        "gpt": (modules.Gpt, (ids,)),
+        "written-out": (modules.WrittenOut, (torch.zeros(2, 12, 48),)),
+        "long-skip": (modules.LongSkip, (torch.zeros(2, 16),)),
+        "unknown": (modules.Unknown, (torch.zeros(2, 16),)),
+        "two-inputs": (modules.TwoInputs, (torch.zeros(2, 16), torch.zeros(2, 16))),
+        "gpt2": (lambda: of_transformers("gpt2"), (ids,)),
+        "gpt2-eager": (lambda: of_transformers("gpt2-eager"), (ids,)),
+        "llama": (lambda: of_transformers("llama"), (ids,)),
+        "bert": (lambda: of_transformers("bert"), (ids,)),
+        "vit": (lambda: of_transformers("vit"), (torch.zeros(2, 3, 16, 16),)),
+    }
+
+
+def export(name, path):
+    draw, inputs = networks()[name]
+    torch.manual_seed(0)
+    program = torch.export.export(draw().eval(), inputs, strict=False)
+    torch.export.save(program, path)
+
+
+def short_trace(trace):
+    """The last frame that is not torch's, without its folder."""
+    frames = re.findall(r'File "([^"]*)", line (\d+), in (\S+)\n *(.*)', trace)
+    own = [f for f in frames if "/torch/" not in f[0]] or frames[:1]
+    if not own:
+        return ""
+    path, line, function, code = own[-1]
+    return f'File "{pathlib.Path(path).name}", line {line}, in {function}\n    {code}'
+
+
+def slim(text, archive, root):
+    """The graph without what nothing reads, with constants and the list of weights."""
+    whole = json.loads(text)
+    graph = whole["graph_module"]["graph"]
+    for node in graph["nodes"]:
+        meta = node["metadata"]
+        node["metadata"] = {"stack_trace": short_trace(meta.get("stack_trace", "")),
+                            "nn_module_stack": meta.get("nn_module_stack", "").split(";")[-1]}
+        for key in ("is_hop_single_tensor_return", "name"):
+            node.pop(key, None)
+        for argument in node["inputs"]:
+            argument.pop("kind", None)
+            if "as_graph" in argument["arg"]:
+                argument["arg"] = {"as_graph": {}}
+        if node["target"].endswith("_assert_tensor_metadata.default"):
+            node["inputs"] = node["inputs"][:1]
+    values = {name: {"dtype": v["dtype"], "sizes": v["sizes"]}
+              for name, v in graph["tensor_values"].items()}
+    slimmed = {"graph_module": {"graph": {"nodes": graph["nodes"], "tensor_values": values},
+                                "signature": whole["graph_module"]["signature"]},
+               "torch_version": whole["torch_version"]}
+    lists = {}
+    for entry in archive.namelist():
+        if entry.endswith("_config.json"):
+            lists[entry.removeprefix(root)] = json.loads(archive.read(entry))
+    data = {entry.removeprefix(root): list(archive.read(entry)) for entry in archive.namelist()
+            if "/data/constants/" in entry and not entry.endswith(".json")}
+    # Buffers that are saved with the weights are no draws.
+    for about in lists.get("data/weights/model_weights_config.json", {"config": {}})["config"].values():
+        if not about["is_param"]:
+            path = "data/weights/" + about["path_name"]
+            data[path] = list(archive.read(root + path))
+    return {"models/model.json": slimmed, "lists": lists, "data": data}
+
+
+def write_json():
+    (HERE / "graphs").mkdir(exist_ok=True)
+    for name in networks():
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.pt2"
+            export(name, path)
+            with zipfile.ZipFile(path) as archive:
+                root = archive.namelist()[0].split("/")[0] + "/"
+                text = archive.read(root + "models/model.json")
+                slimmed = slim(text, archive, root)
+        out = HERE / "graphs" / f"{name}.json"
+        out.write_text(json.dumps(slimmed, separators=(",", ":")) + "\n")
+
+
+def main():
+    if sys.argv[1:] == ["--json"]:
+        write_json()
+    elif len(sys.argv) == 2:
+        folder = pathlib.Path(sys.argv[1])
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in networks():
+            export(name, folder / f"{name}.pt2")
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

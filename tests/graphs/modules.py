@@ -1,0 +1,163 @@
+"""Networks as users write them, exported by make_graphs.py and measured by the suite `frameworks`."""
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Mlp(nn.Module):
+    def __init__(self, features=48, width=64, classes=10):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(features, width), nn.ReLU(), nn.Linear(width, width), nn.Tanh(),
+            nn.Linear(width, classes))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class ResidualMlp(nn.Module):
+    """Gates and branches of several widths, one of them scaled."""
+
+    def __init__(self, width=64, depth=3, classes=10):
+        super().__init__()
+        self.stem = nn.Linear(32, width)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(depth))
+        self.gates = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(depth))
+        self.outs = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, x):
+        x = self.stem(x)
+        for norm, gate, out in zip(self.norms, self.gates, self.outs):
+            a, b = gate(norm(x)).chunk(2, dim=-1)
+            x = x + 0.5 * out(F.silu(a) * b)
+        return self.head(x)
+
+
+class ConvNet(nn.Module):
+    def __init__(self, channels=24, classes=10):
+        super().__init__()
+        self.stem = nn.Conv2d(3, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.a = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm_a = nn.BatchNorm2d(channels)
+        self.b = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.down = nn.Conv2d(channels, 2 * channels, 3, stride=2, padding=1)
+        self.depthwise = nn.Conv2d(2 * channels, 2 * channels, 3, padding=1, groups=2 * channels)
+        self.head = nn.Linear(2 * channels, classes)
+
+    def forward(self, x):
+        x = F.relu(self.norm(self.stem(x)))
+        x = x + self.b(F.relu(self.norm_a(self.a(x))))
+        x = self.depthwise(F.relu(self.down(x)))
+        return self.head(F.relu(x).mean(dim=(2, 3)))
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+
+    def forward(self, x):
+        b, t, d = x.shape
+        q, k, v = self.qkv(x).view(b, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).reshape(b, t, d))
+
+
+class Gpt(nn.Module):
+    """Pre-Norm with a tied head, as small language models are written."""
+
+    def __init__(self, vocab=64, width=64, heads=4, depth=3, tokens=16):
+        super().__init__()
+        self.words = nn.Embedding(vocab, width)
+        self.positions = nn.Parameter(0.02 * torch.randn(tokens, width))
+        self.attentions = nn.ModuleList(Attention(width, heads) for _ in range(depth))
+        self.norms = nn.ModuleList(nn.RMSNorm(width) for _ in range(2 * depth))
+        self.ins = nn.ModuleList(nn.Linear(width, 4 * width, bias=False) for _ in range(depth))
+        self.outs = nn.ModuleList(nn.Linear(4 * width, width, bias=False) for _ in range(depth))
+        self.final = nn.RMSNorm(width)
+        self.head = nn.Linear(width, vocab, bias=False)
+        self.head.weight = self.words.weight
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                nn.init.normal_(parameter, std=0.05)
+
+    def forward(self, ids):
+        x = self.words(ids) + self.positions[: ids.shape[1]]
+        for i, attention in enumerate(self.attentions):
+            x = x + attention(self.norms[2 * i](x))
+            x = x + self.outs[i](F.gelu(self.ins[i](self.norms[2 * i + 1](x))))
+        return self.head(self.final(x))
+
+
+class WrittenOut(nn.Module):
+    """Post-Norm with attention, a norm and an activation in single operations."""
+
+    def __init__(self, width=48, heads=3, depth=2, tokens=12, classes=7):
+        super().__init__()
+        self.heads, self.tokens = heads, tokens
+        self.q = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.k = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.v = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.o = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.up = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(depth))
+        self.down = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(depth))
+        self.head = nn.Linear(width, classes)
+        self.register_buffer("mask", torch.tril(torch.ones(tokens, tokens)))
+
+    def norm(self, x, i):
+        mean = x.mean(-1, keepdim=True)
+        variance = (x - mean).pow(2).mean(-1, keepdim=True)
+        return (x - mean) / torch.sqrt(variance + 1e-5)
+
+    def split(self, x):
+        return x.reshape(x.shape[0], self.tokens, self.heads, -1).transpose(1, 2)
+
+    def forward(self, x):
+        for i in range(len(self.q)):
+            q, k, v = self.split(self.q[i](x)), self.split(self.k[i](x)), self.split(self.v[i](x))
+            scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+            scores = scores.masked_fill(self.mask == 0, float("-inf"))
+            y = (F.softmax(scores, dim=-1) @ v).transpose(1, 2).flatten(2)
+            x = self.norm(x + self.o[i](y), 2 * i)
+            h = self.up[i](x)
+            h = 0.5 * h * (1 + torch.tanh(math.sqrt(2 / math.pi) * (h + 0.044715 * h**3)))
+            x = self.norm(x + self.down[i](h), 2 * i + 1)
+        return self.head(x.mean(dim=1))
+
+
+class LongSkip(nn.Module):
+    """No tree: the first map's output is read twice beside a residual."""
+
+    def __init__(self, width=16):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(width, width) for _ in range(3))
+
+    def forward(self, x):
+        a = self.a(x)
+        b = torch.relu(self.b(a))
+        return self.c(b) + a + torch.tanh(b)
+
+
+class Unknown(nn.Module):
+    def __init__(self, width=16):
+        super().__init__()
+        self.a = nn.Linear(width, width)
+
+    def forward(self, x):
+        return torch.cumsum(self.a(x), dim=-1)
+
+
+class TwoInputs(nn.Module):
+    def __init__(self, width=16):
+        super().__init__()
+        self.a, self.b = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, x, y):
+        return self.a(x) + self.b(y)
