@@ -32,11 +32,15 @@ std::optional<ModelSpec> as_transformer(const Understood& known);
 /// A list of layers. Throws Error(input) for what no list has, at its line.
 ModelSpec as_layers(const Understood& known);
 
-/// The shortest number within two standard errors of a measured root mean square; its square.
+/// The shortest number within two standard errors, and 1%, of a measured root mean square; its
+/// square.
 double neat(double std, std::int64_t counted);
 double neat_square(double std, std::int64_t counted);
 /// Of several tensors of one role.
 std::optional<Figure> pooled(const std::vector<Figure>& figures);
+using RoleFigures = std::map<std::string, std::vector<Figure>>;
+/// Of the first role, and of all that are drawn as it is.
+Figure base_of(const RoleFigures& weights);
 NormKind norm_kind(const Part& norm);
 
 /// Names of tensors in the file beside paths of parameters, as they are found.

@@ -21,7 +21,7 @@ void Understood::fail(std::size_t index, const std::string& what, const std::str
 
 double neat(double std, std::int64_t counted) {
   const auto n = static_cast<double>(std::max<std::int64_t>(counted, 1));
-  const double error = std::clamp(2 / std::sqrt(2 * n), 1e-6, 0.05);
+  const double error = std::clamp(2 / std::sqrt(2 * n), 1e-6, 0.01);
   double number = std;
   for (const int digits : {1, 2, 3, 4, 6}) {
     number = std::strtod(fmt::format("{:.{}g}", std, digits).c_str(), nullptr);
@@ -51,6 +51,18 @@ std::optional<Figure> pooled(const std::vector<Figure>& figures) {
   all.std = std::sqrt(second / static_cast<double>(all.counted));
   all.mean = first / static_cast<double>(all.counted);
   return all;
+}
+
+Figure base_of(const RoleFigures& weights) {
+  const Figure first = *pooled(weights.begin()->second);
+  std::vector<Figure> same;
+  for (const auto& [role, figures] : weights) {
+    const Figure own = *pooled(figures);
+    const double error = 3 * std::sqrt(0.5 / static_cast<double>(own.counted) +
+                                       0.5 / static_cast<double>(first.counted));
+    if (std::fabs(own.std - first.std) <= error * first.std) same.push_back(own);
+  }
+  return *pooled(same);
 }
 
 NormKind norm_kind(const Part& norm) {

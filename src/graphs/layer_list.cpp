@@ -96,7 +96,16 @@ class ListWriter {
   /// The last linear map is the head.
   void end(std::vector<Made>& layers) {
     layers.insert(layers.begin(), made_.begin(), made_.end());
-    if (!layers.empty() && layers.back().spec.type == Type::linear) return;
+    if (!layers.empty() && layers.back().spec.type == Type::linear) {
+      const Part &head = known_.part(known_.items.back().part),
+                 &root = known_.part(known_.items[0].part);
+      if (root.weight != nothing &&
+          known_.constants.target(root.weight) == known_.constants.target(head.weight))
+        known_.remarks.insert(
+            "the head's matrix is the embedding's, and one of its own here: gradients of the two "
+            "are not added up");
+      return;
+    }
     spec_.vocab = known_.part(known_.graph.output).features;
     known_.remarks.insert(fmt::format(
         "the network does not end in a linear map: a head of {} classes is put behind it, and "
@@ -247,6 +256,18 @@ class ListWriter {
     spec.window = part.window;
     spec.softcap = part.softcap;
     spec.qk_norm = item.q_norm != nothing;
+    for (const std::size_t norm : {item.q_norm, item.k_norm}) {
+      if (norm == nothing) continue;
+      const Part& one = known_.part(norm);
+      known_.remarks.insert(
+          "norms of queries and keys have no gains and no eps here: gradients of these are left "
+          "out");
+      if (one.norm != Part::Norm::rms || !one.is_of_heads)
+        known_.remarks.insert(
+            "norms of queries and keys are taken as rms norms of each head: the model's are over "
+            "all "
+            "features, or take the mean away");
+    }
     if ((item.q_norm == nothing) != (item.k_norm == nothing))
       known_.fail(item.attention, "queries or keys alone are normalised");
     if (part.turns) {

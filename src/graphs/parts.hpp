@@ -66,7 +66,8 @@ struct Part {
   /// rounds of all shares.
   std::int64_t first_row = 0, all_rows = 0, rounds = 1;
 
-  Function function;  ///< of kind function
+  Function function;                ///< of kind function
+  std::size_t square_of = nothing;  ///< of a function: it is the square of this part
   enum class Norm { layer, rms, batch, instance } norm = Norm::layer;
   double eps = 0;
   bool is_of_heads = false;  ///< a norm of each head's features

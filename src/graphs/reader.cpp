@@ -37,8 +37,8 @@ const std::map<std::string, Reader::Way>& Reader::ways() {
     const auto add = [&](Way way, std::initializer_list<const char*> names) {
       for (const char* name : names) list[name] = way;
     };
-    add(&Reader::same, {"to", "_to_copy", "clone", "contiguous", "detach", "alias", "type_as",
-                        "lift_fresh_copy", "float", "dropout_none"});
+    add(&Reader::same,
+        {"to", "_to_copy", "clone", "contiguous", "detach", "alias", "type_as", "lift_fresh_copy"});
     add(&Reader::reshape, {"view", "reshape", "_unsafe_view", "unflatten", "unsqueeze"});
     add(&Reader::flatten, {"flatten"});
     add(&Reader::permute, {"permute", "transpose", "t", "swapaxes", "movedim"});
@@ -51,6 +51,7 @@ const std::map<std::string, Reader::Way>& Reader::ways() {
     add(&Reader::embedding, {"embedding"});
     add(&Reader::linear, {"linear", "addmm"});
     add(&Reader::multiply_matrices, {"matmul", "mm", "bmm"});
+    add(&Reader::einsum, {"einsum"});
     add(&Reader::convolution, {"conv2d", "convolution"});
     add(&Reader::layer_norm, {"layer_norm", "native_layer_norm", "rms_norm", "_fused_rms_norm"});
     add(&Reader::batch_norm, {"batch_norm", "_native_batch_norm_legit_no_training", "instance_norm",
@@ -85,14 +86,16 @@ Reader::Reader(const Program& program, const Constants& constants)
     : program_(program), constants_(constants), values_(program.tensors.size()) {}
 
 PartGraph Reader::run() {
-  read_inputs();
-  for (here_ = 0; here_ < program_.nodes.size(); ++here_) read(program_.nodes[here_]);
   std::size_t output = nothing;
   for (const std::size_t tensor : program_.outputs)
     if (program_.tensors[tensor].is_float && output == nothing) output = tensor;
   if (output == nothing)
     throw wrong_graph(program_, "the network gives no tensor of real numbers",
                       "export a module that returns its logits");
+  read_inputs();
+  find_live(output);
+  for (here_ = 0; here_ < program_.nodes.size(); ++here_)
+    if (is_live_[here_]) read(program_.nodes[here_]);
   if (program_.outputs.size() > 1)
     remarks_.insert(fmt::format("of {} outputs the first is described, '{}'",
                                 program_.outputs.size(),
@@ -105,6 +108,36 @@ PartGraph Reader::run() {
     throw wrong_graph(program_, "the network's output is none of its input's features");
   graph_.output = whole(program_.nodes.back(), values_[output]).part;
   return std::move(graph_);
+}
+
+/// What is computed for nothing, or for other outputs, need not be known.
+void Reader::find_live(std::size_t output) {
+  std::vector<bool> is_needed(program_.tensors.size(), false);
+  is_needed[output] = true;
+  is_live_.assign(program_.nodes.size(), false);
+  for (std::size_t i = program_.nodes.size(); i-- > 0;) {
+    const Node& node = program_.nodes[i];
+    for (const std::size_t made : node.outputs) is_live_[i] = is_live_[i] || is_needed[made];
+    if (!is_live_[i]) continue;
+    for (const Argument& argument : node.arguments)
+      for (const auto& tensor : argument.tensors)
+        if (tensor) is_needed[*tensor] = true;
+  }
+}
+
+/// Integers of words and constants: where a word stands.
+bool Reader::is_of_places(const Node& node) const {
+  bool has_words = false;
+  for (const Argument& argument : node.arguments)
+    for (const auto& tensor : argument.tensors) {
+      if (!tensor) continue;
+      const Value::Kind kind = values_[*tensor].kind;
+      has_words = has_words || kind == Value::Kind::words || kind == Value::Kind::places;
+      if (kind != Value::Kind::words && kind != Value::Kind::places &&
+          kind != Value::Kind::constant)
+        return false;
+    }
+  return has_words && !program_.tensors[node.outputs[0]].is_float;
 }
 
 void Reader::read_inputs() {
@@ -155,6 +188,24 @@ void Reader::read(const Node& node) {
     if (is_constant) values_[output].kind = Value::Kind::constant;
   }
   if (is_constant) return;
+  static const std::set<std::string> of_words = {"ne",  "eq",  "cumsum", "mul", "gather",
+                                                 "add", "sub", "lt",     "ge"};
+  if (of_words.count(node.operation) > 0 && is_of_places(node)) {
+    Value& places = values_[node.outputs[0]];
+    places.kind = Value::Kind::places;
+    // A row of equal numbers, whichever of them are taken.
+    const auto& rows = node.arguments.empty() ? std::vector<std::optional<std::size_t>>()
+                                              : node.arguments[0].tensors;
+    if (node.operation == "gather" && rows.size() == 1 && rows[0] &&
+        values_[*rows[0]].kind == Value::Kind::constant) {
+      Sizes last = sizes(*rows[0]);
+      for (std::int64_t& size : last) size = std::max<std::int64_t>(0, size - 1);
+      const auto first = constants_.at(*rows[0], Sizes(last.size(), 0)),
+                 other = constants_.at(*rows[0], last);
+      places.is_one_place = first && other && *first == *other;
+    }
+    return;
+  }
   const auto way = ways().find(node.operation);
   // Another of the same name, of a library of its own.
   if (way == ways().end() || !node.target.starts_with("aten.")) return;
@@ -304,6 +355,19 @@ Value Reader::whole(const Node& node, const Value& given) {
   }
   if (given.kind != Value::Kind::signal)
     fail(node, "its input is none that this operation is known of");
+  if (given.factor != 1) {
+    Value plain = given;
+    plain.factor = 1;
+    Value out = whole(node, plain);
+    const auto [base, inner] = base_of(out.part);
+    Part part = graph_.parts[base];
+    part.kind = Part::Kind::function;
+    part.inputs = {base};
+    part.weight = part.bias = nothing;
+    part.function = composed(scaled(given.factor), inner);
+    out.part = add(node, std::move(part));
+    return out;
+  }
   if (given.turns) fail(node, "features that are turned by positions go where no attention is");
   const std::vector<Axis> features = axes_of(given.view, Axis::Of::feature);
   if (!axes_of(given.view, Axis::Of::copy).empty())

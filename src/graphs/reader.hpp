@@ -35,10 +35,12 @@ struct Statistic {
 struct Value {
   enum class Kind {
     unknown,
+    empty,      ///< no numbers at all
     constant,   ///< of no input
     parameter,  ///< or a view of one
     table,
     words,
+    places,  ///< integers that are computed from words: their positions
     signal,
     negated,   ///< some features of a signal with the other sign
     turned,    ///< each head's halves exchanged, one with the other sign
@@ -54,6 +56,8 @@ struct Value {
   std::vector<Table> tables;
   std::size_t part = nothing;  ///< of a signal, and what comes of one
   View view;
+  bool is_one_place = false;   ///< of places: all are the same
+  double factor = 1;           ///< that multiplies a signal, not yet a part
   bool is_turned = false;      ///< of by_table
   std::optional<Turns> turns;  ///< of a signal: features of each head are turned by positions
   std::shared_ptr<const Scores> scores;
@@ -89,7 +93,9 @@ class Reader {
 
   // reader.cpp
   void read_inputs();
+  void find_live(std::size_t output);
   void read(const Node& node);
+  bool is_of_places(const Node& node) const;
   void same(const Node& node);
   void nothing_to_do(const Node& node);
   [[noreturn]] void fail(const Node& node, const std::string& what,
@@ -171,8 +177,10 @@ class Reader {
   // reader_attention.cpp
   void attention(const Node& node);
   void scores_of(const Node& node, const Value& q, const Value& k);
+  void einsum(const Node& node);
   void mix(const Node& node, const Value& scores, const Value& v);
-  void mix_heads(const Node& node, const Scores& scores, const Value& v);
+  void mix_heads(const Node& node, const Scores& scores, const Value& v,
+                 const std::vector<std::size_t>& order = {});
   void softmax(const Node& node);
   void mask_scores(const Node& node, const Value& scores, std::size_t mask, Scores::Masks how);
   void fill_mask(const Node& node);
@@ -199,6 +207,7 @@ class Reader {
   const Program& program_;
   const Constants& constants_;
   std::vector<Value> values_;
+  std::vector<bool> is_live_;  ///< by node: the output hangs on it
   PartGraph graph_;
   std::set<std::string> remarks_;
   std::map<std::tuple<std::size_t, std::int64_t, std::int64_t, std::int64_t>, std::size_t> shares_;

@@ -90,15 +90,11 @@ void Reader::with_number(const Node& node, const Value& given, double number, bo
     if (factor == 1) return same(node);
     if (!std::isfinite(factor)) fail(node, "it divides by 0");
     // Heads of queries are scaled before they are whole.
-    if (!is_last(given.view) && graph_.parts[given.part].kind == Part::Kind::linear) {
-      Value out = projection(node, given);
-      const auto turns = given.turns;
-      Part part = graph_.parts[out.part];
-      part.kind = Part::Kind::function;
-      part.function = scaled(factor);
-      part.inputs = {out.part};
-      become(node, add(node, std::move(part)), out.view);
-      result(node).turns = turns;
+    if (!is_last(given.view)) {
+      Value out = given;
+      out.maker = here_;
+      out.factor *= factor;
+      result(node) = std::move(out);
       return;
     }
     return apply(node, whole(node, given), scaled(factor));
@@ -130,10 +126,15 @@ void Reader::power(const Node& node) {
     part.kind = Part::Kind::function;
     part.inputs = {input.part};
     part.function = {"square", "x^2", [](double x) { return x * x; }, {}};
+    part.square_of = input.part;
     return become(node, add(node, std::move(part)), input.view);
   }
-  if (p == 2)
-    return apply(node, whole(node, given), {"square", "x^2", [](double x) { return x * x; }, {}});
+  if (p == 2) {
+    const Value input = whole(node, given);
+    apply(node, input, {"square", "x^2", [](double x) { return x * x; }, {}});
+    graph_.parts[result(node).part].square_of = input.part;
+    return;
+  }
   apply(node, whole(node, given),
         {"", fmt::format("x^{}", p), [p](double x) { return std::pow(x, p); }, {}});
 }
@@ -400,19 +401,21 @@ bool Reader::rotate(const Node& node, const Value& plain, const Value& turned) {
     if (is_even) turns.base = std::strtod(fmt::format("{:.4g}", base).c_str(), nullptr);
   }
   if (turns.base == 0) {
-    Sizes index(sizes(plain.tensor).size(), 0);
-    const std::size_t rank = index.size();
-    if (rank >= 2 && sizes(plain.tensor)[rank - 2] > 1 && pairs >= 2 &&
-        sizes(plain.tensor)[rank - 1] == turns.width) {
-      index[rank - 2] = 1;
-      index[rank - 1] = 1;
+    // Or a table of cosines: that of pair 1 at token 1.
+    const Sizes& shape = sizes(plain.tensor);
+    Sizes index(shape.size(), 0);
+    std::size_t token = shape.empty() ? 0 : shape.size() - 1;
+    while (token > 0 && shape[--token] == 1) continue;
+    if (shape.size() >= 2 && shape[token] > 1 && pairs >= 2 && shape.back() == turns.width) {
+      index[token] = 1;
+      index.back() = 1;
       const auto cosine = constants_.at(plain.tensor, index);
-      if (cosine && *cosine < 1 && *cosine > -1)
+      if (cosine && *cosine < 1 && *cosine > -1) {
+        const double w = static_cast<double>(turns.width);
+        // The cosine of a small angle has few digits of it.
         turns.base = std::strtod(
-            fmt::format("{:.3g}",
-                        std::pow(std::acos(*cosine), -static_cast<double>(turns.width) / 2))
-                .c_str(),
-            nullptr);
+            fmt::format("{:.2g}", std::pow(std::acos(*cosine), -w / 2)).c_str(), nullptr);
+      }
     }
   }
   if (turns.base <= 1) {

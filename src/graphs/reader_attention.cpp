@@ -82,17 +82,83 @@ void Reader::mask_scores(const Node& node, const Value& given, std::size_t mask,
 
 void Reader::fill_mask(const Node& node) {
   const bool fills = node.operation == "masked_fill";
-  const std::size_t at = fills ? 0 : 1, mask_at = fills ? 1 : 0;
-  const auto filled = scalar(node, 2);
-  const bool is_known = node.arguments.size() > 2 && node.arguments[mask_at].tensors.size() == 1 &&
-                        node.arguments[mask_at].tensors[0] &&
-                        constants_.is_constant(*node.arguments[mask_at].tensors[0]) &&
-                        value(node, at).kind == Kind::scores;
-  const bool is_hidden = filled && *filled < hidden;
-  if (!is_known || !is_hidden)
-    fail(node, "it chooses between tensors as no mask of attention does");
-  mask_scores(node, value(node, at), *node.arguments[mask_at].tensors[0],
-              fills ? Scores::Masks::goes : Scores::Masks::stays);
+  if (node.arguments.size() < 3) fail(node, "it has too few arguments");
+  const std::size_t mask_at = fills ? 1 : 0;
+  const auto is_hidden = [&](std::size_t argument) {
+    const auto number = scalar(node, argument);
+    if (number) return *number < hidden;
+    // A constant of many entries is looked at in its first.
+    const Argument& given = node.arguments[argument];
+    if (given.tensors.size() != 1 || !given.tensors[0]) return false;
+    const auto first = constants_.at(*given.tensors[0], Sizes(sizes(*given.tensors[0]).size(), 0));
+    return first && *first < hidden;
+  };
+  const auto is_scores = [&](std::size_t argument) {
+    const auto& tensors = node.arguments[argument].tensors;
+    return tensors.size() == 1 && tensors[0] && values_[*tensors[0]].kind == Kind::scores;
+  };
+  const auto& masks = node.arguments[mask_at].tensors;
+  const bool has_mask = masks.size() == 1 && masks[0] && constants_.is_constant(*masks[0]);
+  if (has_mask && fills && is_scores(0) && is_hidden(2))
+    return mask_scores(node, value(node, 0), *masks[0], Scores::Masks::goes);
+  if (has_mask && !fills && is_scores(1) && is_hidden(2))
+    return mask_scores(node, value(node, 1), *masks[0], Scores::Masks::stays);
+  if (has_mask && !fills && is_scores(2) && is_hidden(1))
+    return mask_scores(node, value(node, 2), *masks[0], Scores::Masks::goes);
+  fail(node, "it chooses between tensors as no mask of attention does");
+}
+
+/// "bihd,bjhd->bhij": scores of queries and keys; "bhij,bjhd->bihd": what weights mix.
+void Reader::einsum(const Node& node) {
+  const Argument* equation = node.find("equation");
+  const Argument* list = node.find("tensors");
+  std::string text = equation == nullptr ? "" : equation->text;
+  std::erase(text, ' ');
+  const std::size_t comma = text.find(','), arrow = text.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos || comma > arrow ||
+      list == nullptr || list->tensors.size() != 2 || !list->tensors[0] || !list->tensors[1])
+    fail(node, "it is no product of two tensors");
+  const std::string a = text.substr(0, comma), b = text.substr(comma + 1, arrow - comma - 1),
+                    out = text.substr(arrow + 2);
+  const auto has = [](const std::string& letters, char c) {
+    return letters.find(c) != std::string::npos;
+  };
+  // Letters of both and the result count heads; one of both alone is summed over.
+  std::string heads, summed;
+  for (const char c : a)
+    if (has(b, c)) (has(out, c) ? heads : summed) += c;
+  const Value first = value_of(node, *list->tensors[0]), second = value_of(node, *list->tensors[1]);
+  const auto order = [&](const std::string& from, const std::string& to) {
+    std::vector<std::size_t> places;
+    for (const char c : to) places.push_back(from.find(c));
+    return places;
+  };
+  const bool is_one = summed.size() == 1 && a.size() == heads.size() + 2 &&
+                      b.size() == heads.size() + 2 && out.size() == heads.size() + 2;
+  const auto own = [&](const std::string& letters) {
+    for (const char c : letters)
+      if (!has(heads, c) && !has(summed, c)) return std::string(1, c);
+    return std::string();
+  };
+  if (!is_one || own(a).empty() || own(b).empty())
+    fail(node, "it is no product that attention has");
+  if (first.kind == Kind::signal && second.kind == Kind::signal) {
+    const std::string in_order = out.substr(0, heads.size());
+    if (out != in_order + own(a) + own(b) || first.view.dims.size() != a.size() ||
+        second.view.dims.size() != b.size())
+      fail(node, "its scores are not (..., queries, keys)");
+    Value q = first, k = second;
+    q.view = permuted(first.view, order(a, in_order + own(a) + summed));
+    k.view = permuted(second.view, order(b, in_order + summed + own(b)));
+    return scores_of(node, q, k);
+  }
+  if (first.kind != Kind::scores || second.kind != Kind::signal || !first.scores->is_softmax ||
+      second.view.dims.size() != b.size() || a.substr(heads.size()) != own(a) + summed)
+    fail(node, "it is no product that attention has");
+  const std::string in_order = a.substr(0, heads.size());
+  Value v = second;
+  v.view = permuted(second.view, order(b, in_order + summed + own(b)));
+  mix_heads(node, *first.scores, v, order(in_order + own(a) + own(b), out));
 }
 
 void Reader::softmax(const Node& node) {
@@ -155,6 +221,7 @@ Reader::Heads Reader::heads_of(const Node& node, const Value& given, const char*
   const View& view = value.view;
   Heads heads;
   heads.part = value.part;
+  heads.factor = given.factor;
   const std::string what = std::string("its ") + which;
   if (view.dims.size() < 2 || view.dims.back().size() > 1)
     fail(node, what + " are no heads of tokens");
@@ -171,13 +238,15 @@ Reader::Heads Reader::heads_of(const Node& node, const Value& given, const char*
     fail(node, what + " are of some of the tokens");
   const Part& own = graph_.parts[heads.part];
   if (own.kind == Part::Kind::function && own.function.factor) {
-    heads.factor = *own.function.factor;
+    heads.factor *= *own.function.factor;
     heads.part = own.inputs[0];
   }
   return heads;
 }
 
-void Reader::mix_heads(const Node& node, const Scores& scores, const Value& v) {
+/// `order`: in which the result has the dimensions (..., heads, tokens, features); empty: this.
+void Reader::mix_heads(const Node& node, const Scores& scores, const Value& v,
+                       const std::vector<std::size_t>& order) {
   const Heads q = heads_of(node, scores.q, "queries"), k = heads_of(node, scores.k, "keys"),
               values = heads_of(node, v, "values");
   const bool is_shared = scores.shares_keys && q.heads % k.heads == 0;
@@ -207,6 +276,7 @@ void Reader::mix_heads(const Node& node, const Scores& scores, const Value& v) {
   part.is_causal = sight.is_causal;
   part.window = sight.window;
   View view = projection(node, scores.q).view;
+  if (!order.empty()) view = permuted(view, order);
   const std::size_t made = add(node, std::move(part));
   if (sizes_of(view) != sizes(node.outputs[0]) && sizes(node.outputs[0]).size() == view.dims.size())
     fail(node, "the graph contradicts itself: it gives other sizes than its queries have");

@@ -69,6 +69,12 @@ void Reader::embedding(const Node& node) {
   const Sizes& shape = sizes(*node.arguments[0].tensors[0]);
   if (weight.kind != Value::Kind::parameter || shape.size() != 2)
     fail(node, "it looks rows up in what is no table of parameters");
+  if (words.kind == Value::Kind::places) {
+    Value& out = result(node);
+    out.kind = Value::Kind::table;
+    out.tables = {{weight.tensor, true, words.is_one_place}};
+    return;
+  }
   if (words.kind == Value::Kind::constant) {
     Table table{weight.tensor, true, false};
     const Sizes& places = sizes(words.tensor);
@@ -374,13 +380,12 @@ void Reader::take_mean(const Node& node) {
   }
   if (!of_features || !goes[rank - 1]) fail(node, "it takes the mean of features and tokens");
   Statistic statistic;
-  const auto [base, function] = base_of(given.part);
-  const bool is_square = function.text == "x^2" || function.text == "(x)^2";
-  statistic.part = is_square ? base : given.part;
-  statistic.is_mean = !is_square;
+  const std::size_t square_of = graph_.parts[given.part].square_of;
+  statistic.is_mean = square_of == nothing;
+  statistic.part = statistic.is_mean ? given.part : square_of;
   statistic.is_of_heads = !is_last(given.view);
-  if (is_square && graph_.parts[base].kind == Part::Kind::centred) {
-    statistic.part = graph_.parts[base].inputs[0];
+  if (!statistic.is_mean && graph_.parts[square_of].kind == Part::Kind::centred) {
+    statistic.part = graph_.parts[square_of].inputs[0];
     statistic.is_centred = true;
   }
   Value& out = result(node);

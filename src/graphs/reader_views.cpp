@@ -87,6 +87,10 @@ void Reader::squeeze(const Node& node) {
 void Reader::set_slice(const Node& node, std::size_t output, std::size_t dim, std::int64_t start,
                        std::int64_t size, std::int64_t step) {
   const Value& from = value(node, 0);
+  if (size == 0) {
+    result(node, output).kind = Value::Kind::empty;
+    return;
+  }
   const auto view = sliced(from.view, dim, start, size, step);
   if (!view)
     fail(node, "it takes a part that is none of the features or tokens",
@@ -178,6 +182,12 @@ void Reader::concatenate(const Node& node) {
   for (const auto& one : list) {
     if (!one) fail(node, "it joins no tensors");
     values.push_back(&value_of(node, *one));
+  }
+  if (values.size() == 2 && values[1]->kind == Value::Kind::empty) {
+    Value out = *values[0];
+    out.maker = here_;
+    result(node) = std::move(out);
+    return;
   }
   const std::size_t rank = sizes(node.outputs[0]).size();
   const std::size_t dim = dimension(node, integer(node, "dim", 0), rank);

@@ -206,7 +206,8 @@ class TransformerReader {
 
   bool attention(const Item& item, const std::string& path) {
     const Part& part = known_.part(item.attention);
-    if (item.mix_norm != nothing || part.window != 0) return false;
+    if (item.mix_norm != nothing) return false;
+    agree(window_, part.window);
     if ((item.q_norm == nothing) != (item.k_norm == nothing)) return false;
     if (known_.part(item.o).features != spec_.width) return false;
     agree(heads_, part.heads);
@@ -217,9 +218,14 @@ class TransformerReader {
     agree(softcap_, part.softcap);
     agree(turns_, part.turns ? std::pair(part.turns->base, part.turns->width)
                              : std::pair(0.0, std::int64_t{0}));
-    // An affine norm of queries is like the others, and rms here.
     agree(qk_norm_, item.q_norm != nothing);
-    if (item.q_norm != nothing) return false;
+    for (const std::size_t norm : {item.q_norm, item.k_norm}) {
+      if (norm == nothing) continue;
+      if (known_.part(norm).norm != Part::Norm::rms || !known_.part(norm).is_of_heads) return false;
+      known_.remarks.insert(
+          "norms of queries and keys have no gains and no eps here: gradients of these are left "
+          "out");
+    }
     for (const auto& [role, index] :
          {std::pair{"q", item.q}, {"k", item.k}, {"v", item.v}, {"o", item.o}}) {
       weigh(role, index);
@@ -293,7 +299,7 @@ class TransformerReader {
     spec_.vocab = head.features;
     spec_.head_bias = head.bias != nothing;
     if (words_ != nothing && rows_ != spec_.vocab) return false;
-    spec_.tie_head = words_ != nothing && is_tied(head.weight);
+    spec_.tie_head = words_ != nothing && is_same_tensor(head.weight);
     if (!spec_.tie_head) {
       weigh("head", at()->part);
       names_.map(at()->part, "head");
@@ -303,13 +309,9 @@ class TransformerReader {
     return true;
   }
 
-  bool is_tied(std::size_t weight) const {
-    const auto first = [&](std::size_t tensor) {
-      const std::string& name = known_.constants.target(tensor);
-      const auto tied = known_.program.weights.tied.find(name);
-      return tied == known_.program.weights.tied.end() ? name : tied->second;
-    };
-    return weight == words_ || (!first(weight).empty() && first(weight) == first(words_));
+  /// One tensor under two names, or two entries of the file.
+  bool is_same_tensor(std::size_t weight) const {
+    return known_.constants.target(weight) == known_.constants.target(words_);
   }
 
   void set_norms() {
@@ -330,6 +332,8 @@ class TransformerReader {
       spec_.rotary_fraction =
           static_cast<double>(turns_->second) / static_cast<double>(*head_width_);
     }
+    spec_.window = window_.value_or(0);
+    spec_.qk_norm = qk_norm_.value_or(false);
     spec_.ffn = ffn_.value_or(1);
     spec_.gated = gated_.value_or(false);
     spec_.activation = activation_.value_or("gelu");
@@ -374,7 +378,7 @@ class TransformerReader {
       if (least < 0.8 * most)
         known_.remarks.insert("biases differ between layers: all have their root mean square here");
     }
-    const Figure base = *pooled(weights_.begin()->second);  // ffn_gate, ffn_in
+    const Figure base = base_of(weights_);
     const double std = neat(base.std, base.counted);
     if (std <= 0) return false;
     spec_.init.scheme = "std";
@@ -415,13 +419,13 @@ class TransformerReader {
   std::size_t next_ = 0, words_ = nothing;
   std::int64_t rows_ = 0;
   bool is_one_ = true, is_uniform_ = true;
-  std::map<std::string, std::vector<Figure>> weights_;
+  RoleFigures weights_;
   std::vector<Figure> biases_;
   std::optional<NormKind> norm_;
   std::optional<double> eps_, scale_, softcap_, rate_, layer_scale_;
   std::optional<bool> affine_, offset_, causal_, gated_, qkv_bias_, o_bias_, ffn_bias_, qk_norm_,
       has_scale_, has_branch_dropout_;
-  std::optional<std::int64_t> heads_, kv_heads_, head_width_, ffn_;
+  std::optional<std::int64_t> heads_, kv_heads_, head_width_, ffn_, window_;
   std::optional<std::string> activation_;
   std::optional<std::pair<double, std::int64_t>> turns_;
   DropoutPlaces places_{false, false, false, false};

@@ -53,8 +53,9 @@ void check_names(const std::string& name, const std::vector<std::string>& others
       name_parameters(build_network(model.spec), naming_of(model.spec, "torch"));
   std::vector<std::string> known = others;
   for (const NamedTensor& tensor : named.tensors) known.push_back(tensor.name);
+  const Json whole = fixture(name);
   for (const auto& [tensor, about] :
-       fixture(name)["lists"]["data/weights/model_weights_config.json"]["config"].items()) {
+       whole["lists"]["data/weights/model_weights_config.json"]["config"].items()) {
     CAPTURE(name);
     CAPTURE(tensor);
     if (about["is_param"].get<bool>())
@@ -134,6 +135,21 @@ TEST_CASE("operations that are written out are what they compute") {
   CHECK(block[2].layers[1].activation == "gelu_tanh");
 }
 
+TEST_CASE("heads are found however they are cut") {
+  const ModelSpec einsum = graph_of("einsum").spec;
+  CHECK(types(einsum.layer_list) == "residual(norm attention) linear");
+  const LayerSpec& attention = einsum.layer_list[0].layers[1];
+  CHECK(attention.heads == 4);
+  CHECK(!attention.causal);
+  CHECK(!attention.scale);
+  CHECK(attention.rotary_base == 500);
+
+  const ModelSpec encoder = graph_of("encoder").spec;
+  CHECK(types(encoder.layer_list) ==
+        "repeat(residual(attention) norm residual(linear activation linear) norm) linear");
+  CHECK(encoder.layer_list[0].layers[0].layers[0].heads == 4);
+}
+
 TEST_CASE("blocks that are alike are a transformer") {
   const ModelSpec spec = graph_of("gpt").spec;
   CHECK(spec.kind == ModelSpec::Kind::transformer);
@@ -153,6 +169,8 @@ TEST_CASE("every tensor of a file is named") {
   check_names("residual-mlp");
   check_names("convnet");
   check_names("written-out");
+  check_names("einsum");
+  check_names("encoder");
   check_names("llama");
   // What is tied has the name that the module has first.
   check_names("gpt", {"head.weight"});

@@ -55,6 +55,8 @@ def networks():
         "convnet": (modules.ConvNet, (torch.zeros(2, 3, 8, 8),)),
         "gpt": (modules.Gpt, (ids,)),
         "written-out": (modules.WrittenOut, (torch.zeros(2, 12, 48),)),
+        "einsum": (modules.Einsum, (torch.zeros(2, 8, 32),)),
+        "encoder": (modules.Encoder, (torch.zeros(2, 8, 32),)),
         "long-skip": (modules.LongSkip, (torch.zeros(2, 16),)),
         "unknown": (modules.Unknown, (torch.zeros(2, 16),)),
         "two-inputs": (modules.TwoInputs, (torch.zeros(2, 16), torch.zeros(2, 16))),

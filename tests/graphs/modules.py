@@ -132,6 +132,54 @@ class WrittenOut(nn.Module):
         return self.head(x.mean(dim=1))
 
 
+class Einsum(nn.Module):
+    """Heads that are taken apart and put together by einsum, positions turned by tables."""
+
+    def __init__(self, width=32, heads=4, tokens=8, classes=5, base=500.0):
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.RMSNorm(width)
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.head = nn.Linear(width, classes)
+        half = width // heads // 2
+        angles = torch.outer(torch.arange(tokens).float(), base ** (-torch.arange(half) / half))
+        angles = torch.cat([angles, angles], -1)[:, None]
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def turn(self, x):
+        half = x.shape[-1] // 2
+        turned = torch.cat([-x[..., half:], x[..., :half]], -1)
+        return x * self.cos + turned * self.sin
+
+    def forward(self, x):
+        b, t, d = x.shape
+        q, k, v = (y.view(b, t, self.heads, -1) for y in self.qkv(self.norm(x)).split(d, -1))
+        scores = torch.einsum("bihd,bjhd->bhij", self.turn(q), self.turn(k))
+        weights = (scores * (d // self.heads) ** -0.5).softmax(-1)
+        y = torch.einsum("bhij,bjhd->bihd", weights, v).reshape(b, t, d)
+        return self.head(x + self.out(y))
+
+
+class Encoder(nn.Module):
+    """torch's own encoder."""
+
+    def __init__(self, width=32, depth=2, classes=5):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
+        self.head = nn.Linear(width, classes)
+        torch.backends.mha.set_fastpath_enabled(False)
+        # Its layers are copies of one until they are drawn.
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                nn.init.xavier_uniform_(parameter)
+
+    def forward(self, x):
+        return self.head(self.encoder(x))
+
+
 class LongSkip(nn.Module):
     """No tree: the first map's output is read twice beside a residual."""
 
