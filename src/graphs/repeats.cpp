@@ -15,38 +15,43 @@ namespace {
 
 constexpr std::size_t longest_period = 8;
 
-std::vector<std::optional<double>*> stds_of(LayerSpec& layer) {
-  std::vector<std::optional<double>*> all = {&layer.std,    &layer.q_std,   &layer.k_std,
-                                             &layer.v_std,  &layer.o_std,   &layer.gate_std,
-                                             &layer.in_std, &layer.bias_std};
+/// A std of a layer, and by how much of the larger two of one rule may differ: by their sampling
+/// errors, those of biases by more since there are few, and a tenth at least.
+struct Std {
+  std::optional<double>* value;
+  double alike;
+};
+
+std::vector<Std> stds_of(LayerSpec& layer) {
+  // Of n biases and of at least n^2/2 weights, four standard errors of a difference.
+  const double n = layer.width > 0 ? static_cast<double>(layer.width) : 100;
+  const double weights = std::max(0.1, 4 * std::sqrt(2.0) / n),
+               biases = std::max(0.1, 4 / std::sqrt(n));
+  std::vector<Std> all = {{&layer.bias_std, biases}};
+  for (auto* std : {&layer.std, &layer.q_std, &layer.k_std, &layer.v_std, &layer.o_std,
+                    &layer.gate_std, &layer.in_std})
+    all.push_back({std, weights});
   for (auto* list : {&layer.layers, &layer.shortcut})
     for (LayerSpec& inner : *list)
-      for (auto* one : stds_of(inner)) all.push_back(one);
+      for (const Std& one : stds_of(inner)) all.push_back(one);
   return all;
 }
 
-/// What is written of it but for its stds, which copies share where they are nearly equal.
+/// What is written of it but for its stds.
 std::string outline(LayerSpec layer) {
-  for (auto* std : stds_of(layer))
-    if (*std) *std = 1;
+  for (const Std& std : stds_of(layer))
+    if (*std.value) *std.value = 1;
   return write_layer(layer, "layer");
 }
-
-/// Stds that are drawn by one rule differ by their sampling errors, those of biases by more since
-/// there are few; of a trained model by more still.
-constexpr double alike = 0.1, alike_biases = 0.4;
 
 bool are_copies(std::vector<LayerSpec>& layers, const std::vector<std::string>& texts,
                 std::size_t a, std::size_t b, std::size_t period) {
   for (std::size_t i = 0; i < period; ++i) {
     if (texts[a + i] != texts[b + i]) return false;
-    const auto of_a = stds_of(layers[a + i]), of_b = stds_of(layers[b + i]);
+    const std::vector<Std> of_a = stds_of(layers[a + i]), of_b = stds_of(layers[b + i]);
     for (std::size_t k = 0; k < of_a.size(); ++k) {
-      if (of_a[k]->has_value() != of_b[k]->has_value()) return false;
-      // stds_of() has a layer's biases last.
-      const double allowed = k % 8 == 7 ? alike_biases : alike;
-      if (*of_a[k] && std::fabs(**of_a[k] - **of_b[k]) > allowed * std::max(**of_a[k], **of_b[k]))
-        return false;
+      const double first = of_a[k].value->value_or(0), second = of_b[k].value->value_or(0);
+      if (std::fabs(first - second) > of_a[k].alike * std::max(first, second)) return false;
     }
   }
   return true;
@@ -77,17 +82,18 @@ LayerSpec repeated(const std::vector<LayerSpec>& layers, const Run& run) {
   made.times = Expr::symbol("N");
   for (std::size_t k = 0; k < run.period; ++k) {
     LayerSpec inner = layers[run.first + k];
-    const auto stds = stds_of(inner);
+    const std::vector<Std> stds = stds_of(inner);
     std::vector<double> sums(stds.size(), 0);
     for (std::size_t time = 0; time < run.times; ++time) {
       LayerSpec copy = layers[run.first + time * run.period + k];
-      const auto of_copy = stds_of(copy);
+      const std::vector<Std> of_copy = stds_of(copy);
       for (std::size_t s = 0; s < stds.size(); ++s)
-        sums[s] += of_copy[s]->value_or(0) * of_copy[s]->value_or(0);
+        sums[s] += std::pow(of_copy[s].value->value_or(0), 2);
     }
     for (std::size_t s = 0; s < stds.size(); ++s) {
       const double mean = std::sqrt(sums[s] / static_cast<double>(run.times));
-      if (*stds[s]) *stds[s] = std::strtod(fmt::format("{:.4g}", mean).c_str(), nullptr);
+      if (*stds[s].value)
+        *stds[s].value = std::strtod(fmt::format("{:.4g}", mean).c_str(), nullptr);
     }
     made.layers.push_back(std::move(inner));
   }

@@ -2,7 +2,8 @@
 
   make_graphs.py FOLDER   writes FOLDER/NAME.pt2 of each network of modules.py and of transformers
   make_graphs.py --json   writes graphs/NAME.json beside this file: the JSON graph of each without
-                          what nothing reads, and the values of its constants
+                          what nothing reads, and the values of its constants; and a small graph with
+                          its weights, ../cli/graph.pt2
 
 The Python needs torch and transformers (tests/frameworks/requirements.txt); nothing is downloaded.
 """
@@ -134,9 +135,31 @@ def write_json():
         out.write_text(json.dumps(slimmed, separators=(",", ":")) + "\n")
 
 
+def write_small():
+    """A graph as its file is, of a few kilobytes."""
+    torch.manual_seed(0)
+    model = modules.ResidualMlp(width=8, depth=2, classes=4).eval()
+    program = torch.export.export(model, (torch.zeros(2, 32),), strict=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "model.pt2"
+        torch.export.save(program, path)
+        with zipfile.ZipFile(path) as archive, \
+                zipfile.ZipFile(HERE.parent / "cli" / "graph.pt2", "w") as out:
+            root = archive.namelist()[0].split("/")[0] + "/"
+            text = archive.read(root + "models/model.json")
+            slimmed = slim(text, archive, root)["models/model.json"]
+            out.writestr(zipfile.ZipInfo("model/models/model.json"),
+                         json.dumps(slimmed, separators=(",", ":")))
+            for entry in archive.namelist():
+                if "/data/weights/" in entry:
+                    out.writestr(zipfile.ZipInfo("model/" + entry.removeprefix(root)),
+                                 archive.read(entry))
+
+
 def main():
     if sys.argv[1:] == ["--json"]:
         write_json()
+        write_small()
     elif len(sys.argv) == 2:
         folder = pathlib.Path(sys.argv[1])
         folder.mkdir(parents=True, exist_ok=True)
