@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,12 +66,12 @@ class FoundNames {
     std::string name;
     std::vector<Share> shares;
     bool is_matrix = false, is_in_out = false, is_interleaved = false;
-    bool operator<(const Entry& other) const { return name < other.name; }
   };
   NamePattern pattern_of(const Entry& entry) const;
 
   const Understood& known_;
   std::vector<Entry> entries_;
+  std::map<std::string, std::size_t> index_;  ///< of entries, by name
 };
 
 }  // namespace scalecalc::graphs

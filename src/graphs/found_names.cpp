@@ -60,17 +60,14 @@ void FoundNames::tensor(std::size_t tensor, const std::string& path, const Part*
   if (tensor == nothing) return;
   const std::string& name = known_.constants.target(tensor);
   if (!is_name(name) || !is_name(path.substr(0, path.find('[')))) return;
-  auto entry = std::find_if(entries_.begin(), entries_.end(),
-                            [&](const Entry& one) { return one.name == name; });
-  if (entry == entries_.end()) {
-    entries_.push_back({name, {}, is_matrix, false, false});
-    entry = entries_.end() - 1;
-  }
+  const auto [at, is_new] = index_.emplace(name, entries_.size());
+  if (is_new) entries_.push_back({name, {}, is_matrix, false, false});
+  Entry& entry = entries_[at->second];
   if (part != nullptr) {
-    entry->is_in_out = is_matrix && part->is_in_out;
-    entry->is_interleaved = part->rounds != 1;
+    entry.is_in_out = is_matrix && part->is_in_out;
+    entry.is_interleaved = part->rounds != 1;
   }
-  entry->shares.push_back({part == nullptr ? 0 : part->first_row, path});
+  entry.shares.push_back({part == nullptr ? 0 : part->first_row, path});
 }
 
 void FoundNames::map(std::size_t index, const std::string& path) {

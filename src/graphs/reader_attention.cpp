@@ -308,20 +308,24 @@ Reader::Sight Reader::sight_of(const Node& node, const Scores& scores, std::int6
   const auto key = std::pair{scores.masks, scores.is_causal ? -tokens : tokens};
   const auto known = sights_.find(key);
   if (known != sights_.end()) return known->second;
+  // An Error where it cannot be told: what is asked for is bounded there.
+  const auto sees = [&](std::int64_t query, std::int64_t at) {
+    const auto found = is_seen(scores, query, at);
+    if (!found)
+      fail(node,
+           "its mask is not known: it hangs on an input, has values that are added, or is "
+           "made by operations that are not looked through");
+    return *found;
+  };
   bool sees_all = true, sees_past = true, sees_window = true;
   std::int64_t window = 0;
-  for (std::int64_t at = 0; at < tokens; ++at)
-    window += is_seen(scores, tokens - 1, at).value_or(false) ? 1 : 0;
+  for (std::int64_t at = 0; at < tokens; ++at) window += sees(tokens - 1, at) ? 1 : 0;
   for (const std::int64_t query : {std::int64_t{0}, tokens / 3, tokens / 2, tokens - 1})
     for (std::int64_t at = 0; at < tokens; ++at) {
-      const auto sees = is_seen(scores, query, at);
-      if (!sees)
-        fail(node,
-             "its mask is not known: it hangs on an input, has values that are added, or is "
-             "made by operations that are not looked through");
-      sees_all = sees_all && *sees;
-      sees_past = sees_past && *sees == (at <= query);
-      sees_window = sees_window && *sees == (at <= query && at > query - window);
+      const bool is_there = sees(query, at);
+      sees_all = sees_all && is_there;
+      sees_past = sees_past && is_there == (at <= query);
+      sees_window = sees_window && is_there == (at <= query && at > query - window);
     }
   Sight sight{!sees_all && (sees_past || sees_window), 0};
   if (sight.is_causal && !sees_past) sight.window = window;
