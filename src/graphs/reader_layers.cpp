@@ -240,6 +240,7 @@ void Reader::layer_norm(const Node& node) {
   const Argument* shape = node.find("normalized_shape");
   if (shape == nullptr || shape->integers.size() != 1)
     fail(node, "it normalises more than one dimension");
+  if (input.view.dims.empty()) fail(node, "it normalises a single number");
   const bool is_share = input.view.dims.size() > 1 && !is_last(input.view);
   if (!is_share) input = whole(node, input);
   if (input.kind != Value::Kind::signal) fail(node, "it normalises what is no signal");

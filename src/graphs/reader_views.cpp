@@ -112,7 +112,9 @@ void Reader::slice(const Node& node) {
   std::int64_t start = integer(node, "start", 0);
   if (start < 0) start += all;
   start = std::clamp<std::int64_t>(start, 0, all);
-  const std::int64_t size = sizes(node.outputs[0]).at(dim);
+  if (sizes(node.outputs[0]).size() != from.view.dims.size())
+    fail(node, "the graph contradicts itself: a slice has other dimensions");
+  const std::int64_t size = sizes(node.outputs[0])[dim];
   // One token of a sequence.
   if (size == 1 && all > 1 && from.view.dims[dim].size() == 1 &&
       from.view.dims[dim][0].of == Axis::Of::token && from.kind == Value::Kind::signal) {
@@ -201,7 +203,9 @@ void Reader::concatenate(const Node& node) {
 
 void Reader::class_tokens(const Node& node, std::size_t rows, std::size_t others) {
   const Value input = whole(node, values_[others]);
-  const std::size_t dim = sizes(others).size() - 2;
+  const std::size_t rank = sizes(node.outputs[0]).size(), dim = rank - 2;
+  if (sizes(rows).size() != rank || input.view.dims.size() != rank)
+    fail(node, "it joins tensors of other dimensions");
   const Part& before = graph_.parts[input.part];
   if (!is_last(input.view) || count(input.view.dims[dim]) != before.tokens)
     fail(node, "it joins rows to what is no sequence of tokens");
