@@ -1,5 +1,7 @@
 #include "base/deadline.hpp"
 
+#include "base/stop.hpp"
+
 namespace scalecalc::base {
 
 constinit thread_local const Deadline* Deadline::current_ = nullptr;
@@ -14,6 +16,7 @@ Deadline::Deadline(Clock::time_point at, std::string reason)
 }
 
 void Deadline::check() const {
+  if (is_stop_requested()) throw Stopped();
   if (Clock::now() >= at_) throw DeadlinePassed(reason_);
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/deadline.hpp"
+#include "base/stop.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "cli/build_info.hpp"
@@ -28,33 +29,38 @@ namespace {
 constexpr char kDescription[] =
     "How signals, gradients and steps scale in deep networks: derived, computed, and checked.";
 
-void register_commands(CLI::App& app, Context& context) {
-  register_choose(app, context);
-  register_deepnorm(app, context);
-  register_activation(app, context);
-  register_solve(app, context);
-  register_propagate(app, context);
-  register_compare(app, context);
-  register_verify(app, context);
-  register_sweep(app, context);
-  register_init(app, context);
-  register_table(app, context);
-  register_check(app, context);
-  register_audit(app, context);
-  register_explain(app, context);
-  register_transfer(app, context);
-  register_coordinates(app, context);
-  register_train(app, context);
-  register_report(app, context);
-  register_list(app, context);
-  register_convention(app, context);
-  register_presets(app, context);
-  register_import(app, context);
-  register_devices(app, context);
-  register_schema(app, context);
-  register_help(app, context);
-  register_completion(app, context);
-}
+struct Registered {
+  const char* name;
+  void (*add)(CLI::App& app, Context& context);
+};
+/// In the order of the help.
+constexpr Registered kCommands[] = {
+    {"choose", register_choose},
+    {"deepnorm", register_deepnorm},
+    {"activation", register_activation},
+    {"solve", register_solve},
+    {"propagate", register_propagate},
+    {"compare", register_compare},
+    {"verify", register_verify},
+    {"sweep", register_sweep},
+    {"init", register_init},
+    {"table", register_table},
+    {"check", register_check},
+    {"audit", register_audit},
+    {"explain", register_explain},
+    {"transfer", register_transfer},
+    {"coordinates", register_coordinates},
+    {"train", register_train},
+    {"report", register_report},
+    {"list", register_list},
+    {"convention", register_convention},
+    {"presets", register_presets},
+    {"import", register_import},
+    {"devices", register_devices},
+    {"schema", register_schema},
+    {"help", register_help},
+    {"completion", register_completion},
+};
 
 int report_error(const Error& error, report::Format format) {
   std::fprintf(stderr, "scalecalc: %s\n", base::printable(error.what()).c_str());
@@ -105,7 +111,7 @@ int run_on_ranks(Context& context) {
   return share_command(context, *ranks);
 }
 
-int run_command(CLI::App& app, Context& context, int argc, char** argv) {
+int run_parsed(CLI::App& app, Context& context, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -151,20 +157,9 @@ CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, 
   return app.add_subcommand(command);
 }
 
-int run(int argc, char** argv) {
-  ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // the write that is too long fails
-  install_interrupt_handler();
-  watch_inputs();
-  use_cuda_plugin(plugin_paths("scalecalc_cuda.so"));
-  Context context;
-  const auto report = [&](const Error& error) {
-    context.clear_progress();
-    if (!context.launch().is_first()) return 0;
-    return report_error(error, requested_format(argc, argv));
-  };
-  const auto fault = [&](const std::string& message, const std::string& hint) {
-    return report(Error(ErrorKind::fault, message, "", hint));
+int run_command(Context& context, int argc, const char* const* argv, std::string_view only) {
+  const auto fault = [](const std::string& message, const std::string& hint) {
+    return Error(ErrorKind::fault, message, "", hint);
   };
   try {
     Command app(kDescription, "scalecalc");
@@ -175,23 +170,42 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", report::version(),
                          "print the version, what it was built from and with, and stop");
     context.add_options_to(&app, kPassesAlongPaths);
-    if (std::find(argv, argv + argc, std::string_view("--no-pager")) != argv + argc)
-      context.refuse_pager();
-    register_commands(app, context);
-    return run_command(app, context, argc, argv);
-  } catch (const Error& error) {
-    return report(error);
+    for (const Registered& command : kCommands)
+      if (only.empty() || only == command.name) command.add(app, context);
+    return run_parsed(app, context, argc, argv);
+  } catch (const Error&) {
+    throw;
   } catch (const base::DeadlinePassed& passed) {
-    return report(Error(ErrorKind::input, std::string("the answer was ") + passed.what(),
-                        "--time-limit", "allow more, or take a simpler expression"));
+    throw Error(ErrorKind::input, std::string("the answer was ") + passed.what(), "--time-limit",
+                "allow more, or take a simpler expression");
+  } catch (const base::Stopped&) {
+    throw;
   } catch (const std::bad_alloc&) {
-    return fault("out of memory", "ask for a smaller network or fewer threads");
+    throw fault("out of memory", "ask for a smaller network or fewer threads");
   } catch (const std::system_error& error) {
-    return fault("the system refused: " + base::shortened(error.what(), 160),
-                 "check permissions and limits");
+    throw fault("the system refused: " + base::shortened(error.what(), 160),
+                "check permissions and limits");
   } catch (const std::exception& error) {
-    return fault("unexpected failure: " + base::shortened(error.what(), 160),
-                 "this is a defect: please report the command line");
+    throw fault("unexpected failure: " + base::shortened(error.what(), 160),
+                "this is a defect: please report the command line");
+  }
+}
+
+int run(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // the write that is too long fails
+  install_interrupt_handler();
+  watch_inputs();
+  use_cuda_plugin(plugin_paths("scalecalc_cuda.so"));
+  Context context;
+  if (std::find(argv, argv + argc, std::string_view("--no-pager")) != argv + argc)
+    context.refuse_pager();
+  try {
+    return run_command(context, argc, argv);
+  } catch (const Error& error) {
+    context.clear_progress();
+    if (!context.launch().is_first()) return 0;
+    return report_error(error, requested_format(argc, argv));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/context.hpp"
@@ -70,7 +71,10 @@ void register_schema(CLI::App& app, Context& context);
 void register_help(CLI::App& app, Context& context);
 void register_completion(CLI::App& app, Context& context);
 
-/// Parses, runs one command, reports its error. Returns the exit code.
+/// Parses and runs one command; of others than `only`, if it is given, it knows nothing. Returns
+/// the exit code. Throws Error, and base::Stopped.
+int run_command(Context& context, int argc, const char* const* argv, std::string_view only = {});
+/// The same as the whole of a process: reports its error.
 int run(int argc, char** argv);
 
 }  // namespace scalecalc::cli

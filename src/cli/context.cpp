@@ -97,7 +97,8 @@ void Context::resolve() {
   if (!format_text_.empty()) {
     format_ = report::format_from(format_text_);
   } else {
-    format_ = format_of_path(output_text_).value_or(report::Format::table);
+    format_ = format_of_path(output_text_)
+                  .value_or(reply_ != nullptr ? report::Format::json : report::Format::table);
   }
   threads_ =
       threads_text_.empty()
@@ -140,6 +141,11 @@ void Context::emit(report::Document document) {
     return;
   }
   if (!launch_.is_first()) return;
+  if (reply_ != nullptr) {
+    document.results = whole(document.results);
+    reply_->document = std::move(document);
+    return;
+  }
   write_to(output_, report::make_printer(format_, style(output_))->print(document));
 }
 
@@ -163,6 +169,10 @@ void Context::emit_to_stdout(const report::Document& document) {
 void Context::emit_text(const std::string& text) {
   clear_progress();
   if (!launch_.is_first()) return;
+  if (reply_ != nullptr) {
+    reply_->text += text;
+    return;
+  }
   write_to(output_, text);
 }
 
@@ -176,11 +186,12 @@ void Context::write_to(const Output& output, const std::string& text) {
 }
 
 void Context::start_progress(const std::string& what) {
-  if (quiet_ || !launch_.is_first() || !is_terminal(STDERR_FILENO)) return;
+  if (reply_ != nullptr || quiet_ || !launch_.is_first() || !is_terminal(STDERR_FILENO)) return;
   if (bar_ == nullptr) bar_ = std::make_unique<ProgressBar>(what);
 }
 
 Progress Context::progress() {
+  if (reply_ != nullptr) return reply_progress_;
   start_progress("");
   if (bar_ == nullptr) return {};
   bar_->start();
@@ -197,6 +208,10 @@ void Context::announce(const PassWork& work) {
 
 void Context::note(const std::string& line) {
   if (!takes_notes()) return;
+  if (reply_ != nullptr) {
+    reply_->notes.push_back(base::printable(line));
+    return;
+  }
   const std::string text = "scalecalc: " + base::printable(line) + "\n";
   bar_ != nullptr ? bar_->write(text) : static_cast<void>(std::fputs(text.c_str(), stderr));
 }

@@ -13,6 +13,7 @@
 #include "cli/output.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/progress.hpp"
+#include "cli/reply.hpp"
 #include "scalecalc/report.hpp"
 #include "scalecalc/verify.hpp"
 
@@ -55,6 +56,10 @@ struct Kept {
 /// What the options that several commands take say, and where results go.
 class Context {
  public:
+  Context() = default;
+  /// Results, texts and notes go into `reply`, which outlives it, and progress to the caller.
+  Context(Reply& reply, Progress progress)
+      : launch_(), reply_(&reply), reply_progress_(std::move(progress)) {}
   void add_options_to(CLI::App* app, const Shared& uses);
   /// Checks the global options. Throws Error.
   void resolve();
@@ -148,6 +153,8 @@ class Context {
   Launch launch_ = launch_of_environment();
   Ranks* ranks_ = nullptr;
   Kept* kept_ = nullptr;
+  Reply* reply_ = nullptr;
+  Progress reply_progress_;
   std::string format_text_, threads_text_, digits_text_;  ///< empty: not given
   std::string output_text_ = "-";
   std::string seed_text_ = "0";

@@ -72,6 +72,12 @@ class FilesInUse {
       if (is_same(output.path, folder, nullptr)) refuse_both({folder, "-o"}, output);
   }
 
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    inputs_.clear();
+    outputs_.clear();
+  }
+
   const std::string* input_that_is(const std::string& path) {
     const std::lock_guard lock(mutex_);
     for (const Read& input : inputs_)
@@ -116,6 +122,10 @@ void watch_inputs() {
   base::set_input_observer([](const std::string& path, const struct stat& about) {
     if (S_ISREG(about.st_mode)) files_in_use().add_input(path, about);
   });
+}
+
+void forget_files() {
+  files_in_use().forget();
 }
 
 void check_folder(const std::string& folder, const std::vector<std::string>& endings) {

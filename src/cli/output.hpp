@@ -28,6 +28,8 @@ class Output {
 /// or two outputs, by its device and inode or by the path still to be made, is refused with
 /// Error(usage) before anything is written, whichever of the two is named first.
 void watch_inputs();
+/// What it knows so far is of an earlier command.
+void forget_files();
 /// For a command that fills the folder of -o itself: throws Error(usage) where it is another
 /// option's output, and where a file in it whose name ends so was read as an input.
 void check_folder(const std::string& folder, const std::vector<std::string>& endings);

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "passes/forward.hpp"
 #include "tensor/ops.hpp"
 
@@ -61,6 +62,7 @@ class Forward {
   /// Layers begin .. end.
   Value run(const std::vector<Layer>& layers, std::size_t begin, std::size_t end, Value x) {
     for (std::size_t i = begin; i < end; ++i) {
+      base::check_deadline();
       const auto* linear = std::get_if<Linear>(&layers[i].op);
       const auto* activation =
           i + 1 < end ? std::get_if<ActivationLayer>(&layers[i + 1].op) : nullptr;
