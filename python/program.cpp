@@ -1,0 +1,5 @@
+#include "library.hpp"
+
+int main(int argc, char** argv) {
+  return scalecalc::package::run(argc, argv);
+}

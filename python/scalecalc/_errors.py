@@ -1,0 +1,42 @@
+"""What the functions raise."""
+
+from __future__ import annotations
+
+import re
+
+
+class ScalecalcError(Exception):
+    """One line: what went wrong, where, and what would be right.
+
+    `message`, `where` and `hint` are its parts; `argument` is the keyword that it names, or "".
+    """
+
+    message: str = ""
+    where: str = ""
+    hint: str = ""
+    argument: str = ""
+
+
+class InputError(ScalecalcError, ValueError):
+    """A value, a file or a formula that cannot be used, or options that do not fit together."""
+
+
+class NoSolutionError(ScalecalcError, ValueError):
+    """A well-posed question without a solution."""
+
+
+class FaultError(ScalecalcError, OSError):
+    """Something outside failed: a write, a device, memory."""
+
+
+_KINDS: dict[str, type[ScalecalcError]] = {
+    "usage": InputError, "input": InputError, "unsolvable": NoSolutionError, "fault": FaultError}
+
+
+def error(kind: str, line: str, message: str, where: str, hint: str) -> ScalecalcError:
+    made = _KINDS[kind](line)
+    made.message, made.where, made.hint = message, where, hint
+    named = re.search(r"--([a-z][a-z0-9-]*)", where) or re.search(r"--([a-z][a-z0-9-]*)", message)
+    if named:
+        made.argument = named.group(1).replace("-", "_")
+    return made
