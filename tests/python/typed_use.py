@@ -1,0 +1,25 @@
+"""What a type checker sees of the package: checked by mypy and pyright, and never run."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import scalecalc
+
+pair = scalecalc.deepnorm(layers=1000, optimizer="adam", digits=10)
+ratio: float = pair.alpha / pair.lambda_
+latex: str = pair.alpha_formula.latex
+holds: list[bool] = [condition.holds for condition in pair.conditions]
+relation: str = pair.conditions[0].relation.strip()
+several = scalecalc.deepnorm(layers=[10, 100], placement=("pre", "post"))
+
+agreement = scalecalc.verify("mlp-tanh", seeds=8, plot=True)
+passed: bool = agreement.passed
+figure: str = agreement.svg
+paths: list[str] = [site.path for site in scalecalc.propagate(Path("model.toml")).sites]
+code: str = scalecalc.init("gpt2", target="pytorch").text
+gain = scalecalc.activation(lambda x: x * x, param={"a": Fraction(1, 5)})
+sizes = scalecalc.transfer(from_={"width": 256}, to="width=1024", lr=1e-3)
+try:
+    scalecalc.check("claims.toml", samples=4096)
+except scalecalc.ScalecalcError as error:
+    line: str = error.argument + error.hint
