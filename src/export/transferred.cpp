@@ -7,6 +7,7 @@
 #include "network/layers/walk.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
+#include "scalecalc/named_parameters.hpp"
 #include "scalecalc/names.hpp"
 #include "transfer/solve.hpp"
 
@@ -56,8 +57,15 @@ class Transferrer {
     if (!is_new && found->second && !same_start(*found->second, parameter)) found->second = nullptr;
   }
 
+  /// The shift of a norm that a model's library has without one goes by its gain.
+  auto tensor_of(std::string path) const {
+    if (is_ours_alone(plan_.spec, path))
+      path.replace(path.rfind(".shift"), std::string::npos, ".gain");
+    return find_path(tensors_, path);
+  }
+
   void transfer(PlannedParameter& parameter) {
-    const auto found = find_path(tensors_, parameter.path);
+    const auto found = tensor_of(parameter.path);
     const auto start_found = find_path(starts_, parameter.path);
     if (found == tensors_.end() || start_found == starts_.end())
       throw Error(ErrorKind::input, parameter.path + " has no counterpart in the base", "transfer",

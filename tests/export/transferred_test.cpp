@@ -152,3 +152,28 @@ TEST_CASE(
   plan.steps.clear();
   CHECK(export_text(plan, Target::c).find("_steps[]") == std::string::npos);
 }
+
+TEST_CASE("transferred: norms that their library has without a shift") {
+  // A shift goes by its gain, and is none of the code's parameters that must be there.
+  for (const char* norm : {"rmsnorm", "scalenorm"}) {
+    CAPTURE(norm);
+    const auto of_width = [norm](int width) {
+      return parse_model(
+          "[model]\nkind = \"transformer\"\nplacement = \"pre\"\nheads = 4\n"
+          "vocab = 100\nsequence = 8\nlayers = 2\nnorm_affine = true\nnorm = \"" +
+              std::string(norm) + "\"\nwidth = " + std::to_string(width) + "\n",
+          "test");
+    };
+    const NamedPlan plan = moved(of_width(32), of_width(64), "adamw", "mup");
+    REQUIRE(plan.steps.size() == plan.plan.parameters.size());
+    std::map<std::string, StepFactors> steps;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i)
+      steps.emplace(plan.plan.parameters[i].path, plan.steps[i]);
+    REQUIRE(steps.contains("final_norm.gain"));
+    for (const auto& [path, step] : steps) {
+      CAPTURE(path);
+      if (path.ends_with(".shift"))
+        CHECK(step == steps.at(path.substr(0, path.size() - 6) + ".gain"));
+    }
+  }
+}
