@@ -1,0 +1,159 @@
+"""PyTorch: initial values, groups of parameters and audits of models that are already built.
+
+The model is described by its Hugging Face config (`module.config`), or by `model`: a preset, a model
+file or a config.json whose tensors the module's names are those of. The code is that of
+`scalecalc init --target pytorch`, run in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import scalecalc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._commands import AuditResult
+
+__all__ = ["audit", "forward_factors", "init_", "param_groups"]
+
+# Of safetensors.
+_TYPES = {"torch.float32": "F32", "torch.float16": "F16", "torch.bfloat16": "BF16",
+          "torch.float64": "F64"}
+
+
+class _Described:
+    """The model as the commands read it: what `model` names, or a folder with config.json."""
+
+    def __init__(self, module: Any, model: Any) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if model is not None:
+            self.path = model
+            return
+        config: Any = getattr(module, "config", None)
+        if not hasattr(config, "to_dict"):
+            raise scalecalc.InputError(
+                f"{type(module).__name__} has no config of Hugging Face; give model, a preset, a model "
+                "file or a config.json that describes it")
+        self._folder = tempfile.TemporaryDirectory()
+        self.path = Path(self._folder.name) / "config.json"
+        known = config.to_dict()
+        known.setdefault("architectures", [type(module).__name__])
+        if not known["architectures"]:
+            known["architectures"] = [type(module).__name__]
+        self.path.write_text(json.dumps(known, default=str), encoding="utf-8")
+
+    def __enter__(self) -> _Described:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _code(text: str) -> dict[str, Any]:
+    """What the module that init wrote defines."""
+    import sys
+    import types
+
+    made = types.ModuleType("scalecalc_init")
+    # Its dataclasses look their module up.
+    before = sys.modules.get(made.__name__)
+    sys.modules[made.__name__] = made
+    try:
+        exec(compile(text, "<scalecalc init>", "exec"), made.__dict__)
+    finally:
+        if before is None:
+            del sys.modules[made.__name__]
+        else:
+            sys.modules[made.__name__] = before
+    return made.__dict__
+
+
+def init_(module: Any, *, model: Any = None, generator: Any = None, strict: bool = False,
+          **options: Any) -> Any:
+    """Fills the parameters of `module` in place as scalecalc.init(model, **options) plans them, and
+    returns a report: `set` (names, with the std of each part), `unmatched`, `missing`, `left_alone`.
+
+    Of a Hugging Face model without options the rules are those of its library; scalecalc's own by
+    options of init: init_(model, optimizer="adamw", lambda_="auto"). With `strict` what is not
+    matched raises ValueError. `generator` is a torch.Generator on the module's device; by default one
+    with the seed 0, or `seed`.
+    """
+    with _Described(module, model) as described:
+        plan = scalecalc.init(described.path, target="pytorch", **options)
+    return _code(plan.text)["initialize_"](module, generator=generator, strict=strict)
+
+
+def param_groups(module: Any, lr: float, *, base: Any, optimizer: str = "adamw",
+                 weight_decay: float = 0.0, eps: float = 1e-8, parametrization: str | None = None,
+                 rule: str | None = None, model: Any = None, **options: Any) -> list[dict[str, Any]]:
+    """Groups for torch.optim: each parameter's lr, weight_decay and eps, from the numbers that are
+    right for the same model at the sizes `base` ({"width": 256, "layers": 4}).
+
+    Of a mixture, optimizer="muon+adamw", `rule` says whose groups these are: rule="muon" has the
+    matrices, rule="adamw" the rest. Initial values and multipliers change too: `init_` with the same
+    transfer_from, parametrization and optimizer draws the values, and forward_factors() lists what the
+    forward pass must have. Raises ValueError for a parameter that no rule knows.
+    """
+    with _Described(module, model) as described:
+        plan = scalecalc.init(described.path, target="pytorch", transfer_from=base,
+                              optimizer=optimizer, parametrization=parametrization, **options)
+    groups: list[dict[str, Any]] = _code(plan.text)["param_groups"](
+        module, lr, weight_decay=weight_decay, eps=eps, rule=rule)
+    return groups
+
+
+def forward_factors(module: Any, *, base: Any, optimizer: str = "adamw",
+                    parametrization: str | None = None, model: Any = None,
+                    **options: Any) -> list[tuple[str, str, float, str]]:
+    """Factors that the forward pass must have and no parameter holds: what, where, value, formula."""
+    with _Described(module, model) as described:
+        plan = scalecalc.init(described.path, target="pytorch", transfer_from=base,
+                              optimizer=optimizer, parametrization=parametrization, **options)
+    return list(_code(plan.text)["SCALES"])
+
+
+def _tensors(module: Any) -> Iterator[tuple[str, Any]]:
+    """Every parameter once, under its first name."""
+    for name, parameter in module.named_parameters():
+        yield name, parameter.detach()
+
+
+def _write_safetensors(module: Any, path: Path) -> None:
+    import torch
+
+    header: dict[str, Any] = {}
+    at = 0
+    tensors = []
+    for name, tensor in _tensors(module):
+        kind = _TYPES.get(str(tensor.dtype))
+        if kind is None:
+            tensor, kind = tensor.to(torch.float32), "F32"
+        end = at + tensor.numel() * tensor.element_size()
+        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [at, end]}
+        tensors.append(tensor)
+        at = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)))
+        file.write(text)
+        for tensor in tensors:
+            flat = tensor.cpu().contiguous().view(-1).view(torch.uint8)
+            file.write(memoryview(flat.numpy()))
+
+
+def audit(module: Any, *, model: Any = None, **options: Any) -> AuditResult:
+    """The weights of `module` beside the rules they should follow, as scalecalc.audit() finds them:
+    `passed`, `findings`, `conclusions`. By default the rules are the library's for its config;
+    against="derived" asks for scalecalc's own."""
+    with _Described(module, model) as described, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        _write_safetensors(module, path)
+        return scalecalc.audit(path, model=described.path, **options)
