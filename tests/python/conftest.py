@@ -7,6 +7,8 @@ import pytest
 
 from scalecalc import _program
 
+pytest_plugins = ["pytester"]
+
 
 class Program:
     """The package's own program."""
