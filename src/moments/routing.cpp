@@ -13,11 +13,12 @@ namespace {
 /// What one token's scores make of its weights: J_fe = D_f (f = e) - w_f q_e.
 struct Row {
   std::vector<double> w, D, q, back;  ///< back: J^T w
+  std::vector<double> across;         ///< q + back/sum w^2: of J less its part along w
   double square = 0;                  ///< sum w^2
   std::vector<std::int64_t> order;
 
   explicit Row(std::size_t experts)
-      : w(experts), D(experts), q(experts), back(experts), order(experts) {}
+      : w(experts), D(experts), q(experts), back(experts), across(experts), order(experts) {}
 };
 
 void weigh_row(const Experts& layer, const std::vector<double>& z, Row& row) {
@@ -54,32 +55,58 @@ void weigh_row(const Experts& layer, const std::vector<double>& z, Row& row) {
     if (layer.normalised) row.q[e] = row.D[e];
     row.square += row.w[e] * row.w[e];
   });
-  for (std::size_t e = 0; e < z.size(); ++e)
+  for (std::size_t e = 0; e < z.size(); ++e) {
     row.back[e] = row.D[e] * row.w[e] - row.square * row.q[e];
+    row.across[e] = row.q[e] + row.back[e] / row.square;
+  }
+}
+
+/// sum_fe J_fe(t) J_fe(u) of J_fe = D_f (f = e) - w_f q_e; `ww`: of the weights.
+double slopes_of(const Row& t, const std::vector<double>& tq, const Row& u,
+                 const std::vector<double>& uq, double ww) {
+  double dd = 0, left = 0, right = 0, qq = 0;
+  for (std::size_t e = 0; e < t.w.size(); ++e) {
+    dd += t.D[e] * u.D[e];
+    left += t.D[e] * u.w[e] * uq[e];
+    right += u.D[e] * t.w[e] * tq[e];
+    qq += tq[e] * uq[e];
+  }
+  return dd - left - right + ww * qq;
+}
+
+void add(RoutedGradient& sum, const RoutedGradient& one, double times) {
+  sum.weights += times * one.weights;
+  sum.slopes += times * one.slopes;
+  sum.across += times * one.across;
+  sum.own += times * one.own;
 }
 
 /// One draw of a pair.
 RoutedPair pair_of(const Row& t, const Row& u) {
-  double ww = 0, loads = 0, dd = 0, left = 0, right = 0, qq = 0, along = 0;
+  double ww = 0;
+  RoutedPair pair;
   for (std::size_t e = 0; e < t.w.size(); ++e) {
     const double both = t.w[e] * u.w[e];
     ww += both;
-    loads += both * both;
-    dd += t.D[e] * u.D[e];
-    left += t.D[e] * u.w[e] * u.q[e];
-    right += u.D[e] * t.w[e] * t.q[e];
-    qq += t.q[e] * u.q[e];
-    along += t.back[e] * u.back[e];
+    pair.loads += both * both;
+    pair.along += t.back[e] * u.back[e];
   }
-  return {ww, ww * ww, t.square * u.square, loads, dd - left - right + ww * qq, along, 0};
+  pair.inverse = 1 / std::sqrt(t.square * u.square);
+  pair.plain = {ww, slopes_of(t, t.q, u, u.q, ww), slopes_of(t, t.across, u, u.across, ww),
+                pair.loads * pair.inverse};
+  add(pair.divided, pair.plain, pair.inverse);
+  pair.scatter = ww * ww;
+  pair.sizes = t.square * u.square;
+  return pair;
 }
 
 void add(RoutedPair& sum, const RoutedPair& one, double times) {
-  sum.weights += times * one.weights;
+  add(sum.plain, one.plain, times);
+  add(sum.divided, one.divided, times);
+  sum.inverse += times * one.inverse;
   sum.scatter += times * one.scatter;
   sum.sizes += times * one.sizes;
   sum.loads += times * one.loads;
-  sum.slopes += times * one.slopes;
   sum.along += times * one.along;
   sum.error += times * one.error;
 }
@@ -130,14 +157,14 @@ Routing::Routing(const Experts& layer, double variance)
     }
   }
   const double apart = weight * weight / static_cast<double>(experts_);
-  const double off = of_angle_[kAngles / 2].weights - apart;
+  const double off = of_angle_[kAngles / 2].plain.weights - apart;
   for (int k = 0; k <= kAngles; ++k) {
     RoutedPair& at = of_angle_[static_cast<std::size_t>(k)];
-    at.scatter = std::max(0.0, at.scatter - at.weights * at.weights);
+    at.scatter = std::max(0.0, at.scatter - at.plain.weights * at.plain.weights);
     at.sizes = std::max(0.0, at.sizes - square * square);
     at.error = std::sqrt(at.scatter * each);
     const double across = std::sin(k * std::numbers::pi / kAngles);
-    at.weights -= across * across * off;
+    at.plain.weights -= across * across * off;
   }
 }
 
@@ -162,7 +189,7 @@ double Routing::rise(double correlation) const {
   const double step = std::numbers::pi / kAngles;
   const double low = std::cos(std::min(std::numbers::pi, angle + step)),
                high = std::cos(std::max(0.0, angle - step));
-  return (at(high).weights - at(low).weights) / (high - low);
+  return (at(high).plain.weights - at(low).plain.weights) / (high - low);
 }
 
 bool Routing::is_of(const Experts& layer, double variance) const {

@@ -10,26 +10,35 @@
 /// (docs/theory/experts.md#scores).
 namespace scalecalc::moments {
 
-/// Of two tokens t and u, whose scores of an expert correlate. w: the weights of a token's experts,
-/// J = dw/dz.
-struct RoutedPair {
+/// What a router's weights w and their slopes J = dw/dz make of gradients of two tokens.
+struct RoutedGradient {
   double weights = 0;  ///< E sum_e w_e(t) w_e(u)
+  double slopes = 0;   ///< E sum_fe J_fe(t) J_fe(u)
+  double across = 0;   ///< of J with its part along w taken out, as a norm behind the sum does
+  double own = 0;      ///< E sum_e w_e(t)^2 w_e(u)^2/(S_t S_u)^(1/2), S = sum_e w_e^2 of a token
+};
+
+/// Of two tokens t and u, whose scores of an expert correlate.
+struct RoutedPair {
+  RoutedGradient plain;  ///< weights and slopes as they are
+  /// Each times (S_t S_u)^(-1/2): a norm right behind the sum has divided by its size.
+  RoutedGradient divided;
+  double inverse = 0;  ///< E (S_t S_u)^(-1/2)
   double scatter = 0;  ///< Var sum_e w_e(t) w_e(u)
   double sizes = 0;    ///< Cov of sum_e w_e^2 of t and of u
   double loads = 0;    ///< E sum_e w_e(t)^2 w_e(u)^2
-  double slopes = 0;   ///< E sum_fe J_fe(t) J_fe(u)
   double along = 0;    ///< E sum_e (J^T w)_e(t) (J^T w)_e(u)
   double error = 0;    ///< standard error of `weights`
 };
 
 /// Means over fixed draws of scores at equidistant angles, the same draws at each, and between
-/// these by a cubic; `weights` at correlation 0 is sum_e (E w_e)^2.
+/// these by a cubic; the plain `weights` at correlation 0 is sum_e (E w_e)^2.
 class Routing {
  public:
   /// The router's experts, top_k and scores; `variance`: of a score.
   Routing(const Experts& layer, double variance);
   RoutedPair at(double correlation) const;
-  /// d weights/d correlation, over a step of the angle.
+  /// d of the plain weights/d correlation, over a step of the angle.
   double rise(double correlation) const;
   bool is_of(const Experts& layer, double variance) const;
 

@@ -35,9 +35,9 @@ TEST_CASE("routing: one expert of two is that of the larger score") {
     CAPTURE(rho);
     const double same = 1 - std::acos(rho) / std::numbers::pi;
     const double error = std::sqrt(same * (1 - same) / draws);
-    CHECK(std::fabs(by.at(rho).weights - same) <= deviations * error + interpolation);
+    CHECK(std::fabs(by.at(rho).plain.weights - same) <= deviations * error + interpolation);
     CHECK(std::fabs(by.at(rho).scatter - same * (1 - same)) <= deviations / std::sqrt(draws));
-    CHECK(std::fabs(by.at(rho).slopes) <= interpolation);  // the weight is 1
+    CHECK(std::fabs(by.at(rho).plain.slopes) <= interpolation);  // the weight is 1
   }
 }
 
@@ -46,8 +46,8 @@ TEST_CASE("routing: scores that do not vary weigh alike") {
   for (const bool normalised : {true, false}) {
     const Routing by(router(8, 2, normalised), 1e-10);
     const double each = normalised ? 0.5 : 0.125;
-    CHECK(std::fabs(by.at(1).weights - 2 * each * each) <= interpolation);
-    CHECK(std::fabs(by.at(0).weights - each * each * 4 / 8) <= interpolation);
+    CHECK(std::fabs(by.at(1).plain.weights - 2 * each * each) <= interpolation);
+    CHECK(std::fabs(by.at(0).plain.weights - each * each * 4 / 8) <= interpolation);
     CHECK(std::fabs(by.at(1).sizes) <= interpolation);
     CHECK(std::fabs(by.at(1).loads - 2 * std::pow(each, 4)) <= interpolation);
   }
@@ -56,12 +56,12 @@ TEST_CASE("routing: scores that do not vary weigh alike") {
 TEST_CASE("routing: weights of two tokens agree the less the further they are apart") {
   for (const std::int64_t top_k : {1, 2, 5}) {
     const Routing by(router(5, top_k, false), 1.0);
-    double before = by.at(-1).weights;
+    double before = by.at(-1).plain.weights;
     for (double rho = -0.9; rho <= 1; rho += 0.1) {
       const RoutedPair at = by.at(rho);
-      CHECK(at.weights >= before - deviations * at.error);
+      CHECK(at.plain.weights >= before - deviations * at.error);
       CHECK(by.rise(rho) >= -deviations * at.error);
-      before = at.weights;
+      before = at.plain.weights;
     }
   }
 }

@@ -15,18 +15,25 @@
 /// B = E sum_e w_e(t) w_e(u), since experts know nothing of each other.
 namespace scalecalc::moments {
 
+/// RoutedGradient, of one token and of pairs.
+template <class X>
+struct RoutedGradients {
+  X weights, slopes, across;
+};
+
 template <class C, class X>
 struct Kept<Experts, C, X> {
   Places at, scores;
   WeightInput<X> input;
   X router;                                  ///< A and B
-  X slopes;                                  ///< E sum J^2, E sum J J'
+  RoutedGradients<X> plain, divided;         ///< of RoutedPair, `divided` over `inverse`
   X along;                                   ///< of J^T w
   X expert;                                  ///< moments of F_e
   double rise_within = 0, rise_between = 0;  ///< dB/dr, r of the input
-  double share = 0;                          ///< of an expert in what its token's sum is made of
-  double directions = 1;                     ///< in which the scores' gradients of all tokens vary
-  double loads = 0;  ///< relative variance over experts of what one gets of the tokens
+  /// Of an expert in what its token's sum is made of; behind a norm that has divided by that.
+  double share = 0, divided_share = 0;
+  double directions = 1;  ///< in which the scores' gradients of all tokens vary
+  double loads = 0;       ///< relative variance over experts of what one gets of the tokens
 };
 
 /// The average of a moment over one token and over pairs, tokens of one word being one.
@@ -51,11 +58,24 @@ template <class C, class X>
 void keep_routing(C& calculus, const Experts& layer, const Routing& by, const Signal<X>& scores,
                   const Counts& counts, Kept<Experts, C, X>& kept, Signal<X>& y) {
   const bool words = has_words(scores);
-  const auto average_of = [&](double RoutedPair::*member) {
-    return routed(scores.x, scores.repeats, words, [&](double c) { return by.at(c).*member; });
+  const auto averaged = [&](const auto& of) {
+    return routed(scores.x, scores.repeats, words, [&](double c) { return of(by.at(c)); });
   };
-  kept.router = average_of(&RoutedPair::weights);
-  kept.slopes = average_of(&RoutedPair::slopes);
+  const auto average_of = [&](double RoutedPair::*member) {
+    return averaged([&](const RoutedPair& pair) { return pair.*member; });
+  };
+  const auto gradients = [&](RoutedGradient RoutedPair::*of, bool is_divided) {
+    const auto each = [&](double RoutedGradient::*member) {
+      return averaged([&](const RoutedPair& pair) {
+        return pair.*of.*member / (is_divided ? pair.inverse : 1);
+      });
+    };
+    return RoutedGradients<X>{each(&RoutedGradient::weights), each(&RoutedGradient::slopes),
+                              each(&RoutedGradient::across)};
+  };
+  kept.plain = gradients(&RoutedPair::plain, false);
+  kept.divided = gradients(&RoutedPair::divided, true);
+  kept.router = kept.plain.weights;
   kept.along = average_of(&RoutedPair::along);
   const double A = values_of(calculus, kept.router).second;
   const auto experts = static_cast<double>(layer.experts.size());
@@ -72,7 +92,8 @@ void keep_routing(C& calculus, const Experts& layer, const Routing& by, const Si
       std::clamp((static_cast<double>(layer.top_k) - lost) / std::max(alike, 1 / experts), 1.0,
                  std::max(1.0, experts - lost));
   const double sizes = by.at(1).sizes / (A * A);
-  kept.share = by.at(1).loads / (A * A);
+  kept.share = by.at(1).plain.own / by.at(1).plain.weights;
+  kept.divided_share = by.at(1).divided.own / by.at(1).divided.weights;
   y.spread.token_variance += sizes;
   y.spread.decorrelation += sizes;
   y.spread.batch_variance += std::max(0.0, relative(&RoutedPair::sizes));
@@ -152,6 +173,17 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Experts& layer, Signal<X> 
   }
 }
 
+/// A norm right behind the sum has divided a token's gradient by the sum's size, S = sum_e w_e^2 of
+/// it (docs/theory/experts.md#norm): the part `divided` of it is of that.
+template <class X>
+X behind_norm(const X& plain, const X& over_size, double divided) {
+  return sum(scaled(plain, 1 - divided), scaled(over_size, divided));
+}
+template <class X>
+double divided_by_size(const Gradient<X>& g) {
+  return std::clamp(g.follows_size, 0.0, 1.0);
+}
+
 /// w_e g at one of the experts: E w_e^2 g and E w_e(t) w_e(u) k.
 template <class C, class X>
 Gradient<X> expert_gradient(const C& calculus, const Experts& layer,
@@ -160,9 +192,12 @@ Gradient<X> expert_gradient(const C& calculus, const Experts& layer,
   const Alike<double> k = values_of(calculus, g.x), w = values_of(calculus, kept.router);
   const OverlapDeviation& x = kept.input.overlap;
   Gradient<X> out = g;
-  out.x = scaled(product(g.x, kept.router), 1 / experts);
+  const double divided = divided_by_size(g);
+  out.x = scaled(product(g.x, behind_norm(kept.plain.weights, kept.divided.weights, divided)),
+                 1 / experts);
   out.aligned = g.aligned * w.second / experts;
-  out.directions.radial = across(g.directions.radial, kept.share);
+  out.directions.radial =
+      across(g.directions.radial, (1 - divided) * kept.share + divided * kept.divided_share);
   const auto slope = [&](const OverlapSlope& s, double by, double rise, double cross,
                          double apart) {
     return OverlapSlope{s.own * by * by / experts,
@@ -174,17 +209,21 @@ Gradient<X> expert_gradient(const C& calculus, const Experts& layer,
   return out;
 }
 
-/// dL/dz_e = sum_f J_fe F_f.g: E (F.g)^2 = n m_F g, of which a part a n m_F w_f is sure where g has
-/// a y.
+/// dL/dz_e = sum_f J_fe F_f.g: E (F.g)^2 = n m_F g, less what of F a norm behind the sum has taken
+/// out of g, which is along w. A part a n m_F w_f is sure where g has a y.
 template <class C, class X>
 Gradient<X> score_gradient(const BackwardPass<C, X>& pass, const Experts& layer,
                            const Kept<Experts, C, X>& kept, const Gradient<X>& g, double width) {
   const C& calculus = pass.calculus();
   const auto experts = static_cast<double>(layer.experts.size());
-  const double radial = across(g.directions.radial, kept.share);
+  const double divided = divided_by_size(g);
+  const double along = std::clamp(1 - g.directions.radial, 0.0, 1.0);
+  const X slopes =
+      behind_norm(behind_norm(kept.plain.slopes, kept.plain.across, along),
+                  behind_norm(kept.divided.slopes, kept.divided.across, along), divided);
   const double sure = g.aligned * width * values_of(calculus, kept.expert).second;
   Gradient<X> out = g;
-  out.x = scaled(product(product(kept.slopes, kept.expert), g.x), width * radial / experts);
+  out.x = scaled(product(product(slopes, kept.expert), g.x), width / experts);
   out.x = without_mean(sum(out.x, scaled(kept.along, sure * sure / experts)));
   out.aligned = 0;
   out.follows_size = 0;
