@@ -44,8 +44,11 @@ Signal<X> class_tokens_forward(C& calculus, const ClassTokens& layer, const Sign
   if (layer.position_std == 0) return out;
   const Counts over{static_cast<double>(out.tokens), counts.batch};
   const N second = calculus.real(layer.position_std * layer.position_std);
-  const Signal<X> table = input_signal(calculus, position_table(out.x, second, N(before + count)),
-                                       out.width, out.tokens, over);
+  Signal<X> table = input_signal(calculus, position_table(out.x, second, N(before + count)),
+                                 out.width, out.tokens, over);
+  // Nothing in the table moves with the tokens.
+  table.overlap = {N(0), table.overlap.variance()};
+  table.spread.susceptibility = 0;
   return sum_forward(calculus, N(1), N(1), out, table, over);
 }
 
