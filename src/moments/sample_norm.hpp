@@ -86,6 +86,22 @@ double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Co
   return left * left * apart;
 }
 
+/// What of V is left where each feature's own norm over samples divides its part of an overlap:
+/// 1/s2 falls where y_t y_u is large, so that an overlap that the features share comes out n/(n +
+/// 2) as large, n = samples - 1, and the square of what each has by itself, D^2/width, likewise
+/// (docs/theory/layers.md#norm-samples-overlap). A feature that has been divided before is not
+/// again, and of one behind an activation it is not known.
+template <class X>
+double overlap_kept(const Overlap<double>& overlap, const Alike<double>& inside,
+                    const Signal<X>& in, double samples, double eps) {
+  const double whole = overlap.variance(), apart = inside.second - inside.cross;
+  if (!(whole > 0)) return 1;
+  const double own = std::min(whole, apart * apart / static_cast<double>(in.width));
+  const double divided = inside.second / (inside.second + eps);
+  const double left = 1 - 2 * divided * std::clamp(in.spread.batch_noise, 0.0, 1.0) / (samples + 1);
+  return ((whole - own) * left * left + own * left) / whole;
+}
+
 /// All samples together have 1 for their second and nothing for their sum, so that crosses within
 /// one sequence are known; how the second is shared between sequences is not known any better.
 inline RelativeError error_over_samples(const RelativeError& in, const Alike<double>& x,
@@ -131,7 +147,10 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     const double left = whole > 0 ? std::max(0.0, 1 - in.mask_overlap / whole) : 1;
     const Overlap<double> own = overlap_about_mean(
         {calculus.value(in.overlap.coherent), calculus.value(in.overlap.noise)}, raw, in.width);
-    out.overlap = {own.coherent * scale * std::sqrt(left), own.noise * scale * scale * left};
+    const double kept =
+        in.flat ? left
+                : left * overlap_kept(own, values_of(calculus, inside), in, samples, layer.eps);
+    out.overlap = {own.coherent * scale * std::sqrt(kept), own.noise * scale * scale * kept};
     out.mask_overlap = 0;
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
