@@ -41,7 +41,7 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double d = small.width, d_h = small.head_width;
   const double rel = variance_of_heads(small), bend = rel / 2 * tau2 * tau2;
   const double overlap = small.own * small.overlap, along_width = small.own / d;
-  const double f = small.normalised * (1 - 2 * cosine) / d;
+  const double f = small.normalised * (1 - 2 * cosine) * small.overlap;
   // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, with f = 1/(d_h
   // + 2) for a unit vector of d_h features.
   const double f_key = small.qk_norm ? (1 - 2 * cosine) / (d_h + 2) : f;
@@ -53,7 +53,7 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double tilt = small.qk_norm ? 0 : 2 / d_h * tau2 * row.a_slope;
   const double along = small.qk_norm ? 0 : (row.b - row.a) / d_h;
   RowFactors<double> out;
-  const double next = next_order(small), of_keys = std::max(small.normalised, 0.0) / d;
+  const double next = next_order(small), of_keys = std::max(small.normalised, 0.0) * small.overlap;
   if (row.p2 > 0)
     out.omitted_value =
         next * (std::fabs(p2) + std::fabs(row.m2 - row.p2) * overlap) / row.p2 + of_keys;
@@ -73,8 +73,9 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   // grow with it: by Price tau2 V/D times their second derivatives.
   out.value_weight = tau2 * overlap * bend_of_products(row);
   // A token of length D (1 + e), Var e = 2/d, has scores of variance tau2 (1 + e).
-  out.value_weight += (1 - small.normalised) * (small.normalised > 0 ? small.length : 2 / d) *
-                      tau2 * bend_of_squares(row);
+  out.value_weight += (1 - small.normalised) *
+                      (small.normalised > 0 ? small.length : 2 * small.overlap) * tau2 *
+                      bend_of_squares(row);
   return out;
 }
 

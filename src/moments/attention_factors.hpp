@@ -35,7 +35,7 @@ struct Smallness {
   double width = 1, head_width = 1;  ///< d, d_h
   double overlap = 0, query_overlap = 0;
   double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
-  double normalised = 0;  ///< share of the 2/d of Gaussian tokens that these do not fluctuate by
+  double normalised = 0;  ///< share of the 2 V/D^2 of Gaussian tokens that these do not have
   bool qk_norm = false;   ///< nor do those of q and k
   double uneven = 0;      ///< relative variance of |x_s|^2 about the keys' mean, over the keys
   double own = 1;         ///< with rotation, `own` of it, of one row or of two

@@ -3,10 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "moments/condensed_softmax.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
-constexpr double kMostVariance = 1000;
+/// Beyond, single precision holds no difference of two scores.
+constexpr double kLargestVariance = 1e12;
 
 /// Linear interpolation between positions an eighth apart leaves up to an eighth of that squared of
 /// what falls as 1/t, on the way forward and again on the way back.
@@ -140,10 +143,10 @@ double p2_variance(const SoftmaxOrders& row) {
 }  // namespace
 
 void check_scores(const Attention& layer, double tau2) {
-  if (tau2 <= kMostVariance) return;
+  if (tau2 <= kLargestVariance) return;
   throw Error(
       ErrorKind::input, fmt::format("attention scores of variance {:.3g}", tau2), layer.path,
-      fmt::format("at most {}: smaller q and k weights, or a smaller scale", kMostVariance));
+      fmt::format("at most {:.0e}: smaller q and k weights, or a smaller scale", kLargestVariance));
 }
 
 /// 1 - c_q = gain_q D/m_q and Dk = gain_k D, for keys and queries of the same tokens.
@@ -198,6 +201,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.error = averages.two.error;
   scores.truncation = std::max(row.omitted_score, pair.omitted_score) +
                       omitted_overlaps(averages.one, small) + rounded(inputs.source.x);
+  scores.truncation += condensed_error(static_cast<double>(inputs.source.tokens), tau2);
   scores.rows_variance = rows_variance(averages.one);
   scores.mix_truncation =
       std::max(row.omitted_value, pair.omitted_value) + omitted_repeats(inputs.source, tau2);
@@ -335,6 +339,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const Smallness last = of_row(small, rotation, size - 1);
   scores.truncation =
       omitted_score + omitted_overlaps(averages.one.back(), last) + grid + rounded(inputs.source.x);
+  scores.truncation += condensed_error(rows.keys.back(), rows.tau2.maxCoeff());
   scores.rows_variance = rows_variance(averages.one.back());
   const double repeats = omitted_repeats(inputs.source, rows.tau2.maxCoeff());
   scores.mix_truncation = omitted_value + grid + repeats;

@@ -75,10 +75,11 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   if (inputs.sum) small.head_width /= inputs.sum->concentration;
   small.overlap = relative_overlap(inputs.source);
   small.query_overlap = relative_overlap(inputs.input);
-  const double own = 2 / small.width;
-  small.length = std::max<double>(own, inputs.source.spread.token_variance);
-  // What tokens' sizes differ by within a draw makes scores as much heavier than Gaussian ones as
+  small.length = std::max<double>(2 / small.width, inputs.source.spread.token_variance);
+  // Tokens of Gaussian features that fill 1/overlap directions have sizes of that variance, and
+  // Gaussian scores. What sizes differ by within a draw beyond it makes scores as much heavier as
   // one length makes them lighter.
+  const double own = 2 * small.overlap;
   const double one = inputs.source.spread.token_variance;
   const double shared = between_tokens(one, inputs.source.spread.batch_variance, inputs.over);
   small.normalised = one < own ? 1 - one / own : -std::max(0.0, one - std::max(own, shared)) / own;

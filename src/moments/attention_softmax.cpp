@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "moments/condensed_softmax.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
@@ -91,8 +93,9 @@ SoftmaxAverages SoftmaxLines::interpolate(Sheet& sheet, double x, double c) {
 
 /// A line asked for twice is asked for often: by then it gets its curves.
 SoftmaxAverages SoftmaxLines::operator()(const ScoreLine& line, double c) {
-  const auto exact = [&] { return softmax_averages(line.keys, line.tau2(c), c); };
-  if (!(line.scale > 0) || c < 0) return exact();
+  const auto exact = [&] { return condensed_averages(line.keys, line.tau2(c), c); };
+  const double largest = std::exp(kSpread) * line.tau2(0);
+  if (!(line.scale > 0) || c < 0 || largest > kMostVariance) return exact();
   if (Sheet* sheet = find(line)) {
     if (++sheet->asked > 2) {
       return interpolate(*sheet, std::log(line.scale / sheet->line.scale) / kSpread, c);
@@ -116,17 +119,34 @@ RowAverages softmax_values(Numbers& calculus, const RowScores& scores) {
   if (calculus.options().lognormal_softmax) return lognormal_rows(scores);
   const std::size_t size = scores.keys.size();
   std::vector<SoftmaxRows::Row> rows;
+  std::vector<CondensedScores> condensed;
   std::vector<double> correlations;
   for (std::size_t t = 0; t < size; ++t) {
     const Eigen::Index at = static_cast<Eigen::Index>(t);
-    rows.push_back(
-        {scores.keys[t], scores.tau2[at], std::min(1.0, scores.c.row(at).abs().maxCoeff())});
-    for (Eigen::Index u = 0; u <= at; ++u) correlations.push_back(scores.c(at, u));
+    const CondensedScores row(scores.tau2[at]);
+    rows.push_back({scores.keys[t], row.tau2, std::min(1.0, scores.c.row(at).abs().maxCoeff())});
+    condensed.push_back(row);
   }
+  // Of two rows what both are beyond the integrals, as their geometric mean is.
+  const auto of_pair = [&](Eigen::Index t, Eigen::Index u) {
+    return CondensedScores(std::sqrt(scores.tau2[t] * scores.tau2[u]));
+  };
+  const auto each_pair = [&](const auto& use) {
+    for (Eigen::Index t = 0; t < static_cast<Eigen::Index>(size); ++t)
+      for (Eigen::Index u = 0; u <= t; ++u) use(of_pair(t, u), scores.c(t, u));
+  };
+  each_pair([&](const CondensedScores& pair, double c) {
+    correlations.push_back(pair.is_beyond() ? pair.correlation(c) : c);
+  });
   const SoftmaxRows prepared(rows, calculus.options().threads);
   RowAverages out;
-  for (std::size_t t = 0; t < size; ++t) out.one.push_back(prepared.orders(t));
+  for (std::size_t t = 0; t < size; ++t) out.one.push_back(condensed[t].orders(prepared.orders(t)));
   out.two = prepared.overlaps(correlations, calculus.options().threads);
+  std::size_t next = 0;
+  each_pair([&](const CondensedScores& pair, double c) {
+    out.two[next] = pair.overlaps(out.two[next], c);
+    ++next;
+  });
   return out;
 }
 

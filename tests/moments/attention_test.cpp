@@ -330,13 +330,14 @@ TEST_CASE("no cosine of the mix is above 1") {
   }
 }
 
-TEST_CASE("scores too large for the integrals are named") {
+TEST_CASE("scores too large for single precision are named") {
   AttentionCase of;
-  of.q_std = 50;
-  CHECK_THROWS_WITH_AS(predict(of),
-                       "attention scores of variance 1.5e+03 (attn); at most 1000: smaller q and k "
-                       "weights, or a smaller scale",
-                       Error);
+  of.q_std = 2e6;
+  CHECK_THROWS_WITH_AS(
+      predict(of),
+      "attention scores of variance 2.4e+12 (attn); at most 1e+12: smaller q and k "
+      "weights, or a smaller scale",
+      Error);
 }
 
 // An aligned part as large as the loss makes it through narrow layers; without what it brings back
