@@ -50,6 +50,16 @@ double gain_of(const C& calculus, const Linear& layer) {
   return static_cast<double>(layer.fan_in) * calculus.value(calculus.variance(layer));
 }
 
+/// E (x_t.x_u)(g_t.g_u) over the product of both means, where a norm above has divided g_t by the
+/// size of what is made of x_t: g^2 goes as |x|^(-2 follows), and sizes are lognormal
+/// (docs/theory/layers.md#sizes-together). Tokens of one
+/// draw that differ in size by themselves make as much of a pair of them as of one.
+inline double of_sizes(const NormVariance& x, double follows, const Counts& counts) {
+  if (follows == 0 || x.log_range > 0) return 1;
+  const double shared = between_tokens(x.token_variance, x.batch_variance, counts);
+  return std::exp(-follows * std::max<double>(x.token_variance, shared));
+}
+
 /// The gradients of the matrix and its bias, from g at its output; `first`: what note_weights gave.
 /// Of a tied matrix it goes to the first parameter, the table, whose own part is added to it.
 template <class C, class X>
@@ -69,7 +79,8 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t fir
     const double covariance =
         overlap_covariance(g.slopes, input.overlap, gain_of(calculus, layer), counts);
     record.gradient =
-        calculus.positive(record.gradient + weight_scale(calculus, layer) * N(covariance));
+        calculus.positive((record.gradient + weight_scale(calculus, layer) * N(covariance)) *
+                          N(of_sizes(input.spread, g.follows_size, counts)));
   }
   if (layer.bias) {
     fill_bias(pass, bias, g, input.tokens);
