@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "moments/activation_error.hpp"
 #include "moments/attention_keys.hpp"
 #include "moments/attention_mix.hpp"
 #include "moments/attention_norms.hpp"
@@ -368,6 +369,15 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     if (all > 0) out.truncation.second += calculus.value(through_scores) / all * out.k_truncation;
   }
   out.v_truncation = record.value_truncation;
+  if constexpr (C::next_orders) {
+    // What overlaps share stands for all there is where weights alone leave nothing of a gradient
+    // that adds up to 0 over the queries: then it may be as far off as it is large.
+    const double all = values_of(calculus, out.v).second;
+    const double made =
+        calculus.value(record.counts.queries / record.counts.keys * (record.counts.queries - 1)) *
+        std::fabs(shared.weights) * calculus.value(group);
+    if (all > 0) out.v_truncation += std::min(no_mean, made / all);
+  }
   if constexpr (C::next_orders) {
     const double all = calculus.value(of_value_weight), own_part = calculus.value(of_own_values);
     if (all > 0) out.v_weight_truncation = std::fabs(own_part) / all * record.values_truncation;

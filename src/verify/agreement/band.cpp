@@ -80,6 +80,13 @@ double rare_width(const Expected& expected, double tail, bool measured_is_larger
   return std::fabs(expected.rare * (number / expected.rare_events - 1));
 }
 
+/// Of a value whose logarithm has this variance. One that is so large is that of rare events, whose
+/// relative variance it is, and whose logarithm has none.
+double relative_variance(double log_variance) {
+  constexpr double rare = 20;
+  return log_variance < rare ? std::expm1(log_variance) : log_variance;
+}
+
 double seeds_of(const Case& one) {
   return static_cast<double>(one.samples->size());
 }
@@ -129,7 +136,8 @@ Comparison judge_linear(const Case& one, const Quantiles& quantiles) {
   const double predicted = expected.mean / unit, measured = base::sample_mean(scaled);
   const double root = std::sqrt(seeds_of(one));
   const double standard_error = base::sample_deviation(scaled) / root;
-  const double spread = std::sqrt(std::expm1(expected.log_variance)) * std::abs(predicted) / root;
+  const double spread =
+      std::sqrt(relative_variance(expected.log_variance)) * std::abs(predicted) / root;
   // Rare events that happened are in the scatter; those that did not are not.
   const double rare = rare_deviation(expected) / unit;
   const double sigma = std::hypot(std::max(standard_error, rare), spread, expected.rounding / unit);
