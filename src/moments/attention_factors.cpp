@@ -41,7 +41,9 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double d = small.width, d_h = small.head_width;
   const double rel = variance_of_heads(small), bend = rel / 2 * tau2 * tau2;
   const double overlap = small.own * small.overlap, along_width = small.own / d;
-  const double f = small.normalised * (1 - 2 * cosine) * small.overlap;
+  // A point of a sphere in 1/overlap dimensions has 3 n/(n + 2) for its fourth moment.
+  const double lighter = small.normalised > 0 ? 1 + 2 * small.overlap : 1;
+  const double f = small.normalised * (1 - 2 * cosine) * small.overlap / lighter;
   // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, with f = 1/(d_h
   // + 2) for a unit vector of d_h features.
   const double f_key = small.qk_norm ? (1 - 2 * cosine) / (d_h + 2) : f;

@@ -102,8 +102,9 @@ TEST_CASE("random networks of every kind fail no more often than is known") {
   CHECK(tally.failed <= most_failures(tally.tried, wide_rate, confidence));
   CHECK(tally.refused <= most_failures(models, refused_rate, confidence));
   CHECK(quantile_of(tally.bands, 0.5) < 8);
-  // Narrow transformers of words, tied or rotated, are among them.
-  CHECK(quantile_of(tally.bands, 0.9) < 25);
+  // Narrow transformers of words, tied or rotated, are among them, and scores of a variance of
+  // thousands, where all that is known of a row is the chance of a tie.
+  CHECK(quantile_of(tally.bands, 0.9) < 28);
 }
 
 }  // namespace
