@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -61,6 +62,18 @@ constexpr Registered kCommands[] = {
     {"help", register_help},
     {"completion", register_completion},
 };
+
+/// The command that the first word names, so that the options of no other are made, which take as
+/// long as its answer. Empty where that is none, and of those that show what others have.
+std::string_view command_alone(int argc, const char* const* argv) {
+  constexpr std::string_view kShowOthers[] = {"list", "schema", "help", "completion"};
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  const auto is_word = [&](const auto& name) { return word == name; };
+  if (std::any_of(std::begin(kShowOthers), std::end(kShowOthers), is_word)) return {};
+  for (const Registered& command : kCommands)
+    if (word == command.name) return word;
+  return {};
+}
 
 int report_error(const Error& error, report::Format format) {
   std::fprintf(stderr, "scalecalc: %s\n", base::printable(error.what()).c_str());
@@ -201,7 +214,7 @@ int run(int argc, char** argv) {
   if (std::find(argv, argv + argc, std::string_view("--no-pager")) != argv + argc)
     context.refuse_pager();
   try {
-    return run_command(context, argc, argv);
+    return run_command(context, argc, argv, command_alone(argc, argv));
   } catch (const Error& error) {
     context.clear_progress();
     if (!context.launch().is_first()) return 0;
