@@ -61,7 +61,7 @@ Bend bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<doub
   const double q = x.second - x.mean * x.mean;
   if (!(variance > 0) || !(q > 0)) return {};
   const double room = std::min(x.second - cross, q + cross - x.mean * x.mean);
-  const double step = std::min(std::sqrt(variance), std::max(room, 0.0));
+  const double deviation = std::sqrt(variance), step = std::min(deviation, std::max(room, 0.0));
   // Of nearly equal tokens it is no more than (1 - c)^(1/2) of what they differ by (at a kink of
   // phi), where differences of rounded kernels would say anything.
   constexpr double least_room = 1e-8;
@@ -69,7 +69,7 @@ Bend bend_of_pair(C& calculus, const typename C::Function& phi, const Alike<doub
   const Token<double> u{x.mean, x.second};
   const auto at = [&](double r) { return calculus.pair(phi, Moment::cross, u, u, r); };
   const double bend = (at(cross + step) + at(cross - step) - 2 * at(cross)) / 2;
-  return {bend * variance / (step * step), step * step >= variance};
+  return {bend * variance / (step * step), room >= deviation};
 }
 
 /// E phi'^2 and E phi'(u)phi'(v) where E u^2 and E u v are not known better: the second moves with
