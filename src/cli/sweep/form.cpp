@@ -19,7 +19,7 @@ JsonForm sweep_form() {
       {"dtype", one_of({"float", "double"}), "of the passes"},
       {"device", text(), "of the passes"},
       {"engine", one_of({"passes", "quadrature"}), "that measures or predicts"}};
-  for (Key key : forms::fields(false)) {
+  for (Key key : forms::fields(true)) {  // a list of layers has few of them
     if (key.name == "layers") key = {"layers", list(count()), "the depths"};
     if (key.name == "decoder_layers")
       key = maybe("decoder_layers", text(), "of two stacks, the decoder's depth, a formula in N");
