@@ -21,8 +21,8 @@ std::string read_standard_input(const std::string& what);
 /// The next line of it, without spaces around; none at its end.
 std::optional<std::string> read_typed_line();
 
-/// A preset, a model file, a config.json or a folder with one, a file of weights, a graph (.pt2), or
-/// - for a model file on standard input. Throws Error(input).
+/// A preset, a model file, a config.json or a folder with one, a file of weights, a graph (.pt2),
+/// or - for a model file on standard input. Throws Error(input).
 ModelSpec read_model_argument(const std::string& name);
 
 /// Somebody may be typing it.

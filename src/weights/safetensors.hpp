@@ -38,9 +38,10 @@ struct Tensor {
 class Reader {
  public:
   /// `path`: a .safetensors file; a graph with its weights (.pt2, weights/exported.hpp); an index
-  /// (.json) whose weight_map names the files beside it; or a folder: its model.safetensors, else its index, else all its .safetensors. Every header is
-  /// checked as a whole: dtypes, shapes, bytes that cover the file without gap or overlap, names
-  /// that are printable and occur once. Throws Error(input) naming the file and the tensor.
+  /// (.json) whose weight_map names the files beside it; or a folder: its model.safetensors, else
+  /// its index, else all its .safetensors. Every header is checked as a whole: dtypes, shapes,
+  /// bytes that cover the file without gap or overlap, names that are printable and occur once.
+  /// Throws Error(input) naming the file and the tensor.
   explicit Reader(const std::string& path);
   ~Reader();
   Reader(Reader&&) noexcept;

@@ -65,8 +65,8 @@ TEST_CASE("condensed scores: a derivative in tau2 is one") {
   }
 }
 
-// O and A' of two rows are found to 1e-7 of O (softmax_overlaps), one row's P2 and A to more digits;
-// the largest is 1, and ten roundings of that allow for the way there.
+// O and A' of two rows are found to 1e-7 of O (softmax_overlaps), one row's P2 and A to more
+// digits; the largest is 1, and ten roundings of that allow for the way there.
 TEST_CASE("condensed scores: two rows that are one have its moments") {
   constexpr double digits = 1e-7, steps = 10;
   for (const double tau2 : {3000.0, 1e8}) {
