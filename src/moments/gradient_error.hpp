@@ -31,9 +31,11 @@ NonNegative product_error(const C& calculus, const X& input, const RelativeError
   const double total = x.second * k.second + (over.tokens - 1) * x.cross * k.cross +
                        (over.batch - 1) * over.tokens * x.between * k.between;
   if (!(total > 0)) return g.truncation.second + of_input.second;
-  const double own = x.second * k.second * (of_input.second + g.truncation.second);
-  const double others = x.second * of_input.cross * pairs(k.cross, k.between) +
-                        k.second * g.truncation.cross * pairs(x.cross, x.between);
+  // A second moment that is all but 0 may be rounding, of either sign.
+  const double of_x = std::fabs(x.second), of_g = std::fabs(k.second);
+  const double own = of_x * of_g * (of_input.second + g.truncation.second);
+  const double others = of_x * of_input.cross * pairs(k.cross, k.between) +
+                        of_g * g.truncation.cross * pairs(x.cross, x.between);
   return (own + others) / total;
 }
 
