@@ -1,11 +1,13 @@
 #pragma once
 
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "moments/activation_chain.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/calculus.hpp"
 #include "moments/ledger.hpp"
@@ -31,11 +33,14 @@ class ForwardPass {
 
   Signal<X> run(const std::vector<Layer>& layers, Signal<X> x) {
     bool above_keeps = false;
-    for (const Layer& layer : layers) {
+    for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
       wants_slope_correlation_ = above_keeps;
+      const auto next = std::next(layer);
+      chain_follows_ =
+          next != layers.end() && std::holds_alternative<ActivationLayer>(next->op);
       x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
-                     layer.op);
-      above_keeps = keeps_slope_correlation(layer);
+                     layer->op);
+      above_keeps = keeps_slope_correlation(*layer);
     }
     return x;
   }
@@ -81,6 +86,11 @@ class ForwardPass {
   /// The layer that comes before in the list, after on the way back, uses or hands on the
   /// correlation of slopes.
   bool wants_slope_correlation() const { return wants_slope_correlation_; }
+  /// The layer that comes next in the list asks what an activation right before it was given.
+  bool chain_follows() const { return chain_follows_; }
+  /// Left by an activation for the one that follows it.
+  void set_chain(ActivationChain<X> chain) { chain_ = std::move(chain); }
+  std::optional<ActivationChain<X>> take_chain() { return std::exchange(chain_, std::nullopt); }
   const Signal<X>* memory() const { return memory_ ? &*memory_ : nullptr; }
   void set_memory(Signal<X> made) { memory_ = std::move(made); }
   std::optional<ScoreSum<X>>& scores() { return scores_; }
@@ -91,7 +101,8 @@ class ForwardPass {
  private:
   C& calculus_;
   const Network& network_;
-  bool backward_, wants_slope_correlation_ = false;
+  bool backward_, wants_slope_correlation_ = false, chain_follows_ = false;
+  std::optional<ActivationChain<X>> chain_;
   std::optional<Signal<X>> memory_;
   std::optional<ScoreSum<X>> scores_;  ///< of residual attention
   Ledger<C, X>& ledger_;

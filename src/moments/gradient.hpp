@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
 #include <optional>
 
 #include "moments/fluctuations.hpp"
@@ -128,6 +129,9 @@ struct Gradient {
   std::optional<SlopeTie> tie{};
   std::optional<ValueScatter> of_values{};  ///< of such a norm right above the activation
   OverlapSlopes slopes{};
+  /// Below an activation that another is right in front of: what is below both, their slopes
+  /// averaged together.
+  std::shared_ptr<const Gradient<X>> below_chain{};
 };
 
 /// What the layers of cross-attention visited so far give the memory, and how far the gradient of

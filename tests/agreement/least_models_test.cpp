@@ -58,5 +58,20 @@ TEST_CASE("scores of a variance of thousands") {
                   "attention_scale = 1\n[init]\nscheme = { std = 0.7 }\n");
 }
 
+// What the second activation read was taken for Gaussian.
+TEST_CASE("activations in a row") {
+  for (const char* pair : {"relu sigmoid", "tanh relu", "gelu tanh"}) {
+    const std::string both = pair, first = both.substr(0, both.find(' ')),
+                      second = both.substr(both.find(' ') + 1);
+    const std::string text =
+        "[model]\nkind = \"layers\"\nfeatures = 48\nsequence = 6\nbatch = 2\nclasses = 10\n"
+        "[input]\ncross = 0.3\n[[layer]]\ntype = \"linear\"\nwidth = 48\n"
+        "[[layer]]\ntype = \"activation\"\nactivation = \"" +
+        first + "\"\n[[layer]]\ntype = \"activation\"\nactivation = \"" + second +
+        "\"\n[[layer]]\ntype = \"linear\"\nwidth = 32\n";
+    agree(pair, parse_model(text, pair), seeds);
+  }
+}
+
 }  // namespace
 }  // namespace scalecalc

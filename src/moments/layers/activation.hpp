@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "moments/activation_error.hpp"
@@ -317,14 +320,18 @@ struct Kept<ActivationLayer, C, X> {
   OverlapDeviation overlap{}, output_overlap{};  ///< of u, of phi(u)
   SlopeKernel kernel{};
   double error = 0;  ///< of the slopes, absolute
+  /// Behind another activation, `record` being of both: this one's own slopes.
+  std::optional<X> last{};
 };
 
+/// y = phi(x), or a function of several activations of what the first of them was given.
 template <class C, class X>
-Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Signal<X> x) {
+Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationLayer& layer,
+                       const std::string& function, const Signal<X>& x, std::optional<X> last) {
   C& calculus = pass.calculus();
-  calculus.enter(layer.path);
   Kept<ActivationLayer, C, X> kept;
-  const auto phi = calculus.function(layer.function);
+  kept.last = std::move(last);
+  const auto phi = calculus.function(function);
   if constexpr (C::next_orders) {
     if (pass.backward()) {
       kept.overlap = overlap_deviation(calculus, x);
@@ -338,6 +345,29 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Si
   kept.error = calculus.take_slope_error();
   kept.at = {pass.site(layer.path, "activation", y), 0, x.tokens};
   pass.template keep<ActivationLayer>(std::move(kept));
+  return y;
+}
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Signal<X> x) {
+  pass.calculus().enter(layer.path);
+  std::optional<ActivationChain<X>> chain = pass.take_chain();
+  std::optional<X> last;
+  std::optional<std::string> both;
+  if constexpr (C::next_orders) {
+    both = chain ? composed(layer.function, chain->function) : std::nullopt;
+    const auto slope = both && pass.backward() ? composed_slope(layer.function, chain->function)
+                                               : std::nullopt;
+    if (slope)
+      last = without_mean(
+          expectations(pass.calculus(), pass.calculus().function(*slope), chain->input.x));
+    else if (pass.backward())
+      both.reset();
+  }
+  if (!both) chain = {layer.function, std::move(x)};
+  else chain->function = *both;
+  Signal<X> y = step_through(pass, layer, chain->function, chain->input, std::move(last));
+  if (pass.chain_follows()) pass.set_chain(std::move(*chain));
   return y;
 }
 
@@ -361,6 +391,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
   C& calculus = pass.calculus();
   const auto kept = pass.template take<ActivationLayer>();
   pass.note(kept.at.site, g);
+  if (g.below_chain) {
+    if (!kept.last) return *g.below_chain;
+    g.x = product(g.x, *kept.last);
+    return g;
+  }
   const Counts counts = pass.counts(kept.at.tokens);
   Gradient<X> out = activation_backward(calculus, kept.record, g, counts);
   add_slope_error(calculus, out, g, kept.error);
@@ -376,6 +411,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
       out.x = with_bounded_cross(sum_cross(out.x, uniform(out.x, more)));
     if (left_out > 0) out.error.cross += left_out / values_of(calculus, out.x).second;
     out.slopes = through_kernel(g.slopes, kept.kernel, k, kept.overlap);
+  }
+  if (kept.last) {
+    g.x = product(g.x, *kept.last);
+    g.below_chain = std::make_shared<const Gradient<X>>(std::move(out));
+    return g;
   }
   return out;
 }
