@@ -17,6 +17,7 @@
 #include "scalecalc/layers/experts.hpp"
 #include "scalecalc/layers/gated.hpp"
 #include "scalecalc/layers/linear.hpp"
+#include "scalecalc/layers/max_pool.hpp"
 #include "scalecalc/layers/norm.hpp"
 #include "scalecalc/layers/parallel.hpp"
 #include "scalecalc/layers/pool.hpp"
@@ -29,7 +30,7 @@ namespace scalecalc {
 /// One layer of a laid-out network, of any kind.
 struct Layer {
   std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
-               Conv2d, DualStream, Pool, Parallel, Encoder, ClassTokens, Experts>
+               Conv2d, DualStream, Pool, Parallel, Encoder, ClassTokens, Experts, MaxPool>
       op;
 };
 
@@ -48,6 +49,7 @@ struct LayerSpec {
     repeat,
     embedding,
     pool,
+    max_pool,
     encoder
   };
   Type type = Type::linear;

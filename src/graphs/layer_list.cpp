@@ -161,6 +161,12 @@ class ListWriter {
                       "take the mean of the tokens, or describe the model as a transformer");
         spec.type = Type::pool;
         break;
+      case Kind::max_pool:
+        spec.type = Type::max_pool;
+        spec.kernel = part.kernel;
+        spec.stride = part.stride;
+        spec.padding = part.padding;
+        break;
       case Kind::table:
         known_.remarks.insert(
             "a table of parameters that is added to the stream is left out: "

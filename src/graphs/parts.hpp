@@ -48,6 +48,7 @@ struct Part {
     centred,  ///< minus its mean: a norm begins
     dropout,
     pool,
+    max_pool,
     sum,
     product,
     scale,     ///< times a parameter
@@ -77,7 +78,7 @@ struct Part {
   std::int64_t count = 0;        ///< of class tokens
   bool is_segment = false;       ///< of a table: all tokens get one row
   std::optional<double> second;  ///< of a fixed table: its mean square
-  std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;  ///< of a convolution
+  std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;  ///< of windows
 
   std::int64_t heads = 1, kv_heads = 1, head_width = 0;  ///< of attention
   bool is_causal = false;

@@ -58,6 +58,7 @@ const std::map<std::string, Reader::Way>& Reader::ways() {
                               "native_batch_norm", "_native_batch_norm_legit_functional"});
     add(&Reader::dropout, {"dropout", "native_dropout", "feature_dropout"});
     add(&Reader::pool, {"adaptive_avg_pool2d", "avg_pool2d"});
+    add(&Reader::max_pool, {"max_pool2d"});
     add(&Reader::activation,
         {"relu", "gelu", "silu",       "tanh",  "sigmoid",   "softplus",    "mish",
          "elu",  "selu", "leaky_relu", "relu6", "hardswish", "hardsigmoid", "exp",

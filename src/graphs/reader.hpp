@@ -145,14 +145,21 @@ class Reader {
   void multiply_matrices(const Node& node);
   void linear_of(const Node& node, const Value& input, const Value& weight, const Value* bias,
                  bool is_in_out);
-  void convolution(const Node& node);
   void layer_norm(const Node& node);
   void batch_norm(const Node& node);
   void dropout(const Node& node);
-  void pool(const Node& node);
   void activation(const Node& node);
   void take_mean(const Node& node);
   void take_variance(const Node& node);
+
+  // reader_images.cpp
+  void convolution(const Node& node);
+  void pool(const Node& node);
+  void max_pool(const Node& node);
+  /// An argument that is the same of rows and of columns.
+  std::int64_t one_of_both(const Node& node, const char* name, std::int64_t otherwise) const;
+  /// The image that leaves `part`, whose features and window are known.
+  void window(const Node& node, const Value& input, Part part);
 
   // reader_arithmetic.cpp
   void arithmetic(const Node& node);

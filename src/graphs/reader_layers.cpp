@@ -173,64 +173,6 @@ void Reader::linear_of(const Node& node, const Value& given, const Value& weight
   become(node, add(node, std::move(part)), std::move(view));
 }
 
-void Reader::convolution(const Node& node) {
-  const Value input = whole(node, value(node, 0));
-  const Value& weight = value(node, 1);
-  const Value* bias = optional_value(node, "bias");
-  const Sizes& shape = sizes(*node.arguments[1].tensors[0]);
-  const Part& before = graph_.parts[input.part];
-  if (weight.kind != Value::Kind::parameter || shape.size() != 4)
-    fail(node, "its kernel is no parameter of four dimensions", "convolutions of images are known");
-  const auto pair = [&](const char* name, std::int64_t otherwise) {
-    const Argument* argument = node.find(name);
-    if (argument == nullptr || argument->integers.empty()) return otherwise;
-    if (argument->integers.front() != argument->integers.back())
-      fail(node, fmt::format("its {} differs between rows and columns", name));
-    return argument->integers.front();
-  };
-  Part part;
-  part.kind = Part::Kind::convolution;
-  part.kernel = shape[2];
-  part.stride = pair("stride", 1);
-  part.groups = integer(node, "groups", 1);
-  const Argument* padding = node.find("padding");
-  part.padding = pair("padding", 0);
-  if (padding != nullptr && padding->text == "same") part.padding = part.kernel / 2;
-  const Argument* transposed = node.find("transposed");
-  if (shape[2] != shape[3]) fail(node, "its kernel is no square");
-  if (pair("dilation", 1) != 1) fail(node, "its kernel is dilated");
-  if (transposed != nullptr && transposed->flag == true) fail(node, "it is transposed");
-  if (part.stride < 1 || part.groups < 1 || part.kernel < 1 || part.padding < 0 ||
-      part.padding > 1'000'000)
-    fail(node, "its stride, groups or padding cannot be");
-  const bool is_image = input.view.dims.size() == 4 && before.height > 0 &&
-                        axes_of({{input.view.dims[1]}, 0, 0}, Axis::Of::feature).size() +
-                                (before.features == 1 ? 1u : 0u) ==
-                            1;
-  if (!is_image) fail(node, "its input is no image");
-  if (shape[1] * part.groups != before.features)
-    fail(node, "the graph contradicts itself: the kernel is of other channels");
-  const Sizes& own = sizes(node.outputs[0]);
-  if (own.size() != 4) fail(node, "its output is no image");
-  part.inputs = {input.part};
-  part.weight = weight.tensor;
-  if (bias != nullptr) part.bias = bias->tensor;
-  part.features = shape[0];
-  const std::int64_t columns = before.tokens / before.height;
-  part.height = (before.height + 2 * part.padding - part.kernel) / part.stride + 1;
-  const std::int64_t width = (columns + 2 * part.padding - part.kernel) / part.stride + 1;
-  if (part.height < 1 || width < 1) fail(node, "the kernel is larger than the image");
-  part.tokens = part.height * width;
-  View view = input.view;
-  const auto axis = [](Axis::Of of, std::int64_t size, std::int64_t stride) {
-    return size == 1 ? std::vector<Axis>() : std::vector<Axis>{{of, size, stride}};
-  };
-  view.dims[1] = axis(Axis::Of::feature, part.features, 1);
-  view.dims[2] = axis(Axis::Of::token, part.height, width);
-  view.dims[3] = axis(Axis::Of::token, width, 1);
-  become(node, add(node, std::move(part)), std::move(view));
-}
-
 void Reader::layer_norm(const Node& node) {
   Value input = value(node, 0);
   const bool is_rms = node.operation == "rms_norm" || node.operation == "_fused_rms_norm";
@@ -303,22 +245,6 @@ void Reader::dropout(const Node& node) {
   part.tokens = graph_.parts[input.part].tokens;
   part.height = graph_.parts[input.part].height;
   become(node, add(node, std::move(part)), input.view);
-}
-
-/// The mean over all tokens of an image.
-void Reader::pool(const Node& node) {
-  const Value input = whole(node, value(node, 0));
-  const Sizes& own = sizes(node.outputs[0]);
-  const bool is_all = input.view.dims.size() == 4 && own.size() == 4 && own[2] == 1 && own[3] == 1;
-  if (!is_all) fail(node, "it pools less than the whole image", "use strides of convolutions");
-  Part part;
-  part.kind = Part::Kind::pool;
-  part.inputs = {input.part};
-  part.features = graph_.parts[input.part].features;
-  View view = input.view;
-  view.dims[2].clear();
-  view.dims[3].clear();
-  become(node, add(node, std::move(part)), std::move(view));
 }
 
 void Reader::activation(const Node& node) {

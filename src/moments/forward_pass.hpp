@@ -37,7 +37,8 @@ class ForwardPass {
       wants_slope_correlation_ = above_keeps;
       const auto next = std::next(layer);
       chain_follows_ =
-          next != layers.end() && std::holds_alternative<ActivationLayer>(next->op);
+          next != layers.end() && (std::holds_alternative<ActivationLayer>(next->op) ||
+                                   std::holds_alternative<MaxPool>(next->op));
       x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
                      layer->op);
       above_keeps = keeps_slope_correlation(*layer);

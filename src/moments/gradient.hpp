@@ -132,6 +132,8 @@ struct Gradient {
   /// Below an activation that another is right in front of: what is below both, their slopes
   /// averaged together.
   std::shared_ptr<const Gradient<X>> below_chain{};
+  /// Below an activation that a max pool is right behind: the largest have slopes of their own.
+  std::optional<X> below_activation{};
 };
 
 /// What the layers of cross-attention visited so far give the memory, and how far the gradient of

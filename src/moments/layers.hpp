@@ -12,6 +12,7 @@
 #include "moments/layers/experts.hpp"
 #include "moments/layers/gated.hpp"
 #include "moments/layers/linear.hpp"
+#include "moments/layers/max_pool.hpp"
 #include "moments/layers/norm.hpp"
 #include "moments/layers/parallel.hpp"
 #include "moments/layers/pool.hpp"

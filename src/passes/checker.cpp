@@ -167,15 +167,33 @@ void Checker::operator()(const Dropout& layer) {
 void Checker::operator()(const Conv2d& layer) {
   conv_sizes(layer);
   expect(layer.path, layer.in_channels);
-  if (layer.height * layer.width != at_.tokens) {
-    refuse(layer.path,
-           fmt::format("an image of {} x {} in a sequence of {}", layer.height, layer.width,
-                       at_.tokens),
-           "tokens are the positions of one image");
-  }
+  image(layer.path, layer.height, layer.width);
   weights(layer.weight);
   at_ = {layer.out_height() * layer.out_width(), layer.out_channels};
   add_product(layer.weight.fan_in, layer.weight.fan_out);
+  add_activations(1);
+}
+
+void Checker::image(const std::string& path, std::int64_t height, std::int64_t width) const {
+  if (height * width == at_.tokens) return;
+  refuse(path, fmt::format("an image of {} x {} in a sequence of {}", height, width, at_.tokens),
+         "tokens are the positions of one image");
+}
+
+void Checker::operator()(const MaxPool& layer) {
+  check_size(layer.path, "kernel", layer.kernel);
+  check_size(layer.path, "stride", layer.stride);
+  check_size(layer.path, "height", layer.height);
+  check_size(layer.path, "width", layer.width);
+  expect(layer.path, layer.channels);
+  image(layer.path, layer.height, layer.width);
+  if (layer.padding < 0 || 2 * layer.padding > layer.kernel)
+    refuse(layer.path, fmt::format("a padding of {} of a kernel of {}", layer.padding, layer.kernel),
+           "at most half of the kernel, so that every window has a place in the image");
+  if (layer.kernel > std::min(layer.height, layer.width) + 2 * layer.padding)
+    refuse(layer.path, fmt::format("a kernel of {} is larger than the image", layer.kernel),
+           "use a smaller kernel");
+  at_ = {layer.out_height() * layer.out_width(), layer.channels};
   add_activations(1);
 }
 

@@ -348,6 +348,11 @@ class Forward {
     const Value rest = take(tape_, all, skipped, all - skipped, x);
     return seen(layer.path, "pool", pool(tape_, all - skipped, rest));
   }
+  Value apply(const MaxPool& layer, const Value& x) {
+    const ConvShape shape{network_.batch, layer.height, layer.width,   layer.channels, layer.channels,
+                          layer.kernel,   layer.stride, layer.padding, 1};
+    return seen(layer.path, "max_pool", max_pool(tape_, shape, x));
+  }
   Value apply(const ClassTokens& layer, Value x) {
     if (layer.count > 0) x = prepend(tape_, tokens(x), next(), x);
     if (layer.position_std != 0.0) x = add_positions(tape_, x, next());

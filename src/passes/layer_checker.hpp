@@ -32,6 +32,7 @@ class Checker {
   void operator()(const Encoder& layer);
   void operator()(const ClassTokens& layer);
   void operator()(const Experts& layer);
+  void operator()(const MaxPool& layer);
 
  private:
   void expect(const std::string& path, std::int64_t width) const;
@@ -42,6 +43,7 @@ class Checker {
   void biases(const Attention& layer);
   void softcap(const Attention& layer);
   void conv_sizes(const Conv2d& layer) const;
+  void image(const std::string& path, std::int64_t height, std::int64_t width) const;
   void branch(const Residual& layer);
   void rate(const std::string& path, double value) const;
   void add_parameters(std::int64_t rows, std::int64_t columns);

@@ -417,6 +417,7 @@ Point Walk::step(const Op& layer, const Point&) {
   if constexpr (std::is_same_v<Op, Encoder>) kind = "an encoder beside the decoder";
   if constexpr (std::is_same_v<Op, ClassTokens>) kind = "class tokens";
   if constexpr (std::is_same_v<Op, Experts>) kind = "mixtures of experts";
+  if constexpr (std::is_same_v<Op, MaxPool>) kind = "max pools";
   throw no_rule(layer.path, kind);
 }
 template Point Walk::step(const Conv2d&, const Point&);
@@ -424,5 +425,6 @@ template Point Walk::step(const DualStream&, const Point&);
 template Point Walk::step(const Encoder&, const Point&);
 template Point Walk::step(const ClassTokens&, const Point&);
 template Point Walk::step(const Experts&, const Point&);
+template Point Walk::step(const MaxPool&, const Point&);
 
 }  // namespace scalecalc::steps

@@ -107,6 +107,9 @@ Variable<Real> part(Tape<Real>& tape, const Variable<Real>& joined, std::int64_t
 /// The mean of each `tokens` consecutive rows.
 template <class Real>
 Variable<Real> pool(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>& x);
+/// The largest of each window (operations.def, max_pool_forward).
+template <class Real>
+Variable<Real> max_pool(Tape<Real>& tape, const ConvShape& shape, const Variable<Real>& x);
 /// Rows of the table; ids is a column of row numbers.
 template <class Real>
 Variable<Real> embed(Tape<Real>& tape, const Variable<Real>& table,

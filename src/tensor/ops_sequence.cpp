@@ -122,6 +122,15 @@ Variable<Real> pool(Tape<Real>& tape, std::int64_t tokens, const Variable<Real>&
 }
 
 template <class Real>
+Variable<Real> max_pool(Tape<Real>& tape, const ConvShape& shape, const Variable<Real>& x) {
+  Tensor<Real> y = tape.make(shape.images * shape.out_positions(), shape.in_channels);
+  tape.device().max_pool_forward(shape, x.value.data(), y.data());
+  return tape.result(std::move(y), {&x}, [shape, x](Tape<Real>& t, const Tensor<Real>& dy) {
+    t.device().max_pool_backward(shape, x.value.data(), dy.data(), t.into(x.slot));
+  });
+}
+
+template <class Real>
 Variable<Real> embed(Tape<Real>& tape, const Variable<Real>& table,
                      const Tensor<std::int32_t>& ids) {
   Tensor<Real> y = tape.make(ids.rows(), table.value.columns());
@@ -228,6 +237,7 @@ Variable<Real> weigh_rows(Tape<Real>& tape, const Variable<Real>& x, const Varia
   template Variable<Real> part(Tape<Real>&, const Variable<Real>&, std::int64_t, std::int64_t,    \
                                std::int64_t);                                                     \
   template Variable<Real> pool(Tape<Real>&, std::int64_t, const Variable<Real>&);                 \
+  template Variable<Real> max_pool(Tape<Real>&, const ConvShape&, const Variable<Real>&);         \
   template Variable<Real> embed(Tape<Real>&, const Variable<Real>&, const Tensor<std::int32_t>&); \
   template Variable<Real> prepend(Tape<Real>&, std::int64_t, const Variable<Real>&,               \
                                   const Variable<Real>&);                                         \

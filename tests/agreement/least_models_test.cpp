@@ -73,5 +73,22 @@ TEST_CASE("activations in a row") {
   }
 }
 
+TEST_CASE("the largest of windows") {
+  for (const char* activation : {"relu", "silu", "identity"})
+    for (const char* window : {"kernel = 2\nstride = 2", "kernel = 3\nstride = 2\npadding = 1",
+                               "kernel = 3\npadding = 1"}) {
+      const std::string text =
+          "[model]\nkind = \"layers\"\nfeatures = 12\nsequence = 36\nheight = 6\nbatch = 2\n"
+          "classes = 10\n[input]\ncross = 0.3\n"
+          "[[layer]]\ntype = \"conv2d\"\nchannels = 32\nkernel = 3\npadding = 1\n"
+          "[[layer]]\ntype = \"activation\"\nactivation = \"" +
+          std::string(activation) + "\"\n[[layer]]\ntype = \"max_pool\"\n" + window +
+          "\n[[layer]]\ntype = \"conv2d\"\nchannels = 24\nkernel = 1\n"
+          "[[layer]]\ntype = \"activation\"\nactivation = \"tanh\"\n";
+      const std::string name = std::string(activation) + ", " + window;
+      agree(name, parse_model(text, name), seeds);
+    }
+}
+
 }  // namespace
 }  // namespace scalecalc

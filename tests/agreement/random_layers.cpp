@@ -164,6 +164,18 @@ class Writer {
     list.push_back(made);
     if (draw_.chance(30)) norm(list);
     if (draw_.chance(85)) activation(list);
+    Draws more = draw_.apart();
+    if (may_stride && shape_.side >= 3 && more.chance(25)) largest(list, more);
+  }
+
+  void largest(List& list, Draws& draw) {
+    LayerSpec made = layer(Type::max_pool);
+    made.kernel = draw.of<std::int64_t>({2, 3});
+    made.stride = draw.of<std::int64_t>({1, 2});
+    made.padding = draw.chance(50) ? made.kernel / 2 : 0;
+    shape_.side = (shape_.side + 2 * made.padding - made.kernel) / made.stride + 1;
+    shape_.tokens = shape_.side * shape_.side;
+    list.push_back(made);
   }
 
   /// What a single matrix may have of its own.

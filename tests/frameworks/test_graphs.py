@@ -21,7 +21,9 @@ SEEDS = 32
 # three standard errors and 15%.
 OUTPUTS, GRADIENTS, FAR, SHARE = 0.03, 0.05, 0.15, 1 / 20
 NAMES = ("mlp", "residual-mlp", "convnet", "gpt", "written-out", "einsum", "encoder",
-         "gpt2", "llama", "bert", "vit")
+         "gpt2", "llama", "bert", "vit", "resnet")
+
+IMAGES = ("convnet", "resnet")  # with batch norms
 
 
 def inputs_like(example, vocab=64):
@@ -109,7 +111,7 @@ def check(name):
         make_graphs.export(name, path)
         # The rule of batch norms leaves out what their gradients share in a small image: what is
         # read from a graph is held against passes of the same model.
-        engine = ["--engine", "passes", "--seeds", str(16 * SEEDS)] if name == "convnet" else []
+        engine = ["--engine", "passes", "--seeds", str(16 * SEEDS)] if name in IMAGES else []
         said = json.loads(p.program("propagate", path, "--format", "json", *engine))["results"]
         rows = json.loads(p.program("init", path, "--format", "json"))["results"]["parameters"]
     measured = Measured(rows)
@@ -119,7 +121,7 @@ def check(name):
         torch.manual_seed(seed)
         model = as_large_as(draw(), first)
         # Batch norms are those of training, and nothing is dropped.
-        model.train(name == "convnet")
+        model.train(name in IMAGES)
         measured.run(model, inputs[0])
     outputs = compare({site["path"]: site["second"] for site in said["sites"]}, measured.outputs)
     gradients = compare({row["path"]: row["grad_second"] for row in said["parameters"]},

@@ -37,7 +37,7 @@ bool has(const std::string& text, const std::string& part) {
 std::string types(const std::vector<LayerSpec>& layers) {
   static const char* const names[] = {"linear", "activation", "norm",   "attention",
                                       "gated",  "dropout",    "conv2d", "residual",
-                                      "repeat", "embedding",  "pool",   "encoder"};
+                                      "repeat", "embedding",  "pool",   "max_pool", "encoder"};
   std::string text;
   for (const LayerSpec& layer : layers) {
     text += (text.empty() ? "" : " ") + std::string(names[static_cast<int>(layer.type)]);
@@ -96,6 +96,19 @@ void check_same(const std::string& name, const std::string& config, const StdOf&
 }
 
 }  // namespace
+
+TEST_CASE("a ResNet of the library: a stem with a max pool, shortcuts, means") {
+  const ModelSpec spec = graph_of("resnet").spec;
+  CHECK(types(spec.layer_list) ==
+        "conv2d norm activation max_pool residual(conv2d norm activation conv2d norm) activation "
+        "residual(conv2d norm activation conv2d norm) activation "
+        "residual(conv2d norm activation conv2d norm) activation pool linear");
+  const LayerSpec& pool = spec.layer_list[3];
+  CHECK(pool.kernel == 3);
+  CHECK(pool.stride == 2);
+  CHECK(pool.padding == 1);
+  CHECK(types(spec.layer_list[6].shortcut) == "conv2d norm");
+}
 
 TEST_CASE("plain modules become lists of layers") {
   const GraphModel mlp = graph_of("mlp");
@@ -168,6 +181,7 @@ TEST_CASE("every tensor of a file is named") {
   check_names("mlp");
   check_names("residual-mlp");
   check_names("convnet");
+  check_names("resnet");
   check_names("written-out");
   check_names("einsum");
   check_names("encoder");

@@ -42,6 +42,10 @@ def of_transformers(name):
                               num_hidden_layers=2, num_attention_heads=4,
                               max_position_embeddings=16, **common)
         return t.BertForMaskedLM(config)
+    if name == "resnet":
+        config = t.ResNetConfig(embedding_size=16, hidden_sizes=[16, 32], depths=[1, 2],
+                                layer_type="basic", num_labels=10)
+        return t.ResNetForImageClassification(config)
     config = t.ViTConfig(hidden_size=64, intermediate_size=96, num_hidden_layers=2,
                          num_attention_heads=4, image_size=16, patch_size=4, num_labels=10, **common)
     return t.ViTForImageClassification(config)
@@ -65,6 +69,7 @@ def networks():
         "gpt2-eager": (lambda: of_transformers("gpt2-eager"), (ids,)),
         "llama": (lambda: of_transformers("llama"), (ids,)),
         "bert": (lambda: of_transformers("bert"), (ids,)),
+        "resnet": (lambda: of_transformers("resnet"), (torch.zeros(2, 3, 32, 32),)),
         "vit": (lambda: of_transformers("vit"), (torch.zeros(2, 3, 16, 16),)),
     }
 

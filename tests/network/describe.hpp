@@ -38,6 +38,7 @@ struct Describe {
   void operator()(const Dropout& layer) const { out.push_back("dropout " + layer.path); }
   void operator()(const Conv2d& layer) const { out.push_back("conv " + layer.path); }
   void operator()(const Pool& layer) const { out.push_back("pool " + layer.path); }
+  void operator()(const MaxPool& layer) const { out.push_back("max_pool " + layer.path); }
   void operator()(const Parallel& layer) const {
     out.push_back("parallel( " + layer.path);
     for (const std::vector<Layer>& branch : layer.branches) {

@@ -215,6 +215,14 @@ TEST_CASE("shapes that do not fit are said where they are") {
            "padding = 3");
   contains(error_of(layer("type = \"conv2d\"\nchannels = 4\ngroups = 3") + head, "sequence = 36\n"),
            "groups must divide the channels (groups 3, channels 8 to 4)");
+  const auto pool = [](const std::string& keys) { return layer("type = \"max_pool\"\n" + keys); };
+  contains(error_of(pool("kernel = 2") + head),
+           "m.toml:4:1 | [max_pool] max_pool[0]: its input is no image: 8 features at 24 tokens");
+  contains(error_of(pool("stride = 2") + head, "sequence = 36\n"), "kernel is missing");
+  contains(error_of(pool("kernel = 7") + head, "sequence = 36\n"),
+           "the kernel of 7 is larger than the image of 8 features at 6 x 6 with padding 0");
+  contains(error_of(pool("kernel = 3\npadding = 2") + head, "sequence = 36\n"),
+           "the padding of 2 is more than half of the kernel of 3 | use padding = 1");
   contains(error_of(layer("type = \"attention\"\nheads = 3") + head),
            "[attention] heads must divide width (heads 3, width 8) at attention[0]");
   contains(error_of(layer("type = \"attention\"\nheads = 4\nkv_heads = 3") + head),

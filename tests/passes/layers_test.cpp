@@ -203,6 +203,24 @@ TEST_CASE("layers: convolutions with strides, padding and groups") {
   }
 }
 
+TEST_CASE("layers: the largest of windows") {
+  const MaxPool layer{"pool", 4, 3, 2, 1, 5, 4};
+  Network network = network_of(
+      {{dense("first", 4, 4)}, {layer}, {ActivationLayer{"act", "tanh"}}, {dense("last", 4, 6)}}, 6,
+      20);
+  network.features = 4;
+  check_gradients(network);
+  const auto refused = [&](MaxPool wrong) {
+    Network other = network;
+    other.layers[1].op = std::move(wrong);
+    return refusal_of(other);
+  };
+  CHECK(refused({"pool", 4, 3, 2, 2, 5, 4}).find("a padding of 2 of a kernel of 3") == 0);
+  CHECK(refused({"pool", 4, 3, 2, 1, 5, 5}).find("an image of 5 x 5") == 0);
+  CHECK(refused({"pool", 4, 7, 2, 1, 5, 4}).find("a kernel of 7") == 0);
+  CHECK(refused({"pool", 4, 3, 0, 1, 5, 4}).find("stride") == 0);
+}
+
 TEST_CASE("layers: positions, and words of Zipf's frequencies") {
   Network network = network_of({{Embedding{"embedding", 5, 6, 1.0, 0.5}}}, 6);
   network.input = InputKind::tokens;

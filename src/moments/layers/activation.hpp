@@ -412,6 +412,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
     if (left_out > 0) out.error.cross += left_out / values_of(calculus, out.x).second;
     out.slopes = through_kernel(g.slopes, kept.kernel, k, kept.overlap);
   }
+  if (const auto below = std::exchange(out.below_activation, std::nullopt)) out.x = *below;
   if (kept.last) {
     g.x = product(g.x, *kept.last);
     g.below_chain = std::make_shared<const Gradient<X>>(std::move(out));

@@ -22,9 +22,11 @@ void visit_parts(const Parallel& layer, PartVisitor& visitor);
 void visit_parts(const Encoder& layer, PartVisitor& visitor);
 void visit_parts(const ClassTokens& layer, PartVisitor& visitor);
 void visit_parts(const Experts& layer, PartVisitor& visitor);
+void visit_parts(const MaxPool& layer, PartVisitor& visitor);
 
 extern const LayerKind linear_kind, activation_kind, norm_kind, attention_kind, gated_kind,
-    dropout_kind, conv2d_kind, residual_kind, repeat_kind, embedding_kind, pool_kind, encoder_kind;
+    dropout_kind, conv2d_kind, residual_kind, repeat_kind, embedding_kind, pool_kind,
+    max_pool_kind, encoder_kind;
 
 /// Null behind the last.
 constexpr const LayerKind* find_kind(LayerSpec::Type type) {
@@ -41,6 +43,7 @@ constexpr const LayerKind* find_kind(LayerSpec::Type type) {
     case Type::repeat: return &repeat_kind;
     case Type::embedding: return &embedding_kind;
     case Type::pool: return &pool_kind;
+    case Type::max_pool: return &max_pool_kind;
     case Type::encoder: return &encoder_kind;
   }
   return nullptr;

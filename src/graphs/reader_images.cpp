@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include "graphs/reader.hpp"
+
+/// What reads an image through windows: convolutions and pools.
+namespace scalecalc::graphs {
+
+std::int64_t Reader::one_of_both(const Node& node, const char* name, std::int64_t otherwise) const {
+  const Argument* argument = node.find(name);
+  if (argument == nullptr || argument->integers.empty()) return otherwise;
+  if (argument->integers.front() != argument->integers.back())
+    fail(node, fmt::format("its {} differs between rows and columns", name));
+  return argument->integers.front();
+}
+
+void Reader::window(const Node& node, const Value& input, Part part) {
+  const Part& before = graph_.parts[input.part];
+  if (part.stride < 1 || part.groups < 1 || part.kernel < 1 || part.padding < 0 ||
+      part.padding > 1'000'000)
+    fail(node, "its stride, groups or padding cannot be");
+  const bool is_image = input.view.dims.size() == 4 && before.height > 0 &&
+                        axes_of({{input.view.dims[1]}, 0, 0}, Axis::Of::feature).size() +
+                                (before.features == 1 ? 1u : 0u) ==
+                            1;
+  if (!is_image) fail(node, "its input is no image");
+  if (sizes(node.outputs[0]).size() != 4) fail(node, "its output is no image");
+  part.inputs = {input.part};
+  const std::int64_t columns = before.tokens / before.height;
+  part.height = (before.height + 2 * part.padding - part.kernel) / part.stride + 1;
+  const std::int64_t width = (columns + 2 * part.padding - part.kernel) / part.stride + 1;
+  if (part.height < 1 || width < 1) fail(node, "the kernel is larger than the image");
+  part.tokens = part.height * width;
+  View view = input.view;
+  const auto axis = [](Axis::Of of, std::int64_t size, std::int64_t stride) {
+    return size == 1 ? std::vector<Axis>() : std::vector<Axis>{{of, size, stride}};
+  };
+  view.dims[1] = axis(Axis::Of::feature, part.features, 1);
+  view.dims[2] = axis(Axis::Of::token, part.height, width);
+  view.dims[3] = axis(Axis::Of::token, width, 1);
+  become(node, add(node, std::move(part)), std::move(view));
+}
+
+void Reader::convolution(const Node& node) {
+  const Value input = whole(node, value(node, 0));
+  const Value& weight = value(node, 1);
+  const Value* bias = optional_value(node, "bias");
+  const Sizes& shape = sizes(*node.arguments[1].tensors[0]);
+  const Part& before = graph_.parts[input.part];
+  if (weight.kind != Value::Kind::parameter || shape.size() != 4)
+    fail(node, "its kernel is no parameter of four dimensions", "convolutions of images are known");
+  Part part;
+  part.kind = Part::Kind::convolution;
+  part.kernel = shape[2];
+  part.stride = one_of_both(node, "stride", 1);
+  part.groups = integer(node, "groups", 1);
+  const Argument* padding = node.find("padding");
+  part.padding = one_of_both(node, "padding", 0);
+  if (padding != nullptr && padding->text == "same") part.padding = part.kernel / 2;
+  const Argument* transposed = node.find("transposed");
+  if (shape[2] != shape[3]) fail(node, "its kernel is no square");
+  if (one_of_both(node, "dilation", 1) != 1) fail(node, "its kernel is dilated");
+  if (transposed != nullptr && transposed->flag == true) fail(node, "it is transposed");
+  if (shape[1] * part.groups != before.features)
+    fail(node, "the graph contradicts itself: the kernel is of other channels");
+  part.weight = weight.tensor;
+  if (bias != nullptr) part.bias = bias->tensor;
+  part.features = shape[0];
+  window(node, input, std::move(part));
+}
+
+void Reader::max_pool(const Node& node) {
+  const Value input = whole(node, value(node, 0));
+  Part part;
+  part.kind = Part::Kind::max_pool;
+  part.kernel = one_of_both(node, "kernel_size", 1);
+  part.stride = one_of_both(node, "stride", part.kernel);
+  part.padding = one_of_both(node, "padding", 0);
+  const Argument* ceil = node.find("ceil_mode");
+  if (one_of_both(node, "dilation", 1) != 1) fail(node, "its window is dilated");
+  if (ceil != nullptr && ceil->flag == true)
+    fail(node, "its last windows leave the image", "use ceil_mode = False");
+  if (2 * part.padding > part.kernel) fail(node, "its padding is more than half of its kernel");
+  part.features = graph_.parts[input.part].features;
+  window(node, input, std::move(part));
+}
+
+/// The mean over all tokens of an image.
+void Reader::pool(const Node& node) {
+  const Value input = whole(node, value(node, 0));
+  const Sizes& own = sizes(node.outputs[0]);
+  const bool is_all = input.view.dims.size() == 4 && own.size() == 4 && own[2] == 1 && own[3] == 1;
+  if (!is_all) fail(node, "it pools less than the whole image", "use strides of convolutions");
+  Part part;
+  part.kind = Part::Kind::pool;
+  part.inputs = {input.part};
+  part.features = graph_.parts[input.part].features;
+  View view = input.view;
+  view.dims[2].clear();
+  view.dims[3].clear();
+  become(node, add(node, std::move(part)), std::move(view));
+}
+
+}  // namespace scalecalc::graphs
