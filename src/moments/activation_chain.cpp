@@ -21,8 +21,7 @@ std::optional<std::string> made(const std::string& outer, const std::string& inn
   const Activation second = activation_of(outer), first = activation_of(inner);
   try {
     Expr at = first.expression();
-    if (slope && (second.name() == "relu" || second.name() == "selu"))
-      at = at - just_below();
+    if (slope && (second.name() == "relu" || second.name() == "selu")) at = at - just_below();
     const Expr& of = slope ? second.derivative() : second.expression();
     const std::string text = to_string(substitute(of, {{"x", at}}));
     Activation::from_expression(text);

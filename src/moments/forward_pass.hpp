@@ -36,9 +36,8 @@ class ForwardPass {
     for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
       wants_slope_correlation_ = above_keeps;
       const auto next = std::next(layer);
-      chain_follows_ =
-          next != layers.end() && (std::holds_alternative<ActivationLayer>(next->op) ||
-                                   std::holds_alternative<MaxPool>(next->op));
+      chain_follows_ = next != layers.end() && (std::holds_alternative<ActivationLayer>(next->op) ||
+                                                std::holds_alternative<MaxPool>(next->op));
       x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
                      layer->op);
       above_keeps = keeps_slope_correlation(*layer);

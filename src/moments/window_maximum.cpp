@@ -308,8 +308,7 @@ Alike<double> through_windows(const Windows& windows, const WindowSlopes& slopes
   const double in = windows.inputs, out = windows.outputs, ratio = out / in;
   Alike<double> made;
   made.second = ratio * (slopes.own * g.second + slopes.same * g.cross);
-  if (in > 1)
-    made.cross = ratio * ((out - 1) * slopes.pairs - slopes.same) * g.cross / (in - 1);
+  if (in > 1) made.cross = ratio * ((out - 1) * slopes.pairs - slopes.same) * g.cross / (in - 1);
   made.between = ratio * ratio * slopes.between * g.between;
   return made;
 }

@@ -188,7 +188,8 @@ void Checker::operator()(const MaxPool& layer) {
   expect(layer.path, layer.channels);
   image(layer.path, layer.height, layer.width);
   if (layer.padding < 0 || 2 * layer.padding > layer.kernel)
-    refuse(layer.path, fmt::format("a padding of {} of a kernel of {}", layer.padding, layer.kernel),
+    refuse(layer.path,
+           fmt::format("a padding of {} of a kernel of {}", layer.padding, layer.kernel),
            "at most half of the kernel, so that every window has a place in the image");
   if (layer.kernel > std::min(layer.height, layer.width) + 2 * layer.padding)
     refuse(layer.path, fmt::format("a kernel of {} is larger than the image", layer.kernel),

@@ -349,8 +349,9 @@ class Forward {
     return seen(layer.path, "pool", pool(tape_, all - skipped, rest));
   }
   Value apply(const MaxPool& layer, const Value& x) {
-    const ConvShape shape{network_.batch, layer.height, layer.width,   layer.channels, layer.channels,
-                          layer.kernel,   layer.stride, layer.padding, 1};
+    const ConvShape shape{network_.batch, layer.height,   layer.width,
+                          layer.channels, layer.channels, layer.kernel,
+                          layer.stride,   layer.padding,  1};
     return seen(layer.path, "max_pool", max_pool(tape_, shape, x));
   }
   Value apply(const ClassTokens& layer, Value x) {

@@ -30,15 +30,16 @@ Drawn draw(const MaxPool& layer, const Activation& phi, const Alike<double>& u, 
            std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   const auto inputs = static_cast<std::size_t>(layer.height * layer.width);
-  const double all = normal(random), v = u.second - u.mean * u.mean,
-               c = u.cross - u.mean * u.mean, b = u.between - u.mean * u.mean;
+  const double all = normal(random), v = u.second - u.mean * u.mean, c = u.cross - u.mean * u.mean,
+               b = u.between - u.mean * u.mean;
   std::vector<double> sums;
   Drawn made;
   for (int image = 0; image < 2; ++image) {
     const double one = normal(random), same = std::sqrt(k) * normal(random);
     std::vector<double> x(inputs);
     for (double& value : x)
-      value = u.mean + std::sqrt(b) * all + std::sqrt(c - b) * one + std::sqrt(v - c) * normal(random);
+      value =
+          u.mean + std::sqrt(b) * all + std::sqrt(c - b) * one + std::sqrt(v - c) * normal(random);
     std::vector<double> g(inputs, 0), y;
     double slope_g2 = 0;
     std::vector<double> dx(inputs, 0);
@@ -101,8 +102,9 @@ void check_by_draws(const MaxPool& layer, const char* name, const Alike<double>&
   const WindowMaximum found = window_maximum(phi, u, windows);
   const Alike<double> g = through_windows(windows, found.plain, {0, 1, k, 0}),
                       below = through_windows(windows, found.slopes, {0, 1, k, 0});
-  const double predicted[] = {found.value.mean, found.value.second, found.value.cross,
-                              found.value.between, g.second, g.cross, below.second};
+  const double predicted[] = {found.value.mean,    found.value.second, found.value.cross,
+                              found.value.between, g.second,           g.cross,
+                              below.second};
   for (int m = 0; m < 7; ++m) {
     CAPTURE(name);
     CAPTURE(m);
@@ -148,7 +150,8 @@ TEST_CASE("the largest of two and of three is known") {
   const double pi = std::acos(-1.0);
   const Activation identity = Activation::named("identity");
   const auto at = [&](std::int64_t taps, double c) {
-    const Windows windows{{{taps, 1}}, {{taps, taps, 0, 1}}, 100, 100.0 / static_cast<double>(taps)};
+    const Windows windows{
+        {{taps, 1}}, {{taps, taps, 0, 1}}, 100, 100.0 / static_cast<double>(taps)};
     return window_maximum(identity, {0, 1, c, 0}, windows);
   };
   const WindowMaximum two = at(2, 0), three = at(3, 0);

@@ -40,9 +40,9 @@ Vector by_loops(const ConvShape& s) {
             for (std::int64_t u = column * s.stride - s.padding;
                  u < column * s.stride - s.padding + s.kernel; ++u)
               if (v >= 0 && v < s.height && u >= 0 && u < s.width)
-                most = std::max(most, x[static_cast<std::size_t>(
-                                          ((image * s.height + v) * s.width + u) * s.in_channels +
-                                          i)]);
+                most = std::max(most,
+                                x[static_cast<std::size_t>(
+                                    ((image * s.height + v) * s.width + u) * s.in_channels + i)]);
           y.push_back(most);
         }
   return y;

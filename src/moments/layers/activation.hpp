@@ -356,16 +356,18 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Si
   std::optional<std::string> both;
   if constexpr (C::next_orders) {
     both = chain ? composed(layer.function, chain->function) : std::nullopt;
-    const auto slope = both && pass.backward() ? composed_slope(layer.function, chain->function)
-                                               : std::nullopt;
+    const auto slope =
+        both && pass.backward() ? composed_slope(layer.function, chain->function) : std::nullopt;
     if (slope)
       last = without_mean(
           expectations(pass.calculus(), pass.calculus().function(*slope), chain->input.x));
     else if (pass.backward())
       both.reset();
   }
-  if (!both) chain = {layer.function, std::move(x)};
-  else chain->function = *both;
+  if (!both)
+    chain = {layer.function, std::move(x)};
+  else
+    chain->function = *both;
   Signal<X> y = step_through(pass, layer, chain->function, chain->input, std::move(last));
   if (pass.chain_follows()) pass.set_chain(std::move(*chain));
   return y;

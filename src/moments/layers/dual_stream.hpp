@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ template <class C, class X>
 struct Kept<DualStream, C, X> {
   Places at;
   std::vector<X> scales;         ///< of the norms, factors of the streams' covariance
+  std::vector<double> shares;    ///< of the branches, in E of the sums' squares
   X post, dual, both;            ///< x, z and their mean product at the end
   double size = 0, overlap = 0;  ///< of the sum: E y^2, and the variance of y_t.y_u/n
 };
@@ -56,6 +58,11 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
     z = residual_forward(calculus, plain, z, apart, pass.counts(z));
     Signal<X> total = residual_forward(calculus, sublayer, x, branch, pass.counts(x));
     if (sublayer.norm->kind == NormKind::layernorm) both = shifted(both, N(-mean(total) * mean(z)));
+    if constexpr (C::next_orders) {
+      const double all = values_of(calculus, total.x).second,
+                   own = calculus.value(b2) * values_of(calculus, branch.x).second;
+      kept.shares.push_back(all > 0 ? std::clamp(own / all, 0.0, 1.0) : 1);
+    }
     kept.scales.push_back(norm_scale(calculus, *sublayer.norm, total.x));
     both = product(both, kept.scales.back());
     x = forward_step(pass, *sublayer.norm, std::move(total), sublayer.path, "residual");
@@ -155,6 +162,12 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
     Gradient<X> whole = g;
     whole.directions = {};
     whole.x = scaled(sum(sum(g.x, gz.x), scaled(both, N(2))), N(b * b));
+    if constexpr (C::next_orders) {
+      // A norm has divided by the size of the sum, of which the branch is a share.
+      whole.follows_size = g.follows_size * kept.shares.back();
+      g.follows_size *= 1 - kept.shares.back();
+      kept.shares.pop_back();
+    }
     g.x = scaled(g.x, N(a * a));
     both = scaled(both, a);
     g = sum_of_ways(pass, std::move(g), pass.run(sublayer->body, std::move(whole)), start,

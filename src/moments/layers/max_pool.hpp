@@ -67,9 +67,8 @@ Signal<X> max_pool_forward(C& calculus, const MaxPool& layer, const Activation& 
   // The overlap of two windows follows that of their largest, any of their positions: overlaps that
   // fluctuate pair by pair are averaged over both windows.
   const double positions = mean_taps(kept.windows);
-  const X slopes =
-      uniform(in.x, Alike<double>{0, found.slopes.own, found.slopes.pairs / positions,
-                                  found.slopes.between / positions});
+  const X slopes = uniform(in.x, Alike<double>{0, found.slopes.own, found.slopes.pairs / positions,
+                                               found.slopes.between / positions});
   out.x = uniform(out.x, found.value);
   out.overlap = overlap_through_activation(calculus, in.overlap, slopes, out.x, in.width);
   out.tokens = layer.out_height() * layer.out_width();
@@ -95,8 +94,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const MaxPool& layer, Signal<X> 
     const auto phi = calculus.function(chain ? chain->function : "identity");
     Kept<MaxPool, C, X> kept;
     kept.behind_activation = chain.has_value();
-    Signal<X> y = max_pool_forward(calculus, layer, phi->activation(), chain ? chain->input : x, x,
-                                   kept);
+    Signal<X> y =
+        max_pool_forward(calculus, layer, phi->activation(), chain ? chain->input : x, x, kept);
     kept.at = {pass.site(layer.path, "max_pool", y), 0, x.tokens};
     pass.template keep<MaxPool>(std::move(kept));
     return y;

@@ -27,8 +27,8 @@ void CpuDevice<Real>::max_pool_backward(const ConvShape& s, const Real* x, const
     const Real* from = x + image * rows * channels;
     const Real* back = dy + image * s.out_positions() * channels;
     for (std::int64_t i = 0; i < channels; ++i)
-      dx.data[row * channels + i] = dx(row * channels + i, back_to(s, row % rows, from + i,
-                                                                   back + i, channels));
+      dx.data[row * channels + i] =
+          dx(row * channels + i, back_to(s, row % rows, from + i, back + i, channels));
   });
 }
 

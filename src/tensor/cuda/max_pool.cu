@@ -30,8 +30,7 @@ struct BackToLargest {
     const std::int64_t image = row / s.positions(), channels = s.in_channels;
     const Real* from = x + image * s.positions() * channels + channel;
     const Real* back = dy + image * s.out_positions() * channels + channel;
-    cuda::put(dx, row * channels + channel,
-              back_to(s, row % s.positions(), from, back, channels));
+    cuda::put(dx, row * channels + channel, back_to(s, row % s.positions(), from, back, channels));
   }
 };
 
