@@ -2,63 +2,20 @@
 
 #include <numbers>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
-#include "base/vector_math.hpp"
+#include "base/philox_lanes.hpp"
 
 namespace scalecalc::gaussian::monte_carlo {
 namespace {
 
 namespace vm = base::vector_math;
+using base::all_words;
+using base::kLowHalf;
+using base::Words;
 using vm::Int;
 using vm::Real;
-using Words = std::uint64_t __attribute__((vector_size(8 * SCALECALC_LANES)));
 
-constexpr std::uint64_t kLowHalf = 0xFFFFFFFFu;
 constexpr std::int64_t kRootHalf = 0x3FE6A09E667F3BCD;  ///< the bits of sqrt(1/2)
 [[maybe_unused]] constexpr std::uint8_t kAllLanes = 0xFF;
-
-/// a b for the low halves of each lane. Said in the machine's own words, since GCC multiplies all
-/// 64 bits otherwise.
-Words multiply_halves(const Words& a, const Words& b) {
-#if defined(__AVX512F__)
-  // The form with a mask: GCC 12 warns of an uninitialised value inside the plain one.
-  return reinterpret_cast<Words>(_mm512_maskz_mul_epu32(kAllLanes, reinterpret_cast<__m512i>(a),
-                                                        reinterpret_cast<__m512i>(b)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<Words>(
-      _mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-#else
-  return (a & kLowHalf) * (b & kLowHalf);
-#endif
-}
-
-Words all_words(std::uint64_t value) {
-  return Words{} + value;
-}
-
-/// Philox-4x32-10 of several counters, as philox() in philox.hpp. The upper halves of the lanes
-/// hold rubbish until the end, which the multiplications do not see.
-struct Output {
-  Words w[4];
-};
-Output philox_lanes(Words c0, Words c1, Words c2, Words c3, std::uint64_t seed) {
-  const Words first = all_words(0xD2511F53u), second = all_words(0xCD9E8D57u);
-  std::uint32_t key0 = static_cast<std::uint32_t>(seed);
-  std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const Words a = multiply_halves(first, c0), b = multiply_halves(second, c2);
-    c0 = (b >> 32) ^ c1 ^ key0;
-    c1 = b;
-    c2 = (a >> 32) ^ c3 ^ key1;
-    c3 = a;
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
-  }
-  return {{c0, c1, c2, c3}};
-}
 
 /// 52 bits and a half, times 2^-52: inside (0, 1), symmetric about 1/2.
 Real uniform(const Words& low, const Words& high) {
@@ -108,7 +65,7 @@ void fill_normals(const base::Stream& stream, std::uint64_t first, std::size_t c
   for (std::size_t k = 0; k < vm::lanes; ++k) index[k] = first + k;
   const Words id0 = all_words(stream.id & kLowHalf), id1 = all_words(stream.id >> 32);
   for (std::size_t i = 0; i < half; i += vm::lanes) {
-    const Output words = philox_lanes(index, index >> 32, id0, id1, stream.seed);
+    const base::WordLanes words = base::philox_lanes(index, index >> 32, id0, id1, stream.seed);
     const Real radius = square_root(minus_two_log(uniform(words.w[0], words.w[1])));
     const Direction at = direction(uniform(words.w[2], words.w[3]));
     vm::store(radius * at.cosine, out + i);
