@@ -17,7 +17,7 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gnuplot-nox, man-db")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gnuplot-nox, libdnnl2, man-db")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 "scalecalc derives how signals, gradients and steps scale with the depth and
 width of a network, computes it, and checks it by real passes: skip

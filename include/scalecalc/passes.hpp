@@ -36,8 +36,8 @@ struct PassWork {
 struct PassOptions {
   std::uint64_t seed = 0;
   int threads = 1;
-  /// auto, cpu, cuda, cuda:1 (one of several), cuda+tf32 (float products in TF32), cuda+nograph
-  /// (every kernel sent by itself and at once, to find which one fails).
+  /// auto, cpu, cpu+eigen (no oneDNN), cuda, cuda:1 (one of several), cuda+tf32 (float products in
+  /// TF32), cuda+nograph (every kernel sent by itself and at once, to find which one fails).
   std::string device = "cpu";
   /// Keep only the inputs of about sqrt(n) groups of the network's n outermost layers, and run each
   /// group forward once more on the way back: the same bits, one forward pass more, and activations

@@ -25,6 +25,7 @@ struct DeviceInfo {
   int threads = 0;    ///< of a CPU
   std::size_t memory_total = 0, memory_free = 0;
   std::string capability;       ///< "9.0", or what vectors the kernels use
+  std::string products;         ///< of a CPU: the libraries that multiply its matrices
   std::string driver, runtime;  ///< CUDA versions: of the driver, and built against
   std::string why_none;         ///< in words, when it cannot be used
   bool available() const { return why_none.empty(); }

@@ -13,9 +13,9 @@ namespace scalecalc::cli {
 namespace {
 
 /// Of the first CUDA device, or why there is none.
-std::string cuda_text() {
+std::string cuda_text(const std::vector<DeviceInfo>& devices) {
   std::string why = "no device";
-  for (const DeviceInfo& info : devices()) {
+  for (const DeviceInfo& info : devices) {
     if (info.name == "cpu") continue;
     if (info.available()) return info.model + ", capability " + info.capability;
     why = info.why_none;
@@ -33,8 +33,11 @@ std::string mpi_text() {
 }  // namespace
 
 std::string version_text() {
-  return fmt::format("scalecalc {}\ncommit    {}\ncompiler  {}\nCUDA      {}\nMPI       {}\n",
-                     report::version(), kCommit, SCALECALC_COMPILER, cuda_text(), mpi_text());
+  const std::vector<DeviceInfo> all = devices();
+  return fmt::format(
+      "scalecalc {}\ncommit    {}\ncompiler  {}\nproducts  {}\nCUDA      {}\nMPI       {}\n",
+      report::version(), kCommit, SCALECALC_COMPILER, all.front().products, cuda_text(all),
+      mpi_text());
 }
 
 }  // namespace scalecalc::cli

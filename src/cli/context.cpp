@@ -26,7 +26,7 @@ const std::vector<std::string> kWhen = {"auto", "always", "never"};
 
 /// Those that name a kind; a number may stand behind cuda.
 std::vector<std::string> device_names() {
-  return {"auto", "cpu", "cuda"};
+  return {"auto", "cpu", "cpu+eigen", "cuda"};
 }
 
 /// A device, a pipe: nothing that a name's end could say of its content.
@@ -58,7 +58,8 @@ void Context::add_options_to(CLI::App* app, const Shared& uses) {
     work.text(
         "--threads", threads_text_, "N",
         fmt::format("threads (default: those of the machine, at most {})", kMostDefaultThreads));
-  if (uses.device) work.axis("--device", device_, {"D", device_names}, "cpu, cuda, cuda:N or auto");
+  if (uses.device)
+    work.axis("--device", device_, {"D", device_names}, "cpu, cpu+eigen, cuda, cuda:N or auto");
   if (uses.recompute)
     work.flag("--recompute", recompute_,
               "keep less and run forward twice: memory grows as the root of depth");

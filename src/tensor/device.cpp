@@ -13,6 +13,9 @@ namespace scalecalc {
 namespace tensor {
 namespace {
 
+/// The CPU, with all products by Eigen.
+constexpr std::string_view kEigenAlone = "cpu+eigen";
+
 /// cuda, cuda:N, and either with +tf32 and +nograph.
 std::optional<CudaChoice> cuda_choice(std::string_view name) {
   CudaChoice choice;
@@ -56,7 +59,7 @@ std::shared_ptr<Device<Real>> make_device(const std::string& name, int threads) 
   check_device_name(name);
   const std::optional<CudaChoice> choice = name == "auto" ? best_cuda_device() : cuda_choice(name);
   if (choice) return make_cuda_device<Real>(*choice);
-  return std::make_shared<CpuDevice<Real>>(threads);
+  return std::make_shared<CpuDevice<Real>>(threads, name == kEigenAlone);
 }
 template std::shared_ptr<Device<float>> make_device<float>(const std::string&, int);
 template std::shared_ptr<Device<double>> make_device<double>(const std::string&, int);
@@ -64,8 +67,11 @@ template std::shared_ptr<Device<double>> make_device<double>(const std::string&,
 }  // namespace tensor
 
 void check_device_name(const std::string& name, const std::string& where) {
-  if (name == "auto" || name == "cpu" || tensor::cuda_choice(name)) return;
-  throw unknown_name("device", name, {"auto", "cpu", "cuda", "cuda:0", "cuda+tf32", "cuda+nograph"},
+  if (name == "auto" || name == "cpu" || name == tensor::kEigenAlone || tensor::cuda_choice(name)) {
+    return;
+  }
+  throw unknown_name("device", name,
+                     {"auto", "cpu", "cpu+eigen", "cuda", "cuda:0", "cuda+tf32", "cuda+nograph"},
                      where);
 }
 

@@ -145,7 +145,8 @@ class Device : public Memory {
 #include "tensor/operations.def"
 };
 
-/// "cpu", "cuda" or "cuda:N" (with "+tf32" to allow it), or "auto" for the best one there is.
+/// "cpu" ("cpu+eigen" without oneDNN), "cuda" or "cuda:N" (with "+tf32" to allow it), or "auto" for
+/// the best one there is.
 /// Throws Error(input) for another name, a number N beside others or a thread count that cannot be,
 /// Error(fault) where there is no CUDA device at all.
 template <class Real>

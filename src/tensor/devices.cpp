@@ -5,6 +5,7 @@
 
 #include "base/machine.hpp"
 #include "scalecalc/tensor.hpp"
+#include "tensor/cpu/one_dnn.hpp"
 #include "tensor/cuda.hpp"
 
 namespace scalecalc {
@@ -47,6 +48,13 @@ std::string vectors() {
 #endif
 }
 
+/// What multiplies matrices.
+std::string products() {
+  const tensor::OneDnn& one_dnn = tensor::OneDnn::here();
+  if (one_dnn.available()) return "oneDNN " + one_dnn.version() + ", Eigen";
+  return "Eigen";
+}
+
 DeviceInfo cpu() {
   DeviceInfo info;
   info.name = "cpu";
@@ -55,6 +63,7 @@ DeviceInfo cpu() {
   info.memory_total = static_cast<std::size_t>(base::machine_bytes());
   info.memory_free = bytes_of(system_entry("/proc/meminfo", "MemAvailable"));
   info.capability = vectors();
+  info.products = products();
   return info;
 }
 
@@ -67,7 +76,7 @@ std::vector<DeviceInfo> devices() {
 }
 
 bool runs_on_cpu(const std::string& device) {
-  if (device != "auto") return device == "cpu";
+  if (device != "auto") return device.starts_with("cpu");
   return std::ranges::none_of(devices(), [](const DeviceInfo& info) {
     return info.name.starts_with("cuda") && info.available();
   });

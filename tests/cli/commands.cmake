@@ -1,6 +1,6 @@
 # What each command answers when all is well.
 scalecalc_cli_test("version" ARGS --version STDOUT
-  "^scalecalc ${PROJECT_VERSION}\ncommit +[0-9a-z]+[+]?\ncompiler +[A-Za-z]+ [0-9.]+, [A-Za-z]+\nCUDA +[^\n]+\nMPI +[^\n]+\n$")
+  "^scalecalc ${PROJECT_VERSION}\ncommit +[0-9a-z]+[+]?\ncompiler +[A-Za-z]+ [0-9.]+, [A-Za-z]+\nproducts +[^\n]*Eigen\nCUDA +[^\n]+\nMPI +[^\n]+\n$")
 scalecalc_cli_test("help" ARGS --help STDOUT "deepnorm.*sweep.*list.*devices")
 foreach(command deepnorm sweep list devices)
   scalecalc_cli_test("${command} --help" ARGS ${command} --help STDOUT "--format")
@@ -70,7 +70,8 @@ scalecalc_cli_test("global options before the command" ARGS --format json list f
 scalecalc_cli_test("devices" ARGS devices STDOUT "cpu.*cuda")
 scalecalc_cli_test("devices as JSON" ARGS devices --format json
   JSON results.devices.0.name results.devices.0.kind results.devices.0.available
-  results.devices.0.memory results.devices.0.capability results.devices.1.name
+  results.devices.0.memory results.devices.0.capability results.devices.0.products
+  results.devices.1.name
   results.devices.1.driver results.devices.1.why_none)
 
 set(small sweep --width 16 --heads 2 --sequence 4 --vocab 8 --seeds 2)

@@ -24,7 +24,10 @@ ErrorKind kind_of(const std::string& name, int threads) {
 }  // namespace
 
 TEST_CASE("devices are found by name") {
-  CHECK(make_device<double>("cpu", 1)->name() == "cpu");
+  for (const char* name : {"cpu", "cpu+eigen"}) {
+    CHECK(make_device<double>(name, 1)->name() == "cpu");
+    CHECK(runs_on_cpu(name));
+  }
   const DeviceInfo first = cuda_devices().front();
   if (first.name == "cuda") {
     CHECK(!first.available());
@@ -35,13 +38,14 @@ TEST_CASE("devices are found by name") {
   } else {
     CHECK(kind_of("cuda:1000", 1) == ErrorKind::input);
   }
-  for (const char* name : {"gpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda: 1", "cuda:1x",
-                           "cuda:99999999999", "+tf32", "cpu+nograph", "cuda+nograph+nograph"}) {
+  for (const char* name :
+       {"gpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda: 1", "cuda:1x", "cuda:99999999999", "+tf32",
+        "cpu+nograph", "cpu+eigen+eigen", "cuda+nograph+nograph"}) {
     CAPTURE(name);
     CHECK(kind_of(name, 1) == ErrorKind::input);
     CHECK_THROWS_AS(check_device_name(name), Error);
   }
-  for (const char* name : {"auto", "cpu", "cuda", "cuda:0", "cuda:12", "cuda:1+tf32",
+  for (const char* name : {"auto", "cpu", "cpu+eigen", "cuda", "cuda:0", "cuda:12", "cuda:1+tf32",
                            "cuda:0+nograph", "cuda+tf32+nograph"}) {
     check_device_name(name);
   }
@@ -54,6 +58,7 @@ TEST_CASE("the list of devices begins with the CPU and says why there is no othe
   CHECK(all[0].name == "cpu");
   CHECK(all[0].available());
   CHECK(all[0].threads >= 1);
+  CHECK(all[0].products.ends_with("Eigen"));
   CHECK(all[0].memory_total > 0);
   CHECK(all[0].memory_free <= all[0].memory_total);
   for (std::size_t i = 1; i < all.size(); ++i) {

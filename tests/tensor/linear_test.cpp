@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "support.hpp"
@@ -31,13 +32,13 @@ std::vector<Real> some(std::int64_t count, std::uint64_t seed) {
 /// Of the same operands for one case; dw is added to what is there.
 template <class Real>
 struct Products {
-  Products(const Case& c, int threads)
+  Products(const std::string& on, const Case& c, int threads)
       : y(static_cast<std::size_t>(c.tokens * c.fan_out)),
         dx(static_cast<std::size_t>(c.tokens * c.fan_in)),
         activated(y.size()),
         dw(some<Real>(c.fan_in * c.fan_out, 5)),
         db(static_cast<std::size_t>(c.fan_out)) {
-    const std::shared_ptr<Device<Real>> device = make_device<Real>("cpu", threads);
+    const std::shared_ptr<Device<Real>> device = make_device<Real>(on, threads);
     const LinearShape shape{c.tokens, c.fan_in, c.fan_out};
     const auto x = some<Real>(c.tokens * c.fan_in, 1), w = some<Real>(c.fan_in * c.fan_out, 2);
     const auto b = some<Real>(c.fan_out, 3), dy = some<Real>(c.tokens * c.fan_out, 4);
@@ -95,20 +96,23 @@ TEST_CASE("linear: against sums written out, sizes around the tiles") {
 }
 
 TEST_CASE_TEMPLATE("linear: the number of threads does not change a bit", Real, float, double) {
-  // Around the tiles, and with a last row or column alone.
+  // Around the tiles, with a last row or column alone, and what oneDNN and Eigen are faster at.
   for (const Case& c :
        {Case{300, 280, 600}, Case{1025, 513, 48}, Case{1, 600, 700}, Case{33, 1000, 513},
-        Case{130, 64, 256}, Case{705, 353, 97}, Case{24, 768, 1537}}) {
-    CAPTURE(c.tokens);
-    const Products<Real> one(c, 1);
-    for (const int threads : {2, 3, 4, 7, 16}) {
-      CAPTURE(threads);
-      const Products<Real> shared(c, threads);
-      CHECK(one.y == shared.y);
-      CHECK(one.dx == shared.dx);
-      CHECK(one.dw == shared.dw);
-      CHECK(one.db == shared.db);
-      CHECK(one.activated == shared.activated);
+        Case{130, 64, 256}, Case{705, 353, 97}, Case{24, 768, 1537}, Case{1025, 512, 513}}) {
+    for (const char* on : {"cpu", "cpu+eigen"}) {
+      CAPTURE(c.tokens);
+      CAPTURE(on);
+      const Products<Real> one(on, c, 1);
+      for (const int threads : {2, 3, 4, 7, 16}) {
+        CAPTURE(threads);
+        const Products<Real> shared(on, c, threads);
+        CHECK(one.y == shared.y);
+        CHECK(one.dx == shared.dx);
+        CHECK(one.dw == shared.dw);
+        CHECK(one.db == shared.db);
+        CHECK(one.activated == shared.activated);
+      }
     }
   }
 }

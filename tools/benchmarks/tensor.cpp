@@ -3,11 +3,13 @@
 /// usage: bench_tensor PLACEMENT LAYERS WIDTH HEADS FFN BATCH TOKENS float|double [ROUNDS]
 /// [THREADS]
 ///                     [DEVICE] [OPTIMIZER|none] [recompute]
-///        bench_tensor limit [THREADS]: what Eigen's products alone reach, each thread on its own
+///        bench_tensor limit [THREADS]: what the processor does at most, and what products alone
+///        reach of it, each thread on its own
 /// Prints the median of the rounds in seconds, GFLOP/s by the products' count, and peak memory.
 #include <sys/resource.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +18,7 @@
 
 #include "scalecalc/optimizers.hpp"
 #include "scalecalc/tensor.hpp"
+#include "tensor/cpu/one_dnn.hpp"
 #include "timing.hpp"
 
 namespace {
@@ -66,24 +69,67 @@ void measure(const Work& work) {
   bench::print("peak memory", peak_mib(), "MiB", "");
 }
 
-/// The median of 15 products of 1024 x 1024 matrices on every thread at once.
-void limit(int threads) {
-  constexpr int kSize = 1024, kRounds = 15;
-  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const Matrix a = Matrix::Random(kSize, kSize), b = Matrix::Random(kSize, kSize);
-  std::vector<double> rates;
+/// GFLOP/s of `work`, which does `flops` operations, on every thread at once: the best of 15
+/// rounds.
+template <class Task>
+double rate(int threads, double flops, const Task& work) {
+  constexpr int kRounds = 15;
+  double best = 0;
   for (int round = 0; round < kRounds; ++round) {
     const double start = bench::seconds();
     std::vector<std::thread> workers;
-    for (int i = 0; i < threads; ++i)
-      workers.emplace_back([&] {
-        const Matrix product = a * b;
-        if (!std::isfinite(product(0, 0))) std::exit(1);
-      });
+    for (int i = 0; i < threads; ++i) workers.emplace_back(work);
     for (std::thread& worker : workers) worker.join();
-    rates.push_back(2.0 * threads * std::pow(kSize, 3) / (bench::seconds() - start) / 1e9);
+    best = std::max(best, threads * flops / (bench::seconds() - start) / 1e9);
   }
-  bench::print("products of Eigen alone", bench::median(std::move(rates)), "GFLOP/s", "");
+  return best;
+}
+
+/// Multiplications and additions that wait for none but their own: what the processor can do.
+void print_peak(int threads) {
+#ifdef __AVX512F__
+  constexpr int kBytes = 64;
+#else
+  constexpr int kBytes = 32;
+#endif
+  using Lanes [[gnu::vector_size(kBytes)]] = float;
+  constexpr int kChains = 10, kTurns = 4'000'000;
+  const auto work = [] {
+    Lanes sums[kChains] = {};
+    Lanes factor = {}, term = {};
+    for (int i = 0; i < kBytes / 4; ++i) factor[i] = 0.5F, term[i] = 1.0F;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      for (Lanes& sum : sums) sum = sum * factor + term;
+    }
+    for (const Lanes& sum : sums) {
+      if (!(sum[0] <= 2.0F)) std::exit(1);
+    }
+  };
+  const double flops = 2.0 * kChains * (kBytes / 4) * kTurns;
+  bench::print("multiplications and additions alone", rate(threads, flops, work), "GFLOP/s", "");
+}
+
+/// Products of 1024 x 1024 matrices.
+void limit(int threads) {
+  constexpr int kSize = 1024;
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Matrix a = Matrix::Random(kSize, kSize), b = Matrix::Random(kSize, kSize);
+  const double flops = 2.0 * std::pow(kSize, 3);
+  print_peak(threads);
+  const double eigen = rate(threads, flops, [&] {
+    const Matrix product = a * b;
+    if (!std::isfinite(product(0, 0))) std::exit(1);
+  });
+  bench::print("products of Eigen alone", eigen, "GFLOP/s", "");
+  const tensor::OneDnn& one_dnn = tensor::OneDnn::here();
+  if (!one_dnn.available()) return;
+  const double best = rate(threads, flops, [&] {
+    Matrix product(kSize, kSize);
+    one_dnn.multiply({kSize, kSize, kSize, 1.0F, false, a.data(), kSize, false, b.data(), kSize,
+                      false, product.data(), kSize});
+    if (!std::isfinite(product(0, 0))) std::exit(1);
+  });
+  bench::print("products of oneDNN alone", best, "GFLOP/s", "");
 }
 
 }  // namespace

@@ -30,10 +30,16 @@ Value describe(const DeviceInfo& info) {
   device["memory"] = bytes_or_nothing(info.memory_total);
   device["memory_free"] = bytes_or_nothing(info.memory_free);
   device["capability"] = text_or_nothing(info.capability);
+  device["products"] = text_or_nothing(info.products);
   device["driver"] = text_or_nothing(info.driver);
   device["runtime"] = text_or_nothing(info.runtime);
   device["why_none"] = text_or_nothing(info.why_none);
   return device;
+}
+
+std::string note_of(const DeviceInfo& info) {
+  if (info.products.empty()) return info.model;
+  return info.model + (info.model.empty() ? "" : "; ") + info.products;
 }
 
 std::vector<Value> row_of(const DeviceInfo& info) {
@@ -42,7 +48,7 @@ std::vector<Value> row_of(const DeviceInfo& info) {
     memory = in_gibibytes(info.memory_free) + " of " + in_gibibytes(info.memory_total);
   }
   return {info.name, info.available(), std::move(memory), text_or_nothing(info.capability),
-          info.available() ? text_or_nothing(info.model) : Value(info.why_none)};
+          info.available() ? text_or_nothing(note_of(info)) : Value(info.why_none)};
 }
 
 report::Document describe_devices() {

@@ -13,6 +13,7 @@ JsonForm devices_form() {
                                {"memory", bytes, "bytes"},
                                {"memory_free", bytes, "bytes"},
                                {"capability", words, "instructions, or compute capability"},
+                               {"products", words, "of a CPU: what multiplies its matrices"},
                                {"driver", words, "version of the driver"},
                                {"runtime", words, "version of the runtime"},
                                {"why_none", words, "why it is not available"}});

@@ -80,15 +80,22 @@ void multiply_by_mask(const AttentionShape& s, const Head& head, const Block& bl
   }
 }
 
+/// What the products of a head's blocks are made by, by the largest of them.
+struct Work {
+  int threads;
+  Maker maker;
+};
+
 /// Products of queries and keys.
 template <class Real>
 struct Products {
   const Real *q, *k;
+  Maker maker;
   void operator()(const AttentionShape& s, const Head& head, const Block& block,
                   Real* scores) const {
     const auto Q = view(q + head.query, s.tokens, s.head_width, s.width());
     const auto K = view(k + head.key, s.key_tokens(), s.head_width, s.key_width());
-    write_product(view(scores, block.rows, block.keys), Q.middleRows(block.row, block.rows),
+    write_product(maker, view(scores, block.rows, block.keys), Q.middleRows(block.row, block.rows),
                   K.topRows(block.keys).transpose(), false, static_cast<Real>(s.scale));
   }
 };
@@ -106,9 +113,9 @@ struct Given {
 
 /// `make`(s, head, block, scores): the scores of a block.
 template <class Real, class Make>
-void mix_values(int threads, const AttentionShape& s, const Make& make, const Real* v,
+void mix_values(const Work& work, const AttentionShape& s, const Make& make, const Real* v,
                 Real* log_sums, Real* mix) {
-  for_heads(threads, s, [&](const Head& head, bool) {
+  for_heads(work.threads, s, [&](const Head& head, bool) {
     const auto V = view(v + head.key, s.key_tokens(), s.head_width, s.key_width());
     auto M = view(mix + head.query, s.tokens, s.head_width, s.width());
     Real* weights = scratch<Real>(kRows * s.key_tokens());
@@ -120,7 +127,8 @@ void mix_values(int threads, const AttentionShape& s, const Make& make, const Re
             softmax_row(&P(r, 0), keys_seen(s, block.row + r), block.keys);
       }
       if (s.dropout > 0.0) multiply_by_mask(s, head, block, weights, weights);
-      write_product(M.middleRows(block.row, block.rows), P, V.topRows(block.keys), false);
+      write_product(work.maker, M.middleRows(block.row, block.rows), P, V.topRows(block.keys),
+                    false);
     });
   });
 }
@@ -135,11 +143,11 @@ void begin_sum(const AttentionShape& s, const Head& head, const Into<Real>& sum)
 // dS = P o (dP - rowsum(P o dP)), where that sum is dM . M.
 /// take(head, whether it is the first of its key head, block, DS) gets `scale` times dS.
 template <class Real, class Make, class Take>
-void mix_gradients(int threads, const AttentionShape& s, const Make& make, const Real* v,
+void mix_gradients(const Work& work, const AttentionShape& s, const Make& make, const Real* v,
                    const Real* log_sums, const Real* mix, const Real* dmix, Real scale,
                    Into<Real> dv, const Take& take) {
   const std::int64_t keys = s.key_tokens(), key_stride = s.key_width();
-  for_heads(threads, s, [&](const Head& head, bool is_first) {
+  for_heads(work.threads, s, [&](const Head& head, bool is_first) {
     const auto V = view(v + head.key, keys, s.head_width, key_stride);
     const auto M = view(mix + head.query, s.tokens, s.head_width, s.width());
     const auto DM = view(dmix + head.query, s.tokens, s.head_width, s.width());
@@ -160,10 +168,10 @@ void mix_gradients(int threads, const AttentionShape& s, const Make& make, const
         multiply_by_mask(s, head, block, weights, masked);
       }
       if (dv) {
-        write_product(view(dv.data + head.key, block.keys, s.head_width, key_stride),
+        write_product(work.maker, view(dv.data + head.key, block.keys, s.head_width, key_stride),
                       view(masked, block.rows, block.keys).transpose(), dm_rows, true);
       }
-      write_product(DS, dm_rows, V.topRows(block.keys).transpose(), false);
+      write_product(work.maker, DS, dm_rows, V.topRows(block.keys).transpose(), false);
       if (s.dropout > 0.0) multiply_by_mask(s, head, block, DS.data(), DS.data());
       for (std::int64_t r = 0; r < block.rows; ++r) {
         const Real along = dm_rows.row(r).dot(M.row(block.row + r));
@@ -184,12 +192,13 @@ void products_back(const AttentionShape& s, const Head& head, const Block& block
   const auto K = view(of.k + head.key, s.key_tokens(), s.head_width, s.key_width());
   if (dq) {
     write_product(
+        of.maker,
         view(dq.data + head.query + block.row * s.width(), block.rows, s.head_width, s.width()), DS,
         K.topRows(block.keys), dq.adds);
   }
   if (dk) {
-    write_product(view(dk.data + head.key, block.keys, s.head_width, s.key_width()), DS.transpose(),
-                  Q.middleRows(block.row, block.rows), true);
+    write_product(of.maker, view(dk.data + head.key, block.keys, s.head_width, s.key_width()),
+                  DS.transpose(), Q.middleRows(block.row, block.rows), true);
   }
 }
 
@@ -198,7 +207,8 @@ void products_back(const AttentionShape& s, const Head& head, const Block& block
 template <class Real>
 void CpuDevice<Real>::attention_forward(const AttentionShape& s, const Real* q, const Real* k,
                                         const Real* v, Real* log_sums, Real* mix) {
-  mix_values(threads_, s, Products<Real>{q, k}, v, log_sums, mix);
+  const Maker by = maker(std::min(kRows, s.tokens), s.key_tokens(), s.head_width);
+  mix_values({threads_, by}, s, Products<Real>{q, k, by}, v, log_sums, mix);
 }
 
 template <class Real>
@@ -206,8 +216,9 @@ void CpuDevice<Real>::attention_backward(const AttentionShape& s, const Real* q,
                                          const Real* v, const Real* log_sums, const Real* mix,
                                          const Real* dmix, Into<Real> dq, Into<Real> dk,
                                          Into<Real> dv) {
-  const Products<Real> products{q, k};
-  mix_gradients(threads_, s, products, v, log_sums, mix, dmix, static_cast<Real>(s.scale), dv,
+  const Maker by = maker(std::min(kRows, s.tokens), s.key_tokens(), s.head_width);
+  const Products<Real> products{q, k, by};
+  mix_gradients({threads_, by}, s, products, v, log_sums, mix, dmix, static_cast<Real>(s.scale), dv,
                 [&](const Head& head, bool is_first, const Block& block, const auto& DS) {
                   if (is_first && block.row == 0) begin_sum(s, head, dk);
                   products_back(s, head, block, DS, products, dq, dk);
@@ -218,10 +229,11 @@ template <class Real>
 void CpuDevice<Real>::scores_forward(const AttentionShape& s, const Real* q, const Real* k,
                                      const Real* before, Real* scores) {
   const std::int64_t keys = s.key_tokens();
+  const Maker by = maker(std::min(kRows, s.tokens), keys, s.head_width);
   for_heads(threads_, s, [&](const Head& head, bool) {
     Real* own = scratch<Real>(kRows * keys);
     for_blocks(s, [&](const Block& block) {
-      Products<Real>{q, k}(s, head, block, own);
+      Products<Real>{q, k, by}(s, head, block, own);
       for (std::int64_t r = 0; r < block.rows; ++r) {
         const std::int64_t first = weight_index(s, head.row + block.row + r, 0);
         const std::int64_t seen = keys_seen(s, block.row + r);
@@ -237,7 +249,8 @@ void CpuDevice<Real>::scores_forward(const AttentionShape& s, const Real* q, con
 template <class Real>
 void CpuDevice<Real>::scores_backward(const AttentionShape& s, const Real* q, const Real* k,
                                       const Real* dscores, Into<Real> dq, Into<Real> dk) {
-  const Products<Real> products{q, k};
+  const Maker by = maker(std::min(kRows, s.tokens), s.key_tokens(), s.head_width);
+  const Products<Real> products{q, k, by};
   const Real scale = static_cast<Real>(s.scale);
   for_heads(threads_, s, [&](const Head& head, bool is_first) {
     if (is_first) begin_sum(s, head, dk);
@@ -254,7 +267,8 @@ void CpuDevice<Real>::scores_backward(const AttentionShape& s, const Real* q, co
 template <class Real>
 void CpuDevice<Real>::mix_forward(const AttentionShape& s, const Real* scores, const Real* v,
                                   Real* log_sums, Real* mix) {
-  mix_values(threads_, s, Given<Real>{scores}, v, log_sums, mix);
+  const Maker by = maker(std::min(kRows, s.tokens), s.key_tokens(), s.head_width);
+  mix_values({threads_, by}, s, Given<Real>{scores}, v, log_sums, mix);
 }
 
 template <class Real>
@@ -262,7 +276,8 @@ void CpuDevice<Real>::mix_backward(const AttentionShape& s, const Real* scores, 
                                    const Real* log_sums, const Real* mix, const Real* dmix,
                                    Into<Real> dscores, Into<Real> dv) {
   const std::int64_t keys = s.key_tokens();
-  mix_gradients(threads_, s, Given<Real>{scores}, v, log_sums, mix, dmix, Real(1), dv,
+  const Maker by = maker(std::min(kRows, s.tokens), keys, s.head_width);
+  mix_gradients({threads_, by}, s, Given<Real>{scores}, v, log_sums, mix, dmix, Real(1), dv,
                 [&](const Head& head, bool, const Block& block, const auto& DS) {
                   if (!dscores) return;
                   for (std::int64_t r = 0; r < block.rows; ++r) {

@@ -69,11 +69,12 @@ void for_images(int threads, const ConvShape& s, const Body& body) {
 
 template <class Real>
 void CpuDevice<Real>::conv_forward(const ConvShape& s, const Real* x, const Real* w, Real* y) {
+  const Maker by = maker(s.out_positions(), s.group_out(), s.group_in());
   for_images(threads_, s, [&](std::int64_t image, std::int64_t group) {
     auto Y = output(s, y, image, group);
     Y.setZero();
     for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
-      write_product(Y, gather(s, x, image, group, tap), tap_weight(s, w, group, tap), true);
+      write_product(by, Y, gather(s, x, image, group, tap), tap_weight(s, w, group, tap), true);
     }
   });
 }
@@ -81,13 +82,14 @@ void CpuDevice<Real>::conv_forward(const ConvShape& s, const Real* x, const Real
 template <class Real>
 void CpuDevice<Real>::conv_backward_input(const ConvShape& s, const Real* dy, const Real* w,
                                           Into<Real> dx) {
+  const Maker by = maker(s.out_positions(), s.group_in(), s.group_out());
   for_images(threads_, s, [&](std::int64_t image, std::int64_t group) {
     const auto DY = output(s, dy, image, group);
     Real* to = dx.data + image * s.positions() * s.in_channels + group * s.group_in();
     if (!dx.adds) view(to, s.positions(), s.group_in(), s.in_channels).setZero();
     MatrixMap<Real> seen = tap_view<Real>(s);
     for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
-      write_product(seen, DY, tap_weight(s, w, group, tap).transpose(), false);
+      write_product(by, seen, DY, tap_weight(s, w, group, tap).transpose(), false);
       for_positions(s, tap, [&](std::int64_t out, std::int64_t in) {
         const Real* from = seen.data() + out * s.group_in();
         for (std::int64_t i = 0; i < s.group_in(); ++i) to[in * s.in_channels + i] += from[i];
@@ -100,13 +102,14 @@ template <class Real>
 void CpuDevice<Real>::conv_backward_weight(const ConvShape& s, const Real* x, const Real* dy,
                                            Into<Real> dw) {
   const std::int64_t taps = s.kernel * s.kernel;
+  const Maker by = maker(s.group_in(), s.group_out(), s.out_positions());
   for_tiles(threads_, s.groups * taps, [&](std::int64_t tile) {
     const std::int64_t group = tile / taps, tap = tile % taps;
     auto DW = tap_weight(s, dw.data, group, tap);
     if (!dw.adds) DW.setZero();
     for (std::int64_t image = 0; image < s.images; ++image) {
-      write_product(DW, gather(s, x, image, group, tap).transpose(), output(s, dy, image, group),
-                    true);
+      write_product(by, DW, gather(s, x, image, group, tap).transpose(),
+                    output(s, dy, image, group), true);
     }
   });
 }

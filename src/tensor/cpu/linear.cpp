@@ -14,19 +14,22 @@ struct Tile {
   std::int64_t row, rows, column, columns;
 };
 
-/// Sides of the tiles that a product of rows x columns sums over `depth` is cut into: where it
-/// suits the caches, and by threads along the rows, or the columns where these are many more; each
-/// thread gets as many tiles, as long as a tile outweighs what it costs to share work out. Large
-/// tiles pack less. Bits do not depend on the threads: Eigen's kernel takes 4 rows and at most 48
-/// columns at once, and sums an entry in the same order in every tile that begins at a multiple.
+/// The tiles that a product is cut into: where it suits the caches, and to be shared out.
 class Cut {
  public:
-  Cut(int threads, std::int64_t rows, std::int64_t columns, std::int64_t depth)
+  /// Of a result of rows x columns, sums over `depth`. Eigen's tiles go by threads along the rows,
+  /// or the columns where these are many more; each thread gets as many, as long as a tile
+  /// outweighs what it costs to share work out. Large tiles pack less. Bits do not depend on the
+  /// threads: its kernel takes 4 rows and at most 48 columns at once, and sums an entry in the same
+  /// order in every tile that begins at a multiple.
+  Cut(Maker maker, int threads, std::int64_t rows, std::int64_t columns, std::int64_t depth)
       : rows_(rows),
         columns_(columns),
         row_(even(rows, pieces(rows, kLongest), kRows)),
         column_(even(columns, pieces(columns, kLongest), kColumns)) {
-    if (rows * kWide >= columns) {
+    if (maker == Maker::one_dnn) {
+      cut_by_shape(depth);
+    } else if (rows * kWide >= columns) {
       row_ = even(rows, for_threads(threads, rows, across(), column_ * depth), kRows);
     } else {
       column_ = even(columns, for_threads(threads, columns, down(), row_ * depth), kColumns);
@@ -45,6 +48,17 @@ class Cut {
   static constexpr std::int64_t kRows = 4, kColumns = 48, kWide = 4, kLongest = 512,
                                 kShareable = 1 << 17;
 
+  /// oneDNN chooses how it sums by the shape that it is given, so that its tiles are the same for
+  /// any number of threads: halves, until there are enough for many threads or a half would be too
+  /// little work for one.
+  void cut_by_shape(std::int64_t depth) {
+    constexpr std::int64_t kMany = 16, kStep = 16, kShortest = 64;
+    while (count() < kMany && row_ * column_ * depth >= 2 * kShareable) {
+      std::int64_t& longer = row_ >= column_ ? row_ : column_;
+      if (longer <= kShortest) return;
+      longer = even(longer, 2, kStep);
+    }
+  }
   /// The side of a tile, a multiple of `step`, of `count` entries in so many tiles.
   static std::int64_t even(std::int64_t count, std::int64_t tiles, std::int64_t step) {
     return pieces(pieces(count, tiles), step) * step;
@@ -68,18 +82,18 @@ class Cut {
 
 /// body(tile) for each tile of a rows x columns result.
 template <class Body>
-void for_blocks(int threads, std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                const Body& body) {
-  const Cut cut(threads, rows, columns, depth);
+void for_blocks(Maker maker, int threads, std::int64_t rows, std::int64_t columns,
+                std::int64_t depth, const Body& body) {
+  const Cut cut(maker, threads, rows, columns, depth);
   for_tiles(threads, cut.count(), [&](std::int64_t index) { body(cut.tile(index)); });
 }
 
 /// One tile of x w + bias, while it is near.
 template <class Real>
-void product(const LinearShape& s, const Tile& at, const Real* x, const Real* w, const Real* bias,
-             Real* y) {
+void product(Maker maker, const LinearShape& s, const Tile& at, const Real* x, const Real* w,
+             const Real* bias, Real* y) {
   auto Y = view(y, s.tokens, s.fan_out).block(at.row, at.column, at.rows, at.columns);
-  write_product(Y, view(x, s.tokens, s.fan_in).middleRows(at.row, at.rows),
+  write_product(maker, Y, view(x, s.tokens, s.fan_in).middleRows(at.row, at.rows),
                 view(w, s.fan_in, s.fan_out).middleCols(at.column, at.columns), false);
   if (bias == nullptr) return;
   const ConstRowMap<Real> B(bias + at.column, at.columns);
@@ -91,17 +105,19 @@ void product(const LinearShape& s, const Tile& at, const Real* x, const Real* w,
 template <class Real>
 void CpuDevice<Real>::linear_forward(const LinearShape& s, const Real* x, const Real* w,
                                      const Real* bias, Real* y) {
-  for_blocks(threads_, s.tokens, s.fan_out, s.fan_in,
-             [&](const Tile& tile) { product(s, tile, x, w, bias, y); });
+  const Maker by = maker(s.tokens, s.fan_out, s.fan_in);
+  for_blocks(by, threads_, s.tokens, s.fan_out, s.fan_in,
+             [&](const Tile& tile) { product(by, s, tile, x, w, bias, y); });
 }
 
 template <class Real>
 void CpuDevice<Real>::linear_activation_forward(const LinearShape& s, const Real* x, const Real* w,
                                                 const Real* bias, ActivationKind kind, Real* y,
                                                 Real* activated) {
+  const Maker by = maker(s.tokens, s.fan_out, s.fan_in);
   with_functor<Real>(kind, [&](auto phi) {
-    for_blocks(threads_, s.tokens, s.fan_out, s.fan_in, [&](const Tile& tile) {
-      product(s, tile, x, w, bias, y);
+    for_blocks(by, threads_, s.tokens, s.fan_out, s.fan_in, [&](const Tile& tile) {
+      product(by, s, tile, x, w, bias, y);
       for (std::int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
         const Real* in = y + row * s.fan_out + tile.column;
         Real* out = activated + row * s.fan_out + tile.column;
@@ -116,9 +132,11 @@ void CpuDevice<Real>::linear_backward_input(const LinearShape& s, const Real* dy
                                             Into<Real> dx) {
   const auto DY = view(dy, s.tokens, s.fan_out), W = view(w, s.fan_in, s.fan_out);
   auto DX = view(dx.data, s.tokens, s.fan_in);
-  for_blocks(threads_, s.tokens, s.fan_in, s.fan_out, [&](const Tile& at) {
-    write_product(DX.block(at.row, at.column, at.rows, at.columns), DY.middleRows(at.row, at.rows),
-                  W.middleRows(at.column, at.columns).transpose(), dx.adds);
+  const Maker by = maker(s.tokens, s.fan_in, s.fan_out);
+  for_blocks(by, threads_, s.tokens, s.fan_in, s.fan_out, [&](const Tile& at) {
+    write_product(by, DX.block(at.row, at.column, at.rows, at.columns),
+                  DY.middleRows(at.row, at.rows), W.middleRows(at.column, at.columns).transpose(),
+                  dx.adds);
   });
 }
 
@@ -127,8 +145,9 @@ void CpuDevice<Real>::linear_backward_weight(const LinearShape& s, const Real* x
                                              Into<Real> dw) {
   const auto X = view(x, s.tokens, s.fan_in), DY = view(dy, s.tokens, s.fan_out);
   auto DW = view(dw.data, s.fan_in, s.fan_out);
-  for_blocks(threads_, s.fan_in, s.fan_out, s.tokens, [&](const Tile& at) {
-    write_product(DW.block(at.row, at.column, at.rows, at.columns),
+  const Maker by = maker(s.fan_in, s.fan_out, s.tokens);
+  for_blocks(by, threads_, s.fan_in, s.fan_out, s.tokens, [&](const Tile& at) {
+    write_product(by, DW.block(at.row, at.column, at.rows, at.columns),
                   X.middleCols(at.row, at.rows).transpose(), DY.middleCols(at.column, at.columns),
                   dw.adds);
   });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tensor/cpu/maker.hpp"
 #include "tensor/cpu/matrix.hpp"
 
 namespace scalecalc::tensor {
@@ -22,16 +23,16 @@ Factor<typename Expression::Scalar> factor(const Expression& matrix) {
 /// result = scale a b, or added to it; at most one factor is transposed. Compiled once for all
 /// operations.
 template <class Real>
-void multiply(MatrixMap<Real> result, const Factor<Real>& a, const Factor<Real>& b, Real scale,
-              bool adds);
+void multiply(Maker maker, MatrixMap<Real> result, const Factor<Real>& a, const Factor<Real>& b,
+              Real scale, bool adds);
 
 /// The same of views, blocks of these and their transposes. The result overlaps no factor.
 template <class Result, class A, class B>
-void write_product(Result&& result, const A& a, const B& b, bool adds,
+void write_product(Maker maker, Result&& result, const A& a, const B& b, bool adds,
                    typename A::Scalar scale = 1) {
   multiply<typename A::Scalar>(
-      view(result.data(), result.rows(), result.cols(), result.outerStride()), factor(a), factor(b),
-      scale, adds);
+      maker, view(result.data(), result.rows(), result.cols(), result.outerStride()), factor(a),
+      factor(b), scale, adds);
 }
 
 }  // namespace scalecalc::tensor

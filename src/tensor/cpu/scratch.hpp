@@ -8,8 +8,8 @@
 namespace scalecalc::tensor {
 
 /// At least `count` entries of this thread's own, aligned for vectors and not initialised. The next
-/// call on the thread may hand out the same ones; what is longest is kept.
-template <class T>
+/// call on the thread for the same use may hand out the same ones; what is longest is kept.
+template <class T, class Use = void>
 T* scratch(std::int64_t count) {
   constexpr std::align_val_t kAlignment{64};
   struct Free {
