@@ -5,6 +5,7 @@
 #include <boost/math/constants/constants.hpp>
 #include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
+#include <map>
 #include <string_view>
 
 namespace scalecalc::exact {
@@ -72,12 +73,20 @@ double one_norm_shape(std::int64_t tokens) {
 // sqrt((b^2 - s^2)(s^2 - a^2))/(pi ratio s) on [a, b] = 1 -+ sqrt(ratio); with s = sqrt(1 + ratio -
 // 2 sqrt(ratio) cos t) the mean of s is the integral of (2/pi) sin^2(t)/s over 0..pi.
 double mean_singular_value(double ratio) {
+  // A network has few shapes, and as many matrices as layers.
+  constexpr std::size_t kShapes = 256;
+  thread_local std::map<double, double> known;
+  if (const auto found = known.find(ratio); found != known.end()) return found->second;
   const double root = std::sqrt(ratio);
   const auto value = [&](double t) {
     const double sine = std::sin(t);
     return sine * sine / std::sqrt(1 + ratio - 2 * root * std::cos(t));
   };
-  return 2 / pi * boost::math::quadrature::gauss<double, 100>::integrate(value, 0.0, pi);
+  const double mean =
+      2 / pi * boost::math::quadrature::gauss<double, 100>::integrate(value, 0.0, pi);
+  if (known.size() == kShapes) known.clear();
+  known.emplace(ratio, mean);
+  return mean;
 }
 
 double nuclear_shape(std::int64_t rows, std::int64_t columns, std::int64_t tokens) {
