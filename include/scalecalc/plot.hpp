@@ -32,6 +32,11 @@ std::string to_string(Origin origin);
 struct PlotPoint {
   double x = 0, y = 0;
   double error = 0;  ///< a bar from y - error to y + error; 0 or NaN: none
+  /// A band about the line reaches from one to the other, as over seeds; NaN: it has a gap.
+  double least = std::numeric_limits<double>::quiet_NaN();
+  double most = std::numeric_limits<double>::quiet_NaN();
+
+  bool has_band() const { return least <= most; }
 };
 
 /// Predicted, fitted and exact series are lines; measured ones are marks with their error bars,

@@ -166,6 +166,38 @@ TEST_CASE("what cannot be drawn is left out and counted") {
   }
 }
 
+TEST_CASE(
+    "a band about a line: an area with gaps, within the axes, and the axes reach to its ends") {
+  Plot plot;
+  plot.x = {"step", "updates"};
+  plot.y = {"norm", "nats", AxisScale::logarithmic};
+  plot.series = {{"a",
+                  Origin::measured,
+                  {{1, 2, 0, 1, 4}, {2, 2, 0, 0, 8}, {3, 5}, {4, 1, 0, 0.5, 1}, {5, 1, 0, 1, 1}},
+                  0,
+                  true}};
+  const Range range = range_of_y(plot);
+  CHECK(range.least < 0.5);
+  CHECK(range.most > 8);
+  CHECK(range.most < 10);
+  const std::string svg = to_inline_svg(plot);
+  CHECK(xml_error(svg) == "");
+  // Two areas of two points each, which go there and back.
+  const std::size_t area = svg.find("fill-opacity=\"0.18\"");
+  REQUIRE(area != std::string::npos);
+  const std::string commands = svg.substr(svg.rfind("d=\"", area), area - svg.rfind("d=\"", area));
+  CHECK(count(commands, "M") == 2);
+  CHECK(count(commands, "L") == 6);
+  CHECK(count(commands, "Z") == 2);
+  const std::string script = to_gnuplot({"", {plot}});
+  CHECK(script.find("$panel0_series0_band using 1:2:3 with filledcurves") != std::string::npos);
+  plot.y.most = 6;
+  CHECK(full_note(plot) == "Beyond the axis, with an arrow at its edge: a (up to 8).");
+  plot.series[0].points = {{1, 2}, {2, 3}};
+  CHECK(to_inline_svg(plot).find("fill-opacity") == std::string::npos);
+  CHECK(to_gnuplot({"", {plot}}).find("band") == std::string::npos);
+}
+
 TEST_CASE("nothing, one point, and a hundred thousand") {
   Plot plot = sample_plot();
   plot.series.clear();

@@ -59,6 +59,33 @@ std::string line_through(const Plot& plot, const Series& series, const Layout& l
   return commands;
 }
 
+/// The areas between the ends of the points' bands, one a stretch without a gap; an end that a
+/// logarithmic axis cannot show lies at the edge.
+std::string band_of(const Plot& plot, const Series& series, const Layout& layout) {
+  std::string commands;
+  std::vector<Pixel> above, below;
+  const auto flush = [&] {
+    above.insert(above.end(), below.rbegin(), below.rend());
+    for (std::size_t i = 0; above.size() > 2 && i < above.size(); ++i)
+      commands += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", above[i].x, above[i].y);
+    if (above.size() > 2) commands += "Z";
+    above.clear();
+    below.clear();
+  };
+  for (const PlotPoint& point : series.points) {
+    if (!point.has_band() || !is_drawable(plot.x, point.x) || !is_drawable(plot.y, point.most)) {
+      flush();
+      continue;
+    }
+    const double x = layout.x(point.x);
+    above.push_back({x, layout.y_of_line(point.most)});
+    below.push_back(
+        {x, is_drawable(plot.y, point.least) ? layout.y_of_line(point.least) : layout.bottom});
+  }
+  flush();
+  return commands;
+}
+
 std::string dash_attribute(const Series& series) {
   std::string lengths;
   for (const int length : dashes_of(series)) {
@@ -133,6 +160,10 @@ std::string draw_series(const Plot& plot, const Layout& layout) {
       "<svg x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"{2:.1f}\" height=\"{3:.1f}\" "
       "viewBox=\"{0:.1f} {1:.1f} {2:.1f} {3:.1f}\">\n",
       layout.left, layout.top, layout.right - layout.left, layout.bottom - layout.top);
+  for (const Series& series : plot.series)
+    svg += path(band_of(plot, series, layout),
+                fmt::format("fill=\"{}\" fill-opacity=\"{}\" stroke=\"none\"",
+                            colour_of(series.look), kBandOpacity));
   for (const Series& series : plot.series) {
     if (series.origin == Origin::measured && !series.joined) continue;
     svg += path(line_through(plot, series, layout), line_stroke(series));

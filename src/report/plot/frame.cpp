@@ -97,6 +97,10 @@ Range range_of_y(const Plot& plot) {
   for (const Series& series : plot.series) {
     for (const PlotPoint& point : series.points) {
       extent.add(point.y);
+      if (point.has_band()) {
+        extent.add(point.least);
+        extent.add(point.most);
+      }
       if (!std::isfinite(point.error)) continue;
       extent.add(point.y + point.error);
       // On a logarithmic axis a bar that nears zero would take all the room.

@@ -38,6 +38,8 @@ std::string axis_text(const Axis& axis);
 std::string legend_text(const Series& series);
 
 constexpr int kColours = 8, kMarks = 8, kDashes = 6;
+/// Of bands, so that those of several series show through each other.
+constexpr double kBandOpacity = 0.18;
 /// Readable on white and on near black.
 const char* colour_of(int look);
 int mark_of(int look);

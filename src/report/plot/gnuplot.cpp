@@ -54,6 +54,23 @@ std::string data_of(const Plot& plot, const Series& series) {
   return text;
 }
 
+/// "x least most" a line of the band about the line; empty where there is none.
+std::string band_of(const Plot& plot, const Series& series) {
+  const Range range = range_of_y(plot);
+  std::string text;
+  bool has_any = false;
+  for (const PlotPoint& point : series.points) {
+    const bool drawn = point.has_band() && std::isfinite(point.x) && is_drawable(plot.x, point.x) &&
+                       is_drawable(plot.y, point.most);
+    has_any = has_any || drawn;
+    text += drawn ? fmt::format("{} {} {}\n", number(point.x),
+                                number(std::clamp(point.least, range.least, range.most)),
+                                number(std::clamp(point.most, range.least, range.most)))
+                  : "\n";
+  }
+  return has_any ? text : std::string();
+}
+
 /// Arrows at the edge for what lies beyond the axis; empty where nothing does.
 std::string arrows_of(const Plot& plot, const Series& series, bool up) {
   if (series.origin != Origin::measured) return {};
@@ -142,6 +159,11 @@ std::string panel_text(const Plot& plot, std::size_t panel) {
     const Series& series = plot.series[i];
     const std::string block = block_name(panel, i);
     if (data_of(plot, series).find_first_not_of('\n') == std::string::npos) continue;
+    if (!band_of(plot, series).empty())
+      add(block + "_band",
+          fmt::format("using 1:2:3 with filledcurves fs transparent solid {} noborder lc rgb '{}'",
+                      kBandOpacity, colour_of(series.look)),
+          "");
     add(block, style_of(series), legend_text(series));
     for (const bool up : {true, false}) {
       if (arrows_of(plot, series, up).empty()) continue;
@@ -166,8 +188,10 @@ std::string to_gnuplot(const Figure& figure) {
       };
       const Series& series = plot.series[i];
       add("", data_of(plot, series));
+      const std::string band = band_of(plot, series);
       const std::string above = arrows_of(plot, series, true);
       const std::string below = arrows_of(plot, series, false);
+      if (!band.empty()) add("_band", band);
       if (!above.empty()) add("_above", above);
       if (!below.empty()) add("_below", below);
     }

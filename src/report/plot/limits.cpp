@@ -33,9 +33,11 @@ std::map<int, Reach> reaches_of(const Plot& plot) {
     Reach& reach = reaches[series.look];
     reach.measured = reach.measured || series.origin == Origin::measured;
     for (const PlotPoint& point : series.points) {
-      if (!std::isfinite(point.y) || !is_drawable(plot.y, point.y)) continue;
-      const double at = is_log(plot.y) ? std::log10(point.y) : point.y;
-      reach.add({at, at});
+      for (const double value : {point.y, point.least, point.most}) {
+        if (!std::isfinite(value) || !is_drawable(plot.y, value)) continue;
+        const double at = is_log(plot.y) ? std::log10(value) : value;
+        reach.add({at, at});
+      }
     }
   }
   std::erase_if(reaches, [](const auto& entry) { return entry.second.is_empty(); });
@@ -83,11 +85,13 @@ std::string leaving(const Plot& plot) {
   std::map<std::string, Reach> outside;
   for (const Series& series : plot.series) {
     for (const PlotPoint& point : series.points) {
-      if (!std::isfinite(point.x) || !is_drawable(plot.y, point.y)) continue;
-      if (!is_above(plot.y, point.y) && !is_below(plot.y, point.y)) continue;
-      const std::string name = name_of(plot, series.look);
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-      outside[name].add({point.y, point.y});
+      for (const double value : {point.y, point.least, point.most}) {
+        if (!std::isfinite(point.x) || !is_drawable(plot.y, value)) continue;
+        if (!is_above(plot.y, value) && !is_below(plot.y, value)) continue;
+        const std::string name = name_of(plot, series.look);
+        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+        outside[name].add({value, value});
+      }
     }
   }
   std::string text;
