@@ -39,6 +39,9 @@ using Progress = std::function<bool(double done, const std::string& what)>;
 struct SweepOptions {
   ModelSpec model;                   ///< layers is replaced by each depth; alpha and lambda set
   std::vector<std::int64_t> layers;  ///< each 1..1000000
+  /// Instead of several depths: the model of the one depth, with everything that grows with its
+  /// width (scale_width) at each of these, 1..1e9. Not of a list of layers.
+  std::vector<std::int64_t> widths = {};
   Quantity quantity = Quantity::delta_loss;
   /// With quadrature each value is predicted: one sample a depth, without a standard error. Seeds,
   /// device and ranks are not looked at.
@@ -60,25 +63,32 @@ struct SweepOptions {
 
 struct SweepPoint {
   std::int64_t layers = 0, decoder_layers = 0;  ///< the latter of two stacks
+  std::int64_t width = 0;                       ///< of a sweep over widths
   double alpha = 1, lambda = 1;
   double value = 0;           ///< mean over seeds (median where the spread is large)
   double standard_error = 0;  ///< of that value; NaN for one seed
   double mean = 0, median = 0;
   std::vector<double> samples;  ///< one value a seed
 };
-/// The exponent is a line in log N and log value for each seed, then the mean over seeds; where the
-/// variance over seeds of log value exceeds 0.1 at any depth, the median, and so for the values.
+/// The exponent is a line in the logarithms of size and value for each seed, then the mean over
+/// seeds; where the variance over seeds of log value exceeds 0.1 at any size, the median, and so
+/// for the values.
 struct SweepResult {
-  std::vector<SweepPoint> points;      ///< by depth, rising
-  double exponent = 0;                 ///< d log value / d log N; NaN when there is none
-  double exponent_standard_error = 0;  ///< over seeds; of the fit for one seed, NaN at two depths
-  std::string no_exponent;             ///< why there is none: one depth, a value not positive, ...
+  bool by_width = false;               ///< the sizes are widths, else depths
+  std::vector<SweepPoint> points;      ///< by size, rising
+  double exponent = 0;                 ///< d log value / d log size; NaN when there is none
+  double exponent_standard_error = 0;  ///< over seeds; of the fit for one seed, NaN at two sizes
+  std::string no_exponent;             ///< why there is none: one size, a value not positive, ...
   bool by_median = false;              ///< the spread over seeds is large: medians are used
   bool finite = true;                  ///< false when a pass gave an infinity or a NaN
+
+  double size_of(const SweepPoint& point) const {
+    return static_cast<double>(by_width ? point.width : point.layers);
+  }
 };
 
-/// Runs depths x seeds, spread over threads; the result does not depend on their number, nor on the
-/// order and repetition of depths. Seeds are the same at every depth. Throws Error(input) for wrong
+/// Runs sizes x seeds, spread over threads; the result does not depend on their number, nor on the
+/// order and repetition of sizes. Seeds are the same at every size. Throws Error(input) for wrong
 /// options or a network too large for memory (naming the limit), Error(usage) for a quantity
 /// without a prediction under engine quadrature, Error(fault) when `progress` stops it.
 SweepResult sweep(const SweepOptions& options);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "claims/networks.hpp"
+#include "scalecalc/resize.hpp"
 #include "scalecalc/scaling.hpp"
 #include "scalecalc/verify.hpp"
 
@@ -134,12 +135,39 @@ double predicted(const ModelSpec& spec, Engine& engine, Quantity quantity, bool 
   return engine.networks().number(key_of(spec, engine, quantity, all), find).value;
 }
 
-Estimate passes_slope(const ModelSpec& spec, Engine& engine,
-                      const std::vector<std::int64_t>& depths, Quantity quantity, bool all,
-                      int seeds) {
+/// What a slope goes along: depths, or widths with all that grows with them.
+struct Sizes {
+  bool are_widths = false;
+  std::vector<std::int64_t> values;
+
+  ModelSpec model_at(ModelSpec spec, std::int64_t size) const {
+    if (!are_widths)
+      spec.layers = size;
+    else
+      scale_width(spec, static_cast<double>(size) / static_cast<double>(spec.width), "width");
+    return spec;
+  }
+};
+
+Sizes sizes_of(Arguments& arguments) {
+  Sizes sizes;
+  sizes.are_widths = arguments.has("width") && arguments.is_list("width");
+  if (sizes.are_widths && arguments.has("layers") && arguments.is_list("layers"))
+    arguments.fail("a slope goes along layers or along width", "give one of them as a list");
+  sizes.values = arguments.integers(sizes.are_widths ? "width" : "layers");
+  if (sizes.values.size() < 2)
+    arguments.fail(
+        sizes.are_widths ? "a slope needs two widths" : "a slope needs two depths",
+        sizes.are_widths ? "for example width=[32, 64, 128]" : "for example layers=[2, 8, 32]");
+  return sizes;
+}
+
+Estimate passes_slope(const ModelSpec& spec, Engine& engine, const Sizes& sizes, Quantity quantity,
+                      bool all, int seeds) {
   SweepOptions options;
   options.model = spec;
-  options.layers = depths;
+  options.layers = sizes.are_widths ? std::vector<std::int64_t>{spec.layers} : sizes.values;
+  if (sizes.are_widths) options.widths = sizes.values;
   options.quantity = quantity;
   options.update = optimizer(spec.optimizer).update;
   options.rest = optimizer(spec.optimizer).rest;
@@ -159,23 +187,21 @@ Expr slope(Arguments& arguments, const std::string&) {
   Engine& engine = arguments.engine();
   if (engine.is_symbolic()) throw NotApplicable{"slope(...) is found by numbers"};
   const Quantity quantity = quantity_from(arguments.text("quantity"), "quantity");
-  const std::vector<std::int64_t> depths = arguments.integers("layers");
-  if (depths.size() < 2)
-    arguments.fail("a slope needs two depths", "for example layers=[2, 8, 32]");
-  ModelSpec spec = scaled_model(arguments);
+  const Sizes sizes = sizes_of(arguments);
+  const ModelSpec spec = scaled_model(arguments);
   const bool all = over_all(arguments);
   if (engine.method() == ClaimMethod::passes) {
     const int seeds = seeds_of(arguments);
     std::string key = key_of(spec, engine, quantity, all) + std::to_string(seeds);
-    for (const std::int64_t depth : depths) key += " " + std::to_string(depth);
+    key += sizes.are_widths ? " width" : " layers";
+    for (const std::int64_t size : sizes.values) key += " " + std::to_string(size);
     return engine.leaf(engine.networks().number(
-        key, [&] { return passes_slope(spec, engine, depths, quantity, all, seeds); }));
+        key, [&] { return passes_slope(spec, engine, sizes, quantity, all, seeds); }));
   }
   std::vector<double> x, y;
-  for (const std::int64_t depth : depths) {
-    spec.layers = depth;
-    x.push_back(std::log(static_cast<double>(depth)));
-    y.push_back(std::log(predicted(spec, engine, quantity, all)));
+  for (const std::int64_t size : sizes.values) {
+    x.push_back(std::log(static_cast<double>(size)));
+    y.push_back(std::log(predicted(sizes.model_at(spec, size), engine, quantity, all)));
   }
   return engine.leaf(fit_line(x, y).slope, 1e-9);
 }

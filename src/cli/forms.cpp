@@ -50,6 +50,7 @@ Shape points() {
   return list(
       object({{"layers", count(), "the depth"},
               maybe("decoder_layers", count(), "of two stacks, the decoder's"),
+              maybe("width", count(), "of a sweep over widths"),
               {"alpha", number(), "skip multiplier there, of two stacks the encoder's"},
               {"lambda", number(), "gain there, likewise"},
               {"value", number().or_null(), "the quantity, by the statistic that is told"},

@@ -4,6 +4,7 @@
 #include "scalecalc/moments.hpp"
 #include "scalecalc/scaling.hpp"
 #include "verify/statistics.hpp"
+#include "verify/sweep_models.hpp"
 
 namespace scalecalc {
 namespace {
@@ -18,18 +19,14 @@ double chosen(const PredictedStep& step, Quantity quantity) {
               "use delta_loss, grad_norm or update_ratio, or --engine passes");
 }
 
-SweepPoint predicted_point(const SweepOptions& options, std::int64_t layers) {
-  ModelSpec spec = options.model;
-  spec.layers = layers;
+SweepPoint predicted_point(const SweepOptions& options, const ModelSpec& spec) {
   const Network network = build_network(spec);
   PropagateOptions with_threads;
   with_threads.threads = options.threads;
   const PredictedStep step =
       predicted_step(network, propagate(network, with_threads), options.update,
                      options.parameters == ParameterSet::all, options.rest);
-  SweepPoint point;
-  point.layers = layers;
-  put_scales(spec, point);
+  SweepPoint point = sweep_point(spec, options);
   point.samples = {chosen(step, options.quantity)};
   return point;
 }
@@ -39,8 +36,9 @@ SweepPoint predicted_point(const SweepOptions& options, std::int64_t layers) {
 SweepResult predicted_sweep(const SweepOptions& options) {
   chosen({}, options.quantity);
   SweepResult result;
-  for (const std::int64_t layers : rising_depths(options.layers))
-    result.points.push_back(predicted_point(options, layers));
+  result.by_width = !options.widths.empty();
+  for (const ModelSpec& spec : sweep_models(options))
+    result.points.push_back(predicted_point(options, spec));
   summarise(result);
   return result;
 }

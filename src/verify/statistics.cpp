@@ -1,5 +1,7 @@
 #include "verify/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,13 +51,13 @@ bool has_large_spread(const SweepResult& result) {
 LineFit fit_seed(const SweepResult& result, std::size_t seed) {
   std::vector<double> x, y;
   for (const SweepPoint& point : result.points) {
-    x.push_back(std::log(static_cast<double>(point.layers)));
+    x.push_back(std::log(result.size_of(point)));
     y.push_back(std::log(point.samples[seed]));
   }
   return fit_line(x, y);
 }
 
-/// One slope a seed: differences between seeds that all depths share drop out.
+/// One slope a seed: differences between seeds that all sizes share drop out.
 void fit_exponent(SweepResult& result) {
   std::vector<double> slopes;
   for (std::size_t seed = 0; seed < result.points.front().samples.size(); ++seed)
@@ -72,12 +74,6 @@ void fit_exponent(SweepResult& result) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> rising_depths(std::vector<std::int64_t> depths) {
-  std::sort(depths.begin(), depths.end());
-  depths.erase(std::unique(depths.begin(), depths.end()), depths.end());
-  return depths;
-}
 
 void put_scales(const ModelSpec& spec, SweepPoint& point) {
   const ModelSpec stack = spec.encoder_decoder ? encoder_of(spec) : spec;
@@ -99,7 +95,8 @@ void summarise(SweepResult& result) {
   else if (!positive)
     result.no_exponent = "a value is not positive, so it has no logarithm";
   else if (result.points.size() < 2)
-    result.no_exponent = "an exponent needs two depths at least";
+    result.no_exponent =
+        fmt::format("an exponent needs two {} at least", result.by_width ? "widths" : "depths");
   else
     fit_exponent(result);
 }

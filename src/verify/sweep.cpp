@@ -12,11 +12,11 @@
 #include "verify/progress.hpp"
 #include "verify/schedule.hpp"
 #include "verify/statistics.hpp"
+#include "verify/sweep_models.hpp"
 
 namespace scalecalc {
 namespace {
 
-constexpr std::int64_t max_layers = 1000000;
 constexpr int max_seeds = 10000, max_threads = 1024;
 
 void check_range(const char* name, std::int64_t value, std::int64_t last) {
@@ -35,9 +35,6 @@ void check_update(const SweepOptions& options) {
 }
 
 void check_options(const SweepOptions& options) {
-  if (options.layers.empty())
-    throw Error(ErrorKind::input, "no depth to measure at", "sweep", "for example 2,8,32");
-  for (const std::int64_t layers : options.layers) check_range("layers", layers, max_layers);
   check_range("seeds", options.seeds, max_seeds);
   check_range("threads", options.threads, max_threads);
   if (!std::isfinite(options.eta) || options.eta < 0)
@@ -53,23 +50,21 @@ void check_counted(const Network& network, const SweepOptions& options) {
               "sweep", "use all parameters, or more layers");
 }
 
-/// One depth: the network that all its seeds share.
-struct Depth {
+/// One depth or width: the network that all its seeds share.
+struct Size {
   Network network;
   PassWork work;  ///< of one seed
+  double cost = 0;
 };
 
-Depth lay_out(const SweepOptions& options, SweepPoint& point) {
-  ModelSpec spec = options.model;
-  spec.layers = point.layers;
-  check_bytes(layout_bytes(point.layers), point.layers);
-  Depth depth;
-  depth.network = build_network(spec);
-  put_scales(spec, point);
-  check_counted(depth.network, options);
-  depth.work = measurement_work(depth.network, options);
-  check_bytes(depth.work.bytes, point.layers);
-  return depth;
+Size lay_out(const SweepOptions& options, const ModelSpec& spec) {
+  check_bytes(layout_bytes(spec.layers), spec.layers);
+  Size size;
+  size.network = build_network(spec);
+  check_counted(size.network, options);
+  size.work = measurement_work(size.network, options);
+  check_bytes(size.work.bytes, spec.layers);
+  return size;
 }
 
 /// All threads go to one pass only where too few passes can run at once.
@@ -90,7 +85,7 @@ double measure_one(const SweepOptions& options, const Network& network,
   }
 }
 
-/// All depths and seeds of one sweep, the largest first. Each job writes to a place of its own.
+/// All sizes and seeds of one sweep, the largest first. Each job writes to a place of its own.
 class Sweep {
  public:
   explicit Sweep(const SweepOptions& options)
@@ -98,20 +93,20 @@ class Sweep {
         ranks_(options.ranks != nullptr ? *options.ranks : one_),
         device_(device_here(options.device, options.ranks)),
         meter_(options.progress) {
-    for (const std::int64_t layers : rising_depths(options.layers)) {
-      SweepPoint point;
-      point.layers = layers;
-      point.samples.resize(static_cast<std::size_t>(options.seeds));
-      depths_.push_back(lay_out(options, point));
-      result_.points.push_back(std::move(point));
+    result_.by_width = !options.widths.empty();
+    const std::vector<ModelSpec> models = sweep_models(options);
+    for (const ModelSpec& model : models) {
+      sizes_.push_back(lay_out(options, model));
+      sizes_.back().cost = relative_work(model, models.front());
+      result_.points.push_back(sweep_point(model, options));
+      result_.points.back().samples.resize(static_cast<std::size_t>(options.seeds));
     }
   }
 
   SweepResult run() {
     std::vector<double> costs;
-    for (std::size_t depth = depths_.size(); depth-- > 0;)
-      costs.insert(costs.end(), static_cast<std::size_t>(options_.seeds),
-                   static_cast<double>(result_.points[depth].layers));
+    for (std::size_t at = sizes_.size(); at-- > 0;)
+      costs.insert(costs.end(), static_cast<std::size_t>(options_.seeds), sizes_[at].cost);
     owners_ = deal(costs, ranks_.size());
     if (options_.expect) options_.expect(work());
     share([this] { run_own(); });
@@ -122,24 +117,24 @@ class Sweep {
  private:
   PassWork work() const {
     PassWork all{.single_precision = in_single_precision(options_)};
-    for (const Depth& depth : depths_) {
-      all.operations += options_.seeds * depth.work.operations;
-      all.bytes = std::max(all.bytes, depth.work.bytes);
+    for (const Size& size : sizes_) {
+      all.operations += options_.seeds * size.work.operations;
+      all.bytes = std::max(all.bytes, size.work.bytes);
     }
     return all;
   }
 
-  /// `visit(depth, seed)` for what this rank measures, or another does.
+  /// `visit(size, seed)` for what this rank measures, or another does.
   template <class Visit>
   void each_of(int rank, Visit visit) const {
     std::size_t at = 0;
-    for (std::size_t depth = depths_.size(); depth-- > 0;)
+    for (std::size_t size = sizes_.size(); size-- > 0;)
       for (int seed = 0; seed < options_.seeds; ++seed)
-        if (owners_[at++] == rank) visit(depth, seed);
+        if (owners_[at++] == rank) visit(size, seed);
   }
 
-  double& sample(std::size_t depth, int seed) {
-    return result_.points[depth].samples[static_cast<std::size_t>(seed)];
+  double& sample(std::size_t size, int seed) {
+    return result_.points[size].samples[static_cast<std::size_t>(seed)];
   }
 
   void run_own() {
@@ -147,7 +142,7 @@ class Sweep {
     each_of(ranks_.rank(), [&count](std::size_t, int) { ++count; });
     std::vector<Job> jobs;
     each_of(ranks_.rank(),
-            [&](std::size_t depth, int seed) { jobs.push_back(job(depth, seed, count)); });
+            [&](std::size_t size, int seed) { jobs.push_back(job(size, seed, count)); });
     meter_.start();
     run_jobs(jobs, options_.threads, concurrent_bytes());
   }
@@ -158,17 +153,16 @@ class Sweep {
     const std::vector<std::string> all = ranks_.gather([&] {
       work();
       cluster::Writer own;
-      each_of(ranks_.rank(), [&](std::size_t depth, int seed) { own.put(sample(depth, seed)); });
+      each_of(ranks_.rank(), [&](std::size_t size, int seed) { own.put(sample(size, seed)); });
       return own.take();
     });
     for (int rank = 0; rank < ranks_.size(); ++rank) {
       cluster::Reader reader(all[static_cast<std::size_t>(rank)]);
-      each_of(rank,
-              [&](std::size_t depth, int seed) { sample(depth, seed) = reader.get<double>(); });
+      each_of(rank, [&](std::size_t size, int seed) { sample(size, seed) = reader.get<double>(); });
     }
   }
 
-  Measurement measurement(std::size_t depth, int seed, std::size_t jobs) {
+  Measurement measurement(std::size_t size, int seed, std::size_t jobs) {
     Measurement one;
     one.quantity = options_.quantity;
     one.update = options_.update;
@@ -176,20 +170,19 @@ class Sweep {
     one.parameters = options_.parameters;
     one.eta = options_.eta;
     one.seed = options_.seed + static_cast<std::uint64_t>(seed);
-    one.threads = threads_of_pass(options_, jobs, depths_[depth].work.bytes);
+    one.threads = threads_of_pass(options_, jobs, sizes_[size].work.bytes);
     one.device = device_;
     one.recompute = options_.recompute;
-    const std::int64_t layers = result_.points[depth].layers;
-    one.advance =
-        meter_.add(static_cast<double>(layers), fmt::format("N = {}, seed {}", layers, seed + 1));
+    one.advance = meter_.add(sizes_[size].cost,
+                             fmt::format("{}, seed {}", size_text(result_.points[size]), seed + 1));
     return one;
   }
 
-  Job job(std::size_t depth, int seed, std::size_t jobs) {
-    double& result = sample(depth, seed);
-    const Network& network = depths_[depth].network;
-    return {depths_[depth].work.bytes,
-            [this, &result, &network, one = measurement(depth, seed, jobs)] {
+  Job job(std::size_t size, int seed, std::size_t jobs) {
+    double& result = sample(size, seed);
+    const Network& network = sizes_[size].network;
+    return {sizes_[size].work.bytes,
+            [this, &result, &network, one = measurement(size, seed, jobs)] {
               meter_.stop_on_failure([&] {
                 result = measure_one(options_, network, one);
                 one.advance(1.0);
@@ -202,7 +195,7 @@ class Sweep {
   Ranks& ranks_;
   std::string device_;
   ProgressMeter meter_;
-  std::vector<Depth> depths_;
+  std::vector<Size> sizes_;
   std::vector<int> owners_;  ///< of the jobs, in their order
   SweepResult result_;
 };

@@ -64,6 +64,11 @@ TEST_CASE("functions of the library") {
                   ", optimizer=sgd, layers=[2, 8, 32]) == 0 within "
                   "0.1")
             .holds);
+  // Heads stay, ffn grows: as in tables/claims/width.toml, of another model.
+  CHECK(check_one("slope(delta_loss, preset=\"deepnet-encoder\", heads=4, placement=pre, alpha=1, "
+                  "lambda=1, scheme=lecun, vocab=32, layers=1, optimizer=sgd, "
+                  "width=[64, 128, 256]) == 1 within 0.1")
+            .holds);
 }
 
 TEST_CASE("real passes decide where they are asked for") {
@@ -82,6 +87,9 @@ TEST_CASE("wrong calls name the nearest right one") {
   CHECK(says(says_of("deepnorm(layers=4, optimizer=adm).alpha"), "did you mean 'adam'"));
   CHECK(says(says_of("deepnorm(layers=4, optimiser=adam).alpha"), "did you mean 'optimizer'"));
   CHECK(says(says_of("deepnorm(layers=4).alpa"), "did you mean 'alpha'"));
+  const std::string slope = "slope(delta_loss, preset=\"pre-ln-12\", ";
+  CHECK(says(says_of(slope + "layers=[1, 2], width=[8, 16])"), "along layers or along width"));
+  CHECK(says(says_of(slope + "width=[64])"), "a slope needs two widths"));
   CHECK(says(says_of("site(preset=\"mlp-rel\", path=\"head\").second"), "did you mean 'mlp-relu'"));
   CHECK(says(says_of("site(preset=\"mlp-relu\", path=\"layer[9].at\").second"), "unknown site"));
   CHECK(says(says_of("site(path=\"head\").second"), "one of preset, model and kind"));

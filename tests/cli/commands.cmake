@@ -115,6 +115,11 @@ foreach(quantity delta_loss actual_delta_loss grad_norm update_ratio probe)
   scalecalc_cli_test("sweep of ${quantity}" ARGS ${sweep} --optimizer sgd --quantity ${quantity}
     STDOUT "${quantity} by depth")
 endforeach()
+scalecalc_cli_test("sweep over widths" STDOUT "delta_loss by width: sgd.*width +alpha.*\n +16 .*\n +32 .*d ln value / d ln width"
+  ARGS sweep --widths 16,32 --layers 2 --heads 2 --sequence 4 --vocab 8 --seeds 2 --optimizer sgd)
+scalecalc_cli_test("sweep over widths as JSON" ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml"
+  --widths 8:32:x2 --engine quadrature --format json
+  JSON results.points.2.width results.axis inputs.widths.2)
 scalecalc_cli_test("sweep of a model file" STDOUT "alpha, lambda +1, 1\n"
   ARGS sweep "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml" --layers 2,4 --seeds 2)
 scalecalc_cli_test("options override the model file" STDOUT "alpha, lambda +2, 1\n"

@@ -111,6 +111,12 @@ endforeach()
 set(sweep sweep --optimizer adam --layers 2,4)
 scalecalc_cli_error("sweep without depths" EXIT 2 ARGS sweep --optimizer adam
   SAYS "--layers is missing.*for example")
+scalecalc_cli_error("sweep over depths and widths" EXIT 2 ARGS ${sweep} --widths 16,32
+  SAYS "--layers and --widths are both lists")
+scalecalc_cli_error("sweep over widths and one of them" EXIT 2 SAYS "--width and --widths are given"
+  ARGS sweep --optimizer adam --widths 16,32 --width 16)
+scalecalc_cli_error("sweep over widths that heads do not divide" EXIT 2 SAYS "heads"
+  ARGS sweep --optimizer adam --widths 16,33)
 scalecalc_cli_error("sweep without an optimizer" EXIT 2 ARGS sweep --layers 2,4
   SAYS "--optimizer is missing.*for example")
 foreach(depths "0,4" "-3" "1e9" "abc" "2,,8" "2,2" "2," "8:2:x2" "2:8:x1" "2:8:2" "2:8" "x")

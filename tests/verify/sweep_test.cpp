@@ -303,3 +303,43 @@ TEST_CASE("a network without counted matrices is refused") {
   options.parameters = ParameterSet::all;
   CHECK(error_of(options) == "no error");
 }
+
+TEST_CASE("a sweep over widths: ffn grows with them, and the exponent is that of the width") {
+  SweepOptions options = small();
+  options.layers = {2};
+  options.widths = {64, 16, 32, 32};
+  options.seeds = 32;
+  const SweepResult measured = sweep(options);
+  REQUIRE(measured.points.size() == 3);
+  CHECK(measured.by_width);
+  CHECK(measured.points[0].width == 16);
+  CHECK(measured.points[2].width == 64);
+  CHECK(measured.points[2].layers == 2);
+  CHECK(measured.size_of(measured.points[1]) == 32);
+  options.engine = SweepEngine::quadrature;
+  const SweepResult predicted = sweep(options);
+  // Passes and moments agree within five standard errors of the fit, and what 1/width leaves out of
+  // the moments at width 16.
+  const double allowed = 5 * measured.exponent_standard_error + 1.0 / 16;
+  CHECK(std::fabs(measured.exponent - predicted.exponent) < allowed);
+  options.model.width = 64;
+  options.model.ffn = 128;
+  options.widths = {64};
+  const SweepResult one = sweep(options);
+  CHECK(one.points[0].value == predicted.points[2].value);
+  CHECK(one.no_exponent == "an exponent needs two widths at least");
+}
+
+TEST_CASE("a sweep over widths says what is wrong with them") {
+  SweepOptions options = small();
+  options.widths = {16, 32};
+  CHECK(error_of(options).find("depths and widths are given") != std::string::npos);
+  options.layers = {2};
+  options.widths = {0};
+  CHECK(error_of(options).find("width must be from 1 to 1000000000") != std::string::npos);
+  options.widths = {17};
+  CHECK(error_of(options).find("heads") != std::string::npos);
+  options.model = default_spec(ModelSpec::Kind::layers);
+  options.widths = {16};
+  CHECK(error_of(options).find("a list of layers has no one width") != std::string::npos);
+}

@@ -21,7 +21,7 @@ const std::vector<std::string> kTypes = {"float", "double"};
 const std::vector<std::string> kParameterSets = {"branch", "all"};
 
 struct SweepFlags {
-  std::string model, layers, optimizer, constraint, eta;
+  std::string model, layers, widths, optimizer, constraint, eta;
   std::string quantity = "delta_loss";
   std::string parameters = "branch";
   std::string seeds = "8";
@@ -38,7 +38,11 @@ void SweepFlags::add_to(CLI::App* app) {
   add.axis("model", model, types::model(),
            "a preset (scalecalc presets), a model file, or - for one on standard input; options "
            "override it");
-  add.text("--layers", layers, "N,...", "depths: 2,8,32,128 or 2:128:x4");
+  add.text("--layers", layers, "N,...",
+           "depths: 2,8,32,128 or 2:128:x4; beside --widths one (default: the model's)");
+  add.text(
+      "--widths", widths, "W,...",
+      "instead of depths: widths, 32,64,128 or 32:512:x2, ffn growing with them, heads staying");
   add.axis("--quantity", quantity, {"QUANTITY", quantity_names},
            "what is measured (scalecalc list quantities)");
   add.axis("--optimizer", optimizer, types::optimizer(),
@@ -73,6 +77,7 @@ class Sweep {
     options().engine = measured ? SweepEngine::passes : SweepEngine::quadrature;
     read_options(context);
     read_model();
+    set_sizes();
     set_scales();
     options().progress = context.progress();
   }
@@ -86,7 +91,12 @@ class Sweep {
   SweepOptions& options() { return answer_.options; }
 
   void read_options(Context& context) {
-    options().layers = parse_depths("--layers", required("--layers", flags_.layers, "2,8,32,128"));
+    if (!flags_.widths.empty()) options().widths = parse_depths("--widths", flags_.widths);
+    if (flags_.widths.empty()) required("--layers", flags_.layers, "2,8,32,128");
+    if (!flags_.layers.empty()) options().layers = parse_depths("--layers", flags_.layers);
+    if (!flags_.widths.empty() && options().layers.size() > 1)
+      throw Error(ErrorKind::usage, "--layers and --widths are both lists", "scalecalc sweep",
+                  "give one depth beside --widths");
     options().quantity = quantity_from(flags_.quantity);
     options().seeds = static_cast<int>(parse_integer("--seeds", flags_.seeds, 1, 10000, "8"));
     options().single_precision = parse_choice("--dtype", flags_.dtype, kTypes) == "float";
@@ -118,6 +128,14 @@ class Sweep {
     set_placement(model);
   }
 
+  void set_sizes() {
+    if (options().widths.empty()) return;
+    if (flags_.block.has("width"))
+      throw Error(ErrorKind::usage, "--width and --widths are given", "scalecalc sweep",
+                  "leave --width out");
+    if (options().layers.empty()) options().layers = {options().model.layers};
+  }
+
   void set_placement(ModelSpec& model) const {
     if (flags_.scales.has("placement")) model.placement = flags_.scales.placement();
   }
@@ -125,7 +143,8 @@ class Sweep {
   ModelSpec read_model_file() const {
     ModelSpec model = read_model_argument(flags_.model);
     flags_.block.apply_to(model);
-    GivenFields given{{"layers", "--layers"}};
+    GivenFields given;
+    if (!flags_.layers.empty()) given.emplace("layers", "--layers");
     for (const char* scale : {"alpha", "lambda"})
       if (flags_.scales.has(scale)) given.emplace(scale, std::string("--") + scale);
     refuse_idle_fields(model, given);
@@ -183,7 +202,7 @@ void register_sweep(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, context,
       {.name = "sweep",
-       .summary = "a quantity by depth, of real passes or predicted, and its exponent",
+       .summary = "a quantity by depth or width, of real passes or predicted, and its exponent",
        .examples = {"scalecalc sweep --layers 2,4,8 --optimizer adam --width 16 --heads 2",
                     "scalecalc sweep pre-ln-12 --layers 2:32:x4 --engine quadrature"},
        .form = sweep_form,

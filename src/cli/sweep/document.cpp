@@ -29,6 +29,7 @@ Value inputs_of(const SweepAnswer& answer) {
   Value inputs = Value::object();
   inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
   inputs["layers"] = numbers_of(options.layers);
+  if (!options.widths.empty()) inputs["widths"] = numbers_of(options.widths);
   if (options.model.encoder_decoder)
     inputs["decoder_layers"] = to_string(options.model.decoder_layers);
   inputs["quantity"] = to_string(options.quantity);
@@ -52,6 +53,7 @@ Value inputs_of(const SweepAnswer& answer) {
 Value results_of(const SweepAnswer& answer) {
   Value results = Value::object();
   results["points"] = sweep_points(answer.result);
+  results["axis"] = answer.result.by_width ? "width" : "depth";
   results["exponent"] = answer.result.exponent;
   results["exponent_standard_error"] = answer.result.exponent_standard_error;
   results["statistic"] = statistic(answer.result);
@@ -86,7 +88,7 @@ std::string exponent_text(const SweepResult& result) {
   const std::string value = report::format_number(result.exponent, 3);
   const double error = result.exponent_standard_error;
   return value + (std::isnan(error) ? "" : " +- " + report::format_number(error, 2)) +
-         "  (d ln value / d ln N)";
+         (result.by_width ? "  (d ln value / d ln width)" : "  (d ln value / d ln N)");
 }
 
 Facts facts_of(const SweepAnswer& answer) {
@@ -121,6 +123,7 @@ Value sweep_points(const SweepResult& result) {
     Value entry = Value::object();
     entry["layers"] = point.layers;
     if (point.decoder_layers > 0) entry["decoder_layers"] = point.decoder_layers;
+    if (point.width > 0) entry["width"] = point.width;
     entry["alpha"] = point.alpha;
     entry["lambda"] = point.lambda;
     entry["value"] = point.value;
@@ -139,16 +142,18 @@ Value error_of(const SweepPoint& point) {
 }
 
 report::Table sweep_table(const SweepResult& result) {
-  report::Table table{{"layers", "alpha", "lambda", "value", "standard_error", "mean", "median"},
+  report::Table table{{result.by_width ? "width" : "layers", "alpha", "lambda", "value",
+                       "standard_error", "mean", "median"},
                       {}};
+  // Between widths both stacks keep their depths.
+  const bool has_decoder =
+      !result.by_width && !result.points.empty() && result.points.front().decoder_layers > 0;
   for (const SweepPoint& point : result.points) {
-    table.rows.push_back({point.layers, point.alpha, point.lambda, point.value, error_of(point),
-                          point.mean, point.median});
-    if (point.decoder_layers > 0)
-      table.rows.back().insert(table.rows.back().begin() + 1, point.decoder_layers);
+    table.rows.push_back({result.by_width ? point.width : point.layers, point.alpha, point.lambda,
+                          point.value, error_of(point), point.mean, point.median});
+    if (has_decoder) table.rows.back().insert(table.rows.back().begin() + 1, point.decoder_layers);
   }
-  if (!result.points.empty() && result.points.front().decoder_layers > 0)
-    table.columns.insert(table.columns.begin() + 1, "decoder");
+  if (has_decoder) table.columns.insert(table.columns.begin() + 1, "decoder");
   return table;
 }
 
@@ -159,7 +164,8 @@ report::Document sweep_document(const SweepAnswer& answer) {
   document.results = results_of(answer);
   document.rows = sweep_table(answer.result);
   const std::string title =
-      fmt::format("{} by depth: {}, {}", to_string(answer.options.quantity), answer.optimizer,
+      fmt::format("{} by {}: {}, {}", to_string(answer.options.quantity),
+                  answer.result.by_width ? "width" : "depth", answer.optimizer,
                   to_string(answer.options.model.placement));
   document.sections = {
       {title, document.rows}, along_depth(answer.result), {"Fit", facts_of(answer)}};

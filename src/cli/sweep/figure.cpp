@@ -23,19 +23,23 @@ const char* unit_of(Quantity quantity) {
   return "pure number";
 }
 
-/// N^exponent through the middle of the points, in logarithms.
+/// size^exponent through the middle of the points, in logarithms.
 Series fit_of(const SweepResult& result) {
-  double depth = 0, value = 0;
+  double size = 0, value = 0;
   for (const SweepPoint& point : result.points) {
-    depth += std::log(static_cast<double>(point.layers));
+    size += std::log(result.size_of(point));
     value += std::log(point.value);
   }
   const double count = static_cast<double>(result.points.size());
-  Series series{"N^" + report::format_number(result.exponent, 3), Origin::fitted, {}, 0, false};
+  Series series{(result.by_width ? "width^" : "N^") + report::format_number(result.exponent, 3),
+                Origin::fitted,
+                {},
+                0,
+                false};
   for (const SweepPoint& point : {result.points.front(), result.points.back()}) {
-    const double n = static_cast<double>(point.layers);
+    const double n = result.size_of(point);
     series.points.push_back(
-        {n, std::exp(value / count + result.exponent * (std::log(n) - depth / count)), 0});
+        {n, std::exp(value / count + result.exponent * (std::log(n) - size / count)), 0});
   }
   return series;
 }
@@ -51,16 +55,18 @@ report::Figure sweep_figure(const SweepAnswer& answer) {
                                              : "from second moments";
   values.origin = measured ? Origin::measured : Origin::predicted;
   report::Plot plot;
-  plot.title = fmt::format("{} by depth: {}, {}", to_string(answer.options.quantity),
-                           answer.optimizer, to_string(answer.options.model.placement));
-  plot.x.label = "depth N";
-  plot.x.unit = "blocks";
+  plot.title = fmt::format("{} by {}: {}, {}", to_string(answer.options.quantity),
+                           result.by_width ? "width" : "depth", answer.optimizer,
+                           to_string(answer.options.model.placement));
+  plot.x.label = result.by_width ? "width" : "depth N";
+  plot.x.unit = result.by_width ? "features" : "blocks";
   plot.x.scale =
       result.points.size() > 1 ? report::AxisScale::logarithmic : report::AxisScale::linear;
   bool positive = true;
   for (const SweepPoint& point : result.points) {
-    values.points.push_back({static_cast<double>(point.layers), point.value, point.standard_error});
-    plot.x.ticks.push_back(static_cast<double>(point.layers));
+    const double size = result.size_of(point);
+    values.points.push_back({size, point.value, point.standard_error});
+    plot.x.ticks.push_back(size);
     positive = positive && point.value > 0;
   }
   plot.y.label = to_string(answer.options.quantity);
@@ -75,7 +81,7 @@ report::Section along_depth(const SweepResult& result) {
   std::vector<double> values;
   for (const SweepPoint& point : result.points) values.push_back(point.value);
   report::Table table;
-  add_curve("value by depth", values, table);
+  add_curve(result.by_width ? "value by width" : "value by depth", values, table);
   return curve_section("", std::move(table));
 }
 

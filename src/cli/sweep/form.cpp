@@ -7,6 +7,7 @@ JsonForm sweep_form() {
   const Shape quantity =
       one_of({"delta_loss", "actual_delta_loss", "grad_norm", "update_ratio", "probe"});
   Keys inputs = {
+      maybe("widths", list(count()), "of a sweep over them, at one depth"),
       {"model", text().or_null(), "as it was named; null: by options alone"},
       {"kind", one_of({"transformer", "mlp", "layers"}), "what the model is made of"},
       {"quantity", quantity, "that is measured"},
@@ -26,8 +27,9 @@ JsonForm sweep_form() {
     inputs.push_back(key);
   }
   return {object(inputs),
-          object({{"points", forms::points(), "one a depth"},
-                  {"exponent", number().or_null(), "d ln value / d ln N, fitted"},
+          object({{"points", forms::points(), "one a size"},
+                  {"axis", one_of({"depth", "width"}), "that grows"},
+                  {"exponent", number().or_null(), "d ln value / d ln size, fitted"},
                   {"exponent_standard_error", number().or_null(), "of the fit"},
                   {"statistic", one_of({"mean", "median"}), "of the draws at a depth"},
                   {"quantity", quantity, "that is measured"},

@@ -9,6 +9,7 @@
 #include "base/split.hpp"
 #include "base/text.hpp"
 #include "cli/options.hpp"
+#include "scalecalc/resize.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -92,47 +93,14 @@ std::optional<double> own_size(const ModelSpec& spec, GrowthAxis axis, const dou
   return {};
 }
 
-std::int64_t scaled(std::int64_t size, double ratio, const char* what, const std::string& option) {
-  const double value = static_cast<double>(size) * ratio;
-  if (std::abs(value - std::round(value)) > 1e-9 * value)
-    throw Error(ErrorKind::input,
-                fmt::format("the model's {} of {} would become {}", what, size,
-                            report::format_number(value)),
-                option, "choose sizes that keep it an integer");
-  return std::llround(value);
-}
-
-void scale_widths(std::vector<LayerSpec>& layers, double ratio, bool last_is_head,
-                  const std::string& option) {
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    LayerSpec& layer = layers[i];
-    if (!(last_is_head && i + 1 == layers.size()))
-      layer.width = scaled(layer.width, ratio, "width", option);
-    layer.head_width = scaled(layer.head_width, ratio, "head_width", option);
-    scale_widths(layer.layers, ratio, false, option);
-    scale_widths(layer.shortcut, ratio, false, option);
-  }
-}
 void scale_heads(std::vector<LayerSpec>& layers, double ratio, const std::string& option) {
   for (LayerSpec& layer : layers) {
     if (layer.type == LayerSpec::Type::attention) {
-      layer.heads = scaled(layer.heads, ratio, "heads", option);
-      layer.kv_heads = scaled(layer.kv_heads, ratio, "kv_heads", option);
+      layer.heads = scaled_size(layer.heads, ratio, "heads", option);
+      layer.kv_heads = scaled_size(layer.kv_heads, ratio, "kv_heads", option);
     }
     scale_heads(layer.layers, ratio, option);
   }
-}
-
-/// All that grows with the width, by that ratio.
-void scale_width(ModelSpec& spec, double ratio, const std::string& option) {
-  if (spec.kind == ModelSpec::Kind::layers)
-    return scale_widths(spec.layer_list, ratio, spec.vocab == 0, option);
-  spec.width = scaled(spec.width, ratio, "width", option);
-  if (spec.kind != ModelSpec::Kind::transformer) return;
-  spec.ffn = scaled(spec.ffn, ratio, "ffn", option);
-  spec.expert_ffn = scaled(spec.expert_ffn, ratio, "expert_ffn", option);
-  spec.shared_ffn = scaled(spec.shared_ffn, ratio, "shared_ffn", option);
-  spec.head_width = scaled(spec.head_width, ratio, "head_width", option);
 }
 
 /// The model with sizes for its own, of the same axes.
@@ -147,7 +115,7 @@ ModelSpec model_at(const ModelSpec& spec, const SizeList& own, const SizeList& s
         if (spec.kind == ModelSpec::Kind::layers) {
           scale_heads(sized.layer_list, ratio(axis, size), option);
         } else {
-          sized.kv_heads = scaled(spec.kv_heads, ratio(axis, size), "kv_heads", option);
+          sized.kv_heads = scaled_size(spec.kv_heads, ratio(axis, size), "kv_heads", option);
           sized.heads = std::llround(size);
         }
         break;
