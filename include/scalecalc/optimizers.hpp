@@ -48,6 +48,10 @@ struct ParameterFactors {
 ///   v = beta2 v + (1 - beta2) h^2; theta -= eta m^ / (sqrt(v^) + eps), m^ = m/(1 - beta1^t),
 ///   v^ = v/(1 - beta2^t): eps stands outside the root and after the correction, as in PyTorch.
 /// - adamw (Loshchilov & Hutter 2019): the same with h = g, and theta -= eta weight_decay theta.
+/// - rmsprop (Tieleman & Hinton 2012), in PyTorch's form: h as above;
+///   v = beta2 v + (1 - beta2) h^2; theta -= eta h/(sqrt(v) + eps). The first step is
+///   1/sqrt(1 - beta2) times a sign's.
+/// - adagrad (Duchi et al. 2011): the same with v += h^2.
 /// - lion (Chen et al. 2023): theta -= eta (sign(beta1 m + (1 - beta1) g) + weight_decay theta),
 ///   then m = beta2 m + (1 - beta2) g.
 /// - lamb (You et al. 2020, algorithm 2): u = m^ / (sqrt(v^) + eps) + weight_decay theta;

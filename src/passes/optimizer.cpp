@@ -61,6 +61,8 @@ typename Optimizer<Real>::State Optimizer<Real>::make_state(const ParameterInfo&
       state.first = zeros(info.rows, info.columns);
       state.second = zeros(info.rows, info.columns);
       break;
+    case OptimizerRule::rmsprop:
+    case OptimizerRule::adagrad: state.second = zeros(info.rows, info.columns); break;
     case OptimizerRule::adafactor:
       state.factored = info.rows > 1 && info.columns > 1;
       if (state.factored) state.first = zeros(info.rows, 1);
@@ -146,6 +148,16 @@ void Optimizer<Real>::apply(std::size_t index, const Tensor<Real>& theta,
       update.decay = numbers.decay();
       update.beta1 = options_.beta1;
       update.beta2 = options_.beta2;
+      return run(update, state, theta, gradient);
+    }
+    case OptimizerRule::rmsprop:
+    case OptimizerRule::adagrad: {
+      ElementUpdate update{state.rule == OptimizerRule::rmsprop ? ElementRule::rmsprop
+                                                                : ElementRule::adagrad};
+      update.rate = numbers.rate;
+      update.coupled_decay = numbers.weight_decay;
+      update.beta2 = options_.beta2;
+      update.eps = numbers.eps;
       return run(update, state, theta, gradient);
     }
     case OptimizerRule::lamb: return lamb(state, numbers, theta, gradient);

@@ -18,9 +18,9 @@ namespace {
 using passes::OptimizerRule;
 
 /// In the order of OptimizerRule.
-constexpr std::array<std::string_view, 11> kNames = {"sgd",       "momentum", "nesterov", "adam",
-                                                     "adamw",     "lion",     "lamb",     "lars",
-                                                     "adafactor", "muon",     "ngd"};
+constexpr std::array<std::string_view, 13> kNames = {
+    "sgd",  "momentum",  "nesterov", "adam", "adamw",   "lion",   "lamb",
+    "lars", "adafactor", "muon",     "ngd",  "rmsprop", "adagrad"};
 
 [[noreturn]] void out_of_range(const char* name, double value, const char* hint) {
   throw Error(ErrorKind::input, fmt::format("{} is {}", name, value), "optimizer", hint);
@@ -90,6 +90,14 @@ OptimizerOptions optimizer_options(std::string_view text) {
       options.weight_decay = 5e-4;
       break;
     case OptimizerRule::adafactor: options.learning_rate = 0.01; break;
+    case OptimizerRule::rmsprop:
+      options.learning_rate = 0.01;
+      options.beta2 = 0.99;
+      break;
+    case OptimizerRule::adagrad:
+      options.learning_rate = 0.01;
+      options.eps = 1e-10;
+      break;
     case OptimizerRule::muon:
       options.learning_rate = 0.02;
       options.momentum = 0.95;

@@ -17,7 +17,9 @@ enum class OptimizerRule {
   lars,
   adafactor,
   muon,
-  ngd
+  ngd,
+  rmsprop,
+  adagrad
 };
 
 /// Throws Error(input) with the nearest names.

@@ -33,6 +33,7 @@ class Choice {
     if (name == "ngd") return gradient(global_norm_ > 0 ? rate_ / global_norm_ : 0);
     if (name == "lars") return gradient(rate_ * clip_ * trust());
     if (name == "lion") return sign(rate_, 0);
+    if (name == "rmsprop") return rmsprop();
     if (name == "lamb") return lamb();
     if (name == "adafactor") return adafactor();
     if (name == "muon") return muon();
@@ -51,6 +52,12 @@ class Choice {
     made.scale = scale;
     made.entry = {EntryRule::Kind::sign, eps, 0};
     return made;
+  }
+
+  /// The first average of squares is (1 - beta2) of them.
+  Update rmsprop() const {
+    const double root = std::sqrt(1 - options_.beta2);
+    return sign(rate_ / root, eps_ / (clip_ * root));
   }
 
   double trust() const {

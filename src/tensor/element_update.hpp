@@ -21,6 +21,9 @@ enum class ElementRule {
   adam_only,         ///< both averages; g = rate a + decay theta, theta stays
   lion,              ///< theta -= rate sign(beta1 first + (1 - beta1) h) + decay theta
   root_mean_square,  ///< second = beta2 second + (1 - beta2) (h^2 + eps); g = h/sqrt(second)
+  rmsprop,           ///< second = beta2 second + (1 - beta2) h^2; theta -= rate a + decay theta,
+                     ///< a = h/(sqrt(second) + eps)
+  adagrad,           ///< second += h^2; theta likewise
 };
 
 /// Adam's a = first/(sqrt(second) second_correction + eps), first and second being averages of h
@@ -93,6 +96,10 @@ SCALECALC_HOST_DEVICE void update_entry(const ElementFactors<Real>& u, std::int6
       theta[i] = at - (u.rate * adam_direction(u, h, first[i], second[i]) + u.decay * at);
     } else if constexpr (rule == ElementRule::adam_only) {
       gradient[i] = u.rate * adam_direction(u, h, first[i], second[i]) + u.decay * at;
+    } else if constexpr (rule == ElementRule::rmsprop || rule == ElementRule::adagrad) {
+      second[i] = rule == ElementRule::adagrad ? second[i] + h * h
+                                               : u.beta2 * second[i] + u.rest2 * (h * h);
+      theta[i] = at - (u.rate * (h / (std::sqrt(second[i]) + u.eps)) + u.decay * at);
     } else if constexpr (rule == ElementRule::lion) {
       const Real step = sign_of(u.beta1 * first[i] + u.rest1 * h);
       theta[i] = at - (u.rate * step + u.decay * at);
@@ -126,6 +133,8 @@ void with_rule(ElementRule rule, const Run& run) {
     case ElementRule::adam: return run.template operator()<ElementRule::adam>();
     case ElementRule::adam_only: return run.template operator()<ElementRule::adam_only>();
     case ElementRule::lion: return run.template operator()<ElementRule::lion>();
+    case ElementRule::rmsprop: return run.template operator()<ElementRule::rmsprop>();
+    case ElementRule::adagrad: return run.template operator()<ElementRule::adagrad>();
     case ElementRule::root_mean_square:
       return run.template operator()<ElementRule::root_mean_square>();
   }

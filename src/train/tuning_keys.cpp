@@ -63,7 +63,9 @@ void set_final(const Set& set, double value) {
 }
 
 const std::vector<Key>& keys() {
-  static const std::vector<std::string> averaged = {"adam", "adamw", "lion", "lamb", "muon"};
+  static const std::vector<std::string> averaged = {"adam", "adamw", "lion", "lamb", "muon"},
+                                        squared = {"adam", "adamw", "lion",
+                                                   "lamb", "muon",  "rmsprop"};
   static const std::vector<Key> all = {
       {{"lr", "learning rate; the second of a mixture keeps its ratio to the first", kLeast,
         kMostRate},
@@ -74,13 +76,13 @@ const std::vector<Key>& keys() {
        set_second_rate},
       {{"decay", "weight decay", 0, kMostRate}, {}, each(&OptimizerOptions::weight_decay)},
       {{"eps", "added to the root of the second moment", kLeast, kMostRate},
-       {"adam", "adamw", "lamb", "muon"},
+       {"adam", "adamw", "lamb", "muon", "rmsprop", "adagrad"},
        each(&OptimizerOptions::eps)},
       {{"momentum", "of the average of gradients", 0, kBelowOne},
        {"momentum", "nesterov", "lars", "muon"},
        each(&OptimizerOptions::momentum)},
       {{"beta1", "of the first average", 0, kBelowOne}, averaged, each(&OptimizerOptions::beta1)},
-      {{"beta2", "of the second average", 0, kBelowOne}, averaged, each(&OptimizerOptions::beta2)},
+      {{"beta2", "of the second average", 0, kBelowOne}, squared, each(&OptimizerOptions::beta2)},
       {{"warmup", "steps over which the rate grows", 0, kMostSteps, true},
        {},
        [](const Set& set, double steps) {

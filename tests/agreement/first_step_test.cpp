@@ -53,7 +53,8 @@ void agrees(const std::string& model, std::initializer_list<const char*> optimiz
 TEST_CASE("first step of transformers: sites, parameters and loss move as predicted") {
   const auto all = {"sgd", "adam", "lion", "lamb", "lars", "muon", "ngd"};
   agrees(transformer + "placement = \"pre\"\n", all);
-  agrees(transformer + "placement = \"post\"\nbias = true\n", {"sgd", "adam", "muon"});
+  agrees(transformer + "placement = \"post\"\nbias = true\n",
+         {"sgd", "adam", "muon", "rmsprop", "adagrad"});
   agrees(transformer +
              "placement = \"pre\"\ngated = true\nactivation = \"silu\"\n"
              "norm = \"rmsnorm\"\nnorm_affine = true\n",

@@ -83,6 +83,16 @@ inline void adamw(const OptimizerOptions& o, const Step& s, Matrix& theta, const
   }
 }
 
+/// The squares so far, or an average of them.
+inline void over_root(const OptimizerOptions& o, const Step& s, Matrix& theta, const Matrix& g,
+                      Kept& kept, bool averages) {
+  for (std::size_t i = 0; i < g.entries.size(); ++i) {
+    const double h = g.entries[i] + o.weight_decay * theta.entries[i];
+    kept.v[i] = averages ? o.beta2 * kept.v[i] + (1.0 - o.beta2) * h * h : kept.v[i] + h * h;
+    theta.entries[i] -= s.eta * h / (std::sqrt(kept.v[i]) + o.eps);
+  }
+}
+
 inline void lion(const OptimizerOptions& o, const Step& s, Matrix& theta, const Matrix& g,
                  Kept& kept) {
   for (std::size_t i = 0; i < g.entries.size(); ++i) {

@@ -166,6 +166,13 @@ TEST_CASE("updates: each rule by entry is its paper's") {
   check_rule(options_of("adam", 0.1, 0.2), ref::adam);
   check_rule(options_of("adamw", 0.1, 0.2), ref::adamw);
   check_rule(options_of("lion", 0.1, 0.2), ref::lion);
+  for (const char* name : {"rmsprop", "adagrad"}) {
+    const bool averages = std::string(name) == "rmsprop";
+    check_rule(options_of(name, 0.1, 0.2),
+               [averages](auto& o, auto& s, auto& theta, auto& g, auto& k) {
+                 ref::over_root(o, s, theta, g, k, averages);
+               });
+  }
 }
 
 TEST_CASE("updates: each rule with a norm is its paper's") {
@@ -315,7 +322,8 @@ TEST_CASE("updates: what each rule keeps") {
   };
   CHECK(bytes("sgd") == 0);
   CHECK(bytes("ngd") == 0);
-  for (const char* name : {"momentum", "nesterov", "lion", "lars"}) CHECK(bytes(name) == 1500);
+  for (const char* name : {"momentum", "nesterov", "lion", "lars", "rmsprop", "adagrad"})
+    CHECK(bytes(name) == 1500);
   for (const char* name : {"adam", "adamw", "lamb"}) CHECK(bytes(name) == 3000);
   CHECK(bytes("adafactor") == 80);
   CHECK(bytes("muon") == 1500 + 1500 + 3 * 900);

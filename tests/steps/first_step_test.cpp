@@ -32,7 +32,8 @@ FirstStep step_of(const Network& network, const std::string& name, double rate) 
 
 TEST_CASE("first step: twice the rate moves everything twice as far, to first order") {
   const Network network = network_of("placement = \"pre\"");
-  for (const char* name : {"sgd", "adam", "lion", "muon", "lamb", "ngd", "lars", "adafactor"}) {
+  for (const char* name :
+       {"sgd", "adam", "lion", "muon", "lamb", "ngd", "lars", "adafactor", "rmsprop", "adagrad"}) {
     CAPTURE(name);
     const FirstStep one = step_of(network, name, 1e-4), two = step_of(network, name, 2e-4);
     REQUIRE(one.sites.size() == two.sites.size());

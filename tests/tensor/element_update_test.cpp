@@ -45,6 +45,12 @@ TEST_CASE("element update: what each rule writes") {
   // first = 5, second = 0.75 * 16 + 0.25 * (36 + 16) = 25.
   u.eps = 16.0;
   CHECK(run(ElementRule::root_mean_square) == Vector{8.0, 6.0 / 5.0, 4.0, 25.0});
+  // h = 6, or 8 with a coupled decay of 1/4: second = 0.75 * 16 + 0.25 * 36 = 21, or 16 + 64 = 80.
+  u.eps = 1.0;
+  CHECK(run(ElementRule::rmsprop) ==
+        Vector{8.0 - (0.5 * (6.0 / (std::sqrt(21.0) + 1.0)) + 0.25 * 8.0), 3.0, 4.0, 21.0});
+  CHECK(run(ElementRule::adagrad, 0.25) ==
+        Vector{8.0 - (0.5 * (8.0 / (std::sqrt(80.0) + 1.0)) + 0.25 * 8.0), 3.0, 4.0, 80.0});
   // h = 4: first = 4, second = 16; a = 4/(4 * 2 + 0) = 1/2.
   u.eps = 0.0;
   u.second_correction = 2.0;
