@@ -69,13 +69,17 @@ struct TrainGroup {
   /// Formulas in N; empty: solved for the optimizer.
   std::optional<Expr> alpha = Expr(1), lambda = Expr(1);
   bool residual_attention = false;
+  /// x + a F(x), a growing from 0 to 1 over the first steps: not trained, and the same in all
+  /// branches.
+  bool ramp = false;
   std::optional<DropoutPlaces> dropout_place = {};  ///< empty: the shared model's
 };
 /// none post pre deepnorm deepnet res-post sandwich sub-ln resi-dual rezero skipinit fixup
 /// branchnorm realformer.
 const std::vector<TrainGroup>& train_groups();
-/// One of those, or one with places of dropout behind an @: "pre@input+branch". Throws Error(input)
-/// with the nearest name.
+/// One of those; with +ramp behind its name one whose branches have a ramp; with places of dropout
+/// behind an @: "pre+ramp@input+branch". Throws Error(input) with the nearest name, and for a ramp
+/// of what has one already, or branches with a scalar that is trained.
 TrainGroup train_group(std::string_view name, const std::string& where = "--placements");
 
 struct TrainOptions {
@@ -91,8 +95,8 @@ struct TrainOptions {
   std::int64_t epochs = 0;  ///< where steps is 0: as many as the training text has, times this
   std::int64_t record_every = 100;  ///< steps, 1..1e9
   int validation_batches = 8;       ///< 1..1e6, the same at each record
-  std::int64_t ramp_steps =
-      0;  ///< over which BranchNorm's ramp grows to 1; 0: a tenth of the steps
+  /// Over which a ramp grows to 1; 0: a tenth of the steps.
+  std::int64_t ramp_steps = 0;
   /// Validation loss, nats a token, whose first step is looked for; 0: 19/20 of the text's
   /// unigram_entropy, below which a run counts as converged. It changes no file of a run.
   double target_loss = 0;
@@ -110,12 +114,14 @@ struct TrainOptions {
 TrainOptions train_profile(std::string_view name);
 const std::vector<std::string>& train_profile_names();
 
-/// The model of a group at a depth. Throws as build_network and solve_scales do, and where a group
-/// has a place of dropout and the rate is 0.
+/// The model of a group at a depth; a ramp as it is at the first step, but that of branchnorm.
+/// Throws as build_network and solve_scales do, and where a group has a place of dropout and the
+/// rate is 0.
 ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std::int64_t layers,
                       const Corpus& corpus);
-/// The steps of each run.
+/// The steps of each run, and those of a ramp.
 std::int64_t train_steps(const TrainOptions& options, const Corpus& corpus);
+std::int64_t ramp_steps(const TrainOptions& options, const Corpus& corpus);
 
 /// The loss that steps are counted to.
 double train_target(const TrainOptions& options, const Corpus& corpus);

@@ -251,7 +251,9 @@ std::vector<ModelField> more_block_fields() {
                   "where the norms stand (scalecalc list placements)"),
       Field("model", "ramp", transformer | mlp, &Spec::ramp)
           .range(Range::part)
-          .option(Option::detail, "R", "0.5", "weight of branchnorm's branches, 0 to 1"),
+          .option(Option::detail, "R", "0.5",
+                  "weight of the branches, 0 to 1: BranchNorm's ramp, in front of those of any "
+                  "placement"),
       Field("model", "alpha", all, &Spec::alpha)
           .symbols({"N", "M"})
           .option(Option::command, "X", "\"(2*N)^(1/4)\"",

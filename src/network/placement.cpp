@@ -17,9 +17,9 @@ Scalars scalars_of(const ModelSpec& spec) {
     case Placement::none: return {alpha, 1};
     case Placement::res_post:
     case Placement::sandwich: return {1, 1 / alpha};
-    // Liu et al. 2023: the branch grows from 0 to 1 as training goes on; at ramp a this is post
-    // placement with alpha = 1/a.
-    case Placement::branchnorm: return {1, Expr(Rational::shortest(spec.ramp)) / alpha};
+    // Liu et al. 2023: the branch grows from 0 to 1 by the ramp; at ramp a this is post placement
+    // with alpha = 1/a.
+    case Placement::branchnorm: return {1, 1 / alpha};
     // Bachlechner et al. 2020; De and Smith 2020: the scalar starts at 0 and is trained.
     case Placement::rezero:
     case Placement::skipinit: return {1, 0};
@@ -33,7 +33,8 @@ Scalars scalars_of(const ModelSpec& spec) {
 }  // namespace
 
 Residual plain_residual(const ModelSpec& spec, const Bindings& values) {
-  const Scalars scalars = scalars_of(spec);
+  Scalars scalars = scalars_of(spec);
+  if (spec.ramp != 1) scalars.branch = Expr(Rational::shortest(spec.ramp)) * scalars.branch;
   Residual residual;
   residual.skip = evaluate(scalars.skip, values);
   residual.branch = evaluate(scalars.branch, values);

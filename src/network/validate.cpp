@@ -68,6 +68,25 @@ Problem mlp_placement_problem(const ModelSpec& spec) {
   return {};
 }
 
+/// A ramp multiplies branches that no trained scalar does.
+Problem ramp_problem(const ModelSpec& spec) {
+  if (spec.ramp == 1) return {};
+  const std::string name = to_string(spec.placement);
+  if (spec.placement == Placement::rezero || spec.placement == Placement::skipinit)
+    return SpecProblem{{"ramp", "placement"},
+                       "branches of placement " + name + " grow by a scalar that is trained from 0",
+                       "leave ramp out, or use placement = \"none\""};
+  if (spec.layer_scale != 0)
+    return SpecProblem{{"ramp", "layer_scale"},
+                       "a ramp and layer_scale both multiply the branches",
+                       "leave one of them out"};
+  if (spec.kind == Kind::mlp && spec.placement == Placement::none)
+    return SpecProblem{{"ramp", "placement"},
+                       "a plain stack has no branches that a ramp could multiply",
+                       "leave ramp out, or use a placement with branches"};
+  return {};
+}
+
 Problem placement_problem(const ModelSpec& spec) {
   const std::string name = to_string(spec.placement);
   if (spec.kind == Kind::layers) return {};
@@ -82,11 +101,7 @@ Problem placement_problem(const ModelSpec& spec) {
                                    spec.kind == Kind::mlp ? "an mlp" : "a transformer", name,
                                    to_string(*spec.alpha)),
                        "use alpha = 1"};
-  if (spec.ramp != 1 && spec.placement != Placement::branchnorm)
-    return SpecProblem{{"ramp", "placement"},
-                       "ramp belongs to placement branchnorm, and this is " + name,
-                       "leave ramp out, or use placement = \"branchnorm\""};
-  return {};
+  return ramp_problem(spec);
 }
 
 /// What is 1 and a parameter is a trained gain.

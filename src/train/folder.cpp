@@ -86,7 +86,8 @@ class LogReader {
       }
     };
     if (!is_known()) damaged("the log is of no placement that is known");
-    const std::string placement = train_room::placement_of(run.group);
+    std::string placement = train_room::placement_of(run.group);
+    placement = placement.substr(0, placement.find('+'));
     const auto found = std::ranges::find(train_groups(), placement, &TrainGroup::name);
     logged_.order = static_cast<std::size_t>(found - train_groups().begin());
     if (json.contains("grid")) run.place = train_room::place_from(json.at("grid"));

@@ -35,7 +35,25 @@ std::vector<TrainGroup> make_groups() {
   groups[4].alpha = pow(2 * n, quarter);
   groups[4].lambda = pow(8 * n, -quarter);
   groups.back().residual_attention = true;
+  for (TrainGroup& group : groups) group.ramp = group.placement == Placement::branchnorm;
   return groups;
+}
+
+constexpr std::string_view kRamp = "+ramp";
+
+/// The same with a ramp.
+TrainGroup with_ramp(TrainGroup group, const std::string& where) {
+  if (group.ramp)
+    throw Error(ErrorKind::input, "'" + group.name + "' has a ramp already", where,
+                "leave +ramp out");
+  if (group.placement == Placement::rezero || group.placement == Placement::skipinit)
+    throw Error(ErrorKind::input,
+                "the branches of '" + group.name + "' have a scalar that is trained from 0", where,
+                "for example none+ramp");
+  group.ramp = true;
+  group.name += kRamp;
+  group.title += ", a ramp from 0 to 1 in front of F";
+  return group;
 }
 
 /// The encoder reads as the decoder does, and both have the group's scales at their own depths.
@@ -62,12 +80,14 @@ const std::vector<TrainGroup>& train_groups() {
 
 TrainGroup train_group(std::string_view name, const std::string& where) {
   const std::size_t at = name.find('@');
-  const std::string_view placement = name.substr(0, at);
+  std::string_view placement = name.substr(0, at);
+  const bool is_ramped = placement.ends_with(kRamp);
+  if (is_ramped) placement.remove_suffix(kRamp.size());
   std::vector<std::string> names;
   for (const TrainGroup& known : train_groups()) {
     names.push_back(known.name);
     if (known.name != placement) continue;
-    TrainGroup group = known;
+    TrainGroup group = is_ramped ? with_ramp(known, where) : known;
     if (at == std::string_view::npos) return group;
     group.dropout_place = dropout_places_from(name.substr(at + 1), where);
     group.name += "@" + to_string(*group.dropout_place);
@@ -90,6 +110,9 @@ ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std:
   spec.alpha = group.alpha;
   spec.lambda = group.lambda;
   spec.residual_attention = group.residual_attention || options.model.residual_attention;
+  // BranchNorm's placement says that it has one.
+  const bool says_ramp = group.ramp && spec.placement != Placement::branchnorm;
+  spec.ramp = says_ramp ? 1 / static_cast<double>(ramp_steps(options, corpus)) : 1;
   spec.optimizer = optimizer_text(options.optimizer);
   spec.vocab = corpus.vocab();
   spec.causal = true;

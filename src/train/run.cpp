@@ -30,12 +30,6 @@ Json optimizer_json(const OptimizerOptions& options) {
   return json;
 }
 
-/// Over which BranchNorm's ramp grows.
-static std::int64_t ramp_steps(const TrainOptions& options, const Corpus& corpus) {
-  return options.ramp_steps > 0 ? options.ramp_steps
-                                : std::max<std::int64_t>(train_steps(options, corpus) / 10, 1);
-}
-
 Json configuration_of(const Corpus& corpus, const TrainOptions& options, const RunPlan& plan) {
   Json config;
   config["format"] = 1;
@@ -45,8 +39,7 @@ Json configuration_of(const Corpus& corpus, const TrainOptions& options, const R
   config["steps"] = train_steps(options, corpus);
   config["record_every"] = options.record_every;
   config["validation_batches"] = options.validation_batches;
-  if (plan.spec.placement == Placement::branchnorm)
-    config["ramp_steps"] = ramp_steps(options, corpus);
+  if (train_group(plan.group).ramp) config["ramp_steps"] = ramp_steps(options, corpus);
   config["corpus"] = {{"name", corpus.name},
                       {"tokens", corpus.train.size() + corpus.validation.size()},
                       {"vocab", corpus.vocab()},
@@ -69,7 +62,7 @@ Run::Run(const Corpus& corpus, const TrainOptions& options, const RunPlan& plan)
       spec_(plan.spec),
       batches_(corpus, spec_.batch, spec_.sequence),
       steps_(train_steps(options, corpus)),
-      ramp_steps_(ramp_steps(options, corpus)) {
+      ramp_steps_(train_group(plan.group).ramp ? ramp_steps(options, corpus) : 0) {
   result_.group = plan.group;
   result_.layers = plan.layers;
   result_.seed = plan.seed;
@@ -136,7 +129,7 @@ void Run::write(const std::string& line) {
 
 ModelSpec Run::model_at(std::int64_t step) const {
   ModelSpec spec = spec_;
-  if (spec.placement == Placement::branchnorm) {
+  if (ramp_steps_ > 0) {
     spec.ramp = std::min(1.0, static_cast<double>(step) / static_cast<double>(ramp_steps_));
   }
   return spec;
@@ -221,7 +214,7 @@ class Run::Training {
     const bool records = step == 1 || step % run_.options_.record_every == 0 || step == run_.steps_;
     passes_.set_batch(run_.batches_.train(run_.result_.seed, step));
     passes_.set_mask_step(static_cast<std::uint64_t>(step));
-    if (run_.spec_.placement == Placement::branchnorm) {
+    if (run_.ramp_steps_ > 0) {
       passes_.set_network(run_.plan_.build(run_.model_at(step)));
     }
     StepNorms norms;

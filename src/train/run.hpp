@@ -96,7 +96,7 @@ class Run {
   const RunPlan& plan_;
   const ModelSpec& spec_;
   Batches batches_;
-  std::int64_t steps_, ramp_steps_;
+  std::int64_t steps_, ramp_steps_;  ///< the latter 0 without a ramp
   TrainRun result_;
   std::unique_ptr<Log> log_;
   std::size_t written_ = 0;  ///< lines that this training has come to, in the log or not

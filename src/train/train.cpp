@@ -199,6 +199,11 @@ std::int64_t train_steps(const TrainOptions& options, const Corpus& corpus) {
   return std::clamp<std::int64_t>(options.epochs * text / tokens, 1, kMostSteps);
 }
 
+std::int64_t ramp_steps(const TrainOptions& options, const Corpus& corpus) {
+  return options.ramp_steps > 0 ? options.ramp_steps
+                                : std::max<std::int64_t>(train_steps(options, corpus) / 10, 1);
+}
+
 void train_room::check_experiment(const TrainOptions& options, std::int64_t runs) {
   validate(options.optimizer);
   check_range("seeds", options.seeds, 1, 1000);

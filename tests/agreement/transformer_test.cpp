@@ -141,6 +141,16 @@ TEST_CASE("branches that start small") {
   }
 }
 
+TEST_CASE("a ramp in front of every branch") {
+  for (const Placement placement : {Placement::none, Placement::post, Placement::pre,
+                                    Placement::res_post, Placement::sub_ln, Placement::resi_dual}) {
+    ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, false);
+    if (placement == Placement::none) spec.norm = NormKind::none;
+    spec.ramp = 0.3;
+    agree(name_of(spec, gelu) + " at ramp 0.3", spec, seeds);
+  }
+}
+
 const std::vector<DropoutPlaces> places_of_dropout = {
     {.input = true, .branch = false},
     {.branch = false, .activation = true},

@@ -31,12 +31,16 @@ scalecalc_cli_test("train: places of dropout" ARGS ${tiny}
   --dropout-place input,branch+activation -o ${folder}/places STDOUT "post@input +1 +trains.*\
 post@branch.activation +1 .*pre@input +1 .*pre@branch.activation +1 .*All that differs[^\n]*post@input\
 .*post@branch.activation +model.dropout_place +.branch.activation. +.input.")
+scalecalc_cli_test("train: a ramp in front of any branch" ARGS train --depths 1 --seeds 1 --steps 6
+  --record-every 2 --width 8 --heads 2 --sequence 8 --batch 2 --tokens 2000 --validation-batches 1
+  --placements none,none+ramp,pre+ramp@input --ramp 4 -o ${folder}/ramp
+  STDOUT "none.ramp +1 .*pre.ramp@input +1 .*none.ramp +model.ramp +0.25 +")
 scalecalc_cli_test("report: places of dropout" ARGS report ${folder}/places
   STDOUT "post@branch.activation, post@input, pre@branch.activation, pre@input at 1, 2 blocks\n")
 set_tests_properties("cli: train: places of dropout" PROPERTIES FIXTURES_SETUP train_places)
 set_tests_properties("cli: report: places of dropout" PROPERTIES FIXTURES_REQUIRED train_places)
 foreach(name "train as JSON" "train as a table" "train: steps to a loss" "train: event files"
-    "train: a model file" "train: places of dropout"
+    "train: a model file" "train: places of dropout" "train: a ramp in front of any branch"
     "train: event files that cannot be written"
     "train: another optimizer and schedule")
   set_tests_properties("cli: ${name}" PROPERTIES FIXTURES_REQUIRED train_folder)
@@ -75,7 +79,11 @@ scalecalc_cli_error("train: steps and epochs" EXIT 2 ARGS train --steps 3 --epoc
   SAYS "--steps and --epochs say the same")
 scalecalc_cli_error("train: a ramp that no placement has" EXIT 2
   ARGS train --ramp 100 --placements none,post -o x
-  SAYS "none of the placements has a ramp \\(--ramp\\); leave it out, or add branchnorm")
+  SAYS "none of the placements has a ramp \\(--ramp\\); leave it out, or name one with a ramp: --placements none,none.ramp")
+scalecalc_cli_error("train: a ramp twice" EXIT 2 ARGS train --placements branchnorm+ramp -o x
+  SAYS "'branchnorm' has a ramp already \\(--placements\\)")
+scalecalc_cli_error("train: a ramp of what is trained" EXIT 2 ARGS train --placements rezero+ramp -o x
+  SAYS "the branches of 'rezero' have a scalar that is trained from 0")
 scalecalc_cli_error("train: a level of no text" EXIT 2 ARGS train --level byte -o x
   SAYS "the text is generated, of words \\(--level\\)")
 scalecalc_cli_error("train: a length of a text that is read" EXIT 2

@@ -101,6 +101,25 @@ TEST_CASE("branchnorm multiplies the branch by its ramp, over alpha") {
   CHECK(residual(build_network(spec).layers[1]).branch == 0);
 }
 
+TEST_CASE("a ramp multiplies the branches of every placement, and at 1 nothing") {
+  for (const std::string& name : placement_names()) {
+    CAPTURE(name);
+    ModelSpec spec = small(placement_from(name));
+    if (spec.placement == Placement::rezero || spec.placement == Placement::skipinit) continue;
+    const auto branch = [&spec] {
+      const Network network = build_network(spec);
+      for (const Layer& layer : network.layers) {
+        if (const auto* plain = std::get_if<Residual>(&layer.op)) return plain->branch;
+        if (const auto* dual = std::get_if<DualStream>(&layer.op)) return dual->sublayers[0].branch;
+      }
+      return -1.0;
+    };
+    const double full = branch();
+    spec.ramp = 0.25;
+    CHECK(branch() == 0.25 * full);
+  }
+}
+
 TEST_CASE("resi-dual sums the branches beside a post-norm stream") {
   const Network network = build_network(small(Placement::resi_dual));
   CHECK(description(network) ==
@@ -138,7 +157,8 @@ TEST_CASE("an mlp takes the placements that fit its branches") {
 TEST_CASE("the scalars carry the formulas that they are the values of") {
   for (const std::string& name : placement_names()) {
     ModelSpec spec = small(placement_from(name), 3);
-    if (spec.placement == Placement::branchnorm) spec.ramp = 0.3;
+    const bool is_trained = name == "rezero" || name == "skipinit";
+    if (!is_trained) spec.ramp = 0.3;
     const bool has_alpha = name == "post" || name == "pre" || name == "res-post" ||
                            name == "sandwich" || name == "branchnorm" || name == "none";
     if (has_alpha) spec.alpha = parse("(2*N)^(1/3)");

@@ -193,12 +193,25 @@ TEST_CASE("fields belong to the models that use them") {
         "[attention] kv_heads must divide heads (kv_heads 3, heads 4)");
   CHECK(problem([](ModelSpec& s) { s.kv_heads = -1; }) ==
         "kv_heads must be from 1 to 1000000, got -1");
-  CHECK(problem([](ModelSpec& s) { s.ramp = 0.5; }) ==
-        "ramp belongs to placement branchnorm, and this is post");
+  for (const std::string& name : placement_names()) {
+    CAPTURE(name);
+    const auto ramped = [&name](ModelSpec& s) {
+      s.placement = placement_from(name);
+      s.ramp = 0.5;
+    };
+    const bool is_trained = name == "rezero" || name == "skipinit";
+    CHECK(problem(ramped) ==
+          (is_trained ? "branches of placement " + name + " grow by a scalar that is trained from 0"
+                      : std::string()));
+  }
   CHECK(problem([](ModelSpec& s) {
-          s.placement = Placement::branchnorm;
+          s.layer_scale = 0.1;
           s.ramp = 0.5;
-        }).empty());
+        }) == "a ramp and layer_scale both multiply the branches");
+  CHECK(problem([](ModelSpec& s) {
+          s = default_spec(ModelSpec::Kind::mlp);
+          s.ramp = 0.5;
+        }) == "a plain stack has no branches that a ramp could multiply");
   for (const double bad : {-0.5, 1.5, not_a_number})
     CHECK(problem([&](ModelSpec& s) { s.ramp = bad; }).starts_with("ramp must be from 0 to 1"));
   for (const double bad : {-0.5, 1.0, not_a_number}) {

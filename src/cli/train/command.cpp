@@ -58,7 +58,8 @@ void TrainFlags::add_to(CLI::App* app) {
            "a transformer that all runs share: a preset, a model file, or - for one on standard "
            "input (default: the profile's)");
   add.text("--placements", placements, list_of({"P", group_names}),
-           "none, post, pre, ... (scalecalc list groups); pre@input: with dropout there" +
+           "none, post, pre, ... (scalecalc list groups); none+ramp: with a ramp; pre@input: with "
+           "dropout there" +
                defaults([](const TrainOptions& of) {
                  return fmt::format("{}", fmt::join(of.groups, ","));
                }) +
@@ -96,7 +97,9 @@ void TrainFlags::add_to(CLI::App* app) {
            }));
   add.text("--target-loss", target_loss, "L",
            "of validation, to count the steps to (default: what converged asks)");
-  add.text("--ramp", ramp, "N", "steps of branchnorm's ramp (default: a tenth)");
+  add.text("--ramp", ramp, "N",
+           "steps in which a ramp grows to 1: branchnorm's, and that of none+ramp, pre+ramp, ... "
+           "(default: a tenth)");
   add.text("--tensorboard", tensorboard, types::folder(),
            "the records as event files of TensorBoard, at the end");
   add.text("--dropout", dropout, "R",
@@ -342,11 +345,10 @@ class Experiment {
          "a grid compares the losses at the end", "leave it out");
     const bool reads = !flags_.text.empty();
     const bool of_symbols = train_task_from(flags_.task) != TrainTask::next;
-    const auto has_ramp = [](const std::string& name) {
-      return train_group(name).placement == Placement::branchnorm;
-    };
+    const auto has_ramp = [](const std::string& name) { return train_group(name).ramp; };
     idle("--ramp", flags_.ramp, std::ranges::any_of(answer_.options.groups, has_ramp),
-         "none of the placements has a ramp", "leave it out, or add branchnorm to --placements");
+         "none of the placements has a ramp",
+         "leave it out, or name one with a ramp: --placements none,none+ramp");
     idle("--level", flags_.level, reads, "the text is generated, of words",
          "leave it out, or give --text FILE");
     idle("--tokens", flags_.tokens, !reads, "the length of the text is that of --text",
