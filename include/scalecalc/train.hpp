@@ -148,6 +148,9 @@ struct TrainRecord {
   LayerNorms gradient;
   double update_ratio = 0;     ///< |dtheta|/|theta|, root mean square over matrices
   double validation_loss = 0;  ///< after the step, without dropout
+  /// Scalars in front of branches that are trained (ReZero, SkipInit), after the step, by path:
+  /// "block[0].attn.scale".
+  std::vector<std::pair<std::string, double>> scales = {};
 };
 
 /// What is known before the first step.

@@ -84,11 +84,13 @@ Json to_json(const TrainPrediction& prediction) {
 }
 
 Json to_json(const TrainRecord& record) {
-  return {{"step", record.step},
-          {"loss", record.loss},
-          {"gradient", to_json(record.gradient)},
-          {"update_ratio", record.update_ratio},
-          {"validation_loss", record.validation_loss}};
+  Json json = {{"step", record.step},
+               {"loss", record.loss},
+               {"gradient", to_json(record.gradient)},
+               {"update_ratio", record.update_ratio},
+               {"validation_loss", record.validation_loss}};
+  for (const auto& [path, value] : record.scales) json["scales"][path] = value;
+  return json;
 }
 
 TrainPrediction prediction_from(const Json& json) {
@@ -117,6 +119,10 @@ TrainRecord record_from(const Json& json) {
   record.gradient = norms_from(json.at("gradient"));
   record.update_ratio = number(json.at("update_ratio"));
   record.validation_loss = number(json.at("validation_loss"));
+  // Logs of earlier versions have none.
+  if (json.contains("scales"))
+    for (const auto& [path, value] : json.at("scales").items())
+      record.scales.emplace_back(path, number(value));
   return record;
 }
 

@@ -235,6 +235,7 @@ class Run::Training {
       record.update_ratio = update_ratio(norms);
     }
     record.validation_loss = validation_loss();
+    record.scales = scales();
     const std::string line = to_json(record).dump();
     run_.write(line);
     run_.result_.records.push_back(record_from(Json::parse(line)));
@@ -252,6 +253,17 @@ class Run::Training {
       count += 1.0;
     }
     return std::sqrt(sum / count);
+  }
+
+  /// Those of one number; a vector in front of features has no one.
+  std::vector<std::pair<std::string, double>> scales() const {
+    std::vector<std::pair<std::string, double>> found;
+    for (std::size_t i = 0; i < passes_.parameters().size(); ++i) {
+      const ParameterInfo& info = passes_.parameters()[i];
+      if (info.role == "scale" && info.rows * info.columns == 1)
+        found.emplace_back(info.path, static_cast<double>(passes_.parameter(i).data[0]));
+    }
+    return found;
   }
 
   double validation_loss() {

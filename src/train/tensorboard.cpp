@@ -89,6 +89,7 @@ std::string record_of(const TrainRecord& record) {
   for (std::size_t i = 0; i < record.gradient.layers.size(); ++i) {
     add_scalar(summary, "gradient_norm/" + record.gradient.layers[i], record.gradient.norms[i]);
   }
+  for (const auto& [path, value] : record.scales) add_scalar(summary, path, value);
   Message event = event_at(record.step);
   event.bytes(5, summary.text());
   return record_of(event.text());

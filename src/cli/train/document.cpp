@@ -118,6 +118,7 @@ Value records_value(const TrainRun& run) {
     entry["update_ratio"] = record.update_ratio;
     entry["validation_loss"] = record.validation_loss;
     entry["perplexity"] = std::exp(record.validation_loss);
+    for (const auto& [path, value] : record.scales) entry["scales"][path] = value;
     records.push_back(entry);
   }
   return records;

@@ -42,12 +42,14 @@ Shape first_gradient() {
 Shape records() {
   using namespace shapes;
   const Shape some = number().or_null();
-  return list(object({{"step", count(), "from 0"},
-                      {"loss", some, "of the batch, nats"},
-                      {"gradient_norm", some, "of all parameters, before it is clipped"},
-                      {"update_ratio", some, "|dtheta|/|theta|, root mean square over matrices"},
-                      {"validation_loss", some, "nats"},
-                      {"perplexity", some, "exp of it"}}));
+  return list(
+      object({{"step", count(), "from 0"},
+              {"loss", some, "of the batch, nats"},
+              {"gradient_norm", some, "of all parameters, before it is clipped"},
+              {"update_ratio", some, "|dtheta|/|theta|, root mean square over matrices"},
+              {"validation_loss", some, "nats"},
+              {"perplexity", some, "exp of it"},
+              maybe("scales", map(some), "trained scalars in front of branches, by path")}));
 }
 
 Shape runs() {
