@@ -205,6 +205,18 @@ TrainVerdict judge(const std::vector<TrainRecord>& records, std::int64_t vocab,
 /// Of the first record whose validation loss is at most `loss`.
 std::optional<std::int64_t> steps_to_loss(const std::vector<TrainRecord>& records, double loss);
 
+/// How a run went on its way, by its records; NaN where it has no number.
+struct TrainCourse {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double loss = kNone;  ///< of training, mean of the steps since the record before the last, nats
+  /// All that the validation loss rose from one record to the next, added up, nats: 0 of a loss
+  /// that only falls. Its batches are the same at each record, so that no draw of them is in it.
+  double rises = kNone;
+  double gradient_least = kNone, gradient_most = kNone;  ///< norm of the whole gradient
+  double block_least = kNone, block_most = kNone;        ///< that of a block
+};
+TrainCourse course_of(const std::vector<TrainRecord>& records);
+
 /// Trains what is not finished, in the order of groups, depths and seeds. Several runs go at once
 /// where one would not fill the threads; the bits do not depend on it. Of each run the folder keeps
 /// an append-only log, one line a record, and until it is done a checkpoint. Throws Error(input)

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "cli/report/course.hpp"
 #include "cli/train/document.hpp"
 #include "cli/train/figures.hpp"
 #include "cli/train/forecast.hpp"
@@ -17,6 +18,18 @@ namespace {
 using report::Facts;
 using report::Table;
 using report::Value;
+
+constexpr char kSaid[] =
+    "Of Post-Norm and Pre-Norm, at the least and at the largest depth here. Alike, worse and more "
+    "are by two standard errors over the seeds. It holds under the learning rate and the warm-up "
+    "of "
+    "these runs alone.";
+constexpr char kCourse[] =
+    "Training loss: the mean over the steps since the record before the last. Rises: all that the "
+    "validation loss rose from one record to the next, added up; 0 nats of one that only falls. "
+    "Its "
+    "batches are the same at each record: no draw of them is in it. Norms: from the least to the "
+    "most over seeds and records.";
 
 /// "0.003", or of a mixture "0.02+0.003".
 std::string of_each(const OptimizerOptions& optimizer, double OptimizerOptions::*member) {
@@ -234,7 +247,7 @@ report::Document opened_document(const ReportAnswer& answer) {
 /// Of train --grid: no placements are compared.
 report::Document tuning_document(const ReportAnswer& answer) {
   report::Document document = opened_document(answer);
-  for (const char* name : {"cells", "gradients", "differences"})
+  for (const char* name : {"cells", "gradients", "courses", "differences"})
     document.results[name] = Value::array();
   document.results["tuning"] = tuning_value(*answer.tuned);
   document.rows = tuning_rows(*answer.tuned);
@@ -288,13 +301,21 @@ report::Document report_document(const ReportAnswer& answer) {
     list.push_back(entry);
   }
   document.results["gradients"] = list;
+  const std::vector<CourseCell> courses = courses_of(folder.runs, cells);
+  document.results["courses"] = courses_value(courses);
   document.results["differences"] = differences_value(folder.differences);
   document.rows = outcome_table(answer, cells);
   document.sections = {
       {title_of(folder), document.rows},
+      {"Over the steps", course_table(courses)},
       {"Gradients at the first step", gradient_table(gradients)},
       {"What was to be expected", forecast_table(folder.runs, folder.vocab)},
       {"All that differs between the placements", difference_table(folder.differences)}};
+  if (const report::Table scales = scales_table(folder.runs, cells); !scales.rows.empty())
+    document.sections.insert(document.sections.begin() + 2,
+                             {"Trained scalars of branches at the end", scales});
+  if (const report::Table said = said_table(folder, cells, courses); !said.rows.empty())
+    document.sections.insert(document.sections.begin() + 2, {"What is said, and what came", said});
   return document;
 }
 
@@ -311,13 +332,32 @@ report::Page report_page(const ReportAnswer& answer) {
   add({"Outcome", outcome_table(answer, cells)});
   add({"", verdict_facts()});
   draw(perplexity_plots(trained));
+  const std::vector<CourseCell> courses = courses_of(folder.runs, cells);
+  if (const Table said = said_table(folder, cells, courses); !said.rows.empty()) {
+    add({"What is said, and what came", said});
+    add({"", report::Paragraph{kSaid}});
+  }
   add({"Loss", report::Paragraph{"Of the validation text, without dropout."}});
   draw(loss_plots(trained));
+  add({"", report::Paragraph{"Of training, with dropout."}});
+  draw(training_loss_plots(trained));
+  add({"Over the steps", course_table(courses)});
+  add({"", report::Paragraph{kCourse}});
+  draw(norm_plots(trained));
   add({"Gradients at the first step, predicted and measured",
        gradient_table(gradients_of(folder, cells))});
   add({"", report::Paragraph{"Predicted by the moment rules before anything is trained; measured "
                              "at the first step, over the seeds."}});
   draw(gradient_plots(trained));
+  add({"Gradients by layer over the steps",
+       report::Paragraph{"Of each placement and depth, from the first step to the last."}});
+  draw(profile_plots(trained));
+  if (const Table scales = scales_table(folder.runs, cells); !scales.rows.empty()) {
+    add({"Trained scalars of branches at the end", scales});
+    add({"", report::Paragraph{"The mean of their sizes, and the least and the most of them, over "
+                               "branches and seeds."}});
+    draw(scale_plots(trained));
+  }
   add({"What was to be expected", forecast_table(folder.runs, folder.vocab)});
   add({"", report::Paragraph{"Forecast from what is known before the first step; as forecast above "
                              "are the runs that converged, or did not, accordingly."}});

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "base/statistics.hpp"
+#include "cli/train/panels.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -16,57 +16,10 @@ using report::Origin;
 using report::Plot;
 using report::Series;
 
-constexpr std::size_t kGroups = 6;      // of a panel: so many looks differ without colour
-constexpr double kFarFromGuess = 1.25;  // of ln(vocab): losses beyond leave the axis
-constexpr int kLookOfText = 7;          // none of a group
-
-/// Groups in the order of the runs, in sixes.
-std::vector<std::vector<std::string>> panels_of(const std::vector<TrainRun>& runs) {
-  std::vector<std::string> groups;
-  for (const TrainRun& run : runs) {
-    if (std::ranges::find(groups, run.group) == groups.end()) groups.push_back(run.group);
-  }
-  std::vector<std::vector<std::string>> panels;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (i % kGroups == 0) panels.emplace_back();
-    panels.back().push_back(groups[i]);
-  }
-  return panels;
-}
-
-std::set<std::int64_t> depths_of(const std::vector<TrainRun>& runs) {
-  std::set<std::int64_t> depths;
-  for (const TrainRun& run : runs) depths.insert(run.layers);
-  return depths;
-}
-
-std::vector<const TrainRun*> runs_of(const TrainedRuns& trained, const std::string& group,
-                                     std::int64_t layers) {
-  std::vector<const TrainRun*> runs;
-  for (const TrainRun& run : trained.runs) {
-    if (run.group == group && run.layers == layers) runs.push_back(&run);
-  }
-  return runs;
-}
-
-std::string blocks(std::int64_t layers) {
-  return fmt::format("{} {}", layers, layers == 1 ? "block" : "blocks");
-}
-
-/// Where a guess and what the text allows lie.
-void add_entropies(const TrainedRuns& trained, double last, Plot& plot) {
-  const auto add = [&](const char* name, double value, int look) {
-    if (!std::isfinite(value)) return;
-    plot.series.push_back({name, Origin::exact, {{1, value}, {last, value}}, look, false});
-  };
-  add("entropy of words", trained.unigram_entropy, kLookOfText);
-  add("entropy of text", trained.entropy, kLookOfText - 1);
-}
-
 Plot loss_plot(const TrainedRuns& trained, const std::vector<std::string>& groups,
                std::int64_t layers) {
   Plot plot;
-  plot.title = "Loss curves, " + blocks(layers);
+  plot.title = "Loss curves, " + blocks_text(layers);
   plot.x.label = "step";
   plot.x.unit = "updates";
   plot.x.whole = true;
@@ -95,23 +48,6 @@ Plot loss_plot(const TrainedRuns& trained, const std::vector<std::string>& group
   plot.note = "One line a seed.";
   if (!without.empty()) plot.note += " Without a number at the end: " + without + ".";
   return plot;
-}
-
-/// The layers of all groups, some of which have a norm before the blocks, others one behind them.
-std::vector<std::string> layers_of(const TrainedRuns& trained,
-                                   const std::vector<std::string>& groups, std::int64_t layers) {
-  std::vector<std::string> all;
-  for (const std::string& group : groups) {
-    for (const TrainRun* run : runs_of(trained, group, layers)) {
-      if (run->records.empty()) continue;
-      auto at = all.begin();
-      for (const std::string& name : run->records.front().gradient.layers) {
-        const auto found = std::ranges::find(all, name);
-        at = std::next(found == all.end() ? all.insert(at, name) : found);
-      }
-    }
-  }
-  return all;
 }
 
 /// The mean over seeds of each layer's norm at the first step.
@@ -147,7 +83,7 @@ Series predicted_gradient(const LayerNorms& norms, const std::vector<std::string
 Plot gradient_plot(const TrainedRuns& trained, const std::vector<std::string>& groups,
                    std::int64_t layers) {
   Plot plot;
-  plot.title = "Gradient by layer at the first step, " + blocks(layers);
+  plot.title = "Gradient by layer at the first step, " + blocks_text(layers);
   plot.x.label = "layer, from the embedding to the head";
   plot.y.label = "norm of the gradient";
   plot.y.unit = "nats";
@@ -217,17 +153,6 @@ Plot perplexity_plot(const TrainedRuns& trained, const std::vector<std::string>&
   return plot;
 }
 
-template <class Draw>
-std::vector<Plot> by_depth(const TrainedRuns& trained, const Draw& draw) {
-  std::vector<Plot> plots;
-  for (const std::int64_t depth : depths_of(trained.runs)) {
-    for (const auto& groups : panels_of(trained.runs)) {
-      plots.push_back(draw(trained, groups, depth));
-    }
-  }
-  return plots;
-}
-
 }  // namespace
 
 std::vector<Plot> loss_plots(const TrainedRuns& trained) {
@@ -248,7 +173,8 @@ std::vector<Plot> perplexity_plots(const TrainedRuns& trained) {
 
 report::Figure train_figure(const TrainedRuns& trained) {
   report::Figure figure{"Placement experiment", loss_plots(trained)};
-  for (const auto& plots : {perplexity_plots(trained), gradient_plots(trained)}) {
+  for (const auto& plots : {training_loss_plots(trained), perplexity_plots(trained),
+                            norm_plots(trained), gradient_plots(trained)}) {
     figure.panels.insert(figure.panels.end(), plots.begin(), plots.end());
   }
   return figure;

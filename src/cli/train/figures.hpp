@@ -17,11 +17,19 @@ struct TrainedRuns {
 
 /// The validation loss by step, a panel a depth, a line a seed.
 std::vector<report::Plot> loss_plots(const TrainedRuns& trained);
+/// The training loss by step, and the norm of the gradient: means over seeds with their bands.
+std::vector<report::Plot> training_loss_plots(const TrainedRuns& trained);
+std::vector<report::Plot> norm_plots(const TrainedRuns& trained);
+/// Norms of the gradient by layer at the first step, the last and some between, a panel a placement
+/// and depth.
+std::vector<report::Plot> profile_plots(const TrainedRuns& trained);
 /// Norms of the gradient by layer before the first update, predicted and measured, a panel a depth.
 std::vector<report::Plot> gradient_plots(const TrainedRuns& trained);
+/// Trained scalars in front of branches, likewise; nothing of placements without them.
+std::vector<report::Plot> scale_plots(const TrainedRuns& trained);
 /// The final perplexity by depth with its standard error.
 std::vector<report::Plot> perplexity_plots(const TrainedRuns& trained);
-/// All of them.
+/// All of them but the profiles.
 report::Figure train_figure(const TrainedRuns& trained);
 
 /// The validation loss of each cell, the mean over its seeds.
