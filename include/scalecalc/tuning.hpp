@@ -107,4 +107,42 @@ struct TunedCurves {
 /// each value with each seed: while a grid is being trained, its last values have fewer.
 std::vector<TunedCurves> tuned_curves(const TuningSetup& setup, const std::vector<TrainRun>& runs);
 
+// ---- placements, each at its own best -----------------------------------------------------------
+
+/// Trains every placement of the options at every depth and every point of the grid, for each seed,
+/// as train() does: the same cost for each. Throws as train() does, for an axis without a value,
+/// and for keys that change nothing for this optimizer.
+std::vector<TrainRun> train_placement_grid(const Corpus& corpus, const TrainOptions& options,
+                                           const std::vector<GridAxis>& grids);
+/// The keys of a folder that it has filled; empty for another folder.
+std::vector<std::string> placement_grid_keys(const TrainFolder& folder);
+
+/// One point of the grid, of a placement at a depth.
+struct GridPoint {
+  std::vector<std::pair<std::string, double>> values;  ///< by key
+  std::vector<double> losses;  ///< final ones of validation, by seed; infinite where it diverged
+  int converged = 0;
+  int as_forecast = 0;  ///< runs that converged, or did not, as was to be expected
+
+  double mean() const;
+};
+/// A placement at a depth.
+struct BestOfGrid {
+  std::string group;
+  std::int64_t layers = 0;
+  std::vector<std::uint64_t> seeds;
+  std::vector<GridPoint> points;  ///< that every seed has finished
+  int runs = 0, as_forecast = 0;  ///< of all points
+  /// Index of the point of the lowest mean loss, the first of equals; nothing where all diverged.
+  std::optional<std::size_t> best;
+  /// Mean over the seeds of the loss at the point that the other seeds find best: what is chosen by
+  /// the least of several numbers is too good by their noise, this is not. NaN of one seed.
+  double held_out = 0, held_out_error = 0;
+
+  /// The best of the points that have this value.
+  std::optional<std::size_t> best_with(const std::string& key, double value) const;
+};
+/// Of finished runs, in the order in which placements and depths come.
+std::vector<BestOfGrid> best_of_grid(const std::vector<TrainRun>& runs, std::int64_t vocab);
+
 }  // namespace scalecalc

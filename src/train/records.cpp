@@ -40,10 +40,10 @@ Json common_part(const Json& configuration) {
   Json rest = configuration;
   const bool is_grid = configuration.contains("grid");
   for (const char* key : {"layers", "seed", "model", "ramp_steps"}) rest.erase(key);
+  const bool of_placements = is_grid && configuration.at("tuning").contains("of");
   if (is_grid)
     for (const char* key : {"grid", "optimizer"}) rest.erase(key);
-  else
-    rest.erase("group");
+  if (!is_grid || of_placements) rest.erase("group");
   return rest;
 }
 

@@ -200,9 +200,8 @@ class Run::Training {
     }
   }
 
-  /// A grid compares losses alone.
   TrainPrediction prediction() const {
-    if (run_.plan_.place.width == 0)
+    if (run_.plan_.is_predicted)
       return predict(run_.model_at(1), run_.plan_.optimizer, run_.corpus_, 1);
     TrainPrediction none;
     none.why_none = "a grid compares losses alone";

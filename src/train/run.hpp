@@ -45,7 +45,8 @@ struct RunPlan {
   /// Of the spec at a step; empty: build_network().
   std::function<Network(const ModelSpec&)> network = {};
   GridPlace place = {};
-  Json tuning = {};  ///< of a grid, all that its runs have in common beside their options
+  bool is_predicted = true;  ///< its gradients, before the first step
+  Json tuning = {};          ///< of a grid, all that its runs have in common beside their options
 
   Network build(const ModelSpec& at_step) const {
     return network ? network(at_step) : build_network(at_step);

@@ -25,37 +25,8 @@ using Ratios = std::array<double, growth_axes>;
   throw Error(ErrorKind::input, message, where, hint);
 }
 
-void check_axis(const GridAxis& axis, bool is_searched) {
-  const TuningKey& key = tuning_key(axis.key, "grid");
-  const std::size_t least = is_searched ? 3 : 1;
-  if (axis.values.size() < least)
-    refuse(fmt::format("{} has {} value{}", axis.key, axis.values.size(),
-                       axis.values.size() == 1 ? "" : "s"),
-           "grid",
-           is_searched ? "a minimum needs three at least, for example lr=1e-4:1e-1:x2"
-                       : "give one at least");
-  for (std::size_t i = 0; i < axis.values.size(); ++i) {
-    const double value = axis.values[i];
-    if (i > 0 && !(value > axis.values[i - 1]))
-      refuse(axis.key + " does not rise", "grid", "give each value once, the least first");
-    if (!(value >= key.least && value <= key.most))
-      refuse(fmt::format("{} is {}", axis.key, value), "grid",
-             fmt::format("use {} to {}", key.least, key.most));
-    if (key.is_whole && value != std::round(value))
-      refuse(fmt::format("{} is {}", axis.key, value), "grid", "use whole numbers");
-    if (is_searched && value <= 0)
-      refuse(axis.key + " is 0, and its logarithm is searched", "grid",
-             "use values above 0, or put another number first");
-  }
-}
-
 void check(const TuningOptions& options) {
-  if (options.grids.empty()) refuse("the grid is empty", "grid", "for example lr=1e-4:1e-1:x2");
-  std::set<std::string> keys;
-  for (const GridAxis& axis : options.grids) {
-    check_axis(axis, &axis == &options.grids.front());
-    if (!keys.insert(axis.key).second) refuse(axis.key + " is given twice", "grid", "give it once");
-  }
+  train_room::check_grid(options.grids, 3);
   if (options.train.groups.size() != 1)
     refuse("a grid is of one placement", "placements", "for example --placements pre");
   if (options.sizes.size() < 2)
@@ -118,14 +89,15 @@ class Planner {
     const Json tuning = remembered();
     std::vector<RunPlan> made;
     for (const TuningSize& size : options_.sizes)
-      for_each_point([&](const std::vector<std::pair<std::string, double>>& values) {
-        RunPlan plan = plan_at(size, values);
-        plan.tuning = tuning;
-        for (int seed = 0; seed < options_.train.seeds; ++seed) {
-          plan.seed = options_.train.seed + static_cast<std::uint64_t>(seed);
-          made.push_back(plan);
-        }
-      });
+      train_room::each_point(options_.grids,
+                             [&](const std::vector<std::pair<std::string, double>>& values) {
+                               RunPlan plan = plan_at(size, values);
+                               plan.tuning = tuning;
+                               for (int seed = 0; seed < options_.train.seeds; ++seed) {
+                                 plan.seed = options_.train.seed + static_cast<std::uint64_t>(seed);
+                                 made.push_back(plan);
+                               }
+                             });
     return made;
   }
 
@@ -213,38 +185,18 @@ class Planner {
     return made;
   }
 
-  /// With the values of every point of the grid, the searched number fastest.
-  template <class Visit>
-  void for_each_point(const Visit& visit) const {
-    const std::vector<GridAxis>& grids = options_.grids;
-    std::vector<std::size_t> at(grids.size(), 0);
-    for (;;) {
-      std::vector<std::pair<std::string, double>> values;
-      for (std::size_t i = 0; i < grids.size(); ++i)
-        values.emplace_back(grids[i].key, grids[i].values[at[i]]);
-      visit(values);
-      std::size_t next = 0;
-      while (next < grids.size() && ++at[next] == grids[next].values.size()) at[next++] = 0;
-      if (next == grids.size()) return;
-    }
-  }
-
   RunPlan plan_at(const TuningSize& size,
                   const std::vector<std::pair<std::string, double>>& values) const {
     ModelSpec base = spec_at(base_);
     RunPlan plan{options_.train.groups.front(), size.layers, 0, spec_at(size),
                  options_.train.optimizer};
-    // The rate of a mixture's second follows that of the first before it is set itself.
-    for (const bool is_second : {false, true})
-      for (const auto& [key, value] : values) {
-        if ((key == "rest-lr") != is_second) continue;
-        train_room::set_number(key, value, options_.train.optimizer, plan.optimizer, plan.spec);
-        OptimizerOptions ignored = plan.optimizer;
-        train_room::set_number(key, value, options_.train.optimizer, ignored, base);
-      }
+    OptimizerOptions ignored = options_.train.optimizer;
+    train_room::set_numbers(values, options_.train.optimizer, ignored, base);
+    train_room::set_numbers(values, options_.train.optimizer, plan.optimizer, plan.spec);
     validate(plan.optimizer);
     validate(plan.spec, "grid");
     plan.place = {size.width, values};
+    plan.is_predicted = false;  // a grid of sizes compares losses alone
     if (!used_) return plan;
     const Ratios ratios = ratios_of(size);
     plan.optimizer.factors =

@@ -77,6 +77,36 @@ foreach(other "parametrization standard" "rates shared" "steps 7" "widths 16,32"
   set_tests_properties("cli: wrong: tuning: a folder of another: ${option}" PROPERTIES
     FIXTURES_REQUIRED tuning_runs)
 endforeach()
+# Several placements, each at its best.
+set(best train --grid lr=1e-3,1e-2 --grid warmup=0,2 --placements post,pre --depths 1,2 --width 8
+  ${small})
+add_test(NAME "cli: tuning: placements" COMMAND scalecalc_program ${best} -o ${folder}/best
+  --plot ${folder}-best.svg)
+set_tests_properties("cli: tuning: placements" PROPERTIES LABELS cli FIXTURES_SETUP best_runs
+  FIXTURES_REQUIRED tuning_fresh)
+scalecalc_cli_test("tuning: placements as a table" ARGS ${best} -o ${folder}/best
+  STDOUT "Each placement at its best\n +placement +layers +best lr +best warmup +converged +loss.*\n +pre +2 .*Held out:.*Which depth each reaches.*Which needs a warm-up")
+scalecalc_cli_test("tuning: placements as JSON" ARGS ${best} -o ${folder}/best --format json
+  JSON results.best.3.points.3.values.warmup results.best.0.held_out results.best.1.behind
+  inputs.grid.warmup.1)
+scalecalc_cli_test("tuning: placements as CSV" ARGS ${best} -o ${folder}/best --format csv
+  STDOUT "^placement,layers,best lr,best warmup,converged,loss")
+scalecalc_cli_test("tuning: report of placements" ARGS report ${folder}/best
+  -o ${folder}/best.html STDOUT "Each placement at its best\n")
+scalecalc_cli_test("tuning: report of placements as JSON" ARGS report ${folder}/best --format json
+  JSON results.best.3.points.3.values.lr results.differences.0.key)
+foreach(name "as a table" "as JSON" "as CSV")
+  set_tests_properties("cli: tuning: placements ${name}" PROPERTIES FIXTURES_REQUIRED best_runs)
+endforeach()
+foreach(name "" " as JSON")
+  set_tests_properties("cli: tuning: report of placements${name}" PROPERTIES
+    FIXTURES_REQUIRED best_runs)
+endforeach()
+scalecalc_cli_error("tuning: another grid of placements" EXIT 2 ARGS train --grid lr=1e-3,1e-2
+  --placements post,pre --depths 1,2 --width 8 ${small} -o ${folder}/best
+  SAYS "another configuration")
+set_tests_properties("cli: wrong: tuning: another grid of placements" PROPERTIES
+  FIXTURES_REQUIRED best_runs)
 scalecalc_cli_error("tuning: placements in a folder of a grid" EXIT 2 ARGS train --placements pre
   --depths 2 --width 8 ${small} -o ${folder}/runs SAYS "another configuration")
 set_tests_properties("cli: wrong: tuning: placements in a folder of a grid" PROPERTIES

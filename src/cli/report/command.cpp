@@ -31,7 +31,10 @@ int run_report(const ReportFlags& flags, Context& context) {
     target = parse_number("--target-loss", flags.target_loss, 1e-9, 1e6, "2.5");
   }
   ReportAnswer answer{flags.folder, 0, read_train(flags.folder, target)};
-  if (!answer.trained.tuning.empty()) answer.tuned = tuning_answer(answer.trained);
+  if (!placement_grid_keys(answer.trained).empty())
+    answer.best = best_answer(answer.trained);
+  else if (!answer.trained.tuning.empty())
+    answer.tuned = tuning_answer(answer.trained);
   answer.target_loss = train_target(answer.trained, target);
   for (const std::string& remark : remarks_of(answer.trained.runs)) context.note(remark);
   const report::Document document = report_document(answer);

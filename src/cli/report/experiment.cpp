@@ -255,6 +255,31 @@ report::Document tuning_document(const ReportAnswer& answer) {
   return document;
 }
 
+/// Of train --grid with several placements.
+report::Document best_document(const ReportAnswer& answer) {
+  report::Document document = opened_document(answer);
+  for (const char* name : {"cells", "gradients", "courses"})
+    document.results[name] = Value::array();
+  document.results["differences"] = differences_value(answer.trained.differences);
+  document.results["best"] = best_value(*answer.best);
+  document.rows = best_rows(*answer.best);
+  document.sections = best_sections(*answer.best);
+  return document;
+}
+
+report::Page best_page(const ReportAnswer& answer) {
+  report::Page page{"Placements, each at its best", {}};
+  for (report::Section& section : best_sections(*answer.best))
+    page.parts.emplace_back(std::move(section));
+  for (const report::Plot& plot : best_plots(*answer.best)) page.parts.emplace_back(plot);
+  page.parts.emplace_back(report::Section{"All that differs between the placements",
+                                          difference_table(answer.trained.differences)});
+  page.parts.emplace_back(report::Section{"What was run", run_facts(answer)});
+  page.parts.emplace_back(
+      report::Section{"The model of the first run", model_facts(answer.trained.model)});
+  return page;
+}
+
 report::Page tuning_page(const ReportAnswer& answer) {
   report::Page page{"The best " + answer.tuned->setup.keys.front() + " by size", {}};
   for (const report::Plot& plot : tuning_plots(*answer.tuned)) page.parts.emplace_back(plot);
@@ -268,12 +293,19 @@ report::Page tuning_page(const ReportAnswer& answer) {
 
 }  // namespace
 
+BestAnswer best_answer(const TrainFolder& folder) {
+  return {placement_grid_keys(folder), best_of_grid(finished_runs(folder), folder.vocab),
+          folder.vocab};
+}
+
 report::Figure report_figure(const ReportAnswer& answer) {
+  if (answer.best) return {"Each placement at its best", best_plots(*answer.best)};
   if (answer.tuned) return {"The best number by size", tuning_plots(*answer.tuned)};
   return train_figure(trained_runs(answer.trained));
 }
 
 report::Document report_document(const ReportAnswer& answer) {
+  if (answer.best) return best_document(answer);
   if (answer.tuned) return tuning_document(answer);
   const TrainFolder& folder = answer.trained;
   const std::vector<TrainCell> cells = train_table(folder.runs);
@@ -320,6 +352,7 @@ report::Document report_document(const ReportAnswer& answer) {
 }
 
 report::Page report_page(const ReportAnswer& answer) {
+  if (answer.best) return best_page(answer);
   if (answer.tuned) return tuning_page(answer);
   const TrainFolder& folder = answer.trained;
   const TrainedRuns trained = trained_runs(folder);

@@ -1,4 +1,5 @@
 #include "cli/forms.hpp"
+#include "cli/train/best.hpp"
 #include "cli/train/tuning.hpp"
 
 namespace scalecalc::cli {
@@ -32,6 +33,9 @@ JsonForm report_form() {
                   {"gradients", list(gradient), "one a placement and depth"},
                   {"courses", list(course), "over the steps, one a placement and depth"},
                   {"differences", forms::differences(), "between the placements' configurations"},
+                  maybe("best", best_shape(),
+                        "of a folder of train --grid with several placements, of which the other "
+                        "lists are empty"),
                   maybe("tuning", tuning_shape(),
                         "of a folder of train --grid, of which the lists are empty")})};
 }

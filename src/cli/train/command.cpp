@@ -5,13 +5,13 @@
 #include <memory>
 #include <tuple>
 
-#include "base/split.hpp"
 #include "cli/app.hpp"
 #include "cli/model_options.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/standard_input.hpp"
 #include "cli/train/document.hpp"
+#include "cli/train/placements.hpp"
 #include "cli/train/tuning.hpp"
 #include "scalecalc/activation.hpp"
 
@@ -22,12 +22,6 @@ constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 /// The profile of the defaults, and the other.
 constexpr char kProfile[] = "small", kLarger[] = "full";
-
-std::vector<std::string> group_names() {
-  std::vector<std::string> names;
-  for (const TrainGroup& group : train_groups()) names.push_back(group.name);
-  return names;
-}
 
 struct TrainFlags {
   std::string profile = kProfile, model, placements, depths, seeds;
@@ -63,7 +57,8 @@ void TrainFlags::add_to(CLI::App* app) {
                defaults([](const TrainOptions& of) {
                  return fmt::format("{}", fmt::join(of.groups, ","));
                }) +
-               "; of --grid one (default pre, or --model's)");
+               "; of --grid one at several sizes, or several, each at its best (default pre, or "
+               "--model's)");
   add.text("--depths", depths, "N,...",
            "blocks: 12,32,64 or 2:32:x4" + defaults([](const TrainOptions& of) {
              return fmt::format("{}", fmt::join(of.depths, ","));
@@ -144,41 +139,6 @@ void TrainFlags::add_to(CLI::App* app) {
       &small.model);
 }
 
-std::vector<std::string> parse_placements(const std::string& text) {
-  std::vector<std::string> groups;
-  for (const std::string& given : base::split(text, ',')) {
-    const std::string name = train_group(given).name;
-    if (std::ranges::find(groups, name) != groups.end()) {
-      throw Error(ErrorKind::input, "'" + name + "' is given twice", "--placements",
-                  "for example --placements none,post,pre");
-    }
-    groups.push_back(name);
-  }
-  return groups;
-}
-
-/// Every placement with dropout at each of the places.
-std::vector<std::string> with_places(const std::vector<std::string>& placements,
-                                     const std::string& text) {
-  std::vector<std::string> groups;
-  for (const std::string& placement : placements) {
-    if (train_group(placement).dropout_place) {
-      throw Error(ErrorKind::usage, "'" + placement + "' has a place of dropout already",
-                  "--dropout-place", "name the places here, or behind each @ of --placements");
-    }
-    for (const std::string& place : base::split(text, ',')) {
-      const std::string name =
-          placement + "@" + to_string(dropout_places_from(place, "--dropout-place"));
-      if (std::ranges::find(groups, name) != groups.end()) {
-        throw Error(ErrorKind::input, "'" + place + "' is given twice", "--dropout-place",
-                    "for example --dropout-place branch,activation");
-      }
-      groups.push_back(name);
-    }
-  }
-  return groups;
-}
-
 void set_integer(const char* option, const std::string& text, std::int64_t min, std::int64_t max,
                  const char* example, std::int64_t& value) {
   if (!text.empty()) value = parse_integer(option, text, min, max, example);
@@ -214,8 +174,7 @@ class Experiment {
     set_optimizer();
     set_grid();
     check_folder(options().folder, {".jsonl", ".checkpoint", "corpus.json", "results.json"});
-    if (!flags_.tuning.is_given())
-      answer_.differences = train_differences(options(), answer_.corpus);
+    if (!answer_.grid) answer_.differences = train_differences(options(), answer_.corpus);
   }
 
   int run() {
@@ -227,7 +186,9 @@ class Experiment {
     };
     try {
       answer_.runs = answer_.grid ? train_grid(answer_.corpus, *answer_.grid)
-                                  : train(answer_.corpus, options());
+                     : answer_.axes.empty()
+                         ? train(answer_.corpus, options())
+                         : train_placement_grid(answer_.corpus, options(), answer_.axes);
     } catch (const Error&) {
       context_.clear_progress();
       if (!was_interrupted() || context_.ranks() != nullptr) throw;
@@ -253,31 +214,26 @@ class Experiment {
  private:
   TrainOptions& options() { return answer_.options; }
 
-  /// The first that places its norms as the model does.
-  static std::string group_of(const ModelSpec& model) {
-    for (const TrainGroup& group : train_groups())
-      if (group.placement == model.placement &&
-          group.residual_attention == model.residual_attention)
-        return group.name;
-    return "pre";
-  }
-
   /// Its default placement and depth are those of one model.
   void set_grid() {
     if (!flags_.tuning.is_given()) return;
     if (flags_.placements.empty() && flags_.dropout_place.empty())
       options().groups = {flags_.model.empty() ? "pre" : group_of(options().model)};
+    if (options().groups.size() > 1) {
+      answer_.axes = placement_axes(flags_.tuning);
+      refuse_set_twice(answer_.axes);
+      return;
+    }
     if (flags_.model.empty()) options().model.layers = options().depths.front();
     const std::vector<std::int64_t> depths =
         flags_.depths.empty() ? std::vector<std::int64_t>{} : options().depths;
     answer_.grid = tuning_options(flags_.tuning, options(), depths);
-    refuse_set_twice();
-    answer_.differences.clear();
+    refuse_set_twice(answer_.grid->grids);
     tuning_setup(answer_.corpus, *answer_.grid);
   }
 
   /// Numbers that the grid has.
-  void refuse_set_twice() const {
+  void refuse_set_twice(const std::vector<GridAxis>& grids) const {
     const OptimizerOptions& optimizer = answer_.options.optimizer;
     const bool has_second = !optimizer.rest.empty() || optimizer.name == "muon";
     const std::string rate = has_second ? "" : flags_.learning_rate;
@@ -286,8 +242,7 @@ class Experiment {
                                             {"warmup", "--warmup", &flags_.warmup},
                                             {"clip-norm", "--clip-norm", &flags_.clip_norm},
                                             {"dropout", "--dropout", &flags_.dropout}})
-      if (!text->empty() &&
-          std::ranges::find(answer_.grid->grids, key, &GridAxis::key) != answer_.grid->grids.end())
+      if (!text->empty() && std::ranges::find(grids, key, &GridAxis::key) != grids.end())
         throw Error(ErrorKind::usage, fmt::format("--grid {} says it", key), option,
                     "leave it out");
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "cli/train/best.hpp"
 #include "cli/train/figures.hpp"
 #include "cli/train/forecast.hpp"
 
@@ -21,22 +22,23 @@ Value list_of_items(const Items& items) {
   return list;
 }
 
-Value grid_value(const TuningOptions& grid) {
+Value grid_value(const std::vector<GridAxis>& grids) {
   Value axes = Value::object();
-  for (const GridAxis& axis : grid.grids) axes[axis.key] = list_of_items(axis.values);
+  for (const GridAxis& axis : grids) axes[axis.key] = list_of_items(axis.values);
   return axes;
 }
 
 Value inputs_of(const TrainAnswer& answer) {
   const TrainOptions& options = answer.options;
   Value inputs = Value::object();
+  if (!answer.axes.empty()) inputs["grid"] = grid_value(answer.axes);
   if (answer.grid) {
     Value widths = Value::array(), layers = Value::array();
     for (const TuningSize& size : answer.grid->sizes) {
       widths.push_back(size.width);
       layers.push_back(size.layers);
     }
-    inputs["grid"] = grid_value(*answer.grid);
+    inputs["grid"] = grid_value(answer.grid->grids);
     inputs["widths"] = widths;
     inputs["layers"] = layers;
   }
@@ -264,13 +266,6 @@ report::Table difference_table(const std::vector<GroupDifference>& differences) 
   return table;
 }
 
-report::Figure train_figure(const TrainAnswer& answer) {
-  if (answer.tuned) return {"The best number by size", tuning_plots(*answer.tuned)};
-  const Corpus& corpus = answer.corpus;
-  return train_figure(TrainedRuns{answer.runs, corpus.vocab(), corpus.unigram_entropy,
-                                  corpus.entropy.value_or(std::nan(""))});
-}
-
 /// Of --grid: no placements are compared.
 static report::Document grid_document(const TrainAnswer& answer) {
   report::Document document;
@@ -285,8 +280,42 @@ static report::Document grid_document(const TrainAnswer& answer) {
   return document;
 }
 
+static BestAnswer best_answer(const TrainAnswer& answer) {
+  BestAnswer best{{}, best_of_grid(answer.runs, answer.corpus.vocab()), answer.corpus.vocab()};
+  for (const GridAxis& axis : answer.axes) best.keys.push_back(axis.key);
+  return best;
+}
+
+report::Figure train_figure(const TrainAnswer& answer) {
+  if (answer.tuned) return {"The best number by size", tuning_plots(*answer.tuned)};
+  if (!answer.axes.empty()) return {"Each placement at its best", best_plots(best_answer(answer))};
+  const Corpus& corpus = answer.corpus;
+  return train_figure(TrainedRuns{answer.runs, corpus.vocab(), corpus.unigram_entropy,
+                                  corpus.entropy.value_or(std::nan(""))});
+}
+
+/// Of --grid with several placements.
+static report::Document best_document(const TrainAnswer& answer) {
+  const BestAnswer best = best_answer(answer);
+  report::Document document;
+  document.command = "train";
+  document.inputs = inputs_of(answer);
+  for (const char* name : {"runs", "cells"}) document.results[name] = Value::array();
+  document.results["differences"] = differences_value(answer.differences);
+  document.results["best"] = best_value(best);
+  document.results["corpus"] = corpus_value(answer.corpus);
+  document.rows = best_rows(best);
+  document.sections = best_sections(best);
+  document.sections.push_back({"Text", text_facts(answer.corpus)});
+  document.sections.push_back(
+      {"All that differs between the placements, from " + answer.options.groups.front(),
+       difference_table(answer.differences)});
+  return document;
+}
+
 report::Document train_document(const TrainAnswer& answer) {
   if (answer.tuned) return grid_document(answer);
+  if (!answer.axes.empty()) return best_document(answer);
   const std::vector<TrainCell> cells = train_table(answer.runs);
   report::Table table = outcome(answer, cells);
   table.curves = loss_curves(cells, answer.runs);

@@ -21,6 +21,7 @@ struct TrainAnswer {
   std::vector<TrainRun> runs;
   std::optional<TuningOptions> grid = {};  ///< of --grid, which has the sizes
   std::optional<TuningAnswer> tuned = {};
+  std::vector<GridAxis> axes = {};  ///< of --grid with several placements
 };
 report::Document train_document(const TrainAnswer& answer);
 /// What --plot draws.

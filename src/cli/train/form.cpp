@@ -1,4 +1,5 @@
 #include "cli/forms.hpp"
+#include "cli/train/best.hpp"
 #include "cli/train/tuning.hpp"
 
 namespace scalecalc::cli {
@@ -90,6 +91,8 @@ JsonForm train_form() {
           object({{"runs", runs(), "in the order of placements, depths and seeds"},
                   {"cells", list(object(forms::cells())), "one a placement and depth"},
                   {"differences", forms::differences(), "between the placements' configurations"},
+                  maybe("best", best_shape(),
+                        "of --grid with several placements, where runs and cells are empty"),
                   maybe("tuning", tuning_shape(),
                         "of --grid, where no placements are compared and the lists are empty"),
                   {"corpus", corpus(), "the text"}})};

@@ -81,10 +81,11 @@ GridAxis parse_grid_axis(const std::string& text) {
 
 void TuningFlags::add_to(CLI::App* app) {
   const Options of_grid{app, "Grid"};
-  of_grid.repeated("--grid", grid, {"KEY=V,...", key_names},
-                   "instead of placements: train each size over these values, FROM:TO:xFACTOR or a "
-                   "list, and find the best of the first KEY; again for other keys: " +
-                       alternatives(key_names()));
+  of_grid.repeated(
+      "--grid", grid, {"KEY=V,...", key_names},
+      "train one placement at each size, or several placements at each depth, over these "
+      "values, FROM:TO:xFACTOR or a list, and find the best; again for other keys: " +
+          alternatives(key_names()));
   of_grid.text("--widths", widths, "W,...",
                "of --grid: the model's widths, 32,64,128 or 32:256:x2; the first is the base");
   of_grid.text("--parametrization", parametrization, types::parametrization(),
@@ -105,16 +106,32 @@ void TuningFlags::refuse_idle() const {
                   "add --grid lr=1e-4:1e-1:x2");
 }
 
+static std::vector<GridAxis> grid_axes(const TuningFlags& flags) {
+  std::vector<GridAxis> axes;
+  for (const std::string& text : flags.grid) {
+    const GridAxis axis = parse_grid_axis(text);
+    for (const GridAxis& earlier : axes)
+      if (earlier.key == axis.key) refuse(text, "has " + axis.key + " twice");
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+std::vector<GridAxis> placement_axes(const TuningFlags& flags) {
+  for (const auto& [option, text] : {std::pair{"--widths", &flags.widths},
+                                     {"--parametrization", &flags.parametrization},
+                                     {"--rates", &flags.rates}})
+    if (!text->empty())
+      throw Error(ErrorKind::usage, "a grid is of one placement where sizes are compared", option,
+                  "leave it out, or name one placement");
+  return grid_axes(flags);
+}
+
 TuningOptions tuning_options(const TuningFlags& flags, const TrainOptions& train,
                              const std::vector<std::int64_t>& depths) {
   TuningOptions made;
   made.train = train;
-  for (const std::string& text : flags.grid) {
-    const GridAxis axis = parse_grid_axis(text);
-    for (const GridAxis& earlier : made.grids)
-      if (earlier.key == axis.key) refuse(text, "has " + axis.key + " twice");
-    made.grids.push_back(axis);
-  }
+  made.grids = grid_axes(flags);
   std::vector<std::int64_t> widths = {train.model.width};
   if (!flags.widths.empty()) widths = parse_depths("--widths", flags.widths);
   const std::vector<std::int64_t> layers =

@@ -29,6 +29,10 @@ GridAxis parse_grid_axis(const std::string& text);
 TuningOptions tuning_options(const TuningFlags& flags, const TrainOptions& train,
                              const std::vector<std::int64_t>& depths);
 
+/// Of several placements, each at every point of the grid. Throws Error(usage) for options that are
+/// of one placement at several sizes.
+std::vector<GridAxis> placement_axes(const TuningFlags& flags);
+
 /// What came of a grid, or what a folder has of it.
 struct TuningAnswer {
   TuningSetup setup;
