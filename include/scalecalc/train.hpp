@@ -41,6 +41,9 @@ struct Corpus {
   std::optional<double> entropy;
   double collision = 0;           ///< chance that two tokens are equal
   std::uint64_t fingerprint = 0;  ///< of the ids
+  /// Of validation: bytes of the text a token stands for, 0 where it is none; and the share of
+  /// tokens that are <unk>, of whose letters nothing is guessed.
+  double bytes_per_token = 0, unknown = 0;
   TrainTask task = TrainTask::next;
   std::int64_t vocab() const { return static_cast<std::int64_t>(words.size()); }
 };
@@ -54,10 +57,16 @@ Corpus generated_corpus(std::int64_t tokens, std::uint64_t seed = 0);
 /// 2..1e6.
 Corpus symbol_corpus(TrainTask task, std::int64_t tokens, std::int64_t symbols,
                      std::uint64_t seed = 0);
-/// A text file, at most 1 GiB. Words are what stands between white space, and <eos> at each end of
-/// a line; those that are not among the `vocab` - 1 most frequent are <unk>. Bytes are their own
-/// ids. The last tenth is for validation. Throws Error(input).
-Corpus read_corpus(const std::string& path, TokenLevel level, std::int64_t vocab = 10000);
+/// Perplexity per byte, exp(loss/bytes_per_token): texts in other tokens compare. NaN where a token
+/// is no number of bytes.
+double perplexity_per_byte(double loss, double bytes_per_token);
+/// Text files, and all files of folders, in the order of their names, but those that begin with a
+/// dot; at most 1 GiB in 10000 files, one after the other, each with an end of its last line. Words
+/// are what stands between white space, and <eos> at each end of a line; those that are not among
+/// the `vocab` - 1 most frequent are <unk>. Bytes are their own ids. The last tenth is for
+/// validation. Throws Error(input).
+Corpus read_corpus(const std::vector<std::string>& paths, TokenLevel level,
+                   std::int64_t vocab = 10000);
 
 // ---- the experiment -----------------------------------------------------------------------------
 
@@ -267,6 +276,7 @@ struct TrainFolder {
   /// NaN where they are unknown.
   double unigram_entropy = std::numeric_limits<double>::quiet_NaN();
   double entropy = std::numeric_limits<double>::quiet_NaN();
+  double bytes_per_token = 0;  ///< 0 where it is unknown
 };
 /// Only reads. The target loss of the runs is `target_loss`; 0: what train_target() has without
 /// one. Throws Error(input) for what is no folder of train(), for a damaged file, and where the

@@ -72,6 +72,7 @@ Keys cells() {
       {"final_loss_standard_error", number().or_null(), "of that mean; null below two runs"},
       {"perplexity", number().or_null(), "exp of the loss, mean over the runs"},
       {"perplexity_standard_error", number().or_null(), "of that mean; null below two runs"},
+      maybe("perplexity_per_byte", number().or_null(), "of a text that is read"),
       {"reached_target", count(), "runs whose loss came to the target"},
       {"steps_to_target", number().or_null(), "steps until then, mean over these runs"},
       {"forecast", one_of({"trains", "fails"}).or_null(), "what the moment rules say beforehand"},

@@ -2,29 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <unordered_map>
 
-#include "base/input_file.hpp"
-#include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
 #include "tensor/draw.hpp"
 #include "train/grammar.hpp"
 #include "train/hash.hpp"
+#include "train/texts.hpp"
 
 namespace scalecalc {
 namespace {
 
 constexpr std::int64_t kFewestTokens = 100, kMostTokens = 100'000'000, kMostWords = 1'000'000;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-constexpr std::int64_t kValidationShare = 10;
+constexpr std::size_t kValidationShare = 10;
 constexpr const char* kUnknown = "<unk>";
 constexpr const char* kEndOfLine = "<eos>";
 
+std::size_t validation_begin(std::size_t tokens) {
+  return std::min(tokens - tokens / kValidationShare, tokens - 1);
+}
+
 /// Splits the ids and measures them.
 void finish(Corpus& corpus, std::vector<std::int32_t> ids) {
-  const auto split = static_cast<std::ptrdiff_t>(ids.size() - ids.size() / kValidationShare);
+  const auto split = static_cast<std::ptrdiff_t>(validation_begin(ids.size()));
   corpus.fingerprint = train_room::hash(ids.data(), ids.size() * sizeof ids.front());
   corpus.validation.assign(ids.begin() + split, ids.end());
   ids.resize(static_cast<std::size_t>(split));
@@ -38,24 +39,29 @@ void finish(Corpus& corpus, std::vector<std::int32_t> ids) {
   }
 }
 
+/// use(word, where it begins).
 template <class Use>
 void each_word(std::string_view text, const Use& use) {
   constexpr std::string_view kSpace = " \t\r\f\v\n";
   for (std::size_t at = 0; at < text.size();) {
-    if (text[at] == '\n') use(std::string_view(kEndOfLine));
+    if (text[at] == '\n') use(std::string_view(kEndOfLine), at);
     if (kSpace.find(text[at]) != std::string_view::npos) {
       ++at;
       continue;
     }
     const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
-    use(text.substr(at, end - at));
+    use(text.substr(at, end - at), at);
     at = end;
   }
 }
 
 std::vector<std::int32_t> words_of(std::string_view text, std::int64_t vocab, Corpus& corpus) {
   std::unordered_map<std::string_view, std::int64_t> counts;
-  each_word(text, [&counts](std::string_view word) { ++counts[word]; });
+  std::size_t tokens = 0;
+  each_word(text, [&](std::string_view word, std::size_t) {
+    ++counts[word];
+    ++tokens;
+  });
   std::vector<std::pair<std::string_view, std::int64_t>> order(counts.begin(), counts.end());
   std::ranges::sort(order, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -68,10 +74,19 @@ std::vector<std::int32_t> words_of(std::string_view text, std::int64_t vocab, Co
     corpus.words.emplace_back(word);
   }
   std::vector<std::int32_t> out;
-  each_word(text, [&](std::string_view word) {
+  out.reserve(tokens);
+  const std::size_t split = validation_begin(tokens);
+  std::size_t bytes = 0, unknown = 0;  // of validation
+  each_word(text, [&](std::string_view word, std::size_t at) {
     const auto found = ids.find(word);
+    if (out.size() == split) bytes = text.size() - at;
     out.push_back(found == ids.end() ? 0 : found->second);
+    if (out.size() > split && out.back() == 0) ++unknown;
   });
+  if (out.empty()) return out;
+  const auto count = static_cast<double>(out.size() - split);
+  corpus.bytes_per_token = static_cast<double>(bytes) / count;
+  corpus.unknown = static_cast<double>(unknown) / count;
   return out;
 }
 
@@ -80,6 +95,7 @@ std::vector<std::int32_t> bytes_of(std::string_view text, Corpus& corpus) {
   std::vector<std::int32_t> out;
   out.reserve(text.size());
   for (const char c : text) out.push_back(static_cast<unsigned char>(c));
+  corpus.bytes_per_token = 1;
   return out;
 }
 
@@ -145,20 +161,23 @@ Corpus symbol_corpus(TrainTask task, std::int64_t tokens, std::int64_t symbols,
   return corpus;
 }
 
-Corpus read_corpus(const std::string& path, TokenLevel level, std::int64_t vocab) {
+double perplexity_per_byte(double loss, double bytes_per_token) {
+  return bytes_per_token > 0 ? std::exp(loss / bytes_per_token) : std::nan("");
+}
+
+Corpus read_corpus(const std::vector<std::string>& paths, TokenLevel level, std::int64_t vocab) {
   if (vocab < 2 || vocab > kMostWords) {
     throw Error(ErrorKind::input, fmt::format("a vocabulary of {} words", vocab), "corpus",
                 fmt::format("use 2 to {}", kMostWords));
   }
-  const std::string text =
-      base::read_input(path, {"text file", "give the path of a text file", kMostBytes, true});
+  const std::string text = train_room::read_texts(paths);
   Corpus corpus;
-  corpus.name = base::shortened(std::filesystem::path(path).filename().string());
+  corpus.name = train_room::name_of_texts(paths);
   std::vector<std::int32_t> ids =
       level == TokenLevel::byte ? bytes_of(text, corpus) : words_of(text, vocab, corpus);
   if (static_cast<std::int64_t>(ids.size()) < kFewestTokens) {
-    throw Error(ErrorKind::input, fmt::format("a text of {} tokens", ids.size()),
-                base::shortened(path), fmt::format("at least {} are needed", kFewestTokens));
+    throw Error(ErrorKind::input, fmt::format("a text of {} tokens", ids.size()), corpus.name,
+                fmt::format("at least {} are needed", kFewestTokens));
   }
   corpus.description = fmt::format("{} {}", ids.size(),
                                    level == TokenLevel::byte ? "bytes" : "words and ends of lines");

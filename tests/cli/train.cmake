@@ -21,6 +21,22 @@ scalecalc_cli_test("train: steps to a loss" ARGS ${tiny} --target-loss 9 -o ${fo
 scalecalc_cli_test("train: a model file" ARGS train --model ${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml
   --placements post,pre --depths 1 --seeds 1 --steps 2 --tokens 2000 -o ${folder}/model
   STDOUT "2 steps, 1 seeds.*post +1 +trains")
+file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/texts/inner")
+foreach(name a.txt inner/b.txt)
+  configure_file("${CMAKE_CURRENT_SOURCE_DIR}/train.cmake" "${CMAKE_CURRENT_BINARY_DIR}/texts/${name}" COPYONLY)
+endforeach()
+foreach(level word byte)
+  scalecalc_cli_test("train: a folder of texts by ${level}" ARGS train --placements pre --depths 1
+    --seeds 1 --steps 2 --width 8 --heads 2 --sequence 8 --batch 2 --validation-batches 1
+    --text "${CMAKE_CURRENT_BINARY_DIR}/texts" --text "${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml"
+    --level ${level} -o ${folder}/texts-${level} STDOUT "per byte\n.*text +texts and 1 more: .*bytes a token")
+  scalecalc_cli_test("report: a folder of texts by ${level}" ARGS report ${folder}/texts-${level}
+    --format json JSON results.cells.0.perplexity_per_byte)
+  set_tests_properties("cli: train: a folder of texts by ${level}" PROPERTIES
+    FIXTURES_REQUIRED train_folder FIXTURES_SETUP train_texts_${level})
+  set_tests_properties("cli: report: a folder of texts by ${level}" PROPERTIES
+    FIXTURES_REQUIRED train_texts_${level})
+endforeach()
 scalecalc_cli_test("train: event files" ARGS ${tiny} -o ${folder}/events
   --tensorboard ${folder}/events/board STDOUT "Placement experiment")
 scalecalc_cli_test("train: event files that cannot be written" ARGS ${tiny} -o ${folder}/null

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -18,7 +19,7 @@ Corpus read(const std::string& text, TokenLevel level, std::int64_t vocab = 1000
   const testing::TemporaryFolder folder;
   const std::string path = folder / "text.txt";
   std::ofstream(path, std::ios::binary) << text;
-  return read_corpus(path, level, vocab);
+  return read_corpus({path}, level, vocab);
 }
 
 std::string repeated(const std::string& text, int times) {
@@ -80,6 +81,50 @@ TEST_CASE("corpus: words by frequency, the rest unknown, lines end") {
   CHECK_FALSE(corpus.entropy.has_value());
 }
 
+TEST_CASE("corpus: files and folders one after the other, and bytes a token") {
+  namespace fs = std::filesystem;
+  const testing::TemporaryFolder folder;
+  fs::create_directories(folder.path / "texts" / "more");
+  fs::create_directories(folder.path / "texts" / ".git");
+  const auto write = [&](const char* name, const std::string& text) {
+    std::ofstream(folder / name, std::ios::binary) << text;
+  };
+  write("texts/b.txt", repeated("yy z\n", 30));
+  write("texts/more/c.txt", repeated("w\n", 30));
+  write("texts/.git/config", "hidden");
+  write("texts/.hidden", "hidden");
+  write("a.txt", "first");  // without an end of its line
+  fs::create_directory_symlink(folder.path / "texts", folder.path / "texts" / "more" / "link");
+  const Corpus corpus =
+      read_corpus({folder / "a.txt", (folder.path / "texts").string()}, TokenLevel::word);
+  CHECK(corpus.name == "a.txt and 1 more");
+  const auto word = [&](std::size_t at) {
+    return corpus.words[static_cast<std::size_t>(corpus.train.at(at))];
+  };
+  CHECK(word(0) == "first");
+  CHECK(word(1) == "<eos>");
+  CHECK(word(2) == "yy");
+  CHECK(corpus.train.size() + corpus.validation.size() == 2 + 3 * 30 + 2 * 30);
+  // All of validation are w and ends of lines: two bytes for two tokens.
+  CHECK(corpus.bytes_per_token == 1);
+  CHECK(corpus.unknown == 0);
+  CHECK(perplexity_per_byte(std::log(8.0), 3) == rounded(2, 8));
+  CHECK(std::isnan(perplexity_per_byte(1, 0)));
+  CHECK(read_corpus({(folder.path / "texts/").string()}, TokenLevel::byte).name == "texts");
+  fs::create_directories(folder.path / "empty");
+  CHECK_THROWS_WITH_AS(read_corpus({(folder.path / "empty").string()}, TokenLevel::word),
+                       doctest::Contains("no files in the folder"), Error);
+}
+
+TEST_CASE("corpus: of a word its white space counts, and what is unknown is told") {
+  const Corpus corpus = read(repeated("abc  de\n", 100), TokenLevel::word, 3);
+  // Eight bytes for three tokens, of which one of the two words is unknown; a tenth is validated.
+  CHECK(corpus.bytes_per_token == rounded(8.0 / 3, 8));
+  CHECK(corpus.unknown == rounded(1.0 / 3, 8));
+  CHECK(read(repeated("abc", 100), TokenLevel::byte).bytes_per_token == 1);
+  CHECK(generated_corpus(1000).bytes_per_token == 0);
+}
+
 TEST_CASE("corpus: bytes are their own ids") {
   const Corpus corpus = read(repeated("z\xff", 100), TokenLevel::byte);
   CHECK(corpus.vocab() == 256);
@@ -107,8 +152,8 @@ TEST_CASE("corpus: symbols of a task, all alike, behind the one that begins") {
 }
 
 TEST_CASE("corpus: what is no text is an error") {
-  CHECK_THROWS_AS(read_corpus("/no/such/text", TokenLevel::word), Error);
-  CHECK_THROWS_AS(read_corpus("/", TokenLevel::word), Error);
+  CHECK_THROWS_AS(read_corpus({"/no/such/text"}, TokenLevel::word), Error);
+  CHECK_THROWS_AS(read_corpus({"/"}, TokenLevel::word), Error);
   CHECK_THROWS_AS(read("too short", TokenLevel::word), Error);
   CHECK_THROWS_AS(token_level_from("words"), Error);
 }

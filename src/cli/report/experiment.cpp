@@ -108,6 +108,7 @@ Table outcome_table(const ReportAnswer& answer, const std::vector<TrainCell>& ce
                           share_of(share), steps_of(cell), known(cell.perplexity),
                           known(cell.perplexity_error)});
   }
+  add_per_byte(answer.trained.bytes_per_token, cells, table);
   table.curves = loss_curves(cells, answer.trained.runs);
   return table;
 }
@@ -318,6 +319,7 @@ report::Document report_document(const ReportAnswer& answer) {
     const ForecastShare share = forecast_share(cell, ended, folder.vocab);
     entry["forecast"] = share.runs > 0 ? Value(share.word()) : Value();
     entry["as_forecast"] = share.agree;
+    add_per_byte(folder.bytes_per_token, cell.loss, entry);
     cell_list.push_back(entry);
   }
   document.results["cells"] = cell_list;

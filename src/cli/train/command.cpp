@@ -25,7 +25,8 @@ constexpr char kProfile[] = "small", kLarger[] = "full";
 
 struct TrainFlags {
   std::string profile = kProfile, model, placements, depths, seeds;
-  std::string task = "next", text, level, vocab, tokens;
+  std::string task = "next", level, vocab, tokens;
+  std::vector<std::string> text;
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
       dropout_place;
@@ -69,7 +70,9 @@ void TrainFlags::add_to(CLI::App* app) {
   add.text("--task", task, {"TASK", train_task_names},
            "next: the token that follows (default); copy, reverse: by an encoder and its decoder, "
            "of random symbols");
-  add.text("--text", text, types::file(), "what is learned (default: generated sentences)");
+  add.repeated("--text", text, types::file(),
+               "what is learned: a file, or a folder of files; again for more (default: generated "
+               "sentences)");
   add.text("--level", level, {"LEVEL", {"word", "byte"}}, "of --text: word or byte (default word)");
   add.text("--vocab", vocab, "V",
            "most words of --text, with <unk> for the others (default 10000); symbols of --task "

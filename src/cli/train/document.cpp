@@ -70,6 +70,10 @@ Value corpus_value(const Corpus& corpus) {
   value["train_tokens"] = static_cast<std::int64_t>(corpus.train.size());
   value["validation_tokens"] = static_cast<std::int64_t>(corpus.validation.size());
   value["unigram_entropy"] = corpus.unigram_entropy;
+  if (corpus.bytes_per_token > 0) {
+    value["bytes_per_token"] = corpus.bytes_per_token;
+    value["unknown"] = corpus.unknown;
+  }
   value["entropy"] = corpus.entropy ? Value(*corpus.entropy) : Value();
   return value;
 }
@@ -156,6 +160,7 @@ Value cells_value(const TrainAnswer& answer, const std::vector<TrainCell>& cells
     const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
     entry["forecast"] = share.word();
     entry["as_forecast"] = share.agree;
+    add_per_byte(answer.corpus.bytes_per_token, cell.loss, entry);
     list.push_back(entry);
   }
   return list;
@@ -202,6 +207,16 @@ report::Facts text_facts(const Corpus& corpus) {
                 {"entropy of single words",
                  fmt::format("{:.4f} nats: perplexity {:.2f}", corpus.unigram_entropy,
                              std::exp(corpus.unigram_entropy))}};
+  if (corpus.bytes_per_token > 0)
+    facts.rows.push_back(
+        {"bytes a token",
+         fmt::format(
+             "{:.3f} in validation{}", corpus.bytes_per_token,
+             corpus.unknown > 0
+                 ? fmt::format(", where {:.1f}% are unknown words, of whose letters nothing "
+                               "is guessed: perplexities per byte are too low",
+                               100 * corpus.unknown)
+                 : "")});
   if (corpus.entropy) {
     facts.rows.push_back(
         {"entropy of the text", fmt::format("{:.4f} nats: no perplexity below {:.2f}",
@@ -226,6 +241,19 @@ const std::vector<std::string>& schedule_names() {
 
 report::Value known(double value) {
   return std::isnan(value) ? Value() : Value(value);
+}
+
+void add_per_byte(double bytes_per_token, double loss, Value& entry) {
+  if (bytes_per_token > 0)
+    entry["perplexity_per_byte"] = perplexity_per_byte(loss, bytes_per_token);
+}
+
+void add_per_byte(double bytes_per_token, const std::vector<TrainCell>& cells,
+                  report::Table& table) {
+  if (bytes_per_token <= 0) return;
+  table.columns.emplace_back("per byte");
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    table.rows[i].push_back(known(perplexity_per_byte(cells[i].loss, bytes_per_token)));
 }
 
 report::Value cell_value(const TrainCell& cell) {
@@ -318,6 +346,7 @@ report::Document train_document(const TrainAnswer& answer) {
   if (!answer.axes.empty()) return best_document(answer);
   const std::vector<TrainCell> cells = train_table(answer.runs);
   report::Table table = outcome(answer, cells);
+  add_per_byte(answer.corpus.bytes_per_token, cells, table);
   table.curves = loss_curves(cells, answer.runs);
   report::Document document;
   document.command = "train";

@@ -36,6 +36,11 @@ std::set<std::string> remarks_of(const std::vector<TrainRun>& runs);
 /// What `report` shows of a folder in the same way. known: empty for NaN.
 report::Value known(double value);
 report::Value cell_value(const TrainCell& cell);
+/// The perplexity per byte at that loss, and a column of them beside the cells' rows; nothing where
+/// a token is no number of bytes.
+void add_per_byte(double bytes_per_token, double loss, report::Value& entry);
+void add_per_byte(double bytes_per_token, const std::vector<TrainCell>& cells,
+                  report::Table& table);
 report::Value differences_value(const std::vector<GroupDifference>& differences);
 report::Table difference_table(const std::vector<GroupDifference>& differences);
 

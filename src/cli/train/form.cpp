@@ -80,6 +80,8 @@ Shape corpus() {
                  {"train_tokens", count(), "to train on"},
                  {"validation_tokens", count(), "to validate on"},
                  {"unigram_entropy", number(), "of single words, nats"},
+                 maybe("bytes_per_token", number(), "of a text that is read, in validation"),
+                 maybe("unknown", number(), "share of validation's tokens that are <unk>"),
                  {"entropy", number().or_null(), "of the text, nats; null: not known"}});
 }
 
