@@ -208,7 +208,8 @@ struct ModelSpec {
   Loss loss = Loss::cross_entropy;
   double target_second = 1.0;  ///< of mse
   Reduction reduction = Reduction::sum;
-  /// BranchNorm's ramp, 0..1: the weight of the branches at this moment of training.
+  /// 0..1, in front of every branch, x + ramp F(x), at this moment of training: BranchNorm's, and
+  /// that of any placement whose branches have no scalar that is trained.
   double ramp = 1.0;
 
   /// Of kind layers, whose depth N is `layers`. The head is `classes` wide; without classes (0) the
@@ -300,7 +301,8 @@ struct Network {
 /// x + Norm(F(Norm(x)))/alpha; sub-ln x + F(Norm(x)) with a norm before the output projection;
 /// resi-dual a DualStream "dual" whose norm is final_norm; rezero and skipinit x + a F(x), a
 /// trained from 0; fixup x + F(x), F ending in zeros; branchnorm norms its input and x +
-/// (ramp/alpha) F(x); none alpha x + F(x). Throws Error(input) for what validate() refuses, when
+/// F(x)/alpha; none alpha x + F(x). The ramp stands in front of F(x) in all of them but rezero and
+/// skipinit. Throws Error(input) for what validate() refuses, when
 /// alpha or lambda is still "auto", for more than 2e9 parameters or 3e6 layers laid out.
 Network build_network(const ModelSpec& spec);
 
