@@ -302,8 +302,8 @@ struct Network {
 /// resi-dual a DualStream "dual" whose norm is final_norm; rezero and skipinit x + a F(x), a
 /// trained from 0; fixup x + F(x), F ending in zeros; branchnorm norms its input and x +
 /// F(x)/alpha; none alpha x + F(x). The ramp stands in front of F(x) in all of them but rezero and
-/// skipinit. Throws Error(input) for what validate() refuses, when
-/// alpha or lambda is still "auto", for more than 2e9 parameters or 3e6 layers laid out.
+/// skipinit. Throws Error(input) for what validate() refuses, when alpha or lambda is still "auto",
+/// for more than 2e9 parameters or 3e6 layers laid out.
 Network build_network(const ModelSpec& spec);
 
 struct ParameterInfo {

@@ -22,14 +22,12 @@ using report::Value;
 constexpr char kSaid[] =
     "Of Post-Norm and Pre-Norm, at the least and at the largest depth here. Alike, worse and more "
     "are by two standard errors over the seeds. It holds under the learning rate and the warm-up "
-    "of "
-    "these runs alone.";
+    "of these runs alone.";
 constexpr char kCourse[] =
     "Training loss: the mean over the steps since the record before the last. Rises: all that the "
     "validation loss rose from one record to the next, added up; 0 nats of one that only falls. "
-    "Its "
-    "batches are the same at each record: no draw of them is in it. Norms: from the least to the "
-    "most over seeds and records.";
+    "Its batches are the same at each record: no draw of them is in it. Norms: from the least to "
+    "the most over seeds and records.";
 
 /// "0.003", or of a mixture "0.02+0.003".
 std::string of_each(const OptimizerOptions& optimizer, double OptimizerOptions::*member) {
