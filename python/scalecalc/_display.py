@@ -83,3 +83,11 @@ def table(data: dict[str, Any], field: str | None) -> Any:
     if field not in tables:
         raise ValueError(f"{field!r} is no list of records; there are: {', '.join(tables) or 'none'}")
     return pandas.json_normalize(tables[field])
+
+
+def columns(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Lines of a table in a terminal, its numbers as they are given."""
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    lines = [head, tuple("-" * width for width in widths), *rows]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
+            for line in lines]

@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import scalecalc
 
+from ._module import Model, write_config
+from ._module import read as _read
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from ._commands import AuditResult
+    from ._check import Check
+    from ._commands import AuditResult, PropagateResult
 
-__all__ = ["audit", "forward_factors", "init_", "param_groups"]
+__all__ = ["Model", "audit", "check", "forward_factors", "init_", "param_groups", "predict", "read"]
 
 # Of safetensors.
 _TYPES = {"torch.float32": "F32", "torch.float16": "F16", "torch.bfloat16": "BF16",
@@ -35,18 +39,8 @@ class _Described:
         if model is not None:
             self.path = model
             return
-        config: Any = getattr(module, "config", None)
-        if not hasattr(config, "to_dict"):
-            raise scalecalc.InputError(
-                f"{type(module).__name__} has no config of Hugging Face; give model, a preset, a model "
-                "file or a config.json that describes it")
         self._folder = tempfile.TemporaryDirectory()
-        self.path = Path(self._folder.name) / "config.json"
-        known = config.to_dict()
-        known.setdefault("architectures", [type(module).__name__])
-        if not known["architectures"]:
-            known["architectures"] = [type(module).__name__]
-        self.path.write_text(json.dumps(known, default=str), encoding="utf-8")
+        self.path = write_config(module, self._folder.name)
 
     def __enter__(self) -> _Described:
         return self
@@ -157,3 +151,53 @@ def audit(module: Any, *, model: Any = None, **options: Any) -> AuditResult:
         path = Path(folder) / "model.safetensors"
         _write_safetensors(module, path)
         return scalecalc.audit(path, model=described.path, **options)
+
+
+def read(module: Any, example: Any) -> Model:
+    """The module as a model, which functions take: scalecalc.propagate(read(module, example)).
+
+    `example` is an input, a tuple of them, or a mapping by argument as tokenizers give it (masks
+    and labels in it are not read). The module is exported by torch.export, in eval mode and without
+    running it on data; where that or the graph is not understood, a model of transformers is
+    described by its config. Stds are those of the module's weights in the first case, the
+    library's in the second. The repr lists what each module became, and remarks on what was left
+    out.
+    """
+    return _read(module, example)
+
+
+def predict(module: Any, example: Any, **options: Any) -> PropagateResult:
+    """scalecalc.propagate(read(module, example), **options), in the module's own names: each of
+    `parameters` has the `name` of the parameter, each of `sites` the `module` whose output it is,
+    or None. Options that are lists give reports without names."""
+    return named(_read(module, example), **options)
+
+
+def named(model: Model, **options: Any) -> PropagateResult:
+    found = scalecalc.propagate(model, **options)
+    data = found._data
+    modules = model.modules
+    for site in data.get("sites", []):
+        site["module"] = modules.get(site["path"])
+    for parameter in data.get("parameters", []):
+        parameter["name"] = model.names.get(parameter["path"])
+    return found
+
+
+def check(module: Any, batch: Any, *, model: Any = None, loss: Callable[..., Any] | None = None,
+          confidence: float = 0.99, **options: Any) -> Check:
+    """One forward and backward pass of the module on `batch`, in its own type and device, beside
+    what is predicted: `passed`, `first` (the module that departs first), `why`, `rows`,
+    `parameters`.
+
+    What is predicted is of the module's graph with each parameter as it should start: by the rules
+    of its library for a model of transformers, else as the layers beside it or as PyTorch draws it.
+    `model`, where it is given, says it instead: another module, what read() returns, or a model
+    file with the module's names. The loss is cross-entropy with drawn targets, the module's own
+    where the batch has labels, or loss(output, batch); gradients are taken in units of that at the
+    last layer, so that its scale is no matter. Right modules pass in `confidence` of all cases. The
+    module is as it was afterwards. Options are those of scalecalc.propagate.
+    """
+    from ._check import check as checked
+
+    return checked(module, batch, audit, model=model, loss=loss, confidence=confidence, **options)
