@@ -4,6 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import scalecalc
+import scalecalc.torch
 
 pair = scalecalc.deepnorm(layers=1000, optimizer="adam", digits=10)
 ratio: float = pair.alpha / pair.lambda_
@@ -18,6 +19,18 @@ figure: str = agreement.svg
 paths: list[str] = [site.path for site in scalecalc.propagate(Path("model.toml")).sites]
 code: str = scalecalc.init("gpt2", target="pytorch").text
 gain = scalecalc.activation(lambda x: x * x, param={"a": Fraction(1, 5)})
+
+
+def of_module(module: object, batch: object) -> str:
+    model = scalecalc.torch.read(module, batch)
+    remarks: list[str] = model.remarks + [part.name for part in model.parts]
+    grown = scalecalc.propagate(model, layers=4).sites[0].second
+    named = scalecalc.torch.predict(module, batch, second=4)
+    found = scalecalc.torch.check(module, batch, model=model, confidence=0.999)
+    first: str | None = found.first
+    return f"{remarks} {grown} {named.exit_code} {first} {found.passed} {found.why}"
+
+
 sizes = scalecalc.transfer(from_={"width": 256}, to="width=1024", lr=1e-3)
 try:
     scalecalc.check("claims.toml", samples=4096)
