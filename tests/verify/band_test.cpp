@@ -135,6 +135,13 @@ TEST_CASE("logarithms are compared where the spread is large") {
   Case predicted = square(1, close);
   predicted.expected.log_variance = 0.2;
   CHECK(wants_logarithms(predicted, false));
+  // Of rare events it is the relative variance, and exp(-variance/2) is 0.
+  predicted.expected.log_variance = 2900;
+  CHECK_FALSE(wants_logarithms(predicted, false));
+  const Comparison of_rare = judge(predicted, false, wide_by(4));
+  CHECK(of_rare.predicted == 1);
+  CHECK(std::isfinite(of_rare.band));
+  CHECK(of_rare.ok);
   CHECK_FALSE(wants_logarithms(cross(1, wide), false));
   CHECK(wants_logarithms(cross(1, wide), true));
   CHECK_FALSE(wants_logarithms(cross(1, mixed), true));

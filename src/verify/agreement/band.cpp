@@ -80,11 +80,13 @@ double rare_width(const Expected& expected, double tail, bool measured_is_larger
   return std::fabs(expected.rare * (number / expected.rare_events - 1));
 }
 
-/// Of a value whose logarithm has this variance. One that is so large is that of rare events, whose
-/// relative variance it is, and whose logarithm has none.
+/// A variance of a logarithm that is so large is that of rare events: it is the relative variance,
+/// and the logarithm has none.
+constexpr double of_rare_events = 20;
+
+/// Of a value whose logarithm has this variance.
 double relative_variance(double log_variance) {
-  constexpr double rare = 20;
-  return log_variance < rare ? std::expm1(log_variance) : log_variance;
+  return log_variance < of_rare_events ? std::expm1(log_variance) : log_variance;
 }
 
 double seeds_of(const Case& one) {
@@ -197,7 +199,7 @@ Quantiles simultaneous_quantiles(std::size_t comparisons, int seeds, double conf
 }
 
 bool wants_logarithms(const Case& one, bool scale_is_logarithmic) {
-  if (!has_logarithms(one)) return false;
+  if (!has_logarithms(one) || one.expected.log_variance >= of_rare_events) return false;
   if (!one.expected.is_square) return scale_is_logarithmic;
   return one.expected.log_variance > large_spread || log_variance(*one.samples) > large_spread;
 }
