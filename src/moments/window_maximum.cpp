@@ -50,9 +50,9 @@ Side side_of(std::int64_t size, std::int64_t outputs, const MaxPool& layer) {
 }
 
 /// e is in a cell of this chance; y = phi(u) there, s = phi'(u); sorted by y.
-class Grid {
+class ValueGrid {
  public:
-  Grid(const Activation& phi, double mean, double deviation) {
+  ValueGrid(const Activation& phi, double mean, double deviation) {
     std::vector<double> u(cells), y(cells), s(cells), p(cells);
     const double step = 2 * reach / static_cast<double>(cells);
     for (std::size_t j = 0; j < cells; ++j) {
@@ -154,7 +154,7 @@ struct Given {
   double y = 0, y2 = 0, y4 = 0, yy = 0, s = 0, s2 = 0, ss = 0, same = 0, same_s2 = 0;
 };
 
-Given given(Grid& grid, const Windows& windows) {
+Given given(ValueGrid& grid, const Windows& windows) {
   Given made;
   const std::vector<double>&y = grid.values(), &s = grid.slopes();
   for (const Windows::One& one : windows.single) {
@@ -219,7 +219,7 @@ WindowMaximum at_covariance(const Activation& phi, double mean, double variance,
   made.slopes = {0, 0, 0, 0};
   std::vector<double> y, s;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    Grid grid(phi, mean + common * nodes[i], own);
+    ValueGrid grid(phi, mean + common * nodes[i], own);
     const Given at = given(grid, windows);
     const double w = weights[i];
     made.value.mean += w * at.y;
