@@ -41,21 +41,22 @@ double first_to_last(const TrainFolder& folder, const TrainCell& cell) {
   return mean_of(ratios).value;
 }
 
-std::string number(double value) {
+std::string as_shown(double value) {
   return std::isfinite(value) ? report::format_number(value, 3) : "-";
 }
 
 std::string perplexity(const Side& side) {
-  return fmt::format("{} ({}/{} converged)", number(side.cell->perplexity), side.cell->converged,
+  return fmt::format("{} ({}/{} converged)", as_shown(side.cell->perplexity), side.cell->converged,
                      side.cell->runs);
 }
 
 std::string blocks_between(const Side& side) {
-  return fmt::format("{} to {}", number(side.course->block_least), number(side.course->block_most));
+  return fmt::format("{} to {}", as_shown(side.course->block_least),
+                     as_shown(side.course->block_most));
 }
 
 std::string rises(const Side& side) {
-  return fmt::format("{} nats", number(side.course->rises.value));
+  return fmt::format("{} nats", as_shown(side.course->rises.value));
 }
 
 const char* yes_if(bool holds) {
@@ -111,7 +112,7 @@ class Sayings {
     add("shallow: they end alike", post, perplexity(post), perplexity(pre),
         !is_worse(post, pre) && !is_worse(pre, post), table);
     const double steps = post.cell->steps_to_target, others = pre.cell->steps_to_target;
-    add("shallow: they come to the loss as soon", post, number(steps), number(others),
+    add("shallow: they come to the loss as soon", post, as_shown(steps), as_shown(others),
         std::fabs(steps - others) <= static_cast<double>(folder_.record_every), table);
   }
 
@@ -121,14 +122,14 @@ class Sayings {
     add("deep: pre still trains", post, perplexity(post), perplexity(pre), pre.all_converged(),
         table);
     const double steps = post.cell->steps_to_target, others = pre.cell->steps_to_target;
-    add("deep: pre comes to the loss sooner", post, number(steps), number(others),
+    add("deep: pre comes to the loss sooner", post, as_shown(steps), as_shown(others),
         std::isfinite(others) && !(steps <= others), table);
     add("deep: post's loss swings more", post, rises(post), rises(pre), has_more_rises(post, pre),
         table);
     add("deep: gradients of post's blocks leave 0.001 to 10, pre's do not", post,
         blocks_between(post), blocks_between(pre), !post.is_healthy() && pre.is_healthy(), table);
     add("pre: the first block's gradient is larger than the last one's", post,
-        number(post.first_to_last), number(pre.first_to_last), pre.first_to_last > 1, table);
+        as_shown(post.first_to_last), as_shown(pre.first_to_last), pre.first_to_last > 1, table);
   }
 
   const TrainFolder& folder_;
