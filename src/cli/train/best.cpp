@@ -8,6 +8,7 @@
 
 #include "base/statistics.hpp"
 #include "cli/train/document.hpp"
+#include "cli/train/panels.hpp"
 
 namespace scalecalc::cli {
 namespace {
@@ -237,13 +238,13 @@ std::vector<report::Plot> best_plots(const BestAnswer& answer) {
   std::vector<report::Plot> plots;
   for (const std::int64_t depth : depths) {
     report::Plot plot;
-    plot.title = fmt::format("Loss against {}, {} {}", key, depth, depth == 1 ? "block" : "blocks");
+    plot.title = fmt::format("Loss against {}, {}", key, blocks_text(depth));
     plot.x.label = key == "lr" ? "learning rate" : key;
     plot.x.unit = "pure number";
     plot.y.label = "validation loss";
     plot.y.unit = "nats a token";
     // Losses beyond those of a guess leave the axis.
-    plot.y.most = 1.25 * std::log(static_cast<double>(answer.vocab));
+    plot.y.most = kFarFromGuess * std::log(static_cast<double>(answer.vocab));
     plot.note =
         "The mean over seeds, in a band from the least of them to the most; other numbers "
         "of the grid at their best there.";

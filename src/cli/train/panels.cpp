@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace scalecalc::cli {
 
@@ -65,6 +66,8 @@ report::PlotPoint over_seeds(double x, const std::vector<double>& values) {
   return point;
 }
 
+namespace {
+
 std::vector<std::int64_t> profile_steps(const std::vector<std::int64_t>& all) {
   constexpr std::size_t at_most = 5;
   if (all.size() <= at_most) return all;
@@ -79,6 +82,24 @@ std::vector<std::int64_t> profile_steps(const std::vector<std::int64_t>& all) {
     if (steps.empty() || steps.back() != *near) steps.push_back(*near);
   }
   return steps;
+}
+
+}  // namespace
+
+std::vector<report::Series> profile_series(std::vector<BySteps> by_place) {
+  std::vector<std::int64_t> steps;
+  if (!by_place.empty())
+    for (const auto& [step, values] : by_place.front())
+      if (!values.empty()) steps.push_back(step);
+  std::vector<report::Series> curves;
+  int look = 0;
+  for (const std::int64_t step : profile_steps(steps)) {
+    report::Series curve{fmt::format("step {}", step), report::Origin::measured, {}, look++, true};
+    for (std::size_t at = 0; at < by_place.size(); ++at)
+      curve.points.push_back(over_seeds(static_cast<double>(at), by_place[at][step]));
+    curves.push_back(std::move(curve));
+  }
+  return curves;
 }
 
 void add_entropies(const TrainedRuns& trained, double last, report::Plot& plot) {

@@ -49,8 +49,9 @@ BySteps recorded(const std::vector<const TrainRun*>& runs, const ValueOf& value_
 
 /// The mean, and a band from the least value to the most.
 report::PlotPoint over_seeds(double x, const std::vector<double>& values);
-/// Of these steps the first, the last and some between at even ratios, five at most.
-std::vector<std::int64_t> profile_steps(const std::vector<std::int64_t>& all);
+/// Over places side by side, layers or branches: a curve a step, of the steps that the first place
+/// has the first, the last and some between at even ratios, five at most.
+std::vector<report::Series> profile_series(std::vector<BySteps> by_place);
 
 /// `draw(trained, groups, depth)`: a panel a depth and six groups.
 template <class Draw>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cli/train/panels.hpp"
 
@@ -10,7 +11,6 @@ namespace {
 
 using report::Origin;
 using report::Plot;
-using report::Series;
 
 /// "block[3].attn" of "block[3].attn.scale".
 std::string branch_of(const std::string& path) {
@@ -34,22 +34,10 @@ Plot scale_plot(const std::vector<const TrainRun*>& runs) {
     by_branch.push_back(recorded(
         runs, [at](const TrainRecord& record) { return std::fabs(record.scales.at(at).second); }));
   }
-  std::vector<std::int64_t> steps;
-  for (const auto& [step, values] : by_branch.front())
-    if (!values.empty()) steps.push_back(step);
-  int look = 0;
-  for (const std::int64_t step : profile_steps(steps)) {
-    Series series{fmt::format("step {}", step), Origin::measured, {}, look++, true};
-    for (std::size_t at = 0; at < by_branch.size(); ++at)
-      series.points.push_back(over_seeds(static_cast<double>(at), by_branch[at][step]));
-    plot.series.push_back(std::move(series));
-  }
-  const double level = 1 / static_cast<double>(first.layers);
-  plot.series.push_back({"1/N",
-                         Origin::exact,
-                         {{0, level}, {static_cast<double>(by_branch.size() - 1), level}},
-                         kLookOfText,
-                         false});
+  const double level = 1 / static_cast<double>(first.layers),
+               last = static_cast<double>(by_branch.size() - 1);
+  plot.series = profile_series(std::move(by_branch));
+  plot.series.push_back({"1/N", Origin::exact, {{0, level}, {last, level}}, kLookOfText, false});
   return plot;
 }
 

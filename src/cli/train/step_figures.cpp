@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/statistics.hpp"
 #include "cli/train/panels.hpp"
@@ -133,17 +134,7 @@ Plot profile_plot(const TrainedRuns& trained, const std::string& group, std::int
   for (const std::string& layer : plot.x.names)
     by_layer.push_back(recorded(
         runs, [&layer](const TrainRecord& record) { return norm_of(record.gradient, layer); }));
-  std::vector<std::int64_t> steps;
-  if (!by_layer.empty())
-    for (const auto& [step, values] : by_layer.front())
-      if (!values.empty()) steps.push_back(step);
-  int look = 0;
-  for (const std::int64_t step : profile_steps(steps)) {
-    Series series{fmt::format("step {}", step), Origin::measured, {}, look++, true};
-    for (std::size_t at = 0; at < by_layer.size(); ++at)
-      series.points.push_back(over_seeds(static_cast<double>(at), by_layer[at][step]));
-    plot.series.push_back(std::move(series));
-  }
+  plot.series = profile_series(std::move(by_layer));
   scale_norms(plot);
   return plot;
 }
