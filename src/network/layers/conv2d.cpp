@@ -24,19 +24,13 @@ void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
 }
 
 void check_fit(const LayerSpec& spec, const std::string& path, const Shape& shape) {
-  if (shape.height == 0)
-    throw layer_error(spec, path, "its input is no image: " + to_string(shape),
-                      "give height in [model], a divisor of sequence");
+  check_image(spec, path, shape);
   if (shape.features % spec.groups != 0 || spec.width % spec.groups != 0)
     throw layer_error(spec, path,
                       fmt::format("groups must divide the channels (groups {}, channels {} to {})",
                                   spec.groups, shape.features, spec.width),
                       "use groups = 1");
-  if (spec.kernel > std::min(shape.height, shape.width) + 2 * spec.padding)
-    throw layer_error(spec, path,
-                      fmt::format("the kernel of {} is larger than the image of {} with padding {}",
-                                  spec.kernel, to_string(shape), spec.padding),
-                      fmt::format("use padding = {}", spec.kernel / 2));
+  check_kernel(spec, path, shape, fmt::format("use padding = {}", spec.kernel / 2));
 }
 
 /// Fan-in kernel^2 in/groups, fan-out kernel^2 out/(groups stride^2):

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "network/layer_spec.hpp"
 
 namespace scalecalc {
@@ -40,6 +42,21 @@ void check_has_layers(const LayerSpec& spec, const std::string& path) {
   if (spec.layers.empty())
     throw layer_error(spec, path, "it has no layers of its own",
                       "write them below as [[layer.layers]]");
+}
+
+void check_image(const LayerSpec& spec, const std::string& path, const Shape& shape) {
+  if (shape.height == 0)
+    throw layer_error(spec, path, "its input is no image: " + to_string(shape),
+                      "give height in [model], a divisor of sequence");
+}
+
+void check_kernel(const LayerSpec& spec, const std::string& path, const Shape& shape,
+                  const std::string& hint) {
+  if (spec.kernel > std::min(shape.height, shape.width) + 2 * spec.padding)
+    throw layer_error(spec, path,
+                      fmt::format("the kernel of {} is larger than the image of {} with padding {}",
+                                  spec.kernel, to_string(shape), spec.padding),
+                      hint);
 }
 
 }  // namespace scalecalc

@@ -54,5 +54,10 @@ std::vector<LayerKey> joined(std::initializer_list<std::vector<LayerKey>> lists)
 void check_rate(const LayerSpec& spec, const std::string& path);
 /// Throws where a layer that contains others has none.
 void check_has_layers(const LayerSpec& spec, const std::string& path);
+/// Throws where what a layer reads is no image.
+void check_image(const LayerSpec& spec, const std::string& path, const Shape& shape);
+/// Throws where its kernel is larger than the padded image.
+void check_kernel(const LayerSpec& spec, const std::string& path, const Shape& shape,
+                  const std::string& hint);
 
 }  // namespace scalecalc

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "network/layer_spec.hpp"
 #include "network/layers/kinds.hpp"
 
@@ -24,14 +22,8 @@ void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
 
 void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
   const LayerSpec& spec = place.spec;
-  if (shape.height == 0)
-    throw layer_error(spec, place.path, "its input is no image: " + to_string(shape),
-                      "give height in [model], a divisor of sequence");
-  if (spec.kernel > std::min(shape.height, shape.width) + 2 * spec.padding)
-    throw layer_error(spec, place.path,
-                      fmt::format("the kernel of {} is larger than the image of {} with padding {}",
-                                  spec.kernel, to_string(shape), spec.padding),
-                      "use a smaller kernel");
+  check_image(spec, place.path, shape);
+  check_kernel(spec, place.path, shape, "use a smaller kernel");
   MaxPool layer{place.path,   shape.features, spec.kernel, spec.stride,
                 spec.padding, shape.height,   shape.width};
   shape = {shape.features, layer.out_height() * layer.out_width(), layer.out_height(),
