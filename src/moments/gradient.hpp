@@ -136,6 +136,16 @@ struct Gradient {
   std::optional<X> below_activation{};
 };
 
+/// Below a layer that gives a token other tokens' gradients: nothing is known of a token's own x.
+template <class X>
+void forget_tokens(Gradient<X>& g) {
+  g.kinds = {};
+  g.slopes = {};
+  g.uneven = 0;
+  g.follows_size = 0;
+  g.aligned = typename X::Number(0);
+}
+
 /// What the layers of cross-attention visited so far give the memory, and how far the gradient of
 /// the stream had fluctuated at the last of them.
 template <class X>

@@ -242,7 +242,7 @@ WindowMaximum at_covariance(const Activation& phi, double mean, double variance,
   return made;
 }
 
-/// a + factor (a - b), of what is no constant.
+/// As far from a as b is, to the other side: 2 a - b, but for the pairs of two images.
 WindowMaximum beyond(const WindowMaximum& a, const WindowMaximum& b) {
   const auto two = [](double at, double other) { return 2 * at - other; };
   const auto slopes = [&](const WindowSlopes& at, const WindowSlopes& other) {

@@ -115,11 +115,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const MaxPool&, Gradient<X> 
     g.x = uniform(g.x, through_windows(kept.windows, kept.plain, above));
   }
   g.directions = {};
-  g.kinds = {};
-  g.slopes = {};
-  g.uneven = 0;
-  g.follows_size = 0;
-  g.aligned = typename C::Number(0);
+  forget_tokens(g);
   return g;
 }
 

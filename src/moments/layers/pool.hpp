@@ -112,11 +112,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool& layer, Gradient<
     }
   }
   g.x = pool_backward(layer, g.x, pass.tokens(pooled_tokens(layer, kept.at.tokens)));
-  g.kinds = {};
-  g.slopes = {};
-  g.uneven = 0;
-  g.follows_size = 0;
-  g.aligned = typename C::Number(0);
+  forget_tokens(g);
   return g;
 }
 
