@@ -58,8 +58,8 @@ TEST_CASE("scores of a variance of thousands") {
                   "attention_scale = 1\n[init]\nscheme = { std = 0.7 }\n");
 }
 
-// The gradient of the last weights of a branch was taken to fall with the branch's size as if the norm
-// behind the sum divided by that alone: 26% too small.
+// The gradient of the last weights of a branch was taken to fall with the branch's size as if the
+// norm behind the sum divided by that alone: 26% too small.
 TEST_CASE("two streams behind small branches") {
   agree_with_text("gpt2",
                   "sequence = 16\nbatch = 2\nnorm = \"rmsnorm\"\nplacement = \"resi-dual\"\n"
