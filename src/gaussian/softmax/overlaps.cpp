@@ -36,7 +36,8 @@ class TwoRows {
         second_(more),
         c_(correlation),
         same_(&fewer == &more),
-        terms_(std::min(fewer.terms(), more.terms())),
+        terms_(std::min({fewer.terms(), more.terms(),
+                         series_terms(std::sqrt(fewer.tau() * more.tau()), correlation)})),
         price_(fewer.tau() * more.tau()),
         left_(static_cast<std::size_t>(terms_ + 1)) {}
 
