@@ -90,7 +90,7 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
     out.omitted_value = v_c * std::fabs(v_c / 2 * tau2 * rows.a_second) / rows.overlap;
   if (rows.a_prime > 0) out.omitted_score = v_c * std::fabs(v_c / 2 * rows.a_third) / rows.a_prime;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
-  out.mix = out.value + c * m2 * overlap;
+  out.mix = out.value + c * (m2 - rows.overlap) * overlap;
   out.query =
       rows.a_prime * (1 + small.own * small.uneven) + rest * overlap + v_c / 2 * rows.a_third;
   out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
