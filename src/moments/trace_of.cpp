@@ -5,6 +5,10 @@
 #include <string_view>
 #include <type_traits>
 
+#include <fmt/format.h>
+
+#include "scalecalc/error.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
@@ -96,6 +100,10 @@ void fill(ParameterMoments& parameter, const ParameterRecord<double>& from, bool
   parameter.columns = from.columns;
   parameter.second = {from.second, 0, 0};
   if (!backward) return;
+  if (!std::isfinite(from.gradient) || std::isnan(from.gradient * from.truncation))
+    throw Error(ErrorKind::input,
+                fmt::format("the gradient's second moment is no number: {}", from.gradient),
+                parameter.path, "it overflows; fewer layers or a smaller gain");
   parameter.grad_second = figure(from.gradient, from.gradient, from.error, from.truncation);
   parameter.grad_spread = from.spread;
   if (from.grad_shift) parameter.grad_second_finite = from.gradient * (1 + *from.grad_shift);

@@ -80,10 +80,6 @@ double rare_width(const Expected& expected, double tail, bool measured_is_larger
   return std::fabs(expected.rare * (number / expected.rare_events - 1));
 }
 
-/// A variance of a logarithm that is so large is that of rare events: it is the relative variance,
-/// and the logarithm has none.
-constexpr double of_rare_events = 20;
-
 /// Of a value whose logarithm has this variance.
 double relative_variance(double log_variance) {
   return log_variance < of_rare_events ? std::expm1(log_variance) : log_variance;

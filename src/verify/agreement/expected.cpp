@@ -92,6 +92,12 @@ class SiteCases {
   /// The mean goes with the root of the realised scale. That is exact for a homogeneous activation
   /// alone, so the correction counts as an error.
   Expected mean() const {
+    if (site_.spread >= of_rare_events) {
+      // Rare events alone make the second moment, and what the mean has of them is not known.
+      Expected rare = expect(site_.mean, 0, noise(std::sqrt(site_.second.value)));
+      rare.error += std::abs(rare.mean);
+      return rare;
+    }
     Expected expected = expect(site_.mean, site_.spread / 4, noise(std::sqrt(site_.second.value)));
     expected.typical = site_.mean.value * std::sqrt(typical_ratio());
     expected.mean = expected.typical * std::exp(site_.spread / 8);

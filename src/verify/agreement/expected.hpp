@@ -8,6 +8,10 @@
 
 namespace scalecalc {
 
+/// A variance of a logarithm that is so large is that of rare events: it is the relative variance,
+/// and the logarithm has none.
+inline constexpr double of_rare_events = 20;
+
 /// What passes of this width are to show of one quantity.
 struct Expected {
   double mean = 0;          ///< over draws
