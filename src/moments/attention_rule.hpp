@@ -210,6 +210,24 @@ void feedback_to_source(const C& calculus, const Attention& layer,
   if (m > 0) out.aligned = each * gain * average(along).second / m;
 }
 
+/// Heads that share their values get P^T z each of the same v: E (P_h^T z_h).(P_h'^T z_h') of two
+/// heads, of which factors averaged over H heads have 1 - 1/H.
+template <class C, class X>
+X between_heads(const C& calculus, const Attention& layer, const AttentionRecord<C, X>& record) {
+  const Factors<X>& factors = record.factors;
+  const double one = 1 / static_cast<double>(layer.heads);
+  const auto of_two = [&](const X& averaged, const X& same_head) {
+    return scaled(sum(averaged, scaled(same_head, -one)), 1 / (1 - one));
+  };
+  AlignedFeedback<X> two = factors.feedback;
+  two.mix = of_two(factors.feedback.mix, factors.mix);
+  two.values = of_two(factors.feedback.values, product(factors.mix, factors.value));
+  const double gain =
+      static_cast<double>(layer.v.fan_in) * calculus.value(calculus.variance(layer.v));
+  return fed_back(two, scaled(record.shared_source, gain), record.apart_v, record.input,
+                  record.source, record.counts);
+}
+
 /// What comes to the scores of a key from all queries, of `same` keys and of two.
 template <class C, class X>
 X scores_to_keys(const AttentionRecord<C, X>& record, const X& same, const X& other) {
@@ -297,17 +315,29 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
                      : gradient;
   const X others = combine(gradient, factors.value,
                            [](const N& g, const N& share) { return N(g * (1 - share)); });
-  const auto with_shared = [&](const X& x, double sign) {
-    if constexpr (C::next_orders)
-      return sum(x, uniform(x, Alike<double>{0, 0, sign * shared.weights, 0}));
-    return x;
-  };
-  out.v = to_keys(with_shared(product(kept, factors.value), 1), with_shared(others, -1),
-                  record.source, record.counts);
-  out.v.between = between_to_keys(gradient, record.source, record.counts);
-
   const N group = calculus.size(layer.heads, "heads") / calculus.size(layer.kv_heads, "kv_heads");
-  out.v = scaled(out.v, group);
+  const auto to_values = [&](double weights) {
+    const auto with_shared = [&](const X& x, double sign) {
+      if constexpr (C::next_orders)
+        return sum(x, uniform(x, Alike<double>{0, 0, sign * weights, 0}));
+      return x;
+    };
+    X v = to_keys(with_shared(product(kept, factors.value), 1), with_shared(others, -1),
+                  record.source, record.counts);
+    v.between = between_to_keys(gradient, record.source, record.counts);
+    return scaled(v, group);
+  };
+  out.v = to_values(shared.weights);
+  if constexpr (C::next_orders) {
+    // The first order in what overlaps share cannot take more than there is: then it is left out,
+    // and its size is the truncation below.
+    if (values_of(calculus, out.v).second < 0) out.v = to_values(0);
+    if (group > 1 && aligned != 0)
+      out.v = sum(out.v, scaled(between_heads(calculus, layer, record),
+                                aligned * aligned * group * (group - 1)));
+    out.v = with_positive_second(calculus, std::move(out.v));
+  }
+
   N of_key_weight =
       pair_sum(product(product(record.queries, key_weight_scores), record.gradient_source),
                record.counts.queries, record.batch);

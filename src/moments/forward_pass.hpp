@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ class ForwardPass {
       : calculus_(calculus),
         network_(network),
         backward_(backward),
+        averages_tokens_(std::any_of(network.layers.begin(), network.layers.end(), averages)),
         memory_(std::move(memory)),
         ledger_(ledger) {}
 
@@ -83,6 +85,8 @@ class ForwardPass {
   C& calculus() const { return calculus_; }
   const Network& network() const { return network_; }
   bool backward() const { return backward_; }
+  /// Whether a mean over tokens is among the outermost layers.
+  bool averages_tokens() const { return averages_tokens_; }
   /// The layer that comes before in the list, after on the way back, uses or hands on the
   /// correlation of slopes.
   bool wants_slope_correlation() const { return wants_slope_correlation_; }
@@ -101,7 +105,12 @@ class ForwardPass {
  private:
   C& calculus_;
   const Network& network_;
-  bool backward_, wants_slope_correlation_ = false, chain_follows_ = false;
+  static bool averages(const Layer& layer) {
+    const auto* pool = std::get_if<Pool>(&layer.op);
+    return pool != nullptr && pool->of != Pool::Of::first;
+  }
+
+  bool backward_, averages_tokens_, wants_slope_correlation_ = false, chain_follows_ = false;
   std::optional<ActivationChain<X>> chain_;
   std::optional<Signal<X>> memory_;
   std::optional<ScoreSum<X>> scores_;  ///< of residual attention

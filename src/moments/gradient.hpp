@@ -99,6 +99,15 @@ struct OwnWord {
   }
 };
 
+/// Below a mean p over `tokens` of a sequence (of those behind class tokens: `others`): along
+/// p - less x_t.
+struct AlongMean {
+  double tokens = 0;
+  bool others = false;
+  double less = 0;
+  explicit operator bool() const { return tokens > 0; }
+};
+
 /// Everything that travels backward; `spread` is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (docs/theory/layers.md#head-weights, followed further down as
@@ -109,6 +118,7 @@ struct Gradient {
   NormVariance spread{};
   RelativeError error{}, truncation{};
   typename X::Number aligned{};
+  AlongMean along_mean{};  ///< what `aligned` goes with in the place of x_t
   OwnWord own{};
   /// Variance over features of what multiplies a feature's own x: (W^T W)_ii is not the same for
   /// all, and a norm takes out the mean alone.
@@ -144,6 +154,7 @@ void forget_tokens(Gradient<X>& g) {
   g.uneven = 0;
   g.follows_size = 0;
   g.aligned = typename X::Number(0);
+  g.along_mean = {};
 }
 
 /// What the layers of cross-attention visited so far give the memory, and how far the gradient of

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "moments/along_mean.hpp"
 #include "moments/calculus.hpp"
 #include "moments/norm_variance.hpp"
 #include "moments/projection.hpp"
@@ -154,7 +155,8 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   // Normal weights bring a part of y back along x and another at random; orthogonal ones that do
   // not widen keep the size of every gradient exactly.
   const N along = calculus.real(weight_noise(transposed(layer)) / 2);
-  out.x = sum(out.x, scaled(without_mean(input), N(out.aligned * out.aligned * along)));
+  out.x = sum(out.x, scaled(products_along(gradient.along_mean, input),
+                            N(out.aligned * out.aligned * along)));
   if constexpr (C::next_orders)
     out.uneven = calculus.value(out.aligned * out.aligned) * length_scatter(layer);
   if constexpr (C::next_orders) {

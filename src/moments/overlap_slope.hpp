@@ -36,9 +36,11 @@ inline OverlapSlopes through_map(const OverlapSlopes& slopes, double forward, do
   });
 }
 
-/// A gradient with a part along x, E g_t g_u = .. + share r.
+/// A gradient with a part along x, E g_t g_u = .. + share r. Of the overlap of two tokens the mean
+/// over T of them has 1/T^2, which is left out.
 inline OverlapSlopes with_part_along(const OverlapSlopes& slopes, double share,
-                                     const OverlapDeviation& x) {
+                                     const OverlapDeviation& x, const AlongMean& mean = {}) {
+  if (mean) return slopes;
   return slopes + OverlapSlopes{{share, share * x.coherent}, {share, share * x.coherent * x.apart}};
 }
 

@@ -124,8 +124,8 @@ Gradient<X> through_weights(BackwardPass<C, X>& pass, const Linear& layer,
     // Of what W^T does to k, beside what W does to r.
     const double ratio = static_cast<double>(layer.fan_out) / static_cast<double>(layer.fan_in);
     out.slopes = through_map(g.slopes, gain, gain * ratio);
-    out.slopes =
-        with_part_along(out.slopes, part_along(calculus, layer, out.aligned), input.overlap);
+    out.slopes = with_part_along(out.slopes, part_along(calculus, layer, out.aligned),
+                                 input.overlap, g.along_mean);
     out.spread = back_through_linear(out.spread, out.coupling, weight_noise(transposed(layer)),
                                      values_of(calculus, out.x), static_cast<double>(layer.fan_in),
                                      pass.counts(input.tokens));

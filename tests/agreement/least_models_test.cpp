@@ -1,3 +1,5 @@
+#include "scalecalc/error.hpp"
+#include "scalecalc/moments.hpp"
 #include "support.hpp"
 
 /// The least forms of random models that have failed (tools/bench calibration --shrink), one for
@@ -79,6 +81,69 @@ TEST_CASE("activations in a row") {
         "\"\n[[layer]]\ntype = \"linear\"\nwidth = 32\n";
     agree(pair, parse_model(text, pair), seeds);
   }
+}
+
+// Of a loss whose gradient has a part along the logits, and more logits than features.
+const std::string along_the_logits =
+    "[input]\nkind = \"gaussian\"\ncross = 0.2\n[init]\nscheme = \"xavier\"\n"
+    "[loss]\nkind = \"mse\"\ntarget_second = 1\n";
+std::string many_logits(const std::string& fields) {
+  return "[model]\nkind = \"transformer\"\nlayers = 1\nwidth = 48\nheads = 4\nffn = 16\n"
+         "vocab = 300\nactivation = \"relu\"\nnorm_eps = 0\nbatch = 2\n" +
+         fields + along_the_logits;
+}
+
+// Below a mean over tokens nothing was left of the part of a gradient along the tokens: gradients
+// were up to 4 times too small.
+TEST_CASE("a mean over tokens in front of many logits") {
+  for (const char* fields :
+       {"norm = \"none\"\nplacement = \"none\"\n", "placement = \"none\"\nparallel = true\n",
+        "norm = \"none\"\nplacement = \"none\"\ngated = true\ndropout = 0.3\n",
+        "norm = \"rmsnorm\"\nplacement = \"pre\"\nnorm_affine = true\n",
+        "norm = \"layernorm\"\nplacement = \"post\"\n",
+        "norm = \"rmsnorm\"\nplacement = \"rezero\"\n"}) {
+    const std::string all = std::string("sequence = 4\npool = \"mean\"\n") + fields;
+    agree(fields, parse_model(many_logits(all), fields), seeds);
+  }
+}
+
+// What skip and branch both bring back along the stream was added as if of two directions.
+TEST_CASE("residual sums without norms in front of many logits") {
+  for (const char* fields : {"", "kv_heads = 1\n"}) {
+    const std::string all =
+        std::string("sequence = 12\nnorm = \"none\"\nplacement = \"none\"\n") + fields;
+    agree(fields, parse_model(many_logits(all), fields), seeds);
+  }
+}
+
+// The correction of 1/width did not vanish for scores that do: the cross was 40 times too large.
+TEST_CASE("nearly equal weights over tokens that add up to 0") {
+  agree_with_text("post",
+                  "sequence = 16\nbatch = 2\nnorm = \"instancenorm\"\nplacement = \"post\"\n"
+                  "[input]\nkind = \"gaussian\"\n[init]\nscheme = { std = 0.02 }\n");
+}
+
+// Were a defect of the program and a number that is none.
+TEST_CASE("signals that explode or vanish") {
+  const std::string mlp =
+      "[model]\nkind = \"mlp\"\nlayers = 8\nwidth = 128\nfeatures = 21\nclasses = 10\n"
+      "sequence = 4\nbatch = 2\nntk = true\nactivation = \"square\"\nnorm = \"none\"\n"
+      "placement = \"none\"\n[init]\nscheme = \"lecun\"\n[input]\ncross = 0\n";
+  try {
+    propagate(build_network(parse_model(mlp, "mlp")));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+  }
+  std::string text =
+      "[model]\nkind = \"layers\"\nfeatures = 8\nsequence = 25\nclasses = 3\n"
+      "[input]\ncross = 0.99\n";
+  for (int k = 0; k < 4; ++k)
+    text +=
+        "[[layer]]\ntype = \"linear\"\nwidth = 48\ngain = \"1/2\"\n"
+        "[[layer]]\ntype = \"activation\"\nactivation = \"hardshrink\"\n"
+        "[[layer]]\ntype = \"dropout\"\nrate = 0.1\n";
+  agree("vanishes", parse_model(text, "vanishes"), seeds);
 }
 
 TEST_CASE("the largest of windows") {

@@ -9,6 +9,7 @@
 
 #include "moments/activation_error.hpp"
 #include "moments/activation_moments.hpp"
+#include "moments/along_mean.hpp"
 #include "moments/backward_pass.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/gradient_error.hpp"
@@ -258,6 +259,22 @@ double level_below(const C& calculus, const ActivationRecord<X>& record,
   return 1 + 2 * record.slope_exponent - (1 - gradient.directions.radial) * along;
 }
 
+/// Of phi'(x_t) phi(x_u) what is along x_u: E x phi phi'/q of a token's own, s = E phi'_t phi'_u of
+/// another's. Of a (p - less phi_t) that leaves a s (p - less' x_t).
+template <class X>
+void align_below(const ActivationRecord<X>& record, Gradient<X>& g) {
+  AlongMean& mean = g.along_mean;
+  const double own = record.alignment,
+               slope = mean ? averaged_tokens(mean, record.slopes).cross : 0;
+  if (!(slope > 0)) {
+    g.aligned *= own * own_share(mean);
+    mean = {};
+    return;
+  }
+  g.aligned *= slope;
+  mean.less = mean.less * own / slope - (own / slope - 1) / mean.tokens;
+}
+
 template <class C, class X>
 Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
                                 const Gradient<X>& gradient, const Counts& counts) {
@@ -270,8 +287,10 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     out.slope_correlation = record.slope_correlation;
     if (out.slope_correlation)
       out.slope_correlation->product = product(out.slope_correlation->product, gradient.x);
-    out.aligned = gradient.aligned * record.alignment;
-    out.x = sum(out.x, scaled(record.own, typename C::Number(gradient.aligned * gradient.aligned)));
+    out.aligned = gradient.aligned;
+    align_below(record, out);
+    out.x = sum(out.x, scaled(products_along(gradient.along_mean, record.own),
+                              typename C::Number(gradient.aligned * gradient.aligned)));
     const Alike<double> g = values_of(calculus, gradient.x);
     out = below_size(calculus, record, gradient, std::move(out));
     out.directions.radial = level_below(calculus, record, gradient);
@@ -407,7 +426,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
     const Alike<double> k = values_of(calculus, g.x);
     // Of a gradient along phi(u) each feature's own product is known (note_own_gradient).
     const double along = calculus.value(g.aligned);
-    const OverlapSlopes apart = with_part_along(g.slopes, -along * along, kept.output_overlap);
+    const OverlapSlopes apart =
+        with_part_along(g.slopes, -along * along, kept.output_overlap, g.along_mean);
     const auto [more, left_out] = bend_of_gradient(apart, kept.kernel, k, kept.overlap);
     if (more.cross != 0 || more.between != 0)
       out.x = with_bounded_cross(sum_cross(out.x, uniform(out.x, more)));

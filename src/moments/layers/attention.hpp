@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "moments/along_mean.hpp"
 #include "moments/attention_rule.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
@@ -228,7 +229,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   pass.note(kept.mix.site, g);
   const OverlapSlope& slope = g.slopes.within;
   auto made = attention_backward(
-      calculus, layer, kept.record, g.x, g.aligned,
+      calculus, layer, kept.record, g.x, g.aligned * calculus.real(1 - g.along_mean.less),
       {slope.own * kept.weights.noise + slope.stream * kept.weights.coherent,
        slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent},
       layer.residual_attention ? &pass.scores() : nullptr);
@@ -285,6 +286,12 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
                       ? 1 - made.through_queries * (1 - g.equal_words)
                       : made.through_queries * g.equal_words;
   g.aligned = layer.over_memory ? N(0) : made.aligned;
+  if constexpr (C::next_orders) {
+    // Weights that are much alike give every token its sequence's mean.
+    if (layer.over_memory || g.aligned == 0) g.along_mean = {};
+    g.along_mean.less = 0;
+    if (g.along_mean) g.aligned /= share_along(g.along_mean, kept.record.source);
+  }
   g.truncation.second += made.truncation.second;
   g.truncation.cross += made.truncation.cross;
   return g;

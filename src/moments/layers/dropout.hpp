@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "moments/along_mean.hpp"
 #include "moments/backward_pass.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/mixture_gradient.hpp"
@@ -94,11 +95,17 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradie
   C& calculus = pass.calculus();
   const auto kept = pass.template take<Dropout>();
   pass.note(kept.at.site, g);
+  using N = typename C::Number;
+  // A token's own x has its mask twice.
+  const N own = g.aligned * calculus.real(own_share(g.along_mean));
   g.x = sum(dropped(calculus, layer, g.x),
             dropped_part_along(calculus, layer, kept.input,
                                // Of a token's word and of x, a norm has left nothing along x.
-                               g.own.word != 0 ? typename C::Number(0) : g.aligned));
-  g.aligned = g.aligned / (1 - calculus.real(layer.rate));
+                               g.own.word != 0 ? N(0) : own));
+  if (g.along_mean)
+    g.along_mean.less -= own_share(g.along_mean) * layer.rate / (1 - layer.rate);
+  else
+    g.aligned = g.aligned / (1 - calculus.real(layer.rate));
   g.equal_words *= 1 - layer.rate;
   if constexpr (C::next_orders) scale_kinds(calculus, g, before_dropout(kept.before, g.kinds));
   return g;

@@ -145,6 +145,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
     if (second > 0) whole_sum.aligned = g.aligned * (1 + average(kept.both).second / second);
     whole_sum.uneven = 0;
   }
+  g.aligned = g.aligned * share_along(g.along_mean, kept.post);
+  g.along_mean = gz.along_mean = whole_sum.along_mean = {};
   const Gradient<X>* shown = &whole_sum;
   X both;
   split_aligned(kept.post, kept.dual, kept.both, g, gz, both);

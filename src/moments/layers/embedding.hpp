@@ -132,12 +132,18 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
   return x;
 }
 
+/// What a gradient has along its token's own x.
+template <class C, class X>
+double own_aligned(const C& calculus, const Gradient<X>& g) {
+  return calculus.value(g.aligned) * own_share(g.along_mean);
+}
+
 /// k at equal words less k at any two.
 template <class C, class X>
 typename C::Number equal_words(const C& calculus, const Embedding& layer, const Gradient<X>& g) {
   if constexpr (!C::next_orders) return typename C::Number(0);
   if (g.equal_words == 0) {
-    const double own = layer.std * (g.own.word + layer.multiplier * calculus.value(g.aligned));
+    const double own = layer.std * (g.own.word + layer.multiplier * own_aligned(calculus, g));
     return calculus.real(g.own.word != 0 ? own * own : 0);
   }
   const Alike<double> x = values_of(calculus, g.x);
@@ -153,7 +159,7 @@ typename C::Number shared_rows(const BackwardPass<C, X>& pass, const Embedding& 
   if constexpr (!C::next_orders) return typename C::Number(0);
   const double samples = pass.counts(tokens).samples();
   const double pairs = samples * (1 + (samples - 1) * token_collision(pass.network(), layer));
-  const double word = g.own.word + layer.multiplier * calculus.value(g.aligned);
+  const double word = g.own.word + layer.multiplier * own_aligned(calculus, g);
   return calculus.real(2 * layer.multiplier * word * g.own.seen * pairs /
                        static_cast<double>(layer.vocab));
 }

@@ -221,8 +221,10 @@ Gradient<X> score_gradient(const BackwardPass<C, X>& pass, const Experts& layer,
   const X slopes =
       behind_norm(behind_norm(kept.plain.slopes, kept.plain.across, along),
                   behind_norm(kept.divided.slopes, kept.divided.across, along), divided);
-  const double sure = g.aligned * width * values_of(calculus, kept.expert).second;
+  const double sure = g.aligned * share_along(g.along_mean, kept.expert) * width *
+                      values_of(calculus, kept.expert).second;
   Gradient<X> out = g;
+  out.along_mean = {};
   out.x = scaled(product(product(slopes, kept.expert), g.x), width / experts);
   out.x = without_mean(sum(out.x, scaled(kept.along, sure * sure / experts)));
   out.aligned = 0;

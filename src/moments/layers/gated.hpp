@@ -253,8 +253,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   in.x = std::move(parts.in);
   if constexpr (C::next_orders) {
     const double square = g.aligned * g.aligned;
-    gate.x = sum(gate.x, scaled(kept.record.own_gate, square));
-    in.x = sum(in.x, scaled(kept.record.own_in, square));
+    gate.x = sum(gate.x, scaled(products_along(g.along_mean, kept.record.own_gate), square));
+    in.x = sum(in.x, scaled(products_along(g.along_mean, kept.record.own_in), square));
     gate.aligned = g.aligned * kept.record.along_gate;
     in.aligned = g.aligned * kept.record.along_in;
   }
@@ -274,7 +274,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
                           static_cast<double>(layer.in.fan_in), pass.counts(kept.at.tokens));
   out.x = sum(out.x, other.x);
   if constexpr (C::next_orders)
-    out.x = sum(out.x, scaled(without_mean(kept.input.x), 2 * out.aligned * other.aligned));
+    out.x = sum(
+        out.x, scaled(products_along(g.along_mean, kept.input.x), 2 * out.aligned * other.aligned));
   out.aligned = out.aligned + other.aligned;
   out.uneven += other.uneven;
   out.slopes = out.slopes + other.slopes;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "moments/activation_error.hpp"
+#include "moments/along_mean.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/mixture_gradient.hpp"
 #include "moments/norm_tokens.hpp"
@@ -115,17 +116,20 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   const N whole = with_own(gradient.aligned, own), along = whole * whole;
   Gradient<X> out = gradient;
   out.aligned = N(0);
+  out.along_mean = left_by_norm(gradient.along_mean, record.output);
   out.own = {};
   if constexpr (C::next_orders) {
     // Of w e + a x the norm leaves w e and, along the stream, what it took of that.
     const double scale = values_of(calculus, record.factors).second;
     out.own.word = own.word * std::sqrt(scale);
-    out.aligned = -own.along * scale;
+    out.aligned = out.along_mean ? gradient.aligned * scale : -own.along * scale;
     // Over samples a norm takes out what multiplies each feature's own x.
     out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;
   }
-  const X across = across_words(record.output, whole, own,
-                                sum(gradient.x, scaled(without_mean(record.output), N(-along))));
+  const X across = across_words(
+      record.output, whole, own,
+      sum(gradient.x,
+          scaled(taken_by_norm(gradient.along_mean, out.along_mean, record.output), N(-along))));
   out.follows_size = record.over_samples ? 0 : record.projection.w;
   out.of_values = record.values;
   if (!record.over_samples) {
@@ -311,7 +315,8 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
           drawn + overlap_covariance(whole.slopes, kept.overlap, 1, pass.counts(kept.at.tokens))));
     if (kept.record.over_samples) drawn = drawn * whole.directions.samples;
   }
-  const N along = with_own(whole.aligned, own_at(kept.record, whole));
+  const N along =
+      share_along(whole.along_mean, y) * with_own(whole.aligned, own_at(kept.record, whole));
   fill(pass, kept.at.parameter, drawn + aligned_gain(pass, kept, whole, along, tokens), g, {});
   fill(pass, kept.at.parameter + 1, bias_of(pass, whole.x, kept.at.tokens), g, {});
   const Counts over = pass.counts(kept.at.tokens);
@@ -334,13 +339,20 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   C& calculus = pass.calculus();
   const auto kept = pass.template take<Norm>();
   const NormRecord<X>& record = kept.record;
+  if (record.over_samples && g.along_mean) {
+    // A mean over tokens lies across what a norm of features over samples takes: it is random
+    // there.
+    g.aligned = typename C::Number(0);
+    g.along_mean = {};
+  }
   const Gradient<X>& whole = shown ? *shown : g;
   pass.note(kept.at.site, whole);
   if (layer.affine) fill_affine(pass, kept, whole, g);
   Gradient<X> out = norm_backward(calculus, record, g, pass.tokens(kept.at.tokens), pass.batch());
   if constexpr (C::next_orders) {
     const double scale = values_of(calculus, record.factors).second;
-    out.slopes = with_part_along(g.slopes, own_at(record, g).slope_across(g.aligned), kept.overlap);
+    out.slopes = with_part_along(g.slopes, own_at(record, g).slope_across(g.aligned), kept.overlap,
+                                 g.along_mean);
     out.slopes = through_map(out.slopes, scale, scale);
     scale_kinds(
         calculus, out,

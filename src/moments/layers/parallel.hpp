@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -21,6 +22,7 @@ template <class C, class X>
 struct Kept<Parallel, C, X> {
   Places at;
   std::vector<BranchSum> sums;
+  std::optional<X> input;  ///< where all ways may bring back parts along it
 };
 
 /// `start`: what both begin with. Overlaps of both follow its own; what each adds is independent,
@@ -59,6 +61,10 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Parallel& layer, Signal<X>
   }
   y.spread.distance_susceptibility += y.spread.susceptibility * of_distance;
   y.spread.susceptibility *= follows;
+  if (C::next_orders &&
+      (pass.averages_tokens() ||
+       std::all_of(layer.branches.begin(), layer.branches.end(), may_return_along)))
+    kept.input = std::move(start.x);
   kept.at = {pass.site(layer.path, "parallel", y), 0, start.tokens};
   pass.template keep<Parallel>(std::move(kept));
   return y;
@@ -78,7 +84,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Parallel& layer, Gradi
   const auto sum = [&](Gradient<X> left, const Gradient<X>& right) {
     const NormVariance of_left = left.spread;
     const X x = left.x;
-    Gradient<X> made = sum_of_ways(pass, std::move(left), right, start, kept.at.tokens);
+    Gradient<X> made = sum_of_ways(pass, std::move(left), right, start, kept.at.tokens, kept.input);
     if constexpr (C::next_orders)
       made.spread = through_branches(
           spread, of_left, right.spread, values_of(calculus, x), values_of(calculus, right.x),

@@ -111,8 +111,17 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool& layer, Gradient<
       g.directions.radial += share * (kept.width - g.directions.radial);
     }
   }
-  g.x = pool_backward(layer, g.x, pass.tokens(pooled_tokens(layer, kept.at.tokens)));
+  const std::int64_t count = pooled_tokens(layer, kept.at.tokens);
+  g.x = pool_backward(layer, g.x, pass.tokens(count));
+  const auto aligned = g.aligned;
   forget_tokens(g);
+  if constexpr (C::next_orders) {
+    if (layer.of != Pool::Of::first) {
+      g.aligned = aligned / static_cast<double>(count);
+      g.along_mean = {static_cast<double>(count),
+                      layer.of == Pool::Of::rest && layer.class_tokens > 0};
+    }
+  }
   return g;
 }
 

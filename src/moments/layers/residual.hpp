@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "moments/along_mean.hpp"
 #include "moments/layers/norm.hpp"
 #include "moments/parameter_gradients.hpp"
 #include "moments/slope_correlation.hpp"
@@ -147,6 +149,7 @@ struct Kept<Residual, C, X> {
   bool after_activation = false;              ///< the stream
   MixedSum kinds;
   double stream_overlap = 1;  ///< deviation of the sum's overlap that is the stream's, over it
+  std::optional<X> input;     ///< where both ways may bring back parts along it
 };
 
 /// Of the sum y of x and the branch.
@@ -179,9 +182,17 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
   return kept;
 }
 
+/// Whether W^T ... W of these layers may bring a gradient back along x: a norm takes it out.
+inline bool may_return_along(const std::vector<Layer>& layers) {
+  return !layers.empty() && !std::holds_alternative<Norm>(layers.front().op);
+}
+
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X> x) {
   C& calculus = pass.calculus();
+  std::optional<X> input;
+  if (C::next_orders && (pass.averages_tokens() || (!layer.norm && may_return_along(layer.body))))
+    input = x.x;
   Signal<X> start = x;
   start.spread.susceptibility = 1;
   Signal<X> branch = pass.run(layer.body, std::move(start));
@@ -196,6 +207,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   const auto keep_sum = [&](std::size_t at) {
     auto kept = kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch, pass.counts(x));
     kept.kinds = std::move(kinds);
+    kept.input = std::move(input);
     pass.template keep<Residual>(std::move(kept));
   };
   if (!layer.norm) {
@@ -259,17 +271,18 @@ void fill_branch_scale(BackwardPass<C, X>& pass, const Residual& layer,
   N gradient = features * token_sum(branch, g.x, tokens, pass.batch());
   if constexpr (C::next_orders) {
     const N mean = g.aligned * pass.calculus().branch(layer) * features * tokens * pass.batch() *
-                   average(kept.branch).second;
+                   average(kept.branch).second * share_along(g.along_mean, kept.branch);
     gradient = gradient + mean * mean;
   }
   fill(pass, kept.at.parameter, gradient, g, {});
 }
 
-/// The gradient that comes through a branch is independent of that on the skip; `start`: the
-/// covariance of what both are made of.
+/// The gradient that comes through a branch is independent of that on the skip, but for what both
+/// have along the `input`: 2 a a' E x_t x_u. `start`: the covariance of what both are made of.
 template <class C, class X>
 Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const Gradient<X>& branch,
-                        const LogCovariance& start, std::int64_t tokens) {
+                        const LogCovariance& start, std::int64_t tokens,
+                        const std::optional<X>& input = std::nullopt) {
   if constexpr (C::next_orders) {
     const C& calculus = pass.calculus();
     const Counts counts = pass.counts(tokens);
@@ -292,6 +305,13 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
     skip.truncation = mixed(skip.truncation, branch.truncation);
   }
   skip.x = sum(skip.x, branch.x);
+  if constexpr (C::next_orders) {
+    const double both = 2 * skip.aligned * branch.aligned;
+    if (input && both != 0 && skip.own.word == 0)
+      skip.x =
+          sum(skip.x, scaled(products_along(skip.along_mean, branch.along_mean, *input), both));
+    skip.along_mean = sum_along(skip.along_mean, skip.aligned, branch.along_mean, branch.aligned);
+  }
   skip.slopes = skip.slopes + branch.slopes;
   skip.uneven += branch.uneven;
   skip.follows_size = 0;
@@ -357,8 +377,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   g.aligned = g.aligned * b * b;
   g.spread.susceptibility = 1;
   const double of_skip = values_of(calculus, skip.x).second;
-  Gradient<X> out =
-      sum_of_ways(pass, std::move(skip), pass.run(layer.body, std::move(g)), start, kept.at.tokens);
+  Gradient<X> out = sum_of_ways(pass, std::move(skip), pass.run(layer.body, std::move(g)), start,
+                                kept.at.tokens, kept.input);
   if constexpr (C::next_orders) {
     const double all = values_of(calculus, out.x).second;
     if (layer.shortcut.empty() && all > 0)
