@@ -113,7 +113,7 @@ def show(title, sites):
 
 
 def main():
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
 
     def own(width, seed):
         model = library_model(width, seed)

@@ -279,7 +279,7 @@ def check_mixture():
 
 
 def main():
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     run("pre", Transformer(False, 1.0, nn.functional.gelu), "torch", matrices)
     run("deepnorm", Transformer(True, p.scale("deepnorm", "skip"), nn.functional.relu), "torch",
         matrices)
