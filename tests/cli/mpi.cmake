@@ -3,8 +3,7 @@ if(SCALECALC_HAS_MPI AND MPIEXEC_EXECUTABLE)
   foreach(case train sweep verify killed damaged wrong rest starter)
     add_test(NAME "cli: mpi: ${case}" COMMAND ${CMAKE_COMMAND}
       "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" "-DMPIRUN=${MPIEXEC_EXECUTABLE}"
-      "-DCASE=${case}" "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/mpi-${case}"
-      -P "${CMAKE_CURRENT_SOURCE_DIR}/mpi_case.cmake")
+      "-DCASE=${case}" -P "${CMAKE_CURRENT_SOURCE_DIR}/mpi_case.cmake")
     set_tests_properties("cli: mpi: ${case}" PROPERTIES LABELS "cli;mpi" TIMEOUT 600)
   endforeach()
 else()

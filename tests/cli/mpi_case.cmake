@@ -1,7 +1,10 @@
-# One case of mpi.cmake, in a fresh folder.
+# One case of mpi.cmake, in a fresh folder that is this run's alone, Open MPI's files too: the same
+# case may run on the machine at the same time, of this build or of another.
 cmake_minimum_required(VERSION 3.25)
-file(REMOVE_RECURSE "${WORK}")
-file(MAKE_DIRECTORY "${WORK}")
+execute_process(COMMAND mktemp -d OUTPUT_VARIABLE WORK OUTPUT_STRIP_TRAILING_WHITESPACE
+  COMMAND_ERROR_IS_FATAL ANY)
+file(MAKE_DIRECTORY "${WORK}/mpi")
+set(ENV{TMPDIR} "${WORK}/mpi")
 
 # As any user, on fewer cores than ranks, without a network, and without a word of Open MPI's own.
 foreach(setting ALLOW_RUN_AS_ROOT ALLOW_RUN_AS_ROOT_CONFIRM MCA_rmaps_base_oversubscribe
@@ -143,3 +146,4 @@ function(case_starter)
 endfunction()
 
 cmake_language(CALL case_${CASE})
+file(REMOVE_RECURSE "${WORK}")
