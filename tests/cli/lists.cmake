@@ -2,7 +2,7 @@
 foreach(command activation solve propagate compare init verify deepnorm sweep convention all)
   add_test(NAME "cli: lists: ${command}" COMMAND Python3::Interpreter
     "${CMAKE_CURRENT_LIST_DIR}/lists.py" "$<TARGET_FILE:scalecalc_program>" ${command})
-  set_tests_properties("cli: lists: ${command}" PROPERTIES LABELS cli
+  set_tests_properties("cli: lists: ${command}" PROPERTIES LABELS cli COST 30
     ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 endforeach()
 
