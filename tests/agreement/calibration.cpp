@@ -29,7 +29,7 @@ Trial try_model(const ModelSpec& spec, std::uint64_t index, const CalibrationOpt
   try {
     const Network network = build_network(spec);
     trial.first = verified(network, options.seeds, seed, options.confidence);
-    if (trial.first.passed) return trial;
+    if (trial.first.passed || !options.repeats) return trial;
     trial.again_seed = seed + static_cast<std::uint64_t>(options.seeds);
     trial.again =
         verified(network, repeat_factor * options.seeds, trial.again_seed, options.confidence);

@@ -30,6 +30,7 @@ struct CalibrationOptions {
   int seeds = 24;
   double confidence = 0.99;
   int threads = 2;                              ///< models side by side, on one thread each
+  bool repeats = true;                          ///< whether a model that failed is tried again
   std::function<void(const Trial&)> done = {};  ///< one call at a time, in any order
 };
 
