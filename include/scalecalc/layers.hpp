@@ -54,7 +54,7 @@ struct LayerSpec {
   };
   Type type = Type::linear;
   std::string name;        ///< its path is the name, else type[index among the same type]
-  std::int64_t width = 0;  ///< features that leave linear, gated, embedding; channels of conv2d
+  std::int64_t width = 0;  ///< features that leave it; channels of conv2d, factors of a residual
   std::string activation;
   std::optional<NormKind> norm;  ///< of a norm; after a residual's sum; on an attention's mix
   std::optional<double> eps;

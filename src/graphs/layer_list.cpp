@@ -327,13 +327,9 @@ class ListWriter {
           neat(value, figure && !figure->is_constant ? figure->counted : INT64_MAX / 2) *
           item.branch));
       spec.trainable = true;
-      const auto& sizes = known_.program.tensors[scale.weight].sizes;
-      if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 1; }))
-        known_.remarks.insert(
-            "a learnt vector that multiplies a branch is one number here: its "
-            "gradient is the sum over the features");
-      else
-        made.names.push_back({Named::Of::table, ".scale", item.scale});
+      for (const std::int64_t size : known_.program.tensors[scale.weight].sizes)
+        if (size > 1) spec.width = size;
+      made.names.push_back({Named::Of::table, ".scale", item.scale});
     }
     const auto add = [&](std::vector<Made> inner, std::vector<LayerSpec>& out,
                          const std::string& prefix) {

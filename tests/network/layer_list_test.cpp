@@ -156,6 +156,26 @@ TEST_CASE("residuals have their own layers, a shortcut, a norm and scalars") {
   CHECK(around.gain == 1);
 }
 
+TEST_CASE("the factors of a trainable branch are one for all features, or one for each") {
+  const auto block = [](const std::string& keys) {
+    return "[[layer]]\ntype = \"residual\"\n" + keys +
+           "[[layer.layers]]\ntype = \"linear\"\nwidth = 8\n" + head;
+  };
+  const Network network = built(block("branch = 1e-6\ntrainable = true\nfactors = 8\n"));
+  const auto& residual = std::get<Residual>(network.layers[0].op);
+  CHECK(residual.trainable_branch);
+  CHECK(residual.branch == 1e-6);
+  CHECK(residual.scale_features == 8);
+  CHECK(parameters(network)[1].path == "residual[0].scale");
+  CHECK(parameters(network)[1].columns == 8);
+  CHECK(parameters(network)[1].constant == 1e-6);
+  const Network one = built(block("trainable = true\nfactors = 1\n"));
+  CHECK(std::get<Residual>(one.layers[0].op).scale_features == 1);
+  contains(error_of(block("factors = 8\n")), "factors are of a trainable branch");
+  contains(error_of(block("trainable = true\nfactors = 7\n")),
+           "it has 7 factors, and 8 features | use factors = 8");
+}
+
 TEST_CASE("without residuals the stack is one branch, as in a plain mlp") {
   const Network network = built(layer("type = \"linear\"\nwidth = 4") + head, "lambda = 0.5\n");
   CHECK(std::get<Linear>(network.layers[0].op).in_branch);

@@ -12,11 +12,14 @@ std::vector<LayerKey> keys() {
       {norm_keys(),
        {layer_formula("skip", &LayerSpec::skip, symbols),
         layer_formula("branch", &LayerSpec::branch, symbols),
-        layer_key("trainable", &LayerSpec::trainable), list_key("layers"), list_key("shortcut")}});
+        layer_key("trainable", &LayerSpec::trainable), layer_key("factors", &LayerSpec::width),
+        list_key("layers"), list_key("shortcut")}});
 }
 
 void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
   check_has_layers(spec, path);
+  if (spec.width != 0 && !spec.trainable)
+    throw layer_error(spec, path, "factors are of a trainable branch", "add trainable = true");
 }
 
 void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
@@ -37,6 +40,11 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
         spec, place.path,
         fmt::format("the branch gives {}, the skip {}", to_string(shape), to_string(skip)),
         "make them equal, or add a [[...shortcut]] that does");
+  if (spec.width > 1 && spec.width != shape.features)
+    throw layer_error(spec, place.path,
+                      fmt::format("it has {} factors, and {} features", spec.width, shape.features),
+                      fmt::format("use factors = {}, or 1 for all", shape.features));
+  if (spec.width > 1) layer.scale_features = spec.width;
   if (spec.norm && *spec.norm != NormKind::none)
     layer.norm = listed_norm(parts, spec, place.path + ".norm", shape);
   layout.emit({std::move(layer)}, out);
