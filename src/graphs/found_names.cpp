@@ -3,6 +3,7 @@
 #include <map>
 
 #include "graphs/describe.hpp"
+#include "names/patterns.hpp"
 
 namespace scalecalc::graphs {
 namespace {
@@ -17,24 +18,6 @@ bool is_name(const std::string& name) {
          });
 }
 
-/// The text with the number behind `prefix` as {i}; empty where no number stands there.
-std::string with_index(const std::string& text, std::size_t at, std::int64_t number) {
-  const std::string digits = std::to_string(number);
-  if (text.compare(at, digits.size(), digits) != 0) return {};
-  const std::size_t end = at + digits.size();
-  if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) return {};
-  return text.substr(0, at) + "{i}" + text.substr(end);
-}
-
-/// Where numbers of a name stand: between dots.
-std::vector<std::size_t> numbers_of(const std::string& name) {
-  std::vector<std::size_t> found;
-  for (std::size_t at = 0; at < name.size(); ++at)
-    if (std::isdigit(static_cast<unsigned char>(name[at])) != 0 && (at == 0 || name[at - 1] == '.'))
-      found.push_back(at);
-  return found;
-}
-
 /// "h.{i}.fc.weight" of "h.3.fc.weight" in block 3: {i} stands for the block in paths, and for the
 /// first number of the name that is the block's. The same where no number is.
 NamePattern folded_pattern(const NamePattern& pattern, const std::string& block) {
@@ -43,9 +26,9 @@ NamePattern folded_pattern(const NamePattern& pattern, const std::string& block)
   const std::int64_t index = std::strtoll(first.c_str() + block.size(), nullptr, 10);
   NamePattern folded{pattern.name, {}};
   for (const std::string& path : pattern.paths)
-    folded.paths.push_back(with_index(path, block.size(), index));
-  for (const std::size_t at : numbers_of(pattern.name)) {
-    const std::string name = with_index(pattern.name, at, index);
+    folded.paths.push_back(names::with_index(path, block.size(), index));
+  for (const std::size_t at : names::numbers_of(pattern.name)) {
+    const std::string name = names::with_index(pattern.name, at, index);
     if (name.empty()) continue;
     folded.name = name;
     break;

@@ -1,5 +1,6 @@
 #include "names/patterns.hpp"
 
+#include <cctype>
 #include <charconv>
 #include <optional>
 
@@ -24,6 +25,22 @@ std::pair<std::string, std::vector<std::int64_t>> without_indices(const std::str
     for (; path[i + 1] != ']'; ++i) indices.back() = 10 * indices.back() + (path[i + 1] - '0');
   }
   return {pattern, indices};
+}
+
+std::vector<std::size_t> numbers_of(const std::string& name) {
+  std::vector<std::size_t> found;
+  for (std::size_t at = 0; at < name.size(); ++at)
+    if (std::isdigit(static_cast<unsigned char>(name[at])) != 0 && (at == 0 || name[at - 1] == '.'))
+      found.push_back(at);
+  return found;
+}
+
+std::string with_index(const std::string& text, std::size_t at, std::int64_t number) {
+  const std::string digits = std::to_string(number);
+  if (text.compare(at, digits.size(), digits) != 0) return {};
+  const std::size_t end = at + digits.size();
+  if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) return {};
+  return text.substr(0, at) + "{i}" + text.substr(end);
 }
 
 }  // namespace names

@@ -14,4 +14,9 @@ bool is_index(std::string_view text);
 /// "block[3].attn[0].q" as "block[{i}].attn[{j}].q" with 3 and 0.
 std::pair<std::string, std::vector<std::int64_t>> without_indices(const std::string& path);
 
+/// Where numbers of a tensor's name stand: at its beginning, and behind dots.
+std::vector<std::size_t> numbers_of(const std::string& name);
+/// The text with the number at that place as {i}; empty where another number stands there.
+std::string with_index(const std::string& text, std::size_t at, std::int64_t number);
+
 }  // namespace scalecalc::names
