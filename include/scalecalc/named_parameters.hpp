@@ -18,7 +18,7 @@ namespace scalecalc {
 Naming naming_of(const ModelSpec& spec, std::string_view otherwise);
 
 /// The name of the naming that is asked for; "hf" is that of the library that a model comes from,
-/// spec.init.names. Throws Error(input).
+/// spec.init.names, or the spec's own patterns. Throws Error(input).
 std::string asked_naming(const ModelSpec& spec, const std::string& names);
 
 /// A stored tensor: one parameter, or several side by side along the outputs.

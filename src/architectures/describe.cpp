@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "architectures/layers.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/model_fields.hpp"
 
@@ -57,7 +58,11 @@ void describe(const Family& family, const Lookup& config, LibraryModel& model) {
     if (reason.condition.flag(config)) model.why_no_spec = reason.text;
   if (!model.why_no_spec.empty()) return;
   try {
-    model.spec = parse_model(model_file(family, config), model.source + " as a model file");
+    std::string text = model_file(family, config);
+    WrittenLayers list;
+    if (!family.lists.empty()) list = write_layers(family, config, model.tensors);
+    model.spec = parse_model(text + list.toml, model.source + " as a model file");
+    model.spec->names.patterns = std::move(list.names);
   } catch (const Error& error) {
     model.why_no_spec = error.what();
   }

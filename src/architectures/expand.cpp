@@ -4,7 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "architectures/describe.hpp"
 #include "architectures/draw.hpp"
+#include "architectures/scope.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::architectures {
@@ -14,21 +16,6 @@ constexpr std::size_t kMostTensors = 1000000;
 constexpr int kDeepestModule = 32;
 
 using Shape = std::vector<std::int64_t>;
-
-/// The names of a module: its arguments and loops, then the keys of its config.
-struct Scope {
-  const Value* config;
-  std::map<std::string, Value> locals = {};
-
-  const Value* find(const std::string& name) const {
-    if (const auto local = locals.find(name); local != locals.end()) return &local->second;
-    const auto key = config->find(name);
-    return key == config->end() ? nullptr : &*key;
-  }
-  Lookup lookup() const {
-    return [this](const std::string& name) { return find(name); };
-  }
-};
 
 class Expander {
  public:
@@ -66,9 +53,6 @@ class Expander {
       paths(entry, at + 1, here + written(inner.locals[part.variable]), inner);
     }
   }
-  static std::string written(const Value& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump();
-  }
 
   void alternative(const Entry& entry, const std::string& path, const Scope& scope) {
     for (const EntryText& text : entry.alternatives)
@@ -83,7 +67,7 @@ class Expander {
     if (inner != family_.modules.end()) {
       const std::vector<std::string>& names = inner->second.arguments;
       if (names.size() != call.operands().size()) fail("wrong number of arguments", call.text());
-      Scope own{scope.config};
+      Scope own{scope.keys};
       for (std::size_t i = 0; i < names.size(); ++i)
         own.locals[names[i]] = call.operands()[i].evaluate(scope.lookup());
       return module(call.name(), path.empty() ? path : path + ".", own);
@@ -92,7 +76,7 @@ class Expander {
       const Expression& of = call.operands().at(1);
       if (family_.modules.count(of.name()) == 0) fail("there is no such module", of.text());
       const Value config = call.operands()[0].evaluate(scope.lookup());
-      return module(of.name(), path.empty() ? path : path + ".", Scope{&config});
+      return module(of.name(), path.empty() ? path : path + ".", Scope{keys_of(config)});
     }
     if (call.name() == "tied") return tie(path, call, scope);
     layer(entry, path, scope);
@@ -222,7 +206,7 @@ class Expander {
 std::vector<LibraryTensor> expand(const Family& family, const std::string& class_name,
                                   const Value& config, bool is_strict) {
   std::vector<LibraryTensor> tensors;
-  Expander(family, is_strict, tensors).module(class_name, "", Scope{&config});
+  Expander(family, is_strict, tensors).module(class_name, "", Scope{keys_of(config)});
   return tensors;
 }
 

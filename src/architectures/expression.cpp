@@ -13,9 +13,9 @@
 namespace scalecalc::architectures {
 namespace {
 
-constexpr std::array<std::string_view, 22> kSigns = {"**", "//", "==", "!=", "<=", ">=", "<", ">",
+constexpr std::array<std::string_view, 23> kSigns = {"**", "//", "==", "!=", "<=", ">=", "<", ">",
                                                      "+",  "-",  "*",  "/",  "%",  "(",  ")", "[",
-                                                     "]",  ",",  "~",  ":",  ".",  "="};
+                                                     "]",  ",",  "~",  ":",  ".",  "=",  "@"};
 constexpr symbolic::Lexicon kLexicon{" \t\n", kSigns, true};
 
 constexpr int kDeepestExpression = 64;
@@ -44,6 +44,25 @@ class Parser {
     if (take_name("if")) entry.condition = disjunction();
     expect_end();
     return entry;
+  }
+
+  LayerText layer_text() {
+    LayerText layer{postfix(), {}, {}, {}, {}};
+    if (take("@")) {
+      const symbolic::Token name = lexer_.take();
+      if (name.kind != symbolic::Token::Kind::text) fail("'@' asks for a 'name'");
+      layer.name = name.text;
+    }
+    if (take_name("for")) {
+      const symbolic::Token variable = lexer_.take();
+      if (variable.kind != symbolic::Token::Kind::name || !take_name("in"))
+        fail("'for' asks for NAME in VALUES");
+      layer.variable = variable.text;
+      layer.values = disjunction();
+    }
+    if (take_name("if")) layer.condition = disjunction();
+    expect_end();
+    return layer;
   }
 
  private:
@@ -179,7 +198,13 @@ class Parser {
     std::vector<Expression> items;
     if (take(end)) return items;
     do {
+      const std::size_t begin = start();
       items.push_back(choice());
+      if (!take("=")) continue;
+      if (items.back().kind_ != Expression::Kind::name) fail("'=' asks for a key before it");
+      Expression value = choice();
+      items.back() =
+          node(Expression::Kind::call, "=", {std::move(items.back()), std::move(value)}, begin);
     } while (take(","));
     expect(end);
     return items;
@@ -230,6 +255,10 @@ Expression Expression::parse(std::string_view text, const std::string& where) {
 
 EntryText parse_entry(std::string_view text, const std::string& where) {
   return Parser(text, where).entry();
+}
+
+LayerText parse_layer_text(std::string_view text, const std::string& where) {
+  return Parser(text, where).layer_text();
 }
 
 Expression Expression::constant(Value value) {

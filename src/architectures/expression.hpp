@@ -64,6 +64,15 @@ struct EntryText {
 };
 EntryText parse_entry(std::string_view text, const std::string& where);
 
+/// What a text of a list of layers says: CALL [@ 'NAME'] [for VARIABLE in VALUES] [if CONDITION];
+/// arguments of the call may be KEY = EXPRESSION, which is a call of "=".
+struct LayerText {
+  Expression call;
+  std::string name, variable;
+  std::optional<Expression> values, condition;
+};
+LayerText parse_layer_text(std::string_view text, const std::string& where);
+
 /// As Python takes it: None, False, 0, '' and [] are false.
 bool is_true(const Value& value);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "network/layer_spec.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::architectures {
@@ -47,6 +48,9 @@ class Reader {
       } else if (key == "modules") {
         for (const auto& [signature, module] : in_order(table(*node, key)))
           add_module(family, signature, table(*module, signature));
+      } else if (key == "layers") {
+        for (const auto& [signature, layers] : in_order(table(*node, key)))
+          add_list(family, signature, list(*layers, signature));
       } else if (key == "model") {
         for (const auto& [section, fields] : in_order(table(*node, key)))
           for (const auto& [field, value] : in_order(table(*fields, section)))
@@ -65,6 +69,8 @@ class Reader {
         fail("unknown section", key);
       }
     }
+    if (!family.lists.empty() && family.lists.count("model") == 0)
+      fail("there is no list 'model'", "layers");
     return family;
   }
 
@@ -129,8 +135,7 @@ class Reader {
   /// "block(l, dense)": a name and its arguments.
   void add_module(Family& family, const std::string& signature, const toml::table& entries) const {
     const Expression head = Expression::parse(signature, where(signature));
-    Module module;
-    for (const Expression& argument : head.operands()) module.arguments.push_back(argument.name());
+    Module module{arguments_of(head), {}};
     for (const auto& [path, node] : in_order(entries)) {
       Entry entry{path_parts(path), {}};
       if (node->is_string()) {
@@ -143,6 +148,28 @@ class Reader {
     }
     if (!family.modules.emplace(head.name(), std::move(module)).second)
       fail("a module of this name exists", signature);
+  }
+
+  static std::vector<std::string> arguments_of(const Expression& head) {
+    std::vector<std::string> names;
+    for (const Expression& argument : head.operands()) names.push_back(argument.name());
+    return names;
+  }
+
+  /// "stage(s)": a list of layers and its arguments.
+  void add_list(Family& family, const std::string& signature, const toml::array& texts) const {
+    const Expression head = Expression::parse(signature, where(signature));
+    LayerTexts made{arguments_of(head), {}};
+    for (const toml::node& item : texts) {
+      LayerText layer = parse_layer_text(text(item, signature), where(signature));
+      std::vector<PathPart> name = path_parts(layer.name);
+      made.layers.push_back({std::move(layer), std::move(name)});
+    }
+    const std::vector<std::string>& types = layer_type_names();
+    if (std::find(types.begin(), types.end(), head.name()) != types.end())
+      fail("this is a type of layer", signature);
+    if (!family.lists.emplace(head.name(), std::move(made)).second)
+      fail("a list of this name exists", signature);
   }
 
   std::vector<PathPart> path_parts(const std::string& path) const {

@@ -29,6 +29,18 @@ struct Module {
   std::vector<Entry> entries;
 };
 
+/// A place in a list of layers, its name taken apart.
+struct ListedLayer {
+  LayerText text;
+  std::vector<PathPart> name;
+};
+
+/// Layers that stand behind each other.
+struct LayerTexts {
+  std::vector<std::string> arguments;
+  std::vector<ListedLayer> layers;
+};
+
 /// A key of a config and what the library takes where it is absent.
 struct Default {
   std::string key;
@@ -63,6 +75,8 @@ struct Family {
   /// Of a model file, by section and key; none: the program has no such model, `why_no_model`.
   std::vector<std::pair<std::string, Expression>> model;
   std::string why_no_model;
+  /// Of a model that is a list of layers: "model", and what it is made of.
+  std::map<std::string, LayerTexts> lists;
   /// Configs that the library refuses; what the model leaves out; those that no model describes.
   std::vector<Conditional> refusals, remarks, undescribed;
   std::vector<Variant> variants;

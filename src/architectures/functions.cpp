@@ -143,7 +143,7 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
     if (name == "windows") return window_letters(call, values[0]);
     if (name == "pair") {
       if (values[0].is_array() && values[0].size() == 2) return values[0];
-      return Value::array({number(0), number(0)});
+      return Value::array({of_number(number(0)), of_number(number(0))});
     }
     if (name == "len") {
       if (!values[0].is_structured()) fail(call, "asks for the length of what is no list");

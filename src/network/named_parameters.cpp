@@ -206,6 +206,7 @@ Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
 std::string asked_naming(const ModelSpec& spec, const std::string& names) {
   if (names != "hf") return find_naming(names, "--names").name;
   if (spec.init.names.starts_with("hf-")) return spec.init.names;
+  if (spec.init.names.empty() && !spec.names.patterns.empty()) return "torch";
   throw Error(ErrorKind::input,
               "hf is the naming of a model's own library, and this model has none", "--names hf",
               "give its config.json, or one of those that scalecalc list names prints");

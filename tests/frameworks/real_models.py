@@ -24,6 +24,7 @@ import transformers
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "architectures"))
 from make_models import SMALL, config_of  # noqa: E402
+from real_images import CONFIGS, ListModel  # noqa: E402
 
 TOKENS, SEEDS = 32, 32
 STREAM, MEDIAN, WORST, ERRORS = 0.03, 0.05, 0.15, 3
@@ -58,7 +59,7 @@ SCALED = {
                  "original_max_position_embeddings": TOKENS // 2},
 }
 MORE = ["llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope",
-        "gemma3_text+linear"]
+        "gemma3_text+linear", "resnet+passes", "convnext+passes"]
 
 
 def scaled(rope_type, config):
@@ -360,6 +361,12 @@ class Row:
         return not is_off and self.median() <= MEDIAN and not set(self.outside()) - self.explained
 
 
+def model_of(program, model_type, folder):
+    if model_type.partition("+")[0] in CONFIGS:
+        return ListModel(asked, program, model_type, folder)
+    return Model(program, model_type, folder)
+
+
 def described(program, model_type, folder):
     path = pathlib.Path(folder) / "config.json"
     path.write_text(json.dumps(config_of(model_type, wide(model_type, SMALL[model_type][0])).to_dict()))
@@ -384,7 +391,7 @@ def main():
                           and described(program, t, folder)] + MORE
         rows = []
         for model_type in types:
-            rows.append(Row(Model(program, model_type, folder), seeds))
+            rows.append(Row(model_of(program, model_type, folder), seeds))
             print(rows[-1].text(), flush=True)
     sys.exit(not all(row.passes() for row in rows))
 

@@ -104,6 +104,25 @@ def compare(predicted, measured):
     return found
 
 
+def check_config(config, graph, example):
+    """The list of layers of config.json is that of the graph. Behind a batch norm the stds of
+    weights, which a graph has from one draw, count by eps over a variance alone: 1e-3 is far above
+    that."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "config.json"
+        path.write_text(json.dumps(config.to_dict()))
+        size = ["--batch", str(example.shape[0]), "--sequence", str(example.shape[-1] ** 2)]
+        rows = [json.loads(p.program("propagate", model, "--format", "json", *options))["results"]
+                for model, options in ((graph, []), (str(path), size))]
+    assert ([row["path"] for row in rows[0]["parameters"]]
+            == [row["path"] for row in rows[1]["parameters"]]), "parameters differ"
+    for one, other in zip(rows[0]["sites"], rows[1]["sites"]):
+        assert one["path"] == other["path"], f"{one['path']} is {other['path']} of the config"
+        if one["kind"] in ("norm", "activation", "residual", "max_pool"):
+            ratio = one["second"] / other["second"]
+            assert abs(ratio - 1) < 1e-3, f"{one['path']}: {ratio:.4f} of the config's"
+
+
 def check(name):
     draw, inputs = make_graphs.networks()[name]
     with tempfile.TemporaryDirectory() as folder:
@@ -114,6 +133,8 @@ def check(name):
         engine = ["--engine", "passes", "--seeds", str(16 * SEEDS)] if name in IMAGES else []
         said = json.loads(p.program("propagate", path, "--format", "json", *engine))["results"]
         rows = json.loads(p.program("init", path, "--format", "json"))["results"]["parameters"]
+        if name == "resnet":
+            check_config(draw().config, path, inputs[0])
     measured = Measured(rows)
     torch.manual_seed(0)  # as make_graphs.export() draws it
     first = draw()

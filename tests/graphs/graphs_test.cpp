@@ -1,12 +1,17 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
 
 #include "graphs/fixture.hpp"
 #include "scalecalc/activation.hpp"
 #include "scalecalc/architectures.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/graphs.hpp"
+#include "scalecalc/moments.hpp"
 #include "scalecalc/named_parameters.hpp"
 #include "temporary_folder.hpp"
 
@@ -108,6 +113,61 @@ TEST_CASE("a ResNet of the library: a stem with a max pool, shortcuts, means") {
   CHECK(pool.stride == 2);
   CHECK(pool.padding == 1);
   CHECK(types(spec.layer_list[6].shortcut) == "conv2d norm");
+}
+
+// What a graph has measured is within 1% of what the config says (neat()); with that in its place
+// the two are one network.
+TEST_CASE("a ResNet of its graph and of its config are the same network") {
+  const LibraryModel library = parse_config(
+      R"({"model_type": "resnet", "embedding_size": 16, "hidden_sizes": [16, 32], "depths": [1, 2],
+          "layer_type": "basic", "num_labels": 10})",
+      "config.json");
+  REQUIRE(library.spec);
+  std::map<std::string, double> stds;
+  for (const LibraryTensor& tensor : library.tensors) stds[tensor.name] = tensor.std;
+  ModelSpec graph = graph_of("resnet", [&](const std::string& name, std::size_t rank) {
+                      return rank == 1 && stds.at(name) == 0 ? plain(name, rank) : stds.at(name);
+                    }).spec;
+  ModelSpec config = *library.spec;
+  config.sequence = graph.sequence;
+  config.height = graph.height;
+  config.batch = graph.batch;
+  const std::function<void(std::vector<LayerSpec>&, const std::vector<LayerSpec>&)> align =
+      [&](std::vector<LayerSpec>& measured, const std::vector<LayerSpec>& due) {
+        REQUIRE(measured.size() == due.size());
+        for (std::size_t i = 0; i < due.size(); ++i) {
+          CHECK(measured[i].std.has_value() == due[i].std.has_value());
+          // neat() rounds within 1%.
+          if (due[i].std) CHECK(std::fabs(*measured[i].std / *due[i].std - 1) <= 0.01);
+          measured[i].std = due[i].std;
+          measured[i].distribution = due[i].distribution;
+          CHECK(measured[i].bias_std.has_value() == due[i].bias_std.has_value());
+          measured[i].bias_std = due[i].bias_std;
+          align(measured[i].layers, due[i].layers);
+          align(measured[i].shortcut, due[i].shortcut);
+        }
+      };
+  align(graph.layer_list, config.layer_list);
+  const Trace of_graph = propagate(build_network(graph)),
+              of_config = propagate(build_network(config));
+  REQUIRE(of_graph.sites.size() == of_config.sites.size());
+  for (std::size_t i = 0; i < of_config.sites.size(); ++i) {
+    CAPTURE(of_config.sites[i].path);
+    CHECK(of_graph.sites[i].second.value == of_config.sites[i].second.value);
+    CHECK(of_graph.sites[i].grad_second.value == of_config.sites[i].grad_second.value);
+  }
+  REQUIRE(of_graph.parameters.size() == of_config.parameters.size());
+  for (std::size_t i = 0; i < of_config.parameters.size(); ++i)
+    CHECK(of_graph.parameters[i].grad_second.value == of_config.parameters[i].grad_second.value);
+  // Each calls its parameters as the library does.
+  const auto names_of = [](const ModelSpec& spec) {
+    std::set<std::string> names;
+    for (const NamedTensor& tensor :
+         name_parameters(build_network(spec), naming_of(spec, "torch")).tensors)
+      names.insert(tensor.name);
+    return names;
+  };
+  CHECK(names_of(graph) == names_of(config));
 }
 
 TEST_CASE("plain modules become lists of layers") {
