@@ -18,6 +18,7 @@ SURE = ["--confidence", "0.999999999"]
 LISTS = {"layer_types", "attention_types"}  # of as many layers as the config has
 OF_DRAWS = [["--scheme", "he"], ["--lambda", "1/2"]]
 OPTIONS = [*OF_DRAWS, ["--layers", "3"]]
+OF_LISTS = [["--lambda", "1/2"]]
 
 
 def run(program, *arguments):
@@ -59,7 +60,9 @@ def main():
                 continue
             packs = "\nexperts = " in imported.stdout
             described += 1
-            for options in OPTIONS:
+            # Weights of a list have stds of their own, and no depth.
+            is_list = 'kind = "layers"' in imported.stdout
+            for options in OF_LISTS if is_list else OPTIONS:
                 if "--layers" in options and LISTS & set(values):
                     continue
                 if packs and options in OF_DRAWS:
