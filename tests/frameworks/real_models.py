@@ -9,7 +9,8 @@ between its tokens, the mean square of the gradient of every parameter. Prints a
 largest deviation of the stream and of the cosine; median and largest of the gradients; what is
 outside, by more than 3 standard errors and 15%. Exit 1 where a limit below is passed by what no
 remark of `import` explains (EXPLAINED). A model of two stacks gets words of its own for each; the
-gradient of the tensor that both stacks embed by is held against the sum of theirs.
+gradient of the tensor that both stacks embed by is held against the sum of theirs. Models of images
+that are lists of layers are in real_images.py.
 """
 import json
 import math
