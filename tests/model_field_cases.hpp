@@ -106,6 +106,9 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     if (field.name.starts_with("rotary_") && field.name != "rotary_base") spec.rotary_base = 100;
     set_rotary(field.name, spec);
     if (field.name == "alibi" || field.name.starts_with("window")) spec.causal = true;
+    if (field.name == "relative_buckets") spec.causal = true;
+    if (field.name == "relative_distance" || field.name == "relative_std")
+      spec.relative_buckets = 4;
     if (field.name == "window_pattern") spec.window = 2;
     if (field.name == "layer_scale") spec.placement = Placement::pre;
     if (field.name == "patch_bias") spec.input.patch = 8;

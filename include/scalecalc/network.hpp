@@ -103,6 +103,11 @@ struct ModelSpec {
   /// What multiplies the slopes of ALiBi in self-attention (see alibi_slopes): 1 as published, 0
   /// for none. Of causal models without rotary positions.
   double alibi = 0.0;
+  /// Learnt biases of self-attention's scores by the distance of a key (see RelativeBias), one
+  /// table for all blocks of a stack, whose entries start with this std, a formula in N, width and
+  /// head_width. 0 buckets: none.
+  std::int64_t relative_buckets = 0, relative_distance = 128;
+  Expr relative_std = 1 / sqrt(Expr::symbol("width"));
   /// Self-attention sees the last `window` tokens, itself included; 0: all before it. In blocks
   /// whose letter of the pattern, which is repeated, is L; those of a G see all.
   std::int64_t window = 0;

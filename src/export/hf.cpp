@@ -20,6 +20,7 @@ struct Family {
   DropoutPlaces dropout = {};  ///< what its one rate stands for
   bool unscaled_attention = false;
   bool has_head_width = false;
+  bool has_relative_bias = false;
   bool is_rotary = false;  ///< its queries and keys always turn, all of a head
 };
 
@@ -136,14 +137,21 @@ Family t5(const NamedPlan& plan) {
       {"layer_norm_epsilon", spec.norm_eps},
       {"tie_word_embeddings", spec.tie_head},
       {"initializer_factor", 1.0}};
+  if (spec.relative_buckets != 0) {
+    config["relative_attention_num_buckets"] = spec.relative_buckets;
+    config["relative_attention_max_distance"] = spec.relative_distance;
+  }
   const OwnRule own = [width, of_head, ffn](const PlannedParameter& parameter) {
     if (!parameter.is_matrix) return OwnStart{};
     const std::string& role = parameter.role;
+    if (parameter.path.ends_with(".relative_bias")) return OwnStart{1 / std::sqrt(width), false};
     if (role == "embedding" || role == "head") return OwnStart{1, false};
     if (role == "q") return OwnStart{1 / std::sqrt(width * of_head), false};
     return OwnStart{1 / std::sqrt(role == "ffn_out" ? ffn : width), false};
   };
-  return {config, own, {.input = true, .activation = true}, true, true};
+  Family family{config, own, {.input = true, .activation = true}, true, true};
+  family.has_relative_bias = true;
+  return family;
 }
 
 Family family_of(const NamedPlan& plan) {
@@ -194,10 +202,10 @@ std::string hf_text(const NamedPlan& plan) {
     lines.push_back(fmt::format("head_width: its heads share out the width, these are {} wide",
                                 plan.spec.head_width));
   const bool reads_images = plan.naming.name.starts_with("hf-vit");
-  for (const auto& part :
-       {rotary_differences(plan.spec, family.is_rotary), part_differences(plan.spec, reads_images),
-        dropout_differences(plan.spec, family.dropout),
-        foreign_scales(plan, family.unscaled_attention)})
+  for (const auto& part : {rotary_differences(plan.spec, family.is_rotary),
+                           part_differences(plan.spec, reads_images, family.has_relative_bias),
+                           dropout_differences(plan.spec, family.dropout),
+                           foreign_scales(plan, family.unscaled_attention)})
     lines.insert(lines.end(), part.begin(), part.end());
   family.config["_scalecalc"] = {{"version", report::version()},
                                  {"model", comment_text(plan.model)},

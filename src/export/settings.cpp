@@ -81,10 +81,13 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
   return lines;
 }
 
-std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_images) {
+std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_images,
+                                          bool has_relative_bias) {
   std::vector<std::string> lines;
   if (spec.alibi != 0)
     lines.emplace_back("alibi: its scores have no biases, this model's are ALiBi's");
+  if (spec.relative_buckets != 0 && !has_relative_bias)
+    lines.emplace_back("relative_buckets: its scores have no biases, this model's are learnt");
   if (spec.window != 0)
     lines.push_back(fmt::format("window: its tokens attend to all before them, this model's to {}",
                                 spec.window));

@@ -32,12 +32,14 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
 std::vector<std::string> dropout_differences(const ModelSpec& spec, const DropoutPlaces& own);
 
 /// A line for each part of the model that the framework's own layers and stem have not.
-/// `reads_images`: its head reads the class token in front of patches.
+/// `reads_images`: its head reads the class token in front of patches; `has_relative_bias`: its
+/// scores may have T5's learnt biases.
 /// "llama3".
 std::string scaling_name(const ModelSpec& spec);
 /// What transformers' rope_parameters say of a scaling, as JSON; empty where there is none.
 std::string rope_parameters(const ModelSpec& spec);
-std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_images = false);
+std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_images = false,
+                                          bool has_relative_bias = false);
 
 /// "transformer, 12 layers, width 768, pre, 148 parameters" without a user's words.
 std::string summary_of(const NamedPlan& plan);

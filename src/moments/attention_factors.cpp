@@ -70,6 +70,7 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   out.value = corrected(row.p2, p2);
   out.query = corrected(row.a, a + gram + along);
   out.key = corrected(row.a, a + (row.b - row.a) * along_width + tilt - f * row.q2);
+  out.score = corrected(row.a, a + (row.b - row.a) * along_width - f * row.q2);
   out.key_weight = corrected(row.a, a + gram + tilt);
   // Tokens that overlap by chance have scores that correlate by as much, and weights p_s p_s' that
   // grow with it: by Price tau2 V/D times their second derivatives.
@@ -93,6 +94,7 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   out.mix = out.value + c * (m2 - rows.overlap) * overlap;
   out.query =
       rows.a_prime * (1 + small.own * small.uneven) + rest * overlap + v_c / 2 * rows.a_third;
+  out.score = rows.a_prime + v_c / 2 * rows.a_third;
   out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
   out.key_weight = out.key + cosine * (rest * overlap + rows.a_prime * small.own * small.uneven);
   out.value_weight = c * tau2 * overlap * rest;

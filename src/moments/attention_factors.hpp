@@ -16,6 +16,7 @@ struct RowFactors {
   N key{};           ///< of Dv m_q g_o in g_k
   N key_weight{};    ///< of Dv m_q g_o in the gradient of Wk
   N value_weight{};  ///< of D g_o in the gradient of Wv, beside m g_v
+  N score{};         ///< of Dv g_o in that of the scores
   /// Relative size of what is left out: of `mix` and `value`, and of the three that hold A.
   double omitted_value = 0, omitted_score = 0;
 };
@@ -25,6 +26,7 @@ template <class N>
 struct PairFactors {
   N mix{}, value{}, query{}, key{}, key_weight{}, value_weight{};
   N query_weight{};  ///< of m Dv Dk k_o in the gradient of Wq, beside r k_q
+  N score{};
   double omitted_value = 0, omitted_score = 0;  ///< as of a row
 };
 

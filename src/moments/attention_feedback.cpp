@@ -36,7 +36,7 @@ double along_query(const SoftmaxOrders& row, double tau2, double keys) {
 
 FeedbackFactors row_feedback(const SoftmaxOrders& row, double tau2, double keys, double heads,
                              const Smallness& small) {
-  if (keys <= 1) return {1, 1, 0, 0};
+  if (keys <= 1) return {1, 1, 0, 0, 0};
   const double same = 1 / heads, rest = 1 - row.p2, p22 = row.t2 - 1 + 2 * row.p2;
   const double apart = (row.p2 * row.p2 + rest * rest / (keys - 1)) / keys;
   const double along = small.qk_norm ? 0 : along_query(row, tau2, keys);
@@ -47,7 +47,7 @@ FeedbackFactors row_feedback(const SoftmaxOrders& row, double tau2, double keys,
   const double inner = overlap * rest * std::max(row.p2 - p22 - row.a, 0.0);
   const double query =
       outer + inner + (along - row.jp) / small.head_width + small.own * along / small.width;
-  return {same * row.p2 + (1 - same) / keys, same * p22 + (1 - same) * apart, query, outer};
+  return {same * row.p2 + (1 - same) / keys, same * p22 + (1 - same) * apart, query, outer, outer};
 }
 
 double omitted_feedback(const SoftmaxOrders& row, const Smallness& small) {
@@ -58,7 +58,7 @@ FeedbackFactors pair_feedback(const SoftmaxOverlaps& rows, const SoftmaxOrders& 
                               const SoftmaxOrders& other, const FeedbackFactors& of_one,
                               const FeedbackFactors& of_other, double tau2, double c, double more,
                               double heads, const Smallness& small) {
-  if (more <= 1) return {1, 1, 0, 0};
+  if (more <= 1) return {1, 1, 0, 0, 0};
   const double same = 1 / heads;
   const double apart = (one.p2 * other.p2 + (1 - one.p2) * (1 - other.p2) / (more - 1)) / more;
   const double turn = turned(std::sqrt(mean_order(one, tau2) * mean_order(other, tau2)), c);
@@ -66,9 +66,9 @@ FeedbackFactors pair_feedback(const SoftmaxOverlaps& rows, const SoftmaxOrders& 
   const auto outer = [&](const SoftmaxOrders& row) { return overlap * row.a * row.p2; };
   const double fluctuation = overlap * rows.a_prime * rows.overlap;
   const double query = (of_one.query - outer(one)) * (of_other.query - outer(other));
+  const double score = turn * std::sqrt(one.jp * other.jp) + fluctuation;
   return {same * rows.overlap + (1 - same) / more, same * rows.square + (1 - same) * apart,
-          turn * std::sqrt(std::max(query, 0.0)) + fluctuation,
-          c * (turn * std::sqrt(one.jp * other.jp) + fluctuation)};
+          turn * std::sqrt(std::max(query, 0.0)) + fluctuation, c * score, score};
 }
 
 }  // namespace scalecalc::moments

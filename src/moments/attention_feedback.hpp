@@ -15,11 +15,12 @@ struct AlignedFeedback {
   X mix;         ///< of D in z.z' averaged over heads; the tokens' shared part goes with 1
   X values;      ///< of D in sum_s p_s p'_s z.z'; the shared part goes with `mix`
   X query, key;  ///< E (J p).(J' p'), with what tokens have along the query; c times it for pairs
+  X score{};     ///< that without either
 };
 
 /// `second` and `cross` of the above, of one row and of two.
 struct FeedbackFactors {
-  double mix = 0, values = 0, query = 0, key = 0;
+  double mix = 0, values = 0, query = 0, key = 0, score = 0;
 };
 FeedbackFactors row_feedback(const SoftmaxOrders& row, double tau2, double keys, double heads,
                              const Smallness& small);

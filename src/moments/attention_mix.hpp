@@ -10,6 +10,7 @@
 #include "moments/key_weights.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/norm_samples.hpp"
+#include "moments/relative_bias.hpp"
 
 /// The mix softmax(scale q k^T) v: what is known of it, and its finite width.
 namespace scalecalc::moments {
@@ -29,7 +30,9 @@ struct AttentionRecord {
   double turned_scale = 1;  ///< that
   X query_cosine;           ///< of residual attention
   std::optional<Rotation<X>> rotation;
-  bool words = false;  ///< equal keys share their scores
+  std::optional<Biases<X>> biases;
+  NonNegative bias_truncation = 0;  ///< of their gradient
+  bool words = false;               ///< equal keys share their scores
   KeyCounts<N> counts;
   N batch{};
   NonNegative truncation = 0;  ///< of q, and of Wq and Wk
@@ -88,6 +91,9 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   const double fluctuation = share * share * scores.p2_variance / heads;
   mix.spread.token_variance += fluctuation;
   mix.spread.batch_variance += fluctuation / counts.tokens;
+  const double of_biases = share * share * scores.bias_variance / heads;
+  mix.spread.token_variance += of_biases;
+  mix.spread.batch_variance += of_biases;
   mix.spread.susceptibility *= 1 + 2 * share * scores.p2_growth;
   if (o.second > 0)
     mix.spread.distance_susceptibility =

@@ -24,6 +24,26 @@
 /// keys are averaged over and gradients go back to them (attention_keys.hpp).
 namespace scalecalc::moments {
 
+/// What the biases of a head add to the variance of P2 over draws, and what their covariance alone
+/// leaves out: the second order of few numbers, and that equal keys, which are taken to share a
+/// score, have biases of their own, of all but one of a word's keys.
+template <class X>
+void add_biases(const ScoreSum<X>& sum, double head_variance, bool words, const Signal<X>& source,
+                Scores& scores) {
+  const double own = sum.own_share, others = own > 0 ? (1 - own) / own * scores.p2_growth : 0;
+  scores.bias_variance = others * others * head_variance;
+  const auto bounded = [](double x) { return x / (1 + x); };
+  const double variance = (1 - own) * average(sum.covariance).second;
+  double omitted = bounded(variance * variance * head_variance / 2);
+  if (words) {
+    const double copies = 1 + static_cast<double>(source.tokens - 1) * source.repeats;
+    omitted += bounded(variance) * (1 - 1 / copies);
+  }
+  scores.mix_truncation += omitted;
+  scores.truncation += omitted;
+  scores.bias_truncation += omitted;
+}
+
 /// q, k, v are linear maps of the branch's input (k and v of `memory` when layer.over_memory). The
 /// norm on the mix and the projection o are layers of their own.
 template <class Record, class X>
@@ -130,6 +150,14 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     *residual = with_scores(calculus, *residual, scaled(own, record.score_scale));
     record.query_cosine = cosines<C>(q);
   }
+  std::optional<ScoreSum<X>> biased;
+  if constexpr (C::next_orders) {
+    if (layer.relative.buckets > 0) {
+      record.biases = biases_of(calculus, layer, keys.x, record.apart_source, source.tokens);
+      biased = with_biases(calculus, scaled(score_covariance(q, record.apart_k), forward_scale),
+                           record.biases->overlap, layer, static_cast<double>(layer.head_width));
+    }
+  }
   const ScoreInputs<N, X> inputs{layer,
                                  asking,
                                  keys,
@@ -140,7 +168,9 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
                                  means_source,
                                  forward_scale,
                                  record.counts,
-                                 adds ? &**residual : nullptr,
+                                 adds     ? &**residual
+                                 : biased ? &*biased
+                                          : nullptr,
                                  source_counts,
                                  record.rotation ? &*record.rotation : nullptr};
   Scores scores;
@@ -156,9 +186,13 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   } else {
     record.factors = softmax_factors(calculus, inputs, scores);
   }
+  if constexpr (C::next_orders) {
+    if (biased) add_biases(*biased, record.biases->overlap.head_variance, words, source, scores);
+  }
   scores.truncation += cap.omitted;
   scores.mix_truncation += cap.omitted;
   record.truncation = scores.truncation;
+  record.bias_truncation = scores.bias_truncation;
   record.value_truncation = scores.mix_truncation + scores.grid_truncation;
   record.values_truncation = scores.values_truncation;
   record.feedback_truncation = scores.feedback_truncation;
@@ -185,6 +219,7 @@ struct AttentionBackward {
   X memory;   ///< are of a memory, to which theirs go
   /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
   typename X::Number q_weight, k_weight, v_weight;
+  typename X::Number biases{};   ///< likewise of the table of scores' biases, of this layer alone
   typename X::Number aligned{};  ///< of what k and v are made of: that times x_t
   double through_queries = 1;    ///< of E `input`^2
   RelativeError truncation;      ///< of the gradients, relative to their second
@@ -238,6 +273,21 @@ X scores_to_keys(const AttentionRecord<C, X>& record, const X& same, const X& ot
   return to_keys(same, other, record.source, record.counts);
 }
 
+/// Of one entry of the table of biases: dL/ds added up over the scores of a bucket, of all
+/// sequences (docs/theory/attention.md#relative). Of a gradient along the mix (d_h Dv J p)^2.
+template <class C, class X>
+double gradient_of_biases(const Attention& layer, const AttentionRecord<C, X>& record,
+                          const X& gradient, double aligned) {
+  const double features = static_cast<double>(layer.head_width);
+  X scores = scaled(
+      product(product(record.apart_v, without_between(gradient)), record.factors.score), features);
+  const X along = product(product(record.apart_v, record.apart_v), record.factors.feedback.score);
+  scores = sum(scores, scaled(along, aligned * aligned * features * (features + 1)));
+  const double all =
+      pair_sum(product(scores, record.biases->gradient), record.counts.queries, record.batch);
+  return std::max(all, 0.0) / static_cast<double>(layer.relative.buckets);
+}
+
 /// Covariances of two rows' gradients' overlap, with their p.p', and with the cosine of their
 /// queries.
 struct SharedOverlaps {
@@ -283,6 +333,9 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
       key_weight_scores = sum(key_weight_scores, of_weights);
       own = sum(own, product(of_weights, record.gradient_k));
     }
+  }
+  if constexpr (C::next_orders) {
+    if (record.biases) out.biases = gradient_of_biases(layer, record, gradient, aligned);
   }
   if (residual != nullptr) {
     const N scale = calculus.scale(layer);

@@ -207,6 +207,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.mix_truncation =
       std::max(row.omitted_value, pair.omitted_value) + omitted_repeats(inputs.source, tau2);
   scores.truncation += omitted_repeats(inputs.source, tau2);
+  scores.bias_truncation = std::max(row.omitted_score, pair.omitted_score) + scores.mix_truncation;
   scores.values_truncation = omitted_values(tau2, small);
   scores.feedback_truncation = omitted_feedback(averages.one, small);
   if (inputs.rotation) add_omitted_rotation(inputs.rotation->structure.second, tau2, scores);
@@ -224,8 +225,9 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
           both(row.key_weight, pair.key_weight),
           both(row.value_weight, pair.value_weight),
           {both(own.mix, two.mix), both(own.values, two.values), both(own.query, two.query),
-           both(own.key, two.key)},
-          both(0, averages.two.a_prime)};
+           both(own.key, two.key), both(own.score, two.score)},
+          both(0, averages.two.a_prime),
+          both(row.score, pair.score)};
 }
 
 RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
@@ -248,8 +250,9 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
                                   Scores& scores) {
   const Smallness small = smallness(inputs);
   const PerPosition blank = without_means(inputs.q);
-  Factors<PerPosition> out{
-      blank, blank, blank, blank, blank, blank, blank, {blank, blank, blank, blank}, blank};
+  Factors<PerPosition> out{blank, blank, blank, blank,
+                           blank, blank, blank, {blank, blank, blank, blank, blank},
+                           blank, blank};
   PerPosition row_fluctuation = blank, pair_fluctuation = blank, mean_fluctuation = blank;
   double omitted_value = 0, omitted_score = 0;
   const double heads = static_cast<double>(inputs.layer.heads);
@@ -284,12 +287,14 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     out.key.second[t] = row.key;
     out.key_weight.second[t] = row.key_weight;
     out.value_weight.second[t] = row.value_weight;
+    out.score.second[t] = row.score;
     const double keys = rows.keys[static_cast<std::size_t>(t)];
     echoes.push_back(row_feedback(one, rows.tau2[t], keys, heads, of_row(small, rotation, t)));
     out.feedback.mix.second[t] = echoes.back().mix;
     out.feedback.values.second[t] = echoes.back().values;
     out.feedback.query.second[t] = echoes.back().query;
     out.feedback.key.second[t] = echoes.back().key;
+    out.feedback.score.second[t] = echoes.back().score;
     row_fluctuation.second[t] = p2_variance(one);
     row_fluctuation.mean[t] = own * rows.tau2[t] * one.p2_slope;
     for (Eigen::Index u = 0; u < size; ++u) {
@@ -307,6 +312,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       out.query.cross(t, u) = pair.query;
       out.key.cross(t, u) = pair.key;
       out.query_weight.cross(t, u) = pair.query_weight;
+      out.score.cross(t, u) = pair.score;
       out.key_weight.cross(t, u) = pair.key_weight;
       out.value_weight.cross(t, u) = pair.value_weight;
       if (u <= t) {
@@ -318,6 +324,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
         out.feedback.values.cross(t, u) = out.feedback.values.cross(u, t) = feedback.values;
         out.feedback.query.cross(t, u) = out.feedback.query.cross(u, t) = feedback.query;
         out.feedback.key.cross(t, u) = out.feedback.key.cross(u, t) = feedback.key;
+        out.feedback.score.cross(t, u) = out.feedback.score.cross(u, t) = feedback.score;
       }
       row_fluctuation.cross(t, u) = own * tau2 * two.a_prime / m;
       if (rotation) row_fluctuation.cross(t, u) *= rotation->rows.cross(t, u);
@@ -345,6 +352,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const double repeats = omitted_repeats(inputs.source, rows.tau2.maxCoeff());
   scores.mix_truncation = omitted_value + grid + repeats;
   scores.truncation += repeats;
+  scores.bias_truncation = omitted_score + grid + repeats;
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
   scores.feedback_truncation = omitted_feedback(averages.one.back(), small);
   if (rotation && grid > 0) scores.truncation += kHalfStep;

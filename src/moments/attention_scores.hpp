@@ -22,6 +22,7 @@ struct Factors {
   X mix, value, query, key, query_weight, key_weight, value_weight;
   AlignedFeedback<X> feedback{};  ///< of double calculi
   X slope{};                      ///< A' of two rows, of double calculi
+  X score{};                      ///< of the scores themselves, of double calculi
 };
 
 /// What else the mix is told: averages over rows and pairs, of double calculi.
@@ -35,6 +36,8 @@ struct Scores {
   NonNegative error = 0, truncation = 0, mix_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;
   NonNegative grid_truncation = 0;  ///< of gradients at values, of keys with weights on a grid
+  NonNegative bias_truncation = 0;  ///< of the gradient of the scores' biases
+  double bias_variance = 0;         ///< of P2, of the biases that all rows of a head have
   double rows_variance = 0;         ///< relative, of what comes back to one row's scores
 };
 

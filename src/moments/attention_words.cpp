@@ -23,8 +23,10 @@ Factors<State> each_factor(const Factors<State>& a, const Factors<State>& b, con
           f(a.key_weight, b.key_weight),
           f(a.value_weight, b.value_weight),
           {f(a.feedback.mix, b.feedback.mix), f(a.feedback.values, b.feedback.values),
-           f(a.feedback.query, b.feedback.query), f(a.feedback.key, b.feedback.key)},
-          f(a.slope, b.slope)};
+           f(a.feedback.query, b.feedback.query), f(a.feedback.key, b.feedback.key),
+           f(a.feedback.score, b.feedback.score)},
+          f(a.slope, b.slope),
+          f(a.score, b.score)};
 }
 
 /// At a number of keys between two whole ones averages are linear in its inverse, as they are for
@@ -98,8 +100,10 @@ Factors<State> word_factors(const FactorsOf& factors, const ScoreInputs<double, 
           by_word(of_words.key_weight),
           by_word(of_words.value_weight),
           {mixed(of_words.feedback.mix), by_token(single.feedback.values),
-           by_word(of_words.feedback.query), by_token(single.feedback.key)},
-          by_token(single.slope)};
+           by_word(of_words.feedback.query), by_token(single.feedback.key),
+           by_token(single.feedback.score)},
+          by_token(single.slope),
+          by_token(single.score)};
 }
 
 }  // namespace scalecalc::moments

@@ -98,6 +98,9 @@ class ForwardPass {
   const Signal<X>* memory() const { return memory_ ? &*memory_ : nullptr; }
   void set_memory(Signal<X> made) { memory_ = std::move(made); }
   std::optional<ScoreSum<X>>& scores() { return scores_; }
+  /// The record of the last table of scores' biases.
+  std::size_t bias_table() const { return bias_table_; }
+  void set_bias_table(std::size_t parameter) { bias_table_ = parameter; }
   Counts counts(const Signal<X>& x) const {
     return {static_cast<double>(x.tokens), static_cast<double>(network_.batch)};
   }
@@ -114,6 +117,7 @@ class ForwardPass {
   std::optional<ActivationChain<X>> chain_;
   std::optional<Signal<X>> memory_;
   std::optional<ScoreSum<X>> scores_;  ///< of residual attention
+  std::size_t bias_table_ = 0;
   Ledger<C, X>& ledger_;
 };
 

@@ -32,6 +32,7 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
       contents.causal |= op.causal;
       contents.alibi |= op.alibi != 0;
       contents.window |= op.window != 0;
+      contents.relative |= op.relative.buckets > 0;
     } else if constexpr (std::is_same_v<Op, ClassTokens>) {
       contents.class_tokens |= op.count > 0;
     } else if constexpr (std::is_same_v<Op, ActivationLayer> || std::is_same_v<Op, Gated>) {

@@ -13,7 +13,7 @@ namespace scalecalc::moments {
 
 /// What stands in the layers and inside them.
 struct Contents {
-  bool alibi = false, window = false;
+  bool alibi = false, window = false, relative = false;
   bool causal = false;                   ///< some attention has a causal mask: tokens differ
   bool class_tokens = false;             ///< stand in front of the others
   std::vector<std::string> activations;  ///< each once, in the order of the forward pass

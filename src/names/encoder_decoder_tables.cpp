@@ -35,6 +35,8 @@ void t5_block(Patterns& all, const std::string& stack, const char* ffn, bool cro
       all.push_back({layer + "1.EncDecAttention." + role + ".weight",
                      {in_block(std::string("cross.") + role + ".weight")}});
   }
+  all.push_back({stack + ".block.{i}.layer.0.SelfAttention.relative_attention_bias.weight",
+                 {in_block("attn.relative_bias")}});
   norm(all, layer + "0.layer_norm", in_block("attn.norm"));
   if (cross) norm(all, layer + "1.layer_norm", in_block("cross.norm"));
   const std::string dense = layer + ffn;

@@ -96,6 +96,10 @@ ModelField bias_field(const char* key, std::optional<bool> Spec::*member,
   return field;
 }
 
+bool has_relative_bias(const Spec& spec) {
+  return spec.relative_buckets != 0;
+}
+
 bool has_two_stacks(const Spec& spec) {
   return spec.encoder_decoder;
 }
@@ -147,6 +151,21 @@ std::vector<ModelField> more_block_fields() {
               Option::detail, "A", "1",
               "ALiBi: scores get -A m_h (t - s) with the published slopes m_h (default 0: none)")
           .written_if([](const Spec& spec) { return spec.alibi != 0; }),
+      Field("model", "relative_buckets", transformer, &Spec::relative_buckets)
+          .range(Range::size_or_none)
+          .option(Option::detail, "B", "32",
+                  "T5's learnt biases of scores by distance: rows of their table (default none)")
+          .written_if(has_relative_bias),
+      Field("model", "relative_distance", transformer, &Spec::relative_distance)
+          .range(Range::size)
+          .option(Option::detail, "T", "128",
+                  "of these, from which on all tokens share a row (default 128)")
+          .written_if(has_relative_bias),
+      Field("model", "relative_std", transformer, &Spec::relative_std)
+          .symbols({"N", "width", "head_width"})
+          .option(Option::detail, "X", "1/width",
+                  "of these, at the start, in N, width, head_width (default width^(-1/2))")
+          .written_if(has_relative_bias),
       Field("model", "window", transformer, &Spec::window)
           .range(Range::size_or_none)
           .option(Option::detail, "W", "256",

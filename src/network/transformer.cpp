@@ -33,6 +33,10 @@ class Transformer {
                               spec_.sequence,
                               {}});
     attention_.alibi = spec_.alibi;
+    attention_.relative.buckets = spec_.relative_buckets;
+    attention_.relative.distance = spec_.relative_distance;
+    if (spec_.relative_buckets > 0)
+      attention_.relative.std = formula_value(spec_.relative_std, parts.values(), "relative_std");
     attention_.softcap = spec_.attention_softcap;
     attention_.q = parts.linear("q", width, queries, true);
     attention_.k = parts.linear("k", width, keys, true);
@@ -60,8 +64,8 @@ class Transformer {
       else
         use(parts_.residual(path, std::move(body)));
     };
-    add(block + ".attn", attention(block + ".attn", false, window_of(i)));
-    if (spec_.cross_attention) add(block + ".cross", attention(block + ".cross", true, 0));
+    add(block + ".attn", attention(block + ".attn", false, i));
+    if (spec_.cross_attention) add(block + ".cross", attention(block + ".cross", true, i));
     add(block + ".ffn", feed_forward(block + ".ffn"));
     if (!spec_.parallel) return;
     std::vector<Layer> body;
@@ -79,7 +83,8 @@ class Transformer {
   }
 
   std::vector<Layer> attention(const std::string& path, bool over_memory,
-                               std::int64_t window) const {
+                               std::int64_t block) const {
+    const std::int64_t window = over_memory ? 0 : window_of(block);
     Attention layer = attention_;
     layer.path = path;
     layer.over_memory = over_memory;
@@ -90,7 +95,9 @@ class Transformer {
     if (over_memory) {
       layer.rotary = {};
       layer.alibi = 0;
+      layer.relative = {};
     }
+    layer.relative.is_own = layer.relative.buckets > 0 && block == 0;
     layer.q.path = path + ".q";
     layer.k.path = path + ".k";
     layer.v.path = path + ".v";

@@ -41,6 +41,9 @@ struct ScoreBiases {
 };
 std::optional<SpecProblem> alibi_problem(const ScoreBiases& of);
 
+/// Of T5's biases of scores.
+std::optional<SpecProblem> relative_problem(const ModelSpec& spec);
+
 struct WindowUse {
   std::int64_t window;
   bool causal, residual_attention;

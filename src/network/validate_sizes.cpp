@@ -150,6 +150,39 @@ std::optional<SpecProblem> alibi_problem(const ScoreBiases& of) {
   return {};
 }
 
+std::optional<SpecProblem> relative_problem(const ModelSpec& spec) {
+  if (spec.relative_buckets == 0) return {};
+  const auto beside = [](const char* field, const std::string& why) {
+    return SpecProblem{{"relative_buckets", field},
+                       "relative_buckets " + why,
+                       fmt::format("leave {} or relative_buckets out", field)};
+  };
+  const bool has_mask = spec.causal && !spec.encoder_decoder;
+  const std::int64_t fewest = has_mask ? 2 : 4;
+  if (spec.relative_buckets < fewest || spec.relative_buckets % 2 != 0)
+    return SpecProblem{{"relative_buckets"},
+                       fmt::format("relative_buckets must be even and at least {}, got {}", fewest,
+                                   spec.relative_buckets),
+                       "T5 has 32"};
+  const std::int64_t exact = spec.relative_buckets / 2;
+  if (spec.relative_distance <= exact)
+    return SpecProblem{{"relative_distance", "relative_buckets"},
+                       fmt::format("relative_distance must be above half of the buckets (distance "
+                                   "{}, buckets {})",
+                                   spec.relative_distance, spec.relative_buckets),
+                       "T5 has 32 buckets up to a distance of 128"};
+  const std::string places = "and {} are two ways of saying where tokens stand";
+  if (spec.rotary_base != 0)
+    return beside("rotary_base", fmt::format(fmt::runtime(places), "rotary positions"));
+  if (spec.alibi != 0) return beside("alibi", fmt::format(fmt::runtime(places), "alibi"));
+  if (spec.residual_attention)
+    return beside("residual_attention", "would be added once more in each block");
+  if (spec.window != 0) return beside("window", "have no rule for keys that a window hides");
+  if (spec.class_tokens != 0)
+    return beside("class_tokens", "are of tokens in a row, which class tokens are not");
+  return {};
+}
+
 std::optional<SpecProblem> window_problem(const WindowUse& of) {
   if (of.window == 0) return {};
   if (of.window < 0)
@@ -200,6 +233,7 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
     if (Problem problem = alibi_problem(
             {spec.alibi, spec.causal, spec.rotary_base != 0, spec.residual_attention}))
       return problem;
+    if (Problem problem = relative_problem(spec)) return problem;
     if (Problem problem = window_problem({spec.window, spec.causal, spec.residual_attention}))
       return problem;
     if (Problem problem = softcap_problem(
@@ -235,6 +269,9 @@ std::optional<SpecProblem> find_scale_problem(const ModelSpec& spec) {
     if (Problem problem = decoder_problem(spec, values)) return problem;
   if (spec.kind == Kind::transformer)
     if (Problem problem = formula_problem("attention_scale", spec.attention_scale, values, false))
+      return problem;
+  if (spec.relative_buckets != 0)
+    if (Problem problem = formula_problem("relative_std", spec.relative_std, values, true))
       return problem;
   values["lambda"] = spec.lambda ? formula_value(*spec.lambda, values, "lambda") : 1;
   const std::vector<std::string>& roles = gain_roles(spec.kind);

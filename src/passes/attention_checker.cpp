@@ -27,6 +27,7 @@ void Checker::operator()(const Attention& layer) {
   if (layer.qk_norm) add_activations(2);
   rotary(layer);
   biases(layer);
+  relative(layer);
   softcap(layer);
   checked_.footprint.activations +=
       batch_ * static_cast<double>(in.tokens) * static_cast<double>(layer.heads);
@@ -76,6 +77,36 @@ void Checker::biases(const Attention& layer) {
       (!layer.causal || layer.over_memory || layer.rotary.width > 0 || layer.residual_attention))
     refuse(layer.path, "alibi is of causal attention to tokens",
            "leave out the memory, rotary positions and residual_attention");
+  const double count = static_cast<double>(at_.tokens);
+  checked_.footprint.activations += 2 * batch_ * static_cast<double>(layer.heads) * count * count;
+}
+
+/// Biases out of a table, of which one that is owned is the last.
+void Checker::relative(const Attention& layer) {
+  const RelativeBias& of = layer.relative;
+  if (of.buckets == 0 && !of.is_own) return;
+  const std::int64_t fewest = layer.causal ? 2 : 4;
+  if (of.buckets < fewest || of.buckets % 2 != 0)
+    refuse(layer.path, fmt::format("relative biases of {} buckets", of.buckets),
+           fmt::format("use an even number, {} at least", fewest));
+  if (of.distance <= of.buckets / 2)
+    refuse(layer.path,
+           fmt::format("relative biases of {} buckets up to a distance of {}", of.buckets,
+                       of.distance),
+           "use a distance above half of the buckets");
+  check_number(layer.path, "the standard deviation of relative biases", of.std, true);
+  if (layer.over_memory || layer.rotary.width > 0 || layer.alibi != 0 || layer.window > 0 ||
+      layer.residual_attention)
+    refuse(layer.path, "relative biases are of attention to tokens",
+           "leave out the memory, rotary positions, alibi, windows and residual_attention");
+  const BiasTable own{of.buckets, of.distance, layer.heads, at_.tokens, layer.causal};
+  if (of.is_own) {
+    table_ = own;
+    add_parameters(of.buckets, layer.heads);
+  }
+  if (!table_ || !(*table_ == own))
+    refuse(layer.path, "no attention before has a table of such relative biases",
+           "let one have its own, of the same heads, buckets, mask and tokens");
   const double count = static_cast<double>(at_.tokens);
   checked_.footprint.activations += 2 * batch_ * static_cast<double>(layer.heads) * count * count;
 }

@@ -25,6 +25,7 @@ using tensor::Variable;
 /// How far a pass has come; one that `replays` has shown its values before.
 struct Progress {
   std::size_t parameters = 0, sites = 0;
+  std::size_t biases = 0;  ///< the parameter that holds the last table of scores' biases
   bool replays = false;
 };
 
@@ -218,6 +219,27 @@ class Forward {
     biases_of_ = {layer.alibi, layer.window};
     return biases_.emplace(tape_.constant(std::move(biases)));
   }
+  /// Of the last table, for each head of each sequence.
+  const Value& relative(const Attention& layer, const AttentionShape& shape) {
+    if (relative_ && relative_of_ == at_.biases) return *relative_;
+    std::vector<std::int32_t> buckets;
+    buckets.reserve(static_cast<std::size_t>(shape.tokens * shape.key_tokens()));
+    for (std::int64_t t = 0; t < shape.tokens; ++t)
+      for (std::int64_t s = 0; s < shape.key_tokens(); ++s)
+        buckets.push_back(
+            static_cast<std::int32_t>(relative_bucket(layer.relative, layer.causal, s - t)));
+    relative_of_ = at_.biases;
+    return relative_.emplace(relative_biases(
+        tape_,
+        {shape.sequences, shape.heads, shape.tokens, shape.key_tokens(), layer.relative.buckets},
+        tape_.indices(buckets), tape_.parameter(at_.biases, drawn_.parameters[at_.biases])));
+  }
+  /// What is added to the scores of q and k; null: nothing.
+  const Value* added(const Attention& layer, const AttentionShape& shape) {
+    if (layer.relative.buckets > 0) return &relative(layer, shape);
+    const bool biased = layer.alibi != 0 || hides(layer, shape.tokens - 1);
+    return biased ? &biases(layer, shape) : nullptr;
+  }
   /// A key so many tokens back.
   static bool hides(const Attention& layer, std::int64_t back) {
     return layer.window > 0 && back >= layer.window;
@@ -227,6 +249,10 @@ class Forward {
     const Value from = layer.over_memory ? memory_or_given() : x;
     Value q = apply(layer.q, x), k = apply(layer.k, from);
     const Value v = apply(layer.v, from);
+    if (layer.relative.is_own) {
+      at_.biases = at_.parameters;
+      next();
+    }
     if (layer.qk_norm) {
       q = normalise(tape_, false, 0.0, q, layer.head_width);
       k = normalise(tape_, false, 0.0, k, layer.head_width);
@@ -244,14 +270,14 @@ class Forward {
 
   Value mixed(const Attention& layer, const AttentionShape& shape, const Value& q, const Value& k,
               const Value& v) {
-    const bool biased = layer.alibi != 0 || hides(layer, shape.tokens - 1);
+    const Value* const more = added(layer, shape);
     if (layer.softcap != 0) {
       Value capped = activate(tape_, functions_.at(soft_cap(layer.softcap)),
                               score(tape_, shape, q, k, static_cast<const Value*>(nullptr)));
-      if (biased) capped = blend(tape_, 1.0, capped, 1.0, biases(layer, shape));
+      if (more != nullptr) capped = blend(tape_, 1.0, capped, 1.0, *more);
       return attend_by(tape_, shape, capped, v);
     }
-    if (biased) return attend_by(tape_, shape, score(tape_, shape, q, k, &biases(layer, shape)), v);
+    if (more != nullptr) return attend_by(tape_, shape, score(tape_, shape, q, k, more), v);
     if (!layer.residual_attention) return attend(tape_, shape, q, k, v);
     scores_ = score(tape_, shape, q, k, scores_ ? &*scores_ : nullptr);
     return attend_by(tape_, shape, *scores_, v);
@@ -392,6 +418,8 @@ class Forward {
   std::optional<Value> scores_, memory_;
   std::optional<Value> biases_;  ///< the last attention's
   std::pair<double, std::int64_t> biases_of_;
+  std::optional<Value> relative_;  ///< of the last table
+  std::size_t relative_of_ = 0;
   std::optional<Tensor<Real>> turns_;  ///< likewise
   Rotary turns_of_;
   bool in_encoder_ = false;

@@ -41,6 +41,7 @@ class Checker {
   void added_scores(const Attention& layer, std::int64_t tokens);
   void rotary(const Attention& layer);
   void biases(const Attention& layer);
+  void relative(const Attention& layer);
   void softcap(const Attention& layer);
   void conv_sizes(const Conv2d& layer) const;
   void image(const std::string& path, std::int64_t height, std::int64_t width) const;
@@ -56,7 +57,14 @@ class Checker {
   bool tokens_;                  ///< the inputs are ids
   Shape at_;
   bool ids_;
-  std::optional<Shape> scores_;   ///< tokens and heads of residual attention so far
+  std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far
+  /// Of the last table of relative biases.
+  struct BiasTable {
+    std::int64_t buckets, distance, heads, tokens;
+    bool causal;
+    bool operator==(const BiasTable&) const = default;
+  };
+  std::optional<BiasTable> table_;
   std::optional<Rotary> turned_;  ///< the last attention's, whose table is kept
   Checked& checked_;
 };

@@ -1,5 +1,7 @@
 #include "passes/model.hpp"
 
+#include <map>
+
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::passes {
@@ -44,20 +46,23 @@ double Model<Real>::evaluate() {
   }
 }
 
-/// What is recomputed hands a tied table over twice, as the head's and as the embedding's.
+/// What is recomputed hands a table over once a group that reads it: the head's and the
+/// embedding's, and the biases of the scores of all blocks.
 template <class Real>
 void Model<Real>::run_back(const typename tensor::Tape<Real>::Sink& sink) {
   const bool tied = std::get<Linear>(plan_->network.layers.back().op).tied;
-  if (!recompute_ || !tied) return tape_.backward(sink);
-  tensor::Tensor<Real> words;
+  const auto is_shared = [&](std::size_t index) {
+    return (tied && index == 0) || plan_->parameters[index].path.ends_with(".relative_bias");
+  };
+  if (!recompute_) return tape_.backward(sink);
+  std::map<std::size_t, tensor::Tensor<Real>> sums;
   tape_.backward([&](std::size_t index, const tensor::Tensor<Real>& gradient) {
-    if (index != 0) return sink(index, gradient);
-    if (words.empty())
-      words = gradient;
-    else
-      device_->scaled_backward(words.size(), 1.0, gradient.data(), {words.data(), true});
+    if (!is_shared(index)) return sink(index, gradient);
+    const auto [found, is_first] = sums.try_emplace(index, gradient);
+    if (!is_first)
+      device_->scaled_backward(gradient.size(), 1.0, gradient.data(), {found->second.data(), true});
   });
-  sink(0, words);
+  for (const auto& [index, gradient] : sums) sink(index, gradient);
 }
 
 template <class Real>

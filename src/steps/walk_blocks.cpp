@@ -204,6 +204,7 @@ Point Walk::step(const Attention& layer, const Point& x) {
                 "drawn anew after it",
                 layer.path, "set dropout and attention_dropout to 0");
   if (layer.softcap != 0) throw no_rule(layer.path, "scores behind a softcap");
+  if (layer.relative.buckets != 0) throw no_rule(layer.path, "learnt biases of scores");
   if (layer.over_memory) throw no_rule(layer.path, "attention to a memory");
   if (layer.residual_attention) throw no_rule(layer.path, "scores that are added up over layers");
   const Kernel into_q = gradient_into(layer.q, x.samples);

@@ -53,6 +53,11 @@ struct AttentionShape {
   SCALECALC_HOST_DEVICE std::int64_t key_tokens() const { return keys == 0 ? tokens : keys; }
   SCALECALC_HOST_DEVICE std::int64_t weight_rows() const { return sequences * heads * tokens; }
 };
+/// Biases of all scores, in the order of attention's weights (sequence, head, query; key), of a
+/// table of (buckets, heads); `buckets[query * keys + key]` is a row of it.
+struct BiasShape {
+  std::int64_t sequences, heads, tokens, keys, buckets;
+};
 /// Feature i of head h of a token is column h * head_width + i; the first `width` features turn, in
 /// pairs of i and i + width/2, by a table of (tokens, width): of each pair the cosine at column i,
 /// the sine at i + width/2, both times what turned features are multiplied by.

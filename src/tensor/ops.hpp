@@ -97,6 +97,10 @@ Variable<Real> score(Tape<Real>& tape, const AttentionShape& shape, const Variab
 template <class Real>
 Variable<Real> attend_by(Tape<Real>& tape, const AttentionShape& shape,
                          const Variable<Real>& scores, const Variable<Real>& v);
+/// Biases for `score`: of each head by the buckets of (query, key), out of the table.
+template <class Real>
+Variable<Real> relative_biases(Tape<Real>& tape, const BiasShape& shape,
+                               const Tensor<std::int32_t>& buckets, const Variable<Real>& table);
 /// The entries of a, then those of b, in one row.
 template <class Real>
 Variable<Real> join(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b);

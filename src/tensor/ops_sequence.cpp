@@ -84,6 +84,18 @@ Variable<Real> attend_by(Tape<Real>& tape, const AttentionShape& shape,
 }
 
 template <class Real>
+Variable<Real> relative_biases(Tape<Real>& tape, const BiasShape& shape,
+                               const Tensor<std::int32_t>& buckets, const Variable<Real>& table) {
+  Tensor<Real> y = tape.make(shape.sequences * shape.heads * shape.tokens, shape.keys);
+  tape.device().relative_forward(shape, buckets.data(), table.value.data(), y.data());
+  return tape.result(std::move(y), {&table},
+                     [shape, buckets, slot = table.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+                       t.device().relative_backward(shape, buckets.data(), dy.data(),
+                                                    t.gradient(slot));
+                     });
+}
+
+template <class Real>
 Variable<Real> join(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b) {
   const std::int64_t n = a.value.size(), m = b.value.size();
   Tensor<Real> row = tape.make(1, n + m);
@@ -233,6 +245,8 @@ Variable<Real> weigh_rows(Tape<Real>& tape, const Variable<Real>& x, const Varia
                                 const Variable<Real>&, const Variable<Real>*);                    \
   template Variable<Real> attend_by(Tape<Real>&, const AttentionShape&, const Variable<Real>&,    \
                                     const Variable<Real>&);                                       \
+  template Variable<Real> relative_biases(Tape<Real>&, const BiasShape&,                          \
+                                          const Tensor<std::int32_t>&, const Variable<Real>&);    \
   template Variable<Real> join(Tape<Real>&, const Variable<Real>&, const Variable<Real>&);        \
   template Variable<Real> part(Tape<Real>&, const Variable<Real>&, std::int64_t, std::int64_t,    \
                                std::int64_t);                                                     \

@@ -57,6 +57,8 @@ class NumbersOfLayer {
   }
   void operator()(Attention& layer) {
     found_(layer.path + " scores", Follows::scores, layer.scale);
+    if (layer.relative.is_own)
+      found_(layer.path + ".relative_bias", Follows::parameter, layer.relative.std);
     layer.scale_formula.reset();
   }
   template <class Op>

@@ -123,6 +123,16 @@ void draw_alibi(Draws draw, ModelSpec& spec) {
   spec.alibi = draw.of({1.0, 1.0, 0.25});
 }
 
+/// T5's own std, and biases as large as the scores.
+void draw_relative(Draws draw, ModelSpec& spec) {
+  if (spec.rotary_base != 0 || spec.alibi != 0 || spec.window != 0 || spec.residual_attention ||
+      spec.class_tokens != 0 || !draw.chance(12))
+    return;
+  spec.relative_buckets = draw.of<std::int64_t>({4, 8, 32});
+  spec.relative_distance = draw.of<std::int64_t>({20, 128});
+  if (draw.chance(40)) spec.relative_std = parse(draw.of({"1/2", "1"}));
+}
+
 void draw_window(Draws draw, ModelSpec& spec) {
   if (!spec.causal || spec.residual_attention || !draw.chance(12)) return;
   spec.window = draw.of<std::int64_t>({1, 2, 4, 8, 16});
@@ -323,6 +333,7 @@ ModelSpec random_transformer(Draws& draw) {
   draw_patches(draw.apart(), spec);
   draw_scales_of_features(draw.apart(), spec);
   draw_experts(draw.apart(), spec);
+  draw_relative(draw.apart().apart().apart(), spec);
   return spec;
 }
 

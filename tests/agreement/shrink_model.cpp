@@ -31,6 +31,9 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.rotary_fraction; });
   reset([](auto& s) -> auto& { return s.rotary_base; });
   reset([](auto& s) -> auto& { return s.alibi; });
+  reset([](auto& s) -> auto& { return s.relative_buckets; });
+  reset([](auto& s) -> auto& { return s.relative_distance; });
+  reset([](auto& s) -> auto& { return s.relative_std; });
   reset([](auto& s) -> auto& { return s.attention_softcap; });
   reset([](auto& s) -> auto& { return s.logit_softcap; });
   reset([](auto& s) -> auto& { return s.gain_offset; });

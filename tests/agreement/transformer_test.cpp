@@ -237,6 +237,24 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
   }
   for (const bool causal : {false, true}) {
     const std::string mask = causal ? ", causal" : "";
+    const auto relative = [&](const std::string& name, auto change) {
+      check((name + mask).c_str(), [&](ModelSpec& spec) {
+        spec.relative_buckets = 8;
+        spec.relative_distance = 20;
+        spec.causal = causal;
+        change(spec);
+      });
+    };
+    relative("relative biases", [](ModelSpec&) {});
+    relative("relative biases of like tokens", [](ModelSpec& spec) { spec.input.cross = 0.9; });
+    relative("relative biases as large as the scores", [](ModelSpec& spec) {
+      spec.relative_std = Expr(1);
+      spec.kv_heads = 2;
+    });
+    relative("relative biases beside capped scores", [](ModelSpec& spec) {
+      spec.relative_std = parse("1/2");
+      spec.attention_softcap = 50;
+    });
     const auto rotary = [&](const std::string& name, auto change) {
       check((name + mask).c_str(), [&](ModelSpec& spec) {
         spec.rotary_base = 10000;

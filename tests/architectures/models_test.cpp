@@ -35,7 +35,8 @@ TEST_CASE("every tensor of every model that the library makes has our name, shap
   }
 }
 
-// Norms of q and k over all heads at once and tables of biases are no matrices of ours.
+// Norms of q and k over all heads at once are no matrices of ours, and tables of biases none of a
+// block.
 TEST_CASE("the blocks of a model in our words have as many weights as the library's") {
   for (const std::filesystem::path& path : models()) {
     CAPTURE(path.filename().string());

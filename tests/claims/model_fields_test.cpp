@@ -63,7 +63,8 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(base.rotary.low != 0, "rotary_low=0.125");
   add(!base.rotary.short_factors.empty() && name != "rotary_short", "rotary_short=\"2\"");
   add(!base.rotary.long_factors.empty() && name != "rotary_long", "rotary_long=\"2\"");
-  add(name == "alibi" || name == "window", "causal=true");
+  add(name == "alibi" || name == "window" || name == "relative_buckets", "causal=true");
+  add(name == "relative_distance" || name == "relative_std", "relative_buckets=4");
   add(name == "class_tokens", "norm_eps=1e-6");
   add(name == "class_std", "norm_eps=1e-6, class_tokens=1");
   add(name == "patch_bias", "patch=8");

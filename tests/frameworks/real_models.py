@@ -59,7 +59,9 @@ SCALED = {
     "longrope": {"rope_type": "longrope", "rope_theta": 10000.0, "factor": 32.0,
                  "original_max_position_embeddings": TOKENS // 2},
 }
-MORE = ["llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope",
+# Of the sizes of make_models.py the second, which differs in more than sizes: gates, a head of its own.
+SECOND = {"t5+gated"}
+MORE = ["t5+gated", "llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope",
         "gemma3_text+linear", "resnet+passes", "convnext+passes"]
 
 
@@ -218,8 +220,9 @@ class Model:
     def __init__(self, program, model_type, folder):
         self.type = model_type
         model_type, _, rope_type = model_type.partition("+")
-        values = wide(model_type, SMALL[model_type][0])
-        if rope_type:
+        values = wide(model_type, SMALL[model_type][1 if self.type in SECOND else 0])
+        self.two_stacks = model_type in TWO_STACKS
+        if rope_type in SCALED:
             add_scaling(model_type, rope_type, values)
         self.config = without_dropout(config_of(model_type, values))
         self.config._attn_implementation = "eager"
@@ -232,7 +235,7 @@ class Model:
         self.explained = {kind for begin, kinds in EXPLAINED.items() for kind in kinds
                           if any(remark.startswith(begin) for remark in remarks)}
         length = [] if self.is_vision else ["--sequence", str(TOKENS)]
-        if model_type in TWO_STACKS:
+        if self.two_stacks:
             length += ["--memory-sequence", str(TOKENS)]
         self.predicted = asked(program, "propagate", str(path), *length)
         planned = asked(program, "init", str(path), "--names", "hf", *length)["parameters"]
@@ -274,7 +277,7 @@ class Model:
         model = self.made(self.config).eval()
         generator = torch.Generator().manual_seed(seed)
         inputs = (images if self.is_vision else words)(self.config, generator)
-        if self.type in TWO_STACKS:
+        if self.two_stacks:
             inputs["decoder_input_ids"] = words(self.config, generator)["input_ids"]
         sites = {site["path"] for site in self.predicted["sites"]}
 
@@ -329,7 +332,7 @@ class Row:
             found = statistics.fmean(cross.values[path]) / statistics.fmean(second.values[path])
             self.cosine[path] = found - sites[path]["cosine"]
         predicted = {p["path"]: p["grad_second"] for p in model.predicted["parameters"]}
-        if model.type in TWO_STACKS:
+        if model.two_stacks:
             predicted["embedding.weight"] += predicted.pop("encoder.embedding.weight")
         self.gradients = {path: gradients.deviation(path, predicted[path])
                           for path in gradients.values if predicted.get(path)}

@@ -47,9 +47,9 @@ TEST_CASE("presets have the published sizes") {
   CHECK(parameters_of("gptj") == 6050882784 - 28 * (16384 + 4096) - 50400);
   // 1100048384, and a shift beside the gain of each of 45 norms.
   CHECK(parameters_of("llama") == 1100048384 + 45 * 2048);
-  // 222903552, less the relative position biases of both stacks; with three tables in the place of
-  // a shared one, and a shift beside the gain of each of 25 and 37 norms.
-  CHECK(parameters_of("t5-base") == 222903552 - 2 * 32 * 12 + 2 * 32128 * 768 + 62 * 768);
+  // 222903552, with three tables in the place of a shared one, and a shift beside the gain of each
+  // of 25 and 37 norms.
+  CHECK(parameters_of("t5-base") == 222903552 + 2 * 32128 * 768 + 62 * 768);
   // 86567656, less the patch embedding (768 x 769), positions, class token, and the head's bias.
   CHECK(parameters_of("vit-b") == 86567656 - 768 * 769 - 197 * 768 - 768 - 1000);
   // He et al. 2015 say 0.27 million.

@@ -57,6 +57,47 @@ TEST_CASE("ALiBi is of self-attention, and of the decoder of two stacks") {
   CHECK(encoder_of(spec).alibi == 0);
 }
 
+TEST_CASE("relative biases have one table a stack, of self-attention") {
+  ModelSpec spec = small();
+  spec.relative_buckets = 8;
+  spec.relative_distance = 20;
+  spec.encoder_decoder = spec.causal = true;
+  spec.layers = 3;
+  const Network network = build_network(spec);
+  std::vector<std::string> tables;
+  for (const ParameterInfo& info : parameters(network)) {
+    if (!info.path.ends_with(".relative_bias")) continue;
+    tables.push_back(info.path);
+    CHECK(info.rows == 8);
+    CHECK(info.columns == spec.heads);
+    CHECK(info.std == doctest::Approx(1 / std::sqrt(8.0)).epsilon(rounding(1)));
+  }
+  CHECK(tables == std::vector<std::string>{"encoder.block[0].attn.relative_bias",
+                                           "block[0].attn.relative_bias"});
+  CHECK(attention(build_network(decoder_of(spec)), 0).relative.is_own);
+  CHECK(attention(build_network(decoder_of(spec)), 1).relative.buckets == 0);  // over the memory
+  CHECK(attention(build_network(decoder_of(spec)), 3).relative.buckets == 8);
+  CHECK_FALSE(attention(build_network(decoder_of(spec)), 3).relative.is_own);
+}
+
+/// T5Attention._relative_position_bucket of transformers 5.23, 32 buckets up to 128, at offsets
+/// -140, -133 .. 140 (tests/network/relative_buckets.py).
+TEST_CASE("relative biases have the buckets of transformers") {
+  const std::vector<std::int64_t> both = {15, 15, 15, 15, 15, 15, 15, 15, 14, 14, 14, 13, 13, 13,
+                                          12, 12, 11, 10, 9,  7,  0,  23, 25, 26, 27, 28, 28, 29,
+                                          29, 29, 30, 30, 30, 31, 31, 31, 31, 31, 31, 31, 31};
+  const std::vector<std::int64_t> before = {31, 31, 31, 31, 30, 30, 29, 29, 28, 28, 27, 26, 25, 24,
+                                            23, 22, 20, 18, 14, 7,  0,  0,  0,  0,  0,  0,  0,  0,
+                                            0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0};
+  const RelativeBias bias{32, 128};
+  for (std::size_t i = 0; i < both.size(); ++i) {
+    const std::int64_t offset = 7 * static_cast<std::int64_t>(i) - 140;
+    CAPTURE(offset);
+    CHECK(relative_bucket(bias, false, offset) == both[i]);
+    CHECK(relative_bucket(bias, true, offset) == before[i]);
+  }
+}
+
 TEST_CASE("windows are of the blocks that the pattern says") {
   ModelSpec spec = small();
   spec.causal = true;

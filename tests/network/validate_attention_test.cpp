@@ -85,6 +85,35 @@ TEST_CASE("ALiBi is of causal models, and the one thing that says where tokens s
         "residual_attention would add alibi once more in each block");
 }
 
+TEST_CASE("relative biases have buckets for both directions, and no other positions beside them") {
+  const auto relative = [](std::int64_t buckets, const auto& change) {
+    return problem([&](ModelSpec& s) {
+      s.relative_buckets = buckets;
+      change(s);
+    });
+  };
+  const auto nothing = [](ModelSpec&) {};
+  const auto masked = [](ModelSpec& s) { s.causal = true; };
+  for (const std::int64_t buckets : {0, 4, 32, 254}) CHECK(relative(buckets, nothing).empty());
+  CHECK(relative(2, masked).empty());
+  CHECK(relative(2, nothing) == "relative_buckets must be even and at least 4, got 2");
+  CHECK(relative(7, masked) == "relative_buckets must be even and at least 2, got 7");
+  CHECK(relative(256, nothing) ==
+        "relative_distance must be above half of the buckets (distance 128, buckets 256)");
+  CHECK(relative(8, [](ModelSpec& s) { s.relative_std = Expr(-1); }) ==
+        "relative_std must be finite and not negative, got -1");
+  CHECK(relative(8, [](ModelSpec& s) { s.rotary_base = 100; }) ==
+        "relative_buckets and rotary positions are two ways of saying where tokens stand");
+  CHECK(relative(8, [](ModelSpec& s) { s.alibi = 1, s.causal = true; }) ==
+        "relative_buckets and alibi are two ways of saying where tokens stand");
+  CHECK(relative(8, [](ModelSpec& s) { s.residual_attention = true; }) ==
+        "relative_buckets would be added once more in each block");
+  CHECK(relative(8, [](ModelSpec& s) { s.window = 2, s.causal = true; }) ==
+        "relative_buckets have no rule for keys that a window hides");
+  CHECK(relative(8, [](ModelSpec& s) { s.class_tokens = 1, s.norm_eps = 1e-6; }) ==
+        "relative_buckets are of tokens in a row, which class tokens are not");
+}
+
 TEST_CASE("caps of scores and logits are finite, and of scores that are not added up") {
   for (const auto cap : {&ModelSpec::attention_softcap, &ModelSpec::logit_softcap}) {
     const std::string name =

@@ -43,6 +43,41 @@ TEST_CASE("layers: ALiBi with grouped heads, qk-norm and dropout") {
   }
 }
 
+TEST_CASE("layers: relative biases with grouped heads, qk-norm and dropout, shared by two layers") {
+  for (const bool causal : {false, true}) {
+    Attention layer = attention("attn", 8, 2, 1), next = attention("next", 8, 2, 2);
+    layer.causal = next.causal = causal;
+    layer.relative = {4, 3, 0.5, true};
+    next.relative = {4, 3, 0.5, false};
+    next.qk_norm = causal;
+    if (causal) layer.dropout = 0.25;
+    check_gradients(around({{layer}, {next}}, 8));
+  }
+}
+
+TEST_CASE("layers: relative biases where they have no table or no meaning") {
+  const auto refused = [](const auto& change) {
+    Attention layer = attention("attn", 8, 2, 2);
+    layer.relative = {4, 3, 0.5, true};
+    change(layer);
+    return refusal_of(around({{layer}}, 8));
+  };
+  CHECK(refused([](Attention&) {}) == "no error");
+  const std::string none =
+      "relative biases are of attention to tokens (attn); leave out the memory, rotary positions, "
+      "alibi, windows and residual_attention";
+  CHECK(refused([](Attention& layer) { layer.rotary = {4, 10.0}; }) == none);
+  CHECK(refused([](Attention& layer) { layer.residual_attention = true; }) == none);
+  CHECK(refused([](Attention& layer) { layer.relative.is_own = false; }) ==
+        "no attention before has a table of such relative biases (attn); let one have its own, of "
+        "the same heads, buckets, mask and tokens");
+  CHECK(refused([](Attention& layer) { layer.relative.buckets = 2; }) ==
+        "relative biases of 2 buckets (attn); use an even number, 4 at least");
+  CHECK(refused([](Attention& layer) { layer.relative.distance = 2; }) ==
+        "relative biases of 4 buckets up to a distance of 2 (attn); use a distance above half of "
+        "the buckets");
+}
+
 TEST_CASE("layers: windows with grouped heads, rotary positions and dropout") {
   for (const std::int64_t window : {1, 2}) {
     Attention layer = attention("attn", 8, 2, 1);

@@ -135,6 +135,23 @@ TEST_CASE("forward: ALiBi against the interpreter") {
       3));
 }
 
+TEST_CASE("forward: relative biases against the interpreter") {
+  Attention one = attention("one", 12, 4, 2), two = attention("two", 12, 4, 1);
+  one.relative = two.relative = {4, 3, 0.5, true};
+  two.qk_norm = true;
+  two.relative.is_own = false;
+  Attention causal = attention("causal", 12, 4, 4), last = attention("last", 12, 4, 4);
+  causal.causal = last.causal = true;
+  causal.relative = last.relative = {6, 4, 1.0, true};
+  last.relative.is_own = false;
+  last.softcap = 0.5;
+  check_forward(network_of({{residual("one", {{one}})},
+                            {residual("two", {{two}})},
+                            {residual("causal", {{causal}})},
+                            {residual("last", {{last}})}},
+                           12, 9, 3));
+}
+
 TEST_CASE("forward: soft caps against the interpreter") {
   Attention one = attention("one", 12, 4, 2), two = attention("two", 12, 2, 1), all = one;
   one.causal = two.causal = true;

@@ -169,6 +169,7 @@ class Interpreter {
     const Rows& from = layer.over_memory ? memory_ : x;
     Rows q = run(layer.q, x), k = run(layer.k, from);
     const Rows v = run(layer.v, from);
+    if (layer.relative.is_own) biases_ = next();
     if (layer.qk_norm) {
       normalise_heads(q, layer.head_width);
       normalise_heads(k, layer.head_width);
@@ -202,6 +203,11 @@ class Interpreter {
                     std::pow(2.0, -8.0 * (1.0 + static_cast<double>(h)) /
                                       static_cast<double>(layer.heads)) *
                     static_cast<double>(t - s);  // heads: a power of two
+          if (layer.relative.buckets > 0) {
+            const auto to = static_cast<std::int64_t>(s) - static_cast<std::int64_t>(t);
+            const std::int64_t bucket = relative_bucket(layer.relative, layer.causal, to);
+            p[s] += biases_[static_cast<std::size_t>(bucket)][h];
+          }
           if (layer.residual_attention && !scores_.empty()) p[s] += scores_[scored.size()][s];
         }
         scored.push_back(p);
@@ -359,6 +365,7 @@ class Interpreter {
   const Passes<double>& passes_;
   Rows memory_;
   Rows scores_;  ///< of residual attention
+  Rows biases_;  ///< the last table of scores' biases
   std::size_t used_ = 0;
 };
 

@@ -81,6 +81,30 @@ TEST_CASE("recompute: what an encoder makes goes from group to group") {
   }
 }
 
+TEST_CASE("recompute: a table of relative biases has one gradient, of all its blocks") {
+  ModelSpec spec;
+  spec.width = 16;
+  spec.ffn = 24;
+  spec.sequence = 6;
+  spec.relative_buckets = 8;
+  for (const std::int64_t layers : {1, 5}) {
+    spec.layers = layers;
+    const Network network = build_network(spec);
+    const Gradients kept = gradients_of(network, false), again = gradients_of(network, true);
+    CHECK(kept.loss == again.loss);
+    REQUIRE(kept.of.size() == again.of.size());
+    for (std::size_t p = 0; p < kept.of.size(); ++p) {
+      REQUIRE(kept.of[p].size() == again.of[p].size());
+      // Of the table sums over blocks, in another order.
+      for (std::size_t i = 0; i < kept.of[p].size(); ++i)
+        CHECK(again.of[p][i] ==
+              doctest::Approx(kept.of[p][i])
+                  .scale(rms(kept.of[p]))
+                  .epsilon(static_cast<double>(layers) * std::numeric_limits<double>::epsilon()));
+    }
+  }
+}
+
 TEST_CASE("recompute: a tied table has one gradient, of the head and of the embedding") {
   ModelSpec spec;
   spec.width = 16;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,9 +17,26 @@ namespace scalecalc {
 /// as many.
 std::vector<double> alibi_slopes(std::int64_t heads);
 
+/// Learnt biases of the scores by how far a key is from its query (T5, Raffel et al. 2020): a table
+/// of one row a bucket and one column a head.
+struct RelativeBias {
+  std::int64_t buckets = 0;     ///< even, 0: none; without a mask half of them for each direction
+  std::int64_t distance = 128;  ///< from which on all keys have the last bucket
+  double std = 0.0;
+  /// Has the table that the attentions behind it read too, up to the next that has one.
+  bool is_own = false;
+};
+/// The row of a key so many tokens behind its query, below 0 before it: half of the buckets of a
+/// direction are one distance each, the others wider by a factor each, up to `distance`; rounded in
+/// single precision as the published code does.
+std::int64_t relative_bucket(const RelativeBias& bias, bool causal, std::int64_t offset);
+
 /// Softmax attention over the tokens of one sequence, or over the network's memory; `norm` acts on
 /// the mix (sub-ln). k and v have kv_heads * head_width columns.
 struct Attention {
+  /// The order of its own parameters, path + ".relative_bias" of RelativeBias::is_own.
+  enum Index : std::size_t { relative_index };
+
   std::string path;
   std::int64_t heads = 1, kv_heads = 1, head_width = 0;
   bool causal = false;
@@ -28,7 +46,7 @@ struct Attention {
   /// own before the softmax; of as many heads, queries and keys, and never over a memory.
   bool residual_attention = false;
   double scale = 1.0;
-  double softcap = 0.0;  ///< c: scores s become c tanh(s/c), before alibi and masks; 0: they stay
+  double softcap = 0.0;  ///< c: scores s become c tanh(s/c), before biases and masks; 0: they stay
   double dropout = 0.0;  ///< of the attention weights
   Rotary rotary;         ///< behind qk_norm; not of cross-attention
   /// Where it is not 0, the score of key s at query t gets -alibi m_h (t - s), with alibi_slopes:
@@ -37,6 +55,9 @@ struct Attention {
   /// Where it is not 0, query t sees the keys t - window + 1 .. t alone: under a causal mask,
   /// without residual_attention.
   std::int64_t window = 0;
+  /// Added to the scores of self-attention, without rotary positions, alibi, a window and
+  /// residual_attention.
+  RelativeBias relative;
   Linear q, k, v, o;
   std::optional<Norm> norm;
   std::optional<Expr> scale_formula;

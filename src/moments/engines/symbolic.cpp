@@ -61,6 +61,8 @@ class Symbolic {
     found_.laws = stream_laws(calculus_, network_);
     const Contents contents = contents_of(network_.layers);
     if (contents.alibi) calculus_.assume("attention", "ALiBi's biases of the scores are left out");
+    if (contents.relative)
+      calculus_.assume("attention", "learnt biases of the scores are left out");
     if (contents.window) calculus_.assume("attention", "windows are left out");
     if (contents.causal)
       calculus_.assume("attention", "tokens are alike: under a mask too, each sees all T keys");

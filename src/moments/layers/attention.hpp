@@ -23,6 +23,7 @@ struct Kept<Attention, C, X> {
   OverlapDeviation weights{};          ///< of two rows' p.p'
   OverlapDeviation queries{};          ///< of the cosine of two queries
   double rise = 0;                     ///< of the mix's overlap in the input's
+  std::size_t biases = 0;              ///< the table of the scores' biases
 };
 
 /// Whether the heads' mixes, of which a layernorm takes the mean, are those of so few values that
@@ -59,6 +60,12 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   kept.q = places(layer.q, made.q, x.tokens);
   kept.k = places(layer.k, made.k, made.k.tokens);
   kept.v = places(layer.v, made.v, made.v.tokens);
+  if (layer.relative.is_own) {
+    const double std = layer.relative.std;
+    pass.set_bias_table(pass.parameter(layer.path, ".relative_bias", layer.relative.buckets,
+                                       layer.heads, std * std));
+  }
+  kept.biases = pass.bias_table();
   kept.mix = {pass.site(layer.path, "attention", made.mix, ".mix"), 0, x.tokens};
   kept.record = std::move(made.record);
   if constexpr (C::next_orders) {
@@ -213,6 +220,40 @@ double through_values(const C& calculus, const Attention& layer, const X& source
   return 1 - missing * values_of(calculus, values).second / all;
 }
 
+/// Relative variance over draws of one layer's part of the gradient of the scores' biases, of its
+/// logarithm: that of g and D, and of as few sums of Gaussian numbers as heads and buckets make,
+/// the trigamma function of 1/their relative variance.
+template <class C, class X>
+double variance_of_biases(const BackwardPass<C, X>& pass, const Attention& layer,
+                          const Kept<Attention, C, X>& kept, const Gradient<X>& g) {
+  const Biases<X>& biases = *kept.record.biases;
+  const double few = biases.overlap.head_variance / static_cast<double>(layer.heads);
+  const X factor = product(kept.record.factors.score, biases.gradient);
+  return variance_of_product(g.log_covariance, values_of(pass.calculus(), factor),
+                             values_of(pass.calculus(), g.x), pass.counts(kept.mix.tokens)) +
+         kept.spread.distance_variance + few + few * few / 2 + few * few * few / 6;
+}
+
+/// Adds one layer's part to the gradient of the table that the attentions of a stack share: parts
+/// of two layers come through values of their own, so that seconds add up, and vary together.
+template <class C, class X>
+void add_to_biases(BackwardPass<C, X>& pass, const Attention& layer,
+                   const Kept<Attention, C, X>& kept, const Gradient<X>& g,
+                   const AttentionBackward<X>& made) {
+  auto& record = pass.parameter(kept.biases);
+  const ParameterRecord<double> before = record;
+  record.gradient = before.gradient + made.biases;
+  const double share = record.gradient > 0 ? made.biases / record.gradient : 1;
+  const auto mean = [share](double own, double others) {
+    return share * own + (1 - share) * others;
+  };
+  const double deviation =
+      mean(std::sqrt(variance_of_biases(pass, layer, kept, g)), std::sqrt(before.spread));
+  record.spread = deviation * deviation;
+  record.error = mean(g.error.second, before.error);
+  record.truncation = mean(g.truncation.second + kept.record.bias_truncation, before.truncation);
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Gradient<X> g) {
   using N = typename C::Number;
@@ -263,6 +304,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     fill(pass, at.parameter + 1, bias, own, {});
     fill_sum_variance(pass, at.parameter + 1, own);
   };
+  if constexpr (C::next_orders) {
+    if (kept.record.biases) add_to_biases(pass, layer, kept, g, made);
+  }
   // Scores, and what comes back from them, go as |x|^2.
   const RelativeError above = g.truncation;
   if constexpr (C::next_orders) add_size_error(g, kept.spread, 4, layer.q.fan_in);

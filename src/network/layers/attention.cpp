@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "network/layer_spec.hpp"
 #include "network/layers/kinds.hpp"
@@ -201,10 +203,31 @@ std::vector<double> alibi_slopes(std::int64_t heads) {
   return slopes;
 }
 
+std::int64_t relative_bucket(const RelativeBias& bias, bool causal, std::int64_t offset) {
+  const std::int64_t buckets = causal ? bias.buckets : bias.buckets / 2;
+  const std::int64_t first = !causal && offset > 0 ? buckets : 0, exact = buckets / 2;
+  const std::int64_t distance = causal ? std::max<std::int64_t>(-offset, 0) : std::abs(offset);
+  if (distance < exact) return first + distance;
+  const auto ratio = static_cast<float>(distance) / static_cast<float>(exact);
+  const auto most =
+      static_cast<float>(std::log(static_cast<double>(bias.distance) / static_cast<double>(exact)));
+  const float wider = std::log(ratio) / most * static_cast<float>(buckets - exact);
+  return first + std::min(exact + static_cast<std::int64_t>(wider), buckets - 1);
+}
+
 void visit_parts(const Attention& layer, PartVisitor& visitor) {
   visitor.member(layer.q);
   visitor.member(layer.k);
   visitor.member(layer.v);
+  if (layer.relative.is_own) {
+    ParameterInfo info;
+    info.role = "embedding";
+    info.rows = layer.relative.buckets;
+    info.columns = layer.heads;
+    info.distribution = Distribution::normal;
+    info.std = layer.relative.std;
+    visitor.parameter(layer.path, Attention::relative_index, ".relative_bias", info);
+  }
   if (layer.norm) visitor.member(*layer.norm);
   visitor.member(layer.o);
 }

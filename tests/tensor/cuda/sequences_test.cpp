@@ -35,6 +35,31 @@ TEST_CASE_TEMPLATE("cuda: draws are the CPU's, bit for bit", Real, float, double
   }
 }
 
+TEST_CASE_TEMPLATE("cuda: relative biases", Real, float, double) {
+  if (!cuda_is_there()) return;
+  const Pair<Real> pair;
+  for (const BiasShape& s : {BiasShape{1, 1, 1, 1, 2}, {2, 3, 37, 41, 8}, {1, 12, 130, 130, 32}}) {
+    CAPTURE(s.tokens);
+    const std::int64_t count = s.sequences * s.heads * s.tokens * s.keys;
+    std::vector<std::int32_t> rows;
+    for (std::int64_t i = 0; i < s.tokens * s.keys; ++i)
+      rows.push_back(static_cast<std::int32_t>(i * i % s.buckets));
+    const auto buckets = pair.indices(rows);
+    const auto table = pair.random(s.buckets * s.heads, 1), y = pair.random(count, 2);
+    pair.run([&](Device<Real>& d, int k) {
+      d.relative_forward(s, buckets.on(k), table.on(k), y.on(k));
+    });
+    CHECK(y.difference() == 0.0);
+    // The CPU sums in another order, in double too, and both round once.
+    const auto dtable = pair.random(s.buckets * s.heads, 3);
+    const double size = largest(y.read(0)) * static_cast<double>(s.sequences * s.tokens * s.keys);
+    pair.run([&](Device<Real>& d, int k) {
+      d.relative_backward(s, buckets.on(k), y.on(k), dtable.on(k));
+    });
+    CHECK(dtable.difference() <= tolerance<Real>(2, size));
+  }
+}
+
 TEST_CASE_TEMPLATE("cuda: rotary positions", Real, float, double) {
   if (!cuda_is_there()) return;
   const Pair<Real> pair;
