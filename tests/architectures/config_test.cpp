@@ -211,6 +211,31 @@ TEST_CASE("ALiBi is where a config says it") {
   }
 }
 
+TEST_CASE("T5's relative biases are those of its config") {
+  const auto spec_of = [](const std::string& more) {
+    const LibraryModel model =
+        parse_config(R"({"model_type": "t5", "d_model": 64, "num_heads": 4, "d_kv": 16,
+                         "num_layers": 2)" +
+                         more + "}",
+                     "config.json");
+    REQUIRE(model.spec);
+    return *model.spec;
+  };
+  const ModelSpec plain = spec_of("");
+  CHECK(plain.relative_buckets == 32);
+  CHECK(plain.relative_distance == 128);
+  CHECK(plain.relative_std == 1 / sqrt(Expr::symbol("width")));
+  // An eighth of words of std 1, but in 1.1, whose configs say so in either way.
+  CHECK(evaluate(plain.init.gain.at("head"), {}) == 0.125);
+  for (const char* key : {"tie_word_embeddings", "scale_decoder_outputs"})
+    CHECK(evaluate(spec_of(std::string(", \"") + key + "\": false").init.gain.at("head"), {}) == 1);
+  const ModelSpec other = spec_of(R"(, "relative_attention_num_buckets": 8,
+      "relative_attention_max_distance": 20, "initializer_factor": 2.0)");
+  CHECK(other.relative_buckets == 8);
+  CHECK(other.relative_distance == 20);
+  CHECK(evaluate(other.relative_std, {}) == doctest::Approx(0.25));
+}
+
 TEST_CASE("models of images have their patches, class tokens and the token that is read") {
   struct Case {
     const char* type;

@@ -75,7 +75,7 @@ VALUES = {
     "--window": (["2", "3"], ["--causal"]),
     "--window-pattern": (["L", "LG"], ["--causal", "--window", "2"]),
     "--alibi": (["0", "1"], ["--causal"]),
-    "--relative-buckets": (["0", "8"], []),
+    "--relative-buckets": (["4", "8"], []),
     "--relative-distance": (["16", "32"], ["--relative-buckets", "8"]),
     "--relative-std": (["1/width", "0.5"], ["--relative-buckets", "8"]),
     "--attention-softcap": (["0", "5"], []),

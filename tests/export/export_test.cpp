@@ -275,6 +275,11 @@ TEST_CASE("configurations say what of heads and of parallel blocks they cannot")
   CHECK(contains(text("hf-gpt2", Target::hf), "head_width: its heads share out the width"));
   CHECK(contains(text("hf-llama", Target::hf), "\"head_dim\": 32"));
   CHECK(contains(text("hf-t5", Target::hf), "\"d_kv\": 32"));
+  CHECK_FALSE(contains(text("hf-t5", Target::hf), "relative_"));
+  spec.relative_buckets = 8;
+  CHECK(contains(text("hf-t5", Target::hf), "\"relative_attention_num_buckets\": 8"));
+  CHECK_FALSE(contains(text("hf-t5", Target::hf), "relative_buckets: its scores have no biases"));
+  CHECK(contains(text("hf-llama", Target::hf), "relative_buckets: its scores have no biases"));
   CHECK(contains(text("hf-gpt2", Target::megatron), "--kv-channels 32"));
   CHECK_FALSE(contains(text("hf-llama", Target::hf), "head_width"));
   spec.parallel = spec.branch_norms = true;

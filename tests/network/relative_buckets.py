@@ -1,4 +1,4 @@
-"""The buckets of T5's relative positions by transformers' own code: what transformer_attention_test.cpp has.
+"""The buckets of T5's relative positions by transformers' own code: transformer_attention_test.cpp.
 
 usage: relative_buckets.py
 """

@@ -121,6 +121,7 @@ TEST_CASE("first step: what has no rule is named") {
   refuses(network_of("placement = \"pre\"\nexperts = 4"), "mixtures of experts");
   refuses(network_of("placement = \"pre\"\ntie_head = true", "[input]\nkind = \"tokens\""), "tied");
   refuses(network_of("placement = \"pre\"\nattention_softcap = 5"), "scores behind a softcap");
+  refuses(network_of("placement = \"pre\"\nrelative_buckets = 8"), "learnt biases of scores");
   refuses(network_of("placement = \"pre\"\nlogit_softcap = 5"), "logits behind a softcap");
   refuses(network_of("placement = \"pre\"\nattention_dropout = 0.1"), "dropout");
   refuses(network_of("placement = \"pre\"\nresidual_attention = true"), "scores");
