@@ -20,8 +20,8 @@ struct Family {
   DropoutPlaces dropout = {};  ///< what its one rate stands for
   bool unscaled_attention = false;
   bool has_head_width = false;
-  bool has_relative_bias = false;
-  bool is_rotary = false;  ///< its queries and keys always turn, all of a head
+  bool is_rotary = false;          ///< its queries and keys always turn, all of a head
+  bool has_relative_bias = false;  ///< its scores may have learnt biases
 };
 
 /// The activation as transformers calls it.
