@@ -47,7 +47,8 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   out.x = uniform(in.x, Alike<N>{N(0), share(taps.once, outputs) * x.second + bias,
                                  share(taps.pairs, pairs) * x.cross + bias,
                                  share(taps.squares, outputs * outputs) * x.between + bias});
-  out.overlap = overlap_through_linear(in.overlap, gain, N(0));
+  // Two positions overlap through the taps that both have inside the image.
+  out.overlap = overlap_through_linear(in.overlap, share(taps.pairs, pairs), N(0));
   if constexpr (C::next_orders) {
     const Counts after{outputs, counts.batch};
     const double second = values_of(calculus, out.x).second;
@@ -127,6 +128,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   g.slopes = {};
   g.uneven = 0;
   g.aligned = typename C::Number(0);
+  g.along_mean = {};
   return g;
 }
 
