@@ -44,6 +44,7 @@ def behind_blocks(sites):
 
 class ListModel:
     """What the program says of one of CONFIGS; `asked` runs it."""
+    two_stacks = False
 
     def __init__(self, asked, program, model_type, folder):
         self.type, self.explained = model_type, set()
