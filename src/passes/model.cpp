@@ -54,7 +54,12 @@ void Model<Real>::run_back(const typename tensor::Tape<Real>::Sink& sink) {
   const auto is_shared = [&](std::size_t index) {
     return (tied && index == 0) || plan_->parameters[index].path.ends_with(".relative_bias");
   };
-  if (!recompute_) return tape_.backward(sink);
+  const auto shares = [&] {
+    for (std::size_t index = 0; index < plan_->parameters.size(); ++index)
+      if (is_shared(index)) return true;
+    return false;
+  };
+  if (!recompute_ || !shares()) return tape_.backward(sink);
   std::map<std::size_t, tensor::Tensor<Real>> sums;
   tape_.backward([&](std::size_t index, const tensor::Tensor<Real>& gradient) {
     if (!is_shared(index)) return sink(index, gradient);
