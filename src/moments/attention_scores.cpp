@@ -187,8 +187,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
       pair_factors(averages.two, tau2, c, rows.cosine, averages.one.m2, rest * rest, both_rows);
   if (averages.one.p2 > 0) {
     // At c = 1 two rows are one, and what one row has besides is theirs; of two, by c^2.
-    const double own = row.mix - averages.one.p2 -
-                       (averages.one.m2 - averages.one.p2) * small.own * small.overlap;
+    const double own =
+        row.mix - averages.one.p2 - (averages.one.m2 - averages.one.p2) * small.own * small.overlap;
     pair.mix = std::min(pair.mix + c * c * averages.two.overlap / averages.one.p2 * own, row.mix);
   }
   const double m = inputs.input.x.second, own_tau2 = own_share(inputs) * tau2;

@@ -1,4 +1,4 @@
-#include "moments/attention_rule.hpp"
+#include "moments/attention_backward.hpp"
 
 #include <doctest/doctest.h>
 

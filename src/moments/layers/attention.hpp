@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "moments/along_mean.hpp"
-#include "moments/attention_rule.hpp"
+#include "moments/attention_backward.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
 #include "moments/layers/residual.hpp"
 
 /// Queries, keys, values, their mix, the norm on it and the projection: the rule is in
-/// attention_rule.hpp.
+/// attention_rule.hpp, back in attention_backward.hpp.
 namespace scalecalc::moments {
 
 template <class C, class X>

@@ -1,0 +1,269 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "moments/attention_rule.hpp"
+
+/// Attention's way back: gradients at queries, keys and values, and of their weights, from that at
+/// the mix (docs/theory/attention.md).
+namespace scalecalc::moments {
+
+template <class X>
+struct AttentionBackward {
+  X q, k, v;  ///< gradients at those sites
+  X input;    ///< what goes back to the branch's input through q, and k and v unless these
+  X memory;   ///< are of a memory, to which theirs go
+  /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
+  typename X::Number q_weight, k_weight, v_weight;
+  typename X::Number biases{};   ///< likewise of the table of scores' biases, of this layer alone
+  typename X::Number aligned{};  ///< of what k and v are made of: that times x_t
+  double through_queries = 1;    ///< of E `input`^2
+  RelativeError truncation;      ///< of the gradients, relative to their second
+  NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
+  NonNegative v_weight_truncation = 0;                               ///< of Wv's besides
+};
+
+/// What comes back along the tokens through W_v^T W_v: y = P^T P x, with E x.y/E x.x of it aligned.
+template <class C, class X>
+void feedback_to_source(const C& calculus, const Attention& layer,
+                        const AttentionRecord<C, X>& record, double aligned,
+                        AttentionBackward<X>& out) {
+  const double gain =
+      aligned * static_cast<double>(layer.heads * layer.head_width) * calculus.variance(layer.v);
+  if (gain == 0) return;
+  const X back = fed_back(record.factors.feedback, record.shared_source, record.apart_source,
+                          record.input, record.source, record.counts);
+  X& source = layer.over_memory ? out.memory : out.input;
+  source = sum(source, scaled(back, gain * gain));
+  const X along = sum(record.shared_source, product(record.apart_source, record.factors.value));
+  const double m = average(record.source).second;
+  const double each = record.counts.queries / record.counts.keys;
+  if (m > 0) out.aligned = each * gain * average(along).second / m;
+}
+
+/// Heads that share their values get P^T z each of the same v: E (P_h^T z_h).(P_h'^T z_h') of two
+/// heads, of which factors averaged over H heads have 1 - 1/H.
+template <class C, class X>
+X between_heads(const C& calculus, const Attention& layer, const AttentionRecord<C, X>& record) {
+  const Factors<X>& factors = record.factors;
+  const double one = 1 / static_cast<double>(layer.heads);
+  const auto of_two = [&](const X& averaged, const X& same_head) {
+    return scaled(sum(averaged, scaled(same_head, -one)), 1 / (1 - one));
+  };
+  AlignedFeedback<X> two = factors.feedback;
+  two.mix = of_two(factors.feedback.mix, factors.mix);
+  two.values = of_two(factors.feedback.values, product(factors.mix, factors.value));
+  const double gain =
+      static_cast<double>(layer.v.fan_in) * calculus.value(calculus.variance(layer.v));
+  return fed_back(two, scaled(record.shared_source, gain), record.apart_v, record.input,
+                  record.source, record.counts);
+}
+
+/// What comes to the scores of a key from all queries, of `same` keys and of two.
+template <class C, class X>
+X scores_to_keys(const AttentionRecord<C, X>& record, const X& same, const X& other) {
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (record.counts.weights && !record.rotation)
+      return weighed_to_keys(*record.counts.weights, record.source, record.apart_source, same);
+  }
+  return to_keys(same, other, record.source, record.counts);
+}
+
+/// Of one entry of the table of biases: dL/ds added up over the scores of a bucket, of all
+/// sequences (docs/theory/attention.md#relative). Of a gradient along the mix (d_h Dv J p)^2.
+template <class C, class X>
+double gradient_of_biases(const Attention& layer, const AttentionRecord<C, X>& record,
+                          const X& gradient, double aligned) {
+  const double features = static_cast<double>(layer.head_width);
+  X scores = scaled(
+      product(product(record.apart_v, without_between(gradient)), record.factors.score), features);
+  const X along = product(product(record.apart_v, record.apart_v), record.factors.feedback.score);
+  scores = sum(scores, scaled(along, aligned * aligned * features * (features + 1)));
+  const double all =
+      pair_sum(product(scores, record.biases->gradient), record.counts.queries, record.batch);
+  return std::max(all, 0.0) / static_cast<double>(layer.relative.buckets);
+}
+
+/// Covariances of two rows' gradients' overlap, with their p.p', and with the cosine of their
+/// queries.
+struct SharedOverlaps {
+  double weights = 0, queries = 0;
+};
+
+/// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `residual`, of
+/// residual attention: what comes to the scores from the layers above, then with this one's.
+template <class C, class X>
+AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
+                                        const AttentionRecord<C, X>& record, const X& gradient,
+                                        const typename C::Number& aligned,
+                                        const SharedOverlaps& shared = {},
+                                        std::optional<ScoreGradient<X>>* residual = nullptr) {
+  using N = typename C::Number;
+  const Factors<X>& factors = record.factors;
+  AttentionBackward<X> out;
+  // Of the scores' gradient: scale^2 d_h Dv g_o.
+  const X scores = scaled(product(record.apart_v, without_between(gradient)), record.score_scale);
+  // Of a gradient along the mix: (d_h Dv J p)^2, and the lengths of v about d_h.
+  const N own_score = record.score_scale * aligned * aligned *
+                      calculus.real(static_cast<double>(layer.head_width) + 1);
+  const auto along_mix = [&](const X& feedback) {
+    return scaled(product(product(record.apart_v, record.apart_v), feedback), own_score);
+  };
+  const auto at_scores = [&](const X& factor, const X& feedback) {
+    X found = product(scores, factor);
+    if constexpr (C::next_orders) {
+      if (own_score > 0) found = sum(found, along_mix(feedback));
+    }
+    return found;
+  };
+  X query_scores = at_scores(factors.query, factors.feedback.query);
+  X key_scores = at_scores(factors.key, factors.feedback.key);
+  X key_weight_scores = at_scores(factors.key_weight, factors.feedback.key);
+  X own = product(product(scores, record.gradient_k), factors.query_weight);
+  if constexpr (C::next_orders) {
+    if (shared.queries != 0) {
+      const X together = product(scaled(record.apart_v, record.score_scale),
+                                 uniform(gradient, Alike<double>{0, 0, shared.queries, 0}));
+      const X of_weights = product(together, factors.query);
+      key_scores = sum(key_scores, product(together, factors.slope));
+      key_weight_scores = sum(key_weight_scores, of_weights);
+      own = sum(own, product(of_weights, record.gradient_k));
+    }
+  }
+  if constexpr (C::next_orders) {
+    if (record.biases) out.biases = gradient_of_biases(layer, record, gradient, aligned);
+  }
+  if (residual != nullptr) {
+    const N scale = calculus.scale(layer);
+    const N scale2 = record.turned_scale == 1
+                         ? N(scale * scale)
+                         : N(scale * scale * calculus.real(record.turned_scale));
+    const std::optional<ScoreGradient<X>> above = std::move(*residual);
+    const ScoreGradient<X> from_mix{query_scores, with_cross(key_scores, query_scores),
+                                    product(scores, factors.query_weight)};
+    *residual = with_gradient(above, scaled(from_mix, N(1 / scale2)));
+    if (above) {
+      const ScoreGradient<X> more = scaled(*above, scale2);
+      query_scores = sum(query_scores, more.query);
+      key_scores = sum(key_scores, product(record.query_cosine, more.key));
+      key_weight_scores = sum(key_weight_scores, product(record.query_cosine, more.query));
+      own = sum(own, product(more.query_weight, record.gradient_k));
+    }
+  }
+  out.q = product(record.gradient_k, query_scores);
+  const X same = product(record.queries, key_scores);
+  X one_key = same, two_keys = scaled(same, calculus.real(-record.slopes_together));
+  if (record.rotation) {
+    const X& cosine = record.rotation->cosine.same;
+    one_key = product(same, cosine);
+    two_keys = product(same, sum(record.rotation->equal, scaled(cosine, N(-1))));
+  }
+  out.k = scores_to_keys(record, one_key, two_keys);
+  const X kept = layer.dropout > 0
+                     ? scale_second(gradient, N(1 / (1 - calculus.real(layer.dropout))))
+                     : gradient;
+  const X others = combine(gradient, factors.value,
+                           [](const N& g, const N& share) { return N(g * (1 - share)); });
+  const N group = calculus.size(layer.heads, "heads") / calculus.size(layer.kv_heads, "kv_heads");
+  const auto to_values = [&](double weights) {
+    const auto with_shared = [&](const X& x, double sign) {
+      if constexpr (C::next_orders)
+        return sum(x, uniform(x, Alike<double>{0, 0, sign * weights, 0}));
+      return x;
+    };
+    X v = to_keys(with_shared(product(kept, factors.value), 1), with_shared(others, -1),
+                  record.source, record.counts);
+    v.between = between_to_keys(gradient, record.source, record.counts);
+    return scaled(v, group);
+  };
+  out.v = to_values(shared.weights);
+  if constexpr (C::next_orders) {
+    // The first order in what overlaps share cannot take more than there is: then it is left out,
+    // and its size is the truncation below.
+    if (values_of(calculus, out.v).second < 0) out.v = to_values(0);
+    if (group > 1 && aligned != 0)
+      out.v = sum(out.v, scaled(between_heads(calculus, layer, record),
+                                aligned * aligned * group * (group - 1)));
+    out.v = with_positive_second(calculus, std::move(out.v));
+  }
+
+  N of_key_weight =
+      pair_sum(product(product(record.queries, key_weight_scores), record.gradient_source),
+               record.counts.queries, record.batch);
+  X of_weight = out.q;
+  if (layer.qk_norm) {
+    of_weight = product(out.q, record.query_weight_norm);
+    own = product(own, record.query_weight_norm);
+    out.q = product(out.q, record.query_norm);
+    out.k = product(out.k, record.key_norm);
+    of_key_weight = of_key_weight * average(record.key_weight_norm).second;
+  }
+  if (layer.qk_norm && layer.head_width == 1) {
+    // A norm of one feature leaves its sign.
+    out.q = of_weight = scaled(out.q, N(0));
+    own = scaled(own, N(0));
+    out.k = scaled(out.k, N(0));
+    of_key_weight = N(0);
+  }
+  out.k = with_positive_second(calculus, scaled(out.k, group));
+  const N& queries = record.counts.queries;
+  const N of_query_weight = token_sum(record.input, of_weight, queries, record.batch) +
+                            token_sum(geometric_seconds(record.input), own, queries, record.batch);
+  out.q_weight = weight_scale(calculus, layer.q) * calculus.positive(of_query_weight);
+  out.k_weight = weight_scale(calculus, layer.k) * calculus.positive(of_key_weight) * group;
+  const X own_values = product(product(gradient, factors.value_weight), record.apart_source);
+  const N of_own_values = group * pair_sum(own_values, queries, record.batch);
+  // x_s g_s of equal words fluctuate together; their sum over s is that of the mix.
+  X inputs = record.source, gradients = out.v;
+  if (record.words) {
+    inputs = sum(record.shared_source, product(record.apart_source, factors.mix));
+    inputs.between = between_means(record.input, record.source, record.counts);
+    gradients = scaled(gradient, group);
+  }
+  const N& summed = record.words ? queries : record.counts.keys;
+  const N of_value_weight = token_sum(inputs, gradients, summed, record.batch) + of_own_values;
+  out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
+
+  out.input = linear_backward(calculus, layer.q, out.q);
+  const N of_queries = average(out.input).second;
+  const X of_keys = linear_backward(calculus, layer.k, out.k),
+          of_values = linear_backward(calculus, layer.v, out.v);
+  if (!layer.over_memory) out.input = sum(out.input, of_keys);
+  const N through_scores = average(out.input).second;
+  X& source = layer.over_memory ? out.memory : out.input;
+  source = sum(layer.over_memory ? of_keys : out.input, of_values);
+  out.q_truncation = out.k_truncation = record.truncation;
+  if constexpr (C::next_orders) {
+    feedback_to_source(calculus, layer, record, aligned, out);
+    const double total = average(key_scores).second;
+    if (own_score > 0 && total > 0)
+      out.k_truncation +=
+          average(along_mix(factors.feedback.key)).second / total * record.feedback_truncation;
+    out.q_truncation = out.k_truncation;
+  }
+  out.truncation = {record.value_truncation, record.value_truncation};
+  if constexpr (C::next_orders) {
+    const double all = values_of(calculus, out.input).second;
+    if (all > 0) out.through_queries = std::min(1.0, calculus.value(of_queries) / all);
+    if (all > 0) out.truncation.second += calculus.value(through_scores) / all * out.k_truncation;
+  }
+  out.v_truncation = record.value_truncation;
+  if constexpr (C::next_orders) {
+    // What overlaps share stands for all there is where weights alone leave nothing of a gradient
+    // that adds up to 0 over the queries: then it may be as far off as it is large.
+    const double all = values_of(calculus, out.v).second;
+    const double made =
+        calculus.value(record.counts.queries / record.counts.keys * (record.counts.queries - 1)) *
+        std::fabs(shared.weights) * calculus.value(group);
+    if (all > 0) out.v_truncation += std::min(no_mean, made / all);
+  }
+  if constexpr (C::next_orders) {
+    const double all = calculus.value(of_value_weight), own_part = calculus.value(of_own_values);
+    if (all > 0) out.v_weight_truncation = std::fabs(own_part) / all * record.values_truncation;
+  }
+  return out;
+}
+
+}  // namespace scalecalc::moments
