@@ -58,14 +58,17 @@ std::vector<Trial> calibrate(const std::vector<ModelSpec>& models, std::uint64_t
   return trials;
 }
 
-std::vector<double> band_widths(const Verification& verification) {
+bool is_measured(const Comparison& comparison) {
   // Below this share of the value a difference is rounding.
   constexpr double rounding = 1e-10;
+  return comparison.standard_error > rounding * std::abs(comparison.predicted);
+}
+
+std::vector<double> band_widths(const Verification& verification) {
   std::vector<double> widths;
   for (const auto* comparisons : {&verification.sites, &verification.parameters})
     for (const Comparison& c : *comparisons)
-      if (c.standard_error > rounding * std::abs(c.predicted))
-        widths.push_back(c.band / c.standard_error);
+      if (is_measured(c)) widths.push_back(c.band / c.standard_error);
   return widths;
 }
 

@@ -41,8 +41,10 @@ Trial try_model(const ModelSpec& spec, std::uint64_t index, const CalibrationOpt
 std::vector<Trial> calibrate(const std::vector<ModelSpec>& models, std::uint64_t first,
                              const CalibrationOptions& options);
 
-/// Bands in standard errors, of what scatters by more than rounding: where every draw gives the
-/// same (the second moment behind a norm), band and scatter are rounding both.
+/// Whether it scatters by more than rounding: where every draw gives the same (the second moment
+/// behind a norm), band and scatter are rounding both.
+bool is_measured(const Comparison& comparison);
+/// Bands of what is measured, in standard errors.
 std::vector<double> band_widths(const Verification& verification);
 
 /// What a failure points at, by rule and quantity: "norm cross, attention grad_second"; empty when

@@ -43,6 +43,7 @@ void models(int count, std::uint64_t seed, int threads) {
   print(work + ", time of each", (seconds() - start) / count, "s", "");
   list_failures(trials);
   list_refusals(trials);
+  list_wide_bands(trials);
 }
 
 void presets_at_small_widths(int ranges, int threads) {

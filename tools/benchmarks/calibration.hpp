@@ -20,6 +20,9 @@ void list_failures(const std::vector<random_models::Trial>& trials);
 /// On stderr: why models are refused, the most frequent reason first.
 void list_refusals(const std::vector<random_models::Trial>& trials);
 
+/// On stderr: where the bands beyond the goal of 15 standard errors are, and in which models.
+void list_wide_bands(const std::vector<random_models::Trial>& trials);
+
 /// Every preset at three smaller widths.
 struct SmallPreset {
   std::string name;

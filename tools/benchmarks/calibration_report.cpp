@@ -106,6 +106,29 @@ void list_failures(const std::vector<Trial>& trials) {
   }
 }
 
+void list_wide_bands(const std::vector<Trial>& trials) {
+  // The goal of the 90th percentile.
+  constexpr double goal = 15;
+  std::map<std::string, Group> of_place, of_model;
+  double rows = 0;
+  for (const Trial& trial : trials)
+    for (const Comparison& c : all_of(trial.first)) {
+      rows += 1;
+      if (!random_models::is_measured(c) || c.band <= goal * c.standard_error) continue;
+      of_place[c.kind + " " + c.quantity].push_back(&trial);
+      of_model[std::to_string(trial.index)].push_back(&trial);
+    }
+  const auto list = [&](const char* what, const auto& groups) {
+    std::fprintf(stderr, "\nbands wider than %g standard errors, %% of all figures, by %s:\n", goal,
+                 what);
+    for (const auto& [name, group] : by_size(groups))
+      std::fprintf(stderr, "  %.3f %s\n", 100.0 * static_cast<double>(group.size()) / rows,
+                   name.c_str());
+  };
+  list("place", of_place);
+  list("model", of_model);
+}
+
 void list_refusals(const std::vector<Trial>& trials) {
   std::map<std::string, Group> groups;
   for (const Trial& trial : trials)
