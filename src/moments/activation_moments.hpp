@@ -25,6 +25,7 @@ struct ActivationRecord {
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;
+  double own_mean = 0;  ///< E phi phi', where u comes from a norm over features
   /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x, and
   /// where not wanted.
   std::optional<SlopeCorrelation<X>> slope_correlation;
@@ -64,13 +65,12 @@ X slope_expectations(C& calculus, const typename C::Function& phi, const X& x) {
       });
 }
 
-/// The centred overlap passes with the slope E phi'(u)phi'(v); n features have their own noise,
-/// (E phi^2 phi'^2 - (E phi phi')^2)/n, that of the linear map before in it.
+/// The centred overlap passes with the slope K = E phi'(u)phi'(v); n features have their own noise,
+/// Var phi(u)phi(v)/n, in which K^2 of D^2/n is what they make of the overlap of u: V has that less
+/// `fresh` already.
 template <class C, class X>
-Overlap<typename C::Number> overlap_through_activation(const C& calculus,
-                                                       const Overlap<typename C::Number>& in,
-                                                       const X& slopes, const X& y,
-                                                       std::int64_t width) {
+Overlap<typename C::Number> overlap_through_activation(const C& calculus, const Signal<X>& in,
+                                                       const X& slopes, const X& y) {
   using N = typename C::Number;
   const auto slope = average(slopes).cross;
   const auto moments = average(y);
@@ -81,7 +81,13 @@ Overlap<typename C::Number> overlap_through_activation(const C& calculus,
   if constexpr (C::next_orders) {
     if (calculus.value(centred) > 0) own = own * (moments.second + square) / centred;
   }
-  return {in.coherent * slope, in.noise * slope * slope + own / calculus.size(width, "width")};
+  N noise = own / calculus.size(in.width, "width");
+  if constexpr (C::next_orders) {
+    const double known =
+        fresh_overlap(values_of(calculus, in.x), 2, static_cast<double>(in.width)) - in.fresh;
+    if (known > 0) noise = std::max(0.0, noise - slope * slope * known);
+  }
+  return {in.overlap.coherent * slope, in.overlap.noise * slope * slope + noise};
 }
 
 /// A gradient phi(u) becomes phi'(u) phi(u): E phi'^2 phi^2 in place of the product, of which
@@ -106,6 +112,16 @@ void note_own_gradient(C& calculus, const WidthMoments& moments, const X& x, con
       });
   const X apart = product(y, record.slopes);
   record.own = without_mean(combine(whole, apart, [](const N& a, const N& b) { return N(a - b); }));
+}
+
+/// E phi phi' = (d/dmu) E phi^2/2.
+template <class C>
+double mean_of_own_gradient(C& calculus, const typename C::Function& phi, const Alike<double>& x) {
+  const double variance = x.second - x.mean * x.mean, step = 0.05 * std::sqrt(variance);
+  const auto second = [&](double mean) {
+    return calculus.expectation(phi, Moment::second, Token<double>{mean, mean * mean + variance});
+  };
+  return step > 0 ? (second(x.mean + step) - second(x.mean - step)) / (4 * step) : 0;
 }
 
 template <class C, class X>

@@ -111,6 +111,7 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   const auto bound = [&](const RelativeError& of_source, double own) {
     return RelativeError{of_source.second + own * of_second, of_source.cross + own * of_cross};
   };
+  mix.fresh = fresh_overlap(o, weight_noise(layer.v), own_features(layer, of_second, mix));
   mix.error = bound(source.error, scores.error);
   mix.truncation = bound(source.truncation, scores.mix_truncation);
 }

@@ -49,6 +49,7 @@ class BackwardPass {
       if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
       g = std::visit([&](const auto& op) { return backward_step(*this, op, std::move(g)); },
                      layer->op);
+      if (!std::holds_alternative<ActivationLayer>(layer->op)) g.feature_mean = 0;
     }
     return g;
   }

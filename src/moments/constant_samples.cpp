@@ -19,8 +19,9 @@ double below(double z) {
   return std::erfc(-z / std::numbers::sqrt2) / 2;
 }
 
-/// Pieces between breaks that have no slope at any of three places.
-std::vector<std::pair<double, double>> constant_pieces(const Activation& activation) {
+/// Pieces between breaks that have no slope at any of three places; of a gate, where it is 0 there.
+std::vector<std::pair<double, double>> constant_pieces(const Activation& activation,
+                                                       bool is_gate = false) {
   std::vector<double> ends{-infinite};
   for (const Break& at : activation.breaks()) ends.push_back(at.at);
   ends.push_back(infinite);
@@ -32,6 +33,7 @@ std::vector<std::pair<double, double>> constant_pieces(const Activation& activat
     bool flat = true;
     for (const double share : {0.2, 0.5, 0.9})
       flat = flat && activation.slope(low + share * (high - low)) == 0;
+    if (is_gate) flat = flat && activation.value((low + high) / 2) == 0;
     if (flat) found.emplace_back(ends[n], ends[n + 1]);
   }
   return found;
@@ -112,7 +114,7 @@ FeatureScatter feature_scatter(const Activation& activation, const Alike<double>
 /// A sample is mean + sqrt(q) (sqrt(a) z_0 + sqrt(b) z_1 + sqrt(1 - a - b) z): z_0 of the batch,
 /// z_1 of a sequence.
 ConstantSamples constant_samples(const Activation& activation, const Alike<double>& x,
-                                 const Counts& over) {
+                                 const Counts& over, bool is_gate) {
   ConstantSamples chances;
   const double q = x.second - x.mean * x.mean;
   if (!(q > 0)) return chances;
@@ -128,7 +130,7 @@ ConstantSamples constant_samples(const Activation& activation, const Alike<doubl
   // Of samples that add up to 0 no half line that ends at 0 has all.
   const double together = (mean_of_pairs(x, over) - x.mean * x.mean) / q;
   const double apart = std::clamp(1 + (samples - 1) * together, 0.0, 1.0);
-  for (const auto& [low, high] : constant_pieces(activation)) {
+  for (const auto& [low, high] : constant_pieces(activation, is_gate)) {
     const auto on_piece = [&](double at) {
       const double from = std::isinf(low) ? 0 : below((low - at) / own);
       const double to = std::isinf(high) ? 1 : below((high - at) / own);

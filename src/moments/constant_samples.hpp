@@ -36,8 +36,9 @@ struct FeatureScatter {
 FeatureScatter feature_scatter(const Activation& activation, const Alike<double>& x,
                                const Counts& over, double features, double eps, double gaussian);
 
-/// `over`: tokens of one sequence, and of so many.
+/// `over`: tokens of one sequence, and of so many; of a gated unit those are constant whose gate is
+/// 0.
 ConstantSamples constant_samples(const Activation& activation, const Alike<double>& x,
-                                 const Counts& over);
+                                 const Counts& over, bool is_gate = false);
 
 }  // namespace scalecalc::moments

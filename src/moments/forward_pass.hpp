@@ -96,7 +96,10 @@ class ForwardPass {
   void set_chain(ActivationChain<X> chain) { chain_ = std::move(chain); }
   std::optional<ActivationChain<X>> take_chain() { return std::exchange(chain_, std::nullopt); }
   const Signal<X>* memory() const { return memory_ ? &*memory_ : nullptr; }
-  void set_memory(Signal<X> made) { memory_ = std::move(made); }
+  void set_memory(Signal<X> made) {
+    settle(made);
+    memory_ = std::move(made);
+  }
   std::optional<ScoreSum<X>>& scores() { return scores_; }
   /// The record of the last table of scores' biases.
   std::size_t bias_table() const { return bias_table_; }

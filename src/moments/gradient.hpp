@@ -124,6 +124,9 @@ struct Gradient {
   /// all, and a norm takes out the mean alone.
   double uneven = 0;
   NormDirections directions{};
+  /// Right below an activation phi of normalised u: the mean over features that the part along phi
+  /// has, a E phi phi'.
+  double feature_mean = 0;
   /// As far up as nothing but sums lie between.
   std::optional<SlopeCorrelation<X>> slope_correlation{};
   std::optional<SignalCoupling> coupling{};  ///< of plain stacks, up from the logits

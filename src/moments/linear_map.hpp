@@ -42,11 +42,10 @@ inline double length_scatter(const Linear& layer) {
   }
 }
 
-/// `gain` = n_in sw2. The overlap of two outputs fluctuates by D^2/n_out beside what the input's
-/// does.
+/// `gain` = n_in sw2.
 template <class N>
-Overlap<N> overlap_through_linear(const Overlap<N>& x, const N& gain, const N& noise) {
-  return {x.coherent * gain, x.noise * gain * gain + noise};
+Overlap<N> overlap_through_linear(const Overlap<N>& x, const N& gain) {
+  return {x.coherent * gain, x.noise * gain * gain};
 }
 
 /// Where a stream starts: Gaussian features, D/sqrt(d) the deviation of an overlap.
@@ -95,7 +94,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
         return Token<N>{N(0), gain * x.second + bias};
       },
       pair);
-  out.overlap = overlap_through_linear(in.overlap, gain, N(0));
+  out.overlap = overlap_through_linear(in.overlap, gain);
   if constexpr (C::next_orders) {
     const Alike<double> x = values_of(calculus, in.x), y = values_of(calculus, out.x);
     const double apart = x.second - x.cross;
@@ -105,6 +104,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
     out.mask_overlap *= by * by;
     const double share = input_share(calculus, layer, in.x);
     const double noise = weight_noise(layer);
+    out.fresh = fresh_overlap(y, noise, static_cast<double>(layer.fan_out));
     out.spread =
         through_linear(in.spread, share, noise, y, static_cast<double>(layer.fan_out), counts);
     for (RelativeError* bound : {&out.error, &out.truncation}) {

@@ -96,14 +96,22 @@ struct NormRecord {
   Eigen::ArrayXd kind_weight;
 };
 
+/// Of values whose sizes vary by `share` of what independent ones do: behind a norm u lies on a
+/// sphere, and the size of phi(u) goes with that of u.
+inline void tie_values(double share, ValueScatter& values) {
+  for (double* one : {&values.inverse, &values.slopes, &values.inputs})
+    *one = 1 + share * (*one - 1);
+  values.square = 1 + share * share * (values.square - 1);
+}
+
 /// Right behind an activation 1/s2 is known for features given the size of their inputs, which v
 /// has the rest of; returns that rest.
 template <class C, class X>
 double know_values(C& calculus, const Norm& layer, const Signal<X>& in, NormRecord<X>& record,
                    Fluctuation& orders) {
-  if (!in.flat || !in.mixture.plain()) return orders.v;
-  const auto phi = calculus.function(in.flat->first);
-  const Alike<double>& u = in.flat->second;
+  if (!in.flat || in.flat->gate || !in.mixture.plain()) return orders.v;
+  const auto phi = calculus.function(in.flat->function);
+  const Alike<double>& u = in.flat->input;
   const double variance = u.second - u.mean * u.mean, width = static_cast<double>(in.width);
   if (!(variance > 0)) return orders.v;
   const bool centre = layer.kind == NormKind::layernorm;
@@ -111,6 +119,7 @@ double know_values(C& calculus, const Norm& layer, const Signal<X>& in, NormReco
   record.values = value_scatter(phi->activation(), u.mean, variance, width, centre, layer.eps);
   const double own = (centre ? moments.centred_kurtosis : moments.kurtosis) - 1;
   const double latent = std::max(0.0, orders.v - own / width);
+  if (own > 0 && orders.v < own / width) tie_values(orders.v * width / own, *record.values);
   orders.inverse = record.values->inverse * (1 + orders.w * latent);
   // The size of u, which v has besides, moves phi^2, phi'^2 and u^2 together.
   const double moved = moments.exponent != 0 ? latent / moments.exponent : 0;
@@ -155,6 +164,19 @@ NormVariance normal_part(const Signal<X>& in) {
   NormVariance spread = in.spread;
   spread.token_variance = std::max(0.0, spread.token_variance - mask_variance(in));
   return spread;
+}
+
+/// What a norm over a token's features makes of V/D^2 = omega beside the sizes it divides by; `x`:
+/// about the mean where it takes that. x_t.x_u goes with x_t^T C x_t, C the covariance of n
+/// features, which goes with |x_t|^2, so that 1 - 4 [tr C^3/(tr C tr C^2) - omega] is left; a
+/// Wishart's C has (1 - 1/(n omega))/n for the bracket. The mean takes one of n equal directions
+/// (docs/theory/attention.md#overlap).
+inline double overlap_left_by_norm(const Overlap<double>& overlap, double fresh, double apart,
+                                   double n, double share, bool centre) {
+  const double all = overlap.variance() + fresh;
+  if (!(apart > 0) || !(all > 0)) return 1;
+  const double even = std::clamp(apart * apart / (n * all), 0.0, 1.0);
+  return (1 + (centre ? even / n : 0)) / (1 + share * share * 4 / n * (1 - even));
 }
 
 template <class C, class X>
@@ -245,12 +267,18 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   if constexpr (C::next_orders) {
     out.mask_overlap *= calculus.value(scale) * calculus.value(scale);
+    out.fresh *= calculus.value(scale) * calculus.value(scale);
     if (centre) {
       const Overlap<double> left = overlap_about_mean(
           {calculus.value(in.overlap.coherent), calculus.value(in.overlap.noise)},
           values_of(calculus, in.x), in.width);
       out.overlap = {left.coherent * scale, left.noise * scale * scale};
     }
+    const Alike<double> y = values_of(calculus, out.x);
+    const double kept = overlap_left_by_norm(out.overlap, out.fresh, y.second - y.cross,
+                                             static_cast<double>(in.width), orders.w, centre);
+    out.overlap = {out.overlap.coherent * std::sqrt(kept), out.overlap.noise * kept};
+    out.fresh *= kept;
   }
   if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;

@@ -85,6 +85,16 @@ SlopeKernel slope_kernel(C& calculus, const typename C::Function& phi, const Ali
   return kernel;
 }
 
+/// Below merge_overlap; `apart` as in OverlapDeviation.
+inline OverlapSlopes before_merge(const OverlapSlopes& slopes, const MergedOverlap& merged,
+                                  double apart) {
+  if (!(merged.whole > 0)) return slopes;
+  const auto pair = [&](const OverlapSlope& s, double deviation) {
+    return OverlapSlope{deviation > 0 ? s.stream / deviation : 0, s.stream * merged.coherent};
+  };
+  return {pair(slopes.within, merged.whole), pair(slopes.between, merged.whole * apart)};
+}
+
 /// u below phi: k = k' D, D = E phi'(u)phi'(v), and r' rises by D. `gradient`: k' of both kinds.
 inline OverlapSlopes through_kernel(const OverlapSlopes& slopes, const SlopeKernel& kernel,
                                     const Alike<double>& gradient, const OverlapDeviation& u) {

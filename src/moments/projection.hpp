@@ -41,6 +41,17 @@ X projected(const C& calculus, const Projection& take, const X& x, const NormDir
       });
 }
 
+/// dk/dr of that: what is taken of k falls where r rises.
+inline OverlapSlopes projected(const Projection& take, const Alike<double>& x,
+                               const NormDirections& directions, const OverlapSlopes& slopes) {
+  if (!(x.second > 0)) return slopes;
+  const auto pair = [&](const OverlapSlope& s, double cross) {
+    const double left = take.cross(directions, cross / x.second);
+    return OverlapSlope{s.own * left, s.stream * left};
+  };
+  return {pair(slopes.within, x.cross), pair(slopes.between, x.between)};
+}
+
 /// The part along x of a gradient with `level` along a sum whose share x is.
 inline double across(double level, double share) {
   return share * level + 1 - share;

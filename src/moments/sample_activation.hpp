@@ -2,12 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "moments/activation_moments.hpp"
 #include "moments/sphere_samples.hpp"
 
-/// Activations right behind a norm over samples (docs/theory/layers.md#sphere).
+/// Activations right behind a norm over samples (docs/theory/layers.md#sphere), and over features,
+/// of which a token's are a point of a sphere.
 namespace scalecalc::moments {
+
+/// Slopes that a forward pass alone has not asked for are empty.
+template <class X>
+bool has_slopes(const ActivationRecord<X>& record) {
+  if constexpr (std::is_same_v<X, PerPosition>) return record.slopes.positions != nullptr;
+  return average(record.slopes).second > 0;
+}
 
 /// `excess` is added to the averages of what comes out. The next order has `size` beside it.
 template <class C, class X>
@@ -15,7 +24,7 @@ void add_excess(C& calculus, const SphereExcess& excess, double size, Activation
                 X& y) {
   const auto add = [](X& to, const Alike<double>& more) { to = sum(to, uniform(to, more)); };
   add(y, excess.values);
-  if (average(record.slopes).second > 0) add(record.slopes, excess.slopes);
+  if (has_slopes(record)) add(record.slopes, excess.slopes);
   if (record.slope_correlation) add(record.slope_correlation->product, excess.input_slope);
   const double second = values_of(calculus, y).second;
   if (second > 0)
@@ -57,6 +66,20 @@ SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Al
   return excess;
 }
 
+/// Two tokens of cosine c have c^2 of the variance of their sizes together, so that of two that are
+/// one nothing is left.
+inline SphereExcess of_tokens_apart(SphereExcess excess, const Alike<double>& x) {
+  const auto apart = [&](double cross) {
+    const double c = x.second > 0 ? std::clamp(cross / x.second, -1.0, 1.0) : 1;
+    return 1 - c * c;
+  };
+  for (Alike<double>* one : {&excess.values, &excess.slopes}) {
+    one->cross *= apart(x.cross);
+    one->between *= apart(x.between);
+  }
+  return excess;
+}
+
 /// Samples of a feature are a point of a sphere behind a norm over them. What single samples differ
 /// in size by beside that is their tokens', less what the norm has taken: of Gaussian tokens it is
 /// nothing. What sizes of tokens do to E phi^2 is in the draw's own scale.
@@ -69,7 +92,8 @@ void add_sample_excess(C& calculus, const typename C::Function& phi, const Signa
   const double tokens = in.spread.token_variance - 2 / static_cast<double>(in.width),
                apart = tokens + in.size_excess - in.sphere_excess;
   const double counted = calculus.width(phi, 0, x.second).curvature / 2 * tokens;
-  SphereExcess scatter = size_scatter(calculus, phi, x, apart, average(record.slopes).second > 0);
+  SphereExcess scatter = size_scatter(calculus, phi, x, apart, has_slopes(record));
+  if (in.normalised) scatter = of_tokens_apart(scatter, x);
   scatter.values =
       sum(scatter.values,
           scaled(Alike<double>{from.mean / 2, from.second, from.cross, from.between}, -counted));

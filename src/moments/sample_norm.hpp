@@ -86,6 +86,13 @@ double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Co
   return left * left * apart;
 }
 
+/// Of what each feature adds to an overlap by itself, what its own norm leaves.
+template <class X>
+double overlap_left(const Alike<double>& inside, const Signal<X>& in, double samples, double eps) {
+  const double divided = inside.second / (inside.second + eps);
+  return 1 - 2 * divided * std::clamp(in.spread.batch_noise, 0.0, 1.0) / (samples + 1);
+}
+
 /// What of V is left where each feature's own norm over samples divides its part of an overlap:
 /// 1/s2 falls where y_t y_u is large, so that an overlap that the features share comes out n/(n +
 /// 2) as large, n = samples - 1, and the square of what each has by itself, D^2/width, likewise
@@ -96,9 +103,9 @@ double overlap_kept(const Overlap<double>& overlap, const Alike<double>& inside,
                     const Signal<X>& in, double samples, double eps) {
   const double whole = overlap.variance(), apart = inside.second - inside.cross;
   if (!(whole > 0)) return 1;
-  const double own = std::min(whole, apart * apart / static_cast<double>(in.width));
-  const double divided = inside.second / (inside.second + eps);
-  const double left = 1 - 2 * divided * std::clamp(in.spread.batch_noise, 0.0, 1.0) / (samples + 1);
+  const double drawn = apart * apart / static_cast<double>(in.width);
+  const double own = std::min(whole, std::max(0.0, drawn - in.fresh));
+  const double left = overlap_left(inside, in, samples, eps);
   return ((whole - own) * left * left + own * left) / whole;
 }
 
@@ -148,9 +155,12 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     const Overlap<double> own = overlap_about_mean(
         {calculus.value(in.overlap.coherent), calculus.value(in.overlap.noise)}, raw, in.width);
     const double kept =
-        in.flat ? left
-                : left * overlap_kept(own, values_of(calculus, inside), in, samples, layer.eps);
+        in.flat && !in.flat->gate
+            ? left
+            : left * overlap_kept(own, values_of(calculus, inside), in, samples, layer.eps);
     out.overlap = {own.coherent * scale * std::sqrt(kept), own.noise * scale * scale * kept};
+    out.fresh *= calculus.value(scale) * calculus.value(scale) *
+                 overlap_left(values_of(calculus, inside), in, samples, layer.eps);
     out.mask_overlap = 0;
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
@@ -162,7 +172,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       record.by_chance =
           2 * noise * calculus.value(in.overlap.variance()) / (from.within * from.within);
     const SampleLevels& order = record.orders.forward;
-    if (!in.flat) {
+    if (!in.flat || in.flat->gate) {
       const double taken = noise * size_variance(from, over, in.map_overlap);
       out.kurtosis *= 1 - taken;
       out.size_excess -= taken;
@@ -178,14 +188,14 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   if constexpr (C::next_orders) {
     if (in.flat) {
       const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
-      const ConstantSamples flat =
-          constant_samples(calculus.function(in.flat->first)->activation(), in.flat->second, over);
+      const Activation& phi = calculus.function(in.flat->function)->activation();
+      const ConstantSamples flat = constant_samples(phi, in.flat->input, over, in.flat->gate);
       record.alive = std::max(1 - flat.all, 1 / static_cast<double>(in.width));
       record.few = flat.few;
       record.rare = flat.few > few_enough && flat.zero_sum;
-      record.scatter =
-          feature_scatter(calculus.function(in.flat->first)->activation(), in.flat->second, over,
-                          record.projection.d, layer.eps, record.orders.inverse);
+      if (!in.flat->gate)
+        record.scatter = feature_scatter(phi, in.flat->input, over, record.projection.d, layer.eps,
+                                         record.orders.inverse);
       const double left_over = record.alive * record.scatter.forward;
       out.x = scaled(out.x, left_over);
       out.overlap = {out.overlap.coherent * left_over, out.overlap.noise * left_over * left_over};

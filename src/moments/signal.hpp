@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "moments/fluctuations.hpp"
@@ -11,6 +13,13 @@
 
 /// What travels forward.
 namespace scalecalc::moments {
+
+/// An activation's name, and its input's averages; `gate`: of a gated unit.
+struct ActivationInput {
+  std::string function;
+  Alike<double> input;
+  bool gate = false;
+};
 
 /// Everything that travels forward. X is Alike<N> or PerPosition.
 template <class X>
@@ -23,6 +32,9 @@ struct Signal {
   /// while a part of it is left.
   std::optional<X> own{};
   Overlap<Number> overlap;
+  /// Of the variance of x_t.x_u/n, what these n features make as draws of the weights right before,
+  /// D^2/n of normal ones: not in `overlap` until `settle`, as an activation counts its own.
+  double fresh = 0;
   NormVariance spread;
   double kurtosis = 3;  ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
   /// Relative variance of a feature's size over the samples beyond that of Gaussian features, which
@@ -36,15 +48,45 @@ struct Signal {
   /// Of the variance V of overlaps, what the mask of one token makes: it is the same with all
   /// others, and drops out of centred overlaps.
   double mask_overlap = 0;
-  Mixture mixture;  ///< of features behind dropout, until weights mix them
-  /// Right behind an activation: its name, and its input's averages.
-  std::optional<std::pair<std::string, Alike<double>>> flat;
-  double repeats = 0;       ///< chance that two tokens of a sequence are the same word
-  double triples = 0;       ///< that three are
-  double different = 0;     ///< how many different words a sequence has
-  bool same_words = false;  ///< tokens of the same word are equal
+  Mixture mixture;                      ///< of features behind dropout, until weights mix them
+  std::optional<ActivationInput> flat;  ///< right behind an activation
+  double repeats = 0;                   ///< chance that two tokens of a sequence are the same word
+  double triples = 0;                   ///< that three are
+  double different = 0;                 ///< how many different words a sequence has
+  bool same_words = false;              ///< tokens of the same word are equal
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   RelativeError error, truncation;  ///< from how primitives are computed; from orders left out
 };
+
+/// The variance that n features y, new draws of weights of this `noise`, add to x_t.x_u/n.
+inline double fresh_overlap(const Alike<double>& y, double noise, double width) {
+  const double apart = y.second - y.cross;
+  return apart * apart / width * (noise / 2);
+}
+
+/// What the features drawn last make of overlaps, into these (docs/theory/attention.md#overlap).
+template <class X>
+void settle(Signal<X>& x) {
+  if constexpr (std::is_same_v<typename X::Number, double>)
+    x.overlap.noise += std::exchange(x.fresh, 0.0);
+}
+
+/// Where branches begin, all that overlaps have so far moves what all of them make: the deviation
+/// of their noise becomes a part of the coherent one. Back, dk/dr is one number for both parts.
+struct MergedOverlap {
+  double coherent = 1;  ///< what was coherent, over the whole
+  double whole = 0;     ///< V^(1/2)
+};
+template <class X>
+MergedOverlap merge_overlap(Signal<X>& x) {
+  MergedOverlap made;
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    made.whole = std::sqrt(x.overlap.variance());
+    if (!(made.whole > 0)) return made;
+    made.coherent = x.overlap.coherent / made.whole;
+    x.overlap = {made.whole, 0};
+  }
+  return made;
+}
 
 }  // namespace scalecalc::moments

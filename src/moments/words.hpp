@@ -47,6 +47,7 @@ Signal<X> of_words(Signal<X> x) {
     const double same = x.repeats;
     x.x = of_words(x.x, same);
     const double apart = x.x.second - x.x.cross;
+    x.fresh /= (1 - same) * (1 - same);
     const double chance = (x.overlap.variance() - same * (1 - same) * apart * apart) / (1 - same);
     const double fresh = apart * apart / static_cast<double>(x.width);
     x.overlap = {std::sqrt(chance > 0 ? chance : fresh), 0};

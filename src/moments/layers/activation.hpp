@@ -106,15 +106,15 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     if (wanted.slope_correlation) note_slope_correlation(calculus, phi, in.x, record);
   }
   if constexpr (C::next_orders) {
-    if (in.size_excess < 0 && !mixed) add_sample_excess(calculus, phi, in, record, out.x);
-  }
-  if constexpr (C::next_orders) {
+    if ((in.size_excess < 0 || in.normalised) && !mixed)
+      add_sample_excess(calculus, phi, in, record, out.x);
     if (!mixed)
       add_bend(calculus, phi, words ? of_words(in) : in, words ? in.repeats : 0, counts, out.x);
   }
   if (wanted.slopes) {
-    const auto overlap = words ? of_words(in).overlap : in.overlap;
-    out.overlap = overlap_through_activation(calculus, overlap, record.slopes, out.x, in.width);
+    out.overlap =
+        overlap_through_activation(calculus, words ? of_words(in) : in, record.slopes, out.x);
+    out.fresh = 0;
     if (words) add_word_overlap(in.repeats, out);
   }
   if constexpr (C::next_orders) {
@@ -132,7 +132,10 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     record.width = in.width;
     record.truncation = in.truncation;
     record.slope_exponent = moments.slope_exponent;
-    if (wanted.slopes) note_own_gradient(calculus, moments, in.x, out.x, record);
+    if (wanted.slopes) {
+      note_own_gradient(calculus, moments, in.x, out.x, record);
+      if (in.normalised) record.own_mean = mean_of_own_gradient(calculus, phi, x);
+    }
     out.spread = through_activation(in.spread, passed, moments, x, width, counts);
     for (RelativeError* bound : {&out.error, &out.truncation})
       *bound = error_through(calculus, *bound, x, values_of(calculus, out.x), moments,
@@ -167,7 +170,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     out.size_excess = out.sphere_excess = out.map_overlap = 0;
     out.mixture = {};
     out.flat.reset();
-    out.flat.emplace(phi->activation().name(), x);
+    out.flat = {phi->activation().name(), x};
     if (mixed) mix_kinds(calculus, phi, in, out, record);
     out.spread.skewness = moments.skew;
     out.spread.position_variance =
@@ -294,6 +297,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     const Alike<double> g = values_of(calculus, gradient.x);
     out = below_size(calculus, record, gradient, std::move(out));
     out.directions.radial = level_below(calculus, record, gradient);
+    out.feature_mean = gradient.along_mean ? 0 : gradient.aligned * record.own_mean;
     const RelativeError bound = relative_slope_error(calculus, record);
     out.truncation.second += bound.second;
     if (g.second > 0) out.truncation.cross += bound.cross * std::fabs(g.cross) / g.second;

@@ -46,6 +46,7 @@ template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X> x) {
   C& calculus = pass.calculus();
   calculus.enter(layer.path);
+  settle(x);
   auto made =
       attention_forward(calculus, layer, x, layer.over_memory ? pass.memory() : nullptr,
                         pass.counts(x), layer.residual_attention ? &pass.scores() : nullptr);

@@ -79,6 +79,7 @@ template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const ClassTokens& layer, Signal<X> x) {
   C& calculus = pass.calculus();
   calculus.enter(layer.path);
+  settle(x);
   const std::int64_t tokens = x.tokens;
   const auto before = average(x.x);
   Signal<X> y = class_tokens_forward(calculus, layer, x, pass.counts(x));

@@ -48,10 +48,12 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
                                  share(taps.pairs, pairs) * x.cross + bias,
                                  share(taps.squares, outputs * outputs) * x.between + bias});
   // Two positions overlap through the taps that both have inside the image.
-  out.overlap = overlap_through_linear(in.overlap, share(taps.pairs, pairs), N(0));
+  out.overlap = overlap_through_linear(in.overlap, share(taps.pairs, pairs));
   if constexpr (C::next_orders) {
     const Counts after{outputs, counts.batch};
     const double second = values_of(calculus, out.x).second;
+    out.fresh = fresh_overlap(values_of(calculus, out.x), weight_noise(layer.weight),
+                              static_cast<double>(layer.out_channels));
     const double part = second > 0 ? (second - calculus.value(bias)) / second : 0;
     out.spread =
         through_linear(in.spread, part, weight_noise(layer.weight), values_of(calculus, out.x),
@@ -105,6 +107,7 @@ struct Kept<Conv2d, C, X> {
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Conv2d& layer, Signal<X> x) {
   pass.calculus().enter(layer.path);
+  settle(x);
   Signal<X> y = conv_forward(pass.calculus(), layer, x, pass.counts(x));
   const std::size_t at = pass.site(layer.path, "conv2d", y);
   pass.template keep<Conv2d>(

@@ -39,6 +39,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
     throw Error(ErrorKind::input, "no rule covers two streams with a tied head", layer.path,
                 "another placement, or tie_head = false");
   const auto mean = [](const Signal<X>& signal) { return N(average(signal.x).mean); };
+  settle(x);
   Kept<DualStream, C, X> kept;
   Signal<X> z = x;
   X both = without_mean(x.x);  // E x z

@@ -135,6 +135,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Experts& layer, Signal<X> 
                 "use numbers (scalecalc propagate), or experts = 0");
   } else {
     using T = Token<double>;
+    settle(x);
     const Counts over = pass.counts(x);
     Kept<Experts, C, X> kept;
     kept.input.overlap = overlap_deviation(calculus, x);
@@ -155,6 +156,9 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Experts& layer, Signal<X> 
         },
         [](const T&, const T&, double w, double f) { return w * f; });
     add_routed_overlap(calculus, layer, by, x, scores, expert, kept, y);
+    const Alike<double> f = values_of(calculus, expert.x), sums = values_of(calculus, y.x);
+    const double apart = f.second - f.cross, whole = sums.second - sums.cross;
+    y.fresh = apart > 0 ? expert.fresh * whole * whole / (apart * apart) : 0;
     const Alike<double> w = values_of(calculus, kept.router), z = values_of(calculus, scores.x);
     const auto error = [&](double cross) {
       return by.at(z.second > 0 ? cross / z.second : 1).error / w.second;

@@ -83,6 +83,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
   record.kernel = whole(kernels);
   record.slopes = whole(product(slopes, w_x));
   Signal<X> out = gate;
+  out.fresh = 0;
   out.normalised = false;
   out.x = zip(
       kernels, w_x,
@@ -104,6 +105,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     out.x = whole(with_bounded_cross(sum_cross(out.x, scaled(slopes, realised))));
     if (words) add_word_overlap(gate.repeats, out);
     const Alike<double> g = values_of(calculus, gate.x);
+    out.flat = {phi->activation().name(), g, true};
     const WidthMoments& moments = calculus.width(phi, g.mean, g.second - g.mean * g.mean);
     record.spread = gate.spread;
     out.kurtosis = 3 * moments.kurtosis;
@@ -159,6 +161,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x)
   calculus.enter(layer.path);
   Kept<Gated, C, X> kept;
   const Counts over = pass.counts(x);
+  settle(x);
   if constexpr (C::next_orders) kept.input.overlap = overlap_deviation(calculus, x);
   Signal<X> gate = linear_forward(calculus, layer.gate, x, over);
   kept.gate = {pass.site(layer.gate.path, "linear", gate), note_weights(pass, layer.gate),

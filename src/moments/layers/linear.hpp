@@ -20,6 +20,7 @@ template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Linear& layer, Signal<X> x) {
   C& calculus = pass.calculus();
   calculus.enter(layer.path);
+  settle(x);
   Signal<X> y = linear_forward(calculus, layer, x, pass.counts(x));
   if (layer.tied) add_own_word(calculus, pass.network(), layer, x, y);
   const bool is_head = &layer == std::get_if<Linear>(&pass.network().layers.back().op);

@@ -126,10 +126,15 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     // Over samples a norm takes out what multiplies each feature's own x.
     out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;
   }
-  const X across = across_words(
+  X across = across_words(
       record.output, whole, own,
       sum(gradient.x,
           scaled(taken_by_norm(gradient.along_mean, out.along_mean, record.output), N(-along))));
+  if constexpr (C::next_orders) {
+    const double mean = std::exchange(out.feature_mean, 0.0), taken = -mean * mean;
+    if (mean != 0 && record.projection.layernorm)
+      across = sum(across, uniform(across, Alike<double>{0, taken, taken, taken}));
+  }
   out.follows_size = record.over_samples ? 0 : record.projection.w;
   out.of_values = record.values;
   if (!record.over_samples) {
@@ -224,11 +229,11 @@ Alike<double> heavy_pairs(C& calculus, const Norm& layer, const Signal<X>& in, c
   const double square = y.second * y.second;
   const bool centre = layer.kind == NormKind::layernorm;
   double own = in.kurtosis - 3;
-  if (in.flat && in.mixture.plain()) {
-    const Alike<double>& u = in.flat->second;
+  if (in.flat && !in.flat->gate && in.mixture.plain()) {
+    const Alike<double>& u = in.flat->input;
     const double q = u.second - u.mean * u.mean;
     if (!(q > 0)) return {};
-    const WidthMoments& phi = calculus.width(calculus.function(in.flat->first), u.mean, q);
+    const WidthMoments& phi = calculus.width(calculus.function(in.flat->function), u.mean, q);
     if (!centre) {
       const auto pair = [&](double r, double cross) {
         const double c = std::clamp((r - u.mean * u.mean) / q, -1.0, 1.0);
@@ -238,8 +243,11 @@ Alike<double> heavy_pairs(C& calculus, const Norm& layer, const Signal<X>& in, c
     }
     own = phi.centred_kurtosis - 3;
   }
-  const double independent = own / in.mixture.square();
-  return {0, own * square, independent * y.cross * y.cross, independent * y.between * y.between};
+  // Of a mean all pairs have the -2 mu^4 that one token has.
+  const double of_mean = -2 * std::pow(y.mean * y.mean / y.second, 2);
+  const double independent = (own - of_mean) / in.mixture.square();
+  const auto pair = [&](double cross) { return of_mean * square + independent * cross * cross; };
+  return {0, own * square, pair(y.cross), pair(y.between)};
 }
 
 /// A norm that closes a residual shows at the residual's path, as of its kind.
@@ -260,7 +268,10 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
       kept.truncation.second = std::min(no_mean, x.truncation.second * in.second / apart);
   }
   Signal<X> y = norm_forward(calculus, layer, x, pass.counts(x), kept.record);
-  if constexpr (C::next_orders) kept.overlap = overlap_deviation(calculus, y);
+  if constexpr (C::next_orders) {
+    kept.overlap = overlap_deviation(calculus, y);
+    kept.overlap.noise += y.fresh;
+  }
   kept.at = {pass.site(path, kind, y), 0, x.tokens};
   kept.output_truncation = y.truncation;
   if (layer.affine) {
@@ -331,6 +342,17 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
   }
 }
 
+/// What a norm multiplies the overlaps of two tokens by, E 1/s^2 of either: of tokens in two kinds,
+/// those of the others.
+template <class X>
+double pair_scale(const X& factors) {
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    const Eigen::Index last = factors.second.size() - 1;
+    if (factors.positions->kinds) return factors.cross(last, last);
+  }
+  return average(factors).second;
+}
+
 /// k = (k' - aligned^2 r')/(s_t s_u). `shown`: the gradient at the norm's site where g is but a
 /// part of it.
 template <class C, class X>
@@ -350,9 +372,12 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   if (layer.affine) fill_affine(pass, kept, whole, g);
   Gradient<X> out = norm_backward(calculus, record, g, pass.tokens(kept.at.tokens), pass.batch());
   if constexpr (C::next_orders) {
-    const double scale = values_of(calculus, record.factors).second;
+    const double scale = pair_scale(record.factors);
     out.slopes = with_part_along(g.slopes, own_at(record, g).slope_across(g.aligned), kept.overlap,
                                  g.along_mean);
+    if (!record.over_samples)
+      out.slopes = projected(record.projection, values_of(calculus, record.output), g.directions,
+                             out.slopes);
     out.slopes = through_map(out.slopes, scale, scale);
     scale_kinds(
         calculus, out,

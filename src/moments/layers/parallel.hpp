@@ -25,8 +25,8 @@ struct Kept<Parallel, C, X> {
   std::optional<X> input;  ///< where all ways may bring back parts along it
 };
 
-/// `start`: what both begin with. Overlaps of both follow its own; what each adds is independent,
-/// and what the two last maps add is counted by the sum behind (docs/theory/attention.md#overlap).
+/// `start`: what both begin with. Overlaps of both follow its own; what each adds is independent
+/// (docs/theory/attention.md#overlap).
 template <class C, class X>
 Signal<X> branches_forward(C& calculus, const NormVariance& start, const Signal<X>& left,
                            const Signal<X>& right, const Counts& counts, BranchSum& made) {
@@ -38,6 +38,10 @@ Signal<X> branches_forward(C& calculus, const NormVariance& start, const Signal<
     const Alike<double> x = values_of(calculus, left.x), f = values_of(calculus, right.x);
     out.spread = through_branches(start, left.spread, right.spread, x, f,
                                   static_cast<double>(out.width), counts);
+    // x.f/n of both sums, of new draws on either side.
+    out.fresh = left.fresh + right.fresh +
+                2 * std::max(0.0, x.second - x.cross) * std::max(0.0, f.second - f.cross) /
+                    static_cast<double>(out.width);
     const double total = values_of(calculus, out.x).second;
     if (total > 0) made.share = x.second / total;
   }

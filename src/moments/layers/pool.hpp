@@ -88,6 +88,7 @@ struct Kept<Pool, C, X> {
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Pool& layer, Signal<X> x) {
   pass.calculus().enter(layer.path);
+  settle(x);
   Signal<X> y = pool_forward(pass.calculus(), layer, x);
   Kept<Pool, C, X> kept{{pass.site(layer.path, "pool", y), 0, x.tokens}};
   if constexpr (C::next_orders) {

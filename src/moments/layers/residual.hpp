@@ -16,7 +16,7 @@
 /// know nothing of x, so that E[x F] = E[x] E[F], which is 0 unless F ends in an activation.
 namespace scalecalc::moments {
 
-/// s^2 -> (a^2 s + b^2 K s_in)^2 + (b^4 D_F^2 + 2 a^2 b^2 D D_F)/d + b^4 noise
+/// s^2 -> (a^2 s + b^2 K s_in)^2 + 2 a^2 b^2 D D_F/d + a^4 noise + b^4 noise_F
 /// (docs/theory/attention.md#overlap).
 template <class N>
 Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, const N& a2,
@@ -24,8 +24,7 @@ Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, co
   using std::sqrt;
   const N together = a2 * stream.coherent + b2 * branch.coherent;
   const N noise =
-      a2 * a2 * stream.noise + b2 * b2 * branch.noise +
-      (b2 * b2 * branch_apart * branch_apart + 2 * a2 * b2 * apart * branch_apart) / width;
+      a2 * a2 * stream.noise + b2 * b2 * branch.noise + 2 * a2 * b2 * apart * branch_apart / width;
   return {sqrt(together * together + noise), N(0)};
 }
 
@@ -55,6 +54,33 @@ double mask_of_sum(const C& calculus, const Signal<X>& stream, const Signal<X>& 
   return together * together + b2 * b2 * (branch.mask_overlap - follows);
 }
 
+/// Third and fourth cumulants of a feature, from E x^4/(E x^2)^2 and its skewness over samples.
+struct FeatureCumulants {
+  double third = 0, fourth = 0;
+};
+template <class C, class X>
+FeatureCumulants cumulants_of(const C& calculus, const Signal<X>& in, const Counts& counts) {
+  const Alike<double> x = values_of(calculus, in.x);
+  const double square = x.mean * x.mean;
+  const double third = in.spread.skewness * std::pow(std::max(0.0, over_samples(x, counts)), 1.5);
+  return {third,
+          (in.kurtosis - 3) * x.second * x.second + 2 * square * square - 4 * x.mean * third};
+}
+
+/// E y^4/(E y^2)^2 of y = a x + b F, whose cumulants add up; `sum`: of y.
+template <class C, class X>
+double kurtosis_of_sum(const C& calculus, const Signal<X>& stream, const Signal<X>& branch,
+                       double a, double b, const Alike<double>& sum, const Counts& counts) {
+  if (!(sum.second > 0)) return 3;
+  const FeatureCumulants x = cumulants_of(calculus, stream, counts),
+                         f = cumulants_of(calculus, branch, counts);
+  const double third = std::pow(a, 3) * x.third + std::pow(b, 3) * f.third,
+               fourth = std::pow(a, 4) * x.fourth + std::pow(b, 4) * f.fourth;
+  const double square = sum.mean * sum.mean;
+  const double excess = fourth + 4 * sum.mean * third - 2 * square * square;
+  return std::max(1.0, 3 + excess / (sum.second * sum.second));
+}
+
 /// a x + b F of independent directions.
 template <class C, class X>
 Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C::Number& b,
@@ -80,10 +106,13 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
   const N shared = both * x.mean * f.mean;
   out.x = each_cross(out.x, [&](const N& cross) { return N(cross + shared); });
   if constexpr (C::next_orders) {
+    out.fresh = 0;
     // Of tokens that are alike D is 0, and what the difference leaves is rounding of either sign.
-    out.overlap = overlap_of_sum(
-        stream.overlap, branch.overlap, a2, b2, calculus.positive(N(x.second - x.cross)),
-        calculus.positive(N(f.second - f.cross)), N(calculus.size(stream.width, "width")));
+    out.overlap = overlap_of_sum({stream.overlap.coherent, N(stream.overlap.noise + stream.fresh)},
+                                 {branch.overlap.coherent, N(branch.overlap.noise + branch.fresh)},
+                                 a2, b2, calculus.positive(N(x.second - x.cross)),
+                                 calculus.positive(N(f.second - f.cross)),
+                                 N(calculus.size(stream.width, "width")));
     const Alike<double> left = values_of(calculus, scaled(x, a2)),
                         right = values_of(calculus, scaled(f, b2));
     out.spread = through_sum(stream.spread, branch.spread, left, right,
@@ -104,6 +133,9 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
     out.mixture = made.sum;
     if (kinds) *kinds = std::move(made);
     out.kurtosis = 3 + p * p * (stream.kurtosis - 3) + q * q * (branch.kurtosis - 3);
+    if (left.mean != 0 || right.mean != 0)
+      out.kurtosis = kurtosis_of_sum(calculus, stream, branch, calculus.value(a), calculus.value(b),
+                                     sums, counts);
     out.error = mixed(stream.error, branch.error);
     out.truncation = mixed(stream.truncation, branch.truncation);
     out.truncation.mean =
@@ -150,6 +182,8 @@ struct Kept<Residual, C, X> {
   MixedSum kinds;
   double stream_overlap = 1;  ///< deviation of the sum's overlap that is the stream's, over it
   std::optional<X> input;     ///< where both ways may bring back parts along it
+  MergedOverlap merged{};
+  double apart = 1;  ///< of it, as in OverlapDeviation
 };
 
 /// Of the sum y of x and the branch.
@@ -193,6 +227,12 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   std::optional<X> input;
   if (C::next_orders && (pass.averages_tokens() || (!layer.norm && may_return_along(layer.body))))
     input = x.x;
+  // An activation counts what its features make of overlaps itself.
+  if (layer.body.empty() || !std::holds_alternative<ActivationLayer>(layer.body.front().op))
+    settle(x);
+  const MergedOverlap merged = merge_overlap(x);
+  double apart = 1;
+  if constexpr (C::next_orders) apart = overlap_deviation(calculus, x).apart;
   Signal<X> start = x;
   start.spread.susceptibility = 1;
   Signal<X> branch = pass.run(layer.body, std::move(start));
@@ -202,12 +242,15 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
         pass.parameter(layer.path, ".scale", 1, layer.scale_features, layer.branch * layer.branch);
   if (!layer.shortcut.empty()) x = pass.run(layer.shortcut, std::move(x));
   calculus.enter(layer.path);
+  settle(x);
   MixedSum kinds;
   Signal<X> y = residual_forward(calculus, layer, x, branch, pass.counts(x), &kinds);
   const auto keep_sum = [&](std::size_t at) {
     auto kept = kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch, pass.counts(x));
     kept.kinds = std::move(kinds);
     kept.input = std::move(input);
+    kept.merged = merged;
+    kept.apart = apart;
     pass.template keep<Residual>(std::move(kept));
   };
   if (!layer.norm) {
@@ -391,6 +434,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
       out.truncation.second += both;
       out.truncation.cross += both;
     }
+    out.slopes = before_merge(out.slopes, kept.merged, kept.apart);
   }
   return out;
 }
