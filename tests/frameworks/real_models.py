@@ -296,7 +296,8 @@ class Model:
             logits, weight = output.logits[0], None
         else:
             stream = self.read_by_head(output)
-            classes = int(self.head["shape"].split("x")[0])
+            rows, columns = (int(size) for size in self.head["shape"].split("x"))
+            classes = rows * columns // stream.shape[-1]
             weight = torch.randn(classes, stream.shape[-1], generator=generator) * self.head["std"]
             weight.requires_grad_()
             logits = stream @ weight.T
