@@ -179,10 +179,13 @@ struct ModelSpec {
   } init;
 
   /// [names]: what tensors of this model are called, before init.names is asked; in_out: stored
-  /// (fan_in, fan_out).
+  /// (fan_in, fan_out); tied: other names of tensors; ignored: what is no parameter of the model.
   struct Names {
     std::vector<NamePattern> patterns;
     bool in_out = false;
+    std::vector<TiedTensor> tied = {};
+    std::vector<std::string> ignored = {};
+    bool any() const { return !patterns.empty() || !tied.empty() || !ignored.empty(); }
   } names;
 
   struct Input {

@@ -41,6 +41,12 @@ void check_pattern(const std::string& text, const std::string& where) {
                           longest_name));
 }
 
+/// Of tensors that are left out, of which a last * stands for anything.
+void check_ignored(const std::string& text, const std::string& where) {
+  const bool is_open = text.ends_with('*');
+  if (text != "*") check_pattern(is_open ? text.substr(0, text.size() - 1) : text, where);
+}
+
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   std::size_t from = 0;
@@ -59,6 +65,32 @@ void read_layout(ModelSpec::Names& names, const TomlEntry& entry) {
   names.in_out = layout == "in,out";
 }
 
+/// tied = {"lm_head.weight" = "tok.weight"}.
+void read_tied(ModelSpec::Names& names, const TomlEntry& entry) {
+  for (const TomlEntry& tie : table_of(entry)) {
+    check_pattern(tie.key, tie.where);
+    const std::string& to = text_of(tie);
+    check_pattern(to, tie.where);
+    if (to == tie.key)
+      throw Error(ErrorKind::input, fmt::format("'{}' is tied to itself", tie.key), tie.where,
+                  "say the name of the tensor that it is");
+    names.tied.push_back({tie.key, to});
+  }
+}
+
+/// ignored = ["rope.*", "mask"].
+void read_ignored(ModelSpec::Names& names, const TomlEntry& entry) {
+  const auto* array = std::get_if<std::shared_ptr<const TomlArray>>(&entry.value);
+  if (array == nullptr)
+    throw Error(ErrorKind::input, "ignored must be a list of names, got " + entry.type, entry.where,
+                "for example ignored = [\"rope.*\"]");
+  for (const TomlEntry& one : (*array)->elements) {
+    const std::string& pattern = text_of(one);
+    check_ignored(pattern, one.where);
+    names.ignored.push_back(pattern);
+  }
+}
+
 }  // namespace
 
 void read_names(Reading& model, const TomlEntry& section) {
@@ -69,6 +101,10 @@ void read_names(Reading& model, const TomlEntry& section) {
       read_layout(names, entry);
       continue;
     }
+    if (entry.key == "tied" || entry.key == "ignored") {
+      (entry.key == "tied" ? read_tied : read_ignored)(names, entry);
+      continue;
+    }
     check_pattern(entry.key, entry.where);
     NamePattern pattern{entry.key, split(text_of(entry))};
     for (const std::string& path : pattern.paths) check_pattern(path, entry.where);
@@ -77,7 +113,7 @@ void read_names(Reading& model, const TomlEntry& section) {
 }
 
 std::string write_names(const ModelSpec& spec) {
-  if (spec.names.patterns.empty()) return {};
+  if (!spec.names.any()) return {};
   std::string text = "\n[names]\nlayout = ";
   text += spec.names.in_out ? "\"in,out\"\n" : "\"out,in\"\n";
   for (const NamePattern& pattern : spec.names.patterns) {
@@ -86,6 +122,13 @@ std::string write_names(const ModelSpec& spec) {
       paths += (paths.empty() ? std::string() : std::string(beside)) + path;
     text += scalecalc::quoted(pattern.name) + " = " + scalecalc::quoted(paths) + "\n";
   }
+  std::string ignored;
+  for (const std::string& pattern : spec.names.ignored)
+    ignored += (ignored.empty() ? "" : ", ") + scalecalc::quoted(pattern);
+  if (!ignored.empty()) text += "ignored = [" + ignored + "]\n";
+  if (!spec.names.tied.empty()) text += "\n[names.tied]\n";
+  for (const TiedTensor& tie : spec.names.tied)
+    text += scalecalc::quoted(tie.name) + " = " + scalecalc::quoted(tie.to) + "\n";
   return text;
 }
 

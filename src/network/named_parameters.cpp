@@ -198,6 +198,12 @@ Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
       naming.extras.push_back({tied.name, "the head, which is " + tied.to});
   if (own.empty()) return naming;
   naming.patterns.insert(naming.patterns.begin(), own.begin(), own.end());
+  for (const TiedTensor& tied : spec.names.tied) {
+    naming.tied.push_back(tied);
+    naming.extras.push_back({tied.name, "the same tensor as " + tied.to});
+  }
+  for (const std::string& pattern : spec.names.ignored)
+    naming.extras.push_back({pattern, "ignored by [names]"});
   naming.own = own.size();
   naming.layout = spec.names.in_out ? Layout::in_out : Layout::out_in;
   return naming;

@@ -152,6 +152,43 @@ placement = "pre"
   CHECK(again.names.patterns[0].paths == spec.names.patterns[0].paths);
 }
 
+TEST_CASE("a model file says which tensors are others, and which are none of its") {
+  const std::string text = R"([model]
+kind = "transformer"
+layers = 1
+width = 64
+[input]
+kind = "tokens"
+[names]
+"tok.weight" = "embedding.weight"
+"out.weight" = "head.weight"
+ignored = ["rope.*", "mask"]
+tied = { "out.weight" = "tok.weight" }
+)";
+  const ModelSpec spec = parse_model(text, "own.toml");
+  const Naming naming = naming_of(spec, "torch");
+  CHECK(find(name_parameters(build_network(spec), naming), "out.weight").tied_to == "tok.weight");
+  const auto what = [&](const std::string& name) {
+    for (const ExtraTensor& extra : naming.extras)
+      if (match_pattern(extra.pattern, name)) return extra.what;
+    return std::string();
+  };
+  CHECK(what("rope.freqs") == "ignored by [names]");
+  CHECK(what("mask") == "ignored by [names]");
+  CHECK(what("out.weight") == "the same tensor as tok.weight");
+  CHECK(what("masks").empty());
+  const ModelSpec again = parse_model(model_text(spec), "again.toml");
+  CHECK(model_text(again) == model_text(spec));
+  CHECK(again.names.ignored == spec.names.ignored);
+  REQUIRE(again.names.tied.size() == 1);
+  CHECK(again.names.tied[0].to == "tok.weight");
+  // Without a pattern of its own too.
+  const ModelSpec alone =
+      parse_model("[model]\nkind = \"transformer\"\n[names]\nignored = [\"*\"]\n", "alone.toml");
+  CHECK(naming_of(alone, "hf-gpt2").extras.back().pattern == "*");
+  CHECK(parse_model(model_text(alone), "again.toml").names.ignored == alone.names.ignored);
+}
+
 TEST_CASE("names that could carry code are refused where they stand") {
   const auto refused = [](const std::string& line, const std::string& message) {
     const std::string text = "[model]\nkind = \"transformer\"\n[names]\n" + line + "\n";
@@ -171,6 +208,12 @@ TEST_CASE("names that could carry code are refused where they stand") {
   refused(R"("{k}" = "block[{i}].attn.q.weight")", "cannot name a parameter");
   refused(R"(layout = "out,out")", "unknown layout");
   refused(R"("a" = 3)", "a string");
+  refused(R"(ignored = "rope.*")", "ignored must be a list of names, got a string");
+  refused(R"(ignored = ["a*b"])", "cannot name a parameter");
+  refused(R"(ignored = [3])", "a string");
+  refused(R"(tied = "a")", "a table");
+  refused(R"(tied = { "a" = "a" })", "'a' is tied to itself");
+  refused(R"(tied = { "a" = "b\"c" })", "cannot name a parameter");
 }
 
 TEST_CASE("two parameters cannot share a name, nor unlike ones a tensor") {
