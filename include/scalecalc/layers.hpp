@@ -45,6 +45,7 @@ struct LayerSpec {
     gated,
     dropout,
     conv2d,
+    conv1d,
     residual,
     repeat,
     embedding,
@@ -53,8 +54,9 @@ struct LayerSpec {
     encoder
   };
   Type type = Type::linear;
-  std::string name;        ///< its path is the name, else type[index among the same type]
-  std::int64_t width = 0;  ///< features that leave it; channels of conv2d, factors of a residual
+  std::string name;  ///< its path is the name, else type[index among the same type]
+  std::int64_t width =
+      0;  ///< features that leave it; channels of convolutions, factors of a residual
   std::string activation;
   std::optional<NormKind> norm;  ///< of a norm; after a residual's sum; on an attention's mix
   std::optional<double> eps;

@@ -95,6 +95,82 @@ PerPosition position_table(const PerPosition& x, double second, double /*tokens*
   return made;
 }
 
+Sinusoids sinusoids_of(std::int64_t tokens, std::int64_t width) {
+  const Eigen::Index half = width / 2;
+  Eigen::ArrayXd omega(half);
+  const double last = std::max(1.0, static_cast<double>(half - 1));
+  for (Eigen::Index i = 0; i < half; ++i)
+    omega[i] = std::pow(10000.0, -static_cast<double>(i) / last);
+  Sinusoids made{Eigen::ArrayXd(tokens), Eigen::ArrayXd(tokens)};
+  for (Eigen::Index t = 0; t < tokens; ++t) {
+    const Eigen::ArrayXd angle = omega * static_cast<double>(t), cosine = angle.cos();
+    made.cosine[t] = cosine.mean();
+    made.mean[t] = (angle.sin().mean() + made.cosine[t]) / 2;
+  }
+  return made;
+}
+
+namespace {
+
+/// E p_t p_s of token t and each other, summed over these.
+Eigen::ArrayXd with_others(const Sinusoids& of) {
+  const Eigen::Index tokens = of.cosine.size();
+  Eigen::ArrayXd sums = Eigen::ArrayXd::Zero(tokens);
+  double so_far = 0;
+  for (Eigen::Index apart = 1; apart < tokens; ++apart) {
+    so_far += of.cosine[apart] / 2;
+    sums[apart] += so_far;
+    sums[tokens - 1 - apart] += so_far;
+  }
+  return sums;
+}
+
+double number_of_pairs(double tokens) {
+  return std::max(1.0, tokens * (tokens - 1));
+}
+
+}  // namespace
+
+Alike<double> sinusoid_table(const Sinusoids& of, const Alike<double>& /*x*/) {
+  const auto tokens = static_cast<double>(of.cosine.size());
+  const double cross = with_others(of).sum() / number_of_pairs(tokens);
+  return {of.mean.mean(), 0.5, cross, (0.5 + (tokens - 1) * cross) / tokens};
+}
+
+PerPosition sinusoid_table(const Sinusoids& of, const PerPosition& x) {
+  PerPosition made = uniform(x, {0, 0.5, 0, 0});
+  const Eigen::ArrayXi& at = made.positions->at;
+  for (Eigen::Index t = 0; t < at.size(); ++t) {
+    made.mean[t] = of.mean[at[t]];
+    for (Eigen::Index s = 0; s < at.size(); ++s)
+      made.cross(t, s) = of.cosine[std::abs(at[t] - at[s])] / 2;
+  }
+  if (made.between.size() > 0) made.between = made.cross;
+  return made;
+}
+
+double pair_scatter(const Sinusoids& of) {
+  const Eigen::Index tokens = of.cosine.size();
+  if (tokens < 3) return 0;
+  const double others = static_cast<double>(tokens - 1);
+  const Eigen::ArrayXd sums = with_others(of);
+  const double mean = sums.mean() / others;
+  const Eigen::ArrayXd own = (sums / others - mean) * (others / (others - 1));
+  double squares = 0;
+  for (Eigen::Index t = 0; t < tokens; ++t)
+    for (Eigen::Index s = 0; s < t; ++s) {
+      const double rest = of.cosine[t - s] / 2 - mean - own[t] - own[s];
+      squares += 2 * rest * rest;
+    }
+  return squares / number_of_pairs(static_cast<double>(tokens));
+}
+
+PerPosition among(const PerPosition& x, std::int64_t tokens) {
+  if (x.positions->tokens == tokens) return x;
+  return spread_over(average(x), make_positions(tokens, x.positions->all()),
+                     x.between.size() > 0 ? 2 : 1);
+}
+
 Alike<double> of_kind(const PerPosition& x, Kind kind) {
   const Eigen::Index last = x.second.size() - 1;
   const bool has_between = x.between.size() > 0;

@@ -29,6 +29,28 @@ Alike<N> position_table(const Alike<N>& /*x*/, const N& second, const N& tokens)
 }
 PerPosition position_table(const PerPosition& x, double second, double tokens);
 
+/// Fixed sines and cosines that are added to tokens of this width
+/// (docs/theory/layers.md#sinusoids).
+struct Sinusoids {
+  Eigen::ArrayXd mean;    ///< over features, at each token
+  Eigen::ArrayXd cosine;  ///< of two tokens, by their distance: 1 at 0; their second moment is 1/2
+};
+Sinusoids sinusoids_of(std::int64_t tokens, std::int64_t width);
+/// Their table, the same in every sequence. Tokens that are alike have the averages of its tokens
+/// and pairs.
+Alike<double> sinusoid_table(const Sinusoids& of, const Alike<double>& x);
+PerPosition sinusoid_table(const Sinusoids& of, const PerPosition& x);
+/// Variance over pairs of what two tokens of it have in common. Attention without a mask sees it so
+/// of each position too: its sums are over averages.
+double pair_scatter(const Sinusoids& of);
+
+/// x, whose tokens are alike, at so many of them.
+template <class N>
+Alike<N> among(const Alike<N>& x, std::int64_t /*tokens*/) {
+  return x;
+}
+PerPosition among(const PerPosition& x, std::int64_t tokens);
+
 /// Part of a state of kinds: its class tokens, or the tokens that are alike.
 enum class Kind { class_tokens, others };
 /// Averages over one kind; `between` of equal positions for class tokens.

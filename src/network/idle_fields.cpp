@@ -17,7 +17,7 @@ bool has_scores(const LayerSpec& layer) {
 
 bool has_weights(const LayerSpec& layer) {
   return layer.type == LayerType::linear || layer.type == LayerType::conv2d ||
-         layer.type == LayerType::gated || has_scores(layer);
+         layer.type == LayerType::conv1d || layer.type == LayerType::gated || has_scores(layer);
 }
 
 /// A layer of its own, or behind the sum of a residual or the mix of an attention.

@@ -19,6 +19,8 @@ std::vector<std::int64_t> stored_shape(const ParameterInfo& info, const Conv2d* 
                                        bool transposed) {
   if (conv != nullptr) {
     const std::int64_t in = conv->in_channels / conv->groups, out = conv->out_channels;
+    if (conv->one_row && transposed) return {out, in, conv->kernel};
+    if (conv->one_row) return {conv->kernel, in, out};
     if (transposed) return {out, in, conv->kernel, conv->kernel};
     return {conv->kernel, conv->kernel, in, out};
   }

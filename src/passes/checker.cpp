@@ -209,16 +209,19 @@ void Checker::conv_sizes(const Conv2d& layer) const {
   if (layer.padding != 0) check_size(layer.path, "padding", layer.padding);
   check_multiple(layer.path, "in_channels", layer.in_channels, "groups", layer.groups);
   check_multiple(layer.path, "out_channels", layer.out_channels, "groups", layer.groups);
-  const std::int64_t image = std::min(layer.height, layer.width) + 2 * layer.padding;
+  const std::int64_t side = layer.one_row ? layer.width : std::min(layer.height, layer.width);
+  const std::int64_t image = side + 2 * layer.padding;
   if (layer.kernel > image) {
     refuse(layer.path, fmt::format("a kernel of {} on an image of {}", layer.kernel, image),
            "use a smaller kernel or more padding");
   }
-  const double fan_in = static_cast<double>(layer.kernel) * static_cast<double>(layer.kernel) *
-                        static_cast<double>(layer.in_channels / layer.groups);
+  const double along = static_cast<double>(layer.kernel),
+               taps = layer.one_row ? along : along * along;
+  const double fan_in = taps * static_cast<double>(layer.in_channels / layer.groups);
   if (static_cast<double>(layer.weight.fan_in) != fan_in) {
     refuse(layer.path, fmt::format("fan_in is {}", layer.weight.fan_in),
-           fmt::format("kernel^2 in_channels/groups is {:.0f}", fan_in));
+           fmt::format("{} in_channels/groups is {:.0f}", layer.one_row ? "kernel" : "kernel^2",
+                       fan_in));
   }
   if (layer.weight.fan_out != layer.out_channels) {
     mismatch(layer.path, layer.out_channels, layer.weight.fan_out);
@@ -248,8 +251,12 @@ void Checker::operator()(const ClassTokens& layer) {
            "these must add up");
   at_.tokens = layer.tokens;
   if (layer.count > 0) add_parameters(layer.count, layer.width);
-  if (layer.position_std > 0.0) add_parameters(layer.tokens, layer.width);
-  add_activations(2 * (layer.count > 0) + (layer.position_std > 0.0));
+  if (layer.sinusoids && (layer.width < 2 || layer.width % 2 != 0))
+    refuse(layer.path, fmt::format("sinusoids of {} features", layer.width),
+           "they are pairs of a sine and a cosine");
+  const bool has_table = layer.position_std > 0.0 || layer.sinusoids;
+  if (has_table) add_parameters(layer.tokens, layer.width);
+  add_activations(2 * (layer.count > 0) + has_table);
 }
 
 void Checker::operator()(const Parallel& layer) {

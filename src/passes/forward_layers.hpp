@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -359,9 +360,9 @@ class Forward {
     return seen(layer.path, "dropout", y);
   }
   Value apply(const Conv2d& layer, const Value& x) {
-    const ConvShape shape{network_.batch,    layer.height,       layer.width,
-                          layer.in_channels, layer.out_channels, layer.kernel,
-                          layer.stride,      layer.padding,      layer.groups};
+    const ConvShape shape{network_.batch,     layer.height, layer.width,  layer.in_channels,
+                          layer.out_channels, layer.kernel, layer.stride, layer.padding,
+                          layer.groups,       layer.one_row};
     const Value w = weight(layer.weight);
     const std::optional<Value> b = bias(layer.weight);
     return seen(layer.path, "conv2d", convolve(tape_, shape, x, w, b ? &*b : nullptr));
@@ -383,7 +384,25 @@ class Forward {
   Value apply(const ClassTokens& layer, Value x) {
     if (layer.count > 0) x = prepend(tape_, tokens(x), next(), x);
     if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
+    if (layer.sinusoids) x = add_positions(tape_, x, sinusoids(layer));
     return seen(layer.path, "embedding", x);
+  }
+  /// A table of them, row after row.
+  Value sinusoids(const ClassTokens& layer) {
+    const std::int64_t half = layer.width / 2;
+    const double step =
+        std::log(10000.0) / static_cast<double>(std::max<std::int64_t>(1, half - 1));
+    std::vector<Real> values;
+    values.reserve(static_cast<std::size_t>(layer.tokens * layer.width));
+    for (std::int64_t t = 0; t < layer.tokens; ++t)
+      for (std::int64_t i = 0; i < layer.width; ++i) {
+        const double angle =
+            static_cast<double>(t) * std::exp(-step * static_cast<double>(i % half));
+        values.push_back(static_cast<Real>(i < half ? std::sin(angle) : std::cos(angle)));
+      }
+    Tensor<Real> table = tape_.make(layer.tokens, layer.width);
+    tape_.device().upload(values.data(), table.data(), table.bytes());
+    return tape_.constant(std::move(table));
   }
   Value apply(const Embedding& layer, const Value&) {
     Value x = embed(tape_, next(), in_encoder_ ? drawn_.data.memory_ids : drawn_.data.ids);

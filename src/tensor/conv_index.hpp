@@ -14,6 +14,11 @@ SCALECALC_HOST_DEVICE inline std::int64_t seen_place(const ConvShape& s, std::in
                                                      std::int64_t tap) {
   return out * s.stride + tap - s.padding;
 }
+/// The row that output row `out` sees through tap `tap` of the whole kernel.
+SCALECALC_HOST_DEVICE inline std::int64_t seen_row(const ConvShape& s, std::int64_t out,
+                                                   std::int64_t tap) {
+  return s.one_row ? out : seen_place(s, out, tap / s.kernel);
+}
 SCALECALC_HOST_DEVICE inline bool in_image(std::int64_t place, std::int64_t side) {
   return place >= 0 && place < side;
 }
@@ -27,11 +32,11 @@ SCALECALC_HOST_DEVICE inline std::int64_t seeing_place(const ConvShape& s, std::
   return out < outs ? out : -1;
 }
 
-/// The input position that output position `out` sees through tap `tap` of kernel^2; -1 in the
-/// padding.
+/// The input position that output position `out` sees through tap `tap` of the kernel's; -1 in
+/// the padding.
 SCALECALC_HOST_DEVICE inline std::int64_t seen_position(const ConvShape& s, std::int64_t out,
                                                         std::int64_t tap) {
-  const std::int64_t y = seen_place(s, out / s.out_width(), tap / s.kernel);
+  const std::int64_t y = seen_row(s, out / s.out_width(), tap);
   const std::int64_t x = seen_place(s, out % s.out_width(), tap % s.kernel);
   return in_image(y, s.height) && in_image(x, s.width) ? y * s.width + x : -1;
 }
@@ -39,7 +44,8 @@ SCALECALC_HOST_DEVICE inline std::int64_t seen_position(const ConvShape& s, std:
 /// The output position that sees input position `position` through `tap`; -1 if none does.
 SCALECALC_HOST_DEVICE inline std::int64_t seeing_position(const ConvShape& s, std::int64_t position,
                                                           std::int64_t tap) {
-  const std::int64_t y = seeing_place(s, position / s.width, tap / s.kernel, s.out_height());
+  const std::int64_t row = position / s.width;
+  const std::int64_t y = s.one_row ? row : seeing_place(s, row, tap / s.kernel, s.out_height());
   if (y < 0) return -1;
   const std::int64_t x = seeing_place(s, position % s.width, tap % s.kernel, s.out_width());
   return x < 0 ? -1 : y * s.out_width() + x;
@@ -48,7 +54,7 @@ SCALECALC_HOST_DEVICE inline std::int64_t seeing_position(const ConvShape& s, st
 /// The matrices of what is seen, (groups, rows, seen_depth), `rows` being output positions of one
 /// image after the other: the place of what `row` sees of input channel `channel` through `tap`.
 SCALECALC_HOST_DEVICE inline std::int64_t seen_depth(const ConvShape& s) {
-  return s.kernel * s.kernel * s.group_in();
+  return s.taps() * s.group_in();
 }
 SCALECALC_HOST_DEVICE inline std::int64_t seen_entry(const ConvShape& s, std::int64_t rows,
                                                      std::int64_t row, std::int64_t tap,

@@ -68,8 +68,10 @@ struct RotaryShape {
 /// in_channels/groups, out_channels): row (tap_y * kernel + tap_x) * in_channels/groups + channel.
 struct ConvShape {
   std::int64_t images, height, width, in_channels, out_channels, kernel, stride, padding, groups;
+  bool one_row = false;  ///< the kernel lies along rows, each of which it sees by itself
+  SCALECALC_HOST_DEVICE std::int64_t taps() const { return one_row ? kernel : kernel * kernel; }
   SCALECALC_HOST_DEVICE std::int64_t out_height() const {
-    return (height + 2 * padding - kernel) / stride + 1;
+    return one_row ? height : (height + 2 * padding - kernel) / stride + 1;
   }
   SCALECALC_HOST_DEVICE std::int64_t out_width() const {
     return (width + 2 * padding - kernel) / stride + 1;

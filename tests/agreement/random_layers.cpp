@@ -148,7 +148,10 @@ class Writer {
   }
 
   void convolution_or(List& list, bool may_stride) {
-    if (shape_.side < 3) return dense(list);
+    if (shape_.side < 3) {
+      Draws more = draw_.apart();
+      return shape_.tokens >= 3 && more.chance(40) ? along(list, more, may_stride) : dense(list);
+    }
     LayerSpec made = layer(Type::conv2d);
     made.width = draw_.chance(50) ? shape_.features : draw_.of<std::int64_t>({8, 12, 24});
     made.kernel = draw_.of<std::int64_t>({1, 3, 3});
@@ -166,6 +169,22 @@ class Writer {
     if (draw_.chance(85)) activation(list);
     Draws more = draw_.apart();
     if (may_stride && shape_.side >= 3 && more.chance(25)) largest(list, more);
+  }
+
+  /// A convolution along the tokens.
+  void along(List& list, Draws& draw, bool may_stride) {
+    LayerSpec made = layer(Type::conv1d);
+    made.width = draw.chance(50) ? shape_.features : draw.of<std::int64_t>({8, 12, 24});
+    made.kernel = draw.of<std::int64_t>({1, 3, 3});
+    made.padding = made.kernel / 2;
+    if (may_stride && draw.chance(40)) made.stride = 2;
+    if (shape_.features % 4 == 0 && made.width % 4 == 0 && draw.chance(20)) made.groups = 4;
+    shape_.features = made.width;
+    shape_.tokens = (shape_.tokens + 2 * made.padding - made.kernel) / made.stride + 1;
+    list.push_back(made);
+    LayerSpec bent = layer(Type::activation);
+    if (draw.chance(50)) bent.activation = random_activation(draw);
+    if (draw.chance(85)) list.push_back(bent);
   }
 
   void largest(List& list, Draws& draw) {

@@ -24,6 +24,16 @@ Conv2d conv(std::int64_t kernel, std::int64_t stride, std::int64_t padding, std:
   return layer;
 }
 
+/// Along a sequence of 30 tokens.
+Conv2d along(std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t groups) {
+  Conv2d layer = conv(kernel, stride, padding, groups);
+  layer.one_row = true;
+  layer.height = 1;
+  layer.width = 30;
+  layer.weight = linear(kernel * 8 / groups, 16, 0.02);
+  return layer;
+}
+
 struct Direct {
   double outputs = 0, valid = 0, pairs = 0, squares = 0;
 };
@@ -31,12 +41,12 @@ struct Direct {
 Direct direct(const Conv2d& layer) {
   Direct sums;
   sums.outputs = static_cast<double>(layer.out_height() * layer.out_width());
-  for (int i = 0; i < layer.kernel; ++i) {
+  for (int i = 0; i < (layer.one_row ? 1 : layer.kernel); ++i) {
     for (int j = 0; j < layer.kernel; ++j) {
       double n = 0;
       for (int y = 0; y < layer.out_height(); ++y) {
         for (int x = 0; x < layer.out_width(); ++x) {
-          const auto row = y * layer.stride + i - layer.padding;
+          const auto row = layer.one_row ? y : y * layer.stride + i - layer.padding;
           const auto column = x * layer.stride + j - layer.padding;
           n += row >= 0 && row < layer.height && column >= 0 && column < layer.width;
         }
@@ -52,11 +62,11 @@ Direct direct(const Conv2d& layer) {
 }  // namespace
 
 TEST_CASE("a convolution averages over the taps that fall inside") {
-  for (const auto& layer :
-       {conv(3, 1, 1, 1), conv(3, 2, 1, 2), conv(1, 1, 0, 1), conv(5, 2, 2, 4)}) {
+  for (const auto& layer : {conv(3, 1, 1, 1), conv(3, 2, 1, 2), conv(1, 1, 0, 1), conv(5, 2, 2, 4),
+                            along(3, 1, 1, 1), along(5, 2, 2, 4)}) {
     Numbers numbers = calculus();
     const Direct sums = direct(layer);
-    const double taps = static_cast<double>(layer.kernel * layer.kernel), P = sums.outputs;
+    const double taps = static_cast<double>(layer.taps()), P = sums.outputs;
     const double gain = static_cast<double>(layer.weight.fan_in) * 0.02;
     const auto y = conv_forward(numbers, layer, signal(1, 0.4, 8, 30, 0.2), {30, 2});
     CHECK(y.tokens == static_cast<std::int64_t>(P));
@@ -70,7 +80,7 @@ TEST_CASE("a convolution averages over the taps that fall inside") {
         (2 * (sums.valid * 3 + sums.pairs * 0.4) + 2 * sums.squares * 0.1) / taps;
     CHECK(weight == near(expected, by_quadrature / 10));
     // All that goes back: each of sum n_j pairs of an output and an input carries C_out/groups.
-    const Pairs back = conv_backward(numbers, layer, g);
+    const Pairs back = conv_backward(numbers, layer, x, g);
     CHECK(back.second * 30 == near(16.0 / static_cast<double>(layer.groups) * 0.02 * 3 * sums.valid,
                                    by_quadrature / 10));
   }
@@ -93,4 +103,19 @@ TEST_CASE("positions at the border have fewer taps") {
   const double side = 6.5 / (2.5 * 2.5);
   CHECK(count_taps(layer).uneven == rounded(side * side - 1, 64));
   CHECK(std::fabs(count_taps(conv(1, 1, 0, 1)).uneven) < rounding(64));
+}
+
+TEST_CASE("a stride leaves a state of each position at its own tokens") {
+  Numbers numbers = calculus();
+  Signal<PerPosition> x;
+  x.width = 8;
+  x.tokens = 30;
+  x.x = spread_over({0, 1, 0.4, 0}, make_positions(30, true), 1);
+  const auto y = conv_forward(numbers, along(3, 2, 1, 1), x, {30, 1});
+  CHECK(y.x.second.size() == 15);
+  const auto same = conv_forward(numbers, along(3, 2, 1, 1), signal(1, 0.4, 8, 30), {30, 1});
+  CHECK(average(y.x).second == rounded(same.x.second, 64));
+  CHECK(average(y.x).cross == rounded(same.x.cross, 64));
+  const PerPosition back = conv_backward(numbers, along(3, 2, 1, 1), x.x, y.x);
+  CHECK(back.second.size() == 30);
 }

@@ -1,6 +1,7 @@
 #include "moments/positions.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "support.hpp"
 #include "tolerance.hpp"
@@ -80,6 +81,66 @@ TEST_CASE("kinds: class tokens are themselves, and the last stands for all other
       const PerPosition first = on_kind(both, Kind::class_tokens, {0, 3, 3, 1});
       CHECK(token_sum(both, first, C + P, 2) == near(2 * 0.7 * 3 + 2 * 0.7));
     }
+}
+
+// At token t of feature i < d/2 sin(t w_i), of feature d/2 + i cos(t w_i).
+TEST_CASE("a table of sinusoids has these means and products") {
+  const std::int64_t tokens = 7, width = 12;
+  std::vector<std::vector<double>> table;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    std::vector<double> row(width);
+    for (std::int64_t i = 0; i < width / 2; ++i) {
+      const double angle = static_cast<double>(t) * std::pow(10000.0, -static_cast<double>(i) / 5);
+      row[static_cast<std::size_t>(i)] = std::sin(angle);
+      row[static_cast<std::size_t>(width / 2 + i)] = std::cos(angle);
+    }
+    table.push_back(row);
+  }
+  const auto product = [&](std::int64_t t, std::int64_t s) {
+    double sum = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(width); ++i)
+      sum += table[static_cast<std::size_t>(t)][i] * table[static_cast<std::size_t>(s)][i];
+    return sum / static_cast<double>(width);
+  };
+  const Sinusoids of = sinusoids_of(tokens, width);
+  const PerPosition each =
+      sinusoid_table(of, spread_over(Pairs{0, 1, 0, 0}, make_positions(tokens, true), 2));
+  double sum = 0, all = 0;
+  std::vector<double> with_others;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    double mean = 0, row = 0;
+    for (const double entry : table[static_cast<std::size_t>(t)])
+      mean += entry / static_cast<double>(width);
+    CHECK(each.mean[t] == rounded(mean, 256, 1));
+    CHECK(product(t, t) == rounded(0.5, 256));
+    CHECK(each.second[t] == 0.5);
+    for (std::int64_t s = 0; s < tokens; ++s) {
+      CHECK(each.between(t, s) == rounded(product(t, s), 256, 1));
+      all += product(t, s);
+      if (s == t) continue;
+      CHECK(each.cross(t, s) == rounded(product(t, s), 256, 1));
+      row += product(t, s);
+    }
+    with_others.push_back(row);
+    sum += row;
+  }
+  const double pairs = 7 * 6, cross = sum / pairs;
+  const Pairs alike = sinusoid_table(of, Pairs{});
+  CHECK(alike.cross == rounded(cross, 1024, 1));
+  CHECK(alike.between == rounded(all / 49, 1024, 1));
+  CHECK(alike.mean == rounded(each.mean.mean(), 256, 1));
+  // What is left of a pair's product when its tokens' own averages are taken away.
+  double squares = 0;
+  for (std::size_t t = 0; t < 7; ++t)
+    for (std::size_t s = 0; s < 7; ++s) {
+      if (s == t) continue;
+      const double own = (with_others[t] + with_others[s]) / 6 - 2 * cross;
+      const double rest =
+          product(static_cast<std::int64_t>(t), static_cast<std::int64_t>(s)) - cross - own * 6 / 5;
+      squares += rest * rest / pairs;
+    }
+  CHECK(pair_scatter(of) == rounded(squares, 1024, 1));
+  CHECK(pair_scatter(sinusoids_of(2, width)) == 0);
 }
 
 // A pool makes one token of all positions, which are kept.

@@ -118,6 +118,30 @@ TEST_CASE("heads of a list's attention may have a width of their own") {
 }
 
 // True fan-out k^2 C_out/(groups stride^2): 9 * 12/(4 * 4) = 6.75, fan-in 18.
+TEST_CASE("a convolution along a sequence takes its tokens as one row") {
+  const Network network =
+      built(layer("type = \"conv1d\"\nchannels = 12\nkernel = 3\nstride = 2\npadding = 1\n"
+                  "groups = 4") +
+                layer("type = \"pool\"") + head,
+            "sequence = 36\n[init]\nscheme = \"xavier\"\n");
+  const auto& conv = std::get<Conv2d>(network.layers[0].op);
+  CHECK(conv.path == "conv1d[0]");
+  CHECK(conv.one_row);
+  CHECK(conv.height == 1);
+  CHECK(conv.width == 36);
+  CHECK(conv.out_height() == 1);
+  CHECK(conv.out_width() == 18);
+  CHECK(conv.weight.fan_in == 3 * 8 / 4);
+  CHECK(conv.weight.std == rounded(std::sqrt(2.0 / (6 + 4.5)), 64));
+  contains(
+      error_of(layer("type = \"conv1d\"\nchannels = 4\nkernel = 27") + head, "sequence = 24\n"),
+      "[conv1d] conv1d[0]: the kernel of 27 is longer than 24 tokens with padding 0 | use "
+      "padding = 13");
+  contains(error_of(layer("type = \"conv1d\"\nchannels = 4\ngroups = 3") + head),
+           "groups must divide the channels (groups 3, channels 8 to 4)");
+  contains(error_of(layer("type = \"conv1d\"") + head), "channels is missing");
+}
+
 TEST_CASE("a convolution's fans count the kernel, the groups and the stride") {
   const auto std_of = [](const std::string& scheme) {
     const Network network =

@@ -335,10 +335,49 @@ class Interpreter {
       if (t % others == 0) y.insert(y.end(), front.begin(), front.end());
       y.push_back(x[t]);
     }
-    if (layer.position_std == 0.0) return y;
-    const Rows positions = next();
+    if (layer.position_std == 0.0 && !layer.sinusoids) return y;
+    const Rows positions = layer.sinusoids ? sinusoids(layer) : next();
     for (std::size_t t = 0; t < y.size(); ++t)
       for (std::size_t i = 0; i < y[t].size(); ++i) y[t][i] += positions[t % positions.size()][i];
+    return y;
+  }
+  static Rows sinusoids(const ClassTokens& layer) {
+    Rows table;
+    for (std::int64_t t = 0; t < layer.tokens; ++t) {
+      Vector sines, cosines;
+      for (std::int64_t i = 0; i < layer.width / 2; ++i) {
+        const double slower =
+            std::pow(10000.0, static_cast<double>(i) / (static_cast<double>(layer.width) / 2 - 1));
+        sines.push_back(std::sin(static_cast<double>(t) / slower));
+        cosines.push_back(std::cos(static_cast<double>(t) / slower));
+      }
+      sines.insert(sines.end(), cosines.begin(), cosines.end());
+      table.push_back(sines);
+    }
+    return table;
+  }
+  /// Along sequences; a kernel over images is tested by itself.
+  Rows run(const Conv2d& layer, const Rows& x) {
+    REQUIRE(layer.one_row);
+    const Rows w = next(), b = layer.weight.bias ? next() : Rows{};
+    const std::int64_t in = layer.in_channels / layer.groups;
+    const std::int64_t out = layer.out_channels / layer.groups;
+    Rows y;
+    for (std::int64_t sequence = 0; sequence < network_.batch; ++sequence)
+      for (std::int64_t t = 0; t < layer.out_width(); ++t) {
+        Vector row = b.empty() ? Vector(w[0].size(), 0.0) : b[0];
+        for (std::int64_t o = 0; o < layer.out_channels; ++o)
+          for (std::int64_t j = 0; j < layer.kernel; ++j) {
+            const std::int64_t from = t * layer.stride + j - layer.padding;
+            if (from < 0 || from >= layer.width) continue;
+            const Vector& seen = x[static_cast<std::size_t>(sequence * layer.width + from)];
+            for (std::int64_t i = 0; i < in; ++i)
+              row[static_cast<std::size_t>(o)] +=
+                  seen[static_cast<std::size_t>(o / out * in + i)] *
+                  w[static_cast<std::size_t>(j * in + i)][static_cast<std::size_t>(o)];
+          }
+        y.push_back(row);
+      }
     return y;
   }
   template <class Other>

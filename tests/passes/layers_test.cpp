@@ -203,6 +203,33 @@ TEST_CASE("layers: convolutions with strides, padding and groups") {
   }
 }
 
+TEST_CASE("layers: convolutions along a sequence, and sinusoids behind them") {
+  for (const std::int64_t stride : {1, 2}) {
+    Conv2d layer = conv("conv", 4, 6, 3, 1, 8);
+    layer.one_row = true;
+    layer.groups = 2;
+    layer.stride = stride;
+    layer.padding = 1;
+    layer.weight = dense("conv", 3 * 4 / 2, 6);
+    const std::int64_t tokens = 8 / stride;
+    Network network = network_of({{dense("first", 4, 4)},
+                                  {layer},
+                                  {ActivationLayer{"act", "tanh"}},
+                                  {ClassTokens{"embedding", 0, 6, tokens, 0.0, 0.0, true}},
+                                  {ActivationLayer{"last", "tanh"}}},
+                                 6, 8);
+    network.features = 4;
+    network.batch = 2;
+    check_gradients(network);
+    layer.weight = dense("conv", 9 * 4 / 2, 6);
+    network.layers[1].op = layer;
+    CHECK(refusal_of(network).find("kernel in_channels/groups is 6") != std::string::npos);
+  }
+  const Network odd = network_of({{ClassTokens{"embedding", 0, 5, 4, 0.0, 0.0, true}}}, 5, 4);
+  CHECK(refusal_of(odd) ==
+        "sinusoids of 5 features (embedding); they are pairs of a sine and a cosine");
+}
+
 TEST_CASE("layers: the largest of windows") {
   const MaxPool layer{"pool", 4, 3, 2, 1, 5, 4};
   Network network = network_of(

@@ -10,7 +10,7 @@ namespace scalecalc::tensor {
 namespace {
 
 OperationRun conv_run(const ConvShape& s, int threads = 1) {
-  const std::int64_t fan_in = s.kernel * s.kernel * s.group_in();
+  const std::int64_t fan_in = s.taps() * s.group_in();
   return {[s](Tape<double>& tape, const std::vector<Variable<double>>& in) {
             return convolve(tape, s, in[0], in[1], &in[2]);
           },
@@ -22,7 +22,7 @@ OperationRun conv_run(const ConvShape& s, int threads = 1) {
 /// y[image, row, column, o] straight from the definition.
 Vector by_loops(const ConvShape& s) {
   const Vector x = random_input(s.images * s.positions(), s.in_channels, 1).values;
-  const Vector w = random_input(s.kernel * s.kernel * s.group_in(), s.out_channels, 2).values;
+  const Vector w = random_input(s.taps() * s.group_in(), s.out_channels, 2).values;
   const Vector bias = random_input(1, s.out_channels, 3).values;
   const auto at = [](const Vector& v, std::int64_t i) { return v[static_cast<std::size_t>(i)]; };
   Vector y;
@@ -32,8 +32,8 @@ Vector by_loops(const ConvShape& s) {
     const std::int64_t row = place / s.out_width() % s.out_height();
     const std::int64_t image = place / s.out_positions(), group = channel / s.group_out();
     double sum = at(bias, channel);
-    for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
-      const std::int64_t v = row * s.stride + tap / s.kernel - s.padding;
+    for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
+      const std::int64_t v = s.one_row ? row : row * s.stride + tap / s.kernel - s.padding;
       const std::int64_t u = column * s.stride + tap % s.kernel - s.padding;
       if (v < 0 || v >= s.height || u < 0 || u >= s.width) continue;
       for (std::int64_t i = 0; i < s.group_in(); ++i) {

@@ -18,6 +18,9 @@ struct ClassTokens {
   std::int64_t tokens = 0;  ///< of one sequence, the new ones included
   double std = 0.0;         ///< of the new ones
   double position_std = 0.0;
+  /// In the place of that table fixed ones: at token t of feature i < width/2 sin(t w_i), of
+  /// feature width/2 + i cos(t w_i), w_i = 10000^(-i/(width/2 - 1)) (Whisper).
+  bool sinusoids = false;
 };
 
 }  // namespace scalecalc

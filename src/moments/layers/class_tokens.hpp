@@ -7,6 +7,7 @@
 #include "moments/layers/embedding.hpp"
 #include "moments/layers/residual.hpp"
 #include "moments/positions.hpp"
+#include "scalecalc/error.hpp"
 
 /// Learnt vectors in front of the tokens, and a table of positions
 /// (docs/theory/layers.md#class-tokens).
@@ -28,6 +29,26 @@ Overlap<typename C::Number> overlap_with_class_tokens(C& calculus, const ClassTo
   return {sqrt(N(pairs / (all * (all - 1)))), N(0)};
 }
 
+/// A table that no seed draws: its tokens have one length, and nothing in it fluctuates.
+template <class C, class X>
+Signal<X> with_sinusoids(C& calculus, const Signal<X>& in, const Counts& counts) {
+  using N = typename C::Number;
+  const Counts over{static_cast<double>(in.tokens), counts.batch};
+  if constexpr (std::is_same_v<N, double>) {
+    const Sinusoids of = sinusoids_of(in.tokens, in.width);
+    Signal<X> table;
+    table.width = in.width;
+    table.tokens = in.tokens;
+    table.x = sinusoid_table(of, in.x);
+    table.overlap = {0, pair_scatter(of)};
+    table.spread.susceptibility = 0;
+    return sum_forward(calculus, 1.0, 1.0, in, table, over);
+  } else {
+    throw Error(ErrorKind::input, "there are no formulas of fixed sinusoids", {},
+                "use --engine quadrature");
+  }
+}
+
 template <class C, class X>
 Signal<X> class_tokens_forward(C& calculus, const ClassTokens& layer, const Signal<X>& in,
                                const Counts& counts) {
@@ -41,6 +62,7 @@ Signal<X> class_tokens_forward(C& calculus, const ClassTokens& layer, const Sign
     out.overlap = overlap_with_class_tokens(calculus, layer, in);
     out.x = with_class_tokens(in.x, count, before, calculus.real(layer.std * layer.std));
   }
+  if (layer.sinusoids) return with_sinusoids(calculus, out, counts);
   if (layer.position_std == 0) return out;
   const Counts over{static_cast<double>(out.tokens), counts.batch};
   const N second = calculus.real(layer.position_std * layer.position_std);
@@ -94,8 +116,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const ClassTokens& layer, Signal
     if (layer.count == 0) kept.at.parameter = positions;
   }
   if constexpr (C::next_orders) {
-    const double came = calculus.value(before.second),
-                 all = came + layer.position_std * layer.position_std;
+    const double table = layer.sinusoids ? 0.5 : layer.position_std * layer.position_std;
+    const double came = calculus.value(before.second), all = came + table;
     kept.share = all > 0 ? came / all : 1;
   }
   pass.template keep<ClassTokens>(std::move(kept));

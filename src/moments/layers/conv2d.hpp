@@ -4,16 +4,17 @@
 #include <cstdint>
 #include <utility>
 
+#include "moments/positions.hpp"
 #include "moments/weight_matrix.hpp"
 
-/// Conv2d: the positions of an image are its tokens (docs/theory/layers.md#conv2d). Taps have
-/// weights of their own, so products of different taps vanish; tap j is inside the image at n_j of
-/// P outputs.
+/// Conv2d: the positions of an image, or of one row, are its tokens (docs/theory/layers.md#conv2d).
+/// Taps have weights of their own, so products of different taps vanish; tap j is inside the image
+/// at n_j of P outputs.
 namespace scalecalc::moments {
 
 /// Sums over taps that all rules are made of.
 struct Taps {
-  double count = 0;                ///< kernel^2
+  double count = 0;                ///< kernel^2, of one row kernel
   double inputs = 0, outputs = 0;  ///< positions
   double once = 0;                 ///< sum n_j
   double pairs = 0;                ///< sum n_j (n_j - 1)
@@ -44,9 +45,10 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   out.same_words = false;
   out.width = layer.out_channels;
   out.tokens = layer.out_height() * layer.out_width();
-  out.x = uniform(in.x, Alike<N>{N(0), share(taps.once, outputs) * x.second + bias,
-                                 share(taps.pairs, pairs) * x.cross + bias,
-                                 share(taps.squares, outputs * outputs) * x.between + bias});
+  out.x = uniform(among(in.x, out.tokens),
+                  Alike<N>{N(0), share(taps.once, outputs) * x.second + bias,
+                           share(taps.pairs, pairs) * x.cross + bias,
+                           share(taps.squares, outputs * outputs) * x.between + bias});
   // Two positions overlap through the taps that both have inside the image.
   out.overlap = overlap_through_linear(in.overlap, share(taps.pairs, pairs));
   if constexpr (C::next_orders) {
@@ -68,9 +70,9 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   return out;
 }
 
-/// Each input is seen by sum n_j/P_in taps, of C_out/groups channels each.
+/// At the tokens of the input: each is seen by sum n_j/P_in taps, of C_out/groups channels each.
 template <class C, class X>
-X conv_backward(C& calculus, const Conv2d& layer, const X& gradient) {
+X conv_backward(C& calculus, const Conv2d& layer, const X& input, const X& gradient) {
   using N = typename C::Number;
   const Taps taps = count_taps(layer);
   const N channel = calculus.size(layer.out_channels / layer.groups, "out_channels") *
@@ -79,9 +81,9 @@ X conv_backward(C& calculus, const Conv2d& layer, const X& gradient) {
   const auto share = [&](double sum, double of) {
     return N(channel * calculus.real(of > 0 ? sum / of : 0));
   };
-  return uniform(gradient, Alike<N>{N(0), share(taps.once, taps.inputs) * g.second,
-                                    share(taps.pairs, taps.inputs * (taps.inputs - 1)) * g.cross,
-                                    share(taps.squares, taps.inputs * taps.inputs) * g.between});
+  return uniform(input, Alike<N>{N(0), share(taps.once, taps.inputs) * g.second,
+                                 share(taps.pairs, taps.inputs * (taps.inputs - 1)) * g.cross,
+                                 share(taps.squares, taps.inputs * taps.inputs) * g.between});
 }
 
 /// Mean over taps of B [n m g + n (n-1) r k] + B (B-1) n^2 r_b k_b.
@@ -124,7 +126,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
        conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch()), g, kept.spread);
   if (layer.weight.bias)
     fill_bias(pass, kept.at.parameter + 1, g, layer.out_height() * layer.out_width());
-  g.x = conv_backward(calculus, layer, g.x);
+  g.x = conv_backward(calculus, layer, kept.input, g.x);
   g.directions = {};
   g.kinds = {};
   g.directions = {};

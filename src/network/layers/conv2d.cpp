@@ -23,22 +23,23 @@ void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
   if (spec.width == 0) throw missing_key(spec, path, "channels", "64");
 }
 
-void check_fit(const LayerSpec& spec, const std::string& path, const Shape& shape) {
-  check_image(spec, path, shape);
+void check_groups(const LayerSpec& spec, const std::string& path, const Shape& shape) {
   if (shape.features % spec.groups != 0 || spec.width % spec.groups != 0)
     throw layer_error(spec, path,
                       fmt::format("groups must divide the channels (groups {}, channels {} to {})",
                                   spec.groups, shape.features, spec.width),
                       "use groups = 1");
-  check_kernel(spec, path, shape, fmt::format("use padding = {}", spec.kernel / 2));
 }
 
-/// Fan-in kernel^2 in/groups, fan-out kernel^2 out/(groups stride^2):
-/// docs/theory/layers.md#conv-fans.
-void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
+std::string enough_padding(const LayerSpec& spec) {
+  return fmt::format("use padding = {}", spec.kernel / 2);
+}
+
+/// Fan-in taps in/groups, fan-out taps out/(groups strides), the strides along all sides that the
+/// kernel has: docs/theory/layers.md#conv-fans.
+void lay_out(ListLayout& layout, const Place& place, Shape& shape, Conv2d layer,
+             std::vector<Layer>& out) {
   const LayerSpec& spec = place.spec;
-  check_fit(spec, place.path, shape);
-  Conv2d layer;
   layer.path = place.path;
   layer.in_channels = shape.features;
   layer.out_channels = spec.width;
@@ -46,26 +47,52 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   layer.stride = spec.stride;
   layer.padding = spec.padding;
   layer.groups = spec.groups;
-  layer.height = shape.height;
-  layer.width = shape.width;
+  const std::int64_t strides = layer.one_row ? spec.stride : spec.stride * spec.stride;
   shape = {spec.width, layer.out_height() * layer.out_width(), layer.out_height(),
            layer.out_width()};
   if (std::max(shape.height, shape.width) > max_tokens || shape.tokens > max_tokens)
     throw layer_error(spec, place.path,
                       fmt::format("an image may have at most {} pixels", max_tokens),
                       "use less padding");
-  const Expr area = Expr(spec.kernel) * Expr(spec.kernel);
   layer.weight = listed_weight(
-      layout.parts(), place, spec.kernel * spec.kernel * (layer.in_channels / spec.groups),
-      spec.width,
-      area * Expr(spec.width) / (Expr(spec.groups) * Expr(spec.stride) * Expr(spec.stride)));
+      layout.parts(), place, layer.taps() * (layer.in_channels / spec.groups), spec.width,
+      Expr(layer.taps()) * Expr(spec.width) / (Expr(spec.groups) * Expr(strides)));
   layout.emit({std::move(layer)}, out);
+}
+
+void lay_out_image(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
+  check_image(place.spec, place.path, shape);
+  check_groups(place.spec, place.path, shape);
+  check_kernel(place.spec, place.path, shape, enough_padding(place.spec));
+  Conv2d layer;
+  layer.height = shape.height;
+  layer.width = shape.width;
+  lay_out(layout, place, shape, std::move(layer), out);
+}
+
+/// The tokens are one row, whatever stood there before, and leave as no image.
+void lay_out_row(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
+  const LayerSpec& spec = place.spec;
+  check_groups(spec, place.path, shape);
+  if (spec.kernel > shape.tokens + 2 * spec.padding)
+    throw layer_error(spec, place.path,
+                      fmt::format("the kernel of {} is longer than {} tokens with padding {}",
+                                  spec.kernel, shape.tokens, spec.padding),
+                      enough_padding(spec));
+  Conv2d layer;
+  layer.one_row = true;
+  layer.height = 1;
+  layer.width = shape.tokens;
+  lay_out(layout, place, shape, std::move(layer), out);
+  shape.height = shape.width = 0;
 }
 
 }  // namespace
 
 constinit const LayerKind conv2d_kind = {
-    .name = "conv2d", .keys = keys, .check = check, .lay_out = lay_out};
+    .name = "conv2d", .keys = keys, .check = check, .lay_out = lay_out_image};
+constinit const LayerKind conv1d_kind = {
+    .name = "conv1d", .keys = keys, .check = check, .lay_out = lay_out_row};
 
 void visit_parts(const Conv2d& layer, PartVisitor& visitor) {
   visitor.member(layer.weight);

@@ -25,8 +25,8 @@ void visit_parts(const Experts& layer, PartVisitor& visitor);
 void visit_parts(const MaxPool& layer, PartVisitor& visitor);
 
 extern const LayerKind linear_kind, activation_kind, norm_kind, attention_kind, gated_kind,
-    dropout_kind, conv2d_kind, residual_kind, repeat_kind, embedding_kind, pool_kind, max_pool_kind,
-    encoder_kind;
+    dropout_kind, conv2d_kind, conv1d_kind, residual_kind, repeat_kind, embedding_kind, pool_kind,
+    max_pool_kind, encoder_kind;
 
 /// Null behind the last.
 constexpr const LayerKind* find_kind(LayerSpec::Type type) {
@@ -39,6 +39,7 @@ constexpr const LayerKind* find_kind(LayerSpec::Type type) {
     case Type::gated: return &gated_kind;
     case Type::dropout: return &dropout_kind;
     case Type::conv2d: return &conv2d_kind;
+    case Type::conv1d: return &conv1d_kind;
     case Type::residual: return &residual_kind;
     case Type::repeat: return &repeat_kind;
     case Type::embedding: return &embedding_kind;

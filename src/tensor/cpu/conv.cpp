@@ -14,9 +14,9 @@ namespace {
 /// body(output position, input position) wherever tap `tap` meets the image, not its padding.
 template <class Body>
 void for_positions(const ConvShape& s, std::int64_t tap, const Body& body) {
-  const std::int64_t tap_y = tap / s.kernel, tap_x = tap % s.kernel;
+  const std::int64_t tap_x = tap % s.kernel;
   for (std::int64_t row = 0; row < s.out_height(); ++row) {
-    const std::int64_t y = seen_place(s, row, tap_y);
+    const std::int64_t y = seen_row(s, row, tap);
     if (!in_image(y, s.height)) continue;
     for (std::int64_t column = 0; column < s.out_width(); ++column) {
       const std::int64_t x = seen_place(s, column, tap_x);
@@ -73,7 +73,7 @@ void CpuDevice<Real>::conv_forward(const ConvShape& s, const Real* x, const Real
   for_images(threads_, s, [&](std::int64_t image, std::int64_t group) {
     auto Y = output(s, y, image, group);
     Y.setZero();
-    for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
+    for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
       write_product(by, Y, gather(s, x, image, group, tap), tap_weight(s, w, group, tap), true);
     }
   });
@@ -88,7 +88,7 @@ void CpuDevice<Real>::conv_backward_input(const ConvShape& s, const Real* dy, co
     Real* to = dx.data + image * s.positions() * s.in_channels + group * s.group_in();
     if (!dx.adds) view(to, s.positions(), s.group_in(), s.in_channels).setZero();
     MatrixMap<Real> seen = tap_view<Real>(s);
-    for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
+    for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
       write_product(by, seen, DY, tap_weight(s, w, group, tap).transpose(), false);
       for_positions(s, tap, [&](std::int64_t out, std::int64_t in) {
         const Real* from = seen.data() + out * s.group_in();
@@ -101,7 +101,7 @@ void CpuDevice<Real>::conv_backward_input(const ConvShape& s, const Real* dy, co
 template <class Real>
 void CpuDevice<Real>::conv_backward_weight(const ConvShape& s, const Real* x, const Real* dy,
                                            Into<Real> dw) {
-  const std::int64_t taps = s.kernel * s.kernel;
+  const std::int64_t taps = s.taps();
   const Maker by = maker(s.group_in(), s.group_out(), s.out_positions());
   for_tiles(threads_, s.groups * taps, [&](std::int64_t tile) {
     const std::int64_t group = tile / taps, tap = tile % taps;

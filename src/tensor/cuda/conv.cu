@@ -33,7 +33,7 @@ struct Collect {
   SCALECALC_DEVICE void operator()(std::int64_t row, std::int64_t channel) const {
     const std::int64_t first = row / s.positions() * s.out_positions();
     Real sum = 0;
-    for (std::int64_t tap = 0; tap < s.kernel * s.kernel; ++tap) {
+    for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
       const std::int64_t out = seeing_position(s, row % s.positions(), tap);
       if (out >= 0) sum += seen[seen_entry(s, rows, first + out, tap, channel)];
     }
@@ -74,8 +74,8 @@ struct Matrices {
 /// kernel sees below 256 MiB.
 template <class Real, class Body>
 void for_images(const ConvShape& s, const Body& body) {
-  const std::int64_t each = s.out_positions() * s.kernel * s.kernel * s.in_channels *
-                            static_cast<std::int64_t>(sizeof(Real));
+  const std::int64_t each =
+      s.out_positions() * s.taps() * s.in_channels * static_cast<std::int64_t>(sizeof(Real));
   const std::int64_t fitting = (std::int64_t{256} << 20) / (each > 0 ? each : 1);
   const std::int64_t size = sees_as_is(s) || fitting > s.images ? s.images
                             : fitting > 0                       ? fitting
@@ -91,7 +91,7 @@ Matrices<Real> gathered(const cuda::Queue& queue, const char* operation, const C
                         const Real* x, const cuda::Scratch<Real>& scratch) {
   Matrices<Real> m(s, x);
   if (m.seen != nullptr) return m;
-  cuda::for_rows(queue, operation, m.rows, s.kernel * s.kernel * s.in_channels,
+  cuda::for_rows(queue, operation, m.rows, s.taps() * s.in_channels,
                  Gather<Real>{s, m.rows, x, scratch.data()});
   m.seen = scratch.data();
   return m;
@@ -99,7 +99,7 @@ Matrices<Real> gathered(const cuda::Queue& queue, const char* operation, const C
 
 /// Entries of scratch memory for what the kernel sees.
 std::int64_t seen_entries(const ConvShape& s) {
-  return sees_as_is(s) ? 0 : s.images * s.out_positions() * s.kernel * s.kernel * s.in_channels;
+  return sees_as_is(s) ? 0 : s.images * s.out_positions() * s.taps() * s.in_channels;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ TEST_CASE_TEMPLATE("cuda: convolutions", Real, float, double) {
     CAPTURE(s.groups);
     const std::int64_t in = s.images * s.positions() * s.in_channels;
     const std::int64_t out = s.images * s.out_positions() * s.out_channels;
-    const std::int64_t depth = s.kernel * s.kernel * s.group_in();
+    const std::int64_t depth = s.taps() * s.group_in();
     const auto x = pair.random(in, 1), w = pair.random(depth * s.out_channels, 2);
     const auto dy = pair.random(out, 3), y = pair.random(out, 4);
     const double largest_x = largest(x.read(0)), largest_w = largest(w.read(0));
@@ -33,7 +33,7 @@ TEST_CASE_TEMPLATE("cuda: convolutions", Real, float, double) {
         d.conv_backward_weight(s, x.on(k), dy.on(k), {dw.on(k), adds});
       });
       CHECK(dx.difference() <=
-            tolerance<Real>(s.kernel * s.kernel * s.group_out(), largest_dy * largest_w + 1.0));
+            tolerance<Real>(s.taps() * s.group_out(), largest_dy * largest_w + 1.0));
       CHECK(dw.difference() <=
             tolerance<Real>(s.images * s.out_positions(), largest_dy * largest_x + 1.0));
     });
