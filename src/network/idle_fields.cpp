@@ -20,6 +20,14 @@ bool has_weights(const LayerSpec& layer) {
          layer.type == LayerType::conv1d || layer.type == LayerType::gated || has_scores(layer);
 }
 
+/// Whether the scheme says the std of any of its matrices.
+bool leaves_std(const LayerSpec& layer) {
+  if (layer.std) return false;
+  if (has_scores(layer)) return !(layer.q_std && layer.k_std && layer.v_std && layer.o_std);
+  if (layer.type == LayerType::gated) return !(layer.gate_std && layer.in_std);
+  return true;
+}
+
 /// A layer of its own, or behind the sum of a residual or the mix of an attention.
 bool has_norm(const LayerSpec& layer) {
   return layer.type == LayerType::norm || layer.norm.value_or(NormKind::none) != NormKind::none;
@@ -68,6 +76,16 @@ class ListUse {
         any([](const LayerSpec& layer) { return layer.type == LayerType::residual; });
     return scalecalc::any_weight(spec_.layer_list, {!has_residual, false}, spec_.vocab == 0, test);
   }
+  /// Of a head behind the list, or of a weight that has no std of its own.
+  bool scheme() const {
+    return spec_.vocab != 0 ||
+           any_weight([](const LayerSpec& layer, const WeightPlace&) { return leaves_std(layer); });
+  }
+  bool distribution() const {
+    return spec_.vocab != 0 || any_weight([](const LayerSpec& layer, const WeightPlace&) {
+             return !layer.distribution;
+           });
+  }
   bool reads_words() const { return spec_.input.kind == InputKind::tokens; }
   bool alpha() const { return symbol("alpha"); }
   /// The gain of the weights in branches, where they have none of their own.
@@ -103,6 +121,9 @@ struct FieldUse {
   const char* hint;
 };
 
+constexpr char kOwnStds[] = "every weight of the list says std itself";
+constexpr char kLeaveStds[] = "leave it out, or leave std out of a linear";
+
 constexpr FieldUse kUses[] = {
     {"layers", [](const ListUse& list) { return list.layers(); }, "no formula of the list has N",
      "leave it out, or use N in the list, for example times = \"N\" in a repeat"},
@@ -128,6 +149,13 @@ constexpr FieldUse kUses[] = {
        });
      },
      "no weight of the list has a bias", "leave it out, or use bias = true in a linear"},
+    {"init.scheme", [](const ListUse& list) { return list.scheme(); }, kOwnStds, kLeaveStds},
+    {"init.scheme.std", [](const ListUse& list) { return list.scheme(); }, kOwnStds, kLeaveStds},
+    {"init.weight_variance", [](const ListUse& list) { return list.scheme(); }, kOwnStds,
+     kLeaveStds},
+    {"init.distribution", [](const ListUse& list) { return list.distribution(); },
+     "every weight of the list says distribution itself",
+     "leave it out, or leave distribution out of a linear"},
     {"activation", [](const ListUse& list) { return list.any(leaves_activation); },
      "every activation of the list is named in its layer, or there is none",
      "leave it out, or leave activation out of a layer"},

@@ -60,6 +60,37 @@ TEST_CASE("a list refuses the fields that none of its layers reads, by name") {
   }
 }
 
+TEST_CASE("a scheme is of weights that have no std of their own") {
+  const auto scheme = [](const std::string& layers, const char* field) {
+    return refusal(parse_model("[model]\nkind = \"layers\"\nfeatures = 8\n" + layers, "m.toml"),
+                   field);
+  };
+  const std::string
+      own = std::string(kLinear) + "std = 0.1\n",
+      conv1d = "[[layer]]\ntype = \"conv1d\"\nchannels = 8\n",
+      attention = "[[layer]]\ntype = \"attention\"\nq_std = 1\nk_std = 1\nv_std = 1\n",
+      gated = "[[layer]]\ntype = \"gated\"\nwidth = 8\nactivation = \"silu\"\ngate_std = 1\n";
+  for (const char* field : {"init.scheme", "init.scheme.std", "init.weight_variance"}) {
+    CAPTURE(field);
+    CHECK(scheme(own, field) == std::string(field) +
+                                    " changes nothing of this list: every weight of the list says "
+                                    "std itself");
+    CHECK_FALSE(scheme(attention + "o_std = 1\n" + gated + "in_std = 1\n" + own, field).empty());
+    for (const std::string& reads :
+         {std::string(kLinear), conv1d + own, attention + own, gated + own,
+          own +
+              "[[layer]]\ntype = \"residual\"\n"
+              "[[layer.layers]]\ntype = \"linear\"\nwidth = 8\n" +
+              own})
+      CHECK(scheme(reads, field).empty());
+  }
+  const char* field = "init.distribution";
+  CHECK(scheme(own, field).empty());
+  CHECK(scheme(own + "distribution = \"uniform\"\n", field)
+            .find("every weight of the list says distribution itself") != std::string::npos);
+  CHECK(refusal(list_of(own + "distribution = \"uniform\"\n"), field).empty());
+}
+
 TEST_CASE("N is read by a scale that has it, where the scale is read") {
   ModelSpec list = list_of(kLinear);
   CHECK_FALSE(refusal(list, "layers").empty());
