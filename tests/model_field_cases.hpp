@@ -29,13 +29,21 @@ inline std::string plain_text(const FieldValue& value) {
 
 /// Whether its text is numbers, of which a wrong one has no nearest name.
 inline bool is_of_numbers(const ModelField& field) {
-  return field.name == "rotary_short" || field.name == "rotary_long";
+  return field.name == "rotary_short" || field.name == "rotary_long" ||
+         field.name == "memory_conv_strides";
+}
+
+/// Whether it says something of the frames that an encoder reads.
+inline bool is_of_frames(const ModelField& field) {
+  return field.name == "memory_features" || field.name == "memory_sinusoids" ||
+         field.name.starts_with("memory_conv_");
 }
 
 /// Whether it says something of tokens alone.
 inline bool is_of_tokens(const ModelField& field) {
-  return field.section == "input" && (field.key == "zipf" || field.key == "positions" ||
-                                      field.key == "segments" || field.key == "multiplier");
+  return field.section == "input" &&
+         (field.key == "zipf" || field.key == "positions" || field.key == "segments" ||
+          field.key == "multiplier" || field.key == "embedding_width");
 }
 
 /// A layer that reads what a list leaves to the model; nothing: linear and attention do, or the
@@ -101,8 +109,10 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
       spec.norm = NormKind::layernorm;
     }
   } else {
-    spec.cross_attention = field.section == "memory";
-    spec.encoder_decoder = field.name.starts_with("decoder_");
+    spec.cross_attention = field.section == "memory" && !is_of_frames(field);
+    spec.encoder_decoder = field.name.starts_with("decoder_") || is_of_frames(field);
+    if (is_of_frames(field)) spec.input.kind = InputKind::tokens;
+    if (is_of_frames(field) && field.name != "memory_features") spec.memory.features = 4;
     if (field.name.starts_with("rotary_") && field.name != "rotary_base") spec.rotary_base = 100;
     set_rotary(field.name, spec);
     if (field.name == "alibi" || field.name.starts_with("window")) spec.causal = true;
@@ -145,11 +155,13 @@ inline FieldValue value_for(const ModelField& field, const ModelSpec& base) {
       {"input", "tokens"},         {"loss", "mse"},
       {"reduction", "mean"},       {"pool", "mean"},
       {"window_pattern", "LG"},    {"rotary_scaling", "linear"},
-      {"rotary_short", "1.5"},     {"rotary_long", "1.5"}};
+      {"rotary_short", "1.5"},     {"rotary_long", "1.5"},
+      {"memory_conv_strides", "2"}};
   const FieldValue current = field.get(base);
   switch (field.type) {
     case ModelField::Type::integer: {
       const std::int64_t size = std::get<std::int64_t>(current);
+      if (field.name == "memory_conv_kernel") return size + 2;
       return size == 0 ? std::int64_t{2} : 2 * size;
     }
     case ModelField::Type::number:

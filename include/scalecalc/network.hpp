@@ -132,8 +132,8 @@ struct ModelSpec {
   double attention_dropout = 0.0;  ///< of the attention weights
   bool ntk = false;                ///< weights of variance 1, outputs scaled instead
   bool bias = false;               ///< of every linear map but the head
-  /// Instead of `bias`: of q, k, v and o; of q, k and v; of the ffn.
-  std::optional<bool> attention_bias, qkv_bias, ffn_bias;
+  /// Instead of `bias`: of q, k, v and o; of q, k and v; of k (Whisper has none there); of the ffn.
+  std::optional<bool> attention_bias, qkv_bias, k_bias, ffn_bias;
   std::optional<bool> patch_bias;  ///< of the map of patches, likewise
   bool head_bias = false;
   bool norm_affine = false;
@@ -202,6 +202,10 @@ struct ModelSpec {
     double class_std = 0.0;  ///< of class tokens
     /// Of tokens: rows of a table of segments, as large as words, whose first every token gets.
     std::int64_t segments = 0;
+    /// Of tokens of one stack: features of their tables and of the norm behind them, which a linear
+    /// map then makes as wide as the model (ALBERT, ELECTRA); 0: the tables are of the model's
+    /// width. A head_transform maps back to it.
+    std::int64_t embedding_width = 0;
     double multiplier = 1.0;  ///< of tokens: of the embedding's rows, positions aside
     bool norm = false;        ///< behind the input; post and branchnorm have one always
   } input;
@@ -211,6 +215,13 @@ struct ModelSpec {
   struct Memory {
     std::int64_t sequence = 24;
     double second = 1.0, cross = 0.0;
+    /// Of two stacks whose decoder reads tokens: features of frames that the encoder reads in their
+    /// place, through convolutions over time as wide as the model, each with the activation behind
+    /// it (Whisper). Their kernel is odd and padded by half of it; their strides are a list. The
+    /// sequence is what leaves them. 0: the encoder reads what the decoder does.
+    std::int64_t features = 0, conv_kernel = 3;
+    std::string conv_strides = "1 2";
+    bool sinusoids = false;  ///< added to what leaves them: fixed sines, then cosines (Whisper)
   } memory;
 
   Loss loss = Loss::cross_entropy;
@@ -236,8 +247,8 @@ ModelSpec default_spec(ModelSpec::Kind kind);
 
 /// Which maps of a transformer have biases.
 struct Biases {
-  bool qkv = false, o = false, ffn = false, head = false, patch = false;
-  bool any() const { return qkv || o || ffn || head || patch; }
+  bool qkv = false, k = false, o = false, ffn = false, head = false, patch = false;
+  bool any() const { return qkv || k || o || ffn || head || patch; }
 };
 Biases biases_of(const ModelSpec& spec);
 
@@ -293,6 +304,7 @@ struct Network {
   /// zipf, which passes draw by unless given tokens. Moments alone read it.
   double token_collision = 0.0;
   std::int64_t memory_sequence = 0;
+  std::int64_t memory_features = 0;  ///< of a gaussian memory; 0: the memory is as the input
   double memory_second = 1.0, memory_cross = 0.0;
   double logit_softcap = 0.0;  ///< c: the loss reads c tanh(y/c) of the logits y; 0: y
   Loss loss = Loss::cross_entropy;

@@ -100,6 +100,14 @@ std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_imag
                     spec.class_tokens));
   if (spec.pool != Pooling::none && !(reads_images && spec.pool == Pooling::class_token))
     lines.push_back("pool: its head reads another token, or all of them, this model's one vector");
+  if (spec.input.embedding_width != 0)
+    lines.push_back(fmt::format(
+        "embedding_width: its tables are as wide as the model, this model's have {} features",
+        spec.input.embedding_width));
+  if (spec.memory.features != 0)
+    lines.push_back(
+        fmt::format("memory.features: its encoder reads words, this model's frames of {} features",
+                    spec.memory.features));
   if (spec.experts != 0)
     lines.push_back(
         fmt::format("experts: its ffn is one, this model's are {} behind a router", spec.experts));

@@ -27,7 +27,8 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
     memory = input_signal(
         calculus,
         state(alike(network.memory_second, network.memory_cross), network.memory_sequence),
-        network.features, network.memory_sequence, counts);
+        network.memory_features > 0 ? network.memory_features : network.features,
+        network.memory_sequence, counts);
   Signal<X> x = input_signal(
       calculus, state(alike(network.input_second, network.input_cross), network.sequence),
       network.features, network.sequence, counts);

@@ -80,6 +80,31 @@ Naming bart() {
   return naming;
 }
 
+/// The encoder's convolutions and the positions of each stack have names of their own.
+Naming whisper() {
+  Naming naming{"hf-whisper",
+                "Hugging Face WhisperForConditionalGeneration",
+                Layout::out_in,
+                {"model."},
+                {},
+                {},
+                {}};
+  linear(naming.patterns, "encoder.conv1", {"encoder.conv[0]"});
+  linear(naming.patterns, "encoder.conv2", {"encoder.conv[1]"});
+  for (const bool is_encoder : {true, false}) {
+    const std::string stack = is_encoder ? "encoder" : "decoder";
+    Patterns patterns = bart_stack(stack, !is_encoder);
+    norm(patterns, stack + ".layer_norm", "final_norm");
+    add_stack(naming, std::move(patterns), is_encoder);
+  }
+  append(naming.patterns, {{"decoder.embed_tokens.weight", {"embedding.weight"}},
+                           {"decoder.embed_positions.weight", {"embedding.position"}},
+                           {"proj_out.weight", {"head.weight"}}});
+  naming.tied = {{"proj_out.weight", "decoder.embed_tokens.weight"}};
+  naming.extras = {{"encoder.embed_positions.weight", "fixed sines and cosines"}};
+  return naming;
+}
+
 Naming t5() {
   Naming naming{"hf-t5-encoder-decoder",
                 "Hugging Face T5ForConditionalGeneration",
@@ -118,7 +143,7 @@ Naming t5_stack(const char* name, const char* title, const std::string& stack, b
 }
 
 std::vector<Naming> encoder_decoder_tables() {
-  return {bart(), t5()};
+  return {bart(), whisper(), t5()};
 }
 
 }  // namespace scalecalc::names

@@ -10,7 +10,7 @@ namespace {
 /// As LLaMA's but for norms, whose gain is 1 + weight.
 Naming gemma() {
   Naming naming =
-      library("hf-gemma", "Hugging Face Gemma, Gemma 2, Gemma 3", {"model."},
+      library("hf-gemma", "Hugging Face Gemma, Gemma 2, Gemma 3", {"model.", "language_model."},
               {"layers.{i}.",
                {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"},
                {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"},
@@ -18,7 +18,9 @@ Naming gemma() {
                nullptr});
   tied_head(naming, "embed_tokens.weight");
   const char* const gain = "a gain of 1 + weight, which starts at zero";
-  naming.extras = {{"norm.weight", gain},
+  naming.extras = {{"vision_tower.*", "the tower of images"},
+                   {"multi_modal_projector.*", "the map from images to words"},
+                   {"norm.weight", gain},
                    {"layers.{i}.self_attn.q_norm.weight", gain},
                    {"layers.{i}.self_attn.k_norm.weight", gain}};
   for (const char* part : {"input", "post_attention", "pre_feedforward", "post_feedforward"})
@@ -207,11 +209,55 @@ Naming vision_tower() {
   return naming;
 }
 
+/// The towers of CLIP and SigLIP that read texts.
+Naming text_tower() {
+  Naming naming =
+      library("hf-clip-text", "Hugging Face CLIPTextModel, SiglipTextModel", {"text_model."},
+              {"encoder.layers.{i}.",
+               {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"},
+               {"mlp.fc1", "mlp.fc2"},
+               "layer_norm1",
+               "layer_norm2"});
+  append(naming.patterns, {{"embeddings.token_embedding.weight", {"embedding.weight"}},
+                           {"embeddings.position_embedding.weight", {"embedding.position"}}});
+  norm(naming.patterns, "final_layer_norm", "final_norm");
+  naming.extras = {{"embeddings.position_ids", "positions, a buffer"},
+                   {"text_projection.weight", "the map into the space of texts and images"},
+                   {"head.*", "the map into the space of texts and images"}};
+  return naming;
+}
+
+/// As BERT's but for the narrow embedding's map and the generator's head.
+Naming electra() {
+  Naming naming = library("hf-electra", "Hugging Face ElectraForMaskedLM", {"electra."},
+                          {"encoder.layer.{i}.",
+                           {"attention.self.query", "attention.self.key", "attention.self.value",
+                            "attention.output.dense"},
+                           {"intermediate.dense", "output.dense"},
+                           "attention.output.LayerNorm",
+                           "output.LayerNorm"});
+  Patterns& all = naming.patterns;
+  append(all, {{"embeddings.word_embeddings.weight", {"embedding.weight"}},
+               {"embeddings.position_embeddings.weight", {"embedding.position"}},
+               {"embeddings.token_type_embeddings.weight", {"embedding.segment"}},
+               {"generator_lm_head.weight", {"head.weight"}}});
+  norm(all, "embeddings.LayerNorm", "input.norm");
+  linear(all, "embeddings_project", {"embedding.map"});
+  masked_head(all, "generator_predictions.dense", "generator_predictions.LayerNorm",
+              "generator_lm_head.bias");
+  naming.tied = {{"generator_lm_head.weight", "embeddings.word_embeddings.weight"}};
+  naming.extras = {{"embeddings.position_ids", "positions, a buffer"},
+                   {"embeddings.token_type_ids", "segments, a buffer"},
+                   {"discriminator_predictions.*", "the discriminator's head"}};
+  return naming;
+}
+
 }  // namespace
 
 std::vector<Naming> library_tables() {
-  std::vector<Naming> all = {gemma(),   olmo2(),      phi3(),    opt(),    bloom(),       mpt(),
-                             gpt_neo(), distilbert(), deberta(), dinov2(), vision_tower()};
+  std::vector<Naming> all = {gemma(),        olmo2(),      phi3(),       opt(),     bloom(),
+                             mpt(),          gpt_neo(),    distilbert(), deberta(), dinov2(),
+                             vision_tower(), text_tower(), electra()};
   for (Naming& naming : parallel_tables()) all.push_back(std::move(naming));
   for (Naming& naming : encoder_decoder_tables()) all.push_back(std::move(naming));
   return all;

@@ -240,6 +240,9 @@ std::vector<ModelField> more_block_fields() {
           "qkv_bias", &Spec::qkv_bias, [](const Biases& of) { return of.qkv; },
           "of q, k and v (default: as attention_bias)"),
       bias_field(
+          "k_bias", &Spec::k_bias, [](const Biases& of) { return of.k; },
+          "of k (default: as qkv_bias)"),
+      bias_field(
           "ffn_bias", &Spec::ffn_bias, [](const Biases& of) { return of.ffn; },
           "of the ffn (default: as bias)"),
       bias_field(
@@ -307,7 +310,10 @@ std::vector<ModelField> make_fields() {
   for (const auto make : {shape_fields, block_fields, rotary_fields, more_block_fields, init_fields,
                           gain_fields, data_fields})
     for (ModelField& field : make()) {
-      if (field.section == "memory") field.is_written = uses_memory;
+      if (field.section == "memory")
+        field.is_written = [own = field.is_written](const Spec& spec) {
+          return uses_memory(spec) && own(spec);
+        };
       fields.push_back(std::move(field));
     }
   return fields;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "network/field_lists.hpp"
+#include "network/frames.hpp"
 #include "network/parts.hpp"
 #include "network/weights.hpp"
 
@@ -26,6 +27,10 @@ std::string known_scheme(const std::string& name, const std::string& where) {
 /// Empty: by their paths.
 std::string known_naming(const std::string& name, const std::string& where) {
   return name.empty() ? name : one_of(naming_names(), "naming", name, where);
+}
+
+bool has_frames(const Spec& spec) {
+  return spec.memory.features != 0;
 }
 
 /// The gain of a role, left out where the model has its default.
@@ -132,6 +137,12 @@ std::vector<ModelField> data_fields() {
           .option(Option::detail, "K", "2",
                   "rows of a table of segments, of which every token gets the first (default none)")
           .written_if([](const Spec& spec) { return spec.input.segments > 0; }),
+      Field("input", "embedding_width", transformer, &Spec::input, &Input::embedding_width)
+          .range(Range::size_or_none)
+          .option(Option::detail, "D", "128",
+                  "features of the tables of tokens, which a map makes as wide as the model "
+                  "(default: the width)")
+          .written_if([](const Spec& spec) { return spec.input.embedding_width != 0; }),
       Field("input", "multiplier", transformer | layers, &Spec::input, &Input::multiplier)
           .named("embedding_multiplier")
           .range(Range::positive)
@@ -151,6 +162,27 @@ std::vector<ModelField> data_fields() {
       Field("memory", "cross", transformer | layers, &Spec::memory, &Memory::cross)
           .named("memory_cross")
           .option(Option::detail, "R", "0.1", "E[x_t x_s] of the memory (default 0)"),
+      Field("memory", "features", transformer, &Spec::memory, &Memory::features)
+          .named("memory_features")
+          .range(Range::size_or_none)
+          .option(
+              Option::detail, "D", "80",
+              "of frames that an encoder reads through convolutions, beside a decoder of tokens "
+              "(default none)")
+          .written_if(has_frames),
+      Field("memory", "conv_kernel", transformer, &Spec::memory, &Memory::conv_kernel)
+          .named("memory_conv_kernel")
+          .option(Option::detail, "K", "3", "of these convolutions, an odd number (default 3)")
+          .written_if(has_frames),
+      Field("memory", "conv_strides", transformer, &Spec::memory, &Memory::conv_strides)
+          .named("memory_conv_strides")
+          .checked(known_strides, {})
+          .option(Option::detail, "X", "\"1 2\"", "of these convolutions, one each (default 1 2)")
+          .written_if(has_frames),
+      Field("memory", "sinusoids", transformer, &Spec::memory, &Memory::sinusoids)
+          .named("memory_sinusoids")
+          .option(Option::detail, "", "", "fixed sines and cosines are added behind them")
+          .written_if([](const Spec& spec) { return spec.memory.sinusoids; }),
       Field("loss", "kind", all, &Spec::loss)
           .named("loss")
           .option(Option::detail, "KIND", "mse", "cross-entropy or mse"),

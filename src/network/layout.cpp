@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/machine.hpp"
+#include "network/frames.hpp"
 #include "network/parts.hpp"
 #include "network/validate.hpp"
 
@@ -33,7 +34,8 @@ Network lay_out(const Parts& parts, const Blocks& blocks) {
   network.input_second = spec.input.second;
   network.input_cross = spec.input.cross;
   network.zipf = spec.input.zipf;
-  if (uses_memory(spec)) network.memory_sequence = spec.memory.sequence;
+  if (uses_memory(spec)) network.memory_sequence = memory_frames(spec);
+  network.memory_features = spec.memory.features;
   network.memory_second = spec.memory.second;
   network.memory_cross = spec.memory.cross;
   network.logit_softcap = spec.logit_softcap;

@@ -193,19 +193,19 @@ Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
         ErrorKind::usage,
         fmt::format("the names {} are those of one stack, and this model has two", naming.name),
         "names",
-        "use scalecalc, torch, flax or keras, which spell every path, or hf-bart or "
+        "use scalecalc, torch, flax or keras, which spell every path, or hf-bart, hf-whisper or "
         "hf-t5-encoder-decoder");
   if (spec.tie_head)
     for (const TiedTensor& tied : naming.tied)
       naming.extras.push_back({tied.name, "the head, which is " + tied.to});
-  if (own.empty()) return naming;
-  naming.patterns.insert(naming.patterns.begin(), own.begin(), own.end());
   for (const TiedTensor& tied : spec.names.tied) {
     naming.tied.push_back(tied);
     naming.extras.push_back({tied.name, "the same tensor as " + tied.to});
   }
   for (const std::string& pattern : spec.names.ignored)
     naming.extras.push_back({pattern, "ignored by [names]"});
+  if (own.empty()) return naming;
+  naming.patterns.insert(naming.patterns.begin(), own.begin(), own.end());
   naming.own = own.size();
   naming.layout = spec.names.in_out ? Layout::in_out : Layout::out_in;
   return naming;

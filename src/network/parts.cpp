@@ -47,7 +47,8 @@ Linear Parts::linear(const std::string& role, const Fan& in, const Fan& out, boo
 bool Parts::has_bias(const std::string& role) const {
   const Biases biases = biases_of(spec_);
   if (role == "head") return biases.head;
-  if (role == "q" || role == "k" || role == "v") return biases.qkv;
+  if (role == "k") return biases.k;
+  if (role == "q" || role == "v") return biases.qkv;
   if (role == "o") return biases.o;
   if (role == "patch") return biases.patch;
   if (role == "router") return false;

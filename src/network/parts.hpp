@@ -49,6 +49,9 @@ Residual plain_residual(const ModelSpec& spec, const Bindings& values);
 /// Whether anything attends to the memory.
 bool uses_memory(const ModelSpec& spec);
 
+/// Features of a transformer's tables of tokens: input.embedding_width, or its width.
+std::int64_t table_width(const ModelSpec& spec);
+
 /// The same weight at its place.
 Linear at(const Linear& prototype, std::string path);
 

@@ -42,6 +42,8 @@ void scale_width(ModelSpec& spec, double ratio, const std::string& where) {
   spec.expert_ffn = scaled_size(spec.expert_ffn, ratio, "expert_ffn", where);
   spec.shared_ffn = scaled_size(spec.shared_ffn, ratio, "shared_ffn", where);
   spec.head_width = scaled_size(spec.head_width, ratio, "head_width", where);
+  spec.input.embedding_width =
+      scaled_size(spec.input.embedding_width, ratio, "embedding_width", where);
 }
 
 }  // namespace scalecalc

@@ -16,6 +16,15 @@ std::optional<Expr> put(const std::optional<Expr>& formula, const Symbols& value
   return formula ? std::optional(substitute(*formula, values)) : std::nullopt;
 }
 
+/// Of a stack alone, which sees what was made of them.
+void leave_out_frames(ModelSpec::Memory& memory) {
+  const ModelSpec::Memory none;
+  memory.features = none.features;
+  memory.conv_kernel = none.conv_kernel;
+  memory.conv_strides = none.conv_strides;
+  memory.sinusoids = none.sinusoids;
+}
+
 }  // namespace
 
 bool uses_memory(const ModelSpec& spec) {
@@ -24,9 +33,17 @@ bool uses_memory(const ModelSpec& spec) {
 }
 
 Biases biases_of(const ModelSpec& spec) {
-  const bool o = spec.attention_bias.value_or(spec.bias);
-  return {spec.qkv_bias.value_or(o), o, spec.ffn_bias.value_or(spec.bias), spec.head_bias,
+  const bool o = spec.attention_bias.value_or(spec.bias), qkv = spec.qkv_bias.value_or(o);
+  return {qkv,
+          spec.k_bias.value_or(qkv),
+          o,
+          spec.ffn_bias.value_or(spec.bias),
+          spec.head_bias,
           spec.input.patch > 0 && spec.patch_bias.value_or(spec.bias)};
+}
+
+std::int64_t table_width(const ModelSpec& spec) {
+  return spec.input.embedding_width != 0 ? spec.input.embedding_width : spec.width;
 }
 
 std::int64_t head_width(const ModelSpec& spec) {
@@ -67,6 +84,11 @@ ModelSpec encoder_of(const ModelSpec& spec) {
   stack.alpha = put(spec.alpha, depths);
   stack.lambda = put(spec.lambda, depths);
   stack.sequence = spec.memory.sequence;
+  if (spec.memory.features > 0) {
+    stack.tie_head = stack.head_transform = false;
+    stack.input = {};
+    leave_out_frames(stack.memory);
+  }
   stack.input.second = spec.memory.second;
   stack.input.cross = spec.memory.cross;
   return stack;
@@ -77,6 +99,7 @@ ModelSpec decoder_of(const ModelSpec& spec) {
   stack.encoder_decoder = false;
   stack.cross_attention = true;
   stack.layers = decoder_depth(spec);
+  leave_out_frames(stack.memory);
   const ModelSpec encoder = encoder_of(spec);
   const Symbols depth = {{"N", Expr(spec.layers)}};
   // M is the N of a stack of its own.

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <utility>
 
+#include "network/frames.hpp"
 #include "network/parts.hpp"
 #include "network/rotary.hpp"
 #include "network/validate.hpp"
@@ -200,6 +201,12 @@ class Transformer {
   Linear router_, shared_gate_;
 };
 
+/// Features of the tables of tokens.
+Fan table_fan(const ModelSpec& spec) {
+  if (spec.input.embedding_width == 0) return {spec.width, Expr::symbol("width")};
+  return {spec.input.embedding_width, Expr::symbol("embedding_width")};
+}
+
 /// The map of patches, and what is put in front of them and added to them.
 void add_patches(const Parts& parts, std::vector<Layer>& layers) {
   const ModelSpec& spec = parts.spec();
@@ -214,7 +221,7 @@ void add_patches(const Parts& parts, std::vector<Layer>& layers) {
 
 void add_embedding(const ModelSpec& spec, const std::string& prefix, std::vector<Layer>& layers) {
   if (spec.input.kind != InputKind::tokens) return;
-  layers.push_back({Embedding{prefix + "embedding", spec.vocab, spec.width,
+  layers.push_back({Embedding{prefix + "embedding", spec.vocab, table_width(spec),
                               std::sqrt(spec.input.second), std::sqrt(spec.input.positions),
                               spec.sequence, spec.input.segments, spec.input.multiplier}});
 }
@@ -225,9 +232,14 @@ void add_stack(const Parts& parts, std::int64_t blocks, const std::string& prefi
   const ModelSpec& spec = parts.spec();
   const Transformer transformer(parts, prefix);
   const bool is_post = spec.placement == Placement::post || spec.placement == Placement::branchnorm;
-  if (is_post || spec.input.norm) layers.push_back({parts.norm(prefix + "input.norm", spec.width)});
+  if (is_post || spec.input.norm)
+    layers.push_back({parts.norm(prefix + "input.norm", table_width(spec))});
   if (parts.drops(&DropoutPlaces::input))
     layers.push_back({Dropout{prefix + "input.dropout", spec.dropout}});
+  if (spec.input.embedding_width != 0)
+    layers.push_back(
+        {at(parts.linear("linear", table_fan(spec), {spec.width, Expr::symbol("width")}, false),
+            "embedding.map")});
   const auto each_sum = [&](const auto& use) {
     for (std::int64_t i = 0; i < blocks; ++i) transformer.each_sum(i, use);
   };
@@ -268,14 +280,15 @@ void add_head(const Parts& parts, std::vector<Layer>& layers) {
     layers.push_back(
         {Pool{"pool", is_class ? Pool::Of::first : Pool::Of::rest, spec.class_tokens}});
   }
+  Fan in{spec.width, Expr::symbol("width")};
   if (spec.head_transform) {
-    const Fan width{spec.width, Expr::symbol("width")};
-    layers.push_back({at(parts.linear("linear", width, width, false), "transform")});
+    const Fan out = table_fan(spec);
+    layers.push_back({at(parts.linear("linear", in, out, false), "transform")});
     layers.push_back({ActivationLayer{"transform.act", spec.activation}});
-    layers.push_back({parts.norm("transform.norm", spec.width)});
+    layers.push_back({parts.norm("transform.norm", out.size)});
+    in = out;
   }
-  Linear head =
-      parts.head({spec.width, Expr::symbol("width")}, {spec.vocab, Expr::symbol("vocab")});
+  Linear head = parts.head(in, {spec.vocab, Expr::symbol("vocab")});
   layers.push_back({spec.tie_head ? tied(spec, std::move(head)) : std::move(head)});
 }
 
@@ -293,7 +306,10 @@ void add_encoder_decoder(const ModelSpec& spec, std::int64_t encoder_blocks,
   const ModelSpec first = encoder_of(spec), second = decoder_of(spec);
   const Parts of_encoder(first), of_decoder(second);
   Encoder encoder{"encoder", {}};
-  add_embedding(first, "encoder.", encoder.layers);
+  if (spec.memory.features > 0)
+    add_frames(spec, of_encoder, encoder.layers);
+  else
+    add_embedding(first, "encoder.", encoder.layers);
   add_stack(of_encoder, encoder_blocks, "encoder.", encoder.layers);
   add_embedding(second, "", layers);
   layers.push_back({std::move(encoder)});

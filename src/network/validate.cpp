@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "network/frames.hpp"
 #include "network/weights.hpp"
 #include "scalecalc/names.hpp"
 
@@ -184,6 +185,11 @@ Problem head_problem(const ModelSpec& spec) {
                        "head_transform ends in a norm, and norm is none",
                        "use norm = \"layernorm\", or leave head_transform out"};
   if (!spec.tie_head) return {};
+  if (spec.input.embedding_width != 0 && !spec.head_transform)
+    return SpecProblem{{"tie_head", "input.embedding_width"},
+                       "tie_head shares a matrix of embedding_width features, and the head reads "
+                       "the stream",
+                       "use head_transform = true, which maps back, or leave one of the two out"};
   if (spec.input.kind != InputKind::tokens)
     return SpecProblem{{"tie_head", "input.kind"},
                        "tie_head shares the embedding's matrix, and a gaussian input has none",
@@ -244,9 +250,9 @@ Problem class_tokens_problem(const ModelSpec& spec) {
 
 /// What a norm divides by must not be 0 whatever the input.
 Problem norm_problem(const ModelSpec& spec) {
-  std::int64_t narrowest = spec.width;
+  std::int64_t narrowest = std::min(spec.width, table_width(spec));
   if (spec.placement == Placement::sub_ln)
-    narrowest = std::min({spec.width, spec.ffn, spec.heads * head_width(spec)});
+    narrowest = std::min({narrowest, spec.ffn, spec.heads * head_width(spec)});
   for (const std::int64_t inside : {spec.expert_ffn, spec.shared_ffn})
     if (spec.placement == Placement::sub_ln && inside > 0) narrowest = std::min(narrowest, inside);
   if (spec.norm == NormKind::layernorm && spec.kind != Kind::layers && narrowest < 2)
@@ -303,11 +309,17 @@ Problem input_problem(const ModelSpec& spec) {
     return SpecProblem{{"input.patch", "input.kind"},
                        "patch is of the gaussian input of one stack",
                        "use kind = \"gaussian\", or leave it out"};
+  if (input.embedding_width > 0 && spec.encoder_decoder)
+    return SpecProblem{{"input.embedding_width", "encoder_decoder"},
+                       "embedding_width is of one stack",
+                       "leave one of the two out"};
   if (input.kind == InputKind::gaussian) {
-    for (const auto& [field, value] : {std::pair{"zipf", input.zipf},
-                                       {"positions", is_stack ? 0 : input.positions},
-                                       {"segments", static_cast<double>(input.segments)},
-                                       {"multiplier", input.multiplier - 1}})
+    for (const auto& [field, value] :
+         {std::pair{"zipf", input.zipf},
+          {"positions", is_stack ? 0 : input.positions},
+          {"segments", static_cast<double>(input.segments)},
+          {"embedding_width", static_cast<double>(input.embedding_width)},
+          {"multiplier", input.multiplier - 1}})
       if (value != 0)
         return SpecProblem{{std::string("input.") + field, "input.kind"},
                            std::string(field) + " belongs to tokens, and the input is gaussian",
@@ -361,6 +373,7 @@ Problem activation_problem(const ModelSpec& spec) {
 
 Problem rest_problem(const ModelSpec& spec) {
   if (Problem problem = dropout_problem(spec)) return problem;
+  if (Problem problem = frames_problem(spec)) return problem;
   return cross_problem("memory", spec.memory.second, spec.memory.cross);
 }
 

@@ -236,9 +236,9 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
     if (Problem problem = relative_problem(spec)) return problem;
     if (Problem problem = window_problem({spec.window, spec.causal, spec.residual_attention}))
       return problem;
-    if (Problem problem = softcap_problem(
-            "attention_softcap", {spec.attention_softcap, spec.residual_attention,
-                                  biases_of(spec).qkv, spec.window > 0 || spec.alibi != 0}))
+    if (Problem problem = softcap_problem("attention_softcap",
+                                          {spec.attention_softcap, spec.residual_attention,
+                                           biases_of(spec).k, spec.window > 0 || spec.alibi != 0}))
       return problem;
     if (spec.window == 0 && spec.window_pattern != "L")
       return SpecProblem{{"window_pattern", "window"},
@@ -324,6 +324,7 @@ Bindings size_bindings(const ModelSpec& spec) {
   if (spec.expert_ffn > 0) add("expert_ffn", spec.expert_ffn);
   if (spec.shared_ffn > 0) add("shared_ffn", spec.shared_ffn);
   if (spec.input.patch > 0) add("patch", spec.input.patch);
+  if (spec.input.embedding_width > 0) add("embedding_width", spec.input.embedding_width);
   return values;
 }
 

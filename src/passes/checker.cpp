@@ -48,8 +48,10 @@ void check_multiple(const std::string& path, const char* name, std::int64_t valu
 
 Checker::Checker(const Network& network, Checked& checked)
     : batch_(static_cast<double>(network.batch)),
-      memory_input_{network.memory_sequence, network.features},
+      memory_input_{network.memory_sequence,
+                    network.memory_features != 0 ? network.memory_features : network.features},
       tokens_(network.input == InputKind::tokens),
+      memory_ids_(tokens_ && network.memory_features == 0),
       at_{network.sequence, network.features},
       ids_(tokens_),
       checked_(checked) {
@@ -303,7 +305,7 @@ void Checker::operator()(const Encoder& layer) {
   if (memory_ || checked_.memory_width != 0)
     refuse(layer.path, "the memory is there already", "put one encoder before what reads it");
   const Shape stream = std::exchange(at_, memory_input_);
-  const bool stream_ids = std::exchange(ids_, tokens_);
+  const bool stream_ids = std::exchange(ids_, memory_ids_);
   const auto scores = std::exchange(scores_, std::nullopt);
   add_activations(1);
   run(layer.layers);
@@ -314,7 +316,7 @@ void Checker::operator()(const Encoder& layer) {
   if (std::exchange(ids_, stream_ids))
     refuse(layer.path, "the input is token ids", "its first layer must be an embedding");
   scores_ = scores;
-  const auto* embedding = tokens_ ? std::get_if<Embedding>(&layer.layers.front().op) : nullptr;
+  const auto* embedding = memory_ids_ ? std::get_if<Embedding>(&layer.layers.front().op) : nullptr;
   if (embedding != nullptr)
     checked_.memory_vocab = embedding->vocab;
   else

@@ -414,7 +414,7 @@ class Forward {
 
   /// What the encoder starts from.
   Value memory_input(const Encoder& layer) {
-    if (network_.input == InputKind::tokens) return {};
+    if (network_.input == InputKind::tokens && network_.memory_features == 0) return {};
     if (observer_ == nullptr) return tape_.constant(drawn_.data.memory);
     return seen(layer.path + ".input", "input", tape_.leaf(drawn_.data.memory));
   }

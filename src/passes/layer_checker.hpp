@@ -55,6 +55,7 @@ class Checker {
   Shape memory_input_;
   std::optional<Shape> memory_;  ///< what an encoder makes of it
   bool tokens_;                  ///< the inputs are ids
+  bool memory_ids_;              ///< those of an encoder are, too
   Shape at_;
   bool ids_;
   std::optional<Shape> scores_;  ///< tokens and heads of residual attention so far

@@ -52,7 +52,7 @@ ModelSpec plain_stack(const ModelSpec& spec) {
   plain.input.kind = InputKind::gaussian;
   plain.input.cross = plain.input.second;
   plain.input.zipf = plain.input.positions = 0;
-  plain.input.segments = 0;
+  plain.input.segments = plain.input.embedding_width = 0;
   plain.input.multiplier = 1;
   plain.memory.cross = plain.memory.second;
   return plain;

@@ -301,6 +301,26 @@ void draw_patches(Draws draw, ModelSpec& spec) {
     spec.pool = spec.class_tokens > 0 && draw.chance(70) ? Pooling::class_token : Pooling::mean;
 }
 
+/// Tables of tokens that are narrower or wider than the model, and keys without biases.
+void draw_narrow(Draws draw, ModelSpec& spec) {
+  const bool has_head = !spec.tie_head || spec.norm != NormKind::none;
+  if (spec.input.kind == InputKind::tokens && !spec.encoder_decoder && has_head &&
+      draw.chance(20)) {
+    spec.input.embedding_width = draw.of<std::int64_t>({8, 24, 64});
+    if (spec.tie_head) spec.head_transform = true;
+  }
+  if (biases_of(spec).qkv && draw.chance(20)) spec.k_bias = false;
+}
+
+/// Frames that the encoder reads in the place of tokens.
+void draw_frames(Draws draw, ModelSpec& spec) {
+  if (!spec.encoder_decoder || spec.input.kind != InputKind::tokens || !draw.chance(40)) return;
+  spec.memory.features = draw.of<std::int64_t>({6, 20});
+  spec.memory.conv_strides = draw.of({"1 2", "1 2", "1", "2 2"});
+  spec.memory.sinusoids = spec.width % 2 == 0 && draw.chance(60);
+  spec.memory.cross = spec.memory.second * draw.of({0.0, 0.5, 0.9});
+}
+
 /// A router and experts in the place of each ffn.
 void draw_experts(Draws draw, ModelSpec& spec) {
   if (!draw.chance(15)) return;
@@ -334,6 +354,9 @@ ModelSpec random_transformer(Draws& draw) {
   draw_scales_of_features(draw.apart(), spec);
   draw_experts(draw.apart(), spec);
   draw_relative(draw.apart().apart().apart(), spec);
+  Draws last = draw.apart().apart().apart().apart();
+  draw_narrow(last, spec);
+  draw_frames(last.apart(), spec);
   return spec;
 }
 

@@ -71,11 +71,20 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.ramp; });
   reset([](auto& s) -> auto& { return s.alpha; });
   reset([](auto& s) -> auto& { return s.lambda; });
+  reset([](auto& s) -> auto& { return s.k_bias; });
+  reset([](auto& s) -> auto& { return s.memory.sinusoids; });
+  changes.push_back([](ModelSpec& spec) {
+    spec.memory.features = 0;
+    spec.memory.conv_strides = ModelSpec().memory.conv_strides;
+    spec.memory.sinusoids = false;
+    if (spec.input.kind == InputKind::tokens) spec.memory.cross = 0;
+  });
   reset([](auto& s) -> auto& { return s.memory.cross; });
   reset([](auto& s) -> auto& { return s.memory.second; });
   reset([](auto& s) -> auto& { return s.input.zipf; });
   reset([](auto& s) -> auto& { return s.input.positions; });
   reset([](auto& s) -> auto& { return s.input.segments; });
+  reset([](auto& s) -> auto& { return s.input.embedding_width; });
   reset([](auto& s) -> auto& { return s.input.multiplier; });
   reset([](auto& s) -> auto& { return s.input.norm; });
   reset([](auto& s) -> auto& { return s.input.cross; });

@@ -95,6 +95,43 @@ TEST_CASE("patches, positions and class tokens") {
     }
 }
 
+TEST_CASE("narrow embeddings with a map behind them") {
+  for (const bool tied : {false, true})
+    for (const Placement placement : {Placement::post, Placement::pre}) {
+      ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, false);
+      spec.input.kind = InputKind::tokens;
+      spec.input.zipf = 1;
+      spec.input.second = spec.input.positions = 0.01;
+      spec.input.segments = 2;
+      spec.input.embedding_width = 24;
+      spec.tie_head = spec.head_transform = tied;
+      spec.init.scheme = "std";
+      spec.init.std = 0.05;
+      agree("narrow " + name_of(spec, gelu) + (tied ? " tied" : ""), spec, seeds);
+    }
+}
+
+TEST_CASE("frames in front of an encoder") {
+  for (const bool sinusoids : {false, true})
+    for (const char* strides : {"1 2", "3"})
+      for (const std::int64_t batch : {1, 2}) {
+        ModelSpec spec = transformer(Placement::pre, NormKind::layernorm, gelu, true);
+        spec.encoder_decoder = true;
+        spec.input.kind = InputKind::tokens;
+        spec.input.second = spec.input.positions = 0.01;
+        spec.bias = true;
+        spec.k_bias = false;
+        spec.batch = batch;
+        spec.memory.features = 20;
+        spec.memory.conv_strides = strides;
+        spec.memory.cross = 0.5;
+        spec.memory.sinusoids = sinusoids;
+        agree(std::string("frames by ") + strides + (sinusoids ? ", sinusoids" : "") + ", batch " +
+                  std::to_string(batch),
+              spec, seeds);
+      }
+}
+
 TEST_CASE("mixtures of experts") {
   struct Mixture {
     std::int64_t experts, top_k;

@@ -45,8 +45,11 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   };
   add(test::is_of_tokens(*tried.field) || name == "tie_head", "input=tokens");
   add(name == "target_second", "loss=mse");
-  add(tried.field->section == "memory", "cross_attention=true");
-  add(name.starts_with("decoder_"), "encoder_decoder=true");
+  const bool frames = test::is_of_frames(*tried.field);
+  add(tried.field->section == "memory" && !frames, "cross_attention=true");
+  add(name.starts_with("decoder_") || frames, "encoder_decoder=true");
+  add(frames, "input=tokens");
+  add(frames && name != "memory_features", "memory_features=4");
   add(name == "ramp", "placement=branchnorm");
   add(name == "branch_norms", "placement=pre, parallel=true");
   add(base.experts > 0, "experts=4");

@@ -43,6 +43,7 @@ BASES = {
 
 # Two values of an option, and what it needs beside them.
 FLAG = (["true", "false"], [])
+FRAMES = ["--memory-features", "4", "--encoder-decoder", "--input", "tokens"]
 VALUES = {
     "ACTIVATION": (["gelu", "tanh"], []),
     "MODEL": (["pre-ln-12", "no-ln-12"], []),
@@ -126,10 +127,15 @@ VALUES = {
     "--positions": (["0", "0.5"], ["--input", "tokens"]),
     "--tie-head": (["true", "false"], ["--input", "tokens"]),
     "--segments": (["1", "2"], ["--input", "tokens"]),
+    "--embedding-width": (["8", "16"], ["--input", "tokens"]),
     "--embedding-multiplier": (["1", "16"], ["--input", "tokens"]),
     "--memory-sequence": (["3", "4"], ["--cross-attention"]),
     "--memory-second": (["1", "2"], ["--cross-attention"]),
     "--memory-cross": (["0", "0.1"], ["--cross-attention"]),
+    "--memory-features": (["4", "8"], FRAMES[2:]),
+    "--memory-conv-kernel": (["3", "5"], FRAMES),
+    "--memory-conv-strides": (["1", "2"], FRAMES),
+    "--memory-sinusoids": (["true", "false"], FRAMES),
     "--loss": (["cross-entropy", "mse"], []),
     "--target-second": (["1", "2"], ["--loss", "mse"]),
     "--reduction": (["sum", "mean"], []),

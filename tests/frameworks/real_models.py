@@ -24,7 +24,7 @@ import torch
 import transformers
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "architectures"))
-from make_models import SMALL, config_of  # noqa: E402
+from make_models import CLASSES, SMALL, config_of  # noqa: E402
 from real_images import CONFIGS, ListModel  # noqa: E402
 
 TOKENS, SEEDS = 32, 32
@@ -36,7 +36,8 @@ EXPLAINED = {"rotary positions turn": {"attn.q.weight", "attn.q.bias", "attn.k.w
 WIDER = {48: 256, 80: 512, 32: 128, 96: 512, 24: 128, 16: 64}
 SIZES = {"hidden_size", "moe_intermediate_size", "shared_expert_intermediate_size", "n_embd", "d_model", "dim", "intermediate_size", "ffn_dim", "hidden_dim",
          "vocab_size", "head_dim", "word_embed_proj_dim", "embedding_size", "d_ff", "encoder_ffn_dim"}
-POSITIONS = {"max_position_embeddings", "n_positions", "max_seq_len"}
+POSITIONS = {"max_position_embeddings", "n_positions", "max_seq_len", "max_source_positions",
+             "max_target_positions"}
 LAYERS = {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers",
           "decoder_layers", "num_decoder_layers"}
 # Rounds in which a tensor holds q, k and v: of each head of keys, or of four devices, which have q, v
@@ -47,7 +48,7 @@ ORDER = {"codegen": "qvk"}
 POOLED = {"siglip_vision_model"}
 # Tensors of all experts of a layer.
 EXPERTS = ("mlp.experts.gate_up_proj", "mlp.experts.down_proj")
-TWO_STACKS = {"bart", "t5"}
+TWO_STACKS = {"bart", "t5", "whisper"}
 # Rotary positions that MODEL_TYPE+ROPE_TYPE has.
 SCALED = {
     "dynamic": {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0},
@@ -91,11 +92,11 @@ def add_scaling(model_type, rope_type, values):
 def wide(model_type, values):
     made = {}
     for key, value in values.items():
-        made[key] = (WIDER.get(value, value) if key in SIZES else 4 if key in LAYERS
+        made[key] = (wide("", value) if isinstance(value, dict) else WIDER.get(value, value) if key in SIZES else 4 if key in LAYERS
                      else TOKENS if key in POSITIONS else value)
     if model_type == "gpt_neo":
         made["attention_types"] = [[["global", "local"], 2]]
-    if model_type == "bart":
+    if model_type in ("bart", "whisper"):
         made["decoder_ffn_dim"] = made["encoder_ffn_dim"]
     if model_type == "t5":
         made["d_kv"] = made["d_model"] // made["num_heads"]
@@ -122,13 +123,19 @@ def asked(program, command, path, *options):
 def class_of(model_type):
     """With the head of words where the program describes it, else the model alone."""
     kind = transformers.CONFIG_MAPPING[model_type]
+    if model_type == "whisper":
+        return transformers.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING[kind], True
+    if model_type == "gemma3":
+        return transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING[kind], True
     if model_type in TWO_STACKS:
         return transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING[kind], True
-    masked = model_type in ("bert", "roberta", "distilbert", "deberta-v2")
+    masked = model_type in ("bert", "roberta", "distilbert", "deberta-v2", "electra")
     heads = (transformers.MODEL_FOR_MASKED_LM_MAPPING if masked
              else transformers.MODEL_FOR_CAUSAL_LM_MAPPING)
-    if kind in heads and model_type != "electra":
+    if kind in heads:
         return heads[kind], True
+    if kind not in transformers.MODEL_MAPPING:
+        return getattr(transformers, CLASSES[model_type][0]), False
     return transformers.MODEL_MAPPING[kind], False
 
 
@@ -138,7 +145,10 @@ def blocks_of(model, count):
 
 
 def stacks_of(model, depth):
-    """The blocks of each stack, by what its paths begin with."""
+    """The blocks of each stack, by what its paths begin with; where images are read too, of the
+    text."""
+    if hasattr(model.config, "text_config"):
+        return {"": blocks_of(model.model.language_model, depth)}
     if not model.config.is_encoder_decoder:
         return {"": blocks_of(model, depth)}
     return {"encoder.": blocks_of(model.get_encoder(), depth),
@@ -154,6 +164,14 @@ def words(config, generator):
     if padding is not None:
         ids[ids == padding] = config.vocab_size - 1
     return {"input_ids": ids[None]}
+
+
+def frames(config, generator):
+    """Of sound, with half of their variance in common; two for each token."""
+    shape = (1, config.num_mel_bins, 2 * config.max_source_positions)
+    own = torch.randn(shape, generator=generator)
+    common = torch.randn(1, config.num_mel_bins, 1, generator=generator)
+    return {"input_features": (own + common) / math.sqrt(2)}
 
 
 def images(config, generator):
@@ -231,6 +249,7 @@ class Model:
         path = pathlib.Path(folder) / "config.json"
         path.write_text(json.dumps(saved))
         self.is_vision = hasattr(self.config, "image_size")
+        self.of_text = self.config.get_text_config()
         remarks = asked(program, "import", str(path))["remarks"]
         self.explained = {kind for begin, kinds in EXPLAINED.items() for kind in kinds
                           if any(remark.startswith(begin) for remark in remarks)}
@@ -248,10 +267,10 @@ class Model:
         self.head = next((row for row in planned if row["role"] == "head"), None)
         kv = next(int(row["shape"].split("x")[0]) for row in planned if row["role"] == "k")
         q = next(int(row["shape"].split("x")[0]) for row in planned if row["role"] == "q")
-        heads = self.config.num_attention_heads
+        heads = self.of_text.num_attention_heads
         rounds = ROUNDS.get(model_type, 1)
         self.rounds = heads * kv // q if rounds == "kv" else rounds
-        self.depth = len(blocks_of(self.made(self.config), self.config.num_hidden_layers))
+        self.depth = self.of_text.num_hidden_layers
 
     def rows_of(self, name):
         """Of the plan, by the longest end of the name that it has."""
@@ -272,13 +291,21 @@ class Model:
         pooled = self.type == "clip_vision_model"
         return output.pooler_output if pooled else output.last_hidden_state[0][:1]
 
+    def inputs(self, generator):
+        if self.is_vision:
+            return images(self.config, generator)
+        if not self.two_stacks:
+            return words(self.of_text, generator)
+        of_frames = hasattr(self.config, "num_mel_bins")
+        made = (frames if of_frames else words)(self.config, generator)
+        made["decoder_input_ids"] = words(self.config, generator)["input_ids"]
+        return made
+
     def run(self, seed, second, cross, gradients):
         torch.manual_seed(seed)
         model = self.made(self.config).eval()
         generator = torch.Generator().manual_seed(seed)
-        inputs = (images if self.is_vision else words)(self.config, generator)
-        if self.two_stacks:
-            inputs["decoder_input_ids"] = words(self.config, generator)["input_ids"]
+        inputs = self.inputs(generator)
         sites = {site["path"] for site in self.predicted["sites"]}
 
         def keep(path):
@@ -333,7 +360,7 @@ class Row:
             found = statistics.fmean(cross.values[path]) / statistics.fmean(second.values[path])
             self.cosine[path] = found - sites[path]["cosine"]
         predicted = {p["path"]: p["grad_second"] for p in model.predicted["parameters"]}
-        if model.two_stacks:
+        if "encoder.embedding.weight" in predicted:
             predicted["embedding.weight"] += predicted.pop("encoder.embedding.weight")
         self.gradients = {path: gradients.deviation(path, predicted[path])
                           for path in gradients.values if predicted.get(path)}

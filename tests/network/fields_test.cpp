@@ -19,14 +19,14 @@ auto members(const ModelSpec::Init& init) {
   return std::tie(scheme, std, weight_variance, bias_variance, distribution, names, gain);
 }
 auto members(const ModelSpec::Input& input) {
-  const auto& [kind, second, cross, zipf, positions, patch, class_std, segments, multiplier, norm] =
-      input;
-  return std::tie(kind, second, cross, zipf, positions, patch, class_std, segments, multiplier,
-                  norm);
+  const auto& [kind, second, cross, zipf, positions, patch, class_std, segments, embedding_width,
+               multiplier, norm] = input;
+  return std::tie(kind, second, cross, zipf, positions, patch, class_std, segments, embedding_width,
+                  multiplier, norm);
 }
 auto members(const ModelSpec::Memory& memory) {
-  const auto& [sequence, second, cross] = memory;
-  return std::tie(sequence, second, cross);
+  const auto& [sequence, second, cross, features, conv_kernel, conv_strides, sinusoids] = memory;
+  return std::tie(sequence, second, cross, features, conv_kernel, conv_strides, sinusoids);
 }
 auto members(const RotaryStretch& stretch) {
   const auto& [scaling, factor, original, low, high, truncate, attention, short_factors,
@@ -41,9 +41,9 @@ auto members(const ModelSpec& spec) {
                rotary_local_base, alibi, relative_buckets, relative_distance, relative_std, window,
                window_pattern, residual_attention, parallel, branch_norms, tie_head, class_tokens,
                pool, head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
-               dropout_place, attention_dropout, ntk, bias, attention_bias, qkv_bias, ffn_bias,
-               patch_bias, head_bias, norm_affine, gain_offset, layer_scale, norm, norm_eps,
-               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
+               dropout_place, attention_dropout, ntk, bias, attention_bias, qkv_bias, k_bias,
+               ffn_bias, patch_bias, head_bias, norm_affine, gain_offset, layer_scale, norm,
+               norm_eps, placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
                decoder_alpha, decoder_lambda, optimizer, init, names, input, memory, loss,
                target_second, reduction, ramp, layer_list, height] = spec;
   // [names] and [[layer]] are no fields of one value.
@@ -56,9 +56,9 @@ auto members(const ModelSpec& spec) {
                alibi, relative_buckets, relative_distance, relative_std, window, window_pattern,
                residual_attention, parallel, branch_norms, tie_head, class_tokens, pool,
                head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
-               dropout_place, attention_dropout, ntk, bias, attention_bias, qkv_bias, ffn_bias,
-               patch_bias, head_bias, norm_affine, gain_offset, layer_scale, norm, norm_eps,
-               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
+               dropout_place, attention_dropout, ntk, bias, attention_bias, qkv_bias, k_bias,
+               ffn_bias, patch_bias, head_bias, norm_affine, gain_offset, layer_scale, norm,
+               norm_eps, placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
                decoder_alpha, decoder_lambda, optimizer, loss, target_second, reduction, ramp,
                height),
       members(init), members(rotary), members(input), members(memory));

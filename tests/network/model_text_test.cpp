@@ -72,7 +72,9 @@ TEST_CASE("every field survives") {
   spec.input.segments = 2;
   spec.input.multiplier = 16;
   spec.input.norm = true;
-  spec.memory = {5, 2, 0.25};
+  spec.memory.sequence = 5;
+  spec.memory.second = 2;
+  spec.memory.cross = 0.25;
   spec.loss = Loss::mse;
   spec.target_second = 0.7;
   spec.reduction = Reduction::mean;

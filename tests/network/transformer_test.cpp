@@ -268,3 +268,74 @@ TEST_CASE("loss and batch reach the network") {
   CHECK(network.target_second == 0.5);
   CHECK(network.reduction == Reduction::mean);
 }
+
+TEST_CASE("a narrow embedding has its norm, and a map behind it; a transform maps back") {
+  ModelSpec spec = small();
+  spec.input.kind = InputKind::tokens;
+  spec.input.segments = 2;
+  spec.input.positions = 0.25;
+  spec.input.embedding_width = 4;
+  spec.input.norm = spec.norm_affine = true;
+  spec.tie_head = spec.head_transform = true;
+  const Network network = build_network(spec);
+  CHECK(parameter_paths(network).starts_with(
+      "embedding.weight\nembedding.position\nembedding.segment\ninput.norm.gain\n"
+      "input.norm.shift\nembedding.map.weight\nblock[0]"));
+  for (const ParameterInfo& info : parameters(network))
+    if (info.path.starts_with("embedding.") && info.path != "embedding.map.weight")
+      CHECK(info.columns == 4);
+  const auto& map = std::get<Linear>(network.layers[2].op);
+  CHECK(map.fan_in == 4);
+  CHECK(map.fan_out == spec.width);
+  CHECK(map.variance_formula == parse("1/embedding_width"));
+  CHECK(std::get<Linear>(network.layers.rbegin()[3].op).fan_out == 4);
+  CHECK(std::get<Norm>(network.layers.rbegin()[1].op).width == 4);
+  CHECK(std::get<Linear>(network.layers.back().op).fan_in == 4);
+  spec.tie_head = spec.head_transform = false;
+  CHECK(std::get<Linear>(build_network(spec).layers.back().op).fan_in == spec.width);
+}
+
+TEST_CASE("an encoder reads frames through convolutions, and sinusoids are added") {
+  ModelSpec spec = small();
+  spec.encoder_decoder = true;
+  spec.input.kind = InputKind::tokens;
+  spec.memory.sequence = 5;
+  spec.memory.features = 3;
+  spec.memory.conv_kernel = 5;
+  spec.memory.conv_strides = "1 2 3";
+  spec.memory.sinusoids = spec.bias = true;
+  const Network network = build_network(spec);
+  CHECK(network.memory_sequence == 30);
+  CHECK(network.memory_features == 3);
+  const auto& encoder = std::get<Encoder>(network.layers[1].op);
+  Network inside = network;
+  inside.layers = encoder.layers;
+  CHECK(description(inside).starts_with(
+      "conv encoder.conv[0]\nact encoder.conv[0].act\nconv encoder.conv[1]\n"
+      "act encoder.conv[1].act\nconv encoder.conv[2]\nact encoder.conv[2].act\n"
+      "class tokens encoder.embedding\n( encoder.block[0].attn\n"));
+  const auto& last = std::get<Conv2d>(encoder.layers[4].op);
+  CHECK(last.one_row);
+  CHECK(last.width == 15);
+  CHECK(last.out_width() == 5);
+  CHECK(last.weight.fan_in == 5 * spec.width);
+  CHECK(last.weight.bias);
+  const auto& table = std::get<ClassTokens>(encoder.layers[6].op);
+  CHECK(table.sinusoids);
+  CHECK(table.tokens == 5);
+  spec.memory.sinusoids = false;
+  spec.memory.features = 0;
+  spec.memory.conv_kernel = 3;
+  spec.memory.conv_strides = "1 2";
+  CHECK(build_network(spec).memory_sequence == 5);
+}
+
+TEST_CASE("keys alone may have no biases") {
+  ModelSpec spec = small();
+  spec.bias = true;
+  spec.k_bias = false;
+  const std::string paths = parameter_paths(build_network(spec));
+  CHECK(paths.find("attn.q.bias") != std::string::npos);
+  CHECK(paths.find("attn.v.bias") != std::string::npos);
+  CHECK(paths.find("attn.k.bias") == std::string::npos);
+}

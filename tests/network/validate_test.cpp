@@ -115,6 +115,63 @@ TEST_CASE("class tokens are of one gaussian stack without a mask") {
         }) == "patch is of the gaussian input of one stack");
 }
 
+TEST_CASE("frames are of an encoder beside a decoder of tokens") {
+  const auto refused = [](const auto& change) {
+    return problem([&](ModelSpec& s) {
+      s.encoder_decoder = true;
+      s.input.kind = InputKind::tokens;
+      s.memory.features = 4;
+      change(s);
+    });
+  };
+  CHECK(refused([](ModelSpec&) {}).empty());
+  CHECK(refused([](ModelSpec& s) { s.tie_head = true; }).empty());
+  CHECK(refused([](ModelSpec& s) { s.encoder_decoder = false; }).starts_with("features of the"));
+  CHECK(refused([](ModelSpec& s) {
+          s.input.kind = InputKind::gaussian;
+        }).starts_with("features of the memory are of an encoder's frames"));
+  CHECK(refused([](ModelSpec& s) { s.memory.conv_kernel = 4; }) ==
+        "conv_kernel must be odd and at most 1001, got 4");
+  CHECK(refused([](ModelSpec& s) { s.memory.conv_kernel = 1003; }).starts_with("conv_kernel must"));
+  for (const char* wrong :
+       {"", "0", "1 x", "1,2", "17", "-1", "1.5", "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"})
+    CHECK(refused([&](ModelSpec& s) {
+            s.memory.conv_strides = wrong;
+          }).starts_with("conv_strides must be positive numbers"));
+  CHECK(refused([](ModelSpec& s) { s.memory.sequence = 1000000; }) ==
+        "an encoder may read at most 1000000 frames");
+  CHECK(refused([](ModelSpec& s) {
+          s.memory.sinusoids = true;
+          s.width = 63;
+          s.heads = 3;
+        }) == "sinusoids are pairs of a sine and a cosine (width 63)");
+  CHECK(problem([](ModelSpec& s) { s.memory.conv_kernel = 5; }) ==
+        "conv_kernel is of frames that an encoder reads, and there are none");
+  CHECK(
+      problem([](ModelSpec& s) { s.memory.conv_strides = "2"; }).starts_with("conv_strides is of"));
+  CHECK(problem([](ModelSpec& s) { s.memory.sinusoids = true; }).starts_with("sinusoids is of"));
+}
+
+TEST_CASE("a narrow embedding is of the tokens of one stack") {
+  const auto refused = [](const auto& change) {
+    return problem([&](ModelSpec& s) {
+      s.input.kind = InputKind::tokens;
+      s.input.embedding_width = 8;
+      change(s);
+    });
+  };
+  CHECK(refused([](ModelSpec&) {}).empty());
+  CHECK(refused([](ModelSpec& s) { s.encoder_decoder = true; }) ==
+        "embedding_width is of one stack");
+  CHECK(refused([](ModelSpec& s) { s.input.kind = InputKind::gaussian; }) ==
+        "embedding_width belongs to tokens, and the input is gaussian");
+  CHECK(
+      refused([](ModelSpec& s) { s.tie_head = true; }).starts_with("tie_head shares a matrix of"));
+  CHECK(refused([](ModelSpec& s) { s.tie_head = s.head_transform = true; }).empty());
+  CHECK(refused([](ModelSpec& s) { s.input.embedding_width = 1; }) ==
+        "layernorm of a single feature is always 0");
+}
+
 TEST_CASE("norms of branches are of parallel blocks that have norms in them") {
   CHECK(problem([](ModelSpec& s) {
           s.placement = Placement::pre;

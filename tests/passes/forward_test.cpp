@@ -218,6 +218,32 @@ TEST_CASE("forward: two stacks against the interpreter") {
       check_forward(build_network(spec));
     }
   }
+  spec.residual_attention = false;
+  spec.k_bias = false;
+  spec.bias = spec.memory.sinusoids = true;
+  spec.memory.features = 3;
+  spec.memory.conv_strides = "1 3";
+  check_forward(build_network(spec));
+}
+
+TEST_CASE("forward: convolutions along a sequence, and sinusoids, against the interpreter") {
+  Conv2d first = conv("first", 4, 6, 3, 1, 8), second = conv("second", 6, 6, 3, 1, 8);
+  first.one_row = second.one_row = true;
+  first.padding = second.padding = 1;
+  second.stride = second.groups = 2;
+  first.weight = dense("first", 3 * 4, 6);
+  second.weight = dense("second", 3 * 3, 6);
+  second.weight.bias = true;
+  Network network = network_of({{first},
+                                {ActivationLayer{"act", "gelu"}},
+                                {second},
+                                {ActivationLayer{"last", "gelu"}},
+                                {ClassTokens{"embedding", 0, 6, 4, 0.0, 0.0, true}},
+                                {residual("attn", {{attention("attn", 6, 2, 2)}})}},
+                               6, 8, 3);
+  network.features = 4;
+  network.batch = 2;
+  check_forward(network);
 }
 
 }  // namespace scalecalc::passes

@@ -55,6 +55,11 @@ void read_method(const Arguments& arguments, Request& request) {
     request.reference_layers = parse_layers("--reference-layers", arguments.reference_layers);
 }
 
+/// A stack alone does not read them.
+void leave_out_frames(ModelSpec& spec) {
+  spec.memory = {spec.memory.sequence, spec.memory.second, spec.memory.cross};
+}
+
 /// One stack or two, as asked or as the model has them; its block is that of one.
 void read_stacks(const Arguments& arguments, Request& request) {
   ModelSpec& spec = request.spec;
@@ -79,12 +84,14 @@ void read_stacks(const Arguments& arguments, Request& request) {
   spec.alpha = encoder.alpha;
   spec.lambda = encoder.lambda;
   spec.encoder_decoder = false;
+  if (!request.has_two()) leave_out_frames(spec);
 }
 
 /// Those of a homogeneous branch where no equation, and so no warm-up, is asked for.
 BlockMoments moments_of(const ModelSpec& spec) {
   ModelSpec valid = spec;
   valid.alpha = valid.lambda = Expr(1);
+  leave_out_frames(valid);
   validate(valid, "deepnorm");
   return block_moments(valid);
 }

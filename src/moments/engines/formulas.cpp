@@ -12,7 +12,7 @@ namespace {
 
 // Primes, so that no size is another by chance; small ones, so that any number of heads fits.
 constexpr std::int64_t kHeadWidth = 11, kWidth = 1009, kFfn = 2003, kVocab = 2011, kFeatures = 2017,
-                       kMemory = 2027, kPatch = 2029;
+                       kMemory = 2027, kPatch = 2029, kEmbedding = 2039;
 
 /// One entry of weights whose spec gives no formula.
 Expr numeric_variance(const Linear& layer) {
@@ -40,6 +40,7 @@ ModelSpec distinct_sizes(const ModelSpec& spec) {
   made.features = spec.features == spec.width ? made.width : unless_one(spec.features, kFeatures);
   made.memory.sequence = unless_one(spec.memory.sequence, kMemory);
   if (spec.input.patch > 1) made.input.patch = kPatch;
+  if (spec.input.embedding_width > 1) made.input.embedding_width = kEmbedding;
   return made;
 }
 
@@ -57,6 +58,8 @@ Formulas::Formulas(const ModelSpec& spec)
   name(sizes.features, "features", spec.features);
   name(sizes.memory.sequence, "memory", spec.memory.sequence);
   if (spec.input.patch > 0) name(sizes.input.patch, "patch", spec.input.patch);
+  if (spec.input.embedding_width > 0)
+    name(sizes.input.embedding_width, "embedding_width", spec.input.embedding_width);
   const std::int64_t kv_heads = spec.kv_heads > 0 ? spec.kv_heads : spec.heads;
   if (spec.kind == ModelSpec::Kind::transformer)
     for (const auto& [heads, text] : {std::pair{spec.heads, "heads"}, {kv_heads, "kv_heads"}})

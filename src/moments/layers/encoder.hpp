@@ -25,7 +25,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Encoder& layer, Signal<X> 
   static const char* const suffix = ".input";
   Kept<Encoder, C, X> kept;
   pass.calculus().enter(layer.path);
-  if (pass.network().input == InputKind::gaussian)
+  if (pass.network().input == InputKind::gaussian || pass.network().memory_features > 0)
     kept.input = pass.site(layer.path, "input", memory, suffix);
   const auto scores = std::exchange(pass.scores(), std::nullopt);
   pass.set_memory(pass.run(layer.layers, std::move(memory)));
