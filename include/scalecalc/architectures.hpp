@@ -73,6 +73,8 @@ struct LibraryModel {
   /// The model in this program's words; none where it has none, and why.
   std::optional<ModelSpec> spec;
   std::string why_no_spec;
+  /// Models inside it that can be described each by itself ("text", "vision"): PATH#text.
+  std::vector<std::string> towers;
   std::vector<std::string> remarks;  ///< what the spec leaves out, and what that may change
   /// Of one that was recognised by its tensors: what they do not tell and draws hang on, as the
   /// library takes it ("initializer_range = 0.02"); other architectures with the same tensors and
@@ -91,14 +93,15 @@ struct KnownArchitecture {
 const std::vector<KnownArchitecture>& known_architectures();
 
 /// Whether the path is a config ("....json"), a folder that holds one ("config.json"), or a file of
-/// weights ("....safetensors") beside one.
+/// weights ("....safetensors") beside one; "PATH#TOWER" where it is.
 bool is_config(const std::string& path);
 /// Throws Error(input): unreadable, not JSON, above 1 MiB, an architecture or a class that is not
 /// known, a value of the wrong type or out of range, sizes that contradict each other. Nothing of
-/// the file is executed.
+/// the file is executed. "PATH#TOWER" is one of several models that it holds.
 LibraryModel read_config(const std::string& path);
-/// `name` is for messages.
-LibraryModel parse_config(std::string_view json, const std::string& name);
+/// `name` is for messages; a tower where one is named.
+LibraryModel parse_config(std::string_view json, const std::string& name,
+                          const std::string& tower = {});
 
 /// The model of the same config with other values of those of its keys that are a field of the
 /// description by themselves, and differ in `changed`: num_hidden_layers of layers. None

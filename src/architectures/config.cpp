@@ -49,6 +49,17 @@ std::string config_beside(const std::string& path) {
   return is_of_timm(config.string()) ? "" : config.string();
 }
 
+/// "PATH#TOWER", where no file is called so.
+struct TowerPath {
+  std::string path, tower;
+};
+TowerPath tower_path(const std::string& path) {
+  const std::size_t at = path.rfind('#');
+  std::error_code code;
+  if (at == std::string::npos || at == 0 || std::filesystem::exists(path, code)) return {path, ""};
+  return {path.substr(0, at), path.substr(at + 1)};
+}
+
 Value parse_json(std::string_view text, const std::string& name) {
   int depth = 0;
   const auto limit = [&](int nested, Value::parse_event_t, Value&) {
@@ -103,6 +114,24 @@ std::string class_of(const Family& family, const Value& config, const std::strin
 void refuse(const Family& family, const Lookup& lookup, const std::string& name) {
   for (const Conditional& refusal : family.refusals)
     if (refusal.condition.flag(lookup)) throw Error(ErrorKind::input, refusal.text, name);
+}
+
+/// The one model of several that a config holds.
+LibraryModel tower_of(const Family& family, Value config, const std::string& name,
+                      const std::string& asked) {
+  std::vector<std::string> names;
+  for (const Tower& tower : family.towers) names.push_back(tower.name);
+  const std::string where = name + "#" + base::shortened(asked);
+  if (names.empty())
+    throw Error(ErrorKind::input, "a config of " + family.model_type + " holds one model", where,
+                "leave #" + base::shortened(asked) + " out");
+  const auto found = std::find(names.begin(), names.end(), asked);
+  if (found == names.end()) throw unknown_name("model in this config", asked, names, where);
+  const Tower& tower = family.towers[static_cast<std::size_t>(found - names.begin())];
+  rename_aliases(family, config);
+  config = completed(family.defaults, std::move(config));
+  return model_of(architectures::family(tower.model_type, name), config_of(tower, keys_of(config)),
+                  where);
 }
 
 std::vector<LibraryVariant> variants_of(const Family& family, const Lookup& lookup,
@@ -179,25 +208,30 @@ LibraryModel model_of(const Family& family, Value config, const std::string& nam
 
 }  // namespace architectures
 
-LibraryModel parse_config(std::string_view json, const std::string& name) {
+LibraryModel parse_config(std::string_view json, const std::string& name,
+                          const std::string& tower) {
   using namespace architectures;
   Value config = parse_json(json, name);
   const Family& known = family(text_at(config, "model_type", name), name);
+  if (!tower.empty()) return tower_of(known, std::move(config), name, tower);
   return model_of(known, std::move(config), name);
 }
 
-bool is_config(const std::string& path) {
+bool is_config(const std::string& given) {
+  const std::string path = architectures::tower_path(given).path;
   const bool is_json = path.ends_with(".json") && !architectures::is_weights_file(path);
   return is_json || !architectures::config_beside(path).empty();
 }
 
-LibraryModel read_config(const std::string& path) {
+LibraryModel read_config(const std::string& given) {
+  const auto [path, tower] = architectures::tower_path(given);
   std::error_code code;
   std::string file = architectures::config_beside(path);
   if (file.empty() && std::filesystem::is_directory(path, code))
     file = (std::filesystem::path(path) / "config.json").string();
   if (file.empty()) file = path;
-  return parse_config(base::read_input(file, architectures::config_kind()), base::shortened(file));
+  return parse_config(base::read_input(file, architectures::config_kind()), base::shortened(file),
+                      tower);
 }
 
 }  // namespace scalecalc

@@ -50,13 +50,32 @@ Value json_of(const FieldValue& value) {
 
 }  // namespace
 
+Value config_of(const Tower& tower, const Lookup& config) {
+  const Value* const inside = config(tower.config);
+  Value made = inside != nullptr && inside->is_object() ? *inside : Value::object();
+  made.erase("architectures");
+  for (const std::string& key : tower.handed)
+    if (const Value* value = config(key)) made[key] = *value;
+  return made;
+}
+
 void describe(const Family& family, const Lookup& config, LibraryModel& model) {
   for (const Conditional& remark : family.remarks)
     if (remark.condition.flag(config)) model.remarks.push_back(remark.text);
   model.why_no_spec = family.why_no_model;
   for (const Conditional& reason : family.undescribed)
     if (reason.condition.flag(config)) model.why_no_spec = reason.text;
+  for (const Tower& tower : family.towers) model.towers.push_back(tower.name);
   if (!model.why_no_spec.empty()) return;
+  if (!family.towers.empty()) {
+    const Tower& first = family.towers.front();
+    LibraryModel tower = model_of(architectures::family(first.model_type, model.source),
+                                  config_of(first, config), model.source, false);
+    model.spec = std::move(tower.spec);
+    model.why_no_spec = std::move(tower.why_no_spec);
+    model.remarks.insert(model.remarks.end(), tower.remarks.begin(), tower.remarks.end());
+    return;
+  }
   try {
     std::string text = model_file(family, config);
     WrittenLayers list;
@@ -75,6 +94,7 @@ namespace scalecalc {
 std::optional<LibraryModel> resized(const LibraryModel& library, const ModelSpec& changed) {
   using namespace architectures;
   const Family& known = family(library.architecture, library.source);
+  if (!known.towers.empty()) return std::nullopt;  // the keys are those of a config inside
   Value config = Value::parse(library.config);
   Value of_library = completed(known.defaults, config);
   of_library["architectures"] = {library.class_name};

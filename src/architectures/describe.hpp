@@ -9,6 +9,9 @@ namespace scalecalc::architectures {
 /// remarks.
 void describe(const Family& family, const Lookup& config, LibraryModel& model);
 
+/// The config inside the config that a tower is of, with the keys that it is handed.
+Value config_of(const Tower& tower, const Lookup& config);
+
 /// The config with what the library takes for keys that are absent. Throws Error(input).
 Value completed(const Defaults& defaults, Value config);
 /// The keys of a config, which must outlive it, as names.

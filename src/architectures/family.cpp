@@ -56,6 +56,9 @@ class Reader {
           for (const auto& [field, value] : in_order(table(*fields, section)))
             family.model.emplace_back(section + "." + field,
                                       Expression::parse(text(*value, field), where(field)));
+      } else if (key == "towers") {
+        for (const auto& [name, call] : in_order(table(*node, key)))
+          family.towers.push_back(tower(name, text(*call, name)));
       } else if (key == "variants") {
         for (const auto& [name, draws] : in_order(table(*node, key)))
           family.variants.push_back(variant(name, table(*draws, name)));
@@ -119,6 +122,16 @@ class Reader {
       all.keys.push_back(std::move(one));
     }
     return all;
+  }
+
+  /// "clip_text_model(text_config, projection_dim)".
+  Tower tower(const std::string& name, const std::string& call) const {
+    const Expression head = Expression::parse(call, where(name));
+    std::vector<std::string> keys = arguments_of(head);
+    if (keys.empty()) fail("a tower is model_type(config inside, keys handed over...)", name);
+    Tower made{name, head.name(), keys.front(), {}};
+    made.handed.assign(keys.begin() + 1, keys.end());
+    return made;
   }
 
   Variant variant(const std::string& name, const toml::table& draws) const {

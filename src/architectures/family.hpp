@@ -59,6 +59,13 @@ struct Conditional {
   std::string text;
 };
 
+/// A model inside the model that reads none of the others: another family's, of a config inside
+/// this one, to which some keys of this one are handed over.
+struct Tower {
+  std::string name, model_type, config;
+  std::vector<std::string> handed;
+};
+
 /// Other rules for the same tensors.
 struct Variant {
   std::string name, title;
@@ -80,6 +87,8 @@ struct Family {
   /// Configs that the library refuses; what the model leaves out; those that no model describes.
   std::vector<Conditional> refusals, remarks, undescribed;
   std::vector<Variant> variants;
+  /// Where there is no model, and no reason for that, the first is what the program has of it.
+  std::vector<Tower> towers;
 };
 
 /// Throws Error(input) for data that break the rules above.

@@ -107,9 +107,14 @@ ModelSpec read_model_argument(const std::string& name) {
 
 const ModelSpec& described(const LibraryModel& library) {
   if (library.spec) return *library.spec;
+  std::string towers;
+  for (const std::string& tower : library.towers)
+    towers += (towers.empty() ? "" : " or ") + library.source + "#" + tower;
   throw Error(ErrorKind::input,
               "no model file describes this " + library.architecture + ": " + library.why_no_spec,
-              library.source, "scalecalc init " + library.source + " lists its tensors");
+              library.source,
+              towers.empty() ? "scalecalc init " + library.source + " lists its tensors"
+                             : "give " + towers);
 }
 
 }  // namespace scalecalc::cli
