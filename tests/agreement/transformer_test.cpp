@@ -101,6 +101,7 @@ TEST_CASE("narrow embeddings with a map behind them") {
       ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, false);
       spec.input.kind = InputKind::tokens;
       spec.input.zipf = 1;
+      spec.input.cross = 0;
       spec.input.second = spec.input.positions = 0.01;
       spec.input.segments = 2;
       spec.input.embedding_width = 24;
@@ -118,6 +119,7 @@ TEST_CASE("frames in front of an encoder") {
         ModelSpec spec = transformer(Placement::pre, NormKind::layernorm, gelu, true);
         spec.encoder_decoder = true;
         spec.input.kind = InputKind::tokens;
+        spec.input.cross = 0;
         spec.input.second = spec.input.positions = 0.01;
         spec.bias = true;
         spec.k_bias = false;
