@@ -94,20 +94,36 @@ namespace scalecalc {
 std::optional<LibraryModel> resized(const LibraryModel& library, const ModelSpec& changed) {
   using namespace architectures;
   const Family& known = family(library.architecture, library.source);
-  if (!known.towers.empty()) return std::nullopt;  // the keys are those of a config inside
   Value config = Value::parse(library.config);
   Value of_library = completed(known.defaults, config);
   of_library["architectures"] = {library.class_name};
-  const Lookup keys = keys_of(of_library);
+  // Of the first of several models, the keys of the config inside.
+  const Tower* const tower = known.towers.empty() ? nullptr : &known.towers.front();
+  const Family& described = tower == nullptr ? known : family(tower->model_type, library.source);
+  Value inside = of_library;
+  if (tower != nullptr) {
+    inside = completed(described.defaults, config_of(*tower, keys_of(of_library)));
+    inside["architectures"] = {described.classes.front()};
+  }
+  const Lookup keys = keys_of(inside);
+  const auto place_of = [&](const std::string& key) -> Value& {
+    if (tower == nullptr ||
+        std::find(tower->handed.begin(), tower->handed.end(), key) != tower->handed.end())
+      return config;
+    Value& within = config[tower->config];
+    if (!within.is_object()) within = Value::object();
+    return within;
+  };
   for (const ModelField& field : model_fields()) {
     if (!field.belongs_to(changed.kind)) continue;
-    const auto said = std::find_if(known.model.begin(), known.model.end(), [&](const auto& entry) {
+    const auto& said_of = described.model;
+    const auto said = std::find_if(said_of.begin(), said_of.end(), [&](const auto& entry) {
       return entry.first == field.section + "." + field.key;
     });
-    const Expression* const key = said == known.model.end() ? nullptr : key_of(said->second, keys);
+    const Expression* const key = said == said_of.end() ? nullptr : key_of(said->second, keys);
     if (key == nullptr) continue;
     const FieldValue value = field.get(changed);
-    if (value != field.get(*library.spec)) config[key->name()] = json_of(value);
+    if (value != field.get(*library.spec)) place_of(key->name())[key->name()] = json_of(value);
   }
   try {
     return model_of(known, std::move(config), library.source);

@@ -145,7 +145,12 @@ TEST_CASE("of a model that reads texts and images the text's is the description"
   CHECK(of("gemma3", keys, "vision").spec->layers == 3);
   ModelSpec fewer = *model.spec;
   fewer.layers = 5;
-  CHECK_FALSE(resized(model, fewer));  // its keys are inside text_config
+  fewer.tie_head = false;
+  const std::optional<LibraryModel> other = resized(model, fewer);  // keys inside text_config
+  REQUIRE(other);
+  CHECK(other->spec->layers == 5);
+  CHECK_FALSE(other->spec->tie_head);
+  CHECK(other->tensors.size() > model.tensors.size());
 }
 
 TEST_CASE("a tower is named behind the path, where the config has it") {
