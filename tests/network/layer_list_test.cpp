@@ -133,6 +133,10 @@ TEST_CASE("a convolution along a sequence takes its tokens as one row") {
   CHECK(conv.out_width() == 18);
   CHECK(conv.weight.fan_in == 3 * 8 / 4);
   CHECK(conv.weight.std == rounded(std::sqrt(2.0 / (6 + 4.5)), 64));
+  // A square number of tokens is an image, and stays one in a branch.
+  const std::string branch =
+      "[[layer]]\ntype = \"residual\"\n[[layer.layers]]\ntype = \"conv1d\"\nchannels = 8\n";
+  CHECK(built(branch + head, "sequence = 36\n").layers.size() == 2);
   contains(
       error_of(layer("type = \"conv1d\"\nchannels = 4\nkernel = 27") + head, "sequence = 24\n"),
       "[conv1d] conv1d[0]: the kernel of 27 is longer than 24 tokens with padding 0 | use "

@@ -70,7 +70,8 @@ void lay_out_image(ListLayout& layout, const Place& place, Shape& shape, std::ve
   lay_out(layout, place, shape, std::move(layer), out);
 }
 
-/// The tokens are one row, whatever stood there before, and leave as no image.
+/// The tokens are one row, whatever stood there before; as many as there were stay the image that
+/// they were.
 void lay_out_row(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
   const LayerSpec& spec = place.spec;
   check_groups(spec, place.path, shape);
@@ -83,8 +84,11 @@ void lay_out_row(ListLayout& layout, const Place& place, Shape& shape, std::vect
   layer.one_row = true;
   layer.height = 1;
   layer.width = shape.tokens;
+  const Shape before = shape;
   lay_out(layout, place, shape, std::move(layer), out);
-  shape.height = shape.width = 0;
+  const bool stays = shape.tokens == before.tokens;
+  shape.height = stays ? before.height : 0;
+  shape.width = stays ? before.width : 0;
 }
 
 }  // namespace
