@@ -45,7 +45,9 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   out.same_words = false;
   out.width = layer.out_channels;
   out.tokens = layer.out_height() * layer.out_width();
-  out.x = uniform(among(in.x, out.tokens),
+  // Images keep the positions that they began with, which are averaged over.
+  const bool is_shorter = layer.one_row && out.tokens != in.tokens;
+  out.x = uniform(is_shorter ? among(in.x, out.tokens) : in.x,
                   Alike<N>{N(0), share(taps.once, outputs) * x.second + bias,
                            share(taps.pairs, pairs) * x.cross + bias,
                            share(taps.squares, outputs * outputs) * x.between + bias});
