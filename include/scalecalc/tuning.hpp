@@ -71,6 +71,8 @@ struct TuningSetup {
   RateSharing rates = RateSharing::shared;
   std::int64_t base_width = 0, base_layers = 0;
   std::vector<TuningPrediction> predictions;  ///< of the axes that grow
+  /// A run of fewer steps is the beginning of a longer one: no schedule and no ramp ends with it.
+  bool is_open_ended = false;
 };
 
 /// Trains each size at each point of the grid, for each seed, as train() does: in a folder, to go
@@ -91,6 +93,12 @@ struct TunedSize {
   /// Nothing of fewer than three values.
   std::optional<CurveOptimum> optimum;
 };
+/// What runs of so many steps would have found.
+struct TunedLaw {
+  std::int64_t steps = 0;
+  std::vector<std::optional<CurveOptimum>> optima;  ///< by size
+  OptimumLaw law;
+};
 /// The sizes of one axis, with the same numbers beside the one that is searched.
 struct TunedCurves {
   GrowthAxis axis = GrowthAxis::width;
@@ -98,6 +106,9 @@ struct TunedCurves {
   std::vector<TunedSize> sizes;  ///< rising
   OptimumLaw law;
   TuningPrediction prediction;
+  /// At each step that is recorded but the first, in rising order, the last included; empty where
+  /// the setup is not open-ended or there is the last alone.
+  std::vector<TunedLaw> course;
 
   double size_of(const TunedSize& size) const {
     return static_cast<double>(axis == GrowthAxis::width ? size.width : size.layers);

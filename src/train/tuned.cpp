@@ -3,11 +3,13 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "scalecalc/error.hpp"
 #include "scalecalc/tuning.hpp"
+#include "train/open_ended.hpp"
 #include "train/records.hpp"
 
 namespace scalecalc {
@@ -30,10 +32,29 @@ std::pair<double, Values> split(const TuningSetup& setup, const TrainRun& run) {
   return made;
 }
 
+constexpr double kLost = std::numeric_limits<double>::infinity();
+
 /// Where the run diverged its loss is infinite.
 double loss_of(const TrainRun& run) {
   const bool is_lost = run.verdict == TrainVerdict::nan || !std::isfinite(run.final_loss);
-  return is_lost ? std::numeric_limits<double>::infinity() : run.final_loss;
+  return is_lost ? kLost : run.final_loss;
+}
+
+/// Of the record at that step: of a run that had diverged there is none.
+double loss_at(const TrainRun& run, std::int64_t step) {
+  const auto found = std::ranges::find(run.records, step, &TrainRecord::step);
+  const bool is_lost = found == run.records.end() || !std::isfinite(found->validation_loss);
+  return is_lost ? kLost : found->validation_loss;
+}
+
+/// The first step tells nothing of where training leads to.
+std::set<std::int64_t> recorded_steps(const std::vector<TrainRun>& runs) {
+  std::set<std::int64_t> steps;
+  for (const TrainRun& run : runs)
+    if (std::isfinite(loss_of(run)))
+      for (const TrainRecord& record : run.records) steps.insert(record.step);
+  steps.erase(1);
+  return steps;
 }
 
 bool has_all(const std::map<std::uint64_t, double>& by_seed,
@@ -81,6 +102,31 @@ void fit(TunedCurves& curves) {
   curves.law = optimum_law(sizes, optima);
 }
 
+/// Of the losses that `loss` has of each run.
+template <class Loss>
+std::vector<TunedCurves> curves_of(const TuningSetup& setup, const std::vector<TrainRun>& runs,
+                                   const Loss& loss) {
+  std::vector<TunedCurves> made;
+  for (const TuningPrediction& prediction : setup.predictions) {
+    const bool is_width = prediction.axis == GrowthAxis::width;
+    std::map<Values, std::map<std::pair<std::int64_t, std::int64_t>, Losses>> by_others;
+    for (const TrainRun& run : runs) {
+      if (is_width ? run.layers != setup.base_layers : run.place.width != setup.base_width)
+        continue;
+      const auto [value, others] = split(setup, run);
+      by_others[others][{run.place.width, run.layers}][value][run.seed] = loss(run);
+    }
+    for (const auto& [others, sizes] : by_others) {
+      TunedCurves curves{prediction.axis, others, {}, {}, prediction, {}};
+      for (const auto& [size, losses] : sizes)
+        curves.sizes.push_back(tuned(size.first, size.second, losses));
+      fit(curves);
+      made.push_back(std::move(curves));
+    }
+  }
+  return made;
+}
+
 }  // namespace
 
 TuningSetup tuning_setup(const TrainFolder& folder) {
@@ -108,6 +154,7 @@ TuningSetup tuning_setup(const TrainFolder& folder) {
       setup.predictions.push_back(prediction);
     }
     if (setup.keys.empty()) refuse();
+    setup.is_open_ended = train_room::is_open_ended(folder.optimizer, folder.runs.front().group);
   } catch (const Json::exception&) {
     refuse();
   }
@@ -115,22 +162,15 @@ TuningSetup tuning_setup(const TrainFolder& folder) {
 }
 
 std::vector<TunedCurves> tuned_curves(const TuningSetup& setup, const std::vector<TrainRun>& runs) {
-  std::vector<TunedCurves> made;
-  for (const TuningPrediction& prediction : setup.predictions) {
-    const bool is_width = prediction.axis == GrowthAxis::width;
-    std::map<Values, std::map<std::pair<std::int64_t, std::int64_t>, Losses>> by_others;
-    for (const TrainRun& run : runs) {
-      if (is_width ? run.layers != setup.base_layers : run.place.width != setup.base_width)
-        continue;
-      const auto [value, others] = split(setup, run);
-      by_others[others][{run.place.width, run.layers}][value][run.seed] = loss_of(run);
-    }
-    for (const auto& [others, sizes] : by_others) {
-      TunedCurves curves{prediction.axis, others, {}, {}, prediction};
-      for (const auto& [size, losses] : sizes)
-        curves.sizes.push_back(tuned(size.first, size.second, losses));
-      fit(curves);
-      made.push_back(std::move(curves));
+  std::vector<TunedCurves> made = curves_of(setup, runs, loss_of);
+  const std::set<std::int64_t> steps = recorded_steps(runs);
+  if (!setup.is_open_ended || steps.size() < 2) return made;
+  for (const std::int64_t step : steps) {
+    const std::vector<TunedCurves> then =
+        curves_of(setup, runs, [step](const TrainRun& run) { return loss_at(run, step); });
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      TunedLaw& law = made[i].course.emplace_back(TunedLaw{step, {}, then[i].law});
+      for (const TunedSize& size : then[i].sizes) law.optima.push_back(size.optimum);
     }
   }
   return made;

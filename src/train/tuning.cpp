@@ -11,6 +11,7 @@
 
 #include "coordinates/sized.hpp"
 #include "scalecalc/error.hpp"
+#include "train/open_ended.hpp"
 #include "train/run.hpp"
 #include "train/tuning_keys.hpp"
 
@@ -74,6 +75,8 @@ class Planner {
     for (const GridAxis& grid : options.grids) setup_.keys.push_back(grid.key);
     setup_.parametrization = options.parametrization ? options.parametrization->name : "own";
     setup_.rates = rates_;
+    setup_.is_open_ended =
+        train_room::is_open_ended(options.train.optimizer, options.train.groups.front());
     setup_.base_width = base_.width;
     setup_.base_layers = base_.layers;
   }

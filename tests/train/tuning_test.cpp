@@ -338,6 +338,54 @@ TEST_CASE("tuning: curves of two axes, of other numbers, and of runs that are mi
   CHECK_FALSE(tuned_curves(setup, runs)[0].sizes[0].optimum.has_value());
 }
 
+TEST_CASE("tuning: what shorter runs would have found is read at the steps that are recorded") {
+  TuningSetup setup{{"lr"}, "own", RateSharing::shared, 8, 2, {}};
+  setup.predictions = {{GrowthAxis::width, Rational(-1), ""}};
+  setup.is_open_ended = true;
+  // The best rate is 0.01 (width/8)^power, exactly, with another power at each step.
+  const std::map<std::int64_t, double> powers = {{1, 0}, {10, -2}, {20, -1.5}, {25, -1}};
+  std::vector<TrainRun> runs;
+  for (const std::int64_t width : {8, 16, 32})
+    for (const double rate : {1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2}) {
+      TrainRun run;
+      run.layers = 2;
+      run.place = {width, {{"lr", rate}}};
+      for (const auto& [step, power] : powers) {
+        const double best = std::log(0.01) + power * std::log(static_cast<double>(width) / 8);
+        TrainRecord& record = run.records.emplace_back();
+        record.step = step;
+        record.validation_loss = 2 + std::pow(std::log(rate) - best, 2);
+      }
+      run.final_loss = run.records.back().validation_loss;
+      runs.push_back(run);
+    }
+  const std::vector<TunedLaw> course = tuned_curves(setup, runs).at(0).course;
+  REQUIRE(course.size() == 3);
+  for (const TunedLaw& law : course) {
+    CAPTURE(law.steps);
+    // Parabolas that are exact: rounding, which the fits' sums of a few terms multiply.
+    CHECK(law.law.exponent == doctest::Approx(powers.at(law.steps)).epsilon(1e-9));
+    CHECK(law.optima.size() == 3);
+  }
+  CHECK(course.back().law.exponent == tuned_curves(setup, runs)[0].law.exponent);
+  // A run that had diverged has no later record, and leaves a place beside it.
+  TrainRun& lost = runs.at(5);
+  lost.records.resize(2);
+  lost.verdict = TrainVerdict::nan;
+  const std::vector<TunedLaw> beside = tuned_curves(setup, runs).at(0).course;
+  CHECK(beside[0].optima[0]->kind == OptimumKind::inside);
+  CHECK(beside[1].optima[0]->kind == OptimumKind::at_divergence);
+  setup.is_open_ended = false;
+  CHECK(tuned_curves(setup, runs)[0].course.empty());
+
+  const Corpus corpus = generated_corpus(2000);
+  const Folder folder;
+  TuningOptions options = tiny_grid(folder);
+  CHECK(tuning_setup(corpus, options).is_open_ended);
+  options.train.optimizer.schedule = {Schedule::Kind::cosine, 1, options.train.steps, 0};
+  CHECK_FALSE(tuning_setup(corpus, options).is_open_ended);
+}
+
 TEST_CASE("tuning: what is no grid is refused") {
   const Folder folder;
   const TuningOptions good = tiny_grid(folder);

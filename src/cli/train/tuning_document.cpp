@@ -62,6 +62,18 @@ Value size_value(const TunedSize& size) {
   return value;
 }
 
+Value law_value(const TunedLaw& law) {
+  Value value = Value::object(), best = Value::array();
+  value["steps"] = law.steps;
+  value["exponent"] = finite(law.law.exponent);
+  value["standard_error"] = finite(law.law.standard_error);
+  value["fitted_sizes"] = static_cast<std::int64_t>(law.law.sizes);
+  for (const auto& optimum : law.optima)
+    best.push_back(optimum ? optimum_value(*optimum) : Value());
+  value["optima"] = best;
+  return value;
+}
+
 Value curves_value(const TunedCurves& curves) {
   Value value = Value::object(), sizes = Value::array();
   value["axis"] = to_string(curves.axis);
@@ -74,6 +86,9 @@ Value curves_value(const TunedCurves& curves) {
   value["because"] = curves.prediction.because;
   for (const TunedSize& size : curves.sizes) sizes.push_back(size_value(size));
   value["sizes"] = sizes;
+  Value course = Value::array();
+  for (const TunedLaw& law : curves.course) course.push_back(law_value(law));
+  value["course"] = course;
   return value;
 }
 
@@ -107,6 +122,28 @@ std::string predicted_text(const TunedCurves& curves) {
   const TuningPrediction& prediction = curves.prediction;
   return (prediction.exponent ? prediction.exponent->to_string() : std::string("none")) + ": " +
          prediction.because;
+}
+
+/// A line a step: what runs that end there find.
+Table course_table(const TuningAnswer& answer, const TunedCurves& curves) {
+  Table table{{"steps", "power", "+-", "sizes"}, {}};
+  for (const TunedSize& size : curves.sizes)
+    table.columns.push_back(
+        fmt::format("best {} at {}", answer.setup.keys.front(), curves.size_of(size)));
+  for (const TunedLaw& law : curves.course) {
+    const auto decimals = [](double value) {
+      return std::isfinite(value) ? Value(fmt::format("{:.2f}", value)) : Value();
+    };
+    std::vector<Value> row = {law.steps, decimals(law.law.exponent),
+                              decimals(law.law.standard_error),
+                              static_cast<std::int64_t>(law.law.sizes)};
+    for (const auto& optimum : law.optima)
+      row.push_back(optimum && has_place(optimum->kind)
+                        ? Value(report::format_number(optimum->value, 3))
+                        : Value());
+    table.rows.push_back(std::move(row));
+  }
+  return table;
 }
 
 /// What is to be known of a size beside its numbers.
@@ -312,6 +349,9 @@ std::vector<report::Section> tuning_sections(const TuningAnswer& answer) {
     sections.push_back(
         {fmt::format("Validation loss by {} and {}{}", key, axis, others_text(curves)),
          loss_table(answer, curves)});
+    if (!curves.course.empty())
+      sections.push_back({fmt::format("The power of the {} by steps{}", axis, others_text(curves)),
+                          course_table(answer, curves)});
   }
   if (answer.setup.keys.size() > 1) sections.push_back({"The best of all", best_table(answer)});
   return sections;
@@ -336,6 +376,11 @@ Shape tuning_shape() {
                              {"layers", count(), "likewise"},
                              {"optimum", optimum.or_null(), "null: too few runs"},
                              {"points", list(point), "in rising order"}});
+  const Shape law = object({{"steps", count(), "of runs that would end there"},
+                            {"exponent", some, "power of the size that their optimum goes with"},
+                            {"standard_error", some, "of it"},
+                            {"fitted_sizes", count(), "that have a minimum inside of the grid"},
+                            {"optima", list(optimum.or_null()), "by size"}});
   const Shape curves =
       object({{"axis", one_of(growth_axis_names()), "that grows"},
               {"others", map(number()), "numbers of the grid beside the one that is searched"},
@@ -344,7 +389,9 @@ Shape tuning_shape() {
               {"fitted_sizes", count(), "that have a minimum inside of the grid"},
               {"predicted", text().or_null(), "the solver's power, an exact rational"},
               {"because", text(), "what it rests on, or why there is none"},
-              {"sizes", list(size), "in rising order"}});
+              {"sizes", list(size), "in rising order"},
+              {"course", list(law),
+               "by step that is recorded; empty where a schedule or a ramp ends with the run"}});
   const Shape run = object({{"width", count(), "of the model"},
                             {"layers", count(), "likewise"},
                             {"values", map(number()), "of the grid"},
