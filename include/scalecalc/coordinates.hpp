@@ -42,10 +42,13 @@ struct CoordinateOptions {
 struct CoordinatePoint {
   std::vector<std::vector<double>> second;  ///< [step][seed], of x^2; step 0 is before the first
   std::vector<std::vector<double>> change;  ///< likewise of (x - x before the first step)^2
-  /// Of x^2 before the first step and of the change by the first, from moments; unknown where there
-  /// is no rule.
-  Figure predicted_second, predicted_change;
+  /// Of x^2 before the first step, from moments.
+  Figure predicted_second;
+  /// [step], up to predicted_steps; of step 0 unknown, and empty where there is no rule.
+  std::vector<Figure> predicted_change;
 };
+/// Later steps are no longer those of the first gradient.
+inline constexpr int predicted_steps = 10;
 struct CoordinateSite {
   std::string path;  ///< of all blocks: "block[*].attn.q"
   std::string kind;
@@ -75,9 +78,14 @@ enum class Coordinate { value, change };
 /// were measured.
 std::optional<SizeLaw> measured_law(const std::vector<double>& sizes, const CoordinateSite& site,
                                     Coordinate coordinate, std::size_t step);
-/// Of what was predicted: of values before the first step, of changes by it.
+/// Of what was predicted: of values before the first step, of changes after so many. Nothing where
+/// nothing was.
 std::optional<double> predicted_exponent(const std::vector<double>& sizes,
-                                         const CoordinateSite& site, Coordinate coordinate);
+                                         const CoordinateSite& site, Coordinate coordinate,
+                                         std::size_t step = 1);
+/// Of one size, likewise.
+const Figure& predicted_square(const CoordinatePoint& point, Coordinate coordinate,
+                               std::size_t step = 1);
 
 /// A coordinate check that was measured elsewhere.
 struct MeasuredSite {

@@ -22,7 +22,7 @@ struct StepSite {
 struct StepParameter {
   std::string path;
   std::int64_t rows = 0, columns = 0;
-  Figure update;      ///< E (d theta)^2 of an entry
+  Figure update;      ///< E (d theta)^2 of an entry, by the last step alone
   double second = 0;  ///< E theta^2 before
 };
 struct FirstStep {
@@ -37,6 +37,8 @@ struct FirstStep {
 /// The first of the steps that were measured: means over draws with their standard errors, which
 /// are infinite for one draw.
 FirstStep first_step_of(const StepSamples& samples);
+/// Likewise of the first so many together, 1 to those that were measured.
+FirstStep steps_of(const StepSamples& samples, std::size_t steps);
 
 /// `trace` is what propagate() gives for the network, with its gradients. Throws Error(input) for
 /// layers that have no such rule (it names them: convolutions, dropout, mixtures of experts, two
@@ -44,5 +46,10 @@ FirstStep first_step_of(const StepSamples& samples);
 /// of another network, and what validate() refuses.
 FirstStep predict_first_step(const Network& network, const Trace& trace,
                              const OptimizerOptions& options);
+/// What so many steps do together, 1 to 1000, on the same samples, as far as each follows the first
+/// gradient (docs/theory/first-step.md#later-steps): to first order in their sum, whose size
+/// against the values bounds what is left out. Throws likewise.
+FirstStep predict_steps(const Network& network, const Trace& trace, const OptimizerOptions& options,
+                        int steps);
 
 }  // namespace scalecalc

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -181,10 +182,15 @@ class Check {
       sum(made_.sites[sites_.at(path_pattern(site.path))].points[i].predicted_second, site.second);
     if (!can_predict_) return;
     try {
-      const FirstStep step = predict_first_step(sized.network, trace, sized.optimizer);
-      for (const StepSite& site : step.sites)
-        sum(made_.sites[sites_.at(path_pattern(site.path))].points[i].predicted_change,
-            site.change);
+      const int steps = std::min(options_.steps, predicted_steps);
+      for (int step = 1; step <= steps; ++step)
+        for (const StepSite& site :
+             predict_steps(sized.network, trace, sized.optimizer, step).sites) {
+          std::vector<Figure>& change =
+              made_.sites[sites_.at(path_pattern(site.path))].points[i].predicted_change;
+          change.resize(static_cast<std::size_t>(steps) + 1);
+          sum(change[static_cast<std::size_t>(step)], site.change);
+        }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
       can_predict_ = false;
@@ -202,6 +208,12 @@ class Check {
     sum.truncation += more.truncation;
   }
 
+  static void divide(Figure& figure, double count) {
+    figure.value /= count;
+    figure.error *= 1 / count;
+    figure.truncation *= 1 / count;
+  }
+
   /// Of the blocks that a site stands in.
   void average() {
     for (CoordinateSite& site : made_.sites)
@@ -211,11 +223,8 @@ class Check {
         for (Squares* squares : {&point.second, &point.change})
           for (std::vector<double>& step : *squares)
             for (double& square : step) square /= count;
-        for (Figure* figure : {&point.predicted_second, &point.predicted_change}) {
-          figure->value /= count;
-          figure->error *= 1 / count;
-          figure->truncation *= 1 / count;
-        }
+        divide(point.predicted_second, count);
+        for (Figure& figure : point.predicted_change) divide(figure, count);
       }
   }
 

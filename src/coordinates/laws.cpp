@@ -37,12 +37,19 @@ std::optional<SizeLaw> measured_law(const std::vector<double>& sizes, const Coor
 }
 
 std::optional<double> predicted_exponent(const std::vector<double>& sizes,
-                                         const CoordinateSite& site, Coordinate coordinate) {
+                                         const CoordinateSite& site, Coordinate coordinate,
+                                         std::size_t step) {
   std::vector<double> squares;
   for (const CoordinatePoint& point : site.points)
-    squares.push_back(coordinate == Coordinate::value ? point.predicted_second.value
-                                                      : point.predicted_change.value);
+    squares.push_back(predicted_square(point, coordinate, step).value);
   return slope(sizes, squares);
+}
+
+const Figure& predicted_square(const CoordinatePoint& point, Coordinate coordinate,
+                               std::size_t step) {
+  static const Figure unknown;
+  if (coordinate == Coordinate::value) return point.predicted_second;
+  return step < point.predicted_change.size() ? point.predicted_change[step] : unknown;
 }
 
 }  // namespace scalecalc

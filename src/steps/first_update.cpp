@@ -21,7 +21,7 @@ class Choice {
         global_norm_(global_norm),
         factors_(factors),
         eps_(options.eps * factors_.eps),
-        rate_(options.learning_rate * options.schedule.at(1) * factors_.learning_rate) {
+        rate_(options.learning_rate * factors_.learning_rate) {
     if (options.clip_norm > 0 && global_norm > 0)
       clip_ = std::min(1.0, options.clip_norm / global_norm);
   }
@@ -81,8 +81,7 @@ class Choice {
     const double relative = std::max(options_.eps_parameter, theta_ / std::sqrt(entries_));
     made.scale = rate_ * most;
     if (options_.relative_step) {
-      made.scale = options_.schedule.at(1) * factors_.learning_rate *
-                   std::min(options_.learning_rate, 1.0) * relative * most;
+      made.scale = factors_.learning_rate * std::min(options_.learning_rate, 1.0) * relative * most;
     }
     return made;
   }
@@ -91,8 +90,7 @@ class Choice {
     const bool takes =
         options_.first_roles.empty() ? is_hidden_matrix(parameter_) : parameter_.is_matrix;
     if (!takes) {
-      return sign(options_.adamw_learning_rate * options_.schedule.at(1) * factors_.learning_rate,
-                  eps_ / clip_);
+      return sign(options_.adamw_learning_rate * factors_.learning_rate, eps_ / clip_);
     }
     Update made;
     made.rule = Update::Rule::orthogonal;
@@ -115,15 +113,49 @@ class Choice {
   double eps_, rate_, clip_ = 1;
 };
 
+/// Of one that is applied to the parameter.
+OptimizerOptions options_of(const OptimizerOptions& options, const ParameterInfo& parameter) {
+  const bool takes = options.rest.empty() || steps_first(options.first_roles, parameter);
+  return takes ? options : rest_of(options);
+}
+
+/// Step `at` of a rule without momentum against its first, on the same gradient.
+double against_first(const OptimizerOptions& options, double at) {
+  const std::string& name = options.name;
+  if (name == "rmsprop") return std::sqrt((1 - options.beta2) / (1 - std::pow(options.beta2, at)));
+  if (name == "adagrad") return 1 / std::sqrt(at);
+  if (name == "adafactor" && options.relative_step)
+    return std::min(options.learning_rate, 1 / std::sqrt(at)) /
+           std::min(options.learning_rate, 1.0);
+  return 1;
+}
+
 }  // namespace
 
 Update first_update(const OptimizerOptions& options, const ParameterInfo& parameter,
                     const ParameterMoments& moments, double global_norm) {
   const ParameterFactors factors = factors_of(options, parameter.path);
-  if (!options.rest.empty() && !steps_first(options.first_roles, parameter)) {
-    return Choice(rest_of(options), factors, parameter, moments, global_norm).run();
+  const OptimizerOptions own = options_of(options, parameter);
+  return Choice(own, factors, parameter, moments, global_norm).run();
+}
+
+RepeatedSteps repeated_steps(const OptimizerOptions& options, const ParameterInfo& parameter,
+                             int count) {
+  const OptimizerOptions own = options_of(options, parameter);
+  const bool is_lars = own.name == "lars", is_nesterov = own.name == "nesterov";
+  const bool has_momentum = is_lars || is_nesterov || own.name == "momentum";
+  RepeatedSteps made{0, 0};
+  double velocity = 0;
+  for (int step = 1; step <= count; ++step) {
+    const double schedule = own.schedule.at(step);
+    // The average of lars is one of steps, that of the others one of gradients.
+    velocity = own.momentum * velocity + (is_lars ? schedule : 1);
+    made.last = schedule * against_first(own, step);
+    if (has_momentum) made.last = is_lars ? velocity : schedule * velocity;
+    if (is_nesterov) made.last = schedule * (1 + own.momentum * velocity) / (1 + own.momentum);
+    made.sum += made.last;
   }
-  return Choice(options, factors, parameter, moments, global_norm).run();
+  return made;
 }
 
 }  // namespace scalecalc::steps

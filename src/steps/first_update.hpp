@@ -11,4 +11,13 @@ namespace scalecalc::steps {
 Update first_update(const OptimizerOptions& options, const ParameterInfo& parameter,
                     const ParameterMoments& moments, double global_norm);
 
+/// What steps are that follow the same gradient, by the first one's without its schedule.
+struct RepeatedSteps {
+  double sum = 1;   ///< of all of them
+  double last = 1;  ///< of the last alone
+};
+/// `count` >= 1 (docs/theory/first-step.md#later-steps).
+RepeatedSteps repeated_steps(const OptimizerOptions& options, const ParameterInfo& parameter,
+                             int count);
+
 }  // namespace scalecalc::steps

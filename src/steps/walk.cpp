@@ -61,8 +61,12 @@ Error no_rule(const std::string& path, const std::string& what) {
           "leave the step out, or measure it"};
 }
 
-Walk::Walk(const Network& network, const Trace& trace, const OptimizerOptions& options)
-    : network_(network), trace_(trace), options_(options), parameters_(parameters(network)) {
+Walk::Walk(const Network& network, const Trace& trace, const OptimizerOptions& options, int steps)
+    : network_(network),
+      trace_(trace),
+      options_(options),
+      steps_(steps),
+      parameters_(parameters(network)) {
   if (parameters_.size() != trace.parameters.size())
     throw Error(ErrorKind::input, "the moments are those of another network", "trace",
                 "propagate this network");
@@ -105,8 +109,27 @@ FirstStep Walk::run() {
   const double width = static_cast<double>(network_.layers.empty() ? 1 : smallest_width());
   made_.loss_change.truncation =
       made_.loss_curvature + std::fabs(loss_change_) * std::min(1.0, input_.count() / width);
+  add_later_orders();
   assume();
   return std::move(made_);
+}
+
+/// Each step changes the gradient that the next one follows by as large a share as it moves the
+/// sites: of k steps (k - 1)/2 k such shares of their sum, twice that of its square.
+void Walk::add_later_orders() {
+  const double steps = static_cast<double>(steps_);
+  const double share = std::min(1.0, (1 - 1 / steps) * largest_move().relative);
+  for (StepSite& at : made_.sites) at.change.truncation += at.change.value * share;
+  made_.loss_change.truncation += std::fabs(loss_change_) * share;
+}
+
+Walk::Move Walk::largest_move() const {
+  Move most{made_.sites.front().path, 0};
+  for (const StepSite& at : made_.sites) {
+    const double relative = at.second > 0 ? std::sqrt(at.change.value / at.second) : 0;
+    if (relative > most.relative) most = {at.path, relative};
+  }
+  return most;
 }
 
 std::int64_t Walk::smallest_width() const {
@@ -116,14 +139,7 @@ std::int64_t Walk::smallest_width() const {
 }
 
 void Walk::assume() {
-  double largest = 0;
-  std::string where = made_.sites.front().path;
-  for (const StepSite& at : made_.sites) {
-    const double relative = at.second > 0 ? std::sqrt(at.change.value / at.second) : 0;
-    if (relative <= largest) continue;
-    largest = relative;
-    where = at.path;
-  }
+  const auto [where, largest] = largest_move();
   constexpr double kSmall = 0.3;
   made_.assumptions.push_back({"first step", "every site moves by the first order of the step",
                                where, fmt::format("rms dx/rms x = {:.2g} is small", largest),
@@ -140,39 +156,6 @@ Point Walk::run(const std::vector<Layer>& layers, Point x) {
     x = std::visit([&](const auto& op) { return step(op, x); }, layers[i].op);
   }
   return x;
-}
-
-/// At the output y of the activation the features' gradients are alike; what phi' is at the part
-/// that a feature's samples share makes its own gradient at the input larger or smaller.
-std::vector<GradientClass> Walk::behind_activation(const Linear& layer, const ActivationLayer& next,
-                                                   const Samples& samples) {
-  const Site& at = site(layer.path);
-  const Point x{{}, values_of(at, samples), at.mean.value, samples};
-  const Entries g = entries_of(gradients_of(site(next.path), samples), samples);
-  std::vector<GradientClass> made;
-  for (const auto& [share, d2, dd] : slopes_of(next, x).near.slopes)
-    made.push_back(
-        {share, at_least_zero(kernel_of({d2 * g.same, dd * g.cross, dd * g.between}, samples))});
-  return made;
-}
-
-/// dL/dz = p - 1 where the class is the target, else p: classes that are no sample's target, and
-/// the others.
-std::vector<GradientClass> Walk::of_logits(const Site& head, const Samples& samples) const {
-  const double classes = static_cast<double>(head.width), n = samples.count();
-  const double each = network_.reduction == Reduction::mean ? 1 / n : 1;
-  const double share = std::pow(1 - 1 / classes, n);
-  const Entries z = entries_of(values_of(head, samples), samples);
-  const double p = each * each / (classes * classes);
-  const double alike = z.same - head.mean.value * head.mean.value;
-  const auto product = [&](double covariance) { return p * std::exp(std::min(covariance, alike)); };
-  const Kernel no_target =
-      kernel_of({product(alike), product(z.cross), product(z.between)}, samples);
-  const Kernel all = gradients_of(head, samples);
-  const double left = diagonal_of(all - no_target * share, samples);
-  if (share <= 0 || share >= 1 || left <= 0) return {};
-  return {{share, at_least_zero(no_target), each / classes},
-          {1 - share, at_least_zero((all - no_target * share) * (1 / (1 - share))), 0}};
 }
 
 const Site& Walk::site(const std::string& path) {
@@ -199,17 +182,16 @@ Point Walk::enter(const Point& x, const Kernel& here, const Kernel& all) const {
   return made;
 }
 
-/// By how much the classes of logits change what their own step does, and what that leaves out.
-double Walk::unresolved(const std::string& path, MatrixUse use) {
-  const std::size_t index = indices_.at(path);
-  const Update update =
-      first_update(options_, parameters_[index], trace_.parameters[index], global_norm_);
-  const auto second = [&](const OwnChange& own) {
-    return diagonal_of(own.noise + own.response * own.response * use.gradient, use.samples);
-  };
-  const OwnChange resolved = own_change(update, use);
-  use.outputs.clear();
-  return resolved.truncation + std::fabs(second(resolved) - second(own_change(update, use)));
+Update Walk::update_of(std::size_t parameter) const {
+  const ParameterInfo& info = parameters_[parameter];
+  Update made = first_update(options_, info, trace_.parameters[parameter], global_norm_);
+  made.scale *= repeated_steps(options_, info, steps_).sum;
+  return made;
+}
+
+double Walk::share_of_last(std::size_t parameter) const {
+  const RepeatedSteps steps = repeated_steps(options_, parameters_[parameter], steps_);
+  return steps.sum > 0 ? (steps.last / steps.sum) * (steps.last / steps.sum) : 0;
 }
 
 void Walk::add_own(const std::string& path, const MatrixUse& use, double features,
@@ -217,8 +199,7 @@ void Walk::add_own(const std::string& path, const MatrixUse& use, double feature
   const auto found = indices_.find(path);
   if (found == indices_.end()) return;
   const std::size_t index = found->second;
-  Update update =
-      first_update(options_, parameters_[index], trace_.parameters[index], global_norm_);
+  Update update = update_of(index);
   // The norm of a relative step is that of the rows that are read.
   if (options_.name == "lamb" && use.is_table) update.scale /= std::sqrt(use.rows_read);
   const OwnChange own = own_change(update, use);
@@ -227,7 +208,7 @@ void Walk::add_own(const std::string& path, const MatrixUse& use, double feature
   change.truncation += own.truncation;
   loss_change_ +=
       features * use.samples.count() * diagonal_of(own.response * use.gradient, use.samples);
-  made_.parameters[index].update.value += own.update_second;
+  made_.parameters[index].update.value += own.update_second * share_of_last(index);
 }
 
 Point Walk::step(const Linear& layer, const Point& x) {

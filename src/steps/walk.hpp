@@ -49,7 +49,8 @@ Error no_rule(const std::string& path, const std::string& what);
 
 class Walk {
  public:
-  Walk(const Network& network, const Trace& trace, const OptimizerOptions& options);
+  /// Of so many steps.
+  Walk(const Network& network, const Trace& trace, const OptimizerOptions& options, int steps);
   FirstStep run();
 
  private:
@@ -102,10 +103,21 @@ class Walk {
   std::vector<GradientClass> of_logits(const Site& head, const Samples& samples) const;
 
   std::int64_t smallest_width() const;
+  /// The site that moves by the largest share of itself.
+  struct Move {
+    std::string where;
+    double relative;
+  };
+  Move largest_move() const;
+  void add_later_orders();
   void assume();
 
   const Site& site(const std::string& path);
   Point arrive(const Site& at, const Tangent& change, const Samples& samples);
+  /// Of all steps together.
+  Update update_of(std::size_t parameter) const;
+  /// What the last of them is of all, squared.
+  double share_of_last(std::size_t parameter) const;
   /// Adds what the parameter's own step does to each of so many features.
   void add_own(const std::string& path, const MatrixUse& use, double features, Tangent& change);
   double unresolved(const std::string& path, MatrixUse use);
@@ -114,6 +126,7 @@ class Walk {
   const Network& network_;
   const Trace& trace_;
   const OptimizerOptions& options_;
+  int steps_;
   std::vector<ParameterInfo> parameters_;
   std::unordered_map<std::string_view, std::size_t> sites_, indices_;
   double global_norm_ = 0, loss_change_ = 0;

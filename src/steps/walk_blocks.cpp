@@ -3,7 +3,6 @@
 #include <variant>
 
 #include "scalecalc/softmax.hpp"
-#include "steps/first_update.hpp"
 #include "steps/walk.hpp"
 
 namespace scalecalc::steps {
@@ -127,13 +126,13 @@ void Walk::add_scale(const Residual& layer, const Kernel& branch, const Kernel& 
   }
   const std::size_t index = indices_.at(path);
   const ParameterMoments& moments = trace_.parameters[index];
-  const Update update = first_update(options_, parameters_[index], moments, global_norm_);
+  const Update update = update_of(index);
   const double deviation = std::sqrt(moments.grad_second.value);
   const EntryMoments step = entry_moments(update.entry, 0, deviation);
   const double second = update.scale * update.scale * step.square;
   sum.change.noise = sum.change.noise + branch * second;
   loss_change_ -= update.scale * step.slope * deviation * deviation;
-  made_.parameters[index].update.value += second;
+  made_.parameters[index].update.value += second * share_of_last(index);
 }
 
 Point Walk::step(const Parallel& layer, const Point& x) {

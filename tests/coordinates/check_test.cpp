@@ -128,7 +128,7 @@ TEST_CASE("coordinates: a small first step moves sites as far as predicted at ev
       for (const CoordinateSite& site : check.sites)
         for (const CoordinatePoint& point : site.points) {
           CAPTURE(site.path);
-          const Figure& predicted = point.predicted_change;
+          const Figure& predicted = predicted_square(point, Coordinate::change);
           REQUIRE(predicted.is_known());
           const double measured = mean_of(point.change[1]);
           // Four standard errors, and what the rule leaves out; of the band one standard error of
@@ -215,7 +215,7 @@ TEST_CASE("coordinates: layers without a rule are measured without a prediction"
   const CoordinateCheck check = coordinate_check(options);
   const CoordinateSite& head = site_of(check, "head");
   CHECK(head.points[0].change[1].size() == 1);
-  CHECK_FALSE(head.points[0].predicted_change.is_known());
+  CHECK_FALSE(predicted_square(head.points[0], Coordinate::change).is_known());
   CHECK(head.points[1].predicted_second.is_known());
   CHECK(std::ranges::any_of(check.remarks, [](const std::string& remark) {
     return remark.starts_with("no prediction of the first step");

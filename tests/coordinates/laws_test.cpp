@@ -22,7 +22,7 @@ CoordinateSite site_of_power(const std::vector<double>& sizes, double power,
     }
     point.second = {squares, squares};
     point.change = {std::vector<double>(scales.size()), squares};
-    point.predicted_change = {std::pow(size, 2 * power), 0, 0};
+    point.predicted_change = {{}, {std::pow(size, 2 * power), 0, 0}};
     site.points.push_back(point);
   }
   return site;

@@ -118,6 +118,28 @@ void add_laws(const CoordinateAnswer& answer, const CoordinateSite& site, const 
   entry[std::string("predicted_") + name + "_exponent"] = predicted ? Value(*predicted) : Value();
 }
 
+/// By step, as what is measured is.
+void add_predicted_changes(const CoordinateAnswer& answer, const CoordinatePoint& point,
+                           Value& entry) {
+  Value values = Value::array(), left_out = Value::array();
+  for (std::size_t step = 0; step <= last_step(answer); ++step) {
+    const Figure& square = predicted_square(point, Coordinate::change, step);
+    values.push_back(square.is_known() ? Value(root_of(square)) : Value());
+    left_out.push_back(square.is_known() ? error_of_root(square, &Figure::truncation) : Value());
+  }
+  entry["predicted_changes"] = values;
+  entry["predicted_changes_truncation"] = left_out;
+}
+
+void add_predicted_laws(const CoordinateAnswer& answer, const CoordinateSite& site, Value& entry) {
+  Value laws = Value::array();
+  for (std::size_t step = 0; step <= last_step(answer); ++step) {
+    const auto predicted = predicted_exponent(answer.sizes(), site, Coordinate::change, step);
+    laws.push_back(predicted ? Value(*predicted) : Value());
+  }
+  entry["predicted_change_exponents"] = laws;
+}
+
 Value sites_value(const CoordinateAnswer& answer) {
   Value list = Value::array();
   for (const CoordinateSite& site : answer.check.sites) {
@@ -132,12 +154,14 @@ Value sites_value(const CoordinateAnswer& answer) {
       add_roots("rms", point.second, one);
       add_roots("change", point.change, one);
       add_prediction("rms", point.predicted_second, one);
-      add_prediction("change", point.predicted_change, one);
+      add_prediction("change", predicted_square(point, Coordinate::change), one);
+      add_predicted_changes(answer, point, one);
       points.push_back(one);
     }
     entry["points"] = points;
     add_laws(answer, site, "rms", Coordinate::value, entry);
     add_laws(answer, site, "change", Coordinate::change, entry);
+    add_predicted_laws(answer, site, entry);
     list.push_back(entry);
   }
   return list;
@@ -239,10 +263,9 @@ Table findings_table(const CoordinateAnswer& answer) {
 }
 
 /// What a prediction leaves out is as large as itself, at some size.
-bool is_rough(const CoordinateSite& site, Coordinate coordinate) {
+bool is_rough(const CoordinateSite& site, Coordinate coordinate, std::size_t step = 1) {
   return std::ranges::any_of(site.points, [&](const CoordinatePoint& point) {
-    const Figure& figure =
-        coordinate == Coordinate::value ? point.predicted_second : point.predicted_change;
+    const Figure& figure = predicted_square(point, coordinate, step);
     return !(figure.truncation < figure.value);
   });
 }
@@ -322,30 +345,41 @@ Table changes_table(const CoordinateAnswer& answer) {
   return table;
 }
 
-/// Of each site before the first step and after it: what is measured beside what was predicted.
+/// Of each site before the first step, after it and after the last: what is measured beside what
+/// was predicted.
 Table exponents_table(const CoordinateAnswer& answer) {
   Table table;
   table.columns = {"site", "at init", "predicted", "moved by step 1", "+-", "predicted"};
+  std::vector<std::size_t> steps = {1};
+  if (last_step(answer) > 1) {
+    steps.push_back(last_step(answer));
+    table.columns.insert(table.columns.end(),
+                         {fmt::format("by step {}", last_step(answer)), "+-", "predicted"});
+  }
   table.key_columns = 1;
   const std::vector<double> sizes = answer.sizes();
   const auto shown = [](const std::optional<double>& exponent) {
     return exponent && std::isfinite(*exponent) ? Value(decimals(*exponent)) : Value();
   };
-  const auto predicted = [&](const CoordinateSite& site, Coordinate coordinate) {
-    const auto exponent = predicted_exponent(sizes, site, coordinate);
+  const auto predicted = [&](const CoordinateSite& site, Coordinate coordinate, std::size_t step) {
+    const auto exponent = predicted_exponent(sizes, site, coordinate, step);
     if (!exponent) return Value();
-    return Value(decimals(*exponent) + (is_rough(site, coordinate) ? " ?" : ""));
+    return Value(decimals(*exponent) + (is_rough(site, coordinate, step) ? " ?" : ""));
   };
   const auto exponent_of = [](const std::optional<SizeLaw>& law) {
     return law ? std::optional(law->exponent) : std::nullopt;
   };
   for (const CoordinateSite& site : answer.check.sites) {
     const auto start = measured_law(sizes, site, Coordinate::value, 0);
-    const auto moved = measured_law(sizes, site, Coordinate::change, 1);
-    table.rows.push_back({site.path, shown(exponent_of(start)), predicted(site, Coordinate::value),
-                          shown(exponent_of(moved)),
-                          shown(moved ? std::optional(moved->standard_error) : std::nullopt),
-                          predicted(site, Coordinate::change)});
+    std::vector<Value> row = {site.path, shown(exponent_of(start)),
+                              predicted(site, Coordinate::value, 0)};
+    for (const std::size_t step : steps) {
+      const auto moved = measured_law(sizes, site, Coordinate::change, step);
+      row.push_back(shown(exponent_of(moved)));
+      row.push_back(shown(moved ? std::optional(moved->standard_error) : std::nullopt));
+      row.push_back(predicted(site, Coordinate::change, step));
+    }
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -361,13 +395,14 @@ Table rows_of(const CoordinatesAnswer& answer) {
           const CoordinatePoint& point = site.points[i];
           const Root rms = root_of_mean(point.second[step]),
                      change = root_of_mean(point.change[step]);
-          const auto predicted = [&](std::size_t of, const Figure& square) {
-            return step == of && square.is_known() ? Value(root_of(square)) : Value();
+          const auto predicted = [](bool is_there, const Figure& square) {
+            return is_there && square.is_known() ? Value(root_of(square)) : Value();
           };
-          table.rows.push_back({to_string(one.options.axis), one.options.sizes[i].size,
-                                static_cast<std::int64_t>(step), site.path, rms.value, rms.error,
-                                change.value, change.error, predicted(0, point.predicted_second),
-                                predicted(1, point.predicted_change)});
+          table.rows.push_back(
+              {to_string(one.options.axis), one.options.sizes[i].size,
+               static_cast<std::int64_t>(step), site.path, rms.value, rms.error, change.value,
+               change.error, predicted(step == 0, point.predicted_second),
+               predicted(step > 0, predicted_square(point, Coordinate::change, step))});
         }
   return table;
 }

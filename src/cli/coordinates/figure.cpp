@@ -34,12 +34,13 @@ Series measured_series(const CoordinateAnswer& answer, const CoordinateSite& sit
   return series;
 }
 
-Series predicted_series(const CoordinateAnswer& answer, const CoordinateSite& site, int look) {
+Series predicted_series(const CoordinateAnswer& answer, const CoordinateSite& site,
+                        std::size_t step, int look) {
   Series series{"", Origin::predicted, {}, look, false};
   for (std::size_t i = 0; i < site.points.size(); ++i)
-    if (site.points[i].predicted_change.is_known())
-      series.points.push_back(
-          {answer.options.sizes[i].size, root_of(site.points[i].predicted_change), 0});
+    if (const Figure& square = predicted_square(site.points[i], Coordinate::change, step);
+        square.is_known())
+      series.points.push_back({answer.options.sizes[i].size, root_of(square), 0});
   return series;
 }
 
@@ -59,10 +60,11 @@ report::Plot panel(const CoordinateAnswer& answer, std::size_t step) {
   for (const CoordinateSite& site : answer.check.sites) {
     if (!is_shown(site)) continue;
     plot.series.push_back(measured_series(answer, site, step, look));
-    Series predicted = predicted_series(answer, site, look++);
-    if (step == 1 && !predicted.points.empty()) plot.series.push_back(std::move(predicted));
+    Series predicted = predicted_series(answer, site, step, look++);
+    if (!predicted.points.empty()) plot.series.push_back(std::move(predicted));
   }
-  if (step == 1) plot.note = "Marks are measured, lines without marks predicted from moments.";
+  plot.note = "Marks are measured, lines without marks predicted from moments.";
+  if (step > 1) plot.note += " Those of later steps follow the first gradient.";
   return plot;
 }
 

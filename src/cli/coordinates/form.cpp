@@ -34,13 +34,17 @@ Keys laws(const std::string& name) {
 }
 
 Shape site() {
-  const Shape point = object(Keys{{"size", number(), "of the axis"}} +
-                             rooted("rms", "root mean square of the site") +
-                             rooted("change", "of its change since init"));
+  const Shape point = object(
+      Keys{{"size", number(), "of the axis"}} + rooted("rms", "root mean square of the site") +
+      rooted("change", "of its change since init") +
+      Keys{{"predicted_changes", list(number().or_null()),
+            "likewise by step; null where nothing is predicted"},
+           {"predicted_changes_truncation", list(number().or_null()), "of what is left out"}});
   return object(Keys{{"path", text(), "of all blocks: a pattern"},
                      {"kind", text(), "of the site"},
                      {"points", list(point), "by size"}} +
-                laws("rms") + laws("change"));
+                laws("rms") + laws("change") +
+                Keys{{"predicted_change_exponents", list(number().or_null()), "by step"}});
 }
 
 Shape check() {

@@ -16,12 +16,13 @@ namespace {
 
 const std::vector<std::string> kEngines = {"quadrature", "symbolic", "montecarlo", "passes"};
 constexpr int kSeeds = 16;
+constexpr std::int64_t kMostSteps = 1000;
 /// Of the engine.
 constexpr std::int64_t kLeastSamples = 64, kMostSamples = 1LL << 32;
 
 struct PropagateFlags {
   ModelArgument model;
-  std::string engine = "quadrature", seeds, samples, step, lr;
+  std::string engine = "quadrature", seeds, samples, step, lr, steps;
   PlotOption plot;
   bool approximate = false, all_positions = false;
 
@@ -33,6 +34,7 @@ struct PropagateFlags {
     add.axis("--after-step", step, {"OPTIMIZER", optimizer_names()},
              "how far its first step moves every site, parameter and the loss");
     add.axis("--lr", lr, "X", "learning rate of that step");
+    add.axis("--steps", steps, "N", "so many steps instead, on the same samples (default 1)");
     plot.add_to(app);
     add.axis("--samples", samples, "N",
              fmt::format("of each expectation of montecarlo (default {})",
@@ -89,6 +91,9 @@ class Propagation {
     if (flags_.step.empty() && !flags_.lr.empty())
       throw Error(ErrorKind::usage, "--lr is of the step that --after-step asks for", "--lr",
                   "for example --after-step adamw --lr 1e-3");
+    if (flags_.step.empty() && !flags_.steps.empty())
+      throw Error(ErrorKind::usage, "--steps counts those that --after-step asks for", "--steps",
+                  "for example --after-step adamw --lr 1e-3");
     if (flags_.step.empty()) return;
     if (is("symbolic") || is("montecarlo"))
       throw Error(ErrorKind::usage,
@@ -100,6 +105,8 @@ class Propagation {
     optimizer_ = optimizer_options(flags_.step);
     constexpr double most_lr = 1e6;
     answer_.lr = parse_number("--lr", flags_.lr, 0, most_lr, "1e-3");
+    if (!flags_.steps.empty())
+      answer_.steps = static_cast<int>(parse_integer("--steps", flags_.steps, 1, kMostSteps, "4"));
     answer_.optimizer = optimizer_text(optimizer_);
     for (OptimizerOptions* each : parts_of_optimizer()) {
       each->learning_rate = each->adamw_learning_rate = answer_.lr;
@@ -113,10 +120,11 @@ class Propagation {
   }
 
   FirstStep step(const Network& network) {
-    if (!is("passes")) return predict_first_step(network, answer_.trace, optimizer_);
+    if (!is("passes")) return predict_steps(network, answer_.trace, optimizer_, answer_.steps);
     PassOptions options;
     context_.set_passes(options);
-    return first_step_of(sample_steps(network, options, optimizer_, 1, answer_.seeds));
+    return steps_of(sample_steps(network, options, optimizer_, answer_.steps, answer_.seeds),
+                    static_cast<std::size_t>(answer_.steps));
   }
 
   Trace trace(const Network& network) {

@@ -25,6 +25,7 @@ struct PropagateAnswer {
   std::optional<FirstStep> step;  ///< where one is asked for
   std::string optimizer;          ///< that takes it
   double lr = 0;
+  int steps = 1;
 };
 
 /// Of a trace only what that format shows: JSON its results, CSV its rows, the others sections.

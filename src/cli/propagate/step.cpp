@@ -62,6 +62,7 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
     Value value = Value::object();
     value["optimizer"] = answer.optimizer;
     value["lr"] = answer.lr;
+    value["steps"] = answer.steps;
     value["loss_change"] = step.loss_change.value;
     value["loss_change_error"] = std::isfinite(double{step.loss_change.error})
                                      ? Value(double{step.loss_change.error})
@@ -78,9 +79,11 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
   facts.rows.push_back({"optimizer", answer.optimizer});
   facts.rows.push_back({"lr", answer.lr});
   facts.rows.push_back({"change of the loss", step.loss_change.value});
-  document.sections.push_back({"After the first step", facts});
+  const bool is_one = answer.steps == 1;
   document.sections.push_back(
-      {"How far the step moves each site",
+      {is_one ? "After the first step" : fmt::format("After {} steps", answer.steps), facts});
+  document.sections.push_back(
+      {is_one ? "How far the step moves each site" : "How far the steps move each site",
        stack_table(step.sites, {"site", "rms change", "of rms value", "truncation"},
                    [](const StepSite& site) {
                      return std::vector<Value>{site.path, root_of(site.change),
@@ -88,7 +91,7 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
                                                error_of_root(site.change, &Figure::truncation)};
                    })});
   document.sections.push_back(
-      {"How far it moves each parameter",
+      {is_one ? "How far it moves each parameter" : "How far the last moves each parameter",
        stack_table(step.parameters, {"parameter", "rms change", "of rms value"},
                    [](const StepParameter& parameter) {
                      return std::vector<Value>{parameter.path, root_of(parameter.update),

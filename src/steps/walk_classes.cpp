@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <cmath>
+
+#include "steps/walk.hpp"
+
+/// Features of an output whose gradients are not alike.
+namespace scalecalc::steps {
+
+/// At the output y of the activation the features' gradients are alike; what phi' is at the part
+/// that a feature's samples share makes its own gradient at the input larger or smaller.
+std::vector<GradientClass> Walk::behind_activation(const Linear& layer, const ActivationLayer& next,
+                                                   const Samples& samples) {
+  const Site& at = site(layer.path);
+  const Point x{{}, values_of(at, samples), at.mean.value, samples};
+  const Entries g = entries_of(gradients_of(site(next.path), samples), samples);
+  std::vector<GradientClass> made;
+  for (const auto& [share, d2, dd] : slopes_of(next, x).near.slopes)
+    made.push_back(
+        {share, at_least_zero(kernel_of({d2 * g.same, dd * g.cross, dd * g.between}, samples))});
+  return made;
+}
+
+/// dL/dz = p - 1 where the class is the target, else p: classes that are no sample's target, and
+/// the others.
+std::vector<GradientClass> Walk::of_logits(const Site& head, const Samples& samples) const {
+  const double classes = static_cast<double>(head.width), n = samples.count();
+  const double each = network_.reduction == Reduction::mean ? 1 / n : 1;
+  const double share = std::pow(1 - 1 / classes, n);
+  const Entries z = entries_of(values_of(head, samples), samples);
+  const double p = each * each / (classes * classes);
+  const double alike = z.same - head.mean.value * head.mean.value;
+  const auto product = [&](double covariance) { return p * std::exp(std::min(covariance, alike)); };
+  const Kernel no_target =
+      kernel_of({product(alike), product(z.cross), product(z.between)}, samples);
+  const Kernel all = gradients_of(head, samples);
+  const double left = diagonal_of(all - no_target * share, samples);
+  if (share <= 0 || share >= 1 || left <= 0) return {};
+  return {{share, at_least_zero(no_target), each / classes},
+          {1 - share, at_least_zero((all - no_target * share) * (1 / (1 - share))), 0}};
+}
+
+/// By how much the classes of logits change what their own step does, and what that leaves out.
+double Walk::unresolved(const std::string& path, MatrixUse use) {
+  const Update update = update_of(indices_.at(path));
+  const auto second = [&](const OwnChange& own) {
+    return diagonal_of(own.noise + own.response * own.response * use.gradient, use.samples);
+  };
+  const OwnChange resolved = own_change(update, use);
+  use.outputs.clear();
+  return resolved.truncation + std::fabs(second(resolved) - second(own_change(update, use)));
+}
+
+}  // namespace scalecalc::steps
