@@ -3,39 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
+
+#include "steps/own_parts.hpp"
 
 namespace scalecalc::steps {
 namespace {
 
-struct Node {
-  double at, weight;
-};
-/// Of a standard normal number: equal steps, whose error falls faster than any power.
-template <std::size_t count>
-const std::array<Node, count>& normal_nodes() {
-  static const auto nodes = [] {
-    constexpr double reach = 5;
-    std::array<Node, count> made{};
-    double total = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      made[i].at = reach * (2 * static_cast<double>(i) / (count - 1) - 1);
-      made[i].weight = std::exp(-made[i].at * made[i].at / 2);
-      total += made[i].weight;
-    }
-    for (Node& node : made) node.weight /= total;
-    return made;
-  }();
-  return nodes;
-}
-
-/// How often each eigenvalue of a kernel is there.
-Kernel multiplicities(const Samples& samples) {
-  return {samples.count() - samples.sequences, samples.sequences - 1, 1};
-}
-double trace_of(const Kernel& kernel, const Samples& samples) {
-  const Kernel counted = kernel * multiplicities(samples);
-  return counted.token + counted.sequence + counted.all;
+/// By how much E |G| of G = sum_t g_t x_t, over samples x_t of a feature, is below that of a
+/// Gaussian of its variance: Edgeworth's first order, kappa_4/24 - kappa_3^2/24, the cumulants of G
+/// averaged over Gaussian g_t.
+double short_of_gaussian(const FeatureClass& feature, double samples) {
+  const double fourth = 3 / (samples + 2), third = 15 / ((samples + 2) * (samples + 4));
+  return (feature.excess * fourth - feature.skewness * feature.skewness * third) / 24;
 }
 
 /// Averages over the rows g of the gradient: with S the sum of g over the samples and R the sum of
@@ -63,6 +44,7 @@ class RowAverages {
  private:
   void add_outputs(const GradientClass& output) {
     const Kernel& gradient = output.gradient;
+    const double slope_before = slope_, all_before = all_;
     const double share = output.share, mean = output.mean * std::sqrt(n_);
     const double deviation = std::sqrt(std::max(gradient.all - mean * mean, 0.0));
     const Kernel counts = multiplicities(use_.samples);
@@ -71,7 +53,13 @@ class RowAverages {
     const double squares =
         (counts.token > 0 ? part.token * part.token / counts.token : 0) +
         (counts.sequence > 0 ? part.sequence * part.sequence / counts.sequence : 0);
-    const double spread = squares > 0 ? 2 * squares / (9 * rest_ * rest_) : 0;
+    // Of one draw it is uneven also by what the samples share of their logits.
+    const double logits = use_.logits > 0 ? (n_ - 1) / (n_ * use_.logits) : 0;
+    const double concentration =
+        squares > 0
+            ? std::min(std::max(squares / (rest_ * rest_), use_.concentration) + logits, 1.0)
+            : 0;
+    const double spread = 2 * concentration / 9;
     // Rules are odd: without a mean, both signs of the sum give the same.
     const bool is_odd = mean == 0;
     for (Node sum : normal_nodes<33>()) {
@@ -85,29 +73,92 @@ class RowAverages {
         add(along, share * sum.weight * of_rest.weight, root * root * root, gradient);
       }
     }
+    const double along = (slope_ - slope_before + all_ - all_before) / share;
+    const double less = along > 0 ? std::min(size_of_sums(output) / along, 1.0) : 1;
+    slope_ = slope_before + (slope_ - slope_before) * less;
+    all_ = all_before + (all_ - all_before) * less;
+  }
+
+  /// E |G| by the second moment and the fourth cumulant of G = sum_t g_t x_t,
+  /// sqrt(2/pi) sqrt(E G^2) (1 - kappa_4/24 (E G^2)^2), where it is not Gaussian given g. Rows with
+  /// few large g_t, and features that are mostly 0, have less than any law that is smooth.
+  double size_of_sums(const GradientClass& output) const {
+    const double none = std::numeric_limits<double>::infinity();
+    if (rule_.kind != EntryRule::Kind::sign || output.mean != 0) return none;
+    bool is_gaussian = output.peaked <= 1;
+    double size = 0;
+    const Entries g = entries_of(output.gradient, use_.samples);
+    const double shared = n_ > 1 ? (output.gradient.all - g.same) / (n_ - 1) : 0;
+    for (const FeatureClass& x : use_.features) {
+      is_gaussian = is_gaussian && x.excess == 0;
+      const double square = x.mean * x.mean, second = square + x.variance;
+      const double fourth = (x.excess + 3) * x.variance * x.variance +
+                            4 * x.mean * x.skewness * x.variance * std::sqrt(x.variance) +
+                            6 * square * x.variance + square * square;
+      const double sums = n_ * (g.same * second + (n_ - 1) * std::max(shared, 0.0) * square);
+      if (sums <= 0) continue;
+      const double cumulant =
+          n_ * g.same * g.same * 3 * (output.peaked * fourth - second * second) / (sums * sums);
+      constexpr double least = 0.5;
+      size += x.share * std::sqrt(2 / std::numbers::pi * sums) *
+              std::clamp(1 - cumulant / 24, least, 1.0);
+    }
+    return is_gaussian ? none : size;
   }
 
   /// `along`: of g, on the vector of ones, of length 1; `rest` in its mean.
   void add(double along, double weight, double rest, const Kernel& gradient) {
     const double squares = rest_ * rest + along * along;
-    double mean = 0, slope = 0;
+    double mean = 0, slope = 0, of_square = 0;
     for (const FeatureClass& feature : use_.features) {
       const EntryMoments f = entry_moments(rule_, feature.mean * along * std::sqrt(n_),
                                            std::sqrt(feature.variance * squares));
-      mean += feature.share * feature.mean * f.mean;
-      slope += feature.share * feature.variance * f.slope;
+      const Skewed skewed = skewed_by(feature, f, along, squares);
+      mean += feature.share * feature.mean * (f.mean + skewed.mean);
+      slope += feature.share * feature.variance * f.slope *
+               (1 - short_of_gaussian(feature) + skewed.slope);
+      of_square += feature.share * feature.variance * f.slope * skewed.of_square;
       const double shared = feature.mean * feature.mean * f.square;
       const double each = weight * feature.share;
       square_ += each * f.square;
       shared_ += each * shared;
       own_ += each * (shared + feature.variance * f.square);
     }
-    const double of_all = mean * std::sqrt(n_) + slope * along;
+    // The squares g_s^2 have sum_t g_t^2/sqrt(N) along the ones, and 2 S/N times what else g has.
+    const double of_all =
+        mean * std::sqrt(n_) + slope * along + of_square * squares / std::sqrt(n_);
+    slope += of_square * 2 * along / std::sqrt(n_);
     all_ += weight * of_all * along;
     second_.all += weight * of_all * of_all;
     slope_ += weight * slope * rest_ * rest;
     second_.token += weight * slope * slope * rest * gradient.token;
     second_.sequence += weight * slope * slope * rest * gradient.sequence;
+  }
+
+  /// E sum_t g_t^3 given S = sum_t g_t and sum_t g_t^2.
+  double cubes(double along, double squares) const {
+    const double sum = along * std::sqrt(n_), rest = squares - along * along;
+    return sum * sum * sum / (n_ * n_) + 3 * sum * rest / n_;
+  }
+  /// What a skewed feature adds to a sign: to E f(G), to the slope, a share, and to E f(G) x_s as
+  /// much of g_s^2 (docs/theory/first-step.md#own-change).
+  struct Skewed {
+    double mean = 0, slope = 0, of_square = 0;
+  };
+  Skewed skewed_by(const FeatureClass& feature, const EntryMoments& f, double along,
+                   double squares) const {
+    if (rule_.kind != EntryRule::Kind::sign || feature.skewness == 0 || squares <= 0) return {};
+    const double size = std::sqrt(squares), sum = along * std::sqrt(n_);
+    const double third = feature.skewness * cubes(along, squares) / (squares * size);
+    const double z = feature.mean * sum / (std::sqrt(feature.variance) * size);
+    Skewed made;
+    made.mean = third / 6 * (z * z - 1) * f.slope * std::sqrt(feature.variance) * size;
+    made.slope = third / 6 * (3 * z - z * z * z);
+    made.of_square = -feature.skewness * z / (2 * size);
+    return made;
+  }
+  double short_of_gaussian(const FeatureClass& feature) const {
+    return rule_.kind == EntryRule::Kind::sign ? steps::short_of_gaussian(feature, n_) : 0;
   }
 
   const EntryRule& rule_;
@@ -127,6 +178,9 @@ OwnChange by_entries(const Update& update, const MatrixUse& use) {
   // Of a sum over n features of the input, which are independent draws.
   const Kernel of_features = at_least_zero(rows.of_features() - rows.second()) * (size * size * n);
   made.noise = at_least_zero(rows_second - coherent) + of_features;
+  Kernel of_row = at_least_zero(rows_second - coherent);
+  of_row.all = 0;  // all samples alike, whatever their g
+  made.of_row = diagonal_of(of_row, use.samples);
   // Overlaps vary by more than that of independent features where a layer before is narrow.
   double product = 0;
   for (const FeatureClass& feature : use.features) {
@@ -169,82 +223,6 @@ OwnChange by_gradient(const Update& update, const MatrixUse& use) {
   return made;
 }
 
-/// The polynomial that Muon applies, to a singular value of G/|G|.
-double after_polynomials(double value, int times) {
-  for (int i = 0; i < times; ++i) {
-    const double square = value * value;
-    value *= 3.4445 + square * (-4.7750 + square * 2.0315);
-  }
-  return value;
-}
-
-/// G = Y X^T with rows of Y of second moments `gradient` over the samples and of X those of
-/// `input`: U V^T x = Y (Y^T Y)^(-1/2) (X^T X)^(1/2), by eigenvalue. Singular values spread as
-/// those of a product of two Wishart matrices: Var log s^2 = N/n + N/m to first order.
-class OrthogonalChange {
- public:
-  OrthogonalChange(const Update& update, const MatrixUse& use) : update_(update), use_(use) {
-    const Kernel counts = multiplicities(use.samples);
-    const double most = std::min(use.fan_in, use.fan_out);
-    total_ = trace_of(use.input * use.gradient, use.samples);
-    left_ = most;
-    add(use.input.all * use.gradient.all, counts.all, made_.response.all, kept_.all);
-    add(use.input.sequence * use.gradient.sequence, counts.sequence, made_.response.sequence,
-        kept_.sequence);
-    add(use.input.token * use.gradient.token, counts.token, made_.response.token, kept_.token);
-  }
-
-  OwnChange run() {
-    const double size = update_.scale * use_.multiplier;
-    const Kernel per_unit = ratio_of(use_.input, use_.gradient);
-    OwnChange made;
-    const double from = std::sqrt(use_.fan_in / use_.fan_out);
-    made.response = made_.response * per_unit * (-size * from);
-    const Kernel all = kept_ * use_.input * (size * size * use_.fan_in / use_.fan_out);
-    made.noise = at_least_zero(all - made.response * made.response * use_.gradient);
-    made.update_second = update_.scale * update_.scale * squares_ / (use_.fan_in * use_.fan_out);
-    return made;
-  }
-
- private:
-  /// Directions that the gradient has hardly any of are none that the step follows.
-  static Kernel ratio_of(const Kernel& a, const Kernel& b) {
-    constexpr double kNone = 1e-6;
-    const double least = kNone * std::max({b.token, b.sequence, b.all});
-    const auto root = [&](double x, double y) { return y > least ? std::sqrt(x / y) : 0; };
-    return {root(a.token, b.token), root(a.sequence, b.sequence), root(a.all, b.all)};
-  }
-
-  /// `square`: an eigenvalue of the two kernels' product, which is there `count` times.
-  void add(double square, double count, double& first, double& second) {
-    const double there = std::min(count, left_);
-    if (there <= 0 || square <= 0 || total_ <= 0) return;
-    left_ -= there;
-    const double spread = std::log1p(std::min(count / use_.fan_in + count / use_.fan_out, 2.0));
-    double weights = 0, along = 0, squares = 0, entries = 0;
-    for (const Node& node : normal_nodes<17>()) {
-      // s^2 = square e^(z sqrt(spread) - spread/2)
-      const double stretch = std::exp((node.at * std::sqrt(spread) - spread / 2) / 2);
-      const double s = std::min(std::sqrt(square / total_) * stretch, 1.0);
-      const double value = after_polynomials(update_.polynomials > 0 ? s : 1, update_.polynomials);
-      weights += node.weight;
-      along += node.weight * value * stretch;
-      squares += node.weight * value * value;
-      entries += node.weight * value * value;
-    }
-    const double share = there / count;  // of the inputs' space that is reached
-    first = along / weights * share;
-    second = squares / weights * share;
-    squares_ += there * entries / weights;
-  }
-
-  const Update& update_;
-  const MatrixUse& use_;
-  OwnChange made_;
-  Kernel kept_;
-  double total_ = 0, left_ = 0, squares_ = 0;
-};
-
 /// A row's gradient is the sum of g over the samples that read it: `input` says with what chance
 /// another does.
 OwnChange by_rows(const Update& update, const MatrixUse& use) {
@@ -274,10 +252,22 @@ OwnChange by_rows(const Update& update, const MatrixUse& use) {
 
 OwnChange of_parameter(const Update& update, const MatrixUse& use) {
   if (use.is_table && update.rule == Update::Rule::entry) return by_rows(update, use);
-  if (update.rule == Update::Rule::orthogonal) return OrthogonalChange(update, use).run();
+  if (update.rule == Update::Rule::orthogonal) return orthogonal_change(update, use);
   if (update.entry.kind == EntryRule::Kind::itself && update.entry.bound == 0)
     return by_gradient(update, use);
   return by_entries(update, use);
+}
+
+/// Of a sum over the samples, whose features are not Gaussian: the next order where the first is
+/// taken.
+double unlike_gaussian(const EntryRule& rule, const MatrixUse& use) {
+  double squares = 0;
+  for (const FeatureClass& feature : use.features) {
+    const double first = short_of_gaussian(feature, use.samples.count());
+    squares += feature.share * first * first;
+  }
+  const bool is_taken = rule.kind == EntryRule::Kind::sign && squares > 0;
+  return is_taken ? 2 * squares : use.excess / use.samples.count();
 }
 
 double orders_left_out(const Update& update, const MatrixUse& use) {
@@ -286,7 +276,14 @@ double orders_left_out(const Update& update, const MatrixUse& use) {
   // that read the same row whose number is taken at its average.
   if (use.is_table) {
     const Entries chance = entries_of(use.input, use.samples);
-    return (samples - 1) * chance.cross * (1 - chance.cross);
+    const double more = (samples - 1) * chance.cross * (1 - chance.cross);
+    if (update.rule != Update::Rule::entry || update.entry.kind != EntryRule::Kind::sign)
+      return more;
+    // A sign is as large whatever the gradient is.
+    const double square = diagonal_of(use.gradient, use.samples);
+    const double less = entry_moments(update.entry, 0, std::sqrt(square)).square;
+    const double most = entry_moments(update.entry, 0, std::sqrt(square * (1 + more))).square;
+    return less > 0 ? most / less - 1 : more;
   }
   if (use.fan_in == 1) return 0;
   const double length = diagonal_of(use.input, use.samples);
@@ -297,14 +294,8 @@ double orders_left_out(const Update& update, const MatrixUse& use) {
     const double together = use.logits > 0 ? std::sqrt(varies / use.logits) : 0;
     left = std::max(left, (samples - 1) * std::max(varies, together));
   }
-  if (update.rule == Update::Rule::orthogonal && update.polynomials > 0) {
-    // Squares of the polynomial lie between 0.68^2 and 1.13^2, and are taken at singular values
-    // that are spread by a law.
-    constexpr double kPolynomial = 0.15;
-    left += kPolynomial;
-  }
   if (update.rule == Update::Rule::entry && update.entry.kind != EntryRule::Kind::itself)
-    left += use.excess / samples;  // of a sum over the samples
+    left += unlike_gaussian(update.entry, use);
   if (update.entry.kind == EntryRule::Kind::row_over_rms)
     left += 2 / samples;  // of the column's own size
   return left;
@@ -342,7 +333,8 @@ OwnChange own_change(const Update& update, const MatrixUse& use) {
   OwnChange made = of_parameter(update, of_theta);
   made.response = made.response * use.multiplier;
   const Kernel second = made.noise + made.response * made.response * use.gradient;
-  made.truncation = std::min(1.0, orders_left_out(update, use)) * diagonal_of(second, use.samples);
+  made.truncation = std::min(1.0, orders_left_out(update, of_theta) + made.left_out) *
+                    diagonal_of(second, use.samples);
   return made;
 }
 

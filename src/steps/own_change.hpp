@@ -20,10 +20,12 @@ struct Update {
   int polynomials = 0;
 };
 
-/// Features of an input, so large a share of all: in every sample N(mean, variance), each sample by
-/// itself.
+/// Features of an input, so large a share of all: in every sample of this mean and variance, each
+/// sample by itself; Gaussian but for E (x - mean)^3/variance^(3/2) and E (x - mean)^4/variance^2
+/// - 3.
 struct FeatureClass {
   double share = 1, mean = 0, variance = 0;
+  double skewness = 0, excess = 0;
 };
 /// Of Gaussian features.
 std::vector<FeatureClass> gaussian_features(double mean, const Kernel& values,
@@ -33,7 +35,8 @@ std::vector<FeatureClass> gaussian_features(double mean, const Kernel& values,
 struct GradientClass {
   double share = 1;
   Kernel gradient;
-  double mean = 0;  ///< E g, the same in all samples
+  double mean = 0;    ///< E g, the same in all samples
+  double peaked = 1;  ///< E g^4/(3 (E g^2)^2), each sample by itself
 };
 
 /// A matrix of fan_in x fan_out that multiplies inputs with these second moments, per feature.
@@ -53,6 +56,10 @@ struct MatrixUse {
   /// E x^4/(3 (E x^2)^2) - 1 of a feature, where it is above 0.
   double excess = 0;
   double logits = 0;  ///< of the network: the gradients of a feature come from so many; 0: more
+  /// sum lambda^2/(sum lambda)^2 of the covariance over samples that a row's gradients have in one
+  /// draw, where it is above that of `gradient`, the average over draws.
+  double concentration = 0;
+  double parts = 1;  ///< of the output, that have such a covariance each: heads
 };
 
 /// The change of a feature in sample s is sum_t response_st g_t + noise, g the gradient of that
@@ -61,6 +68,8 @@ struct OwnChange {
   Kernel response, noise;
   double truncation = 0;     ///< of E (dy)^2, of the orders that are left out
   double update_second = 0;  ///< E of the change of one entry, squared
+  double left_out = 0;       ///< of E (dy)^2, a share: of how singular values are spread
+  double of_row = 0;         ///< of E (dy)^2, what of the noise goes with the sample's own g^2
 };
 OwnChange own_change(const Update& update, const MatrixUse& use);
 

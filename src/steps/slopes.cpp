@@ -26,6 +26,19 @@ double node(int i, int count) {
   return kReach * (2.0 * i / (count - 1) - 1);
 }
 
+/// Of E f, ..., E f^4.
+FeatureClass class_of(double share, double f1, double f2, double f3, double f4) {
+  FeatureClass made{share, f1, std::max(f2 - f1 * f1, 0.0)};
+  constexpr double kConstant = 1e-12;  // of f2, below which a variance is rounding
+  if (made.variance <= kConstant * f2) return made;
+  const double third = f3 - 3 * f1 * f2 + 2 * f1 * f1 * f1;
+  const double fourth = f4 - 4 * f1 * f3 + 6 * f1 * f1 * f2 - 3 * f1 * f1 * f1 * f1;
+  const double square = made.variance * made.variance;
+  made.skewness = third / (made.variance * std::sqrt(made.variance));
+  made.excess = fourth / square - 3;
+  return made;
+}
+
 }  // namespace
 
 SlopeAverages slope_averages(const Activation& activation, double mean, double variance,
@@ -39,7 +52,7 @@ SlopeAverages slope_averages(const Activation& activation, double mean, double v
     for (int j = 0; j < kOwn; ++j)
       u[static_cast<std::size_t>(j)] = at + size * std::sqrt(1 - c) * node(j, kOwn);
     activation.evaluate(u.data(), f.data(), d.data(), u.size());
-    double d1 = 0, d2 = 0, d3 = 0, d4 = 0, f1 = 0, f2 = 0, f4 = 0, d2f2 = 0;
+    double d1 = 0, d2 = 0, d3 = 0, d4 = 0, f1 = 0, f2 = 0, f3 = 0, f4 = 0, d2f2 = 0;
     for (std::size_t j = 0; j < u.size(); ++j) {
       const double w = own[j], slope = d[j], square = slope * slope, value = f[j] * f[j];
       d1 += w * slope;
@@ -48,6 +61,7 @@ SlopeAverages slope_averages(const Activation& activation, double mean, double v
       d4 += w * square * square;
       f1 += w * f[j];
       f2 += w * value;
+      f3 += w * value * f[j];
       f4 += w * value * value;
       d2f2 += w * square * value;
     }
@@ -62,8 +76,8 @@ SlopeAverages slope_averages(const Activation& activation, double mean, double v
     made.ff += w * f1 * f1;
     made.f4 += w * f4;
     made.d2f2 += w * d2f2;
-    made.slopes.push_back({w, d2, d1 * d1});
-    made.features.push_back({w, f1, std::max(f2 - f1 * f1, 0.0)});
+    made.slopes.push_back({w, d2, d1 * d1, d4});
+    made.features.push_back(class_of(w, f1, f2, f3, f4));
   }
   return made;
 }

@@ -17,9 +17,9 @@ struct SlopeAverages {
   double f2 = 0, ff = 0, f4 = 0;       ///< E f^2, E f_s f_t, E f^4
   double d2f2 = 0;                     ///< E d^2 f^2
   std::vector<FeatureClass> features;  ///< of phi(u), by x
-  /// E d^2 and E d_s d_t at each x, as often as `share` says.
+  /// E d^2, E d_s d_t and E d^4 at each x, as often as `share` says.
   struct AtShared {
-    double share, d2, dd;
+    double share, d2, dd, d4;
   };
   std::vector<AtShared> slopes;
 };

@@ -194,10 +194,10 @@ double Walk::share_of_last(std::size_t parameter) const {
   return steps.sum > 0 ? (steps.last / steps.sum) * (steps.last / steps.sum) : 0;
 }
 
-void Walk::add_own(const std::string& path, const MatrixUse& use, double features,
-                   Tangent& change) {
+OwnChange Walk::add_own(const std::string& path, const MatrixUse& use, double features,
+                        Tangent& change) {
   const auto found = indices_.find(path);
-  if (found == indices_.end()) return;
+  if (found == indices_.end()) return {};
   const std::size_t index = found->second;
   Update update = update_of(index);
   // The norm of a relative step is that of the rows that are read.
@@ -209,6 +209,7 @@ void Walk::add_own(const std::string& path, const MatrixUse& use, double feature
   loss_change_ +=
       features * use.samples.count() * diagonal_of(own.response * use.gradient, use.samples);
   made_.parameters[index].update.value += own.update_second * share_of_last(index);
+  return own;
 }
 
 Point Walk::step(const Linear& layer, const Point& x) {
@@ -238,12 +239,14 @@ Point Walk::step(const Linear& layer, const Point& x) {
   use.overlap_variance = x.overlap_variance;
   use.excess = x.excess;
   use.logits = static_cast<double>(trace_.sites.back().width);
+  use.concentration = std::exchange(concentration_, 0.0);
+  use.parts = std::exchange(parts_, 1.0);
   const ActivationLayer* next = std::exchange(next_, nullptr);
   if (next != nullptr) use.outputs = behind_activation(layer, *next, x.samples);
   const bool is_head = &at == &trace_.sites.back();
   if (is_head && network_.loss == Loss::cross_entropy) use.outputs = of_logits(at, x.samples);
   const double without = change.truncation;
-  add_own(layer.path + ".weight", use, out, change);
+  const OwnChange own = add_own(layer.path + ".weight", use, out, change);
   if (is_head && !use.outputs.empty())
     change.truncation = without + unresolved(layer.path + ".weight", use);
   if (layer.bias) {
@@ -252,6 +255,9 @@ Point Walk::step(const Linear& layer, const Point& x) {
   }
   Point y = arrive(at, change, x.samples);
   y.overlap_variance = x.overlap_variance * (in * each) * (in * each);
+  if (next == nullptr) return y;
+  y.of_row = own.of_row;
+  y.with_slopes = more_where_steep(layer.path + ".weight", use);
   return y;
 }
 
@@ -291,11 +297,14 @@ Point Walk::step(const ActivationLayer& layer, const Point& x) {
       2 * tokens * r.same * r.cross * (near.d3d - near.d2 * near.dd) +
       tokens * std::max(tokens - 1, 0.0) * r.cross * r.cross * (near.d2dd - near.dd * near.dd);
   change.noise = change.noise + diagonal(std::max((own + others) * g.same + pairs * g.cross, 0.0));
+  // What goes with a sample's own gradient goes with its slope: taken at slopes that know nothing
+  // of the rest of the row.
+  const double of_row = near.d2 > 0 ? x.of_row * std::max(near.d4 / near.d2 - near.d2, 0.0) : 0;
+  change.noise = change.noise + diagonal(of_row);
+  change.truncation += of_row / 2;
   // A feature's slope and how far it moves both follow what its samples share, and are taken as
-  // independent.
-  const double together = near.d2 > 0 ? near.d2d2 / (near.d2 * near.d2) - 1 : 0;
-  change.truncation +=
-      std::clamp(together, 0.0, 1.0) * diagonal_of(change.total(gradient), x.samples);
+  // independent but for the response.
+  change.truncation += near.d2 * x.with_slopes;
   Point y = arrive(at, change, x.samples);
   y.features = near.features;
   if (near.f2 > 0) y.excess = std::max(near.f4 / (3 * near.f2 * near.f2) - 1, 0.0);
@@ -386,7 +395,9 @@ Point Walk::step(const Embedding& layer, const Point& x) {
   const double alike = 1 / (1 + (x.samples.count() - 1) * same);
   change.noise = change.noise + diagonal(2 * alike * std::sqrt(of_words * of_positions));
   Point y = arrive(at, change, x.samples);
-  y.overlap_variance = sampled_overlap(y, width);
+  // Two samples have the overlap of one word, or none.
+  const double word = layer.std * layer.std * layer.multiplier * layer.multiplier;
+  y.overlap_variance = sampled_overlap(y, width) + same * (1 - same) * word * word;
   return y;
 }
 

@@ -35,6 +35,9 @@ struct Point {
   /// input's makes it.
   double overlap_variance = 0;
   double excess = 0;  ///< as in MatrixUse
+  /// In front of an activation: of E dx^2, what it is more where the slopes are larger.
+  double with_slopes = 0;
+  double of_row = 0;  ///< likewise: OwnChange::of_row, which goes with this sample's own slope
   std::vector<FeatureClass> classes() const {
     return features.empty() ? gaussian_features(mean, values, samples) : features;
   }
@@ -78,9 +81,18 @@ class Walk {
   /// x as a path sees it that brings back the gradient `here`; all paths together bring `all`.
   Point enter(const Point& x, const Kernel& here, const Kernel& all) const;
 
+  /// Of rows p of an attention's weights: p.p and p.p' of two queries, and by how much E v^2 of a
+  /// feature is above what two tokens share of it.
+  struct MixWeights {
+    double own, others, apart;
+  };
+  MixWeights weights_of(const Attention& layer, const Samples& samples);
   Point mixed(const Attention& layer, const Point& q, const Point& k, const Point& v);
-  void add_scores(const Attention& layer, const Point& q, const Point& k, double weights,
-                  double apart, const Site& at, Tangent& change);
+  void add_scores(const Attention& layer, const Point& q, const Point& k, const MixWeights& weights,
+                  const Site& at, Tangent& change);
+  /// Of E dy^2 that moved scores make, a share: orders of tokens over a head's features, and of
+  /// overlaps of inputs, both of queries and of keys; scores, weights and values move together.
+  double scores_left_out(const Attention& layer, const Point& q);
   Point through_norm(const Norm& layer, const Site& at, const Point& x);
   /// What the norm divides by, squared.
   double centred_square(const Norm& layer, const Point& x) const;
@@ -119,8 +131,12 @@ class Walk {
   /// What the last of them is of all, squared.
   double share_of_last(std::size_t parameter) const;
   /// Adds what the parameter's own step does to each of so many features.
-  void add_own(const std::string& path, const MatrixUse& use, double features, Tangent& change);
+  OwnChange add_own(const std::string& path, const MatrixUse& use, double features,
+                    Tangent& change);
   double unresolved(const std::string& path, MatrixUse use);
+  /// Of E of the own change squared, beside what the response and OwnChange::of_row say of it: what
+  /// it is more where the gradients of a feature are larger than those of others.
+  double more_where_steep(const std::string& path, MatrixUse use);
   void add_scale(const Residual& layer, const Kernel& branch, const Kernel& gradient, Point& sum);
 
   const Network& network_;
@@ -132,6 +148,8 @@ class Walk {
   double global_norm_ = 0, loss_change_ = 0;
   Samples input_;
   const ActivationLayer* next_ = nullptr;  ///< what reads the layer that is walked through, alone
+  /// MatrixUse::concentration and parts of that layer.
+  double concentration_ = 0, parts_ = 1;
   std::unordered_map<const Residual*, double> sums_;
   FirstStep made_;
 };

@@ -196,6 +196,27 @@ Point Walk::step(const Gated& layer, const Point& x) {
   return y;
 }
 
+namespace {
+
+/// E tr A^2/(E tr A)^2 of A = X X^T, X of rows x columns numbers that are independent.
+double uneven_of(double rows, double columns, const Samples& samples) {
+  return std::min((1 + 1 / rows) * (1 + 1 / columns) - 1, 1.0) / samples.sequences;
+}
+
+/// A row of q's gradient is M k over the queries, M = J V^T g of so many keys: of one draw it is as
+/// uneven as the product of three Gaussian matrices of queries, keys and a head's features
+/// (docs/theory/first-step.md#scores). `group`: heads that share a key.
+double concentration_of(const Attention& layer, double weights, const Samples& samples,
+                        double group) {
+  if (samples.tokens < 2) return 0;
+  const double keys = std::max(1 / weights - 1, 1.0);
+  const double features = static_cast<double>(layer.head_width) * group;
+  const double of_two = uneven_of(samples.tokens * group, keys, samples) * samples.sequences;
+  return std::min((1 + of_two) * (1 + 1 / features) - 1, 1.0) / samples.sequences;
+}
+
+}  // namespace
+
 Point Walk::step(const Attention& layer, const Point& x) {
   if (layer.dropout > 0)
     throw Error(ErrorKind::input,
@@ -209,27 +230,46 @@ Point Walk::step(const Attention& layer, const Point& x) {
   const Kernel into_q = gradient_into(layer.q, x.samples);
   const Kernel into_k = gradient_into(layer.k, x.samples);
   const Kernel into_v = gradient_into(layer.v, x.samples), all = into_q + into_k + into_v;
+  const double group = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
+  const MixWeights weights = weights_of(layer, x.samples);
+  concentration_ = concentration_of(layer, weights.own, x.samples, 1);
+  parts_ = static_cast<double>(layer.heads);
   const Point q = step(layer.q, enter(x, into_q, all));
+  concentration_ = concentration_of(layer, weights.own, x.samples, group);
+  parts_ = static_cast<double>(layer.kv_heads);
   const Point k = step(layer.k, enter(x, into_k, all));
+  // Of v it is p^T g, of as many independent numbers as there are queries.
+  concentration_ = x.samples.tokens > 1
+                       ? uneven_of(x.samples.tokens * group, x.samples.tokens - 1, x.samples)
+                       : 0;
+  parts_ = static_cast<double>(layer.kv_heads);
   const Point v = step(layer.v, enter(x, into_v, all));
   Point mix = mixed(layer, q, k, v);
   if (layer.norm) mix = step(*layer.norm, mix);
   return step(layer.o, mix);
 }
 
-/// y_s = sum_t p_st v_t: rows p of the weights have p.p = pi and p.p' = chi with those of another
-/// query, which the moments of v and y give.
+/// The moments of v and of the mix give them.
+Walk::MixWeights Walk::weights_of(const Attention& layer, const Samples& samples) {
+  const Site& at = site(layer.path + ".mix");
+  const Entries values = entries_of(values_of(site(layer.v.path), samples), samples);
+  MixWeights made{1 / samples.tokens, 1 / samples.tokens, values.same - values.cross};
+  constexpr double kAlike = 1e-9;  // of values, below which tokens do not differ
+  if (made.apart > kAlike * values.same) {
+    made.own = std::clamp((at.second.value - values.cross) / made.apart, made.others, 1.0);
+    made.others = samples.tokens > 1
+                      ? std::clamp((at.cross.value - values.cross) / made.apart, 0.0, made.own)
+                      : 1;
+  }
+  return made;
+}
+
+/// y_s = sum_t p_st v_t.
 Point Walk::mixed(const Attention& layer, const Point& q, const Point& k, const Point& v) {
   const Site& at = site(layer.path + ".mix");
   const Samples& samples = q.samples;
-  const Entries values = entries_of(v.values, samples);
-  const double apart = values.same - values.cross;
-  constexpr double kAlike = 1e-9;  // of values, below which tokens do not differ
-  double own = 1 / samples.tokens, others = own;
-  if (apart > kAlike * values.same) {
-    own = std::clamp((at.second.value - values.cross) / apart, 1 / samples.tokens, 1.0);
-    others = samples.tokens > 1 ? std::clamp((at.cross.value - values.cross) / apart, 0.0, own) : 1;
-  }
+  const MixWeights weights = weights_of(layer, samples);
+  const double own = weights.own, others = weights.others;
   const auto mix = [&](const Kernel& kernel) {
     const Entries e = entries_of(kernel, samples);
     if (samples.tokens == 1) return kernel;
@@ -245,7 +285,7 @@ Point Walk::mixed(const Attention& layer, const Point& q, const Point& k, const 
   change.noise =
       mix(v.change.noise) + at_least_zero(coherent - change.response * change.response * gradient);
   change.truncation = v.change.truncation;
-  if (samples.tokens > 1) add_scores(layer, q, k, own, apart, at, change);
+  if (samples.tokens > 1) add_scores(layer, q, k, weights, at, change);
   Point y = arrive(at, change, samples);
   const double kept = own * own + others * others;
   y.overlap_variance =
@@ -273,11 +313,21 @@ SoftmaxSlopes softmax_slopes(double tokens, double weights) {
 
 }  // namespace
 
+double Walk::scores_left_out(const Attention& layer, const Point& q) {
+  // Queries of a mask have unlike numbers of keys; averages over them stand for each.
+  if (layer.causal || layer.window > 0) return 1;
+  const double length = diagonal_of(q.values, q.samples);
+  const double overlaps =
+      length > 0 ? (q.samples.count() - 1) * q.overlap_variance / (length * length) : 0;
+  const double few = q.samples.tokens / static_cast<double>(layer.head_width);
+  return std::min(few + 2 * overlaps, 1.0);
+}
+
 /// ds_st = scale (dq_s.k_t + q_s.dk_t), of which what differs from key to key moves the weights:
 /// dy_s = sum_t p_st (ds_st - mean) v_t. What of it is along the gradient follows from
 /// dq.g_q + dk.g_k, which is the same seen from the queries and keys.
-void Walk::add_scores(const Attention& layer, const Point& q, const Point& k, double weights,
-                      double apart, const Site& at, Tangent& change) {
+void Walk::add_scores(const Attention& layer, const Point& q, const Point& k,
+                      const MixWeights& weights, const Site& at, Tangent& change) {
   const Samples& samples = q.samples;
   const Kernel of_q = gradients_of(site(layer.q.path), samples);
   const Kernel of_k = gradients_of(site(layer.k.path), samples);
@@ -292,7 +342,7 @@ void Walk::add_scores(const Attention& layer, const Point& q, const Point& k, do
   // Both parts lie along the gradient of the scores J g, which made those of q and k: a key has d
   // features of its own share of that, and of it the weights move by J (J g), whose square is
   // E tr J^4 of E tr J^2.
-  const SoftmaxSlopes slopes = softmax_slopes(samples.tokens, weights);
+  const SoftmaxSlopes slopes = softmax_slopes(samples.tokens, weights.own);
   const auto aligned = [&](const Point& of, const Kernel& gradient, double other) {
     const Kernel moved_along = of.change.response * of.change.response * gradient;
     return std::sqrt(diagonal_of(moved_along, samples) * other * slopes.fourth / slopes.second) *
@@ -310,9 +360,8 @@ void Walk::add_scores(const Attention& layer, const Point& q, const Point& k, do
   const double gradient = at.grad_second.value;
   const double response = gradient > 0 ? along / gradient : 0;
   change.response = change.response + diagonal(response);
-  change.noise = change.noise + diagonal(apart * scores);
-  // Scores, weights and values move together; one order of it is taken.
-  change.truncation += apart * scores;
+  change.noise = change.noise + diagonal(weights.apart * scores);
+  change.truncation += weights.apart * scores * scores_left_out(layer, q);
 }
 
 }  // namespace scalecalc::steps

@@ -14,9 +14,10 @@ std::vector<GradientClass> Walk::behind_activation(const Linear& layer, const Ac
   const Point x{{}, values_of(at, samples), at.mean.value, samples};
   const Entries g = entries_of(gradients_of(site(next.path), samples), samples);
   std::vector<GradientClass> made;
-  for (const auto& [share, d2, dd] : slopes_of(next, x).near.slopes)
-    made.push_back(
-        {share, at_least_zero(kernel_of({d2 * g.same, dd * g.cross, dd * g.between}, samples))});
+  for (const auto& [share, d2, dd, d4] : slopes_of(next, x).near.slopes)
+    made.push_back({share,
+                    at_least_zero(kernel_of({d2 * g.same, dd * g.cross, dd * g.between}, samples)),
+                    0, d2 > 0 ? d4 / (d2 * d2) : 1});
   return made;
 }
 
@@ -48,6 +49,32 @@ double Walk::unresolved(const std::string& path, MatrixUse use) {
   const OwnChange resolved = own_change(update, use);
   use.outputs.clear();
   return resolved.truncation + std::fabs(second(resolved) - second(own_change(update, use)));
+}
+
+double Walk::more_where_steep(const std::string& path, MatrixUse use) {
+  const Update update = update_of(indices_.at(path));
+  const auto diagonal = [&](const Kernel& kernel) { return diagonal_of(kernel, use.samples); };
+  const OwnChange plain = own_change(update, use);
+  const double average = diagonal(use.gradient);
+  if (average <= 0 || use.outputs.empty()) return 0;
+  double squares = 0, total = 0;
+  for (GradientClass& output : use.outputs) {
+    const double weight = diagonal(output.gradient) / average;
+    squares += output.share * weight * weight;
+    output.share *= weight;
+    total += output.share;
+  }
+  const double left = diagonal(plain.noise) - plain.of_row;
+  const bool is_gradient = update.entry.kind == EntryRule::Kind::itself && update.entry.bound == 0;
+  // What is linear in a row of the gradient goes with its size.
+  if (update.rule == Update::Rule::orthogonal || is_gradient)
+    return std::max(squares - 1, 0.0) * std::max(left, 0.0);
+  for (GradientClass& output : use.outputs) output.share /= total;
+  const OwnChange steep = own_change(update, use);
+  const auto second = [&](const OwnChange& own) {
+    return diagonal(own.noise + own.response * own.response * use.gradient) - own.of_row;
+  };
+  return std::fabs(second(steep) - second(plain));
 }
 
 }  // namespace scalecalc::steps

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "steps/slopes.hpp"
+
 using namespace scalecalc::steps;
 
 // What a parameter's own step does, beside the same step on matrices that are drawn.
@@ -108,6 +110,102 @@ TEST_CASE("own change: the gradient itself, signs and orthogonal factors move wh
   agrees(update, signs);
   update.rule = Update::Rule::orthogonal;
   agrees(update, orthogonal);
+}
+
+TEST_CASE("own change: signs between two relus, whose features and gradients are mostly 0") {
+  // Features of a law like none that is smooth, rows of a gradient with few entries: of a Gaussian
+  // row |G| would be 1.27 times as large, and the step's own change 1.18 times.
+  const Samples counts{samples, 1};
+  const SlopeAverages relu = slope_averages(scalecalc::Activation::named("relu"), 0, 1, 0);
+  MatrixUse use;
+  use.fan_in = in;
+  use.fan_out = out;
+  use.samples = counts;
+  use.input = kernel_of({relu.f2, relu.ff, 0}, counts);
+  use.features = relu.features;
+  use.gradient = kernel_of({0.04 * relu.d2, 0, 0}, counts);
+  use.overlap_variance = (relu.f2 * relu.f2 - relu.ff * relu.ff) / in;
+  use.outputs = {{1, use.gradient, 0, relu.d4 / (relu.d2 * relu.d2)}};
+  Update update;
+  update.scale = 0.01;
+  update.entry.kind = EntryRule::Kind::sign;
+  const OwnChange own = own_change(update, use);
+  std::mt19937 random(11);
+  constexpr int draws = 24;
+  Eigen::ArrayXd change(draws), along(draws);
+  for (int i = 0; i < draws; ++i) {
+    const Eigen::MatrixXd x = drawn(in, samples, 1.0, 0, random).cwiseMax(0);
+    const Eigen::MatrixXd mask = drawn(out, samples, 1.0, 0, random);
+    const Eigen::MatrixXd g = (mask.array() > 0).select(drawn(out, samples, 0.04, 0, random), 0.0);
+    const Eigen::MatrixXd gradient = g * x.transpose();
+    const Eigen::MatrixXd y = -update.scale * gradient.cwiseSign() * x;
+    change(i) = y.squaredNorm() / double(y.size());
+    along(i) = y.cwiseProduct(g).sum() / out;
+  }
+  const auto error = [](const Eigen::ArrayXd& a) {
+    return std::sqrt((a - a.mean()).square().sum() / (draws - 1) / draws);
+  };
+  const Kernel all = own.noise + own.response * own.response * use.gradient;
+  const double said = diagonal_of(all, counts);
+  CAPTURE(said);
+  CAPTURE(change.mean());
+  CHECK(std::fabs(said - change.mean()) < own.truncation + 4 * error(change));
+  CHECK(own.truncation < 0.1 * said);
+  const double response = samples * diagonal_of(own.response * use.gradient, counts);
+  CAPTURE(response);
+  CAPTURE(along.mean());
+  // The square of the correction that is made of |G|, 0.23.
+  constexpr double next_order = 0.05;
+  CHECK(std::fabs(response - along.mean()) < next_order * std::fabs(response) + 4 * error(along));
+}
+
+TEST_CASE("own change: Muon's polynomials of singular values that few directions spread") {
+  // Two heads' gradients of queries: each head's rows have one covariance, a Wishart matrix of 6
+  // queries and 5 keys, so that the squares of singular values vary by 0.6 of themselves.
+  const Samples counts{samples, 1};
+  constexpr int heads = 2, keys = samples - 1, width = 512;
+  MatrixUse use;
+  use.fan_in = use.fan_out = width;
+  use.samples = counts;
+  use.input = kernel_of({1, 0, 0}, counts);
+  use.features = gaussian_features(0, use.input, counts);
+  use.gradient = kernel_of({keys, 0, 0}, counts);
+  use.overlap_variance = 1.0 / width;
+  use.concentration = (1 + 1.0 / samples) * (1 + 1.0 / keys) - 1;
+  use.parts = heads;
+  Update update;
+  update.rule = Update::Rule::orthogonal;
+  update.scale = 1;
+  update.polynomials = 5;
+  std::mt19937 random(5);
+  constexpr int draws = 48;
+  Eigen::ArrayXd change(draws);
+  for (int i = 0; i < draws; ++i) {
+    const Eigen::MatrixXd x = drawn(width, samples, 1.0, 0, random);
+    Eigen::MatrixXd g(width, samples);
+    for (int head = 0; head < heads; ++head)
+      g.middleRows(head * width / heads, width / heads) =
+          drawn(width / heads, keys, 1.0, 0, random) * drawn(keys, samples, 1.0, 0, random);
+    const Eigen::MatrixXd gradient = g * x.transpose();
+    const Eigen::BDCSVD<Eigen::MatrixXd> svd(gradient, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    Eigen::MatrixXd y = Eigen::MatrixXd::Zero(width, samples);
+    for (int k = 0; k < samples; ++k) {
+      double value = svd.singularValues()(k) / gradient.norm();
+      for (int step = 0; step < update.polynomials; ++step) {
+        const double square = value * value;
+        value *= 3.4445 + square * (-4.7750 + square * 2.0315);
+      }
+      y += value * svd.matrixU().col(k) * (svd.matrixV().col(k).transpose() * x);
+    }
+    change(i) = y.squaredNorm() / double(y.size());
+  }
+  const OwnChange own = own_change(update, use);
+  const double said = diagonal_of(own.noise + own.response * own.response * use.gradient, counts);
+  const double error = std::sqrt((change - change.mean()).square().sum() / (draws - 1) / draws);
+  CAPTURE(said);
+  CAPTURE(change.mean());
+  CHECK(std::fabs(said - change.mean()) < own.truncation + 4 * error);
+  CHECK(own.truncation < 0.15 * said);
 }
 
 TEST_CASE("own change: a multiplier is that of the function and of the gradient") {
