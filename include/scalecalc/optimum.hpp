@@ -26,8 +26,10 @@ enum class OptimumKind {
   lower_edge,     ///< the lowest point is the first of the grid
   upper_edge,     ///< the last of the grid
   at_divergence,  ///< a neighbour of the lowest point has diverged
+  flat_bottom,    ///< no parabola is convex, but points on both sides lie above the lowest by
+                  ///< three standard errors of the difference, or have diverged
   not_convex,     ///< the parabola is flat within its error or bends the other way, or its vertex
-                  ///< lies outside of its points
+                  ///< lies outside of its points, and no points lie above on one side
   diverged        ///< every point has
 };
 /// Whether the grid has the minimum between its points, so that a law is fitted to it.
@@ -67,9 +69,9 @@ struct OptimumLaw {
   std::size_t sizes = 0;                                        ///< that it was fitted to
   double at(double size) const;
 };
-/// The line through (ln size, ln value) of the optima `inside` and `at_divergence`, by their
-/// errors; all alike where one has none. The standard error grows as above; of two sizes it is what
-/// their errors make of it. Nothing but `sizes` is known of fewer than two sizes.
+/// The line through (ln size, ln value) of the optima that have a place, by their errors; all alike
+/// where one has none. The standard error grows as above; of two sizes it is what their errors make
+/// of it. Nothing but `sizes` is known of fewer than two sizes.
 OptimumLaw optimum_law(const std::vector<double>& sizes, const std::vector<CurveOptimum>& optima);
 
 }  // namespace scalecalc

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "base/statistics.hpp"
 #include "scalecalc/error.hpp"
@@ -17,6 +19,8 @@ using train_room::Polynomial;
 constexpr double kPooledFreedom = 4;
 /// A parabola is convex where its curvature is above 0 by so many standard errors.
 constexpr double kConvex = 2;
+/// Above the lowest point, which chance has chosen, by so many standard errors.
+constexpr double kAbove = 3;
 
 void check(const std::vector<CurvePoint>& curve) {
   const auto refuse = [](const char* message, const char* hint) {
@@ -117,6 +121,26 @@ Window settled(const std::vector<CurvePoint>& curve, std::size_t lowest, std::si
   }
 }
 
+/// The last points on both sides up to which, from the end of the grid on, all lie above the lowest
+/// by three standard errors of the difference, or have diverged; nothing where a side has none, or
+/// of one seed.
+std::optional<std::pair<std::size_t, std::size_t>> bracket_of(const std::vector<CurvePoint>& curve,
+                                                              std::size_t lowest) {
+  if (curve[lowest].losses.size() < 2) return {};
+  const auto is_above = [&](std::size_t i) {
+    if (curve[i].diverged()) return true;
+    std::vector<double> differences;
+    for (std::size_t s = 0; s < curve[i].losses.size(); ++s)
+      differences.push_back(curve[i].losses[s] - curve[lowest].losses[s]);
+    return base::sample_mean(differences) > kAbove * base::error_of_mean(differences);
+  };
+  if (!is_above(0) || !is_above(curve.size() - 1)) return {};
+  std::size_t below = 0, above = curve.size() - 1;
+  while (is_above(below + 1)) ++below;
+  while (is_above(above - 1)) --above;
+  return std::pair(below, above);
+}
+
 /// A minimum outside of the parabola's points whose loss is not above the lowest by two standard
 /// errors of both.
 double rival_of(const std::vector<CurvePoint>& curve, const Window& window, std::size_t lowest) {
@@ -148,13 +172,15 @@ double CurvePoint::mean() const {
 }
 
 const std::vector<std::string>& optimum_kind_names() {
-  static const std::vector<std::string> names = {"inside",        "lower edge", "upper edge",
-                                                 "at divergence", "not convex", "diverged"};
+  static const std::vector<std::string> names = {"inside",        "lower edge",  "upper edge",
+                                                 "at divergence", "flat bottom", "not convex",
+                                                 "diverged"};
   return names;
 }
 
 bool has_place(OptimumKind kind) {
-  return kind == OptimumKind::inside || kind == OptimumKind::at_divergence;
+  return kind == OptimumKind::inside || kind == OptimumKind::at_divergence ||
+         kind == OptimumKind::flat_bottom;
 }
 
 std::string to_string(OptimumKind kind) {
@@ -187,7 +213,16 @@ CurveOptimum curve_optimum(const std::vector<CurvePoint>& curve, std::size_t rea
     return found;
   }
   found.kind = OptimumKind::not_convex;
-  if (!window.is_convex()) return found;
+  if (!window.is_convex()) {
+    const auto bracket = bracket_of(curve, lowest);
+    if (!bracket) return found;
+    found.kind = OptimumKind::flat_bottom;
+    const double below = std::log(curve[bracket->first].value);
+    const double above = std::log(curve[bracket->second].value);
+    found.value = std::exp((below + above) / 2);
+    found.log_error = (above - below) / std::sqrt(12.0);  // of a uniform distribution
+    return found;
+  }
   const double vertex = window.vertex();
   found.kind = OptimumKind::inside;
   found.value = best->value * std::exp(vertex);

@@ -157,6 +157,7 @@ std::string remark_of(const TunedSize& size) {
     case OptimumKind::at_divergence:
       text = "beside a value that diverged: between its neighbours";
       break;
+    case OptimumKind::flat_bottom: text = "a flat bottom: between what lies above it"; break;
     case OptimumKind::not_convex: text = "no minimum within the errors"; break;
     case OptimumKind::diverged: text = "every value diverged"; break;
   }
