@@ -47,6 +47,17 @@ double loss_at(const TrainRun& run, std::int64_t step) {
   return is_lost ? kLost : found->validation_loss;
 }
 
+/// Of a loss that is no divergence yet: some of them end in large numbers. Twice the least that any
+/// run had after its first step.
+double most_loss(const std::vector<TrainRun>& runs) {
+  double least = kLost;
+  for (const TrainRun& run : runs)
+    if (!run.records.empty() && run.records.front().step == 1 &&
+        std::isfinite(run.records.front().validation_loss))
+      least = std::min(least, run.records.front().validation_loss);
+  return 2 * least;
+}
+
 /// The first step tells nothing of where training leads to.
 std::set<std::int64_t> recorded_steps(const std::vector<TrainRun>& runs) {
   std::set<std::int64_t> steps;
@@ -162,12 +173,15 @@ TuningSetup tuning_setup(const TrainFolder& folder) {
 }
 
 std::vector<TunedCurves> tuned_curves(const TuningSetup& setup, const std::vector<TrainRun>& runs) {
-  std::vector<TunedCurves> made = curves_of(setup, runs, loss_of);
+  const double most = most_loss(runs);
+  const auto below = [most](double loss) { return loss <= most ? loss : kLost; };
+  std::vector<TunedCurves> made =
+      curves_of(setup, runs, [&](const TrainRun& run) { return below(loss_of(run)); });
   const std::set<std::int64_t> steps = recorded_steps(runs);
   if (!setup.is_open_ended || steps.size() < 2) return made;
   for (const std::int64_t step : steps) {
     const std::vector<TunedCurves> then =
-        curves_of(setup, runs, [step](const TrainRun& run) { return loss_at(run, step); });
+        curves_of(setup, runs, [&](const TrainRun& run) { return below(loss_at(run, step)); });
     for (std::size_t i = 0; i < made.size(); ++i) {
       TunedLaw& law = made[i].course.emplace_back(TunedLaw{step, {}, then[i].law});
       for (const TunedSize& size : then[i].sizes) law.optima.push_back(size.optimum);

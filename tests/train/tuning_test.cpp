@@ -354,7 +354,8 @@ TEST_CASE("tuning: what shorter runs would have found is read at the steps that 
         const double best = std::log(0.01) + power * std::log(static_cast<double>(width) / 8);
         TrainRecord& record = run.records.emplace_back();
         record.step = step;
-        record.validation_loss = 2 + std::pow(std::log(rate) - best, 2);
+        constexpr double untrained = 100;
+        record.validation_loss = step == 1 ? untrained : 2 + std::pow(std::log(rate) - best, 2);
       }
       run.final_loss = run.records.back().validation_loss;
       runs.push_back(run);
@@ -375,6 +376,13 @@ TEST_CASE("tuning: what shorter runs would have found is read at the steps that 
   const std::vector<TunedLaw> beside = tuned_curves(setup, runs).at(0).course;
   CHECK(beside[0].optima[0]->kind == OptimumKind::inside);
   CHECK(beside[1].optima[0]->kind == OptimumKind::at_divergence);
+  // Nor has one whose loss is finite, and far above that before training.
+  const std::size_t last = lost.records.size() - 1;
+  lost.verdict = TrainVerdict::explosion;
+  lost.records[last].validation_loss = lost.final_loss = 1e27;
+  const TunedCurves exploded = tuned_curves(setup, runs).at(0);
+  CHECK(exploded.course[0].optima[0]->kind == OptimumKind::at_divergence);
+  CHECK(exploded.sizes[0].curve[5].diverged());
   setup.is_open_ended = false;
   CHECK(tuned_curves(setup, runs)[0].course.empty());
 
