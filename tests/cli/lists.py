@@ -154,6 +154,7 @@ VALUES = {
     "--samples": (["64", "128"], ["--engine", "montecarlo"]),
     "--after-step": (["sgd", "muon+adamw"], ["--lr", "1e-3"]),
     "--lr": (["1e-3", "1e-4"], ["--after-step", "adam"]),
+    "--steps": (["1", "3"], ["--after-step", "sgd", "--lr", "1e-3"]),
     "--names": (["scalecalc", "torch"], []),
     "--transfer-from": (["width=128", "layers=2"], ["--target", "pytorch"]),
     "--quantity": (["delta_loss", "grad_norm"], []),

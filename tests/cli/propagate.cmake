@@ -140,6 +140,8 @@ scalecalc_cli_error("a step without a learning rate" EXIT 2 SAYS "--after-step n
   ARGS propagate ${tiny} --after-step adam)
 scalecalc_cli_error("a learning rate without a step" EXIT 2 SAYS "--lr is of the step"
   ARGS propagate ${tiny} --lr 1e-3)
+scalecalc_cli_error("steps of no optimizer" EXIT 2 SAYS "--steps counts those that --after-step asks for"
+  ARGS propagate ${tiny} --steps 3)
 scalecalc_cli_error("a negative learning rate" EXIT 2 SAYS "--lr"
   ARGS propagate ${tiny} --after-step adam --lr -1)
 scalecalc_cli_error("an unknown optimizer of a step" EXIT 2 SAYS "adamw"
