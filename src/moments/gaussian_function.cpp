@@ -203,14 +203,31 @@ Estimate GaussianFunction::by_panel(Moment moment, double variance, double corre
   return {value, panel_error * largest, Method::quadrature};
 }
 
+template <class Compute>
+const Estimate& GaussianFunction::lately(Moment moment, double mean, double variance,
+                                         double correlation, const Compute& compute) {
+  for (const Asked& asked : asked_)
+    if (asked.correlation == correlation && asked.variance == variance && asked.mean == mean &&
+        asked.moment == moment)
+      return asked.found;
+  Asked& made = asked_[next_asked_];
+  next_asked_ = (next_asked_ + 1) % asked_.size();
+  made = {moment, mean, variance, correlation, compute()};
+  return made.found;
+}
+
 Estimate GaussianFunction::pair(Moment moment, double mean, double variance, double correlation) {
   AtInput* input = find(mean, variance);
-  if (input && input->pair(moment)) return (*input->pair(moment))(correlation);
+  if (input && input->pair(moment))
+    return lately(moment, mean, variance, correlation,
+                  [&] { return (*input->pair(moment))(correlation); });
   if (mean == 0) {
     if (const auto value = by_formula(moment, variance, correlation)) return *value;
     if (variance > largest_without_formula)
       throw_exploding(fmt::format("{} of variance {:.3g}", activation_.name(), variance));
-    if (wanders(mean, variance)) return by_panel(moment, variance, correlation);
+    if (wanders(mean, variance))
+      return lately(moment, mean, variance, correlation,
+                    [&] { return by_panel(moment, variance, correlation); });
   }
   return pair_at(input ? *input : at(mean, variance), moment)(correlation);
 }

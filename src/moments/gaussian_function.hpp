@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -51,6 +52,17 @@ class GaussianFunction {
     std::vector<Estimate> values;         ///< of a moment of one
   };
 
+  /// A pair that was asked for: rules ask for the same few again within a layer.
+  struct Asked {
+    Moment moment = Moment::cross;
+    double mean = 0, variance = 0, correlation = 2;
+    Estimate found;
+  };
+  /// The pair, by `compute` where it has not been found lately.
+  template <class Compute>
+  const Estimate& lately(Moment moment, double mean, double variance, double correlation,
+                         const Compute& compute);
+
   struct AtWidth {
     double mean = 0, variance = 0;
     WidthMoments moments;
@@ -74,6 +86,8 @@ class GaussianFunction {
   std::size_t misses_ = 0;
   std::map<Moment, std::optional<ClosedFormFunction>> formulas_;
   std::map<std::pair<Moment, long>, Panel> panels_;
+  std::array<Asked, 8> asked_;
+  std::size_t next_asked_ = 0;
 };
 
 /// Throws Error(input): of what so large a moment is, at a path where that is known.

@@ -113,9 +113,23 @@ class Projection {
 };
 
 double polynomial(const std::vector<double>& coefficients, double c) {
+  if (c == 0) return coefficients.empty() ? 0 : coefficients.front();
   double sum = 0;
   for (std::size_t n = coefficients.size(); n-- > 0;) sum = sum * c + coefficients[n];
   return sum;
+}
+
+/// polynomial(a, c) and polynomial(b, d) of as many coefficients: each step waits for the one
+/// before, so that two at once take the time of one.
+std::array<double, 2> polynomials(const std::vector<double>& a, double c,
+                                  const std::vector<double>& b, double d) {
+  if (a.size() != b.size() || c == 0 || d == 0) return {polynomial(a, c), polynomial(b, d)};
+  double first = 0, second = 0;
+  for (std::size_t n = a.size(); n-- > 0;) {
+    first = first * c + a[n];
+    second = second * d + b[n];
+  }
+  return {first, second};
 }
 
 }  // namespace
@@ -173,7 +187,10 @@ HermiteSeries HermiteSeries::step(const std::array<double, 2>& sides, std::size_
 }
 
 Estimate HermiteSeries::operator()(double correlation) const {
-  return {polynomial(squares_, correlation), error(correlation), Method::quadrature};
+  const double c = std::fabs(correlation);
+  const auto [value, errors] = polynomials(squares_, correlation, errors_, c);
+  return {value, rest_ * std::pow(c, static_cast<double>(squares_.size())) + errors,
+          Method::quadrature};
 }
 
 double HermiteSeries::derivative(double correlation) const {
