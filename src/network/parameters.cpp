@@ -48,12 +48,7 @@ std::vector<ParameterInfo> parameters(const Network& network) {
 }
 
 double trace_entries(const Network& network) {
-  double entries = 0;
-  for (const Layer& layer : network.layers) entries += count_layers(view_of(layer));
-  for_each_parameter(
-      network.layers, network.sequence,
-      [&](const std::string&, std::size_t, const char*, const ParameterInfo&) { ++entries; });
-  return entries;
+  return count_entries(network.layers);
 }
 
 void check_trace_memory(const Network& network, double bytes) {

@@ -1,6 +1,7 @@
 #include "network/layers/walk.hpp"
 
 #include "network/layers/kinds.hpp"
+#include "network/read_ahead.hpp"
 
 namespace scalecalc {
 namespace {
@@ -17,6 +18,19 @@ class Children : public PartVisitor {
 
  private:
   const std::function<void(const LayerView&, Held)>& found_;
+};
+
+class Entries : public PartVisitor {
+ public:
+  void child(const LayerView& layer, Held held) override {
+    if (held == Held::in_list) ++count;
+    visit(layer, *this);
+  }
+  void parameter(const std::string&, std::size_t, const char*, const ParameterInfo&) override {
+    ++count;
+  }
+
+  double count = 0;
 };
 
 class Parameters : public PartVisitor {
@@ -45,7 +59,10 @@ LayerView view_of(const Layer& layer) {
 }
 
 void PartVisitor::list(const std::vector<Layer>& layers) {
-  for (const Layer& layer : layers) child(view_of(layer), Held::in_list);
+  for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
+    read_ahead(layer, layers.end());
+    child(view_of(*layer), Held::in_list);
+  }
 }
 
 void PartVisitor::list(const std::vector<Residual>& layers) {
@@ -68,6 +85,12 @@ void for_each_parameter(const std::vector<Layer>& layers, std::int64_t positions
                         const FoundParameter& found) {
   Parameters parameters(positions, true, found);
   parameters.list(layers);
+}
+
+double count_entries(const std::vector<Layer>& layers) {
+  Entries entries;
+  entries.list(layers);
+  return entries.count;
 }
 
 }  // namespace scalecalc

@@ -59,6 +59,9 @@ void for_each_own_parameter(const LayerView& layer, std::int64_t positions,
 void for_each_parameter(const std::vector<Layer>& layers, std::int64_t positions,
                         const FoundParameter& found);
 
+/// How many layers are in lists, nested ones included, and parameters.
+double count_entries(const std::vector<Layer>& layers);
+
 /// Calls found(const Linear&), found(const Norm&), ... of this layer, then of all that it contains.
 template <class Found>
 void for_each_layer(const LayerView& layer, Found& found) {
