@@ -28,7 +28,7 @@ struct ActivationRecord {
   double own_mean = 0;  ///< E phi phi', where u comes from a norm over features
   /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x, and
   /// where not wanted.
-  std::optional<SlopeCorrelation<X>> slope_correlation;
+  Seldom<SlopeCorrelation<X>> slope_correlation;
 };
 
 /// What a backward pass is going to ask of the record.

@@ -29,8 +29,8 @@ struct AttentionRecord {
   N score_scale{};          ///< scale^2 d_h, with what turned features are multiplied by
   double turned_scale = 1;  ///< that
   X query_cosine;           ///< of residual attention
-  std::optional<Rotation<X>> rotation;
-  std::optional<Biases<X>> biases;
+  Seldom<Rotation<X>> rotation;
+  Seldom<Biases<X>> biases;
   NonNegative bias_truncation = 0;  ///< of their gradient
   bool words = false;               ///< equal keys share their scores
   KeyCounts<N> counts;

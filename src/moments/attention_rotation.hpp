@@ -102,21 +102,20 @@ struct Rotation {
 };
 
 template <class X>
-KeyMeans<X> turned(const KeyMeans<X>& means, const std::optional<Rotation<X>>& rotation) {
+KeyMeans<X> turned(const KeyMeans<X>& means, const Seldom<Rotation<X>>& rotation) {
   if (!rotation) return means;
   return {product(means.same, rotation->cosine.same), product(means.other, rotation->cosine.other)};
 }
 
 /// Queries with the cosines that rows of their scores have.
 template <class X>
-X as_rows(const X& q, const std::optional<Rotation<X>>& rotation) {
+X as_rows(const X& q, const Seldom<Rotation<X>>& rotation) {
   return rotation ? product(q, rotation->rows) : q;
 }
 
 /// D', which may be negative of two rows.
 template <class C, class X>
-X turned_apart(const C& calculus, const KeyMeans<X>& means,
-               const std::optional<Rotation<X>>& rotation) {
+X turned_apart(const C& calculus, const KeyMeans<X>& means, const Seldom<Rotation<X>>& rotation) {
   using N = typename C::Number;
   if (!rotation) return apart(calculus, means);
   const KeyMeans<X> of = turned(means, rotation);
@@ -172,13 +171,13 @@ void finish(Rotation<X>& rotation, const RotaryMeans<X>& means, const KeyMeans<X
 
 /// Of keys with these means; `values` are what values are made of.
 template <class C, class X>
-std::optional<Rotation<X>> rotation_of(C& calculus, const Attention& layer, const X& values,
-                                       const X& keys, const KeyMeans<X>& of_keys,
-                                       std::int64_t tokens, const ValueWeights<X>& weights) {
+Seldom<Rotation<X>> rotation_of(C& calculus, const Attention& layer, const X& values, const X& keys,
+                                const KeyMeans<X>& of_keys, std::int64_t tokens,
+                                const ValueWeights<X>& weights) {
   using N = typename C::Number;
   if (layer.rotary.width == 0) return {};
   const RotaryMeans<X> means = rotary_means(calculus, layer, values, tokens, weights.keys);
-  std::optional<Rotation<X>> made(std::in_place);
+  Seldom<Rotation<X>> made(Rotation<X>{});
   made->cosine = means.cosine;
   const X found = turned_apart(calculus, of_keys, made);
   made->rows = cosines<C>(found);

@@ -12,6 +12,7 @@
 #include "moments/loss_gradient.hpp"
 #include "moments/loss_variance.hpp"
 #include "moments/slope_correlation.hpp"
+#include "network/read_ahead.hpp"
 
 namespace scalecalc::moments {
 
@@ -46,6 +47,7 @@ class BackwardPass {
 
   Gradient<X> run(const std::vector<Layer>& layers, Gradient<X> g) {
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+      read_ahead(layer, layers.rend());
       if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
       g = std::visit([&](const auto& op) { return backward_step(*this, op, std::move(g)); },
                      layer->op);
@@ -61,8 +63,9 @@ class BackwardPass {
   void note(std::size_t site, const Gradient<X>& g) {
     if (site == no_site) return;
     SiteRecord<N>& record = ledger_.sites[site];
+    if (site > 1) base::prefetch(&ledger_.sites[site - 2], sizeof(SiteRecord<N>));
     record.gradient = average(g.x);
-    record.grad_spread = g.spread;
+    record.grad_spread = shown(g.spread);
     if constexpr (C::next_orders) {
       if (!g.coupling) record.grad_spread.batch_variance = g.log_covariance.value(0, 0);
     }
@@ -75,12 +78,15 @@ class BackwardPass {
     }
     calculus_.check(*record.path, record.gradient);
   }
-  /// What the forward step of the layer kept.
+  /// What the forward step of the layer kept; it is there until the pass is over.
   template <class Op>
-  Kept<Op, C, X> take() {
+  Kept<Op, C, X>& take() {
     return ledger_.tape.template pop<Op>();
   }
-  ParameterRecord<N>& parameter(std::size_t index) { return ledger_.parameters[index]; }
+  ParameterRecord<N>& parameter(std::size_t index) {
+    if (index > 1) base::prefetch(&ledger_.parameters[index - 2], sizeof(ParameterRecord<N>));
+    return ledger_.parameters[index];
+  }
 
   C& calculus() const { return calculus_; }
   const Network& network() const { return network_; }
@@ -107,10 +113,10 @@ class BackwardPass {
     const Alike<double> y = values_of(calculus_, logits.x), of_loss = values_of(calculus_, g.x);
     if (!is_plain(network_)) {
       g.log_covariance =
-          covariance_of_loss(network_, y, logits.spread, of_loss, counts(logits.tokens));
+          covariance_of_loss(network_, y, ledger_.last_spread, of_loss, counts(logits.tokens));
       return;
     }
-    head_ = loss_variance(network_, y, logits.spread, of_loss, counts(logits.tokens));
+    head_ = loss_variance(network_, y, ledger_.last_spread, of_loss, counts(logits.tokens));
     g.spread = head_.spread;
     g.coupling = SignalCoupling{head_.sensitivity, 1, head_.squared_cosine, 0, 0, 1};
     if (g.spread.log_range > 0) g.truncation = error_of_range(g.spread.log_range);

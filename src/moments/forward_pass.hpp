@@ -13,6 +13,7 @@
 #include "moments/calculus.hpp"
 #include "moments/ledger.hpp"
 #include "moments/slope_correlation.hpp"
+#include "network/read_ahead.hpp"
 
 namespace scalecalc::moments {
 
@@ -36,6 +37,7 @@ class ForwardPass {
   Signal<X> run(const std::vector<Layer>& layers, Signal<X> x) {
     bool above_keeps = false;
     for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
+      read_ahead(layer, layers.end());
       wants_slope_correlation_ = above_keeps;
       const auto next = std::next(layer);
       chain_follows_ = next != layers.end() && (std::holds_alternative<ActivationLayer>(next->op) ||
@@ -54,14 +56,15 @@ class ForwardPass {
   std::size_t site(const std::string& path, const char* kind, Signal<X>& x,
                    const char* suffix = "") {
     calculus_.complete(path, x);
-    SiteRecord<N>& made = ledger_.sites.push({});
+    SiteRecord<N>& made = ledger_.sites.add();
     made.path = &path;
     made.suffix = suffix;
     made.kind = kind;
     made.width = x.width;
     made.tokens = x.tokens;
     made.x = average(x.x);
-    made.spread = x.spread;
+    made.spread = shown(x.spread);
+    ledger_.last_spread = x.spread;
     made.error = x.error;
     made.truncation = x.truncation;
     return ledger_.sites.size() - 1;
@@ -69,7 +72,7 @@ class ForwardPass {
   /// Notes a parameter of that E w^2 down. Returns the index of its record.
   std::size_t parameter(const std::string& path, const char* suffix, std::int64_t rows,
                         std::int64_t columns, double second) {
-    ParameterRecord<N>& made = ledger_.parameters.push({});
+    ParameterRecord<N>& made = ledger_.parameters.add();
     made.path = &path;
     made.suffix = suffix;
     made.rows = rows;
@@ -78,7 +81,7 @@ class ForwardPass {
     return ledger_.parameters.size() - 1;
   }
   template <class Op>
-  void keep(Kept<Op, C, X> entry) {
+  void keep(Kept<Op, C, X>&& entry) {
     if (backward_) ledger_.tape.template push<Op>(std::move(entry));
   }
 

@@ -6,6 +6,7 @@
 
 #include "moments/fluctuations.hpp"
 #include "moments/mixture.hpp"
+#include "moments/seldom.hpp"
 #include "moments/state.hpp"
 #include "moments/value_scatter.hpp"
 
@@ -128,7 +129,7 @@ struct Gradient {
   /// has, a E phi phi'.
   double feature_mean = 0;
   /// As far up as nothing but sums lie between.
-  std::optional<SlopeCorrelation<X>> slope_correlation{};
+  Seldom<SlopeCorrelation<X>> slope_correlation{};
   std::optional<SignalCoupling> coupling{};  ///< of plain stacks, up from the logits
   LogCovariance log_covariance{};            ///< of all others, up from the logits
   KindGradient kinds{};                      ///< of the kinds of features there
@@ -140,13 +141,13 @@ struct Gradient {
   /// E g^2 of a token falls as this power of its |x|^2, by which a norm above has divided it.
   double follows_size = 0;
   std::optional<SlopeTie> tie{};
-  std::optional<ValueScatter> of_values{};  ///< of such a norm right above the activation
+  Seldom<ValueScatter> of_values{};  ///< of such a norm right above the activation
   OverlapSlopes slopes{};
   /// Below an activation that another is right in front of: what is below both, their slopes
   /// averaged together.
   std::shared_ptr<const Gradient<X>> below_chain{};
   /// Below an activation that a max pool is right behind: the largest have slopes of their own.
-  std::optional<X> below_activation{};
+  Seldom<X> below_activation{};
 };
 
 /// Below a layer that gives a token other tokens' gradients: nothing is known of a token's own x.

@@ -16,6 +16,15 @@
 /// calculus, and what the forward step of each layer keeps for the backward step.
 namespace scalecalc::moments {
 
+/// What a site shows of a NormVariance.
+struct ShownSpread {
+  NonNegative batch_variance = 0;
+  double mean_shift = 0, log_range = 0;
+};
+inline ShownSpread shown(const NormVariance& spread) {
+  return {spread.batch_variance, spread.mean_shift, spread.log_range};
+}
+
 template <class N>
 struct SiteRecord {
   const std::string* path = nullptr;
@@ -23,7 +32,7 @@ struct SiteRecord {
   const char* kind = "";
   std::int64_t width = 0, tokens = 0;
   Alike<N> x, gradient;
-  NormVariance spread, grad_spread;
+  ShownSpread spread, grad_spread;
   bool has_grad_shift = false;  ///< grad_spread.mean_shift is known
   RelativeError error, truncation, grad_error, grad_truncation;
 };
@@ -59,12 +68,12 @@ template <class C, class X, class... Op>
 class Tape<C, X, std::variant<Op...>> {
  public:
   template <class Kind>
-  void push(Kept<Kind, C, X> entry) {
+  void push(Kept<Kind, C, X>&& entry) {
     std::get<Pieces<Kept<Kind, C, X>>>(entries_).push(std::move(entry));
   }
   template <class Kind>
-  Kept<Kind, C, X> pop() {
-    return std::get<Pieces<Kept<Kind, C, X>>>(entries_).pop();
+  Kept<Kind, C, X>& pop() {
+    return std::get<Pieces<Kept<Kind, C, X>>>(entries_).take();
   }
 
  private:
@@ -75,6 +84,7 @@ template <class C, class X>
 struct Ledger {
   using N = typename C::Number;
   Pieces<SiteRecord<N>> sites;
+  NormVariance last_spread;  ///< at the last site so far
   Pieces<ParameterRecord<N>> parameters;
   Tape<C, X> tape;
 };

@@ -91,8 +91,8 @@ struct NormRecord {
   double own = 0;              ///< of a tied head: E y e over E y^2
   NonNegative truncation = 0;  ///< of the gradient, relative
   MixtureNorm mixture_norm;
-  double few_tokens = 0;               ///< of a pass, with MixtureNorm::few
-  std::optional<ValueScatter> values;  ///< right behind an activation
+  double few_tokens = 0;        ///< of a pass, with MixtureNorm::few
+  Seldom<ValueScatter> values;  ///< right behind an activation
   Eigen::ArrayXd kind_weight;
 };
 

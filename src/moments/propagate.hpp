@@ -69,6 +69,7 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
   }
   const Gradient<X> first = back.run(std::move(last), std::move(loss));
   back.note(input_site, first);
+  made.ledger.tape = {};  // of deep networks it is as large as the trace
   return made;
 }
 

@@ -27,11 +27,15 @@ template <class C, class X>
 Trace trace_of(Propagation<C, X> made, const C& calculus, bool backward) {
   Trace trace;
   trace.sites.reserve(made.ledger.sites.size());
+  // The paths are the network's, which has been left behind.
+  const auto far = [](const auto& record) { base::prefetch(record.path, sizeof(std::string)); };
+  const auto near = [](const auto& record) { base::prefetch(record.path->data(), 1); };
   made.ledger.sites.drain(
-      [&](const auto& site) { fill(trace.sites.emplace_back(), site, backward); });
+      far, near, [&](const auto& site) { fill(trace.sites.emplace_back(), site, backward); });
   trace.parameters.reserve(made.ledger.parameters.size());
-  made.ledger.parameters.drain(
-      [&](const auto& parameter) { fill(trace.parameters.emplace_back(), parameter, backward); });
+  made.ledger.parameters.drain(far, near, [&](const auto& parameter) {
+    fill(trace.parameters.emplace_back(), parameter, backward);
+  });
   trace.loss = {made.loss, 0, 0};
   trace.assumptions = calculus.assumptions();
   return trace;

@@ -29,7 +29,8 @@ Alike<Expr> cleaned(const Formulas& calculus, const Alike<Expr>& x) {
 std::vector<UnitSite> sites_of(const Formulas& calculus, Pieces<SiteRecord<Expr>>& records,
                                bool is_head) {
   std::vector<UnitSite> sites;
-  records.drain([&](const SiteRecord<Expr>& record) {
+  const auto nothing = [](const SiteRecord<Expr>&) {};
+  records.drain(nothing, nothing, [&](const SiteRecord<Expr>& record) {
     const bool renamed = !is_head && std::string_view(record.kind) == "head";
     sites.push_back({*record.path + record.suffix, renamed ? "linear" : record.kind,
                      record.tokens > 1, cleaned(calculus, record.x),

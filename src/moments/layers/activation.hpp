@@ -414,7 +414,7 @@ void covariance_through_activation(const C& calculus, const ActivationRecord<X>&
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Gradient<X> g) {
   C& calculus = pass.calculus();
-  const auto kept = pass.template take<ActivationLayer>();
+  const auto& kept = pass.template take<ActivationLayer>();
   pass.note(kept.at.site, g);
   if (g.below_chain) {
     if (!kept.last) return *g.below_chain;

@@ -18,12 +18,14 @@ template <class C, class X>
 struct Kept<Attention, C, X> {
   Places q, k, v, mix;
   AttentionRecord<C, X> record;
-  NormVariance spread, source_spread;  ///< of the input; of what keys and values are made of
+  NormVariance spread;                 ///< of the input
+  Seldom<NormVariance> memory_spread;  ///< of what keys and values are made of, if it is another
   RelativeError truncation;            ///< of the input
   OverlapDeviation weights{};          ///< of two rows' p.p'
   OverlapDeviation queries{};          ///< of the cosine of two queries
   double rise = 0;                     ///< of the mix's overlap in the input's
   std::size_t biases = 0;              ///< the table of the scores' biases
+  const NormVariance& source_spread() const { return memory_spread ? *memory_spread : spread; }
 };
 
 /// Whether the heads' mixes, of which a layernorm takes the mean, are those of so few values that
@@ -52,7 +54,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
                         pass.counts(x), layer.residual_attention ? &pass.scores() : nullptr);
   Kept<Attention, C, X> kept;
   kept.spread = x.spread;
-  kept.source_spread = layer.over_memory ? pass.memory()->spread : x.spread;
+  if (layer.over_memory) kept.memory_spread = pass.memory()->spread;
   kept.truncation = with_mask_sizes(x);
   const auto places = [&](const Linear& linear, Signal<X>& y, std::int64_t tokens) {
     const std::size_t site = pass.site(linear.path, "linear", y);
@@ -184,7 +186,7 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   part.equal_words = kept.record.words ? 1 : 0;
   part.truncation.second += made.truncation.second + made.k_truncation;
   part.truncation.cross += made.truncation.cross + made.k_truncation;
-  if constexpr (C::next_orders) add_size_error(part, kept.source_spread, 4, layer.k.fan_in);
+  if constexpr (C::next_orders) add_size_error(part, kept.source_spread(), 4, layer.k.fan_in);
   std::optional<MemoryGradient<X>>& memory = pass.memory();
   const LogCovariance& stream = above.log_covariance;
   if (!memory) {
@@ -267,7 +269,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
       g.truncation.cross += no_mean;
     }
   }
-  const auto kept = pass.template take<Attention>();
+  const auto& kept = pass.template take<Attention>();
   pass.note(kept.mix.site, g);
   const OverlapSlope& slope = g.slopes.within;
   auto made = attention_backward(
@@ -292,7 +294,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     own.truncation.cross += truncation;
     pass.note(at.site, own);
     const bool asks = &linear == &layer.q;
-    const NormVariance& spread = asks ? kept.spread : kept.source_spread;
+    const NormVariance& spread = asks ? kept.spread : kept.source_spread();
     fill(pass, at.parameter, gradient, own, spread);
     fill_product_variance(pass, at.parameter, own, asks ? kept.record.input : kept.record.source,
                           spread, at.tokens);

@@ -126,7 +126,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const ClassTokens& layer, Signal
 
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const ClassTokens& layer, Gradient<X> g) {
-  const auto kept = pass.template take<ClassTokens>();
+  const auto& kept = pass.template take<ClassTokens>();
   pass.note(kept.at.site, g);
   std::size_t at = kept.at.parameter;
   typename C::Number of_positions = position_gradient(g.x, pass.batch());

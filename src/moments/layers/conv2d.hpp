@@ -122,7 +122,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Conv2d& layer, Signal<X> x
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradient<X> g) {
   C& calculus = pass.calculus();
-  const auto kept = pass.template take<Conv2d>();
+  const auto& kept = pass.template take<Conv2d>();
   pass.note(kept.at.site, g);
   fill(pass, kept.at.parameter,
        conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch()), g, kept.spread);

@@ -93,7 +93,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Dropout& layer, Signal<X> 
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradient<X> g) {
   C& calculus = pass.calculus();
-  const auto kept = pass.template take<Dropout>();
+  const auto& kept = pass.template take<Dropout>();
   pass.note(kept.at.site, g);
   using N = typename C::Number;
   // A token's own x has its mask twice.

@@ -124,7 +124,7 @@ template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gradient<X> g) {
   using N = typename C::Number;
   C& calculus = pass.calculus();
-  auto kept = pass.template take<DualStream>();
+  auto& kept = pass.template take<DualStream>();
   const auto take_scale = [&] {
     X scale = std::move(kept.scales.back());
     kept.scales.pop_back();

@@ -184,7 +184,7 @@ template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Gradient<X> g) {
   using N = typename C::Number;
   const C& calculus = pass.calculus();
-  const auto kept = pass.template take<Embedding>();
+  const auto& kept = pass.template take<Embedding>();
   pass.note(kept.at.site, g);
   const N kappa = calculus.real(token_collision(pass.network(), layer));
   const N vocab = calculus.size(layer.vocab, "vocab");

@@ -36,7 +36,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Encoder& layer, Signal<X> 
 
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Encoder& layer, Gradient<X> g) {
-  const auto kept = pass.template take<Encoder>();
+  const auto& kept = pass.template take<Encoder>();
   if (!pass.memory())
     throw Error(ErrorKind::input, "nothing attends to what the encoder makes", layer.path,
                 "give the decoder cross-attention");

@@ -251,7 +251,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Experts& layer, Gradie
     return g;  // forward_step has refused
   } else {
     C& calculus = pass.calculus();
-    const auto kept = pass.template take<Experts>();
+    const auto& kept = pass.template take<Experts>();
     pass.note(kept.at.site, g);
     const auto before = g.log_covariance.propagator;
     g.log_covariance.propagator.setIdentity();

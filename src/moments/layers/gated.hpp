@@ -245,7 +245,7 @@ template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient<X> g) {
   using N = typename C::Number;
   C& calculus = pass.calculus();
-  const auto kept = pass.template take<Gated>();
+  const auto& kept = pass.template take<Gated>();
   pass.note(kept.at.site, g);
   auto parts = gated_backward(kept.record, g.x);
   Gradient<X> gate = g, in = g;

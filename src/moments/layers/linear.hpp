@@ -77,7 +77,7 @@ void take_own_word(const C& calculus, const Linear& layer, const WeightInput<X>&
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Linear& layer, Gradient<X> g) {
   C& calculus = pass.calculus();
-  const auto kept = pass.template take<Linear>();
+  const auto& kept = pass.template take<Linear>();
   pass.note(kept.at.site, g);
   if (const std::optional<X> slopes = pass.take_logit_slopes()) {
     if constexpr (C::next_orders)

@@ -105,7 +105,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const MaxPool& layer, Signal<X> 
 
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const MaxPool&, Gradient<X> g) {
-  const auto kept = pass.template take<MaxPool>();
+  const auto& kept = pass.template take<MaxPool>();
   pass.note(kept.at.site, g);
   if constexpr (C::next_orders) {
     const Alike<double> above = values_of(pass.calculus(), g.x);

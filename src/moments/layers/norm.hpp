@@ -207,11 +207,16 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   return out;
 }
 
+/// Of a NormVariance, what a norm's way back asks for.
+struct NormedSpread {
+  NonNegative token_variance = 0, batch_variance = 0, distance_response = 0;
+};
+
 template <class C, class X>
 struct Kept<Norm, C, X> {
   Places at;
   NormRecord<X> record;
-  NormVariance spread;       ///< of the input
+  NormedSpread spread;       ///< of the input
   RelativeError truncation;  ///< of the input
   RelativeError output_truncation;
   OverlapDeviation overlap{};  ///< of the output
@@ -257,7 +262,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
   C& calculus = pass.calculus();
   calculus.enter(path);
   Kept<Norm, C, X> kept;
-  kept.spread = x.spread;
+  kept.spread = {x.spread.token_variance, x.spread.batch_variance, x.spread.distance_response};
   kept.truncation = x.truncation;
   if constexpr (C::next_orders) {
     // Over samples it is the difference that is divided by.
@@ -359,7 +364,7 @@ template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<X> g,
                           const Gradient<X>* shown = nullptr) {
   C& calculus = pass.calculus();
-  const auto kept = pass.template take<Norm>();
+  const auto& kept = pass.template take<Norm>();
   const NormRecord<X>& record = kept.record;
   if (record.over_samples && g.along_mean) {
     // A mean over tokens lies across what a norm of features over samples takes: it is random

@@ -78,7 +78,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Parallel& layer, Signal<X>
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Parallel& layer, Gradient<X> g) {
   C& calculus = pass.calculus();
-  const auto kept = pass.template take<Parallel>();
+  const auto& kept = pass.template take<Parallel>();
   pass.note(kept.at.site, g);
   const auto before = g.log_covariance.propagator;
   g.log_covariance.propagator.setIdentity();

@@ -101,7 +101,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Pool& layer, Signal<X> x) 
 
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool& layer, Gradient<X> g) {
-  const auto kept = pass.template take<Pool>();
+  const auto& kept = pass.template take<Pool>();
   pass.note(kept.at.site, g);
   if constexpr (C::next_orders) {
     // Of one token the part along it stays there, and is a share of all that there is.

@@ -379,7 +379,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   using N = typename C::Number;
   C& calculus = pass.calculus();
   if (layer.norm) g = backward_step(pass, *layer.norm, std::move(g));
-  const auto kept = pass.template take<Residual>();
+  const auto& kept = pass.template take<Residual>();
   pass.note(kept.at.site, g);
   if (layer.trainable_branch) fill_branch_scale(pass, layer, kept, g);
   const N a = calculus.skip(layer), b = calculus.branch(layer);
