@@ -36,8 +36,8 @@ constexpr std::size_t kExact = 4;  ///< such n
 
 }  // namespace
 
-int series_terms(double tau, double correlation) {
-  const double digits = 7.0 * std::numbers::ln10;
+int series_terms(double tau, double correlation, double of) {
+  const double digits = of * std::numbers::ln10;
   const double a = -std::log(std::clamp(std::abs(correlation), 1e-12, 1.0));
   const double b = std::numbers::pi / std::max(tau, 1e-6);
   const double root = 2.0 * digits / (b + std::sqrt(b * b + 4.0 * a * digits));
@@ -92,12 +92,13 @@ Row::Row(double keys, double tau2, int terms, double finer)
     block.weight = step * (1.0 + stretch);
     average(scores, y0 + w - stretch, block);
     blocks_.push_back(block);
-    if (w[kLanes - 1] > 0.0 && vanished(block, largest)) return;
+    const bool is_over = vanished(block, largest);
+    if (w[kLanes - 1] > 0.0 && is_over) return;
   }
 }
 
 /// Integrands of all correlations, and of their derivatives, lie between these two.
-bool Row::vanished(const Block& block, std::array<double, 2>& largest) const {
+bool Row::vanished(const Block& block, std::array<double, 2>& largest) {
   const Real others = block.weight * vm::exp((keys_ - 1.0) * block.log_f);
   bool all = true;
   for (std::size_t k = 0; k < largest.size(); ++k) {
@@ -105,6 +106,9 @@ bool Row::vanished(const Block& block, std::array<double, 2>& largest) const {
     for (std::size_t lane = 0; lane < kLanes; ++lane)
       largest[k] = std::max(largest[k], value[lane]);
     all &= value[kLanes - 1] <= kNegligible * largest[k];
+    const std::size_t before = (blocks_.size() - 1) * kLanes;
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      if (value[lane] > kNegligible * largest[k]) points_ = std::max(points_, before + lane + 1);
   }
   return all;
 }

@@ -38,6 +38,8 @@ class Row {
   double tau() const { return tau_; }
   int terms() const { return terms_; }
   const std::vector<Block>& blocks() const { return blocks_; }
+  /// How many of the blocks' points are worth visiting: those behind are in the tail.
+  std::size_t points() const { return points_; }
   /// kLanes values of h_0n (n >= 1; 0 at n = 0), h_1n and h_2n, n <= terms.
   const double* h(int k, std::size_t block, int n) const {
     return &h_[static_cast<std::size_t>(k)][at(block, n)];
@@ -50,19 +52,22 @@ class Row {
   }
   static constexpr int kBumps = 3;
   void average(const Scores& scores, const base::vector_math::Real& y, Block& block);
-  bool vanished(const Block& block, std::array<double, 2>& largest) const;
+  bool vanished(const Block& block, std::array<double, 2>& largest);
   void small_variance(const Scores& scores, const base::vector_math::Real& base, Block& block);
 
   double keys_, tau_;
   int terms_;
+  std::size_t points_ = 0;
   std::vector<Block> blocks_;
   std::array<std::vector<double>, kBumps> h_;
 };
 
 }  // namespace SCALECALC_LANES_NAMESPACE
 
-/// How many terms of the series leave out less than about 1e-9 at correlations up to |c|: those of
-/// bumps fall as |c|^n e^{-pi sqrt(n)/tau}.
-int series_terms(double tau, double correlation);
+/// Digits of the series where nothing else is asked for.
+inline constexpr double kSeriesDigits = 7.0;
+/// How many terms of the series leave out less than about 10^-(digits + 2) at correlations up to
+/// |c|: those of bumps fall as |c|^n e^{-pi sqrt(n)/tau}.
+int series_terms(double tau, double correlation, double digits = kSeriesDigits);
 
 }  // namespace scalecalc::gaussian::softmax
