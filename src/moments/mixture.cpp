@@ -91,10 +91,12 @@ Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
   // Of a square of mean v and variance (k - 1) v^2.
   constexpr double least = 0.05;  // features of one size
   const double spread = std::max(kurtosis - 1, least), shape = 1 / spread;
+  const bool is_normal = std::fabs(shape - 0.5) < 1e-12;  // but for roundings of the kurtosis
   const ArrayXd scale = spread * x.variance / width;
   for (double u = -below; u < above; u += step) {
     const double t = std::exp(u);
-    const ArrayXd h = 1 / (1 + t * scale), decay = h.pow(shape);
+    const ArrayXd h = 1 / (1 + t * scale);
+    const ArrayXd decay = is_normal ? ArrayXd(h.sqrt()) : ArrayXd(h.pow(shape));
     const double mean = (x.weight * decay).sum();
     const double all_but_one = std::exp((width - 1) * std::log(mean) - t * eps);
     // What stays of tokens that are 0 in every feature is no part of a mean.
