@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "moments/condensed_softmax.hpp"
+#include "moments/pair_sheets.hpp"
 
 namespace scalecalc::moments {
 namespace {
@@ -117,6 +118,8 @@ SoftmaxAverages softmax_values(Numbers& calculus, const ScoreLine& line, double 
 
 RowAverages softmax_values(Numbers& calculus, const RowScores& scores) {
   if (calculus.options().lognormal_softmax) return lognormal_rows(scores);
+  if (auto found = calculus.cache<PairSheets>()(scores, calculus.options().threads))
+    return std::move(*found);
   const std::size_t size = scores.keys.size();
   std::vector<SoftmaxRows::Row> rows;
   std::vector<CondensedScores> condensed;
