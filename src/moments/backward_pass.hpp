@@ -63,7 +63,7 @@ class BackwardPass {
   void note(std::size_t site, const Gradient<X>& g) {
     if (site == no_site) return;
     SiteRecord<N>& record = ledger_.sites[site];
-    if (site > 1) base::prefetch(&ledger_.sites[site - 2], sizeof(SiteRecord<N>));
+    if (site > 3) base::prefetch(&ledger_.sites[site - 4], sizeof(SiteRecord<N>));
     record.gradient = average(g.x);
     record.grad_spread = shown(g.spread);
     if constexpr (C::next_orders) {
@@ -84,7 +84,7 @@ class BackwardPass {
     return ledger_.tape.template pop<Op>();
   }
   ParameterRecord<N>& parameter(std::size_t index) {
-    if (index > 1) base::prefetch(&ledger_.parameters[index - 2], sizeof(ParameterRecord<N>));
+    if (index > 7) base::prefetch(&ledger_.parameters[index - 8], sizeof(ParameterRecord<N>));
     return ledger_.parameters[index];
   }
 
