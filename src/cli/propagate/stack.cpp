@@ -6,10 +6,10 @@ namespace {
 constexpr std::size_t kWhole = 40;  // rows that a person reads as they are
 constexpr std::size_t kEnds = 2;    // blocks kept at either end
 
-/// "block[3]" of "block[3].attn.q", "encoder.block[3]" of an encoder's; "head" of "head".
+/// "block[3]" of "block[3].attn.q", "encoder.block[3]" of an encoder's; "head" of "head second".
 std::string block_of(const std::string& path) {
   const std::size_t inside = path.starts_with("encoder") ? path.find('.') + 1 : 0;
-  return path.substr(0, path.find('.', inside));
+  return path.substr(0, path.find_first_of(". ", inside));
 }
 
 /// "block" of "block[3]"; empty where there is no number.
