@@ -342,7 +342,8 @@ void register_deepnorm(CLI::App& app, Context& context) {
   const ModelSpec defaults = default_spec(ModelSpec::Kind::transformer);
   arguments->block.add_to(command,
                           {"features", "classes", "ramp", "scheme", "encoder_decoder",
-                           "decoder_alpha", "decoder_lambda"},
+                           "decoder_alpha", "decoder_lambda", "memory_features",
+                           "memory_conv_kernel", "memory_conv_strides", "memory_sinusoids"},
                           &defaults);
 }
 
