@@ -180,7 +180,8 @@ PairSheets::Sheet PairSheets::made(const RowScores& scores, double reach, int th
     const auto exact = [&](int x, int y, int z) {
       const double s = root(x, y), w = both.covariance + z * reach * both.root;
       return prepared.overlaps(4 * t + static_cast<std::size_t>(x + 1),
-                               4 * u + static_cast<std::size_t>(y + 1), s > 0 ? w / s : 0);
+                               4 * u + static_cast<std::size_t>(y + 1),
+                               s > 0 ? std::clamp(w / s, -1.0, 1.0) : 0);
     };
     const auto at = [&](int x, int y, int z) { return values_of(exact(x, y, z), root(x, y)); };
     const BoxNodes nodes{at(0, 0, 0),
