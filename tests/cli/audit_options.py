@@ -63,7 +63,8 @@ def main():
             # Weights of a list have stds of their own, and no depth.
             is_list = 'kind = "layers"' in imported.stdout
             for options in OF_LISTS if is_list else OPTIONS:
-                if "--layers" in options and LISTS & set(values):
+                texts = values.get("text_config", {})
+                if "--layers" in options and LISTS & {*values, *texts}:
                     continue
                 if packs and options in OF_DRAWS:
                     problems += check_refusal(program, path.stem, config, options)

@@ -40,9 +40,9 @@ bool has(const std::string& text, const std::string& part) {
 
 /// "type type(type ...)" of a list and what it contains.
 std::string types(const std::vector<LayerSpec>& layers) {
-  static const char* const names[] = {"linear",  "activation", "norm",     "attention", "gated",
-                                      "dropout", "conv2d",     "residual", "repeat",    "embedding",
-                                      "pool",    "max_pool",   "encoder"};
+  static const char* const names[] = {"linear",    "activation", "norm",     "attention", "gated",
+                                      "dropout",   "conv2d",     "conv1d",   "residual",  "repeat",
+                                      "embedding", "pool",       "max_pool", "encoder"};
   std::string text;
   for (const LayerSpec& layer : layers) {
     text += (text.empty() ? "" : " ") + std::string(names[static_cast<int>(layer.type)]);
