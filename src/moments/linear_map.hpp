@@ -81,7 +81,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   const N bias = calculus.bias_variance(layer);
   Signal<X> out = in;
   out.width = layer.fan_out;
-  out.normalised = false;
+  out.normalised = out.sinusoids = false;
   out.own.reset();
   out.kurtosis = 3;
   out.size_excess = out.sphere_excess = 0;

@@ -130,6 +130,11 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   if (in.own)
     throw Error(ErrorKind::input, "no rule covers a tied head whose stream is centred over samples",
                 layer.path, "layernorm or rmsnorm, or tie_head = false");
+  if (in.sinusoids)
+    throw Error(ErrorKind::input,
+                "no rule covers fixed sinusoids behind a norm over samples, as each feature has a "
+                "variance over them of its own",
+                layer.path, "layernorm or rmsnorm, or sinusoids = false");
   const double samples = counts.tokens * (record.over_batch ? counts.batch : 1);
   if (samples < 4)
     throw Error(ErrorKind::input,

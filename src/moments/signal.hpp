@@ -54,6 +54,7 @@ struct Signal {
   double triples = 0;                   ///< that three are
   double different = 0;                 ///< how many different words a sequence has
   bool same_words = false;              ///< tokens of the same word are equal
+  bool sinusoids = false;   ///< fixed ones are a part of it, of a size of its own in each feature
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   RelativeError error, truncation;  ///< from how primitives are computed; from orders left out
 };

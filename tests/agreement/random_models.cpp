@@ -317,7 +317,8 @@ void draw_frames(Draws draw, ModelSpec& spec) {
   if (!spec.encoder_decoder || spec.input.kind != InputKind::tokens || !draw.chance(40)) return;
   spec.memory.features = draw.of<std::int64_t>({6, 20});
   spec.memory.conv_strides = draw.of({"1 2", "1 2", "1", "2 2"});
-  spec.memory.sinusoids = spec.width % 2 == 0 && draw.chance(60);
+  const bool over_samples = spec.norm == NormKind::batchnorm || spec.norm == NormKind::instancenorm;
+  spec.memory.sinusoids = spec.width % 2 == 0 && draw.chance(60) && !over_samples;
   spec.memory.cross = spec.memory.second * draw.of({0.0, 0.5, 0.9});
 }
 

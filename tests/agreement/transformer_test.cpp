@@ -1,3 +1,5 @@
+#include "scalecalc/error.hpp"
+#include "scalecalc/moments.hpp"
 #include "support.hpp"
 
 namespace scalecalc {
@@ -132,6 +134,23 @@ TEST_CASE("frames in front of an encoder") {
                   std::to_string(batch),
               spec, seeds);
       }
+}
+
+// A feature of a low frequency hardly varies over the samples: gradients were 30 times too small.
+TEST_CASE("fixed sinusoids behind a norm over samples are refused") {
+  const ModelSpec spec = parse_model(
+      "[model]\nkind = \"transformer\"\nlayers = 1\nwidth = 32\nheads = 4\nffn = 64\nvocab = 16\n"
+      "sequence = 12\nnorm = \"instancenorm\"\nplacement = \"post\"\nencoder_decoder = true\n"
+      "[input]\nkind = \"tokens\"\n[memory]\nfeatures = 20\nsequence = 12\nsinusoids = true\n",
+      "frames");
+  std::string refusal;
+  try {
+    propagate(build_network(spec));
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    refusal = error.what();
+  }
+  CHECK(refusal.find("fixed sinusoids") != std::string::npos);
 }
 
 TEST_CASE("mixtures of experts") {

@@ -42,7 +42,9 @@ Signal<X> with_sinusoids(C& calculus, const Signal<X>& in, const Counts& counts)
     table.x = sinusoid_table(of, in.x);
     table.overlap = {0, pair_scatter(of)};
     table.spread.susceptibility = 0;
-    return sum_forward(calculus, 1.0, 1.0, in, table, over);
+    Signal<X> made = sum_forward(calculus, 1.0, 1.0, in, table, over);
+    made.sinusoids = true;
+    return made;
   } else {
     throw Error(ErrorKind::input, "there are no formulas of fixed sinusoids", {},
                 "use --engine quadrature");

@@ -37,7 +37,7 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   };
   const auto x = average(in.x);
   Signal<X> out = in;
-  out.normalised = false;
+  out.normalised = out.sinusoids = false;
   out.kurtosis = 3;
   out.size_excess = out.sphere_excess = out.map_overlap = 0;
   out.mixture = {};
