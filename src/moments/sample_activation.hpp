@@ -7,8 +7,8 @@
 #include "moments/activation_moments.hpp"
 #include "moments/sphere_samples.hpp"
 
-/// Activations right behind a norm over samples (docs/theory/layers.md#sphere), and over features,
-/// of which a token's are a point of a sphere.
+/// Activations right behind a norm over samples (docs/theory/layers.md#sphere), and over features
+/// (docs/theory/layers.md#token-sphere).
 namespace scalecalc::moments {
 
 /// Slopes that a forward pass alone has not asked for are empty.
