@@ -166,11 +166,11 @@ NormVariance normal_part(const Signal<X>& in) {
   return spread;
 }
 
-/// What a norm over a token's features makes of V/D^2 = omega beside the sizes it divides by; `x`:
-/// about the mean where it takes that. x_t.x_u goes with x_t^T C x_t, C the covariance of n
-/// features, which goes with |x_t|^2, so that 1 - 4 [tr C^3/(tr C tr C^2) - omega] is left; a
-/// Wishart's C has (1 - 1/(n omega))/n for the bracket. The mean takes one of n equal directions
-/// (docs/theory/attention.md#overlap).
+/// What a norm over a token's n features makes of V/D^2 = omega, D = `apart`, beside the sizes it
+/// divides by; V and D are about the mean where it takes that. x_t.x_u goes with x_t^T C x_t, C the
+/// covariance of n features, which goes with |x_t|^2, so that 1 - 4 [tr C^3/(tr C tr C^2) - omega]
+/// is left; a Wishart's C has (1 - 1/(n omega))/n for the bracket. The mean takes one of n equal
+/// directions (docs/theory/attention.md#overlap).
 inline double overlap_left_by_norm(const Overlap<double>& overlap, double fresh, double apart,
                                    double n, double share, bool centre) {
   const double all = overlap.variance() + fresh;

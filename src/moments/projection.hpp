@@ -41,7 +41,8 @@ X projected(const C& calculus, const Projection& take, const X& x, const NormDir
       });
 }
 
-/// dk/dr of that: what is taken of k falls where r rises.
+/// dk/dr below: as much is taken of it as of k. Left out: what is taken of k changes with r by
+/// 2c/d of it.
 inline OverlapSlopes projected(const Projection& take, const Alike<double>& x,
                                const NormDirections& directions, const OverlapSlopes& slopes) {
   if (!(x.second > 0)) return slopes;
