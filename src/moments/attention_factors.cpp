@@ -52,23 +52,25 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double gram = plain * (row.t2 - row.a) * overlap +
                       plain * row.a * small.own * small.uneven + 2 * row.b * along_width -
                       2 * f * (row.s + row.q2);
-  const double tilt = small.qk_norm ? 0 : 2 / d_h * tau2 * row.a_slope;
+  const double tilt = small.qk_norm || small.averaged ? 0 : 2 / d_h * tau2 * row.a_slope;
   const double along = small.qk_norm ? 0 : (row.b - row.a) / d_h;
   RowFactors<double> out;
   const double next = next_order(small), of_keys = std::max(small.normalised, 0.0) * small.overlap;
+  const double along_next = small.averaged ? 0 : std::fabs(along);
   if (row.p2 > 0)
     out.omitted_value =
         next * (std::fabs(p2) + std::fabs(row.m2 - row.p2) * overlap) / row.p2 + of_keys;
   if (row.a > 0)
     out.omitted_score =
         next * next +
-        next *
-            (std::fabs(a) + std::fabs(along) + std::fabs(tilt) + std::fabs(row.b) * along_width) /
+        next * (std::fabs(a) + along_next + std::fabs(tilt) + std::fabs(row.b) * along_width) /
             row.a +
         of_keys;
   out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * overlap - f * row.q1);
   out.value = corrected(row.p2, p2);
-  out.query = corrected(row.a, a + gram + along);
+  // Of one length (1 - 1/d_h) A + B/d_h is positive.
+  out.query =
+      small.averaged ? corrected(row.a + along, a + gram) : corrected(row.a, a + gram + along);
   out.key = corrected(row.a, a + (row.b - row.a) * along_width + tilt - f * row.q2);
   out.score = corrected(row.a, a + (row.b - row.a) * along_width - f * row.q2);
   out.key_weight = corrected(row.a, a + gram + tilt);
@@ -83,17 +85,18 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
 }
 
 PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
-                                 double m2, double rest, const Smallness& small) {
+                                 double m2, double rest, double along, const Smallness& small) {
   const double sine = 1 - c * c, turn = sine * sine, overlap = small.own * small.overlap;
-  const double v_c = turn * (1 / small.head_width + small.query_overlap);
+  const double v_c = turn * ((small.averaged ? 0 : 1 / small.head_width) + small.query_overlap);
   PairFactors<double> out;
   if (rows.overlap > 0)
     out.omitted_value = v_c * std::fabs(v_c / 2 * tau2 * rows.a_second) / rows.overlap;
   if (rows.a_prime > 0) out.omitted_score = v_c * std::fabs(v_c / 2 * rows.a_third) / rows.a_prime;
+  out.omitted_score += sine * std::fabs(along) * 2 / 3;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
   out.mix = out.value + c * (m2 - rows.overlap) * overlap;
-  out.query =
-      rows.a_prime * (1 + small.own * small.uneven) + rest * overlap + v_c / 2 * rows.a_third;
+  out.query = rows.a_prime * (1 + small.own * small.uneven + along) + rest * overlap +
+              v_c / 2 * rows.a_third;
   out.score = rows.a_prime + v_c / 2 * rows.a_third;
   out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
   out.key_weight = out.key + cosine * (rest * overlap + rows.a_prime * small.own * small.uneven);
@@ -102,8 +105,12 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   return out;
 }
 
+double along_queries(const SoftmaxOrders& row, const Smallness& small) {
+  return small.qk_norm || row.a <= 0 ? 0 : (row.b / row.a - 1) / small.head_width;
+}
+
 double variance_of_heads(const Smallness& small) {
-  return (small.qk_norm ? 0 : 2 / small.head_width + small.length) + small.heads;
+  return small.qk_norm ? small.heads : next_order(small);
 }
 
 double omitted_values(double tau2, const Smallness& small) {
@@ -111,14 +118,15 @@ double omitted_values(double tau2, const Smallness& small) {
 }
 
 double next_order(const Smallness& small) {
-  return 2 / small.head_width + small.length + small.heads;
+  return (small.averaged ? 0 : 2 / small.head_width) + small.length + small.heads;
 }
 
-double omitted_overlaps(const SoftmaxOrders& row, const Smallness& small) {
+double omitted_overlaps(const SoftmaxOrders& row, double tau2, const Smallness& small) {
   if (row.a <= 0) return 0;
   const double rest = 1 - row.p2, x = rest * rest * small.own * small.overlap / row.a;
   const double growth = std::max(1 - 1 / (small.overlap * small.width), 0.0);
-  return x / (1 + x) * (next_order(small) + 0.06 * growth);
+  const double along = small.averaged ? tau2 / (1 + tau2) / small.head_width : 0;
+  return x / (1 + x) * (next_order(small) + along + 0.06 * growth);
 }
 
 }  // namespace scalecalc::moments

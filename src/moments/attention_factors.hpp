@@ -39,6 +39,7 @@ struct Smallness {
   double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
   double normalised = 0;  ///< share of the 2 V/D^2 of Gaussian tokens that these do not have
   bool qk_norm = false;   ///< nor do those of q and k
+  bool averaged = false;  ///< the lengths of queries are averaged over (head_lengths.hpp)
   double uneven = 0;      ///< relative variance of |x_s|^2 about the keys' mean, over the keys
   double own = 1;         ///< with rotation, `own` of it, of one row or of two
   double heads = 0;       ///< and what it adds to the relative variance of tau2 between heads
@@ -57,8 +58,14 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
 /// Two rows of variances tau2 and tau2' (here their geometric mean) and correlation c, which is
 /// `cosine`, that of their queries, unless scores of other layers are added: `m2` and `rest` are M2
 /// and (1 - P2)^2, geometric means too where the rows differ.
+/// `along` is along_queries().
 PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
-                                 double m2, double rest, const Smallness& small);
+                                 double m2, double rest, double along, const Smallness& small);
+
+/// (B/A - 1)/d_h: relative to A', what two gradients have along both queries. It is that of one row
+/// at c = 1, and to tau2 as much at c = 0, half of it along each; between, two thirds of it are
+/// stated, which simulations of one to four features stay within.
+double along_queries(const SoftmaxOrders& row, const Smallness& small);
 
 /// Relative size of each next order beside the one before, 2/d_h + 2/d at first
 /// (docs/theory/attention.md#omitted).
@@ -67,8 +74,9 @@ double next_order(const Smallness& small);
 /// is exact in T/d, since the scores' gradient is quadratic in the tokens' overlaps; it lacks
 /// factors 1 + O(1/d_h), and the 6% that V itself may be off by where it has grown in deep stacks.
 /// With it normalised tokens are within 8% at T/d = .5, d = 48
-/// (docs/theory/attention.md#normalised).
-double omitted_overlaps(const SoftmaxOrders& row, const Smallness& small);
+/// (docs/theory/attention.md#normalised). Where the lengths of queries are averaged over, it lacks
+/// what overlaps make of the one feature along the query, past small tau2.
+double omitted_overlaps(const SoftmaxOrders& row, double tau2, const Smallness& small);
 /// Of what value_weight adds, E x.x' p p' of two keys of overlap V/D^2: the next term of its series
 /// in tau2 V/D.
 double omitted_values(double tau2, const Smallness& small);

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "moments/condensed_softmax.hpp"
+#include "moments/head_lengths.hpp"
 
 namespace scalecalc::moments {
 namespace {
@@ -173,23 +175,54 @@ ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double ga
 }
 
 Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
-                                    const SoftmaxAverages& averages, double tau2,
-                                    const RowPair& rows, Scores& scores) {
-  const Smallness plain = smallness(inputs), small = of_row(plain, inputs.rotation),
-                  both_rows = of_rows(plain, inputs.rotation);
+                                    const SoftmaxAverages& at_mean, double tau2,
+                                    const RowPair& rows, bool averages_lengths, Scores& scores) {
+  Smallness plain = smallness(inputs);
+  plain.averaged = averages_lengths;
+  const Smallness small = of_row(plain, inputs.rotation);
+  Smallness both_rows = of_rows(plain, inputs.rotation);
   const Alike<double>& x = inputs.source.x;
-  const double cosine = x.second > 0 ? x.cross / x.second : 1, rest = 1 - averages.one.p2;
-  const double c = rows.c;
-  const RowFactors<double> row =
-      row_factors(averages.one, tau2, cosine,
-                  plain_share(inputs.plain_apart_v.second, inputs.apart_v.second), small);
-  PairFactors<double> pair =
-      pair_factors(averages.two, tau2, c, rows.cosine, averages.one.m2, rest * rest, both_rows);
-  if (averages.one.p2 > 0) {
-    // At c = 1 two rows are one, and what one row has besides is theirs; of two, by c^2.
-    const double own =
-        row.mix - averages.one.p2 - (averages.one.m2 - averages.one.p2) * small.own * small.overlap;
-    pair.mix = std::min(pair.mix + c * c * averages.two.overlap / averages.one.p2 * own, row.mix);
+  const double cosine = x.second > 0 ? x.cross / x.second : 1;
+  const double c = rows.c, tokens = static_cast<double>(inputs.source.tokens);
+  const double share = plain_share(inputs.plain_apart_v.second, inputs.apart_v.second);
+  SoftmaxAverages averages = at_mean;
+  RowFactors<double> row;
+  double of_queries = rows.cosine, along = 0;
+  bool averages_pairs = false;
+  if (averages_lengths) {
+    const HeadLengths lengths(small.head_width);
+    const AveragedRow averaged = lengths.row(tokens, tau2, cosine, share, small);
+    row = averaged.factors;
+    averages.one = averaged.orders;
+    along = along_queries(at_mean.one, small);
+    averages_pairs = PairLengths::covers(lengths, tau2, inputs.rotation == nullptr);
+    if (averages_pairs) {
+      const double turned = rows.cosine != 0 ? c / rows.cosine : 1;
+      const AveragedPair two =
+          PairLengths(lengths, {tokens}, {tau2}, 1)(0, 0, rows.cosine, turned, averages.two);
+      averages.two = two.overlaps;
+      of_queries = two.cosine;
+      along = two.along;
+      row.omitted_value += two.omitted;
+      row.omitted_score += two.omitted;
+    }
+  } else {
+    row = row_factors(averages.one, tau2, cosine, share, small);
+    along = along_queries(averages.one, small);
+  }
+  both_rows.averaged = averages_pairs;
+  const double rest = 1 - averages.one.p2;
+  PairFactors<double> pair = pair_factors(averages.two, tau2, c, of_queries, averages.one.m2,
+                                          rest * rest, along, both_rows);
+  // At c = 1 two rows are one, and what one row has besides is theirs; of two, by c^2.
+  const SoftmaxOrders& base = averages_pairs ? averages.one : at_mean.one;
+  if (base.p2 > 0) {
+    const double shared = c * c * averages.two.overlap / base.p2;
+    const double own = row.mix - base.p2 - (base.m2 - base.p2) * small.own * small.overlap;
+    pair.mix = std::min(pair.mix + shared * own, row.mix);
+    pair.value = std::min(pair.value + shared * (row.value - base.p2), row.value);
+    if (averages_lengths && !averages_pairs)
+      pair.omitted_value += (1 - c * c) * c * c * std::fabs(row.value / base.p2 - 1);
   }
   const double m = inputs.input.x.second, own_tau2 = own_share(inputs) * tau2;
   scores.p2_variance = p2_variance(averages.one);
@@ -201,8 +234,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.mean_overlap = scores.overlap_variance * share_of_mean(c);
   scores.error = averages.two.error;
   scores.truncation = std::max(row.omitted_score, pair.omitted_score) +
-                      omitted_overlaps(averages.one, small) + rounded(inputs.source.x);
-  scores.truncation += condensed_error(static_cast<double>(inputs.source.tokens), tau2);
+                      omitted_overlaps(averages.one, tau2, small) + rounded(inputs.source.x);
+  scores.truncation += condensed_error(tokens, tau2);
   scores.rows_variance = rows_variance(averages.one);
   scores.mix_truncation =
       std::max(row.omitted_value, pair.omitted_value) + omitted_repeats(inputs.source, tau2);
@@ -212,11 +245,10 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.feedback_truncation = omitted_feedback(averages.one, small);
   if (inputs.rotation) add_omitted_rotation(inputs.rotation->structure.second, tau2, scores);
   const auto both = [](double second, double cross) { return Alike<double>{0, second, cross, 0}; };
-  const double keys = static_cast<double>(inputs.source.tokens);
   const double heads = static_cast<double>(inputs.layer.heads);
-  const FeedbackFactors own = row_feedback(averages.one, tau2, keys, heads, small);
+  const FeedbackFactors own = row_feedback(averages.one, tau2, tokens, heads, small);
   const FeedbackFactors two = pair_feedback(averages.two, averages.one, averages.one, own, own,
-                                            tau2, c, keys, heads, both_rows);
+                                            tau2, c, tokens, heads, both_rows);
   return {both(row.mix, pair.mix),
           both(row.value, pair.value),
           both(row.query, pair.query),
@@ -246,9 +278,10 @@ RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
 }
 
 Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs,
-                                  const RowScores& rows, const RowAverages& averages,
-                                  Scores& scores) {
-  const Smallness small = smallness(inputs);
+                                  const RowScores& rows, RowAverages averages,
+                                  bool averages_lengths, int threads, Scores& scores) {
+  Smallness small = smallness(inputs);
+  small.averaged = averages_lengths;
   const PerPosition blank = without_means(inputs.q);
   Factors<PerPosition> out{blank, blank, blank, blank,
                            blank, blank, blank, {blank, blank, blank, blank, blank},
@@ -259,8 +292,19 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   std::vector<FeedbackFactors> echoes;
   const Eigen::Index size = inputs.q.second.size();
   const double m = average(inputs.input.x).second, own = own_share(inputs);
-  const Eigen::ArrayXXd query_cosines = correlations(inputs.q);
+  Eigen::ArrayXXd query_cosines = correlations(inputs.q);
   const Rotation<PerPosition>* const rotation = inputs.rotation;
+  std::optional<HeadLengths> lengths;
+  if (averages_lengths) lengths.emplace(small.head_width);
+  const bool averages_pairs = averages_lengths && size <= PairLengths::most_rows &&
+                              PairLengths::covers(*lengths, rows.tau2.maxCoeff(), false);
+  Eigen::ArrayXXd along(size, size);
+  for (Eigen::Index t = 0; t < size; ++t)
+    for (Eigen::Index u = 0; u < size; ++u)
+      along(t, u) = along_queries(averages.one[static_cast<std::size_t>(std::min(t, u))], small);
+  if (averages_pairs)
+    omitted_score = omitted_value =
+        average_pairs(*lengths, rows, threads, query_cosines, along, averages);
   std::vector<Smallness> smalls;
   for (Eigen::Index t = 0; t < size; ++t) {
     smalls.push_back(small);
@@ -271,14 +315,21 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     smalls.back().uneven = keys.keys;
   }
   for (Eigen::Index t = 0; t < size; ++t) {
-    const SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
+    SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
+    const double keys = rows.keys[static_cast<std::size_t>(t)];
     const KeyMeans<PerPosition>& source = inputs.source_means;
     const double same = source.same.second[t];
     const double cosine = same > 0 ? source.other.second[t] / same : 1;
-    const RowFactors<double> row =
-        row_factors(one, rows.tau2[t], cosine,
-                    plain_share(inputs.plain_apart_v.second[t], inputs.apart_v.second[t]),
-                    of_row(smalls[static_cast<std::size_t>(t)], rotation, t));
+    const double share = plain_share(inputs.plain_apart_v.second[t], inputs.apart_v.second[t]);
+    const Smallness of_this = of_row(smalls[static_cast<std::size_t>(t)], rotation, t);
+    RowFactors<double> row;
+    if (lengths) {
+      const AveragedRow averaged = lengths->row(keys, rows.tau2[t], cosine, share, of_this);
+      row = averaged.factors;
+      one = averaged.orders;
+    } else {
+      row = row_factors(one, rows.tau2[t], cosine, share, of_this);
+    }
     omitted_value = std::max(omitted_value, row.omitted_value);
     omitted_score = std::max(omitted_score, row.omitted_score);
     out.mix.second[t] = row.mix;
@@ -288,7 +339,6 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     out.key_weight.second[t] = row.key_weight;
     out.value_weight.second[t] = row.value_weight;
     out.score.second[t] = row.score;
-    const double keys = rows.keys[static_cast<std::size_t>(t)];
     echoes.push_back(row_feedback(one, rows.tau2[t], keys, heads, of_row(small, rotation, t)));
     out.feedback.mix.second[t] = echoes.back().mix;
     out.feedback.values.second[t] = echoes.back().values;
@@ -297,14 +347,19 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     out.feedback.score.second[t] = echoes.back().score;
     row_fluctuation.second[t] = p2_variance(one);
     row_fluctuation.mean[t] = own * rows.tau2[t] * one.p2_slope;
+  }
+  for (Eigen::Index t = 0; t < size; ++t) {
+    const SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
+    const double keys = rows.keys[static_cast<std::size_t>(t)];
     for (Eigen::Index u = 0; u < size; ++u) {
       const SoftmaxOrders& other = averages.one[static_cast<std::size_t>(u)];
       const SoftmaxOverlaps& two = averages.pair(t, u);
       const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
+      Smallness both = smalls[static_cast<std::size_t>(std::min(t, u))];
+      both.averaged = averages_pairs;
       const PairFactors<double> pair =
           pair_factors(two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
-                       (1 - one.p2) * (1 - other.p2),
-                       of_rows(smalls[static_cast<std::size_t>(std::min(t, u))], rotation, t, u));
+                       (1 - one.p2) * (1 - other.p2), along(t, u), of_rows(both, rotation, t, u));
       omitted_value = std::max(omitted_value, pair.omitted_value);
       omitted_score = std::max(omitted_score, pair.omitted_score);
       out.mix.cross(t, u) = pair.mix;
@@ -345,8 +400,9 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.mean_overlap = average(mean_fluctuation).cross;
   const double grid = inputs.q.positions->all() || inputs.q.positions->kinds ? 0 : kInterpolation;
   const Smallness last = of_row(small, rotation, size - 1);
-  scores.truncation =
-      omitted_score + omitted_overlaps(averages.one.back(), last) + grid + rounded(inputs.source.x);
+  scores.truncation = omitted_score +
+                      omitted_overlaps(averages.one.back(), rows.tau2[size - 1], last) + grid +
+                      rounded(inputs.source.x);
   scores.truncation += condensed_error(rows.keys.back(), rows.tau2.maxCoeff());
   scores.rows_variance = rows_variance(averages.one.back());
   const double repeats = omitted_repeats(inputs.source, rows.tau2.maxCoeff());

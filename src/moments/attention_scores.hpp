@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,7 @@
 #include "moments/attention_residual.hpp"
 #include "moments/attention_rotation.hpp"
 #include "moments/attention_softmax.hpp"
+#include "moments/head_lengths.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/weighed_rows.hpp"
 #include "scalecalc/error.hpp"
@@ -102,13 +105,24 @@ struct RowPair {
 /// In double, with the next orders.
 Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
                                     const SoftmaxAverages& averages, double tau2,
-                                    const RowPair& pair, Scores& scores);
+                                    const RowPair& pair, bool averages_lengths, Scores& scores);
 ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double gain_q,
                      double gain_k);
 RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs);
 Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs,
-                                  const RowScores& rows, const RowAverages& averages,
-                                  Scores& scores);
+                                  const RowScores& rows, RowAverages averages,
+                                  bool averages_lengths, int threads, Scores& scores);
+/// Whether these scores are averaged over the lengths of queries (head_lengths.hpp): not where
+/// others are added, or keys weigh unequally before any score does.
+template <class C, class X>
+bool averages_lengths(C& calculus, const ScoreInputs<double, X>& inputs) {
+  if (calculus.options().lognormal_softmax || inputs.sum != nullptr) return false;
+  if (calculus.template cache<AttentionLayers>().is_deep()) return false;
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (inputs.counts.weights) return false;
+  }
+  return HeadLengths::are_few(smallness(inputs));
+}
 
 template <class C>
 Factors<AlikeOf<C>> softmax_factors(C& calculus,
@@ -131,7 +145,7 @@ Factors<AlikeOf<C>> softmax_factors(C& calculus,
     const RowPair rows{correlation(c, tau2), correlation(cosine, inputs.q.second)};
     const ScoreLine line = score_line(inputs, gain(inputs.layer.q), gain(inputs.layer.k));
     return next_factors(inputs, softmax_values(calculus, line, rows.c), line.tau2(rows.c), rows,
-                        scores);
+                        averages_lengths(calculus, inputs), scores);
   } else {
     RowFactors<N> row;
     PairFactors<N> pair;
@@ -157,7 +171,9 @@ Factors<PerPosition> softmax_factors(C& calculus, const ScoreInputs<double, PerP
   RowAverages averages = softmax_values(calculus, rows);
   OmittedOfWeights omitted;
   if (inputs.counts.weights) omitted = weigh(*inputs.counts.weights, rows, averages);
-  Factors<PerPosition> factors = next_factors(inputs, rows, averages, scores);
+  Factors<PerPosition> factors =
+      next_factors(inputs, rows, std::move(averages), averages_lengths(calculus, inputs),
+                   calculus.options().threads, scores);
   scores.mix_truncation += omitted.value;
   scores.truncation += omitted.score;
   return factors;

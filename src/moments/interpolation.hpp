@@ -11,6 +11,8 @@ class ChebyshevPoints {
   ChebyshevPoints() = default;
   ChebyshevPoints(double low, double high, int count);
   const std::vector<double>& at() const { return at_; }
+  /// Of each point's value in that at x.
+  std::vector<double> weights(double x) const;
 
   /// values(k): at the k-th point.
   template <class Values>

@@ -29,6 +29,7 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
     } else if constexpr (std::is_same_v<Op, Encoder>) {
       read(op.layers, contents);
     } else if constexpr (std::is_same_v<Op, Attention>) {
+      ++contents.attentions;
       contents.causal |= op.causal;
       contents.alibi |= op.alibi != 0;
       contents.window |= op.window != 0;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "moments/head_lengths.hpp"
 #include "moments/positions.hpp"
 #include "moments/propagate.hpp"
 
@@ -14,6 +15,7 @@ namespace scalecalc::moments {
 /// What stands in the layers and inside them.
 struct Contents {
   bool alibi = false, window = false, relative = false;
+  int attentions = 0;
   bool causal = false;                   ///< some attention has a causal mask: tokens differ
   bool class_tokens = false;             ///< stand in front of the others
   std::vector<std::string> activations;  ///< each once, in the order of the forward pass
@@ -68,6 +70,7 @@ Trace trace_by(C& calculus, const Network& network) {
     throw Error(ErrorKind::input, "a network without layers has nothing to propagate", "layers",
                 "give it at least a head");
   const Contents contents = contents_of(network.layers);
+  calculus.template cache<AttentionLayers>().count = contents.attentions;
   if (contents.class_tokens) {
     if (contents.causal)
       throw Error(ErrorKind::input, "class tokens are for all tokens, and a mask hides some",

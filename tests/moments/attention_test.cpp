@@ -196,6 +196,45 @@ TEST_CASE("one layer of attention against its simulation") {
   compare(of, 2000, 1);
 }
 
+// Queries of d_h features have lengths of relative variance 2/d_h, which no expansion follows.
+TEST_CASE("heads of few features against their simulation") {
+  AttentionCase of;
+  of.tokens = 6;
+  of.width = 96;
+  SUBCASE("one feature") {
+    of.heads = of.kv_heads = 96;
+  }
+  double stated = 0.2;
+  SUBCASE("one feature, sharp scores") {
+    stated = 0.5;
+    of.heads = of.kv_heads = 96;
+    of.q_std = 3;
+    of.cosine = 0;
+    of.tokens = 12;
+  }
+  SUBCASE("two features, alike tokens") {
+    of.heads = of.kv_heads = 48;
+    of.cosine = 0.8;
+  }
+  SUBCASE("four features, sharp scores") {
+    of.heads = of.kv_heads = 24;
+    of.q_std = 2;
+  }
+  SUBCASE("three features, normalised, causal") {
+    of.heads = of.kv_heads = 32;
+    of.normalised = of.causal = true;
+  }
+  SUBCASE("one feature, causal") {
+    of.heads = of.kv_heads = 96;
+    of.causal = true;
+    stated = 0.35;
+  }
+  compare(of, 1500, 9);
+  const Predicted predicted = predict(of);
+  CHECK(predicted.truncation.at("q.second") < stated * predicted.values.at("q.second"));
+  CHECK(predicted.truncation.at("mix.second") < stated / 3 * predicted.values.at("mix.second"));
+}
+
 TEST_CASE("grouped queries against their simulation") {
   AttentionCase of;
   of.tokens = 8;

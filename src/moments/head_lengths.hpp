@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "moments/attention_factors.hpp"
+#include "moments/attention_softmax.hpp"
+#include "moments/interpolation.hpp"
+
+/// Heads of few features (docs/theory/attention.md#few-features): a query of d_h Gaussian features
+/// has X = |q|^2/E|q|^2, chi^2 of d_h over d_h, and given X a row of scores has the variance X
+/// tau2. What a row does is averaged over X, where h(f) is its
+/// expansion in 1/d_h.
+namespace scalecalc::moments {
+
+/// Of a network, kept for a whole propagation. Rows of deep ones take the expansion.
+struct AttentionLayers {
+  static constexpr int most = 32;
+  int count = 1;
+  bool is_deep() const { return count > most; }
+};
+
+/// A row's factors and its averages, both over X.
+struct AveragedRow {
+  RowFactors<double> factors;
+  SoftmaxOrders orders;
+};
+
+/// Of two rows over both lengths and the angle of their queries.
+struct AveragedPair {
+  SoftmaxOverlaps overlaps;  ///< O, A' and the square; other derivatives at the mean
+  double cosine = 0;         ///< E q.q' A'/(d_h m_q E A')
+  double along = 0;          ///< E A' (B/A - 1)/(d_h E A'), B and A of a row of that length
+  double omitted = 0;        ///< relative, of all
+};
+
+class HeadLengths {
+ public:
+  /// Above, the expansion leaves out less than a percent of what it corrects.
+  static constexpr double most_features = 16;
+  /// Whether rows are averaged: normed queries are of one length.
+  static bool are_few(const Smallness& small);
+
+  explicit HeadLengths(double features);
+
+  /// The arguments of row_factors().
+  AveragedRow row(double keys, double tau2, double cosine, double plain,
+                  const Smallness& small) const;
+
+ private:
+  friend class PairLengths;
+  /// A value of X and the share of its density.
+  struct Point {
+    double x, weight;
+  };
+  /// Equal steps of ln X, over which what softmax does and the density are smooth.
+  static std::vector<Point> lengths(double features);
+
+  double features_;
+  std::vector<Point> points_;
+};
+
+/// Pairs of rows, as functions of both X and of the angle, on a grid.
+class PairLengths {
+ public:
+  /// Rows of a mask, beyond which pairs take their expansion.
+  static constexpr Eigen::Index most_rows = 16;
+  /// Whether pairs of rows of this variance are had without long sums. Queries of one feature are
+  /// along each other, so that rows are one where they are `alike`, of as many keys and not turned.
+  static bool covers(const HeadLengths& lengths, double tau2, bool alike);
+  /// `keys` and `tau2` of each row.
+  PairLengths(const HeadLengths& lengths, const std::vector<double>& keys,
+              const std::vector<double>& tau2, int threads);
+  /// `cosine` of the features of the queries, `turned` what rotations leave of it in scores; `mean`
+  /// at the mean.
+  AveragedPair operator()(std::size_t row, std::size_t other, double cosine, double turned,
+                          const SoftmaxOverlaps& mean) const;
+
+ private:
+  static constexpr std::size_t quantities = 4;
+  using Values = std::array<double, quantities>;
+  using Plane = std::vector<std::vector<Values>>;  ///< by angle and length of the second
+  std::vector<Plane> grid(std::size_t row, std::size_t other, double turned) const;
+  /// 1 - P2 falls as 1/tau where scores are sharp.
+  double place(double length) const {
+    const double root = std::sqrt(length);
+    return root / (root + half_);
+  }
+  std::vector<double> angle_weights(double cosine) const;
+  /// With one length, a share of each place, given.
+  Plane at_length(const std::vector<Plane>& grid, double length) const;
+  double unlike_lengths(std::size_t row, double one, double other) const;
+  Values at(const Plane& plane, double length, double cosine) const;
+
+  const HeadLengths& of_;
+  std::vector<double> keys_, tau2_;
+  double longest_ = 1;  ///< X: what is beyond the last point weighs nothing
+  double half_ = 1;     ///< the X^(1/2) that is half way on the grid
+  ChebyshevPoints places_, cosines_;
+  std::vector<double> at_, angles_;  ///< X of each place, cosines of the angles
+  SoftmaxRows rows_;                 ///< of each row at each place
+};
+
+/// Pairs of rows of a mask, in the place of what they are at their mean; `cosines` of queries as
+/// E A' weighs them, `along` as in AveragedPair. Returns the most that one leaves out, relative.
+double average_pairs(const HeadLengths& lengths, const RowScores& rows, int threads,
+                     Eigen::ArrayXXd& cosines, Eigen::ArrayXXd& along, RowAverages& averages);
+
+}  // namespace scalecalc::moments
