@@ -19,6 +19,30 @@ double sum_error(const C& calculus, const Gradient<X>& g, const Counts& over) {
   return total > 0 ? pairs / total : 0;
 }
 
+/// Of a sum over tokens x_t g_t: what its terms are together, without their signs, and what is not
+/// known of them, no more than as much; of one token in front of all samples.
+struct TermError {
+  double terms = 0, error = 0;
+};
+template <class C, class X>
+TermError error_of_terms(const C& calculus, const X& input, const RelativeError& of_input,
+                         const Gradient<X>& g, const Counts& over) {
+  const Alike<double> x = values_of(calculus, input), k = values_of(calculus, g.x);
+  const double pairs = over.tokens - 1, others = (over.batch - 1) * over.tokens;
+  const double size = std::fabs(x.second * k.second);
+  const double crossed =
+      pairs * std::fabs(x.cross * k.cross) + others * std::fabs(x.between * k.between);
+  const double unknown_x = pairs * std::fabs(k.cross) + others * std::fabs(k.between);
+  const double unknown_g = pairs * std::fabs(x.cross) + others * std::fabs(x.between);
+  TermError out;
+  out.terms = size + crossed;
+  out.error = size * (of_input.second + g.truncation.second) +
+              std::fabs(x.second) * of_input.cross * unknown_x +
+              std::fabs(k.second) * g.truncation.cross * unknown_g;
+  out.error = std::min<double>(out.error, out.terms);
+  return out;
+}
+
 /// Of sum over tokens x_t g_t, relative to its size: what is not known of x and of g, where the
 /// products of different tokens add up.
 template <class C, class X>

@@ -41,6 +41,14 @@ void fill_sum_variance(BackwardPass<C, X>& pass, std::size_t parameter, const Gr
     if (!g.coupling) pass.parameter(parameter).spread = std::max(g.log_covariance.value(1, 1), 0.0);
   }
 }
+/// A sum whose terms all but cancel is known to `error` only, and at least a thousandth of that,
+/// for a relative error to say it.
+inline void fill_cancelled(ParameterRecord<double>& record, double error) {
+  constexpr double least = 1e-3;
+  if (!(error > record.gradient)) return;
+  record.gradient = std::max(record.gradient, least * error);
+  record.truncation = std::max<double>(record.truncation, error / record.gradient);
+}
 /// In a plain stack.
 template <class N>
 void fill_variance(ParameterRecord<N>& record, const WeightVariance& of) {

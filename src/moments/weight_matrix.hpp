@@ -87,6 +87,9 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t fir
     record.gradient =
         calculus.positive((record.gradient + weight_scale(calculus, layer) * N(covariance)) *
                           N(of_sizes(input.spread, g.follows_size, counts)));
+    fill_cancelled(record,
+                   scale * counts.samples() *
+                       error_of_terms(calculus, input.x, input.truncation, g, counts).error);
   }
   if (layer.bias) {
     fill_bias(pass, bias, g, input.tokens);

@@ -299,6 +299,13 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     fill_product_variance(pass, at.parameter, own, asks ? kept.record.input : kept.record.source,
                           spread, at.tokens);
     pass.parameter(at.parameter).truncation += kept.truncation.second;
+    if constexpr (C::next_orders) {
+      const X& input = asks ? kept.record.input : kept.record.source;
+      const Counts over = pass.counts(at.tokens);
+      fill_cancelled(pass.parameter(at.parameter),
+                     calculus.value(weight_scale(calculus, linear)) * over.samples() *
+                         error_of_terms(calculus, input, kept.truncation, own, over).error);
+    }
     if (!linear.bias) return;
     // A bias of all keys alike drops out of softmax.
     const bool drops =
