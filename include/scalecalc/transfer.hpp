@@ -247,8 +247,8 @@ TensorFactors factors_at(const TensorTransfer& tensor,
 struct BranchCriteria {
   Exponents feature_change;  ///< every order of a branch's change of the features contributes
   /// The first-order change of the loss in one step stays at a learning rate that is kept: that of
-  /// deepnorm.
-  Exponents loss_change;
+  /// deepnorm. None where a rule's step falls as the gradient grows: no multiplier changes it.
+  std::optional<Exponents> loss_change;
 };
 struct TransferSolution {
   Exponents branch;  ///< of the multiplier of each residual branch, of the most matrices if several

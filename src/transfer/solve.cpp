@@ -118,8 +118,11 @@ class Solver {
     const UpdatePowers powers = update_powers(rules_[hidden]->update);
     BranchCriteria criteria;
     criteria.feature_change[GrowthAxis::depth] = feature_change_power(most);
-    criteria.loss_change[GrowthAxis::depth] =
-        -(Rational(1) + powers.global_norm * half) / (Rational(1) + powers.gradient);
+    if (const Rational degree = Rational(1) + powers.gradient; !degree.is_zero()) {
+      criteria.loss_change.emplace();
+      (*criteria.loss_change)[GrowthAxis::depth] =
+          -(Rational(1) + powers.global_norm * half) / degree;
+    }
     solution_.criteria = criteria;
   }
 

@@ -262,12 +262,39 @@ TEST_CASE("loss change at a kept learning rate is deepnorm's criterion") {
     problem.axes = {depth};
     const auto criteria = solve_transfer(problem).criteria;
     REQUIRE(criteria);
-    CHECK(criteria->loss_change[depth] == power);
+    REQUIRE(criteria->loss_change);
+    CHECK((*criteria->loss_change)[depth] == power);
     CHECK(criteria->feature_change[depth] == Rational(-1));
     // Of the published pairs: alpha at lambda = 1 is the inverse.
     problem.axes = {width};
     CHECK_FALSE(solve_transfer(problem).criteria);
   }
+}
+
+TEST_CASE("rules of every degree in the gradient have a solution on every axis") {
+  // Degree -1, where the change of the loss knows nothing of the branch's multiplier, among them.
+  for (const auto& [optimizer, is_any] : {std::pair{"shampoo(0,0)", false},
+                                          {"shampoo(1/4,0)", false},
+                                          {"shampoo(1/4,1/2)", false},
+                                          {"shampoo(1/2,1/2)", true},
+                                          {"shampoo(1,0)", true},
+                                          {"g/norm(g)", false},
+                                          {"g/norm(g)^2", true},
+                                          {"sign(g)/rms(g)", true},
+                                          {"g/norm(g)^3", false},
+                                          {"g*norm(g)", false}})
+    for (const std::string& parametrization : parametrization_names())
+      for (const GrowthAxis axis : {width, depth, GrowthAxis::batch, GrowthAxis::tokens}) {
+        CAPTURE(optimizer);
+        CAPTURE(parametrization);
+        CAPTURE(to_string(axis));
+        TransferProblem problem = problem_of(optimizer, parametrization);
+        problem.axes = {axis};
+        TransferSolution solution;
+        REQUIRE_NOTHROW(solution = solve_transfer(problem));
+        REQUIRE(solution.criteria.has_value() == (axis == depth));
+        if (solution.criteria) CHECK(solution.criteria->loss_change.has_value() == !is_any);
+      }
 }
 
 TEST_CASE("factors of a tensor do not depend on how a parametrisation shares them") {

@@ -228,7 +228,7 @@ Value criteria_value(const std::optional<BranchCriteria>& criteria) {
   if (!criteria) return {};
   Value value = Value::object();
   value["feature_change"] = law_value(criteria->feature_change);
-  value["loss_change"] = law_value(criteria->loss_change);
+  value["loss_change"] = criteria->loss_change ? law_value(*criteria->loss_change) : Value();
   return value;
 }
 
@@ -260,7 +260,9 @@ Facts facts_of(const TransferAnswer& answer) {
     facts.rows.push_back({"branch multiplier", formula_value(answer.solution.branch)});
   if (const auto& criteria = answer.solution.criteria) {
     facts.rows.push_back({"for features to change by 1", formula_value(criteria->feature_change)});
-    facts.rows.push_back({"for the loss to, at the same lr", formula_value(criteria->loss_change)});
+    facts.rows.push_back({"for the loss to, at the same lr",
+                          criteria->loss_change ? formula_value(*criteria->loss_change)
+                                                : Value("any: it does not depend on it")});
   }
   if (answer.solution.attention)
     facts.rows.push_back({"scale of scores", formula_value(*answer.solution.attention)});

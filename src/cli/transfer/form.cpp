@@ -61,6 +61,12 @@ Shape binding() {
                  {"holds", truth(), "false: the numbers that are given, or the model, break it"}});
 }
 
+Shape criteria() {
+  return object({{"feature_change", law(), "each order of a branch's change counts"},
+                 {"loss_change", law().or_null(),
+                  "at a learning rate that is kept: deepnorm; null: any branch multiplier"}});
+}
+
 Shape compared() {
   return object({{"kind", text(), "of the parameters"},
                  {"same", truth(), "whether one factor maps all numbers"},
@@ -72,39 +78,35 @@ Shape compared() {
 
 JsonForm transfer_form() {
   const Shape sizes = map(number()).or_null();
-  return {
-      object({{"model", text().or_null(), "as it was named; null: kinds alone"},
-              {"optimizer", text(), "its name, or its rule"},
-              {"alignment", text(), "full, none, or exponents of fan_in"},
-              {"axes", list(one_of(growth_axis_names())), "that grow"},
-              maybe("muon_scale", one_of(muon_scale_names()), "in front of muon's step"),
-              maybe("parametrization", text(), "a name or a file"),
-              maybe("decay_law", one_of(decay_law_names()), "how decay follows"),
-              maybe("from", sizes, "sizes of the base"),
-              maybe("to", sizes, "sizes of the target"),
-              maybe("lr", number().or_null(), "at the base"),
-              maybe("decay", number().or_null(), "at the base"),
-              maybe("eps", number().or_null(), "at the base"),
-              maybe("same", list(text()), "the two that are compared")}),
-      object({maybe("parametrization", text(), "a name or a file"),
-              maybe("optimizer", text(), "its name, or its rule"),
-              maybe("alignment", text(), "full, none, or exponents of fan_in"),
-              maybe("branch", exponents(), "of the multiplier of every residual branch"),
-              maybe("criteria",
-                    object({{"feature_change", law(), "each order of a branch's change counts"},
-                            {"loss_change", law(), "at a learning rate that is kept: deepnorm"}})
-                        .or_null(),
-                    "the branch multiplier that either asks for over depth"),
-              maybe("attention", law().or_null(), "the scale of scores that is stable"),
-              {"kinds", any_of({map(kind()), list(compared())}),
-               "an object by kind; of --same a list, in which a kind may stand twice"},
-              maybe("parameters", list(parameter()), "of a model"),
-              maybe("binding", list(binding()),
-                    "the inequality that binds each number, and those that are broken"),
-              maybe("warnings", list(text()), "conditions that do not hold"),
-              maybe("same", truth(), "of --same: whether they are one"),
-              maybe("same_branch", truth(), "of --same: of the branch multiplier"),
-              maybe("same_attention", truth(), "of --same: of the scale of scores")})};
+  return {object({{"model", text().or_null(), "as it was named; null: kinds alone"},
+                  {"optimizer", text(), "its name, or its rule"},
+                  {"alignment", text(), "full, none, or exponents of fan_in"},
+                  {"axes", list(one_of(growth_axis_names())), "that grow"},
+                  maybe("muon_scale", one_of(muon_scale_names()), "in front of muon's step"),
+                  maybe("parametrization", text(), "a name or a file"),
+                  maybe("decay_law", one_of(decay_law_names()), "how decay follows"),
+                  maybe("from", sizes, "sizes of the base"),
+                  maybe("to", sizes, "sizes of the target"),
+                  maybe("lr", number().or_null(), "at the base"),
+                  maybe("decay", number().or_null(), "at the base"),
+                  maybe("eps", number().or_null(), "at the base"),
+                  maybe("same", list(text()), "the two that are compared")}),
+          object({maybe("parametrization", text(), "a name or a file"),
+                  maybe("optimizer", text(), "its name, or its rule"),
+                  maybe("alignment", text(), "full, none, or exponents of fan_in"),
+                  maybe("branch", exponents(), "of the multiplier of every residual branch"),
+                  maybe("criteria", criteria().or_null(),
+                        "the branch multiplier that either asks for over depth"),
+                  maybe("attention", law().or_null(), "the scale of scores that is stable"),
+                  {"kinds", any_of({map(kind()), list(compared())}),
+                   "an object by kind; of --same a list, in which a kind may stand twice"},
+                  maybe("parameters", list(parameter()), "of a model"),
+                  maybe("binding", list(binding()),
+                        "the inequality that binds each number, and those that are broken"),
+                  maybe("warnings", list(text()), "conditions that do not hold"),
+                  maybe("same", truth(), "of --same: whether they are one"),
+                  maybe("same_branch", truth(), "of --same: of the branch multiplier"),
+                  maybe("same_attention", truth(), "of --same: of the scale of scores")})};
 }
 
 }  // namespace scalecalc::cli
