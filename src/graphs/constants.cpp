@@ -33,6 +33,8 @@ const std::map<std::string, Binary>& binaries() {
       {"ge", [](double a, double b) { return double(a >= b); }},
       {"minimum", [](double a, double b) { return std::min(a, b); }},
       {"maximum", [](double a, double b) { return std::max(a, b); }},
+      {"min", [](double a, double b) { return std::min(a, b); }},
+      {"max", [](double a, double b) { return std::max(a, b); }},
       {"__and__", [](double a, double b) { return double(a != 0 && b != 0); }},
       {"__or__", [](double a, double b) { return double(a != 0 || b != 0); }},
       {"logical_and", [](double a, double b) { return double(a != 0 && b != 0); }},
@@ -230,15 +232,25 @@ std::optional<double> Constants::pointwise(const Node& node, const std::string& 
   static const std::set<std::string> same = {"to",         "_to_copy",        "clone",
                                              "contiguous", "detach",          "alias",
                                              "lift_fresh", "lift_fresh_copy", "type_as"};
-  if (same.count(operation) > 0) return operand(node, 0, index);
+  if (same.count(operation) > 0) {
+    const auto a = operand(node, 0, index);
+    if (!a || program_.tensors[node.outputs[0]].is_float) return a;
+    return std::trunc(*a);
+  }
+  // Of two tensors, and not over a dimension.
+  if ((operation == "min" || operation == "max") && !node.target.ends_with(".other"))
+    return std::nullopt;
   if (const auto known = binaries().find(operation); known != binaries().end()) {
     const auto a = operand(node, 0, index), b = operand(node, 1, index);
     if (!a || !b) return std::nullopt;
     return known->second(*a, *b);
   }
-  if (operation == "neg" || operation == "logical_not" || operation == "bitwise_not") {
+  if (operation == "neg" || operation == "logical_not" || operation == "bitwise_not" ||
+      operation == "abs" || operation == "log") {
     const auto a = operand(node, 0, index);
     if (!a) return std::nullopt;
+    if (operation == "abs") return std::fabs(*a);
+    if (operation == "log") return std::log(*a);
     return operation == "neg" ? -*a : static_cast<double>(*a == 0);
   }
   if (operation == "where" || operation == "masked_fill") {

@@ -21,6 +21,7 @@ struct Understood {
   const Constants& constants;
   const Figures& figures;
   const std::vector<Item>& items;
+  const std::vector<Item>& memory;  ///< what the first of two stacks is; empty: one stack
   std::set<std::string>& remarks;
 
   const Part& part(std::size_t index) const { return graph.parts[index]; }
@@ -53,9 +54,9 @@ class FoundNames {
   void norm(std::size_t part, const std::string& path);
   void tensor(std::size_t tensor, const std::string& path, const Part* part = nullptr,
               bool is_matrix = false);
-  /// Patterns of all; those of blocks 0, 1, ... become one, "{i}", where `block` begins paths with
-  /// "block[" and names differ by that number alone.
-  ModelSpec::Names take(const std::string& block) const;
+  /// Patterns of all; those of blocks 0, 1, ... become one, "{i}", where one of `blocks` ("block[")
+  /// begins their paths and names differ by that number alone.
+  ModelSpec::Names take(const std::vector<std::string>& blocks) const;
 
  private:
   struct Share {

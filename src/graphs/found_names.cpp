@@ -22,7 +22,6 @@ bool is_name(const std::string& name) {
 /// first number of the name that is the block's. The same where no number is.
 NamePattern folded_pattern(const NamePattern& pattern, const std::string& block) {
   const std::string& first = pattern.paths.front();
-  if (!first.starts_with(block)) return pattern;
   const std::int64_t index = std::strtoll(first.c_str() + block.size(), nullptr, 10);
   NamePattern folded{pattern.name, {}};
   for (const std::string& path : pattern.paths)
@@ -80,7 +79,7 @@ NamePattern FoundNames::pattern_of(const Entry& entry) const {
   return pattern;
 }
 
-ModelSpec::Names FoundNames::take(const std::string& block) const {
+ModelSpec::Names FoundNames::take(const std::vector<std::string>& blocks) const {
   ModelSpec::Names names;
   std::ptrdiff_t in_out = 0;
   for (const Entry& entry : entries_)
@@ -99,7 +98,9 @@ ModelSpec::Names FoundNames::take(const std::string& block) const {
   std::map<std::string, std::set<std::string>> called;
   std::vector<NamePattern> folded;
   for (const NamePattern& pattern : patterns) {
-    folded.push_back(block.empty() ? pattern : folded_pattern(pattern, block));
+    folded.push_back(pattern);
+    for (const std::string& block : blocks)
+      if (pattern.paths.front().starts_with(block)) folded.back() = folded_pattern(pattern, block);
     called[folded.back().paths.front()].insert(folded.back().name);
   }
   std::set<std::string> done;

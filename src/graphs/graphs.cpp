@@ -79,7 +79,7 @@ namespace {
 
 /// Gains that are not 1 and shifts that are not 0, which a model file has not.
 void remark_norms(const Understood& known) {
-  for_each_part(known.items, [&](std::size_t index) {
+  const auto look = [&](std::size_t index) {
     const Part& part = known.part(index);
     if (part.kind != Part::Kind::norm) return;
     const auto gain = known.figures.tensor(part.weight), shift = known.figures.tensor(part.bias);
@@ -90,7 +90,9 @@ void remark_norms(const Understood& known) {
       known.remarks.insert(
           "gains and shifts of norms are not those of a new model: they are taken "
           "as 1 and 0 here, which changes what follows each norm");
-  });
+  };
+  for_each_part(known.items, look);
+  for_each_part(known.memory, look);
 }
 
 }  // namespace
@@ -107,24 +109,27 @@ GraphModel read_graph(const std::string& path) {
   const Constants constants(program, archive);
   Reader reader(program, constants);
   const PartGraph graph = reader.run();
-  const std::vector<Item> items = tree_of(program, graph);
+  const Stacks stacks = stacks_of(program, graph);
   std::set<std::string> remarks = reader.remarks();
   const Figures figures(program, constants, archive);
   GraphModel model;
   model.source = base::shortened(path);
   model.library = program.torch_version.empty() ? "torch" : "torch " + program.torch_version;
   model.operations = program.nodes.size();
-  if (items.empty()) throw wrong_graph(program, "the network computes nothing");
+  if (stacks.items.empty()) throw wrong_graph(program, "the network computes nothing");
   std::set<std::string> of_transformer = remarks, of_list = remarks;
-  const Understood transformer{program, graph, constants, figures, items, of_transformer};
+  const auto understood = [&](std::set<std::string>& remarks_of) {
+    return Understood{program, graph, constants, figures, stacks.items, stacks.memory, remarks_of};
+  };
+  const Understood transformer = understood(of_transformer);
   if (const auto spec = as_transformer(transformer)) {
     model.spec = *spec;
     remarks = of_transformer;
   } else {
-    model.spec = as_layers({program, graph, constants, figures, items, of_list});
+    model.spec = as_layers(understood(of_list));
     remarks = of_list;
   }
-  remark_norms({program, graph, constants, figures, items, remarks});
+  remark_norms(understood(remarks));
   if (!program.has_weights)
     remarks.insert(
         program.weights.pickled.empty()

@@ -31,18 +31,39 @@ class ListWriter {
   }
 
   ModelSpec run() {
-    begin();
+    std::vector<Made> first;
+    if (!known_.memory.empty()) first.push_back(encoder());
+    begin(known_.items);
     std::vector<Made> layers =
         list({known_.items.begin() + static_cast<std::ptrdiff_t>(next_), known_.items.end()});
+    // The encoder stands behind the embedding of what attends to it.
+    layers.insert(layers.begin(), first.begin(), first.end());
     end(layers);
     fold(layers);
     return std::move(spec_);
   }
 
  private:
+  /// What the memory is made of.
+  Made encoder() {
+    const std::vector<Item>& items = known_.memory;
+    Made made;
+    made.spec.type = Type::encoder;
+    begin(items);
+    std::vector<Made> inner = std::move(made_);
+    made_.clear();
+    spec_.memory.sequence = spec_.sequence;
+    for (Made& one : list({items.begin() + static_cast<std::ptrdiff_t>(next_), items.end()}))
+      inner.push_back(std::move(one));
+    if (inner.empty())
+      known_.fail(items[0].part, "attention reads an input that no layer has changed",
+                  "cross_attention = true in a model file");
+    put_inside(std::move(inner), made.spec.layers, ".", made);
+    return made;
+  }
+
   /// The input, the embedding and what is added to it.
-  void begin() {
-    const std::vector<Item>& items = known_.items;
+  void begin(const std::vector<Item>& items) {
     const Part& root = known_.part(items[0].part);
     spec_.batch = known_.graph.batch;
     spec_.sequence = root.tokens;
@@ -261,6 +282,10 @@ class ListWriter {
     spec.causal = part.is_causal;
     spec.window = part.window;
     spec.softcap = part.softcap;
+    spec.memory = item.is_cross;
+    if (part.relative)
+      known_.fail(item.attention, "learnt biases of scores stand in a list of layers",
+                  "they are known of transformers whose blocks are alike");
     spec.qk_norm = item.q_norm != nothing;
     for (const std::size_t norm : {item.q_norm, item.k_norm}) {
       if (norm == nothing) continue;
@@ -331,21 +356,23 @@ class ListWriter {
         if (size > 1) spec.width = size;
       made.names.push_back({Named::Of::table, ".scale", item.scale});
     }
-    const auto add = [&](std::vector<Made> inner, std::vector<LayerSpec>& out,
-                         const std::string& prefix) {
-      std::map<Type, int> counts;
-      for (Made& one : inner) {
-        const std::string path =
-            fmt::format("{}{}[{}]", prefix, type_name(one.spec), counts[one.spec.type]++);
-        for (const Named& name : one.names)
-          made.names.push_back({name.of, path + name.suffix, name.part});
-        out.push_back(std::move(one.spec));
-      }
-    };
-    add(list(item.body), spec.layers, ".");
-    add(list(item.shortcut), spec.shortcut, ".shortcut.");
+    put_inside(list(item.body), spec.layers, ".", made);
+    put_inside(list(item.shortcut), spec.shortcut, ".shortcut.", made);
     if (spec.layers.empty()) known_.fail(item.part, "a branch that holds no layer is added");
     return made;
+  }
+
+  /// Layers that another holds, with their names.
+  static void put_inside(std::vector<Made> inner, std::vector<LayerSpec>& out,
+                         const std::string& prefix, Made& made) {
+    std::map<Type, int> counts;
+    for (Made& one : inner) {
+      const std::string path =
+          fmt::format("{}{}[{}]", prefix, type_name(one.spec), counts[one.spec.type]++);
+      for (const Named& name : one.names)
+        made.names.push_back({name.of, path + name.suffix, name.part});
+      out.push_back(std::move(one.spec));
+    }
   }
 
   static std::string type_name(const LayerSpec& spec) {
@@ -392,7 +419,8 @@ class ListWriter {
       put(layers[i], is_head ? "head" : next(layers[i].spec, counts, ""));
       spec_.layer_list.push_back(layers[i++].spec);
     }
-    spec_.names = names.take(run.times > 1 ? "repeat[0][" : "");
+    spec_.names = names.take(run.times > 1 ? std::vector<std::string>{"repeat[0]["}
+                                           : std::vector<std::string>());
   }
 
   const Understood& known_;

@@ -34,6 +34,12 @@ struct Turns {
   double attention = 1;    ///< what they are multiplied by
 };
 
+/// Learnt biases of scores by the distance of a key, as T5 has them.
+struct RelativeTable {
+  std::size_t tensor = nothing;
+  std::int64_t buckets = 0, distance = 0;
+};
+
 /// One step between tensors that hang on the input.
 struct Part {
   enum class Kind {
@@ -85,6 +91,7 @@ struct Part {
   std::int64_t window = 0;
   double score_scale = 1, softcap = 0, dropout = 0;
   std::optional<Turns> turns;  ///< of queries and keys
+  std::optional<RelativeTable> relative;
 };
 
 struct PartGraph {

@@ -29,6 +29,32 @@ std::optional<View> input_view(const Sizes& sizes) {
   return view;
 }
 
+/// What is known and does what is nearest to it, where names do not say so.
+const std::map<std::string, std::string>& alike_operations() {
+  static const std::map<std::string, std::string> all = {
+      {"conv_transpose1d", "conv2d"},
+      {"conv_transpose2d", "conv2d"},
+      {"conv1d", "conv2d"},
+      {"conv3d", "conv2d"},
+      {"upsample_nearest2d", "conv2d"},
+      {"upsample_bilinear2d", "conv2d"},
+      {"pixel_shuffle", "conv2d"},
+      {"group_norm", "layer_norm"},
+      {"native_group_norm", "layer_norm"},
+      {"cumsum", "mean"},
+      {"sum", "mean"},
+      {"amax", "max_pool2d"},
+      {"max", "max_pool2d"},
+      {"topk", "softmax"},
+      {"prelu", "leaky_relu"},
+      {"glu", "mul"},
+      {"bilinear", "mul"},
+      {"lstm", "linear"},
+      {"gru", "linear"},
+      {"_native_multi_head_attention", "scaled_dot_product_attention"}};
+  return all;
+}
+
 }  // namespace
 
 const std::map<std::string, Reader::Way>& Reader::ways() {
@@ -51,6 +77,7 @@ const std::map<std::string, Reader::Way>& Reader::ways() {
     add(&Reader::embedding, {"embedding"});
     add(&Reader::linear, {"linear", "addmm"});
     add(&Reader::multiply_matrices, {"matmul", "mm", "bmm"});
+    add(&Reader::masked_product, {"baddbmm"});
     add(&Reader::einsum, {"einsum"});
     add(&Reader::convolution, {"conv2d", "convolution"});
     add(&Reader::layer_norm, {"layer_norm", "native_layer_norm", "rms_norm", "_fused_rms_norm"});
@@ -226,7 +253,9 @@ void Reader::unknown(const Value& value) const {
   const Node& node = program_.nodes[value.maker];
   if (ways().count(node.operation) > 0 && node.target.starts_with("aten."))
     fail(node, "what this makes of the operation before it is not known");
-  const std::vector<std::string> near = nearest_names(node.operation, known_operations());
+  std::vector<std::string> near = nearest_names(node.operation, known_operations());
+  if (const auto alike = alike_operations().find(node.operation); alike != alike_operations().end())
+    near = {alike->second};
   fail(node, "the operation " + base::shortened(node.target) + " is not known",
        near.empty() ? "write it in operations that are known, or describe the model in a model file"
                     : "the nearest that is known is " + near.front());

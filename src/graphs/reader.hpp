@@ -15,8 +15,9 @@ namespace scalecalc::graphs {
 /// Rows of a table that do not hang on the input: a parameter, or looked up at fixed places.
 struct Table {
   std::size_t tensor = nothing;
-  bool is_lookup = false;   ///< by an embedding
-  bool is_segment = false;  ///< every token gets one row
+  bool is_lookup = false;        ///< by an embedding
+  bool is_segment = false;       ///< every token gets one row
+  std::size_t places = nothing;  ///< of a lookup at constant places: these
 };
 
 struct Scores;
@@ -49,12 +50,14 @@ struct Value {
     scores
   };
   Kind kind = Kind::unknown;
-  std::size_t maker = nothing;   ///< of what is unknown: its node
-  std::size_t tensor = nothing;  ///< of a parameter or a constant
-  bool is_flipped = false;       ///< a matrix, transposed
-  bool has_one = false;          ///< 1 + the parameter
+  std::size_t maker = nothing;           ///< of what is unknown: its node
+  std::size_t tensor = nothing;          ///< of a parameter or a constant
+  bool is_flipped = false;               ///< a matrix, transposed
+  std::int64_t first_row = 0, rows = 0;  ///< of a parameter's rows these; 0: all
+  bool has_one = false;                  ///< 1 + the parameter
   std::vector<Table> tables;
-  std::size_t part = nothing;  ///< of a signal, and what comes of one
+  std::vector<std::size_t> added;  ///< constants that are added to a table
+  std::size_t part = nothing;      ///< of a signal, and what comes of one
   View view;
   bool is_one_place = false;   ///< of places: all are the same
   double factor = 1;           ///< that multiplies a signal, not yet a part
@@ -73,6 +76,7 @@ struct Scores {
   bool is_under_tanh = false;  ///< what multiplies them next is the cap
   std::vector<std::pair<std::size_t, Masks>> masks;
   bool is_causal = false, is_softmax = false, shares_keys = false;
+  std::optional<Table> relative;  ///< learnt biases, looked up by distance
 };
 
 /// Reads the operations of a program one after the other into parts.
@@ -134,6 +138,7 @@ class Reader {
   void concatenate(const Node& node);
   void view_of(const Node& node, const std::optional<View>& view);
   bool pass_parameter(const Node& node);
+  bool split_parameter(const Node& node);
   void set_slice(const Node& node, std::size_t output, std::size_t dim, std::int64_t start,
                  std::int64_t size, std::int64_t step);
   void class_tokens(const Node& node, std::size_t rows, std::size_t others);
@@ -178,12 +183,14 @@ class Reader {
   void apply(const Node& node, const Value& signal, const Function& function);
   /// The part before a function, and the function.
   std::pair<std::size_t, Function> base_of(std::size_t part) const;
-  bool turn_by_table(const Node& node, const Value& a, const Value& b);
+
+  // reader_rotary.cpp
   bool rotate(const Node& node, const Value& a, const Value& b);
 
   // reader_attention.cpp
   void attention(const Node& node);
   void scores_of(const Node& node, const Value& q, const Value& k);
+  void masked_product(const Node& node);
   void einsum(const Node& node);
   void mix(const Node& node, const Value& scores, const Value& v);
   void mix_heads(const Node& node, const Scores& scores, const Value& v,
@@ -194,6 +201,11 @@ class Reader {
   void scale_scores(const Node& node, const Value& scores, double factor);
   void cap_scores(const Node& node, const Value& scores);
   void become_scores(const Node& node, Scores scores);
+
+  // reader_relative.cpp
+  void bias_scores(const Node& node, Scores& scores, const Value& table) const;
+  RelativeTable relative_of(const Node& node, const Table& table, std::int64_t heads,
+                            std::int64_t tokens, bool is_causal);
   /// What a query sees: all keys, those before it, or the last of those.
   struct Sight {
     bool is_causal = false;

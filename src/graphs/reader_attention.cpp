@@ -36,9 +36,14 @@ void Reader::attention(const Node& node) {
   scores.shares_keys = shares != nullptr && shares->flag == true;
   if (mask != nullptr && mask->tensors.size() == 1 && mask->tensors[0]) {
     const std::size_t tensor = *mask->tensors[0];
-    if (!constants_.is_constant(tensor)) fail(node, "its mask hangs on an input");
-    scores.masks.emplace_back(
-        tensor, program_.tensors[tensor].is_float ? Scores::Masks::is_added : Scores::Masks::stays);
+    const Value& masking = value_of(node, tensor);
+    if (masking.kind == Kind::table)
+      bias_scores(node, scores, masking);
+    else if (!constants_.is_constant(tensor))
+      fail(node, "its mask hangs on an input");
+    else
+      scores.masks.emplace_back(tensor, program_.tensors[tensor].is_float ? Scores::Masks::is_added
+                                                                          : Scores::Masks::stays);
   }
   if (number(node, "dropout_p", 0) > 0)
     remarks_.insert(
@@ -55,9 +60,22 @@ void Reader::scores_of(const Node& node, const Value& q, const Value& k) {
   become_scores(node, std::move(scores));
 }
 
+/// A mask and the product of queries and keys in one (nn.MultiheadAttention).
+void Reader::masked_product(const Node& node) {
+  if (number(node, "alpha", 1) != 1 || number(node, "beta", 1) != 1)
+    fail(node, "it has factors alpha and beta");
+  const Value mask = value(node, 0), q = value(node, 1), k = value(node, 2);
+  if (mask.kind != Kind::constant || q.kind != Kind::signal || k.kind != Kind::signal)
+    fail(node, "it is no mask and product of queries and keys");
+  scores_of(node, q, k);
+  const Value made = result(node);
+  mask_scores(node, made, mask.tensor, Scores::Masks::is_added);
+}
+
 void Reader::scale_scores(const Node& node, const Value& given, double factor) {
   Scores scores = *given.scores;
   if (scores.is_softmax) fail(node, "it changes the weights of attention");
+  if (scores.relative) fail(node, "it scales scores behind their learnt biases");
   scores.scale *= factor;
   if (scores.is_under_tanh) scores.softcap = factor;
   scores.is_under_tanh = false;
@@ -66,7 +84,7 @@ void Reader::scale_scores(const Node& node, const Value& given, double factor) {
 
 void Reader::cap_scores(const Node& node, const Value& given) {
   Scores scores = *given.scores;
-  if (node.operation != "tanh" || scores.is_softmax || !scores.masks.empty())
+  if (node.operation != "tanh" || scores.is_softmax || !scores.masks.empty() || scores.relative)
     fail(node, "it changes scores of attention as no known one does");
   scores.is_under_tanh = true;
   become_scores(node, std::move(scores));
@@ -274,6 +292,8 @@ void Reader::mix_heads(const Node& node, const Scores& scores, const Value& v,
   part.turns = scores.q.turns;
   const Sight sight = sight_of(node, scores, part.tokens);
   part.is_causal = sight.is_causal;
+  if (scores.relative)
+    part.relative = relative_of(node, *scores.relative, part.heads, part.tokens, part.is_causal);
   part.window = sight.window;
   View view = projection(node, scores.q).view;
   if (!order.empty()) view = permuted(view, order);

@@ -72,11 +72,11 @@ void Reader::embedding(const Node& node) {
   if (words.kind == Value::Kind::places) {
     Value& out = result(node);
     out.kind = Value::Kind::table;
-    out.tables = {{weight.tensor, true, words.is_one_place}};
+    out.tables = {{weight.tensor, true, words.is_one_place, nothing}};
     return;
   }
   if (words.kind == Value::Kind::constant) {
-    Table table{weight.tensor, true, false};
+    Table table{weight.tensor, true, false, words.tensor};
     const Sizes& places = sizes(words.tensor);
     const std::int64_t tokens = places.empty() ? 1 : places.back();
     Sizes last(places.size(), 0);
@@ -124,8 +124,10 @@ void Reader::multiply_matrices(const Node& node) {
 void Reader::linear_of(const Node& node, const Value& given, const Value& weight, const Value* bias,
                        bool is_in_out) {
   if (weight.kind != Value::Kind::parameter) fail(node, "its matrix is no parameter of the model");
-  const Sizes& shape = sizes(weight.tensor);
+  Sizes shape = sizes(weight.tensor);
   if (shape.size() != 2) fail(node, "its matrix has not two dimensions");
+  const std::int64_t all_rows = shape[0];
+  if (weight.rows > 0) shape[0] = weight.rows;
   const bool stored_in_out = is_in_out != weight.is_flipped;
   const std::int64_t in = shape[stored_in_out ? 0 : 1], out = shape[stored_in_out ? 1 : 0];
   Value input = whole(node, given);
@@ -161,11 +163,19 @@ void Reader::linear_of(const Node& node, const Value& given, const Value& weight
   part.weight = weight.tensor;
   part.is_in_out = stored_in_out;
   part.features = out;
+  if (weight.rows > 0) {
+    if (stored_in_out) fail(node, "it multiplies by some rows of a matrix");
+    part.first_row = weight.first_row;
+    part.all_rows = all_rows;
+  }
   part.tokens = part.kind == Part::Kind::linear ? graph_.parts[input.part].tokens : 1;
   if (part.kind == Part::Kind::linear && before.height > 0)
     part.height = graph_.parts[input.part].height;
   if (bias != nullptr) {
-    if (bias->kind != Value::Kind::parameter || product(sizes(bias->tensor)) != out)
+    const bool is_share =
+        bias->first_row == weight.first_row && bias->rows == weight.rows && weight.rows > 0;
+    if (bias->kind != Value::Kind::parameter ||
+        (!is_share && (bias->rows > 0 || product(sizes(bias->tensor)) != out)))
       fail(node, "its bias is no parameter of the model, or has another size");
     part.bias = bias->tensor;
   }

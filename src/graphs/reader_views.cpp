@@ -37,6 +37,33 @@ bool Reader::pass_parameter(const Node& node) {
   return true;
 }
 
+/// Rows of a packed matrix, or of its biases.
+bool Reader::split_parameter(const Node& node) {
+  const Value from = value(node, 0);
+  if (from.kind != Value::Kind::parameter) return false;
+  const Sizes& all = sizes(*node.arguments[0].tensors[0]);
+  const bool is_rows = !from.is_flipped && !from.has_one && all.size() <= 2 &&
+                       dimension(node, integer(node, "dim", 0), all.size()) == 0;
+  if (!is_rows) return false;
+  std::int64_t start = integer(node, "start", 0);
+  if (start < 0) start += all[0];
+  if (integer(node, "step", 1) != 1) return false;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Sizes& own = sizes(node.outputs[i]);
+    if (own.size() != all.size() || start < 0 || start + own[0] > all[0])
+      fail(node, "the graph contradicts itself: a slice leaves its tensor");
+    Value& out = result(node, i);
+    out = from;
+    out.maker = here_;
+    if (own[0] != all[0]) {
+      out.first_row = from.first_row + start;
+      out.rows = own[0];
+    }
+    start += own[0];
+  }
+  return true;
+}
+
 void Reader::reshape(const Node& node) {
   if (pass_parameter(node)) return;
   view_of(node, reshaped(value(node, 0).view, sizes(node.outputs[0])));
@@ -105,7 +132,7 @@ void Reader::set_slice(const Node& node, std::size_t output, std::size_t dim, st
 }
 
 void Reader::slice(const Node& node) {
-  if (pass_parameter(node)) return;
+  if (split_parameter(node) || pass_parameter(node)) return;
   const Value& from = value(node, 0);
   const std::size_t dim = dimension(node, integer(node, "dim", 0), from.view.dims.size());
   const std::int64_t all = count(from.view.dims[dim]);
@@ -161,13 +188,13 @@ void Reader::select(const Node& node) {
 }
 
 void Reader::split(const Node& node) {
-  if (pass_parameter(node)) return;
+  const bool is_unbound = node.operation == "unbind";
+  if ((!is_unbound && split_parameter(node)) || pass_parameter(node)) return;
   const Value from = value(node, 0);
   const std::size_t dim = dimension(node, integer(node, "dim", 0), from.view.dims.size());
   std::int64_t start = 0;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const Sizes& own = sizes(node.outputs[i]);
-    const bool is_unbound = node.operation == "unbind";
     const std::int64_t size = is_unbound ? 1 : dim < own.size() ? own[dim] : 1;
     set_slice(node, i, dim, start, size, 1);
     if (is_unbound) result(node, i).view = without(result(node, i).view, dim);

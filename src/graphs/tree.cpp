@@ -10,10 +10,46 @@ using Kind = Part::Kind;
 
 constexpr int deepest_tree = 30;  ///< as nested as layers of a model file may be
 
+/// What the keys, or the queries, of an attention are a map of.
+std::size_t map_of(const std::vector<Part>& parts, std::size_t part) {
+  if (parts[part].kind == Kind::norm) part = parts[part].inputs[0];
+  return parts[part].kind == Kind::linear ? parts[part].inputs[0] : nothing;
+}
+std::size_t keys_from(const std::vector<Part>& parts, std::size_t attention) {
+  return map_of(parts, parts[attention].inputs[1]);
+}
+
+/// What attention reads that hangs on none of the inputs of its queries; nothing where there is no
+/// such, or several.
+std::size_t memory_of(const PartGraph& graph) {
+  const std::vector<Part>& parts = graph.parts;
+  // The inputs that each hangs on, but through keys, one bit each.
+  std::vector<std::uint64_t> of(parts.size(), 0);
+  std::size_t memory = nothing;
+  int count = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].inputs.empty()) {
+      if (count == 64) return nothing;
+      of[i] = std::uint64_t{1} << count++;
+    }
+    if (parts[i].kind == Kind::attention) {
+      of[i] = of[parts[i].inputs[0]];
+      const std::size_t from = keys_from(parts, i);
+      if (from == nothing || (of[from] & of[i]) != 0) continue;
+      if (memory != nothing && memory != from) return nothing;
+      memory = from;
+      continue;
+    }
+    for (const std::size_t input : parts[i].inputs) of[i] |= of[input];
+  }
+  return memory;
+}
+
 class Tree {
  public:
-  Tree(const Program& program, const PartGraph& graph)
-      : program_(program), parts_(graph.parts), output_(graph.output) {
+  /// Of the layers before `output`; attention that reads `memory` has queries alone.
+  Tree(const Program& program, const PartGraph& graph, std::size_t output, std::size_t memory)
+      : program_(program), parts_(graph.parts), output_(output), memory_(memory) {
     find_reached();
     find_forks();
   }
@@ -36,12 +72,22 @@ class Tree {
     throw wrong_node(program_, program_.nodes[node], what, hint);
   }
 
+  bool reads_memory(std::size_t at) const {
+    return memory_ != nothing && parts_[at].kind == Kind::attention &&
+           keys_from(parts_, at) == memory_;
+  }
+
+  std::vector<std::size_t> inputs_of(std::size_t at) const {
+    if (reads_memory(at)) return {parts_[at].inputs[0]};
+    return parts_[at].inputs;
+  }
+
   void find_reached() {
     is_reached_.assign(parts_.size(), false);
     is_reached_[output_] = true;
     for (std::size_t i = parts_.size(); i-- > 0;)
       if (is_reached_[i])
-        for (const std::size_t input : parts_[i].inputs) is_reached_[input] = true;
+        for (const std::size_t input : inputs_of(i)) is_reached_[input] = true;
   }
 
   /// For each part the last one that every way from the input to it goes through (its immediate
@@ -58,7 +104,7 @@ class Tree {
         continue;
       }
       std::size_t fork = parts_[i].inputs[0];
-      for (const std::size_t input : parts_[i].inputs) fork = common(fork, input);
+      for (const std::size_t input : inputs_of(i)) fork = common(fork, input);
       fork_[i] = fork;
       depth_[i] = depth_[fork] + 1;
     }
@@ -80,10 +126,10 @@ class Tree {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (i == first) of[i] = 1;
       if (i == second) of[i] = 2;
-      for (const std::size_t input : parts_[i].inputs) of[i] |= of[input];
+      for (const std::size_t input : inputs_of(i)) of[i] |= of[input];
       if (is_reached_[i] && of[i] == 3)
         fail(i, "two inputs meet: the network is no tree of layers",
-             "one input is known; two stacks are encoder_decoder in a model file");
+             "two inputs may meet in attention alone, as an encoder's and a decoder's do");
     }
     fail(second, "the network has two inputs");
   }
@@ -151,10 +197,12 @@ class Tree {
     item.k = projection(part.inputs[1], item.k_norm, attention);
     item.v = projection(part.inputs[2], none, attention);
     if (none != nothing) fail(attention, "its values are normalised");
-    const std::size_t from = parts_[item.q].inputs[0];
-    if (parts_[item.k].inputs[0] != from || parts_[item.v].inputs[0] != from)
+    const std::size_t from = parts_[item.q].inputs[0], keys = parts_[item.k].inputs[0],
+                      values = parts_[item.v].inputs[0];
+    item.is_cross = reads_memory(attention) && values == memory_;
+    if (!item.is_cross && (keys != from || values != from))
       fail(attention, "its queries, keys and values are maps of different tensors",
-           "attention to another tensor is memory = true in a model file");
+           "attention to the output of another stack is known, of one alone");
     before_ = from;
     return item;
   }
@@ -235,15 +283,19 @@ class Tree {
 
   const Program& program_;
   const std::vector<Part>& parts_;
-  std::size_t output_, before_ = nothing, made_ = 0;
+  std::size_t output_, memory_, before_ = nothing, made_ = 0;
   std::vector<bool> is_reached_;
   std::vector<std::size_t> fork_, depth_;
 };
 
 }  // namespace
 
-std::vector<Item> tree_of(const Program& program, const PartGraph& graph) {
-  return Tree(program, graph).run();
+Stacks stacks_of(const Program& program, const PartGraph& graph) {
+  const std::size_t memory = memory_of(graph);
+  Stacks stacks;
+  stacks.items = Tree(program, graph, graph.output, memory).run();
+  if (memory != nothing) stacks.memory = Tree(program, graph, memory, nothing).run();
+  return stacks;
 }
 
 void for_each_part(const std::vector<Item>& items, const std::function<void(std::size_t)>& use) {

@@ -17,6 +17,7 @@ struct Item {
   /// Of attention: projections, a norm of each head's queries and keys, one of what is mixed.
   std::size_t attention = nothing, q = nothing, k = nothing, v = nothing, o = nothing;
   std::size_t q_norm = nothing, k_norm = nothing, mix_norm = nothing;
+  bool is_cross = false;  ///< keys and values are of the memory
   /// Of a gate: f(gate x) in x.
   std::size_t gate = nothing, in = nothing;
   Function function;
@@ -26,9 +27,13 @@ struct Item {
   std::size_t scale = nothing;  ///< a part of that kind
 };
 
-/// The layers from the input to the output, one behind the other. Throws Error(input) where the
-/// graph is no such tree, naming the operation and its line.
-std::vector<Item> tree_of(const Program& program, const PartGraph& graph);
+/// The layers from the input to the output, one behind the other, and those that make the memory
+/// which some attention of them reads. Throws Error(input) where the graph is no such tree, naming
+/// the operation and its line.
+struct Stacks {
+  std::vector<Item> items, memory;
+};
+Stacks stacks_of(const Program& program, const PartGraph& graph);
 
 /// Every part that an item and those inside it hold.
 void for_each_part(const std::vector<Item>& items, const std::function<void(std::size_t)>& use);

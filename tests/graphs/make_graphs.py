@@ -1,9 +1,10 @@
 """Exports small networks with torch.export, as graphs that tests read.
 
   make_graphs.py FOLDER   writes FOLDER/NAME.pt2 of each network of modules.py and of transformers
-  make_graphs.py --json   writes graphs/NAME.json beside this file: the JSON graph of each without
-                          what nothing reads, and the values of its constants; and a small graph with
-                          its weights, ../cli/graph.pt2
+  make_graphs.py --json [NAME...]
+                          writes graphs/NAME.json beside this file: the JSON graph of each without
+                          what nothing reads, and the values of its constants; and without names a
+                          small graph with its weights, ../cli/graph.pt2
 
 The Python needs torch and transformers (tests/frameworks/requirements.txt); nothing is downloaded.
 """
@@ -42,6 +43,27 @@ def of_transformers(name):
                               num_hidden_layers=2, num_attention_heads=4,
                               max_position_embeddings=16, **common)
         return t.BertForMaskedLM(config)
+    if name == "gemma2":
+        config = t.Gemma2Config(vocab_size=64, hidden_size=64, intermediate_size=96,
+                                num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2,
+                                head_dim=16, query_pre_attn_scalar=16, sliding_window=8,
+                                max_position_embeddings=16, use_cache=False,
+                                attn_implementation="eager")
+        return t.Gemma2ForCausalLM(config)
+    if name.startswith("t5"):
+        config = t.T5Config(vocab_size=64, d_model=64, d_kv=16, d_ff=96, num_layers=2,
+                            num_decoder_layers=2, num_heads=4, relative_attention_num_buckets=8,
+                            relative_attention_max_distance=12, use_cache=False,
+                            feed_forward_proj="gated-gelu" if name == "t5-gated" else "relu",
+                            attn_implementation="eager")
+        return t.T5ForConditionalGeneration(config)
+    if name == "convnext":
+        config = t.ConvNextConfig(hidden_sizes=[32, 64], depths=[2, 3], num_stages=2,
+                                  num_labels=10, image_size=32)
+        return t.ConvNextForImageClassification(config)
+    if name == "resnet50":
+        config = t.ResNetConfig(num_labels=64)
+        return t.ResNetForImageClassification(config)
     if name == "resnet":
         config = t.ResNetConfig(embedding_size=16, hidden_sizes=[16, 32], depths=[1, 2],
                                 layer_type="basic", num_labels=10)
@@ -62,6 +84,13 @@ def networks():
         "written-out": (modules.WrittenOut, (torch.zeros(2, 12, 48),)),
         "einsum": (modules.Einsum, (torch.zeros(2, 8, 32),)),
         "encoder": (modules.Encoder, (torch.zeros(2, 8, 32),)),
+        "dropout-mlp": (modules.DropoutMlp, (torch.zeros(2, 48),)),
+        "blocks": (modules.Blocks, (torch.zeros(2, 12, 24),)),
+        "gated-stack": (modules.GatedStack, (torch.zeros(2, 64),)),
+        "translator": (modules.Translator, (torch.zeros(2, 8, 32), torch.zeros(2, 6, 32))),
+        "unet": (modules.UNet, (torch.zeros(2, 3, 16, 16),)),
+        "unet-upsample": (lambda: modules.UNet(upsample=True), (torch.zeros(2, 3, 16, 16),)),
+        "dit": (modules.DiT, (torch.zeros(2, 4, 8, 8), torch.zeros(2))),
         "long-skip": (modules.LongSkip, (torch.zeros(2, 16),)),
         "unknown": (modules.Unknown, (torch.zeros(2, 16),)),
         "two-inputs": (modules.TwoInputs, (torch.zeros(2, 16), torch.zeros(2, 16))),
@@ -69,16 +98,38 @@ def networks():
         "gpt2-eager": (lambda: of_transformers("gpt2-eager"), (ids,)),
         "llama": (lambda: of_transformers("llama"), (ids,)),
         "bert": (lambda: of_transformers("bert"), (ids,)),
+        "gemma2": (lambda: of_transformers("gemma2"), (ids,)),
+        "t5": (lambda: of_transformers("t5"), {"input_ids": ids,
+                                               "decoder_input_ids": ids[:, :12]}),
+        "t5-gated": (lambda: of_transformers("t5-gated"), {"input_ids": ids,
+                                                           "decoder_input_ids": ids[:, :12]}),
+        "convnext": (lambda: of_transformers("convnext"), (torch.zeros(2, 3, 32, 32),)),
+        "resnet50": (lambda: of_transformers("resnet50"), (torch.zeros(2, 3, 64, 64),)),
         "resnet": (lambda: of_transformers("resnet"), (torch.zeros(2, 3, 32, 32),)),
         "vit": (lambda: of_transformers("vit"), (torch.zeros(2, 3, 16, 16),)),
     }
 
 
-def export(name, path):
+# Exported as they are trained.
+TRAINED = {"dropout-mlp"}
+
+
+def export(name, path, strict=False):
     draw, inputs = networks()[name]
     torch.manual_seed(0)
-    program = torch.export.export(draw().eval(), inputs, strict=False)
-    torch.export.save(program, path)
+    save(draw().train(name in TRAINED), inputs, path, strict)
+
+
+def save(model, inputs, path, strict=False):
+    args, named = ((), inputs) if isinstance(inputs, dict) else (inputs, {})
+    torch.export.save(torch.export.export(model, args, named, strict=strict), path)
+
+
+def operations(path):
+    """How many a file has."""
+    with zipfile.ZipFile(path) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("models/model.json"))
+        return len(json.loads(archive.read(name))["graph_module"]["graph"]["nodes"])
 
 
 def short_trace(trace):
@@ -126,9 +177,13 @@ def slim(text, archive, root):
     return {"models/model.json": slimmed, "lists": lists, "data": data}
 
 
-def write_json():
+# Too large to be kept, or alike to others.
+NOT_KEPT = {"dropout-mlp", "gated-stack", "unet-upsample", "t5-gated", "resnet50"}
+
+
+def write_json(names):
     (HERE / "graphs").mkdir(exist_ok=True)
-    for name in networks():
+    for name in names or [name for name in networks() if name not in NOT_KEPT]:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "model.pt2"
             export(name, path)
@@ -162,9 +217,10 @@ def write_small():
 
 
 def main():
-    if sys.argv[1:] == ["--json"]:
-        write_json()
-        write_small()
+    if sys.argv[1:2] == ["--json"]:
+        write_json(sys.argv[2:])
+        if not sys.argv[2:]:
+            write_small()
     elif len(sys.argv) == 2:
         folder = pathlib.Path(sys.argv[1])
         folder.mkdir(parents=True, exist_ok=True)

@@ -57,16 +57,16 @@ class ConvNet(nn.Module):
 
 
 class Attention(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, causal=True):
         super().__init__()
-        self.heads = heads
+        self.heads, self.causal = heads, causal
         self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.out = nn.Linear(width, width, bias=False)
 
     def forward(self, x):
         b, t, d = x.shape
         q, k, v = self.qkv(x).view(b, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         return self.out(y.transpose(1, 2).reshape(b, t, d))
 
 
@@ -178,6 +178,167 @@ class Encoder(nn.Module):
 
     def forward(self, x):
         return self.head(self.encoder(x))
+
+
+class DropoutMlp(nn.Module):
+    """A regulariser in train mode: what is dropped is in the graph."""
+
+    def __init__(self, features=48, width=96, classes=10, rate=0.2):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(features, width), nn.GELU(), nn.Dropout(rate),
+            nn.Linear(width, width), nn.GELU(), nn.Dropout(rate), nn.Linear(width, classes))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Block(nn.Module):
+    """Pre-Norm with torch's own attention."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Dropout(0.1),
+                                 nn.Linear(4 * width, width))
+
+    def forward(self, x, mask):
+        h = self.norm1(x)
+        x = x + self.attention(h, h, h, attn_mask=mask)[0]
+        return x + self.ffn(self.norm2(x))
+
+
+class Blocks(nn.Module):
+    """A stack of them behind a mask that is made on the way."""
+
+    def __init__(self, width=48, heads=4, depth=3, classes=7):
+        super().__init__()
+        self.stem = nn.Linear(24, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(depth))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, x):
+        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1])
+        x = self.stem(x)
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.head(self.norm(x))
+
+
+class GatedStack(nn.Module):
+    """Gated feed-forward layers between RMS norms, with scales of their branches."""
+
+    def __init__(self, width=64, hidden=96, depth=4, classes=10):
+        super().__init__()
+        self.norms = nn.ModuleList(nn.RMSNorm(width, eps=1e-6) for _ in range(depth + 1))
+        self.gates = nn.ModuleList(nn.Linear(width, hidden, bias=False) for _ in range(depth))
+        self.ups = nn.ModuleList(nn.Linear(width, hidden, bias=False) for _ in range(depth))
+        self.downs = nn.ModuleList(nn.Linear(hidden, width, bias=False) for _ in range(depth))
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, x):
+        for i, down in enumerate(self.downs):
+            h = self.norms[i](x)
+            x = x + down(F.silu(self.gates[i](h)) * self.ups[i](h))
+        return self.head(self.norms[-1](x))
+
+
+class Translator(nn.Module):
+    """torch's own encoder and decoder, whose attention reads the encoder's output."""
+
+    def __init__(self, width=32, heads=4, depth=2, classes=9):
+        super().__init__()
+        torch.backends.mha.set_fastpath_enabled(False)
+        self.model = nn.Transformer(width, heads, depth, depth, 2 * width, dropout=0.0,
+                                    batch_first=True, norm_first=True)
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, source, target):
+        mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
+        return self.head(self.model(source, target, tgt_mask=mask))
+
+
+class DoubleConv(nn.Sequential):
+    def __init__(self, inputs, outputs):
+        super().__init__(
+            nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs),
+            nn.ReLU(inplace=True), nn.Conv2d(outputs, outputs, 3, padding=1, bias=False),
+            nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
+
+
+class UNet(nn.Module):
+    """Ronneberger et al. 2015, as it is commonly written: a class for each pixel."""
+
+    def __init__(self, channels=16, classes=5, upsample=False):
+        super().__init__()
+        c = channels
+        self.inc = DoubleConv(3, c)
+        self.down1, self.down2 = DoubleConv(c, 2 * c), DoubleConv(2 * c, 4 * c)
+        self.pool = nn.MaxPool2d(2)
+
+        def up(inputs, outputs):
+            if upsample:
+                return nn.Sequential(nn.Upsample(scale_factor=2), nn.Conv2d(inputs, outputs, 1))
+            return nn.ConvTranspose2d(inputs, outputs, 2, stride=2)
+
+        self.up1, self.up2 = up(4 * c, 2 * c), up(2 * c, c)
+        self.conv1, self.conv2 = DoubleConv(4 * c, 2 * c), DoubleConv(2 * c, c)
+        self.outc = nn.Conv2d(c, classes, 1)
+
+    def forward(self, x):
+        x1 = self.inc(x)
+        x2 = self.down1(self.pool(x1))
+        x = self.down2(self.pool(x2))
+        x = self.conv1(torch.cat([x2, self.up1(x)], dim=1))
+        x = self.conv2(torch.cat([x1, self.up2(x)], dim=1))
+        return self.outc(x)
+
+
+def modulate(x, shift, scale):
+    return x * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
+
+
+class DiTBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width, elementwise_affine=False, eps=1e-6)
+        self.attention = Attention(width, heads, causal=False)
+        self.norm2 = nn.LayerNorm(width, elementwise_affine=False, eps=1e-6)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"),
+                                 nn.Linear(4 * width, width))
+        self.modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 6 * width))
+
+    def forward(self, x, c):
+        shift1, scale1, gate1, shift2, scale2, gate2 = self.modulation(c).chunk(6, dim=1)
+        x = x + gate1.unsqueeze(1) * self.attention(modulate(self.norm1(x), shift1, scale1))
+        return x + gate2.unsqueeze(1) * self.mlp(modulate(self.norm2(x), shift2, scale2))
+
+
+class DiT(nn.Module):
+    """Peebles and Xie 2023: patches, a time embedding, adaLN-zero."""
+
+    def __init__(self, width=64, heads=4, depth=2, channels=4, side=8, patch=2):
+        super().__init__()
+        self.patches = nn.Conv2d(channels, width, patch, stride=patch)
+        self.positions = nn.Parameter(0.02 * torch.randn(1, (side // patch) ** 2, width),
+                                      requires_grad=False)
+        self.time = nn.Sequential(nn.Linear(32, width), nn.SiLU(), nn.Linear(width, width))
+        self.blocks = nn.ModuleList(DiTBlock(width, heads) for _ in range(depth))
+        self.norm = nn.LayerNorm(width, elementwise_affine=False, eps=1e-6)
+        self.modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 2 * width))
+        self.out = nn.Linear(width, patch * patch * channels)
+        self.register_buffer("frequencies", torch.exp(-math.log(10000) * torch.arange(16) / 16))
+
+    def forward(self, x, t):
+        x = self.patches(x).flatten(2).transpose(1, 2) + self.positions
+        angles = t[:, None] * self.frequencies[None]
+        c = self.time(torch.cat([torch.cos(angles), torch.sin(angles)], dim=-1))
+        for block in self.blocks:
+            x = block(x, c)
+        shift, scale = self.modulation(c).chunk(2, dim=1)
+        return self.out(modulate(self.norm(x), shift, scale))
 
 
 class LongSkip(nn.Module):
