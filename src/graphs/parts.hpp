@@ -37,7 +37,8 @@ struct Turns {
 /// Learnt biases of scores by the distance of a key, as T5 has them.
 struct RelativeTable {
   std::size_t tensor = nothing;
-  std::int64_t buckets = 0, distance = 0;
+  std::int64_t buckets = 0;
+  std::int64_t least = 0, most = 0;  ///< distances that the lookups of these tokens allow
 };
 
 /// One step between tensors that hang on the input.

@@ -168,6 +168,16 @@ bool Reader::is_of_places(const Node& node) const {
   return has_words && !program_.tensors[node.outputs[0]].is_float;
 }
 
+/// One number for each sample of another input, as the time of a diffusion model is.
+bool Reader::is_of_sample(const Input& input) const {
+  const Sizes& own = sizes(input.tensor);
+  return own.size() == 1 &&
+         std::any_of(program_.inputs.begin(), program_.inputs.end(), [&](const Input& other) {
+           const Sizes& all = sizes(other.tensor);
+           return other.kind == Input::Kind::user && all.size() > 1 && all[0] == own[0];
+         });
+}
+
 void Reader::read_inputs() {
   for (const Input& input : program_.inputs) {
     Value& value = values_[input.tensor];
@@ -189,7 +199,7 @@ void Reader::read_inputs() {
       continue;
     }
     const auto view = input_view(sizes);
-    if (!view) continue;
+    if (!view || is_of_sample(input)) continue;
     Part part;
     part.kind = Part::Kind::input;
     part.features = sizes[sizes.size() == 4 ? 1 : sizes.size() - 1];
@@ -244,7 +254,15 @@ void Reader::fail(const Node& node, const std::string& what, const std::string& 
   throw wrong_node(program_, node, what, hint);
 }
 
-void Reader::unknown(const Value& value) const {
+void Reader::unknown(const Value& value, const Node* reads) const {
+  if (value.maker == nothing && reads != nullptr)
+    fail(*reads,
+         fmt::format("it reads the input '{}', whose sizes {} are none of features, tokens or an "
+                     "image",
+                     base::shortened(program_.tensors[value.tensor].name),
+                     to_string(sizes(value.tensor))),
+         "the nearest that is known is one input of samples; times and classes that condition all "
+         "layers are not known");
   if (value.maker == nothing)
     throw wrong_graph(program_,
                       "the input '" + base::shortened(program_.tensors[value.tensor].name) +
@@ -263,8 +281,7 @@ void Reader::unknown(const Value& value) const {
 
 const Value& Reader::value_of(const Node& node, std::size_t tensor) const {
   const Value& found = values_[tensor];
-  (void)node;
-  if (found.kind == Value::Kind::unknown) unknown(found);
+  if (found.kind == Value::Kind::unknown) unknown(found, &node);
   return found;
 }
 

@@ -104,7 +104,8 @@ class Reader {
   void nothing_to_do(const Node& node);
   [[noreturn]] void fail(const Node& node, const std::string& what,
                          const std::string& hint = {}) const;
-  [[noreturn]] void unknown(const Value& value) const;
+  [[noreturn]] void unknown(const Value& value, const Node* reads = nullptr) const;
+  bool is_of_sample(const Input& input) const;
   const Value& value_of(const Node& node, std::size_t tensor) const;
   const Value& value(const Node& node, std::size_t argument) const;
   const Value* optional_value(const Node& node, const char* name) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "graphs/reader.hpp"
 
@@ -29,7 +30,7 @@ std::int64_t row_of(std::int64_t ahead, std::int64_t rows, std::int64_t distance
 }
 
 /// A distance is looked for up to the most, by so many keys of a query.
-constexpr std::int64_t usual_distance = 128, most_distance = 8192, most_keys = 512;
+constexpr std::int64_t most_distance = 1 << 20, most_keys = 512;
 
 }  // namespace
 
@@ -50,7 +51,7 @@ RelativeTable Reader::relative_of(const Node& node, const Table& table, std::int
   if (shape[1] != heads || places.size() < 2 || places.back() != tokens ||
       places[places.size() - 2] != tokens)
     fail(node, "its learnt biases are not those of every head, query and key");
-  RelativeTable found{table.tensor, shape[0], usual_distance};
+  RelativeTable found{table.tensor, shape[0], 0, 0};
   // Rows that it looks up, by how far a key lies ahead.
   std::vector<std::pair<std::int64_t, std::int64_t>> rows;
   for (const std::int64_t query : {std::int64_t{0}, tokens / 2, tokens - 1})
@@ -64,17 +65,30 @@ RelativeTable Reader::relative_of(const Node& node, const Table& table, std::int
         fail(node, "the places at which its learnt biases are looked up are not known");
       rows.emplace_back(key - query, static_cast<std::int64_t>(*row));
     }
-  const auto fits = [&](std::int64_t distance) {
+  // A row comes later the nearer the distance is from which on all keys share the last.
+  const auto all = [&](std::int64_t distance, const auto& holds) {
     return std::all_of(rows.begin(), rows.end(), [&](const auto& one) {
-      return row_of(one.first, found.buckets, distance, is_causal) == one.second;
+      return holds(row_of(one.first, found.buckets, distance, is_causal), one.second);
     });
   };
-  if (fits(usual_distance)) return found;
-  for (found.distance = found.buckets / (is_causal ? 2 : 4) + 1; found.distance <= most_distance;
-       ++found.distance)
-    if (fits(found.distance)) return found;
-  fail(node, "its learnt biases go by other distances than T5's",
-       "half of the rows for single distances, the others by their logarithm");
+  const auto first_of = [&](const auto& is_there) {
+    std::int64_t low = 1, high = most_distance;
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      (is_there(middle) ? high : low) = is_there(middle) ? middle : middle + 1;
+    }
+    return low;
+  };
+  found.least = first_of([&](std::int64_t d) { return all(d, std::less_equal<>()); });
+  found.most = first_of([&](std::int64_t d) { return !all(d, std::greater_equal<>()); });
+  if (all(found.most, std::greater_equal<>()))
+    found.most = INT64_MAX;
+  else
+    --found.most;
+  if (found.least > found.most || !all(found.least, std::equal_to<>()))
+    fail(node, "its learnt biases go by other distances than T5's",
+         "half of the rows for single distances, the others by their logarithm");
+  return found;
 }
 
 }  // namespace scalecalc::graphs

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "graphs/transformer_reader.hpp"
@@ -117,8 +118,12 @@ bool TransformerReader::attention(const Item& item, const std::string& path, boo
     agree(turns_, part.turns ? std::pair(part.turns->base, part.turns->width)
                              : std::pair(0.0, std::int64_t{0}));
     agree(relative_table_, part.relative ? part.relative->tensor : nothing);
-    agree(relative_, part.relative ? std::pair(part.relative->buckets, part.relative->distance)
-                                   : std::pair(std::int64_t{0}, std::int64_t{0}));
+    agree(buckets_, part.relative ? part.relative->buckets : std::int64_t{0});
+    if (part.relative) {
+      least_ = std::max(least_, part.relative->least);
+      most_ = std::min(most_, part.relative->most);
+      is_one_ = is_one_ && least_ <= most_;
+    }
     if (part.relative && path == prefix_ + "block[0].attn") {
       relative_tables_.push_back(part.relative->tensor);
       names_.tensor(part.relative->tensor, path + ".relative_bias");

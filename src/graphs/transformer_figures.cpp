@@ -66,11 +66,20 @@ bool TransformerReader::set_windows() {
   return true;
 }
 
-/// The std of the tables is the default where theirs is that but for sampling errors.
+/// Of the distances that the lookups allow the default, a power of two or the least; the std of the
+/// tables is the default where theirs is that but for sampling errors.
 void TransformerReader::set_relative() {
-  if (!relative_ || relative_->first == 0) return;
-  spec_.relative_buckets = relative_->first;
-  spec_.relative_distance = relative_->second;
+  if (buckets_.value_or(0) == 0) return;
+  spec_.relative_buckets = *buckets_;
+  const auto is_allowed = [&](std::int64_t distance) {
+    return least_ <= distance && distance <= most_;
+  };
+  if (!is_allowed(spec_.relative_distance)) {
+    spec_.relative_distance = least_;
+    for (std::int64_t distance = 2; distance <= std::min<std::int64_t>(most_, 1 << 20);
+         distance *= 2)
+      if (is_allowed(distance)) spec_.relative_distance = distance;
+  }
   std::vector<Figure> found;
   for (const std::size_t table : relative_tables_)
     if (const auto figure = known_.figures.tensor(table)) found.push_back(*figure);

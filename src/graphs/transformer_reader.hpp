@@ -80,8 +80,9 @@ class TransformerReader {
   std::vector<std::int64_t> windows_;  ///< of each block
   std::optional<std::string> activation_;
   std::optional<std::pair<double, std::int64_t>> turns_;
-  std::optional<std::pair<std::int64_t, std::int64_t>> relative_;  ///< buckets and distance
-  std::optional<std::size_t> relative_table_;                      ///< of this stack; nothing: none
+  std::optional<std::int64_t> buckets_;        ///< of relative biases; 0: none
+  std::int64_t least_ = 1, most_ = INT64_MAX;  ///< distances that all of them allow
+  std::optional<std::size_t> relative_table_;  ///< of this stack; nothing: none
   std::vector<std::size_t> relative_tables_;
   DropoutPlaces places_{false, false, false, false};
 };

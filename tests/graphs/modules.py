@@ -257,7 +257,7 @@ class Translator(nn.Module):
 
     def forward(self, source, target):
         mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
-        return self.head(self.model(source, target, tgt_mask=mask))
+        return self.head(self.model(source, target, tgt_mask=mask, tgt_is_causal=True))
 
 
 class DoubleConv(nn.Sequential):
