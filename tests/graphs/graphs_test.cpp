@@ -100,7 +100,108 @@ void check_same(const std::string& name, const std::string& config, const StdOf&
   for (std::size_t i = 0; i < due.size(); ++i) CHECK(found[i] == due[i]);
 }
 
+/// Both propagate to the same numbers, but for rounding: of a graph some are found by other sums.
+void check_numbers(const ModelSpec& found, const ModelSpec& due) {
+  const Trace a = propagate(build_network(found)), b = propagate(build_network(due));
+  constexpr double rounding = 1e-9;
+  REQUIRE(a.sites.size() == b.sites.size());
+  for (std::size_t i = 0; i < a.sites.size(); ++i) {
+    CHECK(a.sites[i].path == b.sites[i].path);
+    CHECK(a.sites[i].second.value == doctest::Approx(b.sites[i].second.value).epsilon(rounding));
+  }
+  REQUIRE(a.parameters.size() == b.parameters.size());
+  for (std::size_t i = 0; i < a.parameters.size(); ++i) {
+    CHECK(a.parameters[i].path == b.parameters[i].path);
+    CHECK(a.parameters[i].grad_second.value ==
+          doctest::Approx(b.parameters[i].grad_second.value).epsilon(rounding));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("two stacks with relative biases are those of the config") {
+  const StdOf t5 = [](const std::string& name, std::size_t rank) {
+    if (rank < 2) return -1.0;
+    if (name.starts_with("shared") || name.find("embed_tokens") != std::string::npos) return 1.0;
+    // Of 100 features; of four heads of 16.
+    return name.ends_with(".q.weight") ? 0.025 : name.ends_with(".o.weight") ? 0.125 : 0.1;
+  };
+  const ModelSpec spec = graph_of("t5", t5).spec;
+  CHECK(spec.encoder_decoder);
+  CHECK(spec.layers == 2);
+  CHECK(spec.relative_buckets == 8);
+  CHECK(spec.relative_distance == 12);
+  CHECK(spec.memory.sequence == 16);
+  CHECK(spec.sequence == 12);
+  CHECK(spec.tie_head);
+  LibraryModel library = parse_config(
+      R"({"model_type": "t5", "vocab_size": 64, "d_model": 100, "d_kv": 16, "d_ff": 100,
+          "num_layers": 2, "num_heads": 4, "relative_attention_num_buckets": 8,
+          "relative_attention_max_distance": 12, "dropout_rate": 0,
+          "architectures": ["T5ForConditionalGeneration"]})",
+      "config.json");
+  REQUIRE(library.spec);
+  library.spec->sequence = 12;
+  library.spec->memory.sequence = 16;
+  library.spec->input.zipf = 0;
+  library.spec->batch = 2;
+  check_numbers(spec, *library.spec);
+  // One tensor under several names.
+  check_names("t5", {"lm_head.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
+                     "shared.weight"});
+}
+
+TEST_CASE("windows in every second block, norms on both sides of branches, soft caps") {
+  // Their gain is 1 + weight.
+  const ModelSpec spec = graph_of("gemma2", [](const std::string&, std::size_t rank) {
+                           return rank > 1 ? 0.02 : 0.0;
+                         }).spec;
+  CHECK(spec.placement == Placement::sandwich);
+  CHECK(spec.window == 8);
+  CHECK(spec.window_pattern == "LG");
+  CHECK(spec.attention_softcap == 50);
+  CHECK(spec.logit_softcap == 30);
+  CHECK(spec.gain_offset);
+  LibraryModel library = parse_config(
+      R"({"model_type": "gemma2", "vocab_size": 64, "hidden_size": 64, "intermediate_size": 96,
+          "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+          "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 8,
+          "max_position_embeddings": 16})",
+      "config.json");
+  REQUIRE(library.spec);
+  library.spec->input.zipf = 0;
+  library.spec->batch = 2;
+  check_numbers(spec, *library.spec);
+  check_names("gemma2", {"lm_head.weight"});
+}
+
+TEST_CASE("torch's own attention, by its mask, and attention to another input") {
+  const ModelSpec blocks = graph_of("blocks").spec;
+  CHECK(blocks.kind == ModelSpec::Kind::transformer);
+  CHECK(blocks.causal);
+  CHECK(blocks.layers == 3);
+  CHECK(blocks.heads == 4);
+  check_names("blocks");
+  const ModelSpec stacks = graph_of("translator").spec;
+  CHECK(types(stacks.layer_list).starts_with("encoder(residual(norm attention) residual(norm "));
+  CHECK(stacks.memory.sequence == 8);
+  CHECK(stacks.sequence == 6);
+  const std::vector<LayerSpec>& block = stacks.layer_list[1].layers;
+  REQUIRE(block.size() == 3);
+  CHECK(block[0].layers[1].causal);
+  CHECK(!block[0].layers[1].memory);
+  CHECK(block[1].layers[1].memory);
+  CHECK(!block[1].layers[1].causal);
+  check_names("translator");
+}
+
+TEST_CASE("a ConvNeXt: norms over the last dimension, learnt vectors that multiply branches") {
+  const ModelSpec spec = graph_of("convnext").spec;
+  CHECK(types(spec.layer_list)
+            .starts_with("conv2d norm residual(conv2d norm linear activation "
+                         "linear)"));
+  check_names("convnext");
+}
 
 TEST_CASE("a ResNet of the library: a stem with a max pool, shortcuts, means") {
   const ModelSpec spec = graph_of("resnet").spec;
@@ -293,6 +394,13 @@ TEST_CASE("what is no tree, or not known, is named with its line") {
   const std::string unknown = refused("unknown");
   CHECK(has(unknown, "aten.cumsum.default"));
   CHECK(has(unknown, "torch.cumsum(self.a(x), dim=-1)"));
+  const std::string up = refused("unet");
+  CHECK(has(up, "aten.conv_transpose2d.input is not known"));
+  CHECK(has(up, "x = self.conv1(torch.cat([x2, self.up1(x)], dim=1))"));
+  CHECK(has(up, "the nearest that is known is conv2d"));
+  const std::string time = refused("dit");
+  CHECK(has(time, "it reads the input 't'"));
+  CHECK(has(time, "angles = t[:, None] * self.frequencies[None]"));
   const std::string inputs = refused("two-inputs");
   CHECK(has(inputs, "two inputs"));
   CHECK(has(inputs, "return self.a(x) + self.b(y)"));

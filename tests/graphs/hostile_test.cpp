@@ -116,13 +116,35 @@ TEST_CASE("contradictions are named") {
   CHECK(has(changed([](Json& g) { g["nodes"] = Json::array(); }), "before it is made"));
 }
 
+TEST_CASE("any bytes of a file are read or refused") {
+  const TemporaryFolder folder;
+  std::mt19937 engine(11);
+  const auto below = [&](std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine);
+  };
+  for (const char* name : {"mlp", "einsum", "blocks"}) {
+    const std::string whole = zip(entries_of(fixture(name), plain));
+    for (int round = 0; round < 100; ++round) {
+      std::string bytes = whole;
+      for (std::size_t changes = 1 + below(8); changes > 0; --changes) {
+        // The directory is the last part of the file.
+        const std::size_t at =
+            below(2) == 0 ? below(bytes.size()) : bytes.size() - 1 - below(bytes.size() / 20);
+        bytes[at] = static_cast<char>(below(256));
+      }
+      refusal(folder, bytes);
+    }
+  }
+}
+
 TEST_CASE("any text in a graph is read or refused") {
   const TemporaryFolder folder;
   std::mt19937 engine(7);
   const auto below = [&](std::size_t n) {
     return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine);
   };
-  for (const char* name : {"gpt", "written-out", "convnet", "residual-mlp", "llama"}) {
+  for (const char* name : {"gpt", "written-out", "convnet", "residual-mlp", "llama", "t5", "gemma2",
+                           "translator", "blocks", "convnext"}) {
     const Json whole = fixture(name);
     std::vector<ArchiveEntry> entries = entries_of(whole, plain);
     for (int round = 0; round < 60; ++round) {

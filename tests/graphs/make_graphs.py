@@ -51,7 +51,7 @@ def of_transformers(name):
                                 attn_implementation="eager")
         return t.Gemma2ForCausalLM(config)
     if name.startswith("t5"):
-        config = t.T5Config(vocab_size=64, d_model=64, d_kv=16, d_ff=96, num_layers=2,
+        config = t.T5Config(vocab_size=64, d_model=100, d_kv=16, d_ff=100, num_layers=2,
                             num_decoder_layers=2, num_heads=4, relative_attention_num_buckets=8,
                             relative_attention_max_distance=12, use_cache=False,
                             feed_forward_proj="gated-gelu" if name == "t5-gated" else "relu",
