@@ -24,12 +24,12 @@ SEEDS = 32
 OUTPUTS, GRADIENTS, FAR, SHARE = 0.03, 0.05, 0.15, 1 / 20
 NAMES = ("mlp", "residual-mlp", "convnet", "gpt", "written-out", "einsum", "encoder", "dropout-mlp",
          "blocks", "gated-stack", "translator", "gpt2", "llama", "gemma2", "bert", "t5", "vit",
-         "convnext", "resnet")
+         "resnet")
 
 BATCH_NORMS = ("convnet", "resnet", "resnet50")
 # Held against so many passes of what was read, as the rules leave out too much in small images.
 PASSES = {"convnet": 16 * SEEDS, "resnet": 16 * SEEDS, "convnext": 16 * SEEDS, "resnet50": 2 * SEEDS}
-CONFIGS = ("gpt2", "llama", "gemma2", "bert", "t5", "t5-gated", "vit")
+CONFIGS = ("gemma2", "t5", "t5-gated")
 
 
 def inputs_like(example, vocab=64):
