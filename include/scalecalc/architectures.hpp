@@ -103,6 +103,16 @@ LibraryModel read_config(const std::string& path);
 LibraryModel parse_config(std::string_view json, const std::string& name,
                           const std::string& tower = {});
 
+/// Of one that recognise() found, one of the models that it holds, by its name among `towers`.
+/// Throws Error(input).
+LibraryModel tower_of(const LibraryModel& library, const std::string& tower);
+
+/// "PATH#TOWER", where no file is called so; else the tower is empty.
+struct TowerPath {
+  std::string path, tower;
+};
+TowerPath tower_path(const std::string& path);
+
 /// The model of the same config with other values of those of its keys that are a field of the
 /// description by themselves, and differ in `changed`: num_hidden_layers of layers. None
 /// where the library refuses them, a list of as many layers as there were for one.

@@ -49,17 +49,6 @@ std::string config_beside(const std::string& path) {
   return is_of_timm(config.string()) ? "" : config.string();
 }
 
-/// "PATH#TOWER", where no file is called so.
-struct TowerPath {
-  std::string path, tower;
-};
-TowerPath tower_path(const std::string& path) {
-  const std::size_t at = path.rfind('#');
-  std::error_code code;
-  if (at == std::string::npos || at == 0 || std::filesystem::exists(path, code)) return {path, ""};
-  return {path.substr(0, at), path.substr(at + 1)};
-}
-
 Value parse_json(std::string_view text, const std::string& name) {
   int depth = 0;
   const auto limit = [&](int nested, Value::parse_event_t, Value&) {
@@ -116,9 +105,9 @@ void refuse(const Family& family, const Lookup& lookup, const std::string& name)
     if (refusal.condition.flag(lookup)) throw Error(ErrorKind::input, refusal.text, name);
 }
 
-/// The one model of several that a config holds.
+/// The one model of several that a config holds, or, `told`, that tensors tell.
 LibraryModel tower_of(const Family& family, Value config, const std::string& name,
-                      const std::string& asked) {
+                      const std::string& asked, bool told = false) {
   std::vector<std::string> names;
   for (const Tower& tower : family.towers) names.push_back(tower.name);
   const std::string where = name + "#" + base::shortened(asked);
@@ -130,8 +119,10 @@ LibraryModel tower_of(const Family& family, Value config, const std::string& nam
   const Tower& tower = family.towers[static_cast<std::size_t>(found - names.begin())];
   rename_aliases(family, config);
   config = completed(family.defaults, std::move(config));
-  return model_of(architectures::family(tower.model_type, name), config_of(tower, keys_of(config)),
-                  where);
+  const Family& own = architectures::family(tower.model_type, name);
+  Value inside = config_of(tower, keys_of(config));
+  if (told) inside = with_fitting_heads(own, std::move(inside));
+  return model_of(own, std::move(inside), where);
 }
 
 std::vector<LibraryVariant> variants_of(const Family& family, const Lookup& lookup,
@@ -217,14 +208,27 @@ LibraryModel parse_config(std::string_view json, const std::string& name,
   return model_of(known, std::move(config), name);
 }
 
+LibraryModel tower_of(const LibraryModel& library, const std::string& tower) {
+  using namespace architectures;
+  return tower_of(family(library.architecture, library.source), Value::parse(library.config),
+                  library.source, tower, true);
+}
+
+TowerPath tower_path(const std::string& path) {
+  const std::size_t at = path.rfind('#');
+  std::error_code code;
+  if (at == std::string::npos || at == 0 || std::filesystem::exists(path, code)) return {path, ""};
+  return {path.substr(0, at), path.substr(at + 1)};
+}
+
 bool is_config(const std::string& given) {
-  const std::string path = architectures::tower_path(given).path;
+  const std::string path = tower_path(given).path;
   const bool is_json = path.ends_with(".json") && !architectures::is_weights_file(path);
   return is_json || !architectures::config_beside(path).empty();
 }
 
 LibraryModel read_config(const std::string& given) {
-  const auto [path, tower] = architectures::tower_path(given);
+  const auto [path, tower] = tower_path(given);
   std::error_code code;
   std::string file = architectures::config_beside(path);
   if (file.empty() && std::filesystem::is_directory(path, code))

@@ -59,6 +59,24 @@ Value config_of(const Tower& tower, const Lookup& config) {
   return made;
 }
 
+Value with_fitting_heads(const Family& family, Value config) {
+  constexpr std::int64_t features = 64;
+  const auto field = [&](const char* name) -> const Expression* {
+    const auto said = std::find_if(family.model.begin(), family.model.end(),
+                                   [&](const auto& entry) { return entry.first == name; });
+    return said == family.model.end() ? nullptr : &said->second;
+  };
+  const Expression *const heads = field("model.heads"), *const width = field("model.width");
+  if (heads == nullptr || width == nullptr || field("model.head_width") != nullptr) return config;
+  const Value complete = completed(family.defaults, config);
+  const Lookup keys = keys_of(complete);
+  const Expression* const key = key_of(*heads, keys);
+  if (key == nullptr || config.contains(key->name())) return config;
+  const std::int64_t taken = heads->count(keys), all = width->count(keys);
+  if (taken > 0 && all % taken != 0 && all % features == 0) config[key->name()] = all / features;
+  return config;
+}
+
 void describe(const Family& family, const Lookup& config, LibraryModel& model) {
   for (const Conditional& remark : family.remarks)
     if (remark.condition.flag(config)) model.remarks.push_back(remark.text);

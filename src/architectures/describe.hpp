@@ -12,6 +12,10 @@ void describe(const Family& family, const Lookup& config, LibraryModel& model);
 /// The config inside the config that a tower is of, with the keys that it is handed.
 Value config_of(const Tower& tower, const Lookup& config);
 
+/// A config that tensors tell, which say nothing of heads: where those that the library takes do
+/// not divide the width, heads of 64 features, as most models have them.
+Value with_fitting_heads(const Family& family, Value config);
+
 /// The config with what the library takes for keys that are absent. Throws Error(input).
 Value completed(const Defaults& defaults, Value config);
 /// The keys of a config, which must outlive it, as names.

@@ -65,7 +65,8 @@ std::optional<std::string> read_typed_line() {
   return line.substr(start, line.find_last_not_of(" \t\r") + 1 - start);
 }
 
-bool is_weights(const std::string& path) {
+bool is_weights(const std::string& given) {
+  const std::string path = tower_path(given).path;
   return path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json");
 }
 
@@ -75,13 +76,21 @@ std::optional<LibraryModel> read_config_argument(const std::string& name) {
   return std::nullopt;
 }
 
-LibraryModel recognised(const std::string& weights) {
+LibraryModel recognised(const std::string& given) {
+  const auto [weights, tower] = tower_path(given);
   const std::vector<LibraryModel> models = recognise_weights(weights);
   LibraryModel model = models.front();
   if (!model.unlike.empty())
     throw Error(ErrorKind::input,
                 "these tensors are nearly those of " + model.class_name + ", but " + model.unlike,
                 model.source, "give the config.json that the weights were made by");
+  if (!tower.empty()) {
+    LibraryModel one = tower_of(model, tower);
+    one.remarks.insert(one.remarks.begin(),
+                       "recognised by names and shapes: what they do not tell, the number of heads "
+                       "above all, is what the library takes");
+    return one;
+  }
   std::string others;
   for (const std::string& type : model.alike) others += (others.empty() ? "" : ", ") + type;
   for (std::size_t i = 1; i < models.size(); ++i)

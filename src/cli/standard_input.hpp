@@ -27,9 +27,11 @@ ModelSpec read_model_argument(const std::string& name);
 
 /// Somebody may be typing it.
 bool is_reading_standard_input();
-/// Whether it is named as a file of weights or an index of their shards is.
+/// Whether it is named as a file of weights or an index of their shards is; "PATH#TOWER" where
+/// PATH is.
 bool is_weights(const std::string& path);
-/// The model that the names and shapes of a file of weights are those of. Throws Error(input).
+/// The model that the names and shapes of a file of weights are those of, or one of several that
+/// it holds. Throws Error(input).
 LibraryModel recognised(const std::string& weights);
 /// What a config.json, a folder with one or a file of weights says; none for another argument.
 /// Throws Error(input).

@@ -134,6 +134,42 @@ TEST_CASE("a pair of towers is described tower by tower") {
   }
 }
 
+TEST_CASE("a tower of weights alone is that of their config") {
+  for (const char* type : {"clip", "siglip"}) {
+    CAPTURE(type);
+    const LibraryModel pair = of(type, std::string(kTextTower) + kVisionTower);
+    std::vector<NamedShape> shapes;
+    for (const LibraryTensor& tensor : pair.tensors) shapes.push_back({tensor.name, tensor.shape});
+    const LibraryModel found = recognise(shapes, "w.safetensors").front();
+    REQUIRE(found.unlike.empty());
+    CHECK(found.towers == pair.towers);
+    for (const std::string& name : pair.towers) {
+      CAPTURE(name);
+      const LibraryModel tower = tower_of(found, name),
+                         due = of(type, std::string(kTextTower) + kVisionTower, name);
+      CHECK(tower.source == "w.safetensors#" + name);
+      REQUIRE(tower.spec);
+      CHECK(tower.spec->width == due.spec->width);
+      CHECK(tower.spec->layers == due.spec->layers);
+      REQUIRE(tower.tensors.size() == due.tensors.size());
+      for (std::size_t i = 0; i < due.tensors.size(); ++i) {
+        CHECK(tower.tensors[i].name == due.tensors[i].name);
+        CHECK(tower.tensors[i].shape == due.tensors[i].shape);
+      }
+    }
+    CHECK(refusal([&] { tower_of(found, "texts"); }).starts_with("unknown model in this config"));
+  }
+  // No tensor tells the heads: where the library's 12 do not divide the width they have 64
+  // features.
+  const LibraryModel large = of("clip", R"("vision_config": {"hidden_size": 1024,
+      "num_attention_heads": 16, "intermediate_size": 64, "num_hidden_layers": 1}, )");
+  std::vector<NamedShape> shapes;
+  for (const LibraryTensor& tensor : large.tensors) shapes.push_back({tensor.name, tensor.shape});
+  const LibraryModel vision = tower_of(recognise(shapes, "w.safetensors").front(), "vision");
+  REQUIRE(vision.spec);
+  CHECK(vision.spec->heads == 16);
+}
+
 TEST_CASE("of a model that reads texts and images the text's is the description") {
   const std::string keys = std::string(kTextTower) + kVisionTower + R"("architectures": null, )";
   const LibraryModel model = of("gemma3", keys);
@@ -176,7 +212,11 @@ TEST_CASE("a tower is named behind the path, where the config has it") {
   CHECK(is_config(path + "#text"));
   CHECK(is_config(folder.path.string() + "#vision"));
   CHECK(read_config(folder.path.string() + "#vision").architecture == "clip_vision_model");
+  CHECK(tower_path("a/b.json#text").path == "a/b.json");
+  CHECK(tower_path("a/b.json#text").tower == "text");
+  CHECK(tower_path("#text").tower.empty());
   const std::string other = folder / "a#text.json";
+  CHECK(tower_path(other + "#").path == other);
   std::ofstream(other) << R"({"model_type": "llama"})";
   CHECK(read_config(other).architecture == "llama");
 }
