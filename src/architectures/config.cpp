@@ -61,6 +61,9 @@ Value parse_json(std::string_view text, const std::string& name) {
   } catch (const Value::parse_error& error) {
     throw Error(ErrorKind::input, fmt::format("not JSON at byte {}", error.byte), name,
                 "give a config.json as its library writes it");
+  } catch (const Value::exception&) {
+    throw Error(ErrorKind::input, "a number is too large", name,
+                "numbers of a config are below 1.8e308");
   }
   if (depth > kDeepestConfig)
     throw Error(ErrorKind::input, "nested deeper than 32", name,
