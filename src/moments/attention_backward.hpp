@@ -20,6 +20,7 @@ struct AttentionBackward {
   typename X::Number biases{};   ///< likewise of the table of scores' biases, of this layer alone
   typename X::Number aligned{};  ///< of what k and v are made of: that times x_t
   double through_queries = 1;    ///< of E `input`^2
+  double equal_keys = 1;         ///< E g_s g_r of two equal keys over E g^2
   RelativeError truncation;      ///< of the gradients, relative to their second
   NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
   NonNegative v_weight_truncation = 0;                               ///< of Wv's besides
@@ -59,6 +60,19 @@ X between_heads(const C& calculus, const Attention& layer, const AttentionRecord
       static_cast<double>(layer.v.fan_in) * calculus.value(calculus.variance(layer.v));
   return fed_back(two, scaled(record.shared_source, gain), record.apart_v, record.input,
                   record.source, record.counts);
+}
+
+/// Of two equal keys the later one gets what both get: it is seen by fewer queries.
+template <class N>
+double later_share(const Alike<N>& /*keys*/) {
+  return 1;
+}
+inline double later_share(const PerPosition& keys) {
+  PerPosition later = keys;
+  for (Eigen::Index t = 0; t < keys.second.size(); ++t)
+    for (Eigen::Index u = 0; u <= t; ++u) later.cross(t, u) = later.cross(u, t) = keys.second[t];
+  const Alike<double> mean = average(later);
+  return mean.second > 0 ? std::clamp(mean.cross / mean.second, 0.0, 1.0) : 1;
 }
 
 /// What comes to the scores of a key from all queries, of `same` keys and of two.
@@ -247,6 +261,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   if constexpr (C::next_orders) {
     const double all = values_of(calculus, out.input).second;
     if (all > 0) out.through_queries = std::min(1.0, calculus.value(of_queries) / all);
+    if (record.words && record.counts.causal) out.equal_keys = later_share(sum(of_keys, of_values));
     if (all > 0) out.truncation.second += calculus.value(through_scores) / all * out.k_truncation;
   }
   out.v_truncation = record.value_truncation;

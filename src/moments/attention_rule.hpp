@@ -85,8 +85,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     record.score_scale = record.score_scale * calculus.real(record.turned_scale);
 
   bool words = false;
-  if constexpr (std::is_same_v<X, Alike<double>>)
-    words = shares_scores(layer, source, residual != nullptr);
+  if constexpr (C::next_orders) words = shares_scores(layer, source, residual != nullptr);
   record.words = words;
   // Means over keys, and their overlaps, are of different words then, and so of queries.
   const bool query_words = words && has_words(input);
@@ -183,6 +182,13 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     if (memory) counted.same = query_words ? input.repeats : 0;
     record.factors =
         words ? word_factors(of_keys, inputs, counted, scores) : of_keys(inputs, scores);
+  } else if constexpr (C::next_orders) {
+    const auto of_rows = [&](const ScoreInputs<N, X>& of, Scores& found) {
+      return softmax_factors(calculus, of, found);
+    };
+    record.factors =
+        words ? word_factors(of_rows, inputs, query_words ? input.repeats : 0, source, scores)
+              : of_rows(inputs, scores);
   } else {
     record.factors = softmax_factors(calculus, inputs, scores);
   }
@@ -205,9 +211,10 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   mix.x = sum(means_v.other, product(record.apart_v, record.factors.mix));
   mix.x.between = between_means(input.x, out.v.x, record.counts);
   if constexpr (C::next_orders) finish_mix(layer, input, keys, record, scores, counts, mix);
-  if (query_words) add_word_overlap(input.repeats, mix);
-  // Masks of weights, and of keys, are each token's own.
-  mix.same_words = input.same_words && !layer.causal && layer.dropout == 0;
+  // Masks of weights are each token's own, and those of keys leave a part equal.
+  set_words(input, scores.equal_rows, mix);
+  mix.same_words = input.same_words && (!record.counts.causal || query_words) && layer.dropout == 0;
+  if (query_words) add_word_overlap(mix.repeats, mix);
   calculus.assume("attention", "scores are Gaussian, independent between keys given the query");
   return out;
 }

@@ -272,6 +272,7 @@ RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs) {
   const KeyWeights* const weights = inputs.counts.weights.get();
   for (Eigen::Index j = 0; j < q.positions->at.size(); ++j)
     rows.keys.push_back(weights                ? std::max(1.0, 1 / weights->overlap()(j, j))
+                        : inputs.row_keys      ? (*inputs.row_keys)[static_cast<std::size_t>(j)]
                         : inputs.counts.causal ? q.positions->at[j] + 1.0
                                                : static_cast<double>(inputs.source.tokens));
   return rows;

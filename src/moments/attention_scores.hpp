@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,9 @@ struct Scores {
   NonNegative bias_truncation = 0;  ///< of the gradient of the scores' biases
   double bias_variance = 0;         ///< of P2, of the biases that all rows of a head have
   double rows_variance = 0;         ///< relative, of what comes back to one row's scores
+  /// Of what rows make of values that differ, what two rows of one query have in common beyond rows
+  /// of two: less than 1 under a mask, where the later row sees more keys.
+  double equal_rows = 1;
 };
 
 template <class N, class X>
@@ -59,6 +63,8 @@ struct ScoreInputs {
   const ScoreSum<X>* sum = nullptr;  ///< where scores of other layers are added
   Counts over{};                     ///< of the keys' tokens
   const Rotation<X>* rotation = nullptr;
+  const std::vector<double>* row_keys =
+      nullptr;  ///< in place of the numbers of tokens that rows see
 };
 
 /// V/D^2: one over the dimensions that the centred tokens fill, so at most 1, which bounds the

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "moments/attention_scores.hpp"
+#include "moments/key_weights.hpp"
 #include "moments/words.hpp"
 
 /// Attention to tokens of which some are the same word: equal keys share a score, so softmax shares
@@ -27,19 +28,27 @@ struct WordCounts {
 WordCounts word_counts(double same, double triple, double different, double tokens);
 
 /// Whether a layer's keys, made of `source`, come in equal words: a mask gives equal words other
-/// keys, or other weights, and rotation other scores.
+/// keys, or other weights, as a window and biases do, and rotation other scores.
 template <class X>
 bool shares_scores(const Attention& layer, const Signal<X>& source, bool adds) {
-  return has_words(source) && source.tokens > 1 && !layer.causal && layer.rotary.width == 0 &&
-         layer.dropout == 0 && !adds;
+  return has_words(source) && source.tokens > 1 && layer.rotary.width == 0 &&
+         !weighs_keys(layer, source.tokens) && layer.dropout == 0 && !adds;
 }
 
+/// Of as many equally frequent words as make `different` of `tokens`, how many are among `fewer`.
+double different_among(double different, double tokens, double fewer);
+
 /// Of keys that know nothing of each other, as many as the source has tokens.
-using FactorsOf =
-    std::function<Factors<Alike<double>>(const ScoreInputs<double, Alike<double>>&, Scores&)>;
+template <class X>
+using FactorsOf = std::function<Factors<X>(const ScoreInputs<double, X>&, Scores&)>;
 /// `inputs` are of different words.
-Factors<Alike<double>> word_factors(const FactorsOf& factors,
+Factors<Alike<double>> word_factors(const FactorsOf<Alike<double>>& factors,
                                     const ScoreInputs<double, Alike<double>>& inputs,
                                     const WordCounts& words, Scores& scores);
+/// Row by row: under a mask a row has the words that its keys are. `same`: of two queries; `source`
+/// has all words.
+Factors<PerPosition> word_factors(const FactorsOf<PerPosition>& factors,
+                                  const ScoreInputs<double, PerPosition>& inputs, double same,
+                                  const Signal<PerPosition>& source, Scores& scores);
 
 }  // namespace scalecalc::moments

@@ -6,6 +6,7 @@
 #include "moments/calculus.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/tied_head.hpp"
+#include "moments/words.hpp"
 
 /// Loss heads (docs/theory/layers.md#head): the gradient of the loss in the logits, and what the
 /// head's own weights add below it.
@@ -107,6 +108,23 @@ inline double equal_words_share(const Network& network, double second, double sa
   const double same = network.target_collision > 0 ? network.target_collision : 1 / classes;
   const double own = network.loss == Loss::mse ? network.target_second : (1 - same) / classes;
   return second > 0 ? std::clamp(1 - weight * weight * own / second, 0.0, 1.0) : 0;
+}
+
+/// Likewise where a share of the tokens of a word is equal: what their softmax has in common at the
+/// overlap that they have on average.
+template <class C, class X>
+double equal_words_of(C& calculus, const Network& network, const Signal<X>& logits, double second,
+                      double samples) {
+  const double share = equal_share(logits), most = equal_words_share(network, second, samples);
+  const Alike<double> y = values_of(calculus, of_words(logits.x, logits.repeats));
+  if (share == 1 || network.loss == Loss::mse) return share * most;
+  const auto prepared = calculus.softmax_head(network.classes, y.second);
+  const double one = calculus.value(calculus.softmax_second(prepared, y.second)),
+               same = calculus.value(calculus.softmax_cross(
+                   prepared, y.second, y.second, y.cross + share * (y.second - y.cross)));
+  const double weight = network.reduction == Reduction::mean ? 1 / samples : 1;
+  const double lost = weight * weight * (one - same) / static_cast<double>(network.classes);
+  return second > 0 ? std::clamp(most - lost / second, 0.0, 1.0) : 0;
 }
 
 /// What is not known of the logits y is not known of dL/dy: of y - t as of y; of a softmax by what

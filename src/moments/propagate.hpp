@@ -64,8 +64,8 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
     last.truncation.second += not_known.second;
     last.truncation.cross += not_known.cross;
     if (has_words(logits))
-      last.equal_words = equal_words_share(network, average(last.x).second,
-                                           static_cast<double>(logits.tokens * network.batch));
+      last.equal_words = equal_words_of(calculus, network, logits, average(last.x).second,
+                                        static_cast<double>(logits.tokens * network.batch));
   }
   const Gradient<X> first = back.run(std::move(last), std::move(loss));
   back.note(input_site, first);

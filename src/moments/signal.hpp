@@ -50,10 +50,11 @@ struct Signal {
   double mask_overlap = 0;
   Mixture mixture;                      ///< of features behind dropout, until weights mix them
   std::optional<ActivationInput> flat;  ///< right behind an activation
-  double repeats = 0;                   ///< chance that two tokens of a sequence are the same word
+  double repeats = 0;                   ///< chance that two tokens of a sequence are equal
   double triples = 0;                   ///< that three are
-  double different = 0;                 ///< how many different words a sequence has
-  bool same_words = false;              ///< tokens of the same word are equal
+  double different = 0;                 ///< how many different ones a sequence has
+  double collision = 0;     ///< chance that two are the same word, of which some may differ
+  bool same_words = false;  ///< tokens of the same word are equal, as often as `repeats` says
   bool sinusoids = false;   ///< fixed ones are a part of it, of a size of its own in each feature
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   RelativeError error, truncation;  ///< from how primitives are computed; from orders left out

@@ -6,6 +6,7 @@
 
 #include "moments/loss_gradient.hpp"
 #include "moments/own_word.hpp"
+#include "moments/words.hpp"
 
 /// Cross-entropy behind a tied head (docs/theory/layers.md#tied-head): the softmax is that of V - 1
 /// logits of variance tau2 and of the own word's, M beside noise.
@@ -19,7 +20,7 @@ class TiedSoftmax {
         classes_(static_cast<double>(network.classes)),
         width_(static_cast<double>(head_of(network).fan_in)),
         same_(own_collision(network)),
-        equal_(logits.same_words),
+        equal_(logits.same_words ? equal_share(logits) : 0),
         tau2_(variance_of_others(values_of(calculus, logits.x), classes_)),
         prepared_(calculus.softmax_head(network.classes - 1, tau2_)) {
     p2_ = calculus.softmax_second(prepared_, tau2_);
@@ -65,7 +66,10 @@ class TiedSoftmax {
   Pair logit_overlaps(double mean, double other, double cross) const {
     const double own = this->own(mean) * this->own(other);
     const double rest = cross - same_ * own / classes_;
-    if (equal_) return {tau2_, (rest - same_ * tau2_) / (1 - same_)};
+    if (equal_ > 0) {
+      const double of_all = equal_ * same_, two = (rest - of_all * tau2_) / (1 - of_all);
+      return {two + equal_ * (tau2_ - two), two};
+    }
     const double apart = rest - same_ * own / width_;
     return {std::min(apart + own / width_, tau2_), apart};
   }
@@ -111,7 +115,7 @@ class TiedSoftmax {
 
   C& calculus_;
   double classes_, width_, same_;
-  bool equal_;  ///< tokens of one word
+  double equal_;  ///< of the tokens of one word, how many are
   double tau2_;
   Prepared prepared_;
   double p2_ = 0, log_sum_ = 0, sum_variance_ = 0;

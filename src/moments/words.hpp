@@ -13,10 +13,42 @@ namespace scalecalc::moments {
 
 template <class X>
 bool has_words(const Signal<X>& x) {
-  if constexpr (std::is_same_v<X, Alike<double>>)
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (x.x.positions->kinds) return false;
+  }
+  if constexpr (std::is_same_v<typename X::Number, double>)
     return x.same_words && x.repeats > 0 && x.repeats < 1;
   else
     return false;
+}
+
+/// Of tokens of the same word, how many are equal; of the others, which share as much on average,
+/// no more is known.
+template <class X>
+double equal_share(const Signal<X>& x) {
+  return x.collision > 0 ? std::min(1.0, x.repeats / x.collision) : 1;
+}
+/// y of the words of x, of which this share stay equal.
+template <class X>
+void set_words(const Signal<X>& x, double share, Signal<X>& y) {
+  y.collision = x.collision;
+  y.repeats = share * x.repeats;
+  y.triples = share * share * x.triples;
+  y.different = x.different + (1 - share) * (static_cast<double>(x.tokens) - x.different);
+}
+/// The words of a sum: r is that of both, kappa m + (1 - kappa) r_0 of each. `left`, `right`: of
+/// its parts, whose words are those of x and f.
+template <class X>
+void sum_words(const Signal<X>& x, const Alike<double>& left, const Signal<X>& f,
+               const Alike<double>& right, Signal<X>& sum) {
+  if (x.repeats == f.repeats || !(x.repeats < 1 && f.repeats < 1)) return;
+  const double of_x = (left.second - left.cross) / (1 - x.repeats),
+               of_f = (right.second - right.cross) / (1 - f.repeats);
+  if (!(of_x + of_f > 0)) return;
+  const double p = of_x / (of_x + of_f);
+  sum.repeats = p * x.repeats + (1 - p) * f.repeats;
+  sum.triples = p * x.triples + (1 - p) * f.triples;
+  sum.different = p * x.different + (1 - p) * f.different;
 }
 
 /// Pairs of different words in the place of all.
@@ -31,6 +63,28 @@ inline Alike<double> with_words(Alike<double> x, double same) {
   x.between = same * x.second + (1 - same) * x.between;
   return x;
 }
+/// Seconds in the place of crosses: of two tokens that are one word.
+inline PerPosition as_one(const PerPosition& x) {
+  return map(
+      x, [](const Token<double>& t) { return t; },
+      [](const Token<double>& t, const Token<double>& u, double) {
+        return (t.second + u.second) / 2;
+      });
+}
+inline PerPosition of_words(const PerPosition& x, double same) {
+  const PerPosition one = as_one(x);
+  PerPosition out = x;
+  out.cross = (x.cross - same * one.cross) / (1 - same);
+  out.between = (x.between - same * one.between) / (1 - same);
+  return out;
+}
+inline PerPosition with_words(const PerPosition& x, double same) {
+  const PerPosition one = as_one(x);
+  PerPosition out = x;
+  out.cross = same * one.cross + (1 - same) * x.cross;
+  out.between = same * one.between + (1 - same) * x.between;
+  return out;
+}
 template <class X>
 X of_words(const X& x, double /*same*/) {
   return x;
@@ -43,10 +97,11 @@ X with_words(const X& x, double /*same*/) {
 /// With overlaps as they are by chance: (m - r_0)^2 kappa (1 - kappa) is that of equal words.
 template <class X>
 Signal<X> of_words(Signal<X> x) {
-  if constexpr (std::is_same_v<X, Alike<double>>) {
+  if constexpr (std::is_same_v<typename X::Number, double>) {
     const double same = x.repeats;
     x.x = of_words(x.x, same);
-    const double apart = x.x.second - x.x.cross;
+    const Alike<double> mean = average(x.x);
+    const double apart = mean.second - mean.cross;
     x.fresh /= (1 - same) * (1 - same);
     const double chance = (x.overlap.variance() - same * (1 - same) * apart * apart) / (1 - same);
     const double fresh = apart * apart / static_cast<double>(x.width);
@@ -60,10 +115,22 @@ Signal<X> of_words(Signal<X> x) {
 /// To an overlap by chance that of equal words; m - r = (1 - kappa)(m - r_0).
 template <class X>
 void add_word_overlap(double same, Signal<X>& x) {
-  if constexpr (std::is_same_v<X, Alike<double>>) {
-    const double apart = (x.x.second - x.x.cross) / (1 - same);
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    const Alike<double> mean = average(x.x);
+    const double apart = (mean.second - mean.cross) / (1 - same);
     x.overlap.coherent = std::hypot(x.overlap.coherent, apart * std::sqrt(same * (1 - same)));
   }
+}
+
+/// dk/dr that equal words make, per standard deviation `deviation` of what overlaps fluctuate by:
+/// of a share `same` of the pairs x_t x_u is E x^2, and g_t g_u is `equal` E g^2, where others have
+/// (k - same equal g)/(1 - same).
+inline double word_slope(const Alike<double>& x, const Alike<double>& g, double equal, double same,
+                         double deviation) {
+  if (!(same > 0 && same < 1) || !(deviation > 0)) return 0;
+  const double root = std::sqrt(same / (1 - same));
+  const double of_words = (x.second - x.cross) * root;
+  return (equal * g.second - g.cross) * root * std::min(1.0, of_words / deviation);
 }
 
 }  // namespace scalecalc::moments

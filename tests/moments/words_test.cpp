@@ -7,6 +7,7 @@
 
 #include "moments/attention_words.hpp"
 #include "moments/layers/embedding.hpp"
+#include "moments/positions.hpp"
 #include "sample.hpp"
 
 namespace scalecalc::moments {
@@ -21,6 +22,63 @@ TEST_CASE("pairs of different words, and back") {
   const Alike<double> again = with_words(apart, 0.2);
   CHECK(again.cross == doctest::Approx(x.cross));
   CHECK(again.between == doctest::Approx(x.between));
+}
+
+TEST_CASE("pairs of different words of each position, and back") {
+  const auto positions = make_positions(3, true);
+  PerPosition x = spread_over({0.1, 2, 0.6, 0.5}, positions, 2);
+  x.second << 1, 2, 3;
+  const PerPosition apart = of_words(x, 0.2);
+  CHECK(apart.cross(0, 2) == doctest::Approx((0.6 - 0.2 * 2) / 0.8));
+  CHECK(apart.cross(1, 1) == doctest::Approx((0.6 - 0.2 * 2) / 0.8));
+  const PerPosition again = with_words(apart, 0.2);
+  for (int t = 0; t < 3; ++t)
+    for (int u = 0; u < 3; ++u) {
+      CHECK(again.cross(t, u) == doctest::Approx(x.cross(t, u)));
+      CHECK(again.between(t, u) == doctest::Approx(x.between(t, u)));
+    }
+}
+
+TEST_CASE("what equal words add to sums over pairs is the covariance of both factors") {
+  // Of 10 pairs 2 are of one word.
+  const double same = 0.2, g = 3, equal = 0.7, one_x = 2, two_x = 0.3, one_g = equal * g,
+               two_g = 0.4;
+  const Alike<double> x{0, one_x, same * one_x + (1 - same) * two_x, 0},
+      of_g{0, g, same * one_g + (1 - same) * two_g, 0};
+  const double covariance =
+      same * one_x * one_g + (1 - same) * two_x * two_g - x.cross * of_g.cross;
+  // As a slope it is that per deviation, of all that overlaps fluctuate by.
+  const double own = std::sqrt(same * (1 - same)) * (one_x - two_x);
+  for (const double deviation : {own, 2 * own})
+    CHECK(word_slope(x, of_g, equal, same, deviation) * deviation == doctest::Approx(covariance));
+  CHECK(word_slope(x, of_g, equal, same, 0) == 0);
+  CHECK(word_slope(x, of_g, equal, 0, own) == 0);
+}
+
+TEST_CASE("the first tokens of a sequence have fewer words") {
+  constexpr double words = 20;
+  const auto seen = [](double tokens) { return words * (1 - std::pow(1 - 1 / words, tokens)); };
+  for (const double tokens : {1.0, 2.0, 7.0, 48.0})
+    CHECK(different_among(seen(48), 48, tokens) == doctest::Approx(seen(tokens)));
+  CHECK(different_among(16, 16, 5) == 5);
+}
+
+TEST_CASE("a sum has the words of its parts by what they differ by") {
+  Signal<Alike<double>> x, f;
+  x.collision = f.collision = x.repeats = 0.4;
+  f.repeats = 0.1;
+  x.different = 5;
+  f.different = 8;
+  // kappa m + (1 - kappa) r_0 of each, with m - r_0 = 1 and 2.
+  const Alike<double> left{0, 1, 0.4, 0}, right{0, 3, 0.1 * 3 + 0.9, 0};
+  Signal<Alike<double>> sum = x;
+  sum_words(x, left, f, right, sum);
+  CHECK(sum.repeats == doctest::Approx((0.4 * 1 + 0.1 * 2) / 3));
+  CHECK(sum.different == doctest::Approx((5 * 1 + 8 * 2) / 3.0));
+  CHECK(equal_share(sum) == doctest::Approx(0.5));
+  // The same of r as of the sum's parts.
+  CHECK(of_words(Alike<double>{0, 4, left.cross + right.cross, 0}, sum.repeats).cross ==
+        doctest::Approx(0 + 1));
 }
 
 TEST_CASE("overlaps of equal words are taken out and put back") {

@@ -24,6 +24,8 @@ struct Kept<Attention, C, X> {
   OverlapDeviation weights{};          ///< of two rows' p.p'
   OverlapDeviation queries{};          ///< of the cosine of two queries
   double rise = 0;                     ///< of the mix's overlap in the input's
+  double same_words = 0;               ///< chance that two keys are equal, and share their scores
+  double source_overlap = 0;           ///< deviation of their overlaps
   std::size_t biases = 0;              ///< the table of the scores' biases
   const NormVariance& source_spread() const { return memory_spread ? *memory_spread : spread; }
 };
@@ -72,6 +74,9 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   kept.mix = {pass.site(layer.path, "attention", made.mix, ".mix"), 0, x.tokens};
   kept.record = std::move(made.record);
   if constexpr (C::next_orders) {
+    const Signal<X>& source = layer.over_memory ? *pass.memory() : x;
+    if (kept.record.words) kept.same_words = source.repeats;
+    kept.source_overlap = source.overlap.coherent;
     kept.weights = overlap_deviation(calculus, made.mix);
     const double apart = average(kept.record.apart_v).cross;
     kept.weights.coherent = apart > 0 ? kept.weights.coherent / apart : 0;
@@ -172,6 +177,13 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
   return out;
 }
 
+/// What equal keys make of dk/dr, where g comes to what keys are made of.
+template <class C, class X>
+double slope_of_words(const Kept<Attention, C, X>& kept, const Gradient<X>& g) {
+  return word_slope(average(kept.record.source), average(g.x), g.equal_words, kept.same_words,
+                    kept.source_overlap);
+}
+
 /// Adds what comes back to the memory. Each layer's part ends in matrices of its own, so that it is
 /// independent of those of the layers above; they share what the gradient of the stream has
 /// fluctuated by where the last one left it (docs/theory/attention.md#memory).
@@ -186,7 +198,10 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   part.equal_words = kept.record.words ? 1 : 0;
   part.truncation.second += made.truncation.second + made.k_truncation;
   part.truncation.cross += made.truncation.cross + made.k_truncation;
-  if constexpr (C::next_orders) add_size_error(part, kept.source_spread(), 4, layer.k.fan_in);
+  if constexpr (C::next_orders) {
+    add_size_error(part, kept.source_spread(), 4, layer.k.fan_in);
+    part.slopes.within.stream = slope_of_words(kept, part);
+  }
   std::optional<MemoryGradient<X>>& memory = pass.memory();
   const LogCovariance& stream = above.log_covariance;
   if (!memory) {
@@ -337,8 +352,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   g.kinds = {};
   // Equal keys get the same from every query.
   g.equal_words = kept.record.words && !layer.over_memory
-                      ? 1 - made.through_queries * (1 - g.equal_words)
+                      ? made.equal_keys + made.through_queries * (g.equal_words - made.equal_keys)
                       : made.through_queries * g.equal_words;
+  if constexpr (C::next_orders) {
+    if (!layer.over_memory) g.slopes.within.stream = slope_of_words(kept, g);
+  }
   g.aligned = layer.over_memory ? N(0) : made.aligned;
   if constexpr (C::next_orders) {
     // Weights that are much alike give every token its sequence's mean.

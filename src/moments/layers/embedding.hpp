@@ -116,7 +116,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
     const auto own = calculus.real(layer.multiplier * layer.std * layer.std);
     x.own = uniform(x.x, {own, own, own, own});
   }
-  x.repeats = collision;
+  x.repeats = x.collision = collision;
   x.triples = triple_word(network, layer);
   x.same_words = layer.position_std == 0;
   x.different = different_words(network, layer, static_cast<double>(x.tokens));

@@ -117,6 +117,7 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
                         right = values_of(calculus, scaled(f, b2));
     out.spread = through_sum(stream.spread, branch.spread, left, right,
                              static_cast<double>(stream.width), counts);
+    if (out.same_words) sum_words(stream, left, branch, right, out);
     // A branch that starts at 0 leaves constant features constant.
     if (right.second > 0)
       out.flat.reset();
