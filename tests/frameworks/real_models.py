@@ -380,6 +380,15 @@ class Row:
                 kinds[kind] = max(kinds.get(kind, 0.0), deviation, key=abs)
         return kinds
 
+    def figures(self):
+        """(all, outside): second moments of the stream by more than 3% and 3 standard errors, gradients
+        by more than 15% and as many."""
+        stream = sum(abs(value) > STREAM and abs(errors) > ERRORS
+                     for value, errors in self.stream.values())
+        far = sum(abs(value) > WORST and abs(errors) > ERRORS
+                  for value, errors in self.gradients.values())
+        return len(self.stream) + len(self.gradients), stream + far
+
     def text(self):
         outside = ", ".join(f"{kind} {100 * value:+.0f}%" for kind, value in self.outside().items())
         cosine = max(self.cosine.values(), key=abs)
