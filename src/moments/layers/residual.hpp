@@ -11,6 +11,7 @@
 #include "moments/layers/norm.hpp"
 #include "moments/parameter_gradients.hpp"
 #include "moments/slope_correlation.hpp"
+#include "moments/words.hpp"
 
 /// y = a x + b F(x) (docs/theory/layers.md#residual): m' = a^2 m + b^2 m_F. F ends in weights that
 /// know nothing of x, so that E[x F] = E[x] E[F], which is 0 unless F ends in an activation.
