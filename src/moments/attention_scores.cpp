@@ -228,7 +228,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   scores.p2_variance = p2_variance(averages.one);
   scores.p2_growth = averages.one.p2 > 0 ? own_tau2 * averages.one.p2_slope : 0;
   const double follows = inputs.rotation ? inputs.rotation->rows.cross : 1;
-  scores.overlap_slope = m > 0 ? follows * own_tau2 * averages.two.a_prime / m : 0;
+  const double of_features = std::max(0.0, 1 + along);
+  scores.overlap_slope = m > 0 ? follows * own_tau2 * averages.two.a_prime * of_features / m : 0;
   scores.centred_slope = scores.overlap_slope * (m - inputs.input.x.cross);
   scores.overlap_variance = square_excess(averages.two.square, averages.two.overlap);
   scores.mean_overlap = scores.overlap_variance * share_of_mean(c);
@@ -382,7 +383,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
         out.feedback.key.cross(t, u) = out.feedback.key.cross(u, t) = feedback.key;
         out.feedback.score.cross(t, u) = out.feedback.score.cross(u, t) = feedback.score;
       }
-      row_fluctuation.cross(t, u) = own * tau2 * two.a_prime / m;
+      row_fluctuation.cross(t, u) = own * tau2 * two.a_prime * std::max(0.0, 1 + along(t, u)) / m;
       if (rotation) row_fluctuation.cross(t, u) *= rotation->rows.cross(t, u);
       pair_fluctuation.cross(t, u) = square_excess(two.square, two.overlap);
       mean_fluctuation.cross(t, u) = pair_fluctuation.cross(t, u) * share_of_mean(rows.c(t, u));
