@@ -153,7 +153,8 @@ RelativeError error_of_loss(C& calculus, const Network& network, const Alike<dou
 
 template <class C, class X>
 LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<X>& signal,
-                              const typename C::Number& samples) {
+                              const typename C::Number& samples,
+                              std::optional<double> own_variance = {}) {
   using N = typename C::Number;
   const X& logits = signal.x;
   const N v = calculus.size(network.classes, "classes");
@@ -182,6 +183,7 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
         made.own = {weight * v * mean.mean, weight * own / rest, own_collision(network),
                     v * own / (width * rest)};
         made.hessian += made.own.along;
+        made.own_square = weight * weight * own;
       }
     }
     made.loss = total * v * (mean.second + target) / 2;
@@ -193,12 +195,13 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
   }
   if constexpr (C::next_orders) {
     if (is_tied(network)) {
-      LossGradient<X> tied = tied_cross_entropy(calculus, network, signal);
+      LossGradient<X> tied = tied_cross_entropy(calculus, network, signal, own_variance);
       tied.logits = scaled(tied.logits, N(weight * weight));
       tied.slopes = scaled(*tied.slopes, N(weight * weight));
       tied.hessian = weight * tied.hessian;
       tied.own.along *= weight;
       tied.own.word *= weight;
+      tied.own_square *= weight * weight;
       tied.loss = total * tied.loss;
       return tied;
     }

@@ -15,8 +15,9 @@ struct LossGradient {
   typename X::Number loss{};
   std::optional<X> slopes{};  ///< dk/dr: of a pair's gradient in the pair's E y_t y_u
   RelativeError truncation{};
-  double own_drift = 1;  ///< of hessian^2, what draws of this width make of it
-  OwnWord own{};         ///< `along` is a part of `hessian`, `word` E g of the word's own logit
+  double own_drift = 1;   ///< of hessian^2, what draws of this width make of it
+  double own_square = 0;  ///< E g^2 of the words' own logits, over all: a part of `logits`
+  OwnWord own{};          ///< `along` is a part of `hessian`, `word` E g of the word's own logit
 };
 
 }  // namespace scalecalc::moments

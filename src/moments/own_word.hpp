@@ -19,6 +19,12 @@ inline double own_collision(const Network& network) {
   return token_collision(network, std::get<Embedding>(network.layers.front().op));
 }
 
+/// Variance of the own word's logit about M over draws: (1 - rho^2/2) of the others', rho the
+/// correlation of h and e.
+inline double own_word_variance(double mean, double others, double width) {
+  return std::max(others - mean * mean / width / 2, others / 2);
+}
+
 /// M = a d E[h e] of each token, a the multiplier: its square, over V, is in the logits' second
 /// and, of equal words, in their cross.
 template <class C, class X>

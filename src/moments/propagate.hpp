@@ -45,7 +45,10 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
   calculus.enter(*made.ledger.sites.back().path);
   std::optional<CappedLogits<X>> capped;
   if (network.logit_softcap != 0) capped = cap_logits(calculus, network, logits);
-  auto loss = loss_gradient(calculus, network, capped ? capped->logits : logits, samples);
+  std::optional<double> own_variance;
+  if (capped && is_tied(network)) own_variance = capped->own_variance();
+  auto loss =
+      loss_gradient(calculus, network, capped ? capped->logits : logits, samples, own_variance);
   if (capped) {
     const double weight = network.reduction == Reduction::mean
                               ? 1 / static_cast<double>(logits.tokens * network.batch)

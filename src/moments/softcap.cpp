@@ -73,10 +73,13 @@ CapPair cap_pair(double cap, double variance, double covariance) {
 
 CapMean cap_mean(double cap, double mean, double variance) {
   const Cap phi{cap};
-  CapMean made{0, 0};
+  CapMean made{0, 0, 0, 0};
   over_normal(cap, std::sqrt(std::max(variance, 0.0)), [&](double y, double weight) {
-    made.value += weight * phi.value(mean + y);
-    made.slope += weight * phi.slope(mean + y);
+    const double value = phi.value(mean + y), slope = phi.slope(mean + y);
+    made.value += weight * value;
+    made.slope += weight * slope;
+    made.second += weight * value * value;
+    made.slope_second += weight * slope * slope;
   });
   return made;
 }

@@ -25,9 +25,9 @@ struct CapPair {
   double cross = 0, slope = 1;
 };
 CapPair cap_pair(double cap, double variance, double covariance);
-/// E phi and E phi' of y of this mean and variance.
+/// E phi, E phi', E phi^2 and E phi'^2 of y of this mean and variance.
 struct CapMean {
-  double value = 0, slope = 1;
+  double value = 0, slope = 1, second = 0, slope_second = 1;
 };
 CapMean cap_mean(double cap, double mean, double variance);
 
@@ -45,6 +45,8 @@ template <class X>
 struct CappedLogits {
   Signal<X> logits;
   X slopes;
+  CapMean own{};  ///< of the words' own logits behind a tied head
+  double own_variance() const { return std::max(0.0, own.second - own.value * own.value); }
 };
 
 /// Of a tied head the own word's logit has a mean, which is V times that of all.
@@ -66,6 +68,13 @@ CappedLogits<X> cap_logits(C& calculus, const Network& network, const Signal<X>&
     return cap_pair(cap, std::sqrt(rest(t) * rest(u)), calculus.value(cross) - means);
   };
   CappedLogits<X> made{signal, signal.x};
+  if (is_tied(network)) {
+    const Alike<double> y = values_of(calculus, signal.x);
+    const double mean = classes * y.mean,
+                 others = std::max(0.0, y.second - classes * y.mean * y.mean);
+    const auto width = static_cast<double>(head_of(network).fan_in);
+    made.own = cap_mean(cap, mean, own_word_variance(mean, others, width));
+  }
   made.logits.x = map(
       signal.x,
       [&](const T& u) {
@@ -102,6 +111,10 @@ void through_cap(C& calculus, const Network& network, const Signal<X>& before,
   const double rest_behind = z.second - classes * z.mean * z.mean;
   const CapMoments of = cap_moments(cap, rest);
   loss.logits = product(loss.logits, capped.slopes);
+  // The word's own logit is bent by its mean, as the others are not.
+  const double bent_own = loss.own_square * (capped.own.slope_second - of.slope);
+  loss.logits =
+      sum(loss.logits, uniform(loss.logits, Alike<N>{N(0), calculus.real(bent_own), N(0), N(0)}));
   if (loss.slopes) loss.slopes = product(*loss.slopes, product(capped.slopes, capped.slopes));
   const bool is_mse = network.loss == Loss::mse;
   if (is_mse) {
@@ -111,7 +124,7 @@ void through_cap(C& calculus, const Network& network, const Signal<X>& before,
         sum(loss.logits, uniform(loss.logits, Alike<N>{N(0), calculus.real(more), N(0), N(0)}));
   }
   const double along = loss.own.along;
-  const CapMean own = cap_mean(cap, classes * y.mean, rest);
+  const CapMean& own = capped.own;
   if (z.mean != 0 && rest > 0) {
     loss.own.along *= own.slope * y.mean / z.mean * rest_behind / rest;
     loss.own.word *= own.slope;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "moments/loss_gradient.hpp"
 #include "moments/own_word.hpp"
@@ -15,8 +16,12 @@ namespace scalecalc::moments {
 template <class C, class X>
 class TiedSoftmax {
  public:
-  TiedSoftmax(C& calculus, const Network& network, const Signal<X>& logits)
+  /// `own_variance`: of the own word's logit, where a cap has made it another than that of plain
+  /// ones.
+  TiedSoftmax(C& calculus, const Network& network, const Signal<X>& logits,
+              std::optional<double> own_variance)
       : calculus_(calculus),
+        own_variance_(own_variance),
         classes_(static_cast<double>(network.classes)),
         width_(static_cast<double>(head_of(network).fan_in)),
         same_(own_collision(network)),
@@ -105,15 +110,14 @@ class TiedSoftmax {
     return std::max(0.0, logits.second - classes * logits.mean * logits.mean);
   }
   double own(double mean) const { return classes_ * mean; }
-  /// Of M of a word over draws: (1 - rho^2/2) tau2, rho the correlation of h and e.
   double own_noise(double mean) const {
-    const double square = own(mean) * own(mean) / width_;
-    return std::max(tau2_ - square / 2, tau2_ / 2);
+    return own_variance_ ? *own_variance_ : own_word_variance(own(mean), tau2_, width_);
   }
   static double rest_square(const OwnShare& p) { return 1 - 2 * p.mean + p.square; }
   double overlap(double cross) { return calculus_.softmax_cross(prepared_, tau2_, tau2_, cross); }
 
   C& calculus_;
+  std::optional<double> own_variance_;
   double classes_, width_, same_;
   double equal_;  ///< of the tokens of one word, how many are
   double tau2_;
@@ -124,11 +128,12 @@ class TiedSoftmax {
 
 /// As cross_entropy_moments, with the loss of a token and the hessian.
 template <class C, class X>
-LossGradient<X> tied_cross_entropy(C& calculus, const Network& network, const Signal<X>& signal) {
+LossGradient<X> tied_cross_entropy(C& calculus, const Network& network, const Signal<X>& signal,
+                                   std::optional<double> own_variance) {
   using T = Token<double>;
   const auto v = static_cast<double>(network.classes);
   const double targets = network.target_collision > 0 ? network.target_collision : 1 / v;
-  TiedSoftmax<C, X> softmax(calculus, network, signal);
+  TiedSoftmax<C, X> softmax(calculus, network, signal, own_variance);
   const auto gradient = [&](double overlap) { return (overlap - 2 / v + targets) / v; };
   LossGradient<X> made;
   made.logits = map(
@@ -140,6 +145,7 @@ LossGradient<X> tied_cross_entropy(C& calculus, const Network& network, const Si
         const auto r = softmax.logit_overlaps(t.mean, u.mean, cross);
         return gradient(softmax.average(softmax.overlaps(t.mean, u.mean, r)));
       });
+  made.own_square = softmax.share(values_of(calculus, signal.x).mean).square / v;
   const double variance = calculus.value(signal.overlap.variance());
   made.slopes = map(
       signal.x, [](const T&) { return T{}; },

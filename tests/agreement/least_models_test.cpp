@@ -208,5 +208,21 @@ TEST_CASE("the largest of windows") {
     }
 }
 
+// The word's own logit was as if it lay where the others do, below the cap: gradients were 1.2
+// (MSE) and 1.6 times too large.
+TEST_CASE("capped logits of a tied head, whose own word is past the cap") {
+  const std::string fields =
+      "vocab = 100\nsequence = 12\nbatch = 2\ntie_head = true\nlogit_softcap = 10\n"
+      "norm = \"rmsnorm\"\nplacement = \"sub-ln\"\n[init]\nscheme = { std = 0.02 }\n"
+      "gain = { head = 2 }\n[input]\nkind = \"tokens\"\nsecond = 0.02\nnorm = true\n[loss]\n";
+  const auto model = [&](const std::string& loss) {
+    return "[model]\nkind = \"transformer\"\nlayers = 1\nwidth = 48\nheads = 4\nffn = 48\n"
+           "activation = \"identity\"\nnorm_eps = 0\n" +
+           fields + "kind = \"" + loss + "\"\n";
+  };
+  for (const char* loss : {"cross-entropy", "mse"})
+    agree(loss, parse_model(model(loss), loss), seeds);
+}
+
 }  // namespace
 }  // namespace scalecalc

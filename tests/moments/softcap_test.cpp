@@ -49,3 +49,20 @@ TEST_CASE("softcap: a cap far below the scores leaves their signs") {
   CHECK(std::fabs(cap_moments(cap, 1).second / (cap * cap) - least) < cap * cap);
   CHECK(std::fabs(cap_mean(cap, 100, 1).value - cap) < kRounding * cap);
 }
+
+TEST_CASE("softcap: a mean far past the cap stops, and without one nothing is new") {
+  const double cap = 3, variance = 1.5;
+  const CapMoments of = cap_moments(cap, variance);
+  const CapMean plain = cap_mean(cap, 0, variance);
+  CHECK(std::fabs(plain.value) < kRounding);
+  CHECK(std::fabs(plain.second - of.second) < kRounding * of.second);
+  CHECK(std::fabs(plain.slope_second - of.slope) < kRounding);
+  // phi' = 4 e^{-2 y/c} far out, so that E phi'^2 = 16 e^{-4 m/c + 8 v/c^2} and less is left of
+  // phi.
+  const double mean = 30;
+  const CapMean far = cap_mean(cap, mean, variance);
+  const double slopes = 16 * std::exp(-4 * mean / cap + 8 * variance / (cap * cap));
+  CHECK(std::fabs(far.slope_second / slopes - 1) <
+        8 * std::exp(-2 * mean / cap + 20 * variance / (cap * cap)));
+  CHECK(far.second - far.value * far.value < cap * cap * slopes);
+}
