@@ -114,6 +114,8 @@ class PairFunction {
   /// where phi jumps).
   PairFunction(const Activation& activation, Moment pair_moment, double mean, double variance);
   Estimate operator()(double correlation) const;
+  /// Largest |c| of the series. The first value beyond it costs some hundred integrals in the plane.
+  double series_limit() const;
   /// d/dc, by Price's theorem.
   double derivative(double correlation) const;
   /// a_n^2, a_n = E[f(u) He_n(z)]/sqrt(n!) with f = phi or phi', as many as the series has.

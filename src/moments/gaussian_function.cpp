@@ -51,6 +51,11 @@ bool is_sharp(const Activation& activation, double variance) {
   return !activation.has_jump() && (!activation.breaks().empty() || variance > wide_variance);
 }
 
+/// Correlations near 1, beyond the Hermite series: polynomials in the angle are made of some hundred
+/// integrals in the plane, so at one variance the first so many are integrals by themselves. A panel
+/// makes those polynomials at each of its nodes.
+constexpr int before_polynomials = 32;
+
 constexpr double eps = std::numeric_limits<double>::epsilon();
 
 /// How far values are off that were taken at the rounded cosines of angles: half a unit of a cosine
@@ -194,6 +199,12 @@ Estimate GaussianFunction::by_panel(Moment moment, double variance, double corre
   if (in.functions.empty())
     for (const double at : in.places.at())
       in.functions.emplace_back(activation_, moment, 0.0, std::exp(at));
+  const auto is_beyond = [&](const PairFunction& f) {
+    return std::fabs(correlation) > f.series_limit();
+  };
+  if (std::any_of(in.functions.begin(), in.functions.end(), is_beyond) &&
+      ++in.asked_beyond < panel_nodes * before_polynomials)
+    return quadrature(activation_, moment, {0, variance, correlation});
   double largest = 0;
   const double value = in.places(place, [&](std::size_t k) {
     const double at = in.functions[k](correlation).value;
@@ -218,9 +229,15 @@ const Estimate& GaussianFunction::lately(Moment moment, double mean, double vari
 
 Estimate GaussianFunction::pair(Moment moment, double mean, double variance, double correlation) {
   AtInput* input = find(mean, variance);
+  const auto from = [&](AtInput& known) -> Estimate {
+    const PairFunction& function = pair_at(known, moment);
+    if (std::fabs(correlation) > function.series_limit() &&
+        ++known.asked_beyond[moment] < before_polynomials)
+      return quadrature(activation_, moment, {mean, variance, correlation});
+    return function(correlation);
+  };
   if (input && input->pair(moment))
-    return lately(moment, mean, variance, correlation,
-                  [&] { return (*input->pair(moment))(correlation); });
+    return lately(moment, mean, variance, correlation, [&] { return from(*input); });
   if (mean == 0) {
     if (const auto value = by_formula(moment, variance, correlation)) return *value;
     if (variance > largest_without_formula)
@@ -229,7 +246,7 @@ Estimate GaussianFunction::pair(Moment moment, double mean, double variance, dou
       return lately(moment, mean, variance, correlation,
                     [&] { return by_panel(moment, variance, correlation); });
   }
-  return pair_at(input ? *input : at(mean, variance), moment)(correlation);
+  return from(input ? *input : at(mean, variance));
 }
 
 const WidthMoments& GaussianFunction::width(double mean, double variance) {

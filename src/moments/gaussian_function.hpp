@@ -41,6 +41,7 @@ class GaussianFunction {
     std::map<Moment, Estimate> single;
     std::optional<PairFunction> cross, slope_cross;
     NearOne near_cross, near_slope;
+    std::map<Moment, int> asked_beyond;  ///< the Hermite series of a pair
     const std::optional<PairFunction>& pair(Moment moment) const {
       return moment == Moment::cross ? cross : slope_cross;
     }
@@ -50,6 +51,7 @@ class GaussianFunction {
     ChebyshevPoints places;
     std::vector<PairFunction> functions;  ///< of a pair
     std::vector<Estimate> values;         ///< of a moment of one
+    int asked_beyond = 0;                 ///< the Hermite series of a pair
   };
 
   /// A pair that was asked for: rules ask for the same few again within a layer.

@@ -159,6 +159,10 @@ Estimate PairFunction::operator()(double correlation) const {
   return {beyond.value(angle), beyond.error(angle), Method::quadrature};
 }
 
+double PairFunction::series_limit() const {
+  return impl_->series_limit;
+}
+
 double PairFunction::derivative(double correlation) const {
   const Impl& impl = *impl_;
   check_input({impl.mean, impl.variance, correlation}, impl.moment);
