@@ -25,7 +25,7 @@ double log_range_of(C& calculus, const NormVariance& spread, const LogSize& x,
                                                    passed.rest + passed.noise + passed.back_noise);
   if (!leaves_lognormal(variance, slope)) return 0;
   calculus.assume("activation", "draws of this width part ways: some die, some grow",
-                  "variance of ln E x^2 where its map is steeper than 1", variance, 1);
+                  "variance of ln E x^2 where its map is steeper than 1", variance, most_lognormal);
   return std::min(std::max(0.0, x.mean) + range_deviations * std::sqrt(x.variance), largest_log);
 }
 

@@ -108,12 +108,13 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
                                                 (scores.overlap_variance / heads +
                                                  scores.centred_slope * scores.centred_slope /
                                                      static_cast<double>(source.width))};
-  const auto bound = [&](const RelativeError& of_source, double own) {
-    return RelativeError{of_source.second + own * of_second, of_source.cross + own * of_cross};
+  const auto bound = [&](const RelativeError& of_source, double own, double of_two) {
+    return RelativeError{of_source.second + own * of_second,
+                         of_source.cross + (own + of_two) * of_cross};
   };
   mix.fresh = fresh_overlap(o, weight_noise(layer.v), own_features(layer, of_second, mix));
-  mix.error = bound(source.error, scores.error);
-  mix.truncation = bound(source.truncation, scores.mix_truncation);
+  mix.error = bound(source.error, scores.error, 0);
+  mix.truncation = bound(source.truncation, scores.mix_truncation, scores.overlap_truncation);
 }
 
 }  // namespace scalecalc::moments

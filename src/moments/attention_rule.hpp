@@ -33,15 +33,20 @@ void add_biases(const ScoreSum<X>& sum, double head_variance, bool words, const 
   const double own = sum.own_share, others = own > 0 ? (1 - own) / own * scores.p2_growth : 0;
   scores.bias_variance = others * others * head_variance;
   const auto bounded = [](double x) { return x / (1 + x); };
-  const double variance = (1 - own) * average(sum.covariance).second;
-  double omitted = bounded(variance * variance * head_variance / 2);
+  const double of_biases = 1 - own, variance = of_biases * average(sum.covariance).second;
+  const auto second_order = [&](double bend) {
+    return bounded(of_biases * of_biases * bend * head_variance / 2);
+  };
+  double apart = 0;
   if (words) {
     const double copies = 1 + static_cast<double>(source.tokens - 1) * source.repeats;
-    omitted += bounded(variance) * (1 - 1 / copies);
+    apart = bounded(variance) * (1 - 1 / copies);
   }
-  scores.mix_truncation += omitted;
-  scores.truncation += omitted;
-  scores.bias_truncation += omitted;
+  const double of_mix = second_order(scores.p2_bend) + apart,
+               of_scores = second_order(scores.a_bend) + apart;
+  scores.mix_truncation += of_mix;
+  scores.truncation += std::max(of_mix, of_scores);
+  scores.bias_truncation += std::max(of_mix, of_scores);
 }
 
 /// q, k, v are linear maps of the branch's input (k and v of `memory` when layer.over_memory). The

@@ -40,11 +40,26 @@ double own_share(const ScoreInputs<double, X>& inputs) {
   return inputs.sum ? inputs.sum->own_share : 1;
 }
 
-/// Keys of the same word share a score: of T keys some (T - 1) kappa weigh together, by as much as
-/// scores move weights at all.
+/// Of T keys some (T - 1) kappa are of a row's word, at a cosine rho: their scores share rho tau^2.
+/// What that makes of E p_s p_r, e^(rho tau^2) of independent keys'
+/// (docs/theory/attention.md#words), past the mean of overlaps and their variance kappa rho^2,
+/// which are counted.
 template <class X>
-double omitted_repeats(const Signal<X>& source, double tau2) {
-  return static_cast<double>(source.tokens - 1) * source.repeats * tau2 / (1 + tau2);
+double omitted_repeats(const Signal<X>& source, double tau2, double p2, const Smallness& small) {
+  if (!(source.repeats > 0)) return 0;
+  const double of_words = std::max(0.0, small.overlap - 1 / small.width) / source.repeats;
+  const double cosine = std::sqrt(std::min(1.0, of_words)), shared = cosine * tau2;
+  const double tokens = static_cast<double>(source.tokens);
+  const double more = std::max(0.0, std::expm1(shared) - shared) / (tokens * p2);
+  return (tokens - 1) * source.repeats * cosine * std::min(1.0, more);
+}
+
+void add_bends(const SoftmaxOrders& row, double tau2, Scores& scores) {
+  const auto bend = [&](double second, double of) {
+    return of > 0 ? tau2 * tau2 * std::fabs(second) / of : 0;
+  };
+  scores.p2_bend = bend(row.p2_curvature, row.p2);
+  scores.a_bend = bend(row.a_curvature, row.a);
 }
 
 Eigen::ArrayXXd correlations(const PerPosition& x) {
@@ -238,9 +253,10 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
                       omitted_overlaps(averages.one, tau2, small) + rounded(inputs.source.x);
   scores.truncation += condensed_error(tokens, tau2);
   scores.rows_variance = rows_variance(averages.one);
-  scores.mix_truncation =
-      std::max(row.omitted_value, pair.omitted_value) + omitted_repeats(inputs.source, tau2);
-  scores.truncation += omitted_repeats(inputs.source, tau2);
+  add_bends(averages.one, tau2, scores);
+  const double repeats = omitted_repeats(inputs.source, tau2, averages.one.p2, small);
+  scores.mix_truncation = std::max(row.omitted_value, pair.omitted_value) + repeats;
+  scores.truncation += repeats;
   scores.bias_truncation = std::max(row.omitted_score, pair.omitted_score) + scores.mix_truncation;
   scores.values_truncation = omitted_values(tau2, small);
   scores.feedback_truncation = omitted_feedback(averages.one, small);
@@ -407,7 +423,9 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
                       rounded(inputs.source.x);
   scores.truncation += condensed_error(rows.keys.back(), rows.tau2.maxCoeff());
   scores.rows_variance = rows_variance(averages.one.back());
-  const double repeats = omitted_repeats(inputs.source, rows.tau2.maxCoeff());
+  add_bends(averages.one.back(), rows.tau2[size - 1], scores);
+  const double repeats =
+      omitted_repeats(inputs.source, rows.tau2.maxCoeff(), averages.one.back().p2, last);
   scores.mix_truncation = omitted_value + grid + repeats;
   scores.truncation += repeats;
   scores.bias_truncation = omitted_score + grid + repeats;

@@ -31,18 +31,21 @@ struct Factors {
 
 /// What else the mix is told: averages over rows and pairs, of double calculi.
 struct Scores {
-  double p2_variance = 0;       ///< of one head's sum p^2
-  double p2_growth = 0;         ///< tau2 dP2/dtau2
+  double p2_variance = 0;  ///< of one head's sum p^2
+  double p2_growth = 0;    ///< tau2 dP2/dtau2
+  /// tau2^2 of second derivatives, over P2 and over A: of sizes.
+  NonNegative p2_bend = 0, a_bend = 0;
   double overlap_slope = 0;     ///< dO/dr of the input
   double centred_slope = 0;     ///< that times D
   double overlap_variance = 0;  ///< of one head's p.p'
   double mean_overlap = 0;      ///< of that, what rows have in common
   NonNegative error = 0, truncation = 0, mix_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;
-  NonNegative grid_truncation = 0;  ///< of gradients at values, of keys with weights on a grid
-  NonNegative bias_truncation = 0;  ///< of the gradient of the scores' biases
-  double bias_variance = 0;         ///< of P2, of the biases that all rows of a head have
-  double rows_variance = 0;         ///< relative, of what comes back to one row's scores
+  NonNegative overlap_truncation = 0;  ///< of two rows' mixes alone, beside mix_truncation
+  NonNegative grid_truncation = 0;     ///< of gradients at values, of keys with weights on a grid
+  NonNegative bias_truncation = 0;     ///< of the gradient of the scores' biases
+  double bias_variance = 0;            ///< of P2, of the biases that all rows of a head have
+  double rows_variance = 0;            ///< relative, of what comes back to one row's scores
   /// Of what rows make of values that differ, what two rows of one query have in common beyond rows
   /// of two: less than 1 under a mask, where the later row sees more keys.
   double equal_rows = 1;

@@ -175,8 +175,8 @@ Factors<Alike<double>> word_factors(const FactorsOf<Alike<double>>& factors,
                            same * second * x.second + (1 - same) * cross * x.cross, 0};
     };
   };
-  scores.mix_truncation += std::fabs(uneven);
-  scores.truncation += 1.5 * std::fabs(uneven);
+  scores.overlap_truncation += std::fabs(uneven);
+  scores.truncation += std::fabs(uneven) / 2;
   return by_kind(of_words, single, scaled_to(together, together * apart),
                  scaled_to(together, together), scaled_to(one, one));
 }
@@ -199,8 +199,8 @@ Factors<PerPosition> word_factors(const FactorsOf<PerPosition>& factors,
     return rows.scaled_by(x, same, together, &apart);
   };
   const double most = uneven.abs().maxCoeff();
-  scores.mix_truncation += most;
-  scores.truncation += 1.5 * most;
+  scores.overlap_truncation += most;
+  scores.truncation += most / 2;
   if (inputs.counts.causal)
     scores.equal_rows = equal_rows(rows.scaled_by(of_words.mix, 1, together),
                                    rows.scaled_by(of_words.mix, 0, together));

@@ -51,9 +51,9 @@ bool is_sharp(const Activation& activation, double variance) {
   return !activation.has_jump() && (!activation.breaks().empty() || variance > wide_variance);
 }
 
-/// Correlations near 1, beyond the Hermite series: polynomials in the angle are made of some hundred
-/// integrals in the plane, so at one variance the first so many are integrals by themselves. A panel
-/// makes those polynomials at each of its nodes.
+/// Correlations near 1, beyond the Hermite series: polynomials in the angle are made of some
+/// hundred integrals in the plane, so at one variance the first so many are integrals by
+/// themselves. A panel makes those polynomials at each of its nodes.
 constexpr int before_polynomials = 32;
 
 constexpr double eps = std::numeric_limits<double>::epsilon();

@@ -298,8 +298,9 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
       bound->second *= rest;
     }
     // Orders of 1/s2 past the first: v^2 beside 1 + v, and that of what is forward. Where the
-    // features are not Gaussian (v past 2/d) the covariances of s2 with x and with r are not known.
-    // What sizes of both tokens share drops out of r/(s_t s_u), and where r is 0 all does.
+    // features are not Gaussian (v past 2/d) the covariances of s2 with x and with r are not known:
+    // of random models an eighth of what tokens do not share covers them. What sizes of both tokens
+    // share drops out of r/(s_t s_u), and where r is 0 all does.
     const double v = orders.v, kept = std::fabs(1 - orders.forward());
     const Alike<double> y = values_of(calculus, out.x);
     const double c = y.second > 0 ? std::clamp(y.cross / y.second, -1.0, 1.0) : 1;
@@ -308,7 +309,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double heavy = std::max(0.0, own - 2 * (1 - c * c) / static_cast<double>(in.width));
     record.truncation = orders.w * v * unknown / (1 + v);
     const double bent_pair =
-        in.mixture.plain() ? std::fabs(c) * (kept * v + (v * own + heavy) / 2)
+        in.mixture.plain() ? std::fabs(c) * (kept * v + v * own / 2 + heavy / 8)
                            : kept * v + (v * v + std::max(heavy, v - own_noise)) / 2 * (1 - c * c);
     calculus.omit(0, bent_pair);
     // Features' own scatter is of the next order there; that of a token's size drops out of x/|x|

@@ -108,7 +108,7 @@ LogSize log_size(const NormVariance& spread, double width) {
 
 bool leaves_lognormal(double variance, double slope) {
   constexpr double past = 5e-3;  // homogeneous maps, as far as sums tell
-  return variance > 1 && slope > 1 + past;
+  return variance > most_lognormal && slope > 1 + past;
 }
 
 NormVariance beyond_lognormal(const NormVariance& spread, double far, double noise) {

@@ -70,8 +70,9 @@ struct DistanceAfterNorm {
   double variance = 0, covariance = 0;
 };
 DistanceAfterNorm distance_after_norm(const NormVariance& spread, double normed);
-/// Past a variance of 1 with a slope past 1, draws part ways: some die and some grow, which one
+/// Past a variance of 3 with a slope past 1, draws part ways: some die and some grow, which one
 /// Gaussian in the logarithm does not describe.
+inline constexpr double most_lognormal = 3;
 bool leaves_lognormal(double variance, double slope);
 /// So many deviations up a draw may be.
 inline constexpr double range_deviations = 3;

@@ -54,9 +54,13 @@ SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Al
     const double own = std::clamp(cross * larger, -x.second, x.second);
     return calculus.pair(phi, moment, u, u, own) - calculus.pair(phi, moment, u, u, cross) +
            2 * bend([&](const Token<double>& at) {
-             return calculus.pair(phi, moment, at, u, own * std::sqrt(at.second / x.second));
+             const double ratio = std::sqrt(at.second / x.second);
+             const Token<double> both{0, x.second * ratio};
+             return calculus.pair(phi, moment, both, both, own * ratio);
            });
   };
+  // Two sizes are taken as their geometric mean, which leaves (ln of their ratio)^2/8 out.
+  calculus.omit(0, std::fabs(apart) / 4);
   SphereExcess excess;
   excess.values = {one(Moment::mean), one(Moment::second), two(Moment::cross, x.cross),
                    two(Moment::cross, x.between)};

@@ -127,5 +127,50 @@ TEST_CASE("errors, spreads and second moments are not negative, and bound the cr
   CHECK(refused <= 35 * static_cast<int>(models) / 1000);
 }
 
+/// The largest truncation of the signal over its second moment.
+double largest_truncation(const ModelSpec& spec) {
+  double largest = 0;
+  for (const Site& site : propagate(build_network(spec)).sites)
+    if (site.second.value > 0)
+      largest = std::max(
+          largest, std::max(site.second.truncation, site.cross.truncation) / site.second.value);
+  return largest;
+}
+
+// What infinite width has exactly, the signal of independent Gaussian inputs, is left out by orders
+// of 1/width alone: sixteen times the width leaves a fourth of it at most (a half power, for the
+// sums of crosses that fluctuate), whatever the placement and the norm of tokens.
+TEST_CASE("what the signal leaves out falls with the width, in every placement") {
+  for (const ModelSpec::Kind kind : {ModelSpec::Kind::mlp, ModelSpec::Kind::transformer})
+    for (const std::string& placement : placement_names())
+      for (const NormKind norm : {NormKind::layernorm, NormKind::rmsnorm}) {
+        ModelSpec spec = default_spec(kind);
+        spec.placement = placement_from(placement);
+        spec.norm = norm;
+        spec.layers = 3;
+        spec.sequence = 6;
+        spec.input.kind = InputKind::gaussian;
+        spec.input.cross = 0.3 * spec.input.second;
+        const auto at = [&](std::int64_t width) {
+          spec.width = width;
+          if (kind == ModelSpec::Kind::mlp) spec.features = width;
+          spec.ffn = 4 * width;
+          spec.heads = 2;
+          return largest_truncation(spec);
+        };
+        CAPTURE(placement);
+        CAPTURE(to_string(norm));
+        CAPTURE(to_string(kind));
+        // Of placements that a layer of this kind has.
+        try {
+          const double wide = at(1024), narrow = at(64);
+          CHECK(wide <= narrow / 4 + rounding);
+        } catch (const Error& error) {
+          if (error.kind() != ErrorKind::usage && error.kind() != ErrorKind::input)
+            FAIL_CHECK(error.what());
+        }
+      }
+}
+
 }  // namespace
 }  // namespace scalecalc::random_models

@@ -41,6 +41,24 @@ void check_pair(const Activation& phi, Moment moment, double mean, double varian
   }
 }
 
+TEST_CASE("the series reaches up to its limit, and beyond it values go on") {
+  for (const char* name : {"gelu", "silu", "relu", "tanh"}) {
+    const Activation phi = Activation::named(name);
+    for (const double variance : {0.1, 1.0, 30.0}) {
+      const PairFunction pair(phi, Moment::cross, 0, variance);
+      const double limit = pair.series_limit();
+      CAPTURE(name);
+      CAPTURE(variance);
+      REQUIRE(limit > 0);
+      REQUIRE(limit <= 1);
+      if (limit == 1) continue;
+      const Estimate below = pair(limit * (1 - 1e-9)), beyond = pair(limit * (1 + 1e-9));
+      const double between = 2e-9 * std::fabs(pair.derivative(limit * (1 - 1e-9)));
+      CHECK(std::fabs(beyond.value - below.value) <= 2 * between + below.error + beyond.error);
+    }
+  }
+}
+
 TEST_CASE("values are those of quadrature and of closed forms, errors honest and small") {
   for (const char* name : continuous) {
     const Activation phi = Activation::named(name);

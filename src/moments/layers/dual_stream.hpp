@@ -48,15 +48,13 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
     start.spread.susceptibility = 1;
     Signal<X> branch = pass.run(sublayer.body, std::move(start));
     calculus.enter(sublayer.path);
-    Residual plain;
-    plain.branch = sublayer.branch;
     const N a = calculus.skip(sublayer), b = calculus.branch(sublayer), b2 = b * b;
     both = combine(both, branch.x, [&](const N& w, const N& f) { return N(a * w + b2 * f); });
     both = shifted(both, N(b * mean(branch) * (a * mean(x) + mean(z))));
     // The branch follows the size of x, of which z knows nothing.
     Signal<X> apart = branch;
     apart.spread.susceptibility = 0;
-    z = residual_forward(calculus, plain, z, apart, pass.counts(z));
+    z = sum_forward(calculus, N(1), b, z, apart, pass.counts(z));
     Signal<X> total = residual_forward(calculus, sublayer, x, branch, pass.counts(x));
     if (sublayer.norm->kind == NormKind::layernorm) both = shifted(both, N(-mean(total) * mean(z)));
     if constexpr (C::next_orders) {
@@ -72,8 +70,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
   kept.scales.push_back(norm_scale(calculus, layer.norm, z.x));
   const Signal<X> normed = forward_step(pass, layer.norm, std::move(z));
   calculus.enter(layer.path);
-  Residual plain;
-  Signal<X> y = residual_forward(calculus, plain, x, normed, pass.counts(x));
+  Signal<X> y = sum_forward(calculus, N(1), N(1), x, normed, pass.counts(x));
   const X shared = product(both, kept.scales.back());
   y.x = sum(y.x, scaled(shifted(shared, N(-mean(x) * mean(normed))), N(2)));
   if constexpr (C::next_orders) {
