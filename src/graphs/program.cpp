@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
+#include "graphs/graph_json.hpp"
 
 namespace scalecalc::graphs {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kGraphHint[] = "give a .pt2 file as torch.export.save writes it";
-constexpr int deepest_graph = 64;
 constexpr std::int64_t most_elements = std::int64_t{1} << 48;
 
 /// torch._export.serde.schema.ScalarType: half, float, double, bfloat16.
@@ -25,34 +25,36 @@ bool is_float_type(int type) {
 }
 
 /// The last line of a stack trace that is not of torch's own code: "net.py:12 `x = f(x)`".
-std::string user_line(const std::string& trace) {
-  std::string found;
+std::string user_line(std::string_view trace) {
+  std::string_view file_name, number, code;
   for (std::size_t at = 0; at < trace.size();) {
     const std::size_t file = trace.find("File \"", at);
-    if (file == std::string::npos) break;
+    if (file == std::string_view::npos) break;
     const std::size_t quote = trace.find('"', file + 6), line = trace.find("line ", file);
-    if (quote == std::string::npos || line == std::string::npos) break;
-    const std::string path = trace.substr(file + 6, quote - file - 6);
+    if (quote == std::string_view::npos || line == std::string_view::npos) break;
+    const std::string_view path = trace.substr(file + 6, quote - file - 6);
     const std::size_t end = trace.find_first_not_of("0123456789", line + 5);
-    const std::size_t code = trace.find('\n', line);
-    at = std::min(code, trace.size() - 1) + 1;
-    if (path.find("/torch/") != std::string::npos && !found.empty()) continue;
-    found = path.substr(path.rfind('/') + 1) + ":" +
-            trace.substr(line + 5, std::min(end, trace.size()) - line - 5);
-    if (code == std::string::npos) continue;
-    const std::size_t first = trace.find_first_not_of(" \n", code),
-                      last = trace.find('\n', std::min(first, trace.size()));
-    if (first != std::string::npos)
-      found += " `" + base::shortened(trace.substr(first, last - first), 60) + "`";
+    const std::size_t below = trace.find('\n', line);
+    at = std::min(below, trace.size() - 1) + 1;
+    if (path.find("/torch/") != std::string_view::npos && !number.empty()) continue;
+    file_name = path.substr(path.rfind('/') + 1);
+    number = trace.substr(line + 5, std::min(end, trace.size()) - line - 5);
+    code = {};
+    const std::size_t first = trace.find_first_not_of(" \n", std::min(below, trace.size()));
+    if (first != std::string_view::npos)
+      code = trace.substr(first, trace.find('\n', first) - first);
   }
+  if (file_name.empty() && number.empty()) return {};
+  std::string found = std::string(file_name) + ":" + std::string(number);
+  if (!code.empty()) found += " `" + base::shortened(code, 60) + "`";
   return base::printable(found);
 }
 
 /// "b.0.n1" of "L__self__,,Net;L__self___b_0_n1,b.0.n1,torch.nn.LayerNorm".
-std::string module_of(const std::string& stack) {
-  const std::string last = stack.substr(stack.rfind(';') + 1);
+std::string module_of(std::string_view stack) {
+  const std::string_view last = stack.substr(stack.rfind(';') + 1);
   const std::size_t first = last.find(',');
-  if (first == std::string::npos) return {};
+  if (first == std::string_view::npos) return {};
   return base::printable(last.substr(first + 1, last.find(',', first + 1) - first - 1));
 }
 
@@ -64,26 +66,6 @@ std::string operation_of(const std::string& target) {
   const bool is_in_place = name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
   if (is_in_place) name.pop_back();
   return name;
-}
-
-/// How deep brackets of a JSON text are nested, of what is none at least as deep.
-int nesting_of(const std::string& text) {
-  int depth = 0, deepest = 0;
-  bool is_inside = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (is_inside) {
-      if (c == '\\') ++i;
-      is_inside = c != '"';
-    } else if (c == '"') {
-      is_inside = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return deepest;
 }
 
 /// One JSON graph.
@@ -112,10 +94,12 @@ class GraphText {
   [[noreturn]] void fail(const std::string& what) const { throw wrong_graph(program_, what); }
 
   Json parse(const std::string& text) const {
-    if (nesting_of(text) > deepest_graph)
-      fail(fmt::format("the graph is nested deeper than {}", deepest_graph));
-    Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded() || !json.is_object()) fail("the graph is not JSON in UTF-8");
+    Json json;
+    const GraphJson::Fault fault = parse_graph(text, json);
+    if (fault == GraphJson::Fault::depth)
+      fail(fmt::format("the graph is nested deeper than {}", GraphJson::deepest));
+    if (fault == GraphJson::Fault::syntax || !json.is_object())
+      fail("the graph is not JSON in UTF-8");
     return json;
   }
 
@@ -253,9 +237,9 @@ class GraphText {
     const auto metadata = json.find("metadata");
     if (metadata != json.end() && metadata->is_object()) {
       if (metadata->contains("stack_trace") && (*metadata)["stack_trace"].is_string())
-        node.line = user_line((*metadata)["stack_trace"].get<std::string>());
+        node.line = user_line((*metadata)["stack_trace"].get_ref<const std::string&>());
       if (metadata->contains("nn_module_stack") && (*metadata)["nn_module_stack"].is_string())
-        node.module = module_of((*metadata)["nn_module_stack"].get<std::string>());
+        node.module = module_of((*metadata)["nn_module_stack"].get_ref<const std::string&>());
     }
     for (const Json& input : list(json, "inputs", node.target)) {
       Argument argument = argument_of(member(input, "arg", node.target), node.target);

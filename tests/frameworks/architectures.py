@@ -46,9 +46,11 @@ def lines_asked(program, folder, model_type):
 def audited(program, folder, model_type, count):
     """(passed, of them all) with the config, and alone."""
     with_config, alone = [0, 0], [0, 0]
+    beside = pathlib.Path(folder) / "weights"  # a config.json in their folder would be taken
+    beside.mkdir(exist_ok=True)
     for values in SMALL[model_type]:
         for class_name in CLASSES[model_type]:
-            right, by_itself, said = audits.row(program, folder, model_type, values, class_name, count)
+            right, by_itself, said = audits.row(program, beside, model_type, values, class_name, count)
             for line in said:
                 print(f"{model_type} {class_name}: {line}"[:300], file=sys.stderr)
             with_config = [with_config[0] + right, with_config[1] + count]
@@ -120,8 +122,9 @@ def main():
                 measured = row.figures()
                 figures += measured[0]
                 outside += measured[1]
+                if row.type != model_type:
+                    begin = f"| {row.type} | | | | |"
                 print(f"{begin} {row.text().split('|', 2)[2].strip()}", flush=True)
-                begin = f"| {row.type} | | | | |"
     print(f"\n{outside} of {figures} figures are outside.")
     sys.exit(failed)
 

@@ -376,7 +376,7 @@ class Row:
         kinds = {}
         for path, (deviation, errors) in self.gradients.items():
             if abs(deviation) > WORST and abs(errors) > ERRORS:
-                kind = path.split("].", 1)[-1]
+                kind = path.split("].", 1)[-1] if "block[" in path else path
                 kinds[kind] = max(kinds.get(kind, 0.0), deviation, key=abs)
         return kinds
 

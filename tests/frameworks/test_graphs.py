@@ -1,15 +1,18 @@
 """Modules as users write them, and models of transformers, exported with torch.export: what
 `propagate FILE.pt2` says of their layers' outputs and of their gradients, beside SEEDS draws of the
 modules themselves. With --table, a row of docs/guide/configs.md for each, and of what is refused its
-message.
-usage: test_graphs.py PROGRAM [--table] [NAME...]"""
+message. With --time, how long it takes to read and answer a graph of 48 layers.
+usage: test_graphs.py PROGRAM [--table] [NAME...]
+       test_graphs.py PROGRAM --time"""
 import json
 import math
+import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import torch
 
@@ -271,8 +274,36 @@ def check(name):
     assert row.same is None or row.same <= 1e-6, f"{name}: {row.same} beside its config"
 
 
+def shortest(command, turns=20):
+    """Milliseconds of the fastest of so many runs, by the clock and of processor time."""
+    clock, processor = [], []
+    for _ in range(turns):
+        begin = time.perf_counter()
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        clock.append(1e3 * (time.perf_counter() - begin))
+        processor.append(1e3 * (used.ru_utime + used.ru_stime))
+        assert child.returncode == 0, command
+    return min(clock), min(processor)
+
+
+def print_times():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("gpt2-48", "llama-48"):
+            path = str(pathlib.Path(folder) / f"{name}.pt2")
+            make_graphs.export(name, path)
+            for command in ("import", "propagate"):
+                clock, processor = shortest([sys.argv[1], command, path])
+                print(f"{command} {name}.pt2, {make_graphs.operations(path)} operations: "
+                      f"{clock:.0f} ms, {processor:.0f} ms of processor time", flush=True)
+
+
 def main():
     torch.set_num_threads(1)
+    if "--time" in sys.argv[2:]:
+        print_times()
+        return
     if "--table" in sys.argv[2:]:
         for name in [one for one in sys.argv[2:] if one != "--table"] or NAMES:
             print(measured_row(name).text(), flush=True)

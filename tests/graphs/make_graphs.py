@@ -27,16 +27,18 @@ def of_transformers(name):
     import transformers as t
 
     common = {"attn_implementation": "sdpa"}
+    layers = 48 if name.endswith("-48") else 2
     if name.startswith("gpt2"):
         kind = "eager" if name == "gpt2-eager" else "sdpa"
-        config = t.GPT2Config(vocab_size=64, n_positions=16, n_embd=64, n_layer=2, n_head=4,
+        config = t.GPT2Config(vocab_size=64, n_positions=16, n_embd=64, n_layer=layers, n_head=4,
                               use_cache=False, bos_token_id=0, eos_token_id=0,
                               attn_implementation=kind)
         return t.GPT2LMHeadModel(config)
-    if name == "llama":
+    if name.startswith("llama"):
         config = t.LlamaConfig(vocab_size=64, hidden_size=64, intermediate_size=96,
-                               num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-                               max_position_embeddings=16, use_cache=False, **common)
+                               num_hidden_layers=layers, num_attention_heads=4,
+                               num_key_value_heads=2, max_position_embeddings=16,
+                               use_cache=False, **common)
         return t.LlamaForCausalLM(config)
     if name == "bert":
         config = t.BertConfig(vocab_size=64, hidden_size=64, intermediate_size=96,
@@ -96,7 +98,9 @@ def networks():
         "two-inputs": (modules.TwoInputs, (torch.zeros(2, 16), torch.zeros(2, 16))),
         "gpt2": (lambda: of_transformers("gpt2"), (ids,)),
         "gpt2-eager": (lambda: of_transformers("gpt2-eager"), (ids,)),
+        "gpt2-48": (lambda: of_transformers("gpt2-48"), (ids,)),
         "llama": (lambda: of_transformers("llama"), (ids,)),
+        "llama-48": (lambda: of_transformers("llama-48"), (ids,)),
         "bert": (lambda: of_transformers("bert"), (ids,)),
         "gemma2": (lambda: of_transformers("gemma2"), (ids,)),
         "t5": (lambda: of_transformers("t5"), {"input_ids": ids,
@@ -178,7 +182,8 @@ def slim(text, archive, root):
 
 
 # Too large to be kept, or alike to others.
-NOT_KEPT = {"dropout-mlp", "gated-stack", "unet-upsample", "t5-gated", "resnet50"}
+NOT_KEPT = {"dropout-mlp", "gated-stack", "unet-upsample", "t5-gated", "resnet50", "gpt2-48",
+            "llama-48"}
 
 
 def write_json(names):
