@@ -75,6 +75,24 @@ inline double later_share(const PerPosition& keys) {
   return mean.second > 0 ? std::clamp(mean.cross / mean.second, 0.0, 1.0) : 1;
 }
 
+/// E g_s g_r of two equal keys over E g_s^2: sums over words, of which `of_words` has the squares,
+/// have beyond those of tokens what pairs of equal tokens make. Frequent words take of softmax what
+/// they have alone.
+inline double equal_share(const Alike<double>& of_words, const Alike<double>& of_tokens,
+                          double same, const KeyCounts<double>& counts) {
+  const double pairs = same * (counts.keys - 1) * of_tokens.second;
+  return pairs > 0 ? std::clamp((of_words.second - of_tokens.second) / pairs, 0.0, 1.0) : 1;
+}
+inline double equal_share(const PerPosition& of_words, const PerPosition& of_tokens, double same,
+                          const KeyCounts<double>& counts) {
+  PerPosition pairs = of_tokens;
+  for (Eigen::Index t = 0; t < pairs.second.size(); ++t)
+    pairs.second[t] *= same * (counts.causal ? pairs.positions->at[t] : counts.keys - 1);
+  const double all = average(pairs).second;
+  const double beyond = average(of_words).second - average(of_tokens).second;
+  return all > 0 ? std::clamp(beyond / all, 0.0, 1.0) : 1;
+}
+
 /// What comes to the scores of a key from all queries, of `same` keys and of two.
 template <class C, class X>
 X scores_to_keys(const AttentionRecord<C, X>& record, const X& same, const X& other) {
@@ -101,10 +119,45 @@ double gradient_of_biases(const Attention& layer, const AttentionRecord<C, X>& r
 }
 
 /// Covariances of two rows' gradients' overlap, with their p.p', and with the cosine of their
-/// queries.
+/// queries; `words` are the queries'.
 struct SharedOverlaps {
   double weights = 0, queries = 0;
+  WordPairs words{};
 };
+
+/// What queries of one word add to gradients: sums over pairs of queries are of the product of what
+/// inputs, rows of weights and gradients have in common, which words have all three of.
+template <class X>
+struct WordScores {
+  X query, key, key_weight;  ///< to the scores' gradients
+  X own;                     ///< to that of Wq, over E x^2
+};
+/// `linear` of the covariance of gradients and queries is in the scores at keys already, by the
+/// first order in the queries' overlap.
+template <class C, class X>
+WordScores<X> word_scores(const AttentionRecord<C, X>& record, const X& gradient,
+                          const WordPairs& words, double linear) {
+  const Factors<X>& factors = record.factors;
+  const double share = words.same * (1 - words.same);
+  const auto apart = [&](const X& one, const X& x) { return word_difference(one, x, words.same); };
+  const X g = apart(scaled(as_one(gradient), words.equal), gradient);
+  const X cosine = cosines<C>(record.input), x = apart(as_one(cosine), cosine);
+  const auto rows = [&](const X& factor) { return apart(as_later(factor), factor); };
+  const X base = scaled(record.apart_v, record.score_scale * share);
+  const auto of_scores = [&](const X& factor) { return product(base, factor); };
+  const double counted = average(product(g, x)).cross * share;
+  const double before = counted > 0 ? std::clamp(linear / counted, 0.0, 1.0) : 0;
+  const auto beyond = [&](const X& factor, const X& slope) {
+    return of_scores(product(g, sum(rows(factor), scaled(product(slope, x), -before))));
+  };
+  WordScores<X> made;
+  made.query = of_scores(product(g, rows(factors.query)));
+  made.key = beyond(factors.key, factors.slope);
+  made.key_weight = beyond(factors.key_weight, factors.query);
+  const X all = sum(gradient, scaled(g, 1 - 2 * words.same));
+  made.own = product(of_scores(product(product(x, rows(factors.query)), all)), record.gradient_k);
+  return made;
+}
 
 /// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `residual`, of
 /// residual attention: what comes to the scores from the layers above, then with this one's.
@@ -144,6 +197,13 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
       key_scores = sum(key_scores, product(together, factors.slope));
       key_weight_scores = sum(key_weight_scores, of_weights);
       own = sum(own, product(of_weights, record.gradient_k));
+    }
+    if (shared.words.same > 0 && shared.words.same < 1) {
+      const WordScores<X> more = word_scores(record, gradient, shared.words, shared.queries);
+      query_scores = sum(query_scores, more.query);
+      key_scores = sum(key_scores, more.key);
+      key_weight_scores = sum(key_weight_scores, more.key_weight);
+      own = sum(own, more.own);
     }
   }
   if constexpr (C::next_orders) {
@@ -263,7 +323,18 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   if constexpr (C::next_orders) {
     const double all = values_of(calculus, out.input).second;
     if (all > 0) out.through_queries = std::min(1.0, calculus.value(of_queries) / all);
-    if (record.words && record.counts.causal) out.equal_keys = later_share(sum(of_keys, of_values));
+    if (record.words) {
+      const double keys = values_of(calculus, of_keys).second,
+                   values = values_of(calculus, of_values).second;
+      const auto share = [&](const X& of_words, const X& of_tokens) {
+        return equal_share(of_words, of_tokens, record.same_keys, record.counts);
+      };
+      if (keys + values > 0)
+        out.equal_keys = (keys * share(factors.key_weight, factors.key) +
+                          values * share(factors.mix, factors.value)) /
+                         (keys + values);
+      if (record.counts.causal) out.equal_keys *= later_share(sum(of_keys, of_values));
+    }
     if (all > 0) out.truncation.second += calculus.value(through_scores) / all * out.k_truncation;
   }
   out.v_truncation = record.value_truncation;

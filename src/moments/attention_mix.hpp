@@ -33,6 +33,7 @@ struct AttentionRecord {
   Seldom<Biases<X>> biases;
   NonNegative bias_truncation = 0;  ///< of their gradient
   bool words = false;               ///< equal keys share their scores
+  double same_keys = 0;             ///< the chance that two of these are equal
   KeyCounts<N> counts;
   N batch{};
   NonNegative truncation = 0;  ///< of q, and of Wq and Wk

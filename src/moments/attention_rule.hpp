@@ -92,6 +92,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   bool words = false;
   if constexpr (C::next_orders) words = shares_scores(layer, source, residual != nullptr);
   record.words = words;
+  if constexpr (C::next_orders) record.same_keys = words ? source.repeats : 0;
   // Means over keys, and their overlaps, are of different words then, and so of queries.
   const bool query_words = words && has_words(input);
   const Signal<X> distinct = words ? of_words(source) : Signal<X>{};

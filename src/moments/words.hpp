@@ -71,6 +71,25 @@ inline PerPosition as_one(const PerPosition& x) {
         return (t.second + u.second) / 2;
       });
 }
+inline Alike<double> as_one(Alike<double> x) {
+  x.cross = x.between = x.second;
+  return x;
+}
+/// Likewise what the later of both has, which sees more keys.
+inline Alike<double> as_later(const Alike<double>& x) {
+  return as_one(x);
+}
+inline PerPosition as_later(PerPosition x) {
+  for (Eigen::Index t = 0; t < x.cross.rows(); ++t)
+    for (Eigen::Index u = 0; u <= t; ++u) x.cross(t, u) = x.cross(u, t) = x.second[t];
+  return x;
+}
+/// Pairs within a sequence alone: what one word has, `one`, less what two have, where pairs are one
+/// with the chance `same` and have x on average.
+template <class X>
+X word_difference(const X& one, const X& x, double same) {
+  return scaled_pairs(sum(one, scaled(x, -1.0)), 1 / (1 - same), 0.0);
+}
 inline PerPosition of_words(const PerPosition& x, double same) {
   const PerPosition one = as_one(x);
   PerPosition out = x;
@@ -111,6 +130,12 @@ Signal<X> of_words(Signal<X> x) {
   }
   return x;
 }
+
+/// Pairs of samples that a gradient is summed over.
+struct WordPairs {
+  double same = 0;   ///< the chance that they are one word
+  double equal = 0;  ///< E g_t g_u of these over E g^2
+};
 
 /// To an overlap by chance that of equal words; m - r = (1 - kappa)(m - r_0).
 template <class X>

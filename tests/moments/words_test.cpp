@@ -5,8 +5,10 @@
 #include <random>
 #include <vector>
 
+#include "moments/attention_backward.hpp"
 #include "moments/attention_words.hpp"
 #include "moments/layers/embedding.hpp"
+#include "moments/layers/gated.hpp"
 #include "moments/positions.hpp"
 #include "sample.hpp"
 
@@ -53,6 +55,84 @@ TEST_CASE("what equal words add to sums over pairs is the covariance of both fac
     CHECK(word_slope(x, of_g, equal, same, deviation) * deviation == doctest::Approx(covariance));
   CHECK(word_slope(x, of_g, equal, same, 0) == 0);
   CHECK(word_slope(x, of_g, equal, 0, own) == 0);
+}
+
+TEST_CASE("queries of one word have inputs, rows and gradients in common") {
+  // Of pairs a share `same` has one word's values, the others two words'.
+  const double same = 0.3, m = 2, r = 0.5, g = 3, equal = 0.8, k = 0.6;
+  const double row = 1.2, rows = 0.4, key_row = 0.9, key_rows = 0.15;
+  const auto mean = [&](double one, double two) { return same * one + (1 - same) * two; };
+  AttentionRecord<Numbers, Alike<double>> record;
+  record.input = {0, m, mean(m, r), 0};
+  record.apart_v = {0, 5, 5, 0};
+  record.gradient_k = {0, 7, 7, 0};
+  record.score_scale = 0.25;
+  record.factors.query = {0, row, mean(row, rows), 0};
+  record.factors.key = {0, key_row, mean(key_row, key_rows), 0};
+  record.factors.key_weight = record.factors.key;
+  record.factors.slope = {0, key_row, 0.2, 0};
+  const Alike<double> gradient{0, g, mean(equal * g, k), 0};
+  const double base = 5 * 0.25, share = same * (1 - same);
+  // What the first order has of the covariance of gradients and queries.
+  const double first = share * (equal * g - k) * (1 - r / m);
+  const auto made = word_scores(record, gradient, WordPairs{same, equal}, first);
+  const double at_queries = base * record.factors.query.cross * gradient.cross + made.query.cross;
+  CHECK(at_queries == doctest::Approx(base * mean(row * equal * g, rows * k)));
+  const double at_keys =
+      base * (record.factors.key.cross * gradient.cross + record.factors.slope.cross * first) +
+      made.key.cross;
+  CHECK(at_keys == doctest::Approx(base * mean(key_row * equal * g, key_rows * k)));
+  const double of_weight =
+      7 * (record.input.cross * at_queries + m * base * record.factors.query.cross * first) +
+      m * made.own.cross;
+  CHECK(of_weight == doctest::Approx(7 * base * mean(m * row * equal * g, r * rows * k)));
+  // Where the first order has none of it, all is added.
+  CHECK(word_scores(record, gradient, WordPairs{same, equal}, 0).key.cross ==
+        doctest::Approx(base * share * (key_row - key_rows) * (equal * g - k)));
+}
+
+TEST_CASE("equal tokens get what sums over words have beyond those over tokens") {
+  // Words of 3 and 1 tokens, of weights that softmax gives: (3 a, b) with 3 a + b = 1.
+  const double a = 0.2, b = 0.4;
+  const double of_tokens = 3 * a * a + b * b, of_words = 9 * a * a + b * b, pairs = 6.0 / 12;
+  const KeyCounts<double> counts{4, 4};
+  CHECK(equal_share(Alike<double>{0, of_words, 0, 0}, Alike<double>{0, of_tokens, 0, 0}, pairs,
+                    counts) == doctest::Approx((a * a) / (of_tokens / 4)));
+  CHECK(equal_share(Alike<double>{0, of_words, 0, 0}, Alike<double>{0, of_tokens, 0, 0}, 0,
+                    counts) == 1);
+  // Rows of a mask have as many pairs as keys beside their own.
+  KeyCounts<double> masked = counts;
+  masked.causal = true;
+  PerPosition tokens = spread_over({0, 1, 0, 0}, make_positions(4, true), 1), words = tokens;
+  const double each = 0.5;
+  for (int t = 0; t < 4; ++t) words.second[t] = 1 + each * pairs * t;
+  CHECK(equal_share(words, tokens, pairs, masked) == doctest::Approx(each));
+}
+
+TEST_CASE("factors of a gate, inputs and gradients of equal words go together") {
+  const double same = 0.3, m = 2, r = 0.5, g = 3, equal = 0.8, k = 0.6, one = 0.5, two = 0.2;
+  const auto mean = [&](double of_one, double of_two) {
+    return same * of_one + (1 - same) * of_two;
+  };
+  const Alike<double> x{0, m, mean(m, r), 0}, factor{0, one, mean(one, two), 0},
+      gradient{0, g, mean(equal * g, k), 0};
+  const double share = same * (1 - same), rise = 0.11;
+  const double exact = mean(one * equal * g, two * k),
+               of_all = mean(m * one * equal * g, r * two * k);
+  for (const double chance : {0.0, 0.05}) {
+    // Overlaps fluctuate by words, and by chance beside these, which the first order is kept of.
+    OverlapDeviation overlap;
+    overlap.coherent = std::sqrt(share * (m - r) * (m - r) + chance);
+    const double covariance = share * (m - r) * (equal * g - k);
+    const double stream = covariance / overlap.coherent;
+    Gradient<Alike<double>> part;
+    part.x = {0, one * g, factor.cross * gradient.cross + rise * covariance, 0};
+    part.slopes.within.stream = stream * factor.cross + gradient.cross * rise * overlap.coherent;
+    gated_words(WordPairs{same, equal}, factor, gradient, x, overlap, rise, stream, part);
+    CHECK(part.x.cross == doctest::Approx(exact));
+    CHECK(part.slopes.within.stream * overlap.coherent ==
+          doctest::Approx(of_all - x.cross * exact + chance * gradient.cross * rise));
+  }
 }
 
 TEST_CASE("the first tokens of a sequence have fewer words") {

@@ -25,6 +25,7 @@ struct Kept<Attention, C, X> {
   OverlapDeviation queries{};          ///< of the cosine of two queries
   double rise = 0;                     ///< of the mix's overlap in the input's
   double same_words = 0;               ///< chance that two keys are equal, and share their scores
+  double same_queries = 0;             ///< likewise of queries, of such keys
   double source_overlap = 0;           ///< deviation of their overlaps
   std::size_t biases = 0;              ///< the table of the scores' biases
   const NormVariance& source_spread() const { return memory_spread ? *memory_spread : spread; }
@@ -76,6 +77,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Attention& layer, Signal<X
   if constexpr (C::next_orders) {
     const Signal<X>& source = layer.over_memory ? *pass.memory() : x;
     if (kept.record.words) kept.same_words = source.repeats;
+    if (kept.record.words && has_words(x)) kept.same_queries = x.repeats;
     kept.source_overlap = source.overlap.coherent;
     kept.weights = overlap_deviation(calculus, made.mix);
     const double apart = average(kept.record.apart_v).cross;
@@ -195,7 +197,7 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   Gradient<X> part{made.memory, above.spread, above.error, above.truncation};
   part.log_covariance = own;
   part.aligned = made.aligned;
-  part.equal_words = kept.record.words ? 1 : 0;
+  part.equal_words = kept.record.words ? made.equal_keys : 0;
   part.truncation.second += made.truncation.second + made.k_truncation;
   part.truncation.cross += made.truncation.cross + made.k_truncation;
   if constexpr (C::next_orders) {
@@ -290,7 +292,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   auto made = attention_backward(
       calculus, layer, kept.record, g.x, g.aligned * calculus.real(1 - g.along_mean.less),
       {slope.own * kept.weights.noise + slope.stream * kept.weights.coherent,
-       slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent},
+       slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent,
+       WordPairs{kept.same_queries, g.equal_words}},
       layer.residual_attention ? &pass.scores() : nullptr);
   AttentionCovariances covariances;
   NormDirections directions;

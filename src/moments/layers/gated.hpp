@@ -151,8 +151,9 @@ struct Kept<Gated, C, X> {
   Places at, gate, in;
   GatedRecord<X> record;
   WeightInput<X> input;
-  SlopeKernel kernel{};  ///< of the gate
-  double error = 0;      ///< of the slopes, absolute
+  SlopeKernel kernel{};   ///< of the gate
+  double same_words = 0;  ///< chance that two samples of a sequence are one word
+  double error = 0;       ///< of the slopes, absolute
 };
 
 template <class C, class X>
@@ -162,7 +163,10 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x)
   Kept<Gated, C, X> kept;
   const Counts over = pass.counts(x);
   settle(x);
-  if constexpr (C::next_orders) kept.input.overlap = overlap_deviation(calculus, x);
+  if constexpr (C::next_orders) {
+    kept.input.overlap = overlap_deviation(calculus, x);
+    if (has_words(x)) kept.same_words = x.repeats;
+  }
   Signal<X> gate = linear_forward(calculus, layer.gate, x, over);
   kept.gate = {pass.site(layer.gate.path, "linear", gate), note_weights(pass, layer.gate),
                x.tokens};
@@ -185,6 +189,32 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x)
   return y;
 }
 
+/// Of equal words the factor and the gradient are those of one token, which a slope at what two
+/// words share does not say: the covariance of both is kappa (1 - kappa) times both differences, in
+/// the place of `rise` times that of the gradient with the overlap, and so is what weights below
+/// sum.
+template <class X>
+void gated_words(const WordPairs& words, const X& factor, const X& gradient, const X& x,
+                 const OverlapDeviation& overlap, double rise, double stream, Gradient<X>& part) {
+  const double share = words.same * (1 - words.same);
+  const X g = word_difference(scaled(as_one(gradient), words.equal), gradient, words.same),
+          f = word_difference(as_one(factor), factor, words.same),
+          r = word_difference(as_one(x), x, words.same);
+  const double apart = average(r).cross, of_words = share * apart * average(g).cross;
+  const double deviation = std::min(std::sqrt(share) * apart, overlap.coherent);
+  if (!(deviation > 0) || !(of_words > 0)) return;
+  const double counted = std::min(std::max(stream * overlap.coherent, 0.0), of_words);
+  const double before =
+      average(factor).cross * counted + average(gradient).cross * rise * deviation * deviation;
+  part.x = with_bounded_cross(
+      sum_cross(part.x, sum_cross(scaled(product(f, g), share),
+                                  uniform(part.x, Alike<double>{0, 0, -rise * counted, 0}))));
+  const double after =
+      share * apart *
+      average(word_difference(scaled(as_one(part.x), words.equal), part.x, words.same)).cross;
+  part.slopes.within.stream += (after - before) / overlap.coherent;
+}
+
 /// r' = K(r_u) r_w of linear maps u and w of one x: k_u = k' D r_w and k_w = k' K. The slopes are
 /// in x's overlap, for both.
 template <class C, class X>
@@ -198,7 +228,7 @@ void gated_slopes(const C& calculus, const Gated& layer, const Kept<Gated, C, X>
   // A pair's slopes, and what the covariance of its two overlaps adds to its gradient.
   struct Pair {
     OverlapSlope slope;
-    double more = 0;
+    double more = 0, rise = 0;
   };
   const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k_out, double phi,
                         double r, double apart, bool is_gate) {
@@ -209,7 +239,8 @@ void gated_slopes(const C& calculus, const Gated& layer, const Kept<Gated, C, X>
     const double coherent = overlap.coherent * apart;
     const double covariance = s.own * forward * overlap.noise * apart * apart + s.stream * coherent;
     return Pair{{own / (is_gate ? of_gate : of_in), s.stream * factor + k_out * rise * coherent},
-                covariance * rise};
+                covariance * rise,
+                rise};
   };
   for (Gradient<X>* part : {&gate, &in}) {
     const bool is_gate = part == &gate;
@@ -220,6 +251,10 @@ void gated_slopes(const C& calculus, const Gated& layer, const Kept<Gated, C, X>
     part->slopes = {within.slope, between.slope};
     part->x = with_bounded_cross(
         sum_cross(part->x, uniform(part->x, Alike<double>{0, 0, within.more, between.more})));
+    if (kept.same_words > 0)
+      gated_words(WordPairs{kept.same_words, g.equal_words},
+                  is_gate ? kept.record.slopes : kept.record.kernel, g.x, kept.input.x, overlap,
+                  within.rise, g.slopes.within.stream, *part);
   }
 }
 
