@@ -5,7 +5,8 @@ For every architecture: the lines of a model file that its config asks its user 
 untouched models of the library pass `audit`, with their config and alone (N seeds, 10, of all classes
 and configs of make_models.py); how far `propagate` is from 32 passes of the library's own code
 (real_models.py); and how many parameters of the library's models the code of `init` sets, of all that
-they have. Models that the program does not describe have no passes. Exit 1 where a model is left with a
+they have. Models that the program does not describe have no passes; those of torchvision and timm are
+left out where these are not installed. Exit 1 where a model is left with a
 parameter that nothing has set, or fails its audit more often than the confidence of 0.99 allows.
 """
 import importlib.util
@@ -22,6 +23,11 @@ import real_models
 
 import seeds as audits  # beside make_models, whose folder real_models names
 from make_models import CLASSES, SMALL, made
+
+
+def is_installed(model_type):
+    library = model_type.partition("_")[0]
+    return library not in ("torchvision", "timm") or importlib.util.find_spec(library) is not None
 
 
 def count_of(arguments, option, count):
@@ -99,6 +105,9 @@ def main():
     arguments = sys.argv[1:]
     count, drawn = count_of(arguments, "--seeds", real_models.SEEDS), count_of(arguments, "--audits", 10)
     program, types = arguments[0], arguments[1:] or list(SMALL)
+    for model_type in [one for one in types if not is_installed(one)]:
+        print(f"{model_type}: its library is not installed", file=sys.stderr)
+        types.remove(model_type)
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     print("| architecture | lines | audit | alone | set by init | stream | cosine | gradients, median "

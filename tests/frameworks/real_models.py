@@ -15,6 +15,7 @@ that are lists of layers are in real_images.py.
 import json
 import math
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -376,7 +377,7 @@ class Row:
         kinds = {}
         for path, (deviation, errors) in self.gradients.items():
             if abs(deviation) > WORST and abs(errors) > ERRORS:
-                kind = path.split("].", 1)[-1] if "block[" in path else path
+                kind = re.sub(r"^.*block\[\d+\]\.|^repeat\[\d+\]\[\d+\]\.", "", path)
                 kinds[kind] = max(kinds.get(kind, 0.0), deviation, key=abs)
         return kinds
 
