@@ -183,7 +183,7 @@ Naming dinov2() {
   norm(all, "layernorm", "final_norm");
   append(all, {{"encoder.layer.{i}.layer_scale1.lambda1", {in_block("attn.scale")}},
                {"encoder.layer.{i}.layer_scale2.lambda1", {in_block("ffn.scale")}}});
-  all.push_back({"classifier.weight", {"head.weight"}});
+  append(all, {{"classifier.weight", {"head.weight"}}, {"classifier.bias", {"head.bias"}}});
   naming.extras = {{"embeddings.*", "patches, positions and the class token"},
                    {"encoder.layer.{i}.layer_scale{j}.lambda1", "the branch's own scale"},
                    {"classifier.bias", "the head's bias"}};

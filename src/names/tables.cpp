@@ -129,7 +129,7 @@ Naming vit(const char* name, const char* title, const std::string& prefix,
   linear(all, prefix + in, {in_block("ffn.in")});
   linear(all, prefix + out, {in_block("ffn.out")});
   norm(all, "layernorm", "final_norm");
-  all.push_back({"classifier.weight", {"head.weight"}});
+  append(all, {{"classifier.weight", {"head.weight"}}, {"classifier.bias", {"head.bias"}}});
   return naming;
 }
 

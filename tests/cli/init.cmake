@@ -108,3 +108,20 @@ scalecalc_cli_test("init: a base twice" EXIT 2 STDERR "names the width twice"
 scalecalc_cli_test("init: a base and drawn weights" EXIT 2 STDERR "leave one of the two out"
   ARGS init gpt2 --target pytorch --transfer-from width=192 --weights
   "${CMAKE_CURRENT_BINARY_DIR}/none.safetensors")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/two_widths.toml" "[model]
+kind = \"layers\"
+features = 32
+batch = 4
+[[layer]]
+type = \"linear\"
+width = 64
+[[layer]]
+type = \"linear\"
+width = 256
+[[layer]]
+type = \"linear\"
+width = 10
+")
+scalecalc_cli_test("init: a base of several widths is named by its least" ARGS init
+  "${CMAKE_CURRENT_BINARY_DIR}/two_widths.toml" --target pytorch --transfer-from width=16
+  --optimizer adamw STDOUT "from width 16 to 64.*Step\\(0.25")

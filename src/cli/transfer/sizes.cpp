@@ -164,14 +164,16 @@ SizeList parse_sizes(const std::string& option, const std::string& text) {
 }
 
 TransferSizes sizes_between(const SizeList& from, const SizeList& to,
-                            const std::optional<ModelSpec>& spec, const std::string& option) {
+                            const std::optional<ModelSpec>& spec, const std::string& option,
+                            bool model_is_target) {
   TransferSizes sizes;
   SizeList owned;
   for (const auto& [axis, target] : to) {
     const double* named = find(from, axis);
     std::optional<double> start;
     if (named) start = *named;
-    const std::optional<double> own = spec ? own_size(*spec, axis, named) : std::optional<double>();
+    const std::optional<double> own =
+        spec ? own_size(*spec, axis, model_is_target ? &target : named) : std::optional<double>();
     if (own) owned.emplace_back(axis, *own);
     if (!start) start = own;
     if (!start)
@@ -202,18 +204,19 @@ std::vector<GrowthAxis> axes_of(const TransferSizes& sizes) {
 TransferSizes sizes_from(const std::string& option, const SizeList& from, const ModelSpec& spec) {
   SizeList own;
   for (const auto& [axis, size] : from) {
-    if (spec.kind == ModelSpec::Kind::layers &&
-        (axis == GrowthAxis::width || axis == GrowthAxis::heads) &&
-        listed_sizes(spec, axis).size() != 1)
-      throw Error(ErrorKind::input, "the layers of the model have no one " + to_string(axis),
-                  option, "leave it out");
-    const std::optional<double> size_here = own_size(spec, axis, nullptr);
+    // Of several widths the least is the model's, so that the base is named by its own least.
+    const bool is_listed = spec.kind == ModelSpec::Kind::layers &&
+                           (axis == GrowthAxis::width || axis == GrowthAxis::heads);
+    const std::vector<std::int64_t> listed =
+        is_listed ? listed_sizes(spec, axis) : std::vector<std::int64_t>();
+    const auto least = listed.empty() ? 0.0 : static_cast<double>(listed.front());
+    const std::optional<double> size_here = own_size(spec, axis, listed.empty() ? nullptr : &least);
     if (!size_here)
       throw Error(ErrorKind::input, "the model has no number of " + to_string(axis), option,
                   "leave it out");
     own.emplace_back(axis, *size_here);
   }
-  return sizes_between(from, own, spec, option);
+  return sizes_between(from, own, spec, option, true);
 }
 
 }  // namespace scalecalc::cli
