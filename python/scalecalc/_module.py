@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,14 @@ class Part:
     sizes: tuple[int, ...] = ()
 
 
+class Folder:
+    """A folder that is there as long as this object, without a warning where it ends."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp()
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
 class Model:
     """A module as the functions take it: scalecalc.propagate(model), verify(model), init(model).
 
@@ -45,8 +55,8 @@ class Model:
     its path in the results. Its files are there as long as the object.
     """
 
-    def __init__(self, path: Path, source: str, folder: tempfile.TemporaryDirectory[str],
-                 module: Any, remarks: Sequence[str] = ()) -> None:
+    def __init__(self, path: Path, source: str, folder: Folder, module: Any,
+                 remarks: Sequence[str] = ()) -> None:
         self.path, self.source, self._folder = path, source, folder
         self.text: str = _core.call(["import", str(path)], None)[3]
         found = re.findall(r"^# (.*)$", self.text, re.MULTILINE)
@@ -154,27 +164,30 @@ def main_input(example: Any) -> Any:
 
 
 def _main_alone(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Without masks, labels and what else is beside the input that a model has."""
+    """Without masks, labels and what else is beside the inputs that a model has: one, and a
+    decoder's words."""
     args, named = inputs_of(example)
-    kept = {key: named[key] for key in _MAIN if key in named}
-    return args, dict([next(iter(kept.items()))]) if kept else named
+    kept = next(({key: named[key]} for key in _MAIN if key in named), named)
+    words = "decoder_input_ids"
+    return args, {**kept, words: named[words]} if words in named else kept
 
 
 @contextlib.contextmanager
 def evaluating(module: Any) -> Iterator[None]:
     """Without dropout, and without the cache of keys, which is no tensor."""
     flags = [(one, one.training) for one in module.modules()]
-    config: Any = getattr(module, "config", None)
-    cache = getattr(config, "use_cache", None)
+    configs: dict[int, Any] = {id(config): config for one in module.modules()
+                               if hasattr(config := getattr(one, "config", None), "use_cache")}
+    caches = [(config, config.use_cache) for config in configs.values()]
     module.eval()
-    if cache is not None:
+    for config, _ in caches:
         config.use_cache = False
     try:
         yield
     finally:
         for one, flag in flags:
             one.training = flag
-        if cache is not None:
+        for config, cache in caches:
             config.use_cache = cache
 
 
@@ -202,9 +215,39 @@ def write_config(module: Any, folder: str) -> Path:
     return path
 
 
+@contextlib.contextmanager
+def described(module: Any, model: Any) -> Iterator[Any]:
+    """The model as the commands read it: what `model` names, or a folder with config.json."""
+    if model is not None:
+        yield model
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield write_config(module, folder)
+
+
+def example_of(module: Any) -> Any:
+    """An input of a model of transformers, by its config; None where that does not say one."""
+    import torch
+
+    config: Any = getattr(module, "config", None)
+    if not hasattr(config, "to_dict"):
+        return None
+    kind = getattr(module, "main_input_name", "input_ids")
+    if kind == "pixel_values" and hasattr(config, "image_size"):
+        sizes = config.image_size
+        rows, columns = sizes if isinstance(sizes, (list, tuple)) else (sizes, sizes)
+        return {kind: torch.zeros(2, getattr(config, "num_channels", 3), rows, columns)}
+    if kind != "input_ids":
+        return None
+    words = torch.arange(16).reshape(2, 8) % getattr(config, "vocab_size", 2)
+    if getattr(config, "is_encoder_decoder", False):
+        return {kind: words, "decoder_input_ids": words}
+    return {kind: words}
+
+
 def read(module: Any, example: Any) -> Model:
     """See scalecalc.torch.read."""
-    folder = tempfile.TemporaryDirectory()
+    folder = Folder()
     path = Path(folder.name) / f"{type(module).__name__}.pt2"
     try:
         _export(module, example, path)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import scalecalc
 
-from ._module import Model, write_config
+from ._groups import groups_of, plan_of, steps_of
+from ._module import Model, described
 from ._module import read as _read
 
 if TYPE_CHECKING:
@@ -24,93 +25,59 @@ if TYPE_CHECKING:
     from ._check import Check
     from ._commands import AuditResult, PropagateResult
 
-__all__ = ["Model", "audit", "check", "forward_factors", "init_", "param_groups", "predict", "read"]
+__all__ = ["Model", "audit", "check", "forward_factors", "init_", "param_groups", "predict",
+           "read"]
 
 # Of safetensors.
 _TYPES = {"torch.float32": "F32", "torch.float16": "F16", "torch.bfloat16": "BF16",
           "torch.float64": "F64"}
 
 
-class _Described:
-    """The model as the commands read it: what `model` names, or a folder with config.json."""
-
-    def __init__(self, module: Any, model: Any) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if model is not None:
-            self.path = model
-            return
-        self._folder = tempfile.TemporaryDirectory()
-        self.path = write_config(module, self._folder.name)
-
-    def __enter__(self) -> _Described:
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
-
-
-def _code(text: str) -> dict[str, Any]:
-    """What the module that init wrote defines."""
-    import sys
-    import types
-
-    made = types.ModuleType("scalecalc_init")
-    # Its dataclasses look their module up.
-    before = sys.modules.get(made.__name__)
-    sys.modules[made.__name__] = made
-    try:
-        exec(compile(text, "<scalecalc init>", "exec"), made.__dict__)
-    finally:
-        if before is None:
-            del sys.modules[made.__name__]
-        else:
-            sys.modules[made.__name__] = before
-    return made.__dict__
-
-
-def init_(module: Any, *, model: Any = None, generator: Any = None, strict: bool = False,
-          **options: Any) -> Any:
+def init_(module: Any, *, model: Any = None, example: Any = None, generator: Any = None,
+          strict: bool = False, **options: Any) -> Any:
     """Fills the parameters of `module` in place as scalecalc.init(model, **options) plans them, and
     returns a report: `set` (names, with the std of each part), `unmatched`, `missing`, `left_alone`.
 
-    Of a Hugging Face model without options the rules are those of its library; scalecalc's own by
-    options of init: init_(model, optimizer="adamw", lambda_="auto"). With `strict` what is not
-    matched raises ValueError. `generator` is a torch.Generator on the module's device; by default one
+    The model is that of the module's config, or of `model`, or with an `example` of its input the
+    module's graph, as read() finds it. Of a Hugging Face model without options the rules are those of
+    its library; scalecalc's own by options of init: init_(model, optimizer="adamw", lambda_="auto").
+    With `strict` what is not matched raises ValueError. `generator` is a torch.Generator on the module's device; by default one
     with the seed 0, or `seed`.
     """
-    with _Described(module, model) as described:
-        plan = scalecalc.init(described.path, target="pytorch", **options)
-    return _code(plan.text)["initialize_"](module, generator=generator, strict=strict)
+    if example is not None and model is None:
+        code = plan_of(_read(module, example), **options)
+    else:
+        with described(module, model) as path:
+            code = plan_of(path, **options)
+    return code["initialize_"](module, generator=generator, strict=strict)
 
 
 def param_groups(module: Any, lr: float, *, base: Any, optimizer: str = "adamw",
                  weight_decay: float = 0.0, eps: float = 1e-8, parametrization: str | None = None,
-                 rule: str | None = None, model: Any = None, **options: Any) -> list[dict[str, Any]]:
+                 rule: str | None = None, model: Any = None, example: Any = None,
+                 **options: Any) -> list[dict[str, Any]]:
     """Groups for torch.optim: each parameter's lr, weight_decay and eps, from the numbers that are
     right for the same model at the sizes `base` ({"width": 256, "layers": 4}).
 
-    Of a mixture, optimizer="muon+adamw", `rule` says whose groups these are: rule="muon" has the
-    matrices, rule="adamw" the rest. Initial values and multipliers change too: `init_` with the same
-    transfer_from, parametrization and optimizer draws the values, and forward_factors() lists what the
-    forward pass must have. Raises ValueError for a parameter that no rule knows.
+    The model is that of the module's config, of `model`, or with an `example` of its input the
+    module's graph, as read() finds it. Of a mixture, optimizer="muon+adamw", `rule` says whose groups
+    these are: rule="muon" has the matrices, rule="adamw" the rest. Initial values and multipliers
+    change too: `init_` with the same transfer_from, parametrization and optimizer draws the values, and
+    forward_factors() lists what the forward pass must have. Raises ValueError for a parameter that no
+    rule knows.
     """
-    with _Described(module, model) as described:
-        plan = scalecalc.init(described.path, target="pytorch", transfer_from=base,
-                              optimizer=optimizer, parametrization=parametrization, **options)
-    groups: list[dict[str, Any]] = _code(plan.text)["param_groups"](
-        module, lr, weight_decay=weight_decay, eps=eps, rule=rule)
-    return groups
+    steps, _ = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
+                        parametrization=parametrization, **options)
+    return groups_of(module, steps, lr, weight_decay, eps, rule)
 
 
 def forward_factors(module: Any, *, base: Any, optimizer: str = "adamw",
-                    parametrization: str | None = None, model: Any = None,
+                    parametrization: str | None = None, model: Any = None, example: Any = None,
                     **options: Any) -> list[tuple[str, str, float, str]]:
     """Factors that the forward pass must have and no parameter holds: what, where, value, formula."""
-    with _Described(module, model) as described:
-        plan = scalecalc.init(described.path, target="pytorch", transfer_from=base,
-                              optimizer=optimizer, parametrization=parametrization, **options)
-    return list(_code(plan.text)["SCALES"])
+    _, code = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
+                       parametrization=parametrization, **options)
+    return list(code["SCALES"])
 
 
 def _tensors(module: Any) -> Iterator[tuple[str, Any]]:
@@ -147,10 +114,10 @@ def audit(module: Any, *, model: Any = None, **options: Any) -> AuditResult:
     """The weights of `module` beside the rules they should follow, as scalecalc.audit() finds them:
     `passed`, `findings`, `conclusions`. By default the rules are the library's for its config;
     against="derived" asks for scalecalc's own."""
-    with _Described(module, model) as described, tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        _write_safetensors(module, path)
-        return scalecalc.audit(path, model=described.path, **options)
+    with described(module, model) as path, tempfile.TemporaryDirectory() as folder:
+        weights = Path(folder) / "model.safetensors"
+        _write_safetensors(module, weights)
+        return scalecalc.audit(weights, model=path, **options)
 
 
 def read(module: Any, example: Any) -> Model:

@@ -92,9 +92,47 @@ class Groups(unittest.TestCase):
         parameters = [one for group in muon + rest for one in group["params"]]
         self.assertEqual(sorted(map(id, parameters)), sorted(map(id, model.parameters())))
 
+    def test_every_architecture_has_groups(self):
+        """Of Adam under muP from half the width: hidden maps and readouts 1/2, tables, gains and
+        biases 1."""
+        cases = {
+            "qwen3": {"layers.0.self_attn.q_norm": 1, "layers.1.self_attn.k_norm": 1,
+                      "layers.0.mlp.up_proj": 0.5, "embed_tokens": 1, "lm_head": 0.5},
+            "gemma2": {"layers.0.post_feedforward_layernorm": 1, "layers.1.mlp.down_proj": 0.5,
+                       "embed_tokens": 1},
+            "mixtral": {"experts.gate_up_proj": 0.5, "experts.down_proj": 0.5, "layers.0.mlp.gate": 0.5,
+                        "layers.1.input_layernorm": 1},
+            "t5": {"shared": 1, "encoder.block.0.layer.0.SelfAttention.q": 0.5,
+                   "decoder.block.1.layer.1.EncDecAttention.o": 0.5, "relative_attention_bias": 1,
+                   "decoder.final_layer_norm": 1},
+            "vit": {"cls_token": 1, "projection.weight": 1, "attention.q_proj.weight": 0.5,
+                    "classifier.weight": 0.5, "classifier.bias": 1}}
+        for name, factors in cases.items():
+            with self.subTest(name):
+                model = made(name)
+                groups = scalecalc.torch.param_groups(model, 1e-3, base={"width": 32})
+                of = {id(one): group["lr"] for group in groups for one in group["params"]}
+                self.assertEqual(len(of), len(list(model.parameters())))
+                for part, factor in factors.items():
+                    found = {round(of[id(one)] / 1e-3, 9) for key, one in model.named_parameters()
+                             if part in key}
+                    self.assertEqual(found, {factor}, part)
+                torch.optim.AdamW(groups)
+
     def test_a_parameter_without_a_rule_is_refused_by_name(self):
-        with self.assertRaisesRegex(ValueError, "no rule has a learning rate for .*q_norm"):
-            scalecalc.torch.param_groups(made("qwen3"), 1e-3, base={"width": 32})
+        model = made("llama")
+        model.model.layers[0].extra = torch.nn.Linear(64, 64)
+        with self.assertRaisesRegex(ValueError, r"no rule has a learning rate for .*extra\.weight"):
+            scalecalc.torch.param_groups(model, 1e-3, base={"width": 32})
+
+    def test_a_head_that_is_tied_behind_the_configs_back_is_seen_in_the_graph(self):
+        model = made("llama")
+        model.lm_head.weight = model.model.embed_tokens.weight
+        groups = scalecalc.torch.param_groups(model, 1e-3, base={"width": 32})
+        of = {id(one): group["lr"] for group in groups for one in group["params"]}
+        self.assertAlmostEqual(of[id(model.lm_head.weight)], 1e-3, delta=1e-12)
+        factors = scalecalc.torch.forward_factors(model, base={"width": 32})
+        self.assertIn(("output", "head", 0.5), [factor[:3] for factor in factors])
 
     def test_factors_of_the_forward_pass_are_listed(self):
         factors = scalecalc.torch.forward_factors(made("llama"), base={"width": 16})
