@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from ._check import Check
     from ._commands import AuditResult, PropagateResult
+    from ._transfer import Transfer
 
 __all__ = ["Model", "audit", "check", "forward_factors", "init_", "param_groups", "predict",
-           "read"]
+           "read", "transfer"]
 
 # Of safetensors.
 _TYPES = {"torch.float32": "F32", "torch.float16": "F16", "torch.bfloat16": "BF16",
@@ -45,6 +46,9 @@ def init_(module: Any, *, model: Any = None, example: Any = None, generator: Any
     with the seed 0, or `seed`.
     """
     if example is not None and model is None:
+        if "transfer_from" in options:
+            raise scalecalc.InputError("the stds of a graph are those of its weights, and not a base's: "
+                                       "transfer(from_=small, to=module).scale_() starts it")
         code = plan_of(_read(module, example), **options)
     else:
         with described(module, model) as path:
@@ -78,6 +82,27 @@ def forward_factors(module: Any, *, base: Any, optimizer: str = "adamw",
     _, code = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
                        parametrization=parametrization, **options)
     return list(code["SCALES"])
+
+
+def transfer(lr: float, *, from_: Any, to: Any, optimizer: str = "adamw", weight_decay: float = 0.0,
+             eps: float = 1e-8, parametrization: str | None = None, rule: str | None = None,
+             batch: tuple[int, int] | None = None, tokens: tuple[float, float] | None = None,
+             axes: dict[str, tuple[float, float]] | None = None, example: Any = None,
+             model: Any = None, **options: Any) -> Transfer:
+    """Numbers for the module `to` from those that were tuned on the smaller module `from_`.
+
+    `lr`, `weight_decay` and `eps` are what was best there, one number each. What differs between the
+    modules is found by reading both: width, layers, heads, experts; `axes` says it instead. `batch`
+    and `tokens` are (small, large) of the training. `example` is an input, or a pair of one for each
+    module; models of transformers need none. Returns `groups` for torch.optim, `rows`, one for each
+    parameter, `factors` of the forward pass, and `remarks`, which name stds that do not go with these
+    numbers. Raises ValueError where the modules are not one model at two sizes.
+    """
+    from ._transfer import transfer as transferred
+
+    return transferred(lr, from_, to, optimizer=optimizer, weight_decay=weight_decay, eps=eps,
+                       parametrization=parametrization, rule=rule, batch=batch, tokens=tokens,
+                       axes=axes, example=example, model=model, **options)
 
 
 def _tensors(module: Any) -> Iterator[tuple[str, Any]]:

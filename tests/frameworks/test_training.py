@@ -1,0 +1,109 @@
+"""scalecalc.torch.transfer on modules that are trained, as the wheel has
+the package (tools/wheel --frameworks)."""
+import os
+import unittest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import transformers
+
+import scalecalc
+import scalecalc.torch
+
+
+class Net(nn.Module):
+    """A list of layers with two widths, one four times the other."""
+
+    def __init__(self, width=64, depth=2):
+        super().__init__()
+        self.stem = nn.Linear(32, width)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(depth))
+        self.ups = nn.ModuleList(nn.Linear(width, 4 * width) for _ in range(depth))
+        self.downs = nn.ModuleList(nn.Linear(4 * width, width) for _ in range(depth))
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x):
+        x = self.stem(x)
+        for norm, up, down in zip(self.norms, self.ups, self.downs):
+            x = x + down(F.gelu(up(norm(x))))
+        return self.head(x)
+
+
+def gpt2(width, layers=2, heads=4):
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        n_layer=layers, n_embd=width, n_head=heads, vocab_size=100, n_positions=32, bos_token_id=0,
+        eos_token_id=0))
+
+
+BATCH = torch.randn(16, 32, generator=torch.Generator().manual_seed(1))
+
+
+class Transfers(unittest.TestCase):
+    def test_rates_of_a_list_of_layers(self):
+        torch.manual_seed(0)
+        large = Net(256)
+        found = scalecalc.torch.transfer(1e-3, from_=Net(64), to=large, example=BATCH,
+                                         weight_decay=0.1)
+        self.assertEqual(found.axes, {"width": [64, 256]})
+        rows = {row["name"]: row for row in found.rows}
+        # muP under Adam, r = 4: hidden and head 1/r, input and biases 1; lr * decay stays.
+        for name, factor in (("stem.weight", 1), ("ups.1.weight", 1 / 4), ("downs.0.weight", 1 / 4),
+                             ("head.weight", 1 / 4), ("norms.1.weight", 1), ("head.bias", 1)):
+            self.assertAlmostEqual(rows[name]["lr"], 1e-3 * factor, delta=1e-12, msg=name)
+            self.assertAlmostEqual(rows[name]["weight_decay"], 0.1 / factor, delta=1e-9, msg=name)
+        # The head has nn.Linear's std, 1/2 of the small one's, and 1/4 is due.
+        self.assertAlmostEqual(rows["head.weight"]["std"] / rows["head.weight"]["due_std"], 2, delta=0.2)
+        self.assertIn("head.weight first", " ".join(found.remarks))
+        found.scale_()
+        self.assertAlmostEqual(large.head.weight.std(correction=0).item(),
+                               rows["head.weight"]["due_std"], delta=1e-6)
+        parameters = [one for group in found.groups for one in group["params"]]
+        self.assertEqual(sorted(map(id, parameters)), sorted(map(id, large.parameters())))
+        torch.optim.AdamW(found.groups)
+
+    def test_axes_that_differ_are_found(self):
+        found = scalecalc.torch.transfer(1e-3, from_=gpt2(64, 2, 4), to=gpt2(128, 4, 8))
+        self.assertEqual(found.axes, {"width": [64, 128], "layers": [2, 4], "heads": [4, 8]})
+        what = {row["what"] for row in found.factors}
+        self.assertIn("attention", what)
+        deep = scalecalc.torch.transfer(1e-3, from_=gpt2(64, 2), to=gpt2(64, 8),
+                                        parametrization="complete-p")
+        self.assertEqual(deep.axes, {"layers": [2, 8]})
+        self.assertEqual({row["value"] for row in deep.factors if row["what"] == "branch"}, {0.25})
+
+    def test_batch_and_tokens_act_on_all_groups(self):
+        options = {"from_": gpt2(64), "to": gpt2(64), "optimizer": "adamw"}
+        found = scalecalc.torch.transfer(1e-3, batch=(16, 64), tokens=(1e8, 4e8), **options)
+        self.assertEqual(found.axes, {"batch": [16, 64], "tokens": [1e8, 4e8]})
+        # lr as (r_B/r_D)^(1/2).
+        for row in found.rows:
+            self.assertAlmostEqual(row["lr"], 1e-3, delta=1e-12)
+        more = scalecalc.torch.transfer(1e-3, batch=(16, 64), **options)
+        for row in more.rows:
+            self.assertAlmostEqual(row["lr"], 2e-3, delta=1e-12)
+
+    def test_modules_that_are_not_one_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "not of one kind"):
+            scalecalc.torch.transfer(1e-3, from_=gpt2(64), to=Net(64),
+                                     example=(torch.zeros(1, 8, dtype=torch.long), BATCH))
+
+        class Odd(Net):
+            def __init__(self):
+                super().__init__(128)
+                self.ups = nn.ModuleList(nn.Linear(128, 256) for _ in range(2))
+                self.downs = nn.ModuleList(nn.Linear(256, 128) for _ in range(2))
+
+        with self.assertRaisesRegex(ValueError, "do not grow as one"):
+            scalecalc.torch.transfer(1e-3, from_=Net(64), to=Odd(), example=BATCH)
+
+    def test_a_graph_has_no_stds_of_a_base(self):
+        with self.assertRaisesRegex(ValueError, "scale_"):
+            scalecalc.torch.init_(Net(), example=BATCH, transfer_from={"width": 32})
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    unittest.main()
