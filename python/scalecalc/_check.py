@@ -90,7 +90,7 @@ def _second(tensor: Any) -> float:
     return float(tensor.detach().double().pow(2).mean().item())
 
 
-def _tensor(value: Any) -> Any:
+def tensor_of(value: Any) -> Any:
     """The first of what a module returns."""
     for name in ("logits", "last_hidden_state"):
         if getattr(value, name, None) is not None:
@@ -123,7 +123,7 @@ def _hooks(module: Any, parts: list[Part], found: _Measured) -> Iterator[None]:
 
     def after(part: Part) -> Callable[..., None]:
         def keep(_: Any, __: Any, output: Any) -> None:
-            for site, tensor in _split(_tensor(output), part):
+            for site, tensor in _split(tensor_of(output), part):
                 if site in found.outputs:
                     continue
                 found.outputs[site] = _second(tensor)
@@ -177,17 +177,20 @@ def _undisturbed(module: Any) -> Iterator[None]:
                     buffer.copy_(values)
 
 
-def _cross_entropy(output: Any) -> Any:
-    """Summed, of targets that are drawn evenly; or the model's own, where the batch has labels."""
+def loss_of(output: Any, batch: Any, loss: Callable[..., Any] | None, reduction: str) -> Any:
+    """The caller's; the model's own, where the batch has labels; or cross-entropy with targets that
+    are drawn evenly."""
     import torch
 
+    if loss is not None:
+        return loss(output, batch)
     if getattr(output, "loss", None) is not None:
         return output.loss
-    logits = _tensor(output)
+    logits = tensor_of(output)
     logits = logits.reshape(-1, logits.shape[-1]).float()
     generator = torch.Generator().manual_seed(0)
     targets = torch.randint(0, logits.shape[-1], logits.shape[:1], generator=generator)
-    return torch.nn.functional.cross_entropy(logits, targets.to(logits.device), reduction="sum")
+    return torch.nn.functional.cross_entropy(logits, targets.to(logits.device), reduction=reduction)
 
 
 def _measure(module: Any, batch: Any, parts: list[Part],
@@ -198,7 +201,7 @@ def _measure(module: Any, batch: Any, parts: list[Part],
     found = _Measured()
     with _undisturbed(module), _hooks(module, parts, found), torch.enable_grad():
         output = module(*args, **named)
-        (loss(output, batch) if loss is not None else _cross_entropy(output)).backward()
+        loss_of(output, batch, loss, "sum").backward()
         for name, parameter in module.named_parameters():
             if parameter.grad is not None:
                 found.parameters[name] = _second(parameter.grad)
@@ -224,7 +227,7 @@ def _zipf(ids: Any, words: int) -> float:
     return round(low, 3)
 
 
-def _input_options(text: str, batch: Any, words: int | None) -> dict[str, Any]:
+def input_options(text: str, batch: Any, words: int | None) -> dict[str, Any]:
     """What the batch is: its mean square and what tokens share, or how often words are equal."""
     given = main_input(batch)
     if 'kind = "tokens"' in text:
@@ -370,7 +373,7 @@ def check(module: Any, batch: Any, audit: Callable[..., Any], *, model: Any = No
         starts = of_model(module, rows, deviations)
     words = next((one.num_embeddings for one in module.modules()
                   if hasattr(one, "num_embeddings")), None)
-    found_options = _input_options(text, batch, words)
+    found_options = input_options(text, batch, words)
     if any(_is_batch_norm(one) for one in module.modules()):
         # The rule of norms over the batch leaves out what gradients share in small batches.
         found_options.update(engine="passes", seeds=64)

@@ -20,13 +20,14 @@ from ._module import Model, described
 from ._module import read as _read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from ._check import Check
     from ._commands import AuditResult, PropagateResult
+    from ._coordinates import Coordinates
     from ._transfer import Transfer
 
-__all__ = ["Model", "audit", "check", "forward_factors", "init_", "param_groups", "predict",
+__all__ = ["Model", "audit", "check", "coordinates", "forward_factors", "init_", "param_groups", "predict",
            "read", "transfer"]
 
 # Of safetensors.
@@ -193,3 +194,29 @@ def check(module: Any, batch: Any, *, model: Any = None, loss: Callable[..., Any
     from ._check import check as checked
 
     return checked(module, batch, audit, model=model, loss=loss, confidence=confidence, **options)
+
+
+def coordinates(module_factory: Callable[[int], Any], *, widths: Sequence[int] | None = None,
+                depths: Sequence[int] | None = None, batch: Any,
+                optimizer: str | Callable[[Any], Any] = "adamw", lr: float = 1e-3, steps: int = 4,
+                seeds: int = 2, parametrization: str | None = None,
+                loss: Callable[..., Any] | None = None) -> Coordinates:
+    """The coordinate check: the module at each width (or depth), a few real steps on one batch, and how
+    large every module's output is and how far it has moved, beside what is predicted of both.
+
+    `module_factory(width)` makes the module; `batch` is its input, or a function of the width that
+    returns it. `optimizer` is a name ("adamw", "sgd"), with `lr` for all parameters, or a function of
+    the module that returns optimizers of torch.optim. With a `parametrization` ("mup") the weights
+    start as those of the first width times its factors, and are grouped as param_groups does. The loss
+    is cross-entropy with drawn targets, the module's own where the batch has labels, or
+    loss(output, batch).
+
+    `passed`, `culprit` (the first module that grows or moves ever more), `why` with the learning rate
+    that is due, `sites`, `numbers`, `remarks`. Movements are judged as `scalecalc coordinates
+    --measured` judges sizes: a power of the width above 0.15 and two standard errors. The step is
+    predicted where all parameters have one learning rate, or a parametrization.
+    """
+    from ._coordinates import coordinates as checked
+
+    return checked(module_factory, widths=widths, depths=depths, batch=batch, optimizer=optimizer,
+                   lr=lr, steps=steps, seeds=seeds, parametrization=parametrization, loss=loss)

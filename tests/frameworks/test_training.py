@@ -1,4 +1,4 @@
-"""scalecalc.torch.transfer on modules that are trained, as the wheel has
+"""scalecalc.torch.coordinates, transfer and param_groups on modules that are trained, as the wheel has
 the package (tools/wheel --frameworks)."""
 import os
 import unittest
@@ -38,6 +38,66 @@ def gpt2(width, layers=2, heads=4):
 
 
 BATCH = torch.randn(16, 32, generator=torch.Generator().manual_seed(1))
+WIDTHS = (32, 64, 128)
+# The corrections of width 32, where downs has 16 samples in 32 features: 1/32 + 16/128 over log 4;
+# two standard errors of the fit stand beside it.
+POWER = 0.1
+
+
+def checked(**options):
+    torch.manual_seed(0)
+    return scalecalc.torch.coordinates(Net, widths=WIDTHS, batch=BATCH, seeds=1, **options)
+
+
+def as_predicted(case, found):
+    for site in found.sites:
+        power, error = site["moves_first"]
+        case.assertAlmostEqual(power, site["predicted"][0], delta=POWER + 2 * error, msg=site["name"])
+
+
+class Coordinates(unittest.TestCase):
+    def test_one_rate_names_the_first_matrix_and_what_is_due(self):
+        found = checked(optimizer="adamw", lr=1e-3)
+        self.assertFalse(found.passed)
+        self.assertEqual(found.culprit, "ups.0")
+        self.assertRegex(found.why, r"learning rate of ups\.0\.weight goes from 0\.001 to 0\.001, and "
+                                    r"0\.00025 is due")
+        sites = {site["name"]: site for site in found.sites}
+        self.assertEqual(list(sites)[:3], ["stem", "norms.0", "ups.0"])
+        self.assertEqual(sites["stem"]["trend"], "steady")
+        as_predicted(self, found)
+        # Size and movement beside their prediction, of one draw: a site of 16 samples and n features.
+        point = sites["ups.0"]["points"][2]
+        self.assertAlmostEqual(point["rms"][0] / point["predicted_rms"], 1, delta=0.1)
+        self.assertAlmostEqual(point["change"][1] / point["predicted_change"], 1, delta=0.1)
+        self.assertIn("moves ever more", repr(found))
+
+    def test_mup_passes_as_it_is_predicted(self):
+        for optimizer, lr in (("adamw", 1e-3), ("sgd", 1e-2)):
+            with self.subTest(optimizer):
+                found = checked(optimizer=optimizer, lr=lr, parametrization="mup")
+                self.assertTrue(found.passed, found)
+                self.assertIsNone(found.culprit)
+                as_predicted(self, found)
+
+    def test_the_users_groups_leave_the_std_of_the_head(self):
+        def made(module):
+            return torch.optim.AdamW(scalecalc.torch.param_groups(
+                module, 1e-3, base={"width": WIDTHS[0]}, example=BATCH))
+
+        found = checked(optimizer=made)
+        self.assertEqual(found.culprit, "head")
+        self.assertRegex(found.why, r"the std of head\.weight goes from")
+        self.assertIn("learning rates of their own", found.remarks[0])
+
+    def test_bad_arguments_are_refused(self):
+        for options in ({"optimizer": "adamv"}, {"optimizer": "adamw", "steps": 0}):
+            with self.assertRaises(ValueError):
+                checked(**options)
+        with self.assertRaisesRegex(ValueError, "two or more that rise"):
+            scalecalc.torch.coordinates(Net, widths=(64,), batch=BATCH)
+        with self.assertRaisesRegex(ValueError, "widths or depths"):
+            scalecalc.torch.coordinates(Net, batch=BATCH)
 
 
 class Transfers(unittest.TestCase):
