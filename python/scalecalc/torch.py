@@ -7,8 +7,6 @@ file or a config.json whose tensors the module's names are those of. The code is
 
 from __future__ import annotations
 
-import json
-import struct
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +16,7 @@ import scalecalc
 from ._groups import groups_of, plan_of, steps_of
 from ._module import Model, described
 from ._module import read as _read
+from ._weights import write_safetensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -106,34 +105,17 @@ def transfer(lr: float, *, from_: Any, to: Any, optimizer: str = "adamw", weight
                        axes=axes, example=example, model=model, **options)
 
 
-def _tensors(module: Any) -> Iterator[tuple[str, Any]]:
+def _tensors(module: Any) -> Iterator[tuple[str, str, tuple[int, ...], Any]]:
     """Every parameter once, under its first name."""
-    for name, parameter in module.named_parameters():
-        yield name, parameter.detach()
-
-
-def _write_safetensors(module: Any, path: Path) -> None:
     import torch
 
-    header: dict[str, Any] = {}
-    at = 0
-    tensors = []
-    for name, tensor in _tensors(module):
+    for name, parameter in module.named_parameters():
+        tensor = parameter.detach()
         kind = _TYPES.get(str(tensor.dtype))
         if kind is None:
             tensor, kind = tensor.to(torch.float32), "F32"
-        end = at + tensor.numel() * tensor.element_size()
-        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [at, end]}
-        tensors.append(tensor)
-        at = end
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)))
-        file.write(text)
-        for tensor in tensors:
-            flat = tensor.cpu().contiguous().view(-1).view(torch.uint8)
-            file.write(memoryview(flat.numpy()))
+        flat = tensor.cpu().contiguous().view(-1).view(torch.uint8)
+        yield name, kind, tuple(tensor.shape), flat.numpy()
 
 
 def audit(module: Any, *, model: Any = None, **options: Any) -> AuditResult:
@@ -142,7 +124,7 @@ def audit(module: Any, *, model: Any = None, **options: Any) -> AuditResult:
     against="derived" asks for scalecalc's own."""
     with described(module, model) as path, tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / "model.safetensors"
-        _write_safetensors(module, weights)
+        write_safetensors(weights, _tensors(module))
         return scalecalc.audit(weights, model=path, **options)
 
 
