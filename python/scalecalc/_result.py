@@ -121,12 +121,22 @@ class Record:
         return table(self._data, field)
 
 
+class Figure:
+    """The figure of plot=True, which a notebook shows."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg[self.svg.find("<svg"):]
+
+
 class Result(Record):
     """What a command found.
 
     `inputs`: what was asked, with its defaults; `messages`: what the program would say on stderr;
     `text`: code or another text of the command's own; `exit_code`: 0, or 1 where a check failed;
-    `svg`: the figure, of plot=True.
+    `svg`: the figure, of plot=True; `figure`: the same, as a notebook shows it.
     """
 
     __slots__ = ("command", "exit_code", "inputs", "messages", "svg", "text")
@@ -145,6 +155,11 @@ class Result(Record):
         self.inputs = Record(inputs or {})
         self.exit_code, self.text, self.svg = exit_code, text, svg
         self.messages = messages or []
+
+    @property
+    def figure(self) -> Figure | None:
+        """The figure alone, where there is one."""
+        return Figure(self.svg) if self.svg else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._data, self.command, self.inputs._data, self.exit_code, self.text,
