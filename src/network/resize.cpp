@@ -12,6 +12,9 @@ void scale_widths(std::vector<LayerSpec>& layers, double ratio, bool last_is_hea
                   const std::string& where) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     LayerSpec& layer = layers[i];
+    // A convolution of each channel by itself stays one.
+    if (layer.groups > 1 && layer.groups == layer.width)
+      layer.groups = scaled_size(layer.groups, ratio, "groups", where);
     if (!(last_is_head && i + 1 == layers.size()))
       layer.width = scaled_size(layer.width, ratio, "width", where);
     layer.head_width = scaled_size(layer.head_width, ratio, "head_width", where);

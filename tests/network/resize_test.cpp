@@ -41,6 +41,21 @@ TEST_CASE("scale_width: of a list each layer but a head without classes") {
   CHECK(spec.layer_list.at(1).width == 5);
 }
 
+TEST_CASE("scale_width: a convolution of each channel by itself stays one, and groups stay") {
+  ModelSpec spec = parse_model(
+      "[model]\nkind = \"layers\"\nfeatures = 3\nsequence = 64\nheight = 8\nclasses = 10\n"
+      "[[layer]]\ntype = \"conv2d\"\nchannels = 16\nkernel = 3\n"
+      "[[layer]]\ntype = \"conv2d\"\nchannels = 16\nkernel = 3\ngroups = 16\n"
+      "[[layer]]\ntype = \"conv2d\"\nchannels = 16\nkernel = 3\ngroups = 4\n",
+      "list");
+  scale_width(spec, 0.5, "here");
+  const std::int64_t groups[] = {1, 8, 4};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(spec.layer_list.at(i).width == 8);
+    CHECK(spec.layer_list.at(i).groups == groups[i]);
+  }
+}
+
 TEST_CASE("scale_width: a size that would be no integer is named") {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   spec.width = 30;
