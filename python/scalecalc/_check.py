@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import tomllib
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -227,12 +228,25 @@ def _zipf(ids: Any, words: int) -> float:
     return round(low, 3)
 
 
+def _lengths(text: str, batch: Any, given: Any) -> dict[str, int]:
+    """A graph has the example's; a config has the longest sequence that the model reads."""
+    decoded = inputs_of(batch)[1].get("decoder_input_ids")
+    tables = tomllib.loads(text)
+    model, memory = tables.get("model", {}), tables.get("memory", {})
+    found = {"sequence": (model.get("sequence"), (given if decoded is None else decoded).shape[1]),
+             "batch": (model.get("batch"), given.shape[0])}
+    if decoded is not None and model.get("encoder_decoder"):
+        found["memory_sequence"] = (memory.get("sequence"), given.shape[1])
+    return {key: int(size) for key, (known, size) in found.items() if known not in (None, size)}
+
+
 def input_options(text: str, batch: Any, words: int | None) -> dict[str, Any]:
     """What the batch is: its mean square and what tokens share, or how often words are equal."""
     given = main_input(batch)
     if 'kind = "tokens"' in text:
         zipf = _zipf(given, words) if words and given.dim() == 2 else 0.0
-        return {"zipf": zipf} if zipf > 0 else {}
+        sizes = _lengths(text, batch, given) if given.dim() == 2 else {}
+        return {**sizes, **({"zipf": zipf} if zipf > 0 else {})}
     if not given.is_floating_point():
         return {}
     options: dict[str, Any] = {"second": _second(given)}

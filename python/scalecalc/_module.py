@@ -21,7 +21,7 @@ from ._commands import init
 from ._errors import InputError, ScalecalcError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # What a model of transformers reads, the first of a batch that has it.
 _MAIN = ("input_ids", "pixel_values", "inputs_embeds", "input_values", "input_features")
@@ -62,10 +62,10 @@ class Model:
         found = re.findall(r"^# (.*)$", self.text, re.MULTILINE)
         self.remarks: list[str] = [*remarks, *found[1:]]
         options: dict[str, Any] = {} if source == "graph" else {"names": "hf"}
-        known = {name for name, _ in module.named_parameters(remove_duplicate=False)}
-        rows: list[Any] = [row for row in init(path, **options).parameters if row.name in known]
-        self.names: dict[str, str] = {row.path: row.name for row in rows}
-        self._rows = [(row.path, row.name, row.shape) for row in rows]
+        known = _endings(name for name, _ in module.named_parameters(remove_duplicate=False))
+        planned: list[Any] = [row for row in init(path, **options).parameters if known.get(row.name)]
+        self.names: dict[str, str] = {row.path: known[row.name] for row in planned}
+        self._rows = [(row.path, known[row.name], row.shape) for row in planned]
         self.parts: list[Part] = parts_of(module, self._rows)
         self._title = type(module).__name__
 
@@ -95,6 +95,18 @@ class Model:
         modules = [{"module": part.name, "type": part.type, "became": list(part.sites)}
                    for part in self.parts]
         return {"modules": modules, "remarks": list(self.remarks)}
+
+
+def _endings(names: Iterable[str]) -> dict[str, str]:
+    """A name by itself and by what is behind each of its dots; "" where that is behind several."""
+    made: dict[str, str] = {}
+    full = list(names)
+    for name in full:
+        end = name
+        while "." in end:
+            end = end.partition(".")[2]
+            made[end] = "" if end in made else name
+    return {**made, **{name: name for name in full}}
 
 
 def parts_of(module: Any, rows: Sequence[tuple[str, str, str]]) -> list[Part]:

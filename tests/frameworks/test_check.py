@@ -92,6 +92,32 @@ class Planted(unittest.TestCase):
         self.assertIn("what is computed does not", found.why)
 
 
+class Described(unittest.TestCase):
+    """Models of transformers whose graph is not read: their config, at the lengths of the batch."""
+
+    def test_experts_and_two_stacks(self):
+        import transformers as t
+
+        words = torch.randint(0, 64, (4, 16), generator=torch.Generator().manual_seed(1))
+        small = {"vocab_size": 64, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 1,
+                 "num_attention_heads": 4, "num_key_value_heads": 2, "num_local_experts": 4}
+        cases = {
+            "model.layers.0.self_attn.o_proj": (
+                lambda: t.MixtralForCausalLM(t.MixtralConfig(**small)), words),
+            "decoder.block.0.layer.1.EncDecAttention.o": (
+                lambda: t.T5ForConditionalGeneration(t.T5Config(
+                    vocab_size=64, d_model=64, d_kv=16, d_ff=96, num_layers=1, num_heads=4)),
+                {"input_ids": words, "decoder_input_ids": words[:, :8]})}
+        for name, (draw, batch) in cases.items():
+            with self.subTest(name):
+                torch.manual_seed(0)
+                module = draw()
+                found = scalecalc.torch.check(module, batch)
+                self.assertIn("its graph is not read", found.remarks[0])
+                self.assertTrue(found.passed, found.summary)
+                self.assertIn(name, [row["name"] for row in found.rows])
+
+
 class Passing(unittest.TestCase):
     def test_a_right_module_passes_and_is_as_it_was(self):
         module, batch = drawn("convnet")
