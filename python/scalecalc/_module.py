@@ -63,7 +63,7 @@ class Model:
         self.remarks: list[str] = [*remarks, *found[1:]]
         options: dict[str, Any] = {} if source == "graph" else {"names": "hf"}
         known = _endings(name for name, _ in module.named_parameters(remove_duplicate=False))
-        planned: list[Any] = [row for row in init(path, **options).parameters if known.get(row.name)]
+        planned: list[Any] = [row for row in init(path, **options).parameters if known.get(row.name or "")]
         self.names: dict[str, str] = {row.path: known[row.name] for row in planned}
         self._rows = [(row.path, known[row.name], row.shape) for row in planned]
         self.parts: list[Part] = parts_of(module, self._rows)

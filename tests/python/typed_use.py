@@ -4,6 +4,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import scalecalc
+import scalecalc.jax
+import scalecalc.keras
 import scalecalc.torch
 
 pair = scalecalc.deepnorm(layers=1000, optimizer="adam", digits=10)
@@ -29,6 +31,16 @@ def of_module(module: object, batch: object) -> str:
     found = scalecalc.torch.check(module, batch, model=model, confidence=0.999)
     first: str | None = found.first
     return f"{remarks} {grown} {named.exit_code} {first} {found.passed} {found.why}"
+
+
+def of_training(small: object, large: object, tree: object) -> list[float]:
+    moved = scalecalc.torch.coordinates(lambda width: large, widths=(64, 128), batch=tree, optimizer="sgd")
+    rates = scalecalc.torch.transfer(1e-3, from_=small, to=large, tokens=(1e9, 4e9))
+    rates.scale_()
+    why: str = (moved.culprit or "") + moved.why
+    labels, factors = scalecalc.jax.labels(tree, model="mlp-relu", base={"width": 64})
+    found = scalecalc.keras.audit(large, model="mlp-relu")
+    return [row["lr"] for row in rates.rows] + [float(found.passed), float(len(why + str(labels))), factors["a"]]
 
 
 sizes = scalecalc.transfer(from_={"width": 256}, to="width=1024", lr=1e-3)
