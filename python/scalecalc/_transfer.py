@@ -136,7 +136,8 @@ def axes_between(small: dict[str, Any], large: dict[str, Any],
             found = _listed(small, large, key)
             if found:
                 axes[key] = found
-    for key, grows in (("ffn", "width"), ("expert_ffn", "width"), ("kv_heads", "heads")):
+    for key, grows in (("ffn", "width"), ("expert_ffn", "width"), ("kv_heads", "heads"),
+                       ("head_width", "width")):
         a, b = before.get(key), after.get(key)
         due = axes.get(grows, [1, 1])
         if a and b and abs(b / a * due[0] / due[1] - 1) > 0.01:

@@ -34,6 +34,8 @@ bool has_copies(GrowthAxis axis) {
 void grow_list(std::vector<LayerSpec>& layers, std::int64_t times, bool last_is_head) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     LayerSpec& layer = layers[i];
+    // A convolution of each channel by itself stays one, of a fan-in that does not grow.
+    if (layer.groups > 1 && layer.groups == layer.width) layer.groups *= times;
     if (!(last_is_head && i + 1 == layers.size())) layer.width *= times;
     layer.head_width *= times;
     grow_list(layer.layers, times, false);

@@ -40,6 +40,28 @@ const TensorTransfer& named(const TransferSolution& solution, const std::string&
 
 }  // namespace
 
+TEST_CASE("a convolution of each channel by itself has a fan-in that does not grow") {
+  const ModelSpec spec = parse_model(
+      "[model]\nkind = \"layers\"\nfeatures = 3\nsequence = 64\nheight = 8\nclasses = 10\n"
+      "[[layer]]\ntype = \"conv2d\"\nchannels = 16\nkernel = 3\n"
+      "[[layer]]\ntype = \"conv2d\"\nchannels = 16\nkernel = 3\ngroups = 16\n"
+      "[[layer]]\ntype = \"conv2d\"\nchannels = 16\nkernel = 3\ngroups = 4\n"
+      "[[layer]]\ntype = \"pool\"\n"
+      "[[layer]]\ntype = \"linear\"\nwidth = 10\n",
+      "list");
+  const auto found = tensors(spec);
+  CHECK(found.at("conv2d[1].weight").fan_in[width] == Rational(0));
+  CHECK(found.at("conv2d[*].weight").fan_in[width] == Rational(1));
+  // Adam steps it as the input's table, and by 1/width what sums over channels.
+  const TransferSolution solution = solved(spec, "adam", "mup", {width});
+  const auto step = [&](const char* name) {
+    const TensorTransfer& tensor = named(solution, name);
+    return (tensor.lr * tensor.multiplier)[width];
+  };
+  CHECK(step("conv2d[1].weight") == Rational(0));
+  CHECK(step("conv2d[*].weight") == Rational(-1));
+}
+
 TEST_CASE("kinds follow from shapes") {
   const auto gpt2 = tensors(find_model("gpt2"));
   CHECK(gpt2.at("embedding.weight").kind == TensorKind::embedding);
