@@ -102,6 +102,8 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   const Overlap<double>& in = input.overlap;
   const double slope = dv.cross * scores.overlap_slope;
   mix.map_overlap = 0;
+  // Sums over tokens share these, wherever their positions are.
+  if (mix.overlap_lags) mix.overlap_lags = OverlapLags{{1}, 1};
   mix.mask_overlap = slope * slope * input.mask_overlap +
                      dv.cross * dv.cross * std::max(0.0, scores.mean_overlap) / heads;
   mix.overlap = {slope * in.coherent,

@@ -9,6 +9,8 @@
 
 #include "moments/fluctuations.hpp"
 #include "moments/mixture.hpp"
+#include "moments/overlap_lags.hpp"
+#include "moments/seldom.hpp"
 #include "moments/state.hpp"
 
 /// What travels forward.
@@ -35,6 +37,7 @@ struct Signal {
   /// Of the variance of x_t.x_u/n, what these n features make as draws of the weights right before,
   /// D^2/n of normal ones: not in `overlap` until `settle`, as an activation counts its own.
   double fresh = 0;
+  Seldom<OverlapLags> overlap_lags;  ///< of `overlap`; empty: pairs of tokens are independent
   NormVariance spread;
   double kurtosis = 3;  ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
   /// Relative variance of a feature's size over the samples beyond that of Gaussian features, which
@@ -69,8 +72,12 @@ inline double fresh_overlap(const Alike<double>& y, double noise, double width) 
 /// What the features drawn last make of overlaps, into these (docs/theory/attention.md#overlap).
 template <class X>
 void settle(Signal<X>& x) {
-  if constexpr (std::is_same_v<typename X::Number, double>)
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    if (x.overlap_lags && x.fresh > 0)
+      x.overlap_lags =
+          mixed_lags(*x.overlap_lags, x.overlap.variance(), squared_lags(*x.overlap_lags), x.fresh);
     x.overlap.noise += std::exchange(x.fresh, 0.0);
+  }
 }
 
 /// Where branches begin, all that overlaps have so far moves what all of them make: the deviation

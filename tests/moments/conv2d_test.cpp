@@ -119,3 +119,31 @@ TEST_CASE("a stride leaves a state of each position at its own tokens") {
   const PerPosition back = conv_backward(numbers, along(3, 2, 1, 1), x.x, y.x);
   CHECK(back.second.size() == 30);
 }
+
+// Of independent pairs a chain of windows keeps sum h^2, h the filter of all of them.
+TEST_CASE("what windows keep of overlaps is what their filter does") {
+  const auto direct = [](std::size_t first, std::size_t stride, std::size_t second) {
+    std::vector<double> filter(first + stride * (second - 1));
+    for (std::size_t j = 0; j < second; ++j)
+      for (std::size_t i = 0; i < first; ++i)
+        filter[stride * j + i] += 1.0 / static_cast<double>(first * second);
+    double kept = 0;
+    for (const double h : filter) kept += h * h;
+    return kept;
+  };
+  for (const std::size_t first : {1u, 2u, 3u, 5u})
+    for (const std::size_t stride : {1u, 2u, 4u})
+      for (const std::size_t second : {1u, 3u, 4u}) {
+        const WindowedLags one = through_window({}, first, stride);
+        const WindowedLags two = through_window(one.lags, second, 1);
+        CAPTURE(first);
+        CAPTURE(stride);
+        CAPTURE(second);
+        CHECK(one.kept == rounded(1.0 / static_cast<double>(first), 64));
+        CHECK(one.kept * two.kept == rounded(direct(first, stride, second), 64));
+      }
+  // What all pairs share no window averages.
+  const WindowedLags shared = through_window({{1}, 1}, 3, 2);
+  CHECK(shared.kept == rounded(1, 64));
+  CHECK(shared.lags.at(7) == rounded(1, 64));
+}

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
+#include "moments/overlap_lags.hpp"
+#include "moments/overlap_slope.hpp"
 #include "moments/positions.hpp"
 #include "moments/weight_matrix.hpp"
 
@@ -24,9 +27,10 @@ struct Taps {
 Taps count_taps(const Conv2d& layer);
 
 /// Means over outputs (m, tap by tap), over pairs of them, and over positions of two images.
+/// `window_share`: of the variance of overlaps, what a window's average keeps.
 template <class C, class X>
-Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
-                       const Counts& counts) {
+Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, const Counts& counts,
+                       double* window_share = nullptr) {
   using N = typename C::Number;
   const Taps taps = count_taps(layer);
   const double outputs = taps.outputs, pairs = outputs * (outputs - 1);
@@ -54,13 +58,27 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in,
   // Two positions overlap through the taps that both have inside the image.
   out.overlap = overlap_through_linear(in.overlap, share(taps.pairs, pairs));
   if constexpr (C::next_orders) {
+    // Each tap has a pair of positions of its own, whose overlaps fluctuate by themselves.
+    WindowedLags window = through_window(in.overlap_lags ? *in.overlap_lags : OverlapLags{},
+                                         static_cast<std::size_t>(layer.kernel),
+                                         static_cast<std::size_t>(layer.stride));
+    const double kept = layer.one_row ? window.kept : window.kept * window.kept;
+    out.overlap = {out.overlap.coherent * std::sqrt(kept), out.overlap.noise * kept};
+    out.overlap_lags = std::move(window.lags);
+    if (window_share) *window_share = kept;
     const Counts after{outputs, counts.batch};
     const double second = values_of(calculus, out.x).second;
     out.fresh = fresh_overlap(values_of(calculus, out.x), weight_noise(layer.weight),
                               static_cast<double>(layer.out_channels));
     const double part = second > 0 ? (second - calculus.value(bias)) / second : 0;
+    // So are sizes of tokens, beside what all have in common.
+    NormVariance of_window = in.spread;
+    const double one = in.spread.token_variance,
+                 common =
+                     std::clamp(between_tokens(one, in.spread.batch_variance, counts), 0.0, one);
+    of_window.token_variance = common + (one - common) * kept;
     out.spread =
-        through_linear(in.spread, part, weight_noise(layer.weight), values_of(calculus, out.x),
+        through_linear(of_window, part, weight_noise(layer.weight), values_of(calculus, out.x),
                        static_cast<double>(layer.out_channels), after);
     const double borders = std::sqrt(in.spread.position_variance * taps.uneven);
     out.spread.position_variance = in.spread.position_variance + taps.uneven;
@@ -106,16 +124,40 @@ struct Kept<Conv2d, C, X> {
   Places at;
   X input;
   NormVariance spread;
+  OverlapDeviation overlap;  ///< of the input
+  double window = 1;         ///< of its variance, what a window's average keeps
 };
+
+/// What overlaps of the input and of the gradient that follows them add to conv_weight_gradient():
+/// that at an output follows the average over the window, of which one tap has `window` V.
+template <class C>
+double conv_overlap_covariance(const C& calculus, const Conv2d& layer, const OverlapSlopes& slopes,
+                               const OverlapDeviation& x, double window, double batch) {
+  const Taps taps = count_taps(layer);
+  const double gain =
+      static_cast<double>(layer.weight.fan_in) * calculus.value(calculus.variance(layer.weight));
+  const auto pair = [&](const OverlapSlope& s, double apart) {
+    return s.own * gain * window * x.noise * apart * apart +
+           s.stream * std::sqrt(window) * x.coherent * apart;
+  };
+  return batch * taps.pairs / taps.count * pair(slopes.within, 1) +
+         batch * (batch - 1) * taps.squares / taps.count * pair(slopes.between, x.apart);
+}
 
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Conv2d& layer, Signal<X> x) {
   pass.calculus().enter(layer.path);
   settle(x);
-  Signal<X> y = conv_forward(pass.calculus(), layer, x, pass.counts(x));
+  double window = 1;
+  Signal<X> y = conv_forward(pass.calculus(), layer, x, pass.counts(x), &window);
   const std::size_t at = pass.site(layer.path, "conv2d", y);
-  pass.template keep<Conv2d>(
-      {{at, note_weights(pass, layer.weight), x.tokens}, std::move(x.x), x.spread});
+  OverlapDeviation overlap;
+  if constexpr (C::next_orders) overlap = overlap_deviation(pass.calculus(), x);
+  pass.template keep<Conv2d>({{at, note_weights(pass, layer.weight), x.tokens},
+                              std::move(x.x),
+                              x.spread,
+                              overlap,
+                              window});
   return y;
 }
 
@@ -124,8 +166,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<Conv2d>();
   pass.note(kept.at.site, g);
-  fill(pass, kept.at.parameter,
-       conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch()), g, kept.spread);
+  typename C::Number gradient =
+      conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch());
+  if constexpr (C::next_orders)
+    gradient = calculus.positive(
+        gradient + weight_scale(calculus, layer.weight) *
+                       conv_overlap_covariance(calculus, layer, g.slopes, kept.overlap, kept.window,
+                                               calculus.value(pass.batch())));
+  fill(pass, kept.at.parameter, gradient, g, kept.spread);
   if (layer.weight.bias)
     fill_bias(pass, kept.at.parameter + 1, g, layer.out_height() * layer.out_width());
   g.x = conv_backward(calculus, layer, kept.input, g.x);

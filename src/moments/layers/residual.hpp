@@ -108,6 +108,12 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
   out.x = each_cross(out.x, [&](const N& cross) { return N(cross + shared); });
   if constexpr (C::next_orders) {
     out.fresh = 0;
+    if (stream.overlap_lags || branch.overlap_lags)
+      out.overlap_lags =
+          mixed_lags(stream.overlap_lags ? *stream.overlap_lags : OverlapLags{},
+                     calculus.value(a2 * a2) * calculus.value(stream.overlap.variance()),
+                     branch.overlap_lags ? *branch.overlap_lags : OverlapLags{},
+                     calculus.value(b2 * b2) * calculus.value(branch.overlap.variance()));
     // Of tokens that are alike D is 0, and what the difference leaves is rounding of either sign.
     out.overlap = overlap_of_sum({stream.overlap.coherent, N(stream.overlap.noise + stream.fresh)},
                                  {branch.overlap.coherent, N(branch.overlap.noise + branch.fresh)},

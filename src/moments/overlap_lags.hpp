@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+/// How overlaps of two positions of an image go with those of their neighbours
+/// (docs/theory/layers.md#conv-overlap).
+namespace scalecalc::moments {
+
+/// Correlation of the overlaps of (t, u) and of both so many positions further along one axis; of
+/// independent tokens 1, and 0 past it.
+struct OverlapLags {
+  std::vector<double> near{1};
+  double far = 0;  ///< past those
+
+  double at(std::size_t lag) const { return lag < near.size() ? near[lag] : far; }
+};
+
+/// A window of `kernel` taps along the axis, each `stride` positions: the variance that its average
+/// keeps, and the correlations of what comes out.
+struct WindowedLags {
+  double kept = 1;
+  OverlapLags lags;
+};
+inline WindowedLags through_window(const OverlapLags& in, std::size_t kernel, std::size_t stride) {
+  const auto sum = [&](std::size_t apart) {
+    double all = 0;
+    for (std::size_t i = 0; i < kernel; ++i)
+      for (std::size_t j = 0; j < kernel; ++j) {
+        const std::size_t a = i + apart;
+        all += in.at(a > j ? a - j : j - a);
+      }
+    return all;
+  };
+  const double own = sum(0);
+  WindowedLags out;
+  out.kept = own / static_cast<double>(kernel * kernel);
+  out.lags.far = own > 0 ? in.far * static_cast<double>(kernel * kernel) / own : 1;
+  out.lags.near.clear();
+  for (std::size_t lag = 0; lag * stride < in.near.size() + kernel - 1; ++lag)
+    out.lags.near.push_back(own > 0 ? sum(lag * stride) / own : 1);
+  return out;
+}
+
+/// Of a sum of two parts of these variances.
+inline OverlapLags mixed_lags(const OverlapLags& a, double of_a, const OverlapLags& b,
+                              double of_b) {
+  const double all = of_a + of_b, p = all > 0 ? of_a / all : 1;
+  OverlapLags out;
+  out.near.resize(std::max(a.near.size(), b.near.size()));
+  for (std::size_t lag = 0; lag < out.near.size(); ++lag)
+    out.near[lag] = p * a.at(lag) + (1 - p) * b.at(lag);
+  out.far = p * a.far + (1 - p) * b.far;
+  return out;
+}
+
+/// Features of new weights: their products go with the tokens' own correlations, which are those
+/// of overlaps, twice.
+inline OverlapLags squared_lags(OverlapLags lags) {
+  for (double& one : lags.near) one *= one;
+  lags.far *= lags.far;
+  return lags;
+}
+
+}  // namespace scalecalc::moments
