@@ -1,0 +1,35 @@
+#include "moments/gaussian_function.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "scalecalc/gaussian.hpp"
+
+namespace scalecalc::moments {
+namespace {
+
+// The first values beyond the Hermite series are integrals by themselves, the later ones of
+// polynomials: one function, whichever it is asked for, at one variance and at one new in each
+// call.
+TEST_CASE("pairs near a correlation of 1 are the same before and after polynomials are made") {
+  constexpr int calls = 100;
+  for (const char* name : {"gelu", "silu", "tanh"})
+    for (const bool wanders : {false, true}) {
+      GaussianFunction function(name);
+      const Activation phi = activation_of(name);
+      for (int k = 0; k < calls; ++k) {
+        const double variance = wanders ? 2 + 0.01 * k : 2;
+        const double correlation = 1 - std::exp(-3.0 - 0.1 * k);
+        const Estimate found = function.pair(Moment::cross, 0, variance, correlation);
+        const Estimate direct = quadrature(phi, Moment::cross, {0, variance, correlation});
+        CAPTURE(name);
+        CAPTURE(wanders);
+        CAPTURE(k);
+        CHECK(std::fabs(found.value - direct.value) <= found.error + direct.error);
+      }
+    }
+}
+
+}  // namespace
+}  // namespace scalecalc::moments
