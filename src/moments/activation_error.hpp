@@ -23,7 +23,10 @@ double log_range_of(C& calculus, const NormVariance& spread, const LogSize& x,
   const double slope = std::max(exponent, passed.slope);
   const double variance = std::max(x.variance, passed.slope * passed.slope * x.variance +
                                                    passed.rest + passed.noise + passed.back_noise);
-  if (!leaves_lognormal(variance, slope)) return 0;
+  if (!leaves_lognormal(variance, slope)) {
+    calculus.omit(0, omitted_of_cross(variance, slope));
+    return 0;
+  }
   calculus.assume("activation", "draws of this width part ways: some die, some grow",
                   "variance of ln E x^2 where its map is steeper than 1", variance, most_lognormal);
   return std::min(std::max(0.0, x.mean) + range_deviations * std::sqrt(x.variance), largest_log);

@@ -5,6 +5,11 @@
 namespace scalecalc::moments {
 namespace {
 
+bool is_steep(double slope) {
+  constexpr double past = 5e-3;  // homogeneous maps, as far as sums tell
+  return slope > 1 + past;
+}
+
 /// Differences of tokens are Gaussian too, one less than there are tokens.
 double apart_noise(double noise, double width, const Counts& counts) {
   const double samples = counts.samples();
@@ -107,8 +112,11 @@ LogSize log_size(const NormVariance& spread, double width) {
 }
 
 bool leaves_lognormal(double variance, double slope) {
-  constexpr double past = 5e-3;  // homogeneous maps, as far as sums tell
-  return variance > most_lognormal && slope > 1 + past;
+  return variance > most_lognormal && is_steep(slope);
+}
+
+double omitted_of_cross(double variance, double slope) {
+  return variance > 1 && is_steep(slope) ? std::expm1(std::min(variance, most_lognormal) / 4) : 0;
 }
 
 NormVariance beyond_lognormal(const NormVariance& spread, double far, double noise) {

@@ -74,6 +74,10 @@ DistanceAfterNorm distance_after_norm(const NormVariance& spread, double normed)
 /// Gaussian in the logarithm does not describe.
 inline constexpr double most_lognormal = 3;
 bool leaves_lognormal(double variance, double slope);
+/// Relative to E x^2: from a variance of 1 on two tokens of a draw have less in common than the
+/// mean of a lognormal says, as the draws that it is made of have theirs apart. Of random models
+/// no cross was off by more than e^(variance/4) - 1.
+double omitted_of_cross(double variance, double slope);
 /// So many deviations up a draw may be.
 inline constexpr double range_deviations = 3;
 /// From then on nothing is carried but how far up a draw may be: `far`, with this layer's noise.

@@ -129,7 +129,10 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
                                     3 * moments.kurtosis / static_cast<double>(gate.width));
       out.truncation = error_of_range(out.spread.log_range);
       calculus.assume("gated unit", "draws of this width part ways: some die, some grow",
-                      "variance of ln E x^2 where its map is steeper than 1", size.variance, most_lognormal);
+                      "variance of ln E x^2 where its map is steeper than 1", size.variance,
+                      most_lognormal);
+    } else {
+      calculus.omit(0, omitted_of_cross(size.variance, e));
     }
     calculus.assume("gated unit", "the two factors are independent given the input");
     calculus.omit(0, calculus.value(gates.variance()) / (2 * g.second * g.second));
