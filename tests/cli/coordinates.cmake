@@ -44,8 +44,10 @@ scalecalc_cli_error("coordinates: no model" EXIT 2 SAYS "a model is missing"
   ARGS coordinates --widths 96,192 --optimizer adamw)
 scalecalc_cli_error("coordinates: a width of no heads" EXIT 2 SAYS "\\(--widths\\)"
   ARGS coordinates gpt2 --widths 64,128 --optimizer adamw)
-scalecalc_cli_error("coordinates: widths of a list that has several" EXIT 2 SAYS "no one width"
-  ARGS coordinates resnet-v1 --widths 16,32 --optimizer adamw)
+# Of a list with several widths the least is the one that is named.
+scalecalc_cli_test("coordinates: widths of a list that has several" EXIT 1
+  STDOUT "resnet-v1 by its width.*grows most"
+  ARGS coordinates resnet-v1 --widths 16,32 --optimizer adamw --seeds 1 --steps 1)
 scalecalc_cli_error("coordinates: a width beside widths" EXIT 2 SAYS "a list of the same"
   ARGS coordinates gpt2 --width 96 --widths 96,192 --optimizer adamw)
 
