@@ -114,7 +114,8 @@ class PairFunction {
   /// where phi jumps).
   PairFunction(const Activation& activation, Moment pair_moment, double mean, double variance);
   Estimate operator()(double correlation) const;
-  /// Largest |c| of the series. The first value beyond it costs some hundred integrals in the plane.
+  /// Largest |c| of the series. The first value beyond it costs some hundred integrals in the
+  /// plane.
   double series_limit() const;
   /// d/dc, by Price's theorem.
   double derivative(double correlation) const;

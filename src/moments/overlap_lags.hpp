@@ -24,13 +24,12 @@ struct WindowedLags {
   OverlapLags lags;
 };
 inline WindowedLags through_window(const OverlapLags& in, std::size_t kernel, std::size_t stride) {
+  // kernel - |d| pairs of taps are d apart.
   const auto sum = [&](std::size_t apart) {
-    double all = 0;
-    for (std::size_t i = 0; i < kernel; ++i)
-      for (std::size_t j = 0; j < kernel; ++j) {
-        const std::size_t a = i + apart;
-        all += in.at(a > j ? a - j : j - a);
-      }
+    double all = static_cast<double>(kernel) * in.at(apart);
+    for (std::size_t d = 1; d < kernel; ++d)
+      all += static_cast<double>(kernel - d) *
+             (in.at(apart + d) + in.at(apart > d ? apart - d : d - apart));
     return all;
   };
   const double own = sum(0);

@@ -216,8 +216,7 @@ TEST_CASE("convolutions of few channels") {
   const auto conv = [](const std::string& fields) {
     return "[[layer]]\ntype = \"conv2d\"\nchannels = 32\n" + fields;
   };
-  for (const char* first :
-       {"kernel = 3\n", "kernel = 4\nstride = 2\n", "kernel = 4\nstride = 4\n"})
+  for (const char* first : {"kernel = 3\n", "kernel = 4\nstride = 2\n", "kernel = 4\nstride = 4\n"})
     for (const std::string& second : {std::string(), conv("kernel = 2\n") + activation}) {
       const std::string text =
           "[model]\nkind = \"layers\"\nfeatures = 3\nsequence = 256\nheight = 16\nclasses = 10\n"
