@@ -101,7 +101,7 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
         (part.second - dv.second + dv.second * scores.p2_growth) / o.second;
   const Overlap<double>& in = input.overlap;
   const double slope = dv.cross * scores.overlap_slope;
-  mix.map_overlap = 0;
+  mix.map_overlap = mix.weight_cumulant = mix.mean_pairs = 0;
   // Sums over tokens share these, wherever their positions are.
   if (mix.overlap_lags) mix.overlap_lags = OverlapLags{{1}, 1};
   mix.mask_overlap = slope * slope * input.mask_overlap +

@@ -12,6 +12,7 @@
 #include "moments/loss_gradient.hpp"
 #include "moments/loss_variance.hpp"
 #include "moments/slope_correlation.hpp"
+#include "moments/weightless.hpp"
 #include "network/read_ahead.hpp"
 
 namespace scalecalc::moments {
@@ -51,6 +52,7 @@ class BackwardPass {
       if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
       g = std::visit([&](const auto& op) { return backward_step(*this, op, std::move(g)); },
                      layer->op);
+      if (draws_weights(*layer)) g.with_sums.reset();
       if (!std::holds_alternative<ActivationLayer>(layer->op)) g.feature_mean = 0;
     }
     return g;

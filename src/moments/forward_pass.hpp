@@ -13,6 +13,7 @@
 #include "moments/calculus.hpp"
 #include "moments/ledger.hpp"
 #include "moments/slope_correlation.hpp"
+#include "moments/weightless.hpp"
 #include "network/read_ahead.hpp"
 
 namespace scalecalc::moments {
@@ -44,6 +45,7 @@ class ForwardPass {
                                                 std::holds_alternative<MaxPool>(next->op));
       x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
                      layer->op);
+      if (draws_weights(*layer)) x.with_inputs.reset();
       above_keeps = keeps_slope_correlation(*layer);
     }
     return x;

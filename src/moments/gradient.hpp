@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "moments/fluctuations.hpp"
 #include "moments/mixture.hpp"
@@ -109,6 +110,15 @@ struct AlongMean {
   explicit operator bool() const { return tokens > 0; }
 };
 
+/// Inside a branch without weights above: E g'_t g_u of the gradient g' that came to the sum and
+/// this one (docs/theory/layers.md#kept-input).
+template <class X>
+struct WithSum {
+  X product;
+  double along = 0;          ///< what of g' is along the signal here, as Gradient::aligned
+  NonNegative left_out = 0;  ///< relative
+};
+
 /// Everything that travels backward; `spread` is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (docs/theory/layers.md#head-weights, followed further down as
@@ -148,6 +158,8 @@ struct Gradient {
   std::shared_ptr<const Gradient<X>> below_chain{};
   /// Below an activation that a max pool is right behind: the largest have slopes of their own.
   Seldom<X> below_activation{};
+  /// Of the branches that it is in, the outermost first; empty below weights.
+  Seldom<std::vector<WithSum<X>>> with_sums{};
 };
 
 /// Below a layer that gives a token other tokens' gradients: nothing is known of a token's own x.

@@ -49,6 +49,12 @@ inline void fill_cancelled(ParameterRecord<double>& record, double error) {
   record.gradient = std::max(record.gradient, least * error);
   record.truncation = std::max<double>(record.truncation, error / record.gradient);
 }
+/// Of a gradient `own` and what overlaps that it follows add, the next order of that covariance,
+/// 4/n as a norm's own is, is left out: relative to the sum.
+inline double error_of_covariance(double own, double covariance, std::int64_t fan_in) {
+  const double sum = own + covariance, share = std::fabs(covariance) / sum;
+  return sum > 0 && std::isfinite(share) ? 4 / static_cast<double>(fan_in) * share : 0;
+}
 /// In a plain stack.
 template <class N>
 void fill_variance(ParameterRecord<N>& record, const WeightVariance& of) {
@@ -59,10 +65,11 @@ void fill_variance(ParameterRecord<N>& record, const WeightVariance& of) {
     record.grad_shift = of.mean_shift;
 }
 
-/// E (dL/db)^2 = E (sum_t g_t)^2, a weight's with x = 1 (docs/theory/layers.md#weight-gradient). Of
-/// gradients that add up to 0 exactly rounding may leave something.
+/// E (dL/db)^2 = E (sum_t g_t)^2, a weight's with x = 1 (docs/theory/layers.md#weight-gradient); of
+/// orders left out it may have either sign. Of gradients that add up to 0 exactly rounding may
+/// leave something, which is 0.
 template <class C, class X>
-typename C::Number bias_of(const BackwardPass<C, X>& pass, const X& gradient, std::int64_t tokens) {
+typename C::Number sum_of(const BackwardPass<C, X>& pass, const X& gradient, std::int64_t tokens) {
   using N = typename C::Number;
   const N sum = pair_sum(gradient, pass.tokens(tokens), pass.batch());
   if constexpr (C::next_orders) {
@@ -73,16 +80,27 @@ typename C::Number bias_of(const BackwardPass<C, X>& pass, const X& gradient, st
         roundings * pass.counts(tokens).samples() * std::numeric_limits<double>::epsilon();
     if (std::fabs(pass.calculus().value(sum)) <= rounding * all) return N(0);
   }
-  return pass.calculus().positive(sum);
+  return sum;
+}
+template <class C, class X>
+typename C::Number bias_of(const BackwardPass<C, X>& pass, const X& gradient, std::int64_t tokens) {
+  return pass.calculus().positive(sum_of(pass, gradient, tokens));
 }
 template <class C, class X>
 void fill_bias(BackwardPass<C, X>& pass, std::size_t parameter, const Gradient<X>& g,
                std::int64_t tokens) {
-  fill(pass, parameter, bias_of(pass, g.x, tokens), g, {});
-  if constexpr (C::next_orders)
-    pass.parameter(parameter).truncation =
-        product_error(pass.calculus(), each(g.x, [](const auto&) { return typename C::Number(1); }),
-                      {}, g, pass.counts(tokens));
+  using N = typename C::Number;
+  const N sum = sum_of(pass, g.x, tokens);
+  fill(pass, parameter, pass.calculus().positive(sum), g, {});
+  if constexpr (C::next_orders) {
+    const X ones = each(g.x, [](const N&) { return N(1); });
+    const Counts counts = pass.counts(tokens);
+    auto& record = pass.parameter(parameter);
+    record.truncation = product_error(pass.calculus(), ones, {}, g, counts);
+    if (sum != 0)
+      fill_cancelled(record,
+                     counts.samples() * error_of_terms(pass.calculus(), ones, {}, g, counts).error);
+  }
 }
 
 }  // namespace scalecalc::moments

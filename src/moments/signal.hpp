@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "moments/fluctuations.hpp"
 #include "moments/mixture.hpp"
@@ -21,6 +22,14 @@ struct ActivationInput {
   std::string function;
   Alike<double> input;
   bool gate = false;
+};
+
+/// Inside a branch without weights so far: E x_t F_u about the means, of the branch's input x and
+/// the signal F (docs/theory/layers.md#kept-input).
+template <class X>
+struct WithInput {
+  X product;
+  NonNegative left_out = 0;  ///< relative
 };
 
 /// Everything that travels forward. X is Alike<N> or PerPosition.
@@ -40,6 +49,12 @@ struct Signal {
   Seldom<OverlapLags> overlap_lags;  ///< of `overlap`; empty: pairs of tokens are independent
   NormVariance spread;
   double kurtosis = 3;  ///< E x^4/(E x^2)^2 of a feature; 3 behind weights
+  /// Until weights mix features: what E (E x_t)(E x_u), over the sizes of two tokens, has beside
+  /// the square of the mean.
+  double mean_pairs = 0;
+  /// Right behind weights: fourth cumulant of an entry over its variance's square, over fan-in, and
+  /// `kurtosis` of what they read; of what normal weights make 0 and 3.
+  double weight_cumulant = 0, input_kurtosis = 3;
   /// Relative variance of a feature's size over the samples beyond that of Gaussian features, which
   /// have 2/n: none of it is left behind a norm over samples, until weights mix them.
   double size_excess = 0;
@@ -60,6 +75,8 @@ struct Signal {
   bool same_words = false;  ///< tokens of the same word are equal, as often as `repeats` says
   bool sinusoids = false;   ///< fixed ones are a part of it, of a size of its own in each feature
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
+  /// Of the branches that it is in, the outermost first; empty once weights have mixed features.
+  Seldom<std::vector<WithInput<X>>> with_inputs;
   RelativeError error, truncation;  ///< from how primitives are computed; from orders left out
 };
 

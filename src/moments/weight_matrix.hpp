@@ -79,11 +79,8 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t fir
     const double covariance =
         overlap_covariance(g.slopes, input.overlap, gain_of(calculus, layer), counts);
     const double scale = calculus.value(weight_scale(calculus, layer));
-    // Of that covariance the next order, 4/n as a norm's own is, is left out.
-    const double own = calculus.value(record.gradient),
-                 share = std::fabs(scale * covariance) / (own + scale * covariance);
-    if (own + scale * covariance > 0 && std::isfinite(share))
-      record.truncation += 4 / static_cast<double>(layer.fan_in) * share;
+    record.truncation +=
+        error_of_covariance(calculus.value(record.gradient), scale * covariance, layer.fan_in);
     record.gradient =
         calculus.positive((record.gradient + weight_scale(calculus, layer) * N(covariance)) *
                           N(of_sizes(input.spread, g.follows_size, counts)));

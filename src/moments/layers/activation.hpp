@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "moments/activation_backward.hpp"
 #include "moments/activation_error.hpp"
 #include "moments/activation_moments.hpp"
 #include "moments/along_mean.hpp"
@@ -85,6 +86,42 @@ void add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& in,
   if (second > 0) calculus.omit(0, std::fabs(within.value) / second * left);
 }
 
+/// Of pairs of tokens the part (E phi)^2 bends with the size of u, of which each has its own: E
+/// phi_t E phi_u has q^2 d^2 E phi/dq^2 of its relative `variance` v as often as E phi, as far as
+/// two tokens differ in size (docs/theory/layers.md#size-bend).
+template <class X>
+double size_bend(const WidthMoments& phi, double variance, const NormVariance& spread,
+                 const Alike<double>& x, const Counts& counts, double width, const X& y) {
+  const double v = std::max(0.0, variance), mean = average(y).mean;
+  if (!(v > 0) || mean == 0) return 0;
+  // The mean shift of the spread has the bend of E phi^2 for all.
+  const double bend = (phi.mean_curvature - mean * phi.curvature / 2) / 2 * std::min(v, 1.0);
+  const double all = spread.batch_variance - 2 / width * pairs_squared(x, counts);
+  const double apart = std::clamp(1 - between_tokens(v, all, counts) / v, 0.0, 1.0);
+  const double most = std::fabs(mean) / 2, kept = std::clamp(bend, -most, most);
+  return (2 * mean * kept + kept * kept) * apart;
+}
+
+/// Sums u of n inputs by weights of a fourth cumulant kappa have kappa E x^4/(n m^2) for their own,
+/// of two independent tokens kappa/n: E phi^2 and E phi get a sixth of q^2 d^2/dq^2 of it, E
+/// phi(u)phi(v) the square of q dE phi/dq of the latter, and what E phi^2 has as far as both are
+/// one (docs/theory/layers.md#weight-cumulant).
+template <class X>
+void add_weight_cumulant(const WidthMoments& phi, const Signal<X>& in, const Alike<double>& x,
+                         X& y) {
+  const double own = in.weight_cumulant * in.input_kurtosis / 6;
+  const Alike<double> made = average(y);
+  const double mean = own * phi.mean_curvature, second = made.second * own * phi.curvature;
+  const double rise = made.mean != 0 ? phi.rise_series[0] / made.mean : 0;
+  const double apart = 2 * made.mean * mean + in.weight_cumulant * rise * rise;
+  const auto pair = [&](double cross) {
+    const double c = x.second > 0 ? cross / x.second : 0;
+    return apart + c * c * (second - apart);
+  };
+  y = with_bounded_cross(
+      sum(y, uniform(y, Alike<double>{mean, second, pair(x.cross), pair(x.between)})));
+}
+
 template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
@@ -123,6 +160,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const WidthMoments& moments = calculus.width(phi, x.mean, variance);
     const auto width = static_cast<double>(in.width);
     const auto sizes = [&](double scale) { return calculus.sizes(phi, x.mean, variance * scale); };
+    if (in.weight_cumulant != 0 && !mixed) add_weight_cumulant(moments, in, x, out.x);
     const LogSize size = log_size(in.spread, width);
     const bool apart = in.spread.log_range > 0;
     const Passage passed = passage(sizes, moments, apart ? LogSize{} : size, width);
@@ -149,10 +187,16 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                                           std::fabs(log_ratio(down.slope, moments.slope)));
       out.truncation = error_of_range(out.spread.log_range);
     }
-    // A mean bends with the size of u, which varies over draws and tokens.
     if (record.second > 0)
       out.truncation.mean += std::fabs(moments.mean_curvature) / 2 * std::max(0.0, size.variance) /
                              std::sqrt(record.second);
+    out.mean_pairs = 0;
+    if (!apart && !mixed && !(in.size_excess < 0 || in.normalised)) {
+      const double pair = size_bend(moments, size.variance, in.spread, x, counts, width, out.x) *
+                          (1 - (words ? in.repeats : 0));
+      out.mean_pairs = pair;
+      out.x = with_bounded_cross(sum_cross(out.x, uniform(out.x, Alike<double>{0, 0, pair, pair})));
+    }
     // A token's size and its features' both bend E phi^2; that they do it together is left out.
     const double bends =
         std::fabs(in.size_excess * moments.curvature) * std::max(0.0, size.variance) / 2;
@@ -167,7 +211,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     out.kurtosis = moments.kurtosis;
     const double slope = wanted.slopes ? values_of(calculus, record.slopes).cross : 0;
     out.mask_overlap *= slope * slope;
-    out.size_excess = out.sphere_excess = out.map_overlap = 0;
+    out.size_excess = out.sphere_excess = out.map_overlap = out.weight_cumulant = 0;
     out.mixture = {};
     out.flat.reset();
     out.flat = {phi->activation().name(), x};
@@ -187,155 +231,6 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
   return out;
 }
 
-/// `g`: what came to phi, while `out` still follows what that did.
-template <class C, class X>
-void couple_through_activation(const C& calculus, const ActivationRecord<X>& record,
-                               const Alike<double>& g, Gradient<X>& out) {
-  SignalCoupling& coupling = *out.coupling;
-  const double along = coupling.aligned_square, parallel = coupling.squared_cosine;
-  const Passage& passed = record.passage.passage;
-  const Alike<double> slopes = values_of(calculus, record.slopes);
-  if (slopes.second > 0 && g.second > 0) {
-    const double own = values_of(calculus, record.own).second;
-    add_aligned(coupling, own * along / (slopes.second * g.second), out.spread);
-  }
-  coupling.aligned_square = along * record.alignment * record.alignment;
-  coupling.slope_excess = 2 * record.slope_exponent;
-  coupling.sensitivity = passed.back_slope + coupling.sensitivity * passed.slope;
-  const double ratio = slopes.second > 0 ? slopes.cross / slopes.second : 1;
-  const double uneven = (record.passage.slope_kurtosis - 1) * ratio * ratio;
-  coupling.token_ratio *= ratio;
-  coupling.squared_cosine =
-      std::min(1.0, parallel * ratio * ratio + uneven * (1 + 2 * parallel) * (1 - parallel) /
-                                                   static_cast<double>(record.width));
-}
-
-/// One token's times `kept`; that of two tokens of cosine c is between half of it and all, which
-/// tokens that are alike have.
-template <class X>
-X with_follows(const X& x, double kept, double c) {
-  using N = typename X::Number;
-  const double pair = 1 - (1 - kept) * (1 + c) / 2;
-  return each_cross(scaled(x, N(kept)), [&](const N& k) { return N(k * pair / kept); });
-}
-
-/// Where phi' is large phi is, and with it the |phi|^2 of n features that a norm above has divided
-/// by: E phi'^2/|phi|^2 has -Cov(phi'^2, phi^2)/n, relative to the means. As much is missing where
-/// the gradient is not along phi (docs/theory/finite-width.md#along).
-template <class C, class X>
-Gradient<X> below_size(const C& calculus, const ActivationRecord<X>& record,
-                       const Gradient<X>& gradient, Gradient<X> out) {
-  out.follows_size = 0;
-  const double follows =
-      gradient.follows_size + (gradient.coupling ? 0 : 1 - gradient.directions.radial);
-  if (follows == 0) return out;
-  const double own = values_of(calculus, record.own).second,
-               apart = values_of(calculus, record.slopes).second * record.second;
-  if (!(apart > 0)) return out;
-  const double unit = own / (apart * static_cast<double>(record.width));
-  const auto shrunk = [](double lost) { return lost > 0 ? 1 / (1 + lost) : 1 - lost; };
-  double lost = follows * unit, kept = shrunk(lost);
-  if (const auto values = std::exchange(out.of_values, std::nullopt)) {
-    lost -= gradient.follows_size * unit;
-    kept = values->slopes * shrunk(lost);
-    if (out.slope_correlation)
-      out.slope_correlation->product =
-          with_follows(out.slope_correlation->product, values->inputs, 0);
-  }
-  const Alike<double> x = values_of(calculus, out.x), &u = record.passage.x;
-  const double c = u.second > 0 ? std::clamp(u.cross / u.second, 0.0, 1.0) : 1;
-  out.x = with_follows(out.x, kept, c);
-  out.truncation.second += lost * lost;
-  if (x.second > 0) out.truncation.cross += std::fabs(lost * x.cross / x.second) * (1 - c) / 2;
-  return out;
-}
-
-/// Of phi' g along u, whose mean is 0: E u^2 phi'^2/(q E phi'^2), less what of g is missing along
-/// phi.
-template <class C, class X>
-double level_below(const C& calculus, const ActivationRecord<X>& record,
-                   const Gradient<X>& gradient) {
-  const Alike<double>& u = record.passage.x;
-  const double sizes = record.second * values_of(calculus, record.slopes).second;
-  if (gradient.coupling || u.mean != 0 || !(sizes > 0)) return 1;
-  const double along = record.alignment * record.alignment * u.second / sizes;
-  return 1 + 2 * record.slope_exponent - (1 - gradient.directions.radial) * along;
-}
-
-/// Of phi'(x_t) phi(x_u) what is along x_u: E x phi phi'/q of a token's own, s = E phi'_t phi'_u of
-/// another's. Of a (p - less phi_t) that leaves a s (p - less' x_t).
-template <class X>
-void align_below(const ActivationRecord<X>& record, Gradient<X>& g) {
-  AlongMean& mean = g.along_mean;
-  const double own = record.alignment,
-               slope = mean ? averaged_tokens(mean, record.slopes).cross : 0;
-  if (!(slope > 0)) {
-    g.aligned *= own * own_share(mean);
-    mean = {};
-    return;
-  }
-  g.aligned *= slope;
-  mean.less = mean.less * own / slope - (own / slope - 1) / mean.tokens;
-}
-
-template <class C, class X>
-Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
-                                const Gradient<X>& gradient, const Counts& counts) {
-  Gradient<X> out = gradient;
-  out.x = product(gradient.x, record.slopes);
-  out.directions = {};
-  out.uneven = 0;
-  out.aligned = typename C::Number(0);
-  if constexpr (C::next_orders) {
-    out.slope_correlation = record.slope_correlation;
-    if (out.slope_correlation)
-      out.slope_correlation->product = product(out.slope_correlation->product, gradient.x);
-    out.aligned = gradient.aligned;
-    align_below(record, out);
-    out.x = sum(out.x, scaled(products_along(gradient.along_mean, record.own),
-                              typename C::Number(gradient.aligned * gradient.aligned)));
-    const Alike<double> g = values_of(calculus, gradient.x);
-    out = below_size(calculus, record, gradient, std::move(out));
-    out.directions.radial = level_below(calculus, record, gradient);
-    out.feature_mean = gradient.along_mean ? 0 : gradient.aligned * record.own_mean;
-    const RelativeError bound = relative_slope_error(calculus, record);
-    out.truncation.second += bound.second;
-    if (g.second > 0) out.truncation.cross += bound.cross * std::fabs(g.cross) / g.second;
-    const auto width = static_cast<double>(record.width);
-    if (record.passage.log_range > 0) {
-      out.spread = beyond_lognormal(gradient.spread,
-                                    gradient.spread.log_range + record.passage.log_range, 0);
-      out.truncation = error_of_range(out.spread.log_range);
-    } else if (gradient.coupling) {
-      out.spread = back_through_activation(gradient.spread, *gradient.coupling, record.passage,
-                                           width, counts);
-    } else {
-      out.spread = back_through_activation(gradient.spread, record.passage, g, width, counts);
-    }
-    if (gradient.spread.log_range > 0)
-      out.spread.log_range = std::max(out.spread.log_range, gradient.spread.log_range);
-    if (gradient.coupling) couple_through_activation(calculus, record, g, out);
-    out.kinds = record.kinds;
-    // Features of a small slope have a small scatter, by which the norm above has divided more.
-    if (gradient.slope_scatter != 1)
-      out.x = scaled(out.x, typename C::Number(std::exchange(out.slope_scatter, 1.0)));
-    if (const auto tie = std::exchange(out.tie, std::nullopt)) {
-      const Alike<double> taken{0, tie->second, tie->cross, tie->between ? tie->cross : 0};
-      out.x = sum(out.x, uniform(out.x, scaled(taken, -1)));
-    }
-    if (gradient.few > 0) {
-      // Features without a gradient from above have no slope either.
-      out.x = scaled(out.x, typename C::Number(1 / gradient.alive));
-      const double few = few_samples_error(gradient.alive, gradient.few) - no_mean;
-      out.truncation.second = std::max(0.0, out.truncation.second + few);
-      out.truncation.cross = std::max(0.0, out.truncation.cross + few);
-      out.alive = 1;
-      out.few = 0;
-    }
-  }
-  return out;
-}
-
 template <class C, class X>
 struct Kept<ActivationLayer, C, X> {
   Places at;
@@ -345,6 +240,7 @@ struct Kept<ActivationLayer, C, X> {
   double error = 0;  ///< of the slopes, absolute
   /// Behind another activation, `record` being of both: this one's own slopes.
   std::optional<X> last{};
+  Seldom<X> mean_slopes{};  ///< inside a branch without weights
 };
 
 /// y = phi(x), or a function of several activations of what the first of them was given.
@@ -364,6 +260,10 @@ Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationLayer& layer,
   }
   const Wanted wanted{pass.backward(), pass.backward() && pass.wants_slope_correlation()};
   Signal<X> y = activation_forward(calculus, phi, x, pass.counts(x), wanted, kept.record);
+  if (x.with_inputs) {
+    kept.mean_slopes = mean_slopes(calculus, phi, x.x);
+    input_through_activation<C>(*kept.mean_slopes, x, y);
+  }
   if constexpr (C::next_orders) kept.output_overlap = overlap_deviation(calculus, y);
   kept.error = calculus.take_slope_error();
   kept.at = {pass.site(layer.path, "activation", y), 0, x.tokens};
@@ -424,6 +324,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
   const Counts counts = pass.counts(kept.at.tokens);
   Gradient<X> out = activation_backward(calculus, kept.record, g, counts);
   add_slope_error(calculus, out, g, kept.error);
+  if (g.with_sums && kept.mean_slopes)
+    sums_through_activation(calculus, *kept.mean_slopes, kept.record, g, *out.with_sums);
   if constexpr (C::next_orders) {
     if (!g.coupling)
       covariance_through_activation(calculus, kept.record, g, counts, out.log_covariance);

@@ -10,7 +10,9 @@
 #include "moments/activation_error.hpp"
 #include "moments/along_mean.hpp"
 #include "moments/forward_pass.hpp"
+#include "moments/kept_input.hpp"
 #include "moments/mixture_gradient.hpp"
+#include "moments/norm_backward.hpp"
 #include "moments/norm_tokens.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/parameter_gradients.hpp"
@@ -20,6 +22,43 @@
 /// Norms over one token's features (norm_tokens.hpp) and over samples (sample_norm.hpp). Gains are
 /// 1 and shifts 0.
 namespace scalecalc::moments {
+
+/// E x u/s of a norm: of the s of the u that it divides E x u falls as s^2 does, so that E s is
+/// left of it.
+template <class C, class X>
+void input_through_norm(C& calculus, const Norm& layer, const Signal<X>& in, const Counts& counts,
+                        const NormRecord<X>& record, Signal<X>& out) {
+  using N = typename C::Number;
+  using std::sqrt;
+  std::vector<WithInput<X>> made = *in.with_inputs;
+  for (WithInput<X>& one : made) {
+    if (!record.over_samples) {
+      one.product = product(one.product, norm_scale(calculus, layer, in.x));
+      if constexpr (C::next_orders)
+        one.product = scaled(one.product, mean_root(in.spread.token_variance));
+      continue;
+    }
+    const N tokens = calculus.size(static_cast<std::int64_t>(counts.tokens), "tokens");
+    const N batch =
+        record.over_batch ? calculus.size(static_cast<std::int64_t>(counts.batch), "batch") : N(1);
+    const X inside = centred(in.x, tokens, batch);
+    one.product = scaled(centred(one.product, tokens, batch),
+                         N(1 / sqrt(N(average(inside).second + calculus.real(layer.eps)))));
+    if (!record.over_batch) one.product = without_between(one.product);
+    if constexpr (C::next_orders) {
+      const Counts over{counts.tokens, record.over_batch ? counts.batch : 1};
+      const double taken =
+          in.spread.batch_noise *
+          size_variance(sample_levels(values_of(calculus, inside), over), over, in.map_overlap);
+      // Of features right behind an activation s^2 varies by what its fourth moment adds.
+      const double heavy = in.flat ? std::max(0.0, in.kurtosis - 3) / over.samples() : 0;
+      const double variance = taken / (1 - taken) + heavy;
+      one.product = scaled(one.product, mean_root(variance));
+      if (heavy > 0) one.left_out += variance / 4;
+    }
+  }
+  out.with_inputs = std::move(made);
+}
 
 template <class C, class X>
 Signal<X> norm_forward(C& calculus, const Norm& layer, const Signal<X>& in, const Counts& counts,
@@ -33,176 +72,14 @@ Signal<X> norm_forward(C& calculus, const Norm& layer, const Signal<X>& in, cons
     record.factors =
         each(in.x, [](const auto& entry) { return typename C::Number(entry * 0 + 1); });
   record.output = out.x;
+  if (in.with_inputs && layer.kind != NormKind::none)
+    input_through_norm(calculus, layer, in, counts, record, out);
   if (in.own) {
     out.own = product(*in.own, norm_scale(calculus, layer, in.x));
     if constexpr (C::next_orders) {
       const double second = values_of(calculus, out.x).second;
       if (second > 0) record.own = values_of(calculus, *out.own).second / second;
     }
-  }
-  return out;
-}
-
-/// E[y_t g_t y_u g_u] of an output y. What y has of the sum that the gradient is tied to is known,
-/// the rest of y is not seen by it.
-template <class X>
-X along_output(const X& y, const Gradient<X>& g) {
-  if (!g.slope_correlation) return product(y, g.x);
-  const auto share = average(y).second / average(g.slope_correlation->input).second;
-  const auto square = share * share;
-  const X rest = sum(y, scaled(g.slope_correlation->input, -square));
-  return without_mean(sum(scaled(g.slope_correlation->product, square), product(rest, g.x)));
-}
-
-/// (I - y y^T/n)/s of a centred gradient, and what it takes more where that is tied to y.
-template <class C, class X>
-X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
-                 const X& inside, const Counts& over) {
-  const double scale = average(record.factors).second, samples = over.samples();
-  const double radial = gradient.directions.samples;
-  SampleLevels to = record.orders.back(sample_levels(values_of(calculus, inside), over), radial);
-  if (gradient.slope_correlation) {
-    const X more =
-        sum(along_output(record.output, gradient), scaled(product(record.output, gradient.x), -1));
-    const double taken = pair_sum(more, over.tokens, over.batch) / (samples * samples);
-    const SampleLevels along = sample_levels(values_of(calculus, record.output), over);
-    to.within -= along.within * taken;
-    to.between -= along.between * taken;
-  }
-  return at_levels(scaled(inside, scale), record.orders.within(radial),
-                   {scale * to.within, scale * to.between}, over);
-}
-
-/// What a gradient has along the output by the token's own word.
-template <class X>
-OwnWord own_at(const NormRecord<X>& record, const Gradient<X>& gradient) {
-  OwnWord own = gradient.own;
-  own.along = own.word * record.own;
-  return own;
-}
-template <class N>
-N with_own(const N& aligned, const OwnWord& own) {
-  if constexpr (std::is_same_v<N, double>) return aligned + own.along;
-  return aligned;
-}
-
-/// Of two tokens, what the norm leaves beside what it leaves of weights'; `whole`: all along x.
-template <class X>
-X across_words(const X& output, const typename X::Number& whole, const OwnWord& own, X across) {
-  if constexpr (std::is_same_v<typename X::Number, double>) {
-    using T = Token<double>;
-    if (own.along == 0) return across;
-    const double scatter = own.scatter * own.along * own.along;
-    const X more = map(
-        output,
-        [&](const T& u) {
-          return T{0, -scatter * u.second};
-        },
-        [&](const T& t, const T& u, double cross) {
-          const double size = std::sqrt(t.second * u.second);
-          return 2 * whole * own.along * (cross - own.same * size) - own.same * scatter * size;
-        });
-    return sum(across, more);
-  }
-  return across;
-}
-
-/// What of the gradient is along the output, a norm takes out exactly.
-template <class C, class X>
-Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
-                          const typename C::Number& tokens, const typename C::Number& batch) {
-  using N = typename C::Number;
-  const OwnWord own = own_at(record, gradient);
-  const N whole = with_own(gradient.aligned, own), along = whole * whole;
-  Gradient<X> out = gradient;
-  out.aligned = N(0);
-  out.along_mean = left_by_norm(gradient.along_mean, record.output);
-  out.own = {};
-  if constexpr (C::next_orders) {
-    // Of w e + a x the norm leaves w e and, along the stream, what it took of that.
-    const double scale = values_of(calculus, record.factors).second;
-    out.own.word = own.word * std::sqrt(scale);
-    out.aligned = out.along_mean ? gradient.aligned * scale : -own.along * scale;
-    // Over samples a norm takes out what multiplies each feature's own x.
-    out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;
-  }
-  X across = across_words(
-      record.output, whole, own,
-      sum(gradient.x,
-          scaled(taken_by_norm(gradient.along_mean, out.along_mean, record.output), N(-along))));
-  if constexpr (C::next_orders) {
-    const double mean = std::exchange(out.feature_mean, 0.0), taken = -mean * mean;
-    if (mean != 0 && record.projection.layernorm)
-      across = sum(across, uniform(across, Alike<double>{0, taken, taken, taken}));
-  }
-  out.follows_size = record.over_samples ? 0 : record.projection.w;
-  out.of_values = record.values;
-  if (!record.over_samples) {
-    out.x = projected(calculus, record.projection, record.output, gradient.directions,
-                      product(across, record.factors));
-    out.directions.radial = 0;
-    if (record.projection.layernorm) out.directions.mean = 0;
-    if constexpr (C::next_orders) {
-      if (record.values) {
-        // The average over a draw's tokens varies by as much. No square of an average is above the
-        // average of squares: steps of the integrals are off by `by_steps`, and by more where the
-        // values are nearly always all the same, so that nothing is known.
-        constexpr double by_steps = 1e-3;
-        const double excess = record.values->square - 1;
-        const double tail =
-            excess < -by_steps
-                ? no_mean
-                : std::min(no_mean, std::max(excess, 0.0) / calculus.value(tokens * batch));
-        out.truncation.second += tail;
-        out.truncation.cross += tail;
-      }
-      if (record.few_tokens > few_enough) {
-        out.truncation.second += no_mean;
-        out.truncation.cross += no_mean;
-        calculus.assume("norm", "dropout leaves tokens three features or more",
-                        "tokens of a pass with fewer", record.few_tokens, few_enough);
-      }
-    }
-    return out;
-  }
-  out.directions = {};
-  const N sequences = record.over_batch ? batch : N(1);
-  out.directions.samples = 0;
-  out.tie.reset();
-  X inside = centred(across, tokens, sequences);
-  if (!record.over_batch) inside = without_between(inside);
-  if constexpr (C::next_orders) {
-    out.x = across_samples(calculus, record, gradient, inside,
-                           {calculus.value(tokens), calculus.value(sequences)});
-    if (record.alive < 1 - few_enough || record.rare) {
-      // Dead features hand nothing on; E 1/s2 of those with one sample or two does not exist.
-      out.x = scaled(out.x, record.alive);
-      out.alive = record.alive;
-      out.few = record.few;
-      out.truncation.second += no_mean;
-      out.truncation.cross += no_mean;
-    } else {
-      out.truncation.second += 2 * record.few;
-    }
-    out.slope_scatter = record.scatter.slopes;
-    if (record.scatter.tie) {
-      const double samples = calculus.value(tokens) * calculus.value(sequences);
-      const double level = values_of(calculus, inside).second - values_of(calculus, inside).cross;
-      const double taken = gradient.directions.samples * record.orders.inverse *
-                           values_of(calculus, record.factors).second * level / samples;
-      out.tie = SlopeTie{taken * record.scatter.tie->second, taken * record.scatter.tie->cross,
-                         record.over_batch};
-    }
-    // A draw's average over features varies by as much.
-    const double tail = std::min(no_mean, record.scatter.tail / record.projection.d);
-    out.truncation.second += record.by_chance + tail;
-    const Alike<double> x = values_of(calculus, out.x);
-    if (x.second > 0)
-      out.truncation.cross += (record.by_chance + tail) * std::fabs(x.cross) / x.second;
-    calculus.assume("norm", "two samples overlap by as much in every draw", "2 V/D^2",
-                    record.by_chance, 0.1);
-  } else {
-    out.x = product(inside, record.factors);
   }
   return out;
 }
@@ -322,19 +199,23 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
   const N tokens = pass.tokens(kept.at.tokens);
   const X& y = kept.record.output;
   N drawn = pair_sum(along_output(y, whole), tokens, pass.batch());
+  double below = 0;  // of orders left out
   if constexpr (C::next_orders) {
     // A feature's y_t y_u is a part of the overlap that g_t g_u follows; aligned_gain has that of
     // the loss.
     const bool of_branch = is_tied(pass.network()) && whole.own.word == 0;
-    if (pass.calculus().value(whole.aligned) == 0 || of_branch)
-      drawn = pass.calculus().positive(N(
-          drawn + overlap_covariance(whole.slopes, kept.overlap, 1, pass.counts(kept.at.tokens))));
+    if (pass.calculus().value(whole.aligned) == 0 || of_branch) {
+      drawn += overlap_covariance(whole.slopes, kept.overlap, 1, pass.counts(kept.at.tokens));
+      below = std::max(0.0, -drawn);
+      drawn = pass.calculus().positive(drawn);
+    }
     if (kept.record.over_samples) drawn = drawn * whole.directions.samples;
   }
   const N along =
       share_along(whole.along_mean, y) * with_own(whole.aligned, own_at(kept.record, whole));
   fill(pass, kept.at.parameter, drawn + aligned_gain(pass, kept, whole, along, tokens), g, {});
-  fill(pass, kept.at.parameter + 1, bias_of(pass, whole.x, kept.at.tokens), g, {});
+  const N shift = sum_of(pass, whole.x, kept.at.tokens);
+  fill(pass, kept.at.parameter + 1, pass.calculus().positive(shift), g, {});
   const Counts over = pass.counts(kept.at.tokens);
   if (kept.record.over_samples) {
     for (const std::size_t at : {kept.at.parameter, kept.at.parameter + 1})
@@ -344,6 +225,18 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
         product_error(pass.calculus(), y, kept.output_truncation, g, over);
     pass.parameter(kept.at.parameter + 1).truncation =
         product_error(pass.calculus(), each(y, [](const N&) { return N(1); }), {}, g, over);
+  }
+  if constexpr (C::next_orders) {
+    const auto cancelled = [&](std::size_t at, const X& input, const RelativeError& error) {
+      fill_cancelled(
+          pass.parameter(at),
+          over.samples() * error_of_terms(pass.calculus(), input, error, whole, over).error +
+              below);
+    };
+    if (!kept.record.over_samples || whole.directions.samples > 0)
+      cancelled(kept.at.parameter, y, kept.output_truncation);
+    below = 0;
+    if (shift != 0) cancelled(kept.at.parameter + 1, each(y, [](const N&) { return N(1); }), {});
   }
 }
 
@@ -376,6 +269,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   pass.note(kept.at.site, whole);
   if (layer.affine) fill_affine(pass, kept, whole, g);
   Gradient<X> out = norm_backward(calculus, record, g, pass.tokens(kept.at.tokens), pass.batch());
+  if (g.with_sums && layer.kind != NormKind::none) {
+    const Counts over = pass.counts(kept.at.tokens);
+    sums_through_norm(calculus, record, g, {over.tokens, record.over_batch ? over.batch : 1},
+                      *out.with_sums);
+  }
   if constexpr (C::next_orders) {
     const double scale = pair_scale(record.factors);
     out.slopes = with_part_along(g.slopes, own_at(record, g).slope_across(g.aligned), kept.overlap,

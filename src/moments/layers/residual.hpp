@@ -11,169 +11,34 @@
 #include "moments/layers/norm.hpp"
 #include "moments/parameter_gradients.hpp"
 #include "moments/slope_correlation.hpp"
-#include "moments/words.hpp"
+#include "moments/sums.hpp"
 
-/// y = a x + b F(x) (docs/theory/layers.md#residual): m' = a^2 m + b^2 m_F. F ends in weights that
-/// know nothing of x, so that E[x F] = E[x] E[F], which is 0 unless F ends in an activation.
+/// y = a x + b F(x) (docs/theory/layers.md#residual): m' = a^2 m + b^2 m_F + 2 a b E x F. Where F
+/// ends in weights, which know nothing of x, E[x F] = E[x] E[F].
 namespace scalecalc::moments {
-
-/// s^2 -> (a^2 s + b^2 K s_in)^2 + 2 a^2 b^2 D D_F/d + a^4 noise + b^4 noise_F
-/// (docs/theory/attention.md#overlap).
-template <class N>
-Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, const N& a2,
-                          const N& b2, const N& apart, const N& branch_apart, const N& width) {
-  using std::sqrt;
-  const N together = a2 * stream.coherent + b2 * branch.coherent;
-  const N noise =
-      a2 * a2 * stream.noise + b2 * b2 * branch.noise + 2 * a2 * b2 * apart * branch_apart / width;
-  return {sqrt(together * together + noise), N(0)};
-}
-
-/// Whether a branch hands on a part of its input that no weights have been drawn for, so that E[x
-/// F] is not 0.
-inline bool keeps_input(const std::vector<Layer>& layers) {
-  return std::none_of(layers.begin(), layers.end(), [](const Layer& layer) {
-    if (const auto* parallel = std::get_if<Parallel>(&layer.op))
-      return std::none_of(parallel->branches.begin(), parallel->branches.end(), keeps_input);
-    return std::holds_alternative<Linear>(layer.op) ||
-           std::holds_alternative<Attention>(layer.op) ||
-           std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Gated>(layer.op) ||
-           std::holds_alternative<Embedding>(layer.op) || std::holds_alternative<Experts>(layer.op);
-  });
-}
-
-/// Of the sum's overlaps, what masks make: the branch's move with the stream's as far as its
-/// overlaps do.
-template <class C, class X>
-double mask_of_sum(const C& calculus, const Signal<X>& stream, const Signal<X>& branch, double a2,
-                   double b2) {
-  const double whole = calculus.value(stream.overlap.variance()),
-               moved = calculus.value(branch.overlap.coherent);
-  const double follows =
-      whole > 0 ? std::min(branch.mask_overlap, moved * moved * stream.mask_overlap / whole) : 0;
-  const double together = a2 * std::sqrt(stream.mask_overlap) + b2 * std::sqrt(follows);
-  return together * together + b2 * b2 * (branch.mask_overlap - follows);
-}
-
-/// Third and fourth cumulants of a feature, from E x^4/(E x^2)^2 and its skewness over samples.
-struct FeatureCumulants {
-  double third = 0, fourth = 0;
-};
-template <class C, class X>
-FeatureCumulants cumulants_of(const C& calculus, const Signal<X>& in, const Counts& counts) {
-  const Alike<double> x = values_of(calculus, in.x);
-  const double square = x.mean * x.mean;
-  const double third = in.spread.skewness * std::pow(std::max(0.0, over_samples(x, counts)), 1.5);
-  return {third,
-          (in.kurtosis - 3) * x.second * x.second + 2 * square * square - 4 * x.mean * third};
-}
-
-/// E y^4/(E y^2)^2 of y = a x + b F, whose cumulants add up; `sum`: of y.
-template <class C, class X>
-double kurtosis_of_sum(const C& calculus, const Signal<X>& stream, const Signal<X>& branch,
-                       double a, double b, const Alike<double>& sum, const Counts& counts) {
-  if (!(sum.second > 0)) return 3;
-  const FeatureCumulants x = cumulants_of(calculus, stream, counts),
-                         f = cumulants_of(calculus, branch, counts);
-  const double third = std::pow(a, 3) * x.third + std::pow(b, 3) * f.third,
-               fourth = std::pow(a, 4) * x.fourth + std::pow(b, 4) * f.fourth;
-  const double square = sum.mean * sum.mean;
-  const double excess = fourth + 4 * sum.mean * third - 2 * square * square;
-  return std::max(1.0, 3 + excess / (sum.second * sum.second));
-}
-
-/// a x + b F of independent directions.
-template <class C, class X>
-Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C::Number& b,
-                      const Signal<X>& stream, const Signal<X>& branch, const Counts& counts,
-                      MixedSum* kinds = nullptr) {
-  using N = typename C::Number;
-  using T = Token<N>;
-  const N a2 = a * a, b2 = b * b;
-  Signal<X> out = stream;
-  out.normalised = false;
-  out.same_words = stream.same_words && branch.same_words;
-  if (stream.own) out.own = scaled(*stream.own, a);
-  if (branch.own)
-    out.own = out.own ? sum(*out.own, scaled(*branch.own, b)) : scaled(*branch.own, b);
-  const N both = 2 * a * b;
-  out.x = zip(
-      stream.x, branch.x,
-      [&](const T& x, const T& f) {
-        return T{a * x.mean + b * f.mean, a2 * x.second + b2 * f.second + both * x.mean * f.mean};
-      },
-      [&](const T&, const T&, const N& x, const N& f) { return N(a2 * x + b2 * f); });
-  const auto x = average(stream.x), f = average(branch.x);
-  const N shared = both * x.mean * f.mean;
-  out.x = each_cross(out.x, [&](const N& cross) { return N(cross + shared); });
-  if constexpr (C::next_orders) {
-    out.fresh = 0;
-    if (stream.overlap_lags || branch.overlap_lags)
-      out.overlap_lags =
-          mixed_lags(stream.overlap_lags ? *stream.overlap_lags : OverlapLags{},
-                     calculus.value(a2 * a2) * calculus.value(stream.overlap.variance()),
-                     branch.overlap_lags ? *branch.overlap_lags : OverlapLags{},
-                     calculus.value(b2 * b2) * calculus.value(branch.overlap.variance()));
-    // Of tokens that are alike D is 0, and what the difference leaves is rounding of either sign.
-    out.overlap = overlap_of_sum({stream.overlap.coherent, N(stream.overlap.noise + stream.fresh)},
-                                 {branch.overlap.coherent, N(branch.overlap.noise + branch.fresh)},
-                                 a2, b2, calculus.positive(N(x.second - x.cross)),
-                                 calculus.positive(N(f.second - f.cross)),
-                                 N(calculus.size(stream.width, "width")));
-    const Alike<double> left = values_of(calculus, scaled(x, a2)),
-                        right = values_of(calculus, scaled(f, b2));
-    out.spread = through_sum(stream.spread, branch.spread, left, right,
-                             static_cast<double>(stream.width), counts);
-    if (out.same_words) sum_words(stream, left, branch, right, out);
-    // A branch that starts at 0 leaves constant features constant.
-    if (right.second > 0)
-      out.flat.reset();
-    else
-      out.same_words = stream.same_words;
-    const double total = values_of(calculus, out.x).second;
-    const double p = total > 0 ? left.second / total : 0, q = total > 0 ? right.second / total : 0;
-    const auto mixed = [&](const RelativeError& s, const RelativeError& t) {
-      return RelativeError{p * s.second + q * t.second, p * s.cross + q * t.cross};
-    };
-    const Alike<double> sums = values_of(calculus, out.x);
-    MixedSum made =
-        mixed_sum(stream.mixture, branch.mixture, p, sums.cross != 0 ? left.cross / sums.cross : 0);
-    out.mixture = made.sum;
-    if (kinds) *kinds = std::move(made);
-    out.kurtosis = 3 + p * p * (stream.kurtosis - 3) + q * q * (branch.kurtosis - 3);
-    if (left.mean != 0 || right.mean != 0)
-      out.kurtosis = kurtosis_of_sum(calculus, stream, branch, calculus.value(a), calculus.value(b),
-                                     sums, counts);
-    out.error = mixed(stream.error, branch.error);
-    out.truncation = mixed(stream.truncation, branch.truncation);
-    out.truncation.mean =
-        std::sqrt(p) * stream.truncation.mean + std::sqrt(q) * branch.truncation.mean;
-    out.size_excess = p * p * stream.size_excess + q * q * branch.size_excess;
-    out.sphere_excess = p * p * stream.sphere_excess + q * q * branch.sphere_excess;
-    out.map_overlap = 0;
-    out.mask_overlap =
-        mask_of_sum(calculus, stream, branch, calculus.value(a2), calculus.value(b2));
-  }
-  return out;
-}
 
 template <class C, class X>
 Signal<X> residual_forward(C& calculus, const Residual& layer, const Signal<X>& stream,
-                           const Signal<X>& branch, const Counts& counts,
-                           MixedSum* kinds = nullptr) {
+                           const Signal<X>& branch, const Counts& counts, MixedSum* kinds = nullptr,
+                           const WithInput<X>* together = nullptr) {
   Signal<X> out = sum_forward(calculus, calculus.skip(layer), calculus.branch(layer), stream,
-                              branch, counts, kinds);
+                              branch, counts, kinds, together ? &together->product : nullptr);
   if constexpr (C::next_orders) {
     const double total = values_of(calculus, out.x).second;
-    if (keeps_input(layer.body) && total > 0) {
-      const double both_sizes =
-          2 * std::fabs(layer.skip * layer.branch) *
-          std::sqrt(values_of(calculus, stream.x).second * values_of(calculus, branch.x).second) /
-          total;
-      out.truncation.second += both_sizes;
-      out.truncation.cross += both_sizes;
-      calculus.assume("residual", "the branch is independent of its input", "2 |E x F|/E y^2",
-                      both_sizes, 0.05);
+    const bool independent =
+        !keeps_input(layer.body) || (!layer.shortcut.empty() && !keeps_input(layer.shortcut));
+    if (!independent && total > 0) {
+      const double most = std::sqrt(values_of(calculus, stream.x).second *
+                                    values_of(calculus, branch.x).second),
+                   left_out = together
+                                  ? std::min<double>(1, together->left_out) *
+                                        std::fabs(values_of(calculus, together->product).second)
+                                  : most;
+      const double relative = 2 * std::fabs(layer.skip * layer.branch) * left_out / total;
+      out.truncation.second += relative;
+      out.truncation.cross += relative;
+      calculus.assume("residual", "what the branch has of its input is known",
+                      "of 2 |E x F|/E y^2, what is not", relative, 0.05);
     }
   }
   return out;
@@ -192,6 +57,8 @@ struct Kept<Residual, C, X> {
   std::optional<X> input;     ///< where both ways may bring back parts along it
   MergedOverlap merged{};
   double apart = 1;  ///< of it, as in OverlapDeviation
+  /// Where E x F is followed: it over E x^2 and over E F^2, all about the means.
+  std::optional<std::pair<double, double>> together;
 };
 
 /// Of the sum y of x and the branch.
@@ -243,7 +110,11 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   if constexpr (C::next_orders) apart = overlap_deviation(calculus, x).apart;
   Signal<X> start = x;
   start.spread.susceptibility = 1;
+  const bool follows = follows_input(layer);
+  if (follows) push(start.with_inputs, with_itself(x.x));
   Signal<X> branch = pass.run(layer.body, std::move(start));
+  std::optional<WithInput<X>> together;
+  if (follows) together = pop(branch.with_inputs);
   std::size_t scale = 0;
   if (layer.trainable_branch)
     scale =
@@ -252,13 +123,21 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   calculus.enter(layer.path);
   settle(x);
   MixedSum kinds;
-  Signal<X> y = residual_forward(calculus, layer, x, branch, pass.counts(x), &kinds);
+  Signal<X> y = residual_forward(calculus, layer, x, branch, pass.counts(x), &kinds,
+                                 together ? &*together : nullptr);
+  std::optional<std::pair<double, double>> along;
+  if (together) {
+    const Alike<double> both = values_of(calculus, together->product);
+    along = {along_input(both, values_of(calculus, x.x)),
+             along_input(both, values_of(calculus, branch.x))};
+  }
   const auto keep_sum = [&](std::size_t at) {
     auto kept = kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch, pass.counts(x));
     kept.kinds = std::move(kinds);
     kept.input = std::move(input);
     kept.merged = merged;
     kept.apart = apart;
+    kept.together = along;
     pass.template keep<Residual>(std::move(kept));
   };
   if (!layer.norm) {
@@ -328,49 +207,6 @@ void fill_branch_scale(BackwardPass<C, X>& pass, const Residual& layer,
   fill(pass, kept.at.parameter, gradient, g, {});
 }
 
-/// The gradient that comes through a branch is independent of that on the skip, but for what both
-/// have along the `input`: 2 a a' E x_t x_u. `start`: the covariance of what both are made of.
-template <class C, class X>
-Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const Gradient<X>& branch,
-                        const LogCovariance& start, std::int64_t tokens,
-                        const std::optional<X>& input = std::nullopt) {
-  if constexpr (C::next_orders) {
-    const C& calculus = pass.calculus();
-    const Counts counts = pass.counts(tokens);
-    const auto width = static_cast<double>(pass.stream_width());
-    const Alike<double> left = values_of(calculus, skip.x), right = values_of(calculus, branch.x);
-    const double total = left.second + right.second, p = total > 0 ? left.second / total : 1;
-    skip.spread = through_sum(skip.spread, branch.spread, left, right, width, counts);
-    skip.log_covariance = covariance_of_sum(start, skip.log_covariance, branch.log_covariance, left,
-                                            right, width, counts);
-    const auto mixed = [&](const RelativeError& s, const RelativeError& t) {
-      return RelativeError{p * s.second + (1 - p) * t.second, p * s.cross + (1 - p) * t.cross};
-    };
-    skip.directions = {p * skip.directions.mean + (1 - p) * branch.directions.mean,
-                       p * skip.directions.radial + (1 - p) * branch.directions.radial,
-                       p * skip.directions.samples + (1 - p) * branch.directions.samples};
-    skip.slope_scatter = p * skip.slope_scatter + (1 - p) * branch.slope_scatter;
-    skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;
-    skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
-    skip.error = mixed(skip.error, branch.error);
-    skip.truncation = mixed(skip.truncation, branch.truncation);
-  }
-  skip.x = sum(skip.x, branch.x);
-  if constexpr (C::next_orders) {
-    const double both = 2 * skip.aligned * branch.aligned;
-    if (input && both != 0 && skip.own.word == 0)
-      skip.x =
-          sum(skip.x, scaled(products_along(skip.along_mean, branch.along_mean, *input), both));
-    skip.along_mean = sum_along(skip.along_mean, skip.aligned, branch.along_mean, branch.aligned);
-  }
-  skip.slopes = skip.slopes + branch.slopes;
-  skip.uneven += branch.uneven;
-  skip.follows_size = 0;
-  skip.aligned = skip.aligned + branch.aligned;
-  skip.slope_correlation.reset();
-  return skip;
-}
-
 /// A gradient that a norm has taken the sum out of, `level` is left, is along x what it is not
 /// along the branch: both ways then meet with opposite signs (docs/theory/finite-width.md#along).
 /// `skip`: the skip's share of the gradient.
@@ -396,7 +232,13 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   g.log_covariance.propagator.setIdentity();
   Gradient<X> skip = g;
   skip.x = scaled(g.x, N(a * a));
-  skip.aligned = g.aligned * a * a;
+  // Of y = (a + b kappa) x + b F', and likewise by F.
+  const N by_input = calculus.real(kept.together ? kept.together->first : 0),
+          by_branch = calculus.real(kept.together ? kept.together->second : 0);
+  skip.aligned = g.aligned * a * (a + b * by_input);
+  scale_sums(skip.with_sums, a, calculus.value(N(a + b * by_input)));
+  if (kept.together) push(g.with_sums, WithSum<X>{g.x, calculus.value(g.aligned)});
+  scale_sums(g.with_sums, b, calculus.value(N(b + a * by_branch)));
   if constexpr (C::next_orders) skip.own.word *= a;
   g.own = {};
   // A sum of two is no activation's output; of one, it is the stream.
@@ -425,22 +267,31 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   g.follows_size *= kept.branch_share;
   if (!layer.shortcut.empty()) skip = pass.run(layer.shortcut, std::move(skip));
   g.x = scaled(g.x, N(b * b));
-  g.aligned = g.aligned * b * b;
+  g.aligned = g.aligned * b * (b + a * by_branch);
   g.spread.susceptibility = 1;
   const double of_skip = values_of(calculus, skip.x).second;
-  Gradient<X> out = sum_of_ways(pass, std::move(skip), pass.run(layer.body, std::move(g)), start,
-                                kept.at.tokens, kept.input);
+  Gradient<X> branch = pass.run(layer.body, std::move(g));
+  std::optional<WithSum<X>> both;
+  if (kept.together) both = pop(branch.with_sums);
+  if (both) both->product = scaled(both->product, a);
+  Gradient<X> out = sum_of_ways(pass, std::move(skip), branch, start, kept.at.tokens, kept.input,
+                                both ? &both->product : nullptr);
   if constexpr (C::next_orders) {
     const double all = values_of(calculus, out.x).second;
     if (layer.shortcut.empty() && all > 0)
       add_meeting(calculus, kept, level, of_skip / all, static_cast<double>(pass.stream_width()),
                   out);
-    // Both ways carry the same gradient where no weights lie between.
-    const double share = std::clamp(kept.stream_share, 0.0, 1.0);
-    if (keeps_input(layer.body)) {
-      const double both = 2 * std::sqrt(share * (1 - share)) + 1;
-      out.truncation.second += both;
-      out.truncation.cross += both;
+    if (both && all > 0) {
+      const double left_out =
+          2 * std::fabs(values_of(calculus, both->product).second) * both->left_out / all;
+      out.truncation.second += left_out;
+      out.truncation.cross += left_out;
+    } else if (keeps_input(layer.body) && (layer.shortcut.empty() || keeps_input(layer.shortcut))) {
+      // Both ways carry the same gradient where no weights lie between.
+      const double share = std::clamp(kept.stream_share, 0.0, 1.0);
+      const double most = 2 * std::sqrt(share * (1 - share)) + 1;
+      out.truncation.second += most;
+      out.truncation.cross += most;
     }
     out.slopes = before_merge(out.slopes, kept.merged, kept.apart);
   }

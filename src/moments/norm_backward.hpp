@@ -1,0 +1,212 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "moments/along_mean.hpp"
+#include "moments/kept_input.hpp"
+#include "moments/norm_tokens.hpp"
+#include "moments/sample_norm.hpp"
+
+/// The way back through a norm (docs/theory/layers.md#norm-tokens,
+/// docs/theory/layers.md#norm-samples).
+namespace scalecalc::moments {
+
+/// E[y_t g_t y_u g_u] of an output y. What y has of the sum that the gradient is tied to is known,
+/// the rest of y is not seen by it.
+template <class X>
+X along_output(const X& y, const Gradient<X>& g) {
+  if (!g.slope_correlation) return product(y, g.x);
+  const auto share = average(y).second / average(g.slope_correlation->input).second;
+  const auto square = share * share;
+  const X rest = sum(y, scaled(g.slope_correlation->input, -square));
+  return without_mean(sum(scaled(g.slope_correlation->product, square), product(rest, g.x)));
+}
+
+/// (I - y y^T/n)/s of a centred gradient, and what it takes more where that is tied to y.
+template <class C, class X>
+X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
+                 const X& inside, const Counts& over) {
+  const double scale = average(record.factors).second, samples = over.samples();
+  const double radial = gradient.directions.samples;
+  SampleLevels to = record.orders.back(sample_levels(values_of(calculus, inside), over), radial);
+  if (gradient.slope_correlation) {
+    const X more =
+        sum(along_output(record.output, gradient), scaled(product(record.output, gradient.x), -1));
+    const double taken = pair_sum(more, over.tokens, over.batch) / (samples * samples);
+    const SampleLevels along = sample_levels(values_of(calculus, record.output), over);
+    to.within -= along.within * taken;
+    to.between -= along.between * taken;
+  }
+  return at_levels(scaled(inside, scale), record.orders.within(radial),
+                   {scale * to.within, scale * to.between}, over);
+}
+
+/// P g/s, P what a norm projects onto: of g' along the output y nothing is left.
+template <class C, class X>
+void sums_through_norm(const C& calculus, const NormRecord<X>& record, const Gradient<X>& g,
+                       const Counts& over, std::vector<WithSum<X>>& sums) {
+  using N = typename C::Number;
+  using std::sqrt;
+  const double inverse = record.over_samples ? record.orders.inverse : 1;
+  for (WithSum<X>& one : sums) {
+    const X across = sum(
+        one.product, scaled(without_mean(record.output), N(-calculus.real(one.along) * g.aligned)));
+    const N root = N(1 / sqrt(N(average(record.factors).second * calculus.real(inverse))));
+    if (record.over_samples) {
+      Gradient<X> with = g;
+      with.slope_correlation.reset();
+      X inside = centred(across, calculus.real(over.tokens), calculus.real(over.batch));
+      if (!record.over_batch) inside = without_between(inside);
+      if constexpr (C::next_orders)
+        one.product = across_samples(calculus, record, with, inside, over);
+      else
+        one.product = product(inside, record.factors);
+    } else {
+      one.product = projected(calculus, record.projection, record.output, g.directions,
+                              product(across, record.factors));
+    }
+    one.product = scaled(one.product, N(root * calculus.real(mean_inverse_root(inverse))));
+    one.along *= calculus.value(N(1 / root));
+    if (g.along_mean) one.left_out += 1;
+  }
+}
+
+/// What a gradient has along the output by the token's own word.
+template <class X>
+OwnWord own_at(const NormRecord<X>& record, const Gradient<X>& gradient) {
+  OwnWord own = gradient.own;
+  own.along = own.word * record.own;
+  return own;
+}
+template <class N>
+N with_own(const N& aligned, const OwnWord& own) {
+  if constexpr (std::is_same_v<N, double>) return aligned + own.along;
+  return aligned;
+}
+
+/// Of two tokens, what the norm leaves beside what it leaves of weights'; `whole`: all along x.
+template <class X>
+X across_words(const X& output, const typename X::Number& whole, const OwnWord& own, X across) {
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    using T = Token<double>;
+    if (own.along == 0) return across;
+    const double scatter = own.scatter * own.along * own.along;
+    const X more = map(
+        output,
+        [&](const T& u) {
+          return T{0, -scatter * u.second};
+        },
+        [&](const T& t, const T& u, double cross) {
+          const double size = std::sqrt(t.second * u.second);
+          return 2 * whole * own.along * (cross - own.same * size) - own.same * scatter * size;
+        });
+    return sum(across, more);
+  }
+  return across;
+}
+
+/// What of the gradient is along the output, a norm takes out exactly.
+template <class C, class X>
+Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
+                          const typename C::Number& tokens, const typename C::Number& batch) {
+  using N = typename C::Number;
+  const OwnWord own = own_at(record, gradient);
+  const N whole = with_own(gradient.aligned, own), along = whole * whole;
+  Gradient<X> out = gradient;
+  out.aligned = N(0);
+  out.along_mean = left_by_norm(gradient.along_mean, record.output);
+  out.own = {};
+  if constexpr (C::next_orders) {
+    // Of w e + a x the norm leaves w e and, along the stream, what it took of that.
+    const double scale = values_of(calculus, record.factors).second;
+    out.own.word = own.word * std::sqrt(scale);
+    out.aligned = out.along_mean ? gradient.aligned * scale : -own.along * scale;
+    // Over samples a norm takes out what multiplies each feature's own x.
+    out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;
+  }
+  X across = across_words(
+      record.output, whole, own,
+      sum(gradient.x,
+          scaled(taken_by_norm(gradient.along_mean, out.along_mean, record.output), N(-along))));
+  if constexpr (C::next_orders) {
+    const double mean = std::exchange(out.feature_mean, 0.0), taken = -mean * mean;
+    if (mean != 0 && record.projection.layernorm)
+      across = sum(across, uniform(across, Alike<double>{0, taken, taken, taken}));
+  }
+  out.follows_size = record.over_samples ? 0 : record.projection.w;
+  out.of_values = record.values;
+  if (!record.over_samples) {
+    out.x = projected(calculus, record.projection, record.output, gradient.directions,
+                      product(across, record.factors));
+    out.directions.radial = 0;
+    if (record.projection.layernorm) out.directions.mean = 0;
+    if constexpr (C::next_orders) {
+      if (record.values) {
+        // The average over a draw's tokens varies by as much. No square of an average is above the
+        // average of squares: steps of the integrals are off by `by_steps`, and by more where the
+        // values are nearly always all the same, so that nothing is known.
+        constexpr double by_steps = 1e-3;
+        const double excess = record.values->square - 1;
+        const double tail =
+            excess < -by_steps
+                ? no_mean
+                : std::min(no_mean, std::max(excess, 0.0) / calculus.value(tokens * batch));
+        out.truncation.second += tail;
+        out.truncation.cross += tail;
+      }
+      if (record.few_tokens > few_enough) {
+        out.truncation.second += no_mean;
+        out.truncation.cross += no_mean;
+        calculus.assume("norm", "dropout leaves tokens three features or more",
+                        "tokens of a pass with fewer", record.few_tokens, few_enough);
+      }
+    }
+    return out;
+  }
+  out.directions = {};
+  const N sequences = record.over_batch ? batch : N(1);
+  out.directions.samples = 0;
+  out.tie.reset();
+  X inside = centred(across, tokens, sequences);
+  if (!record.over_batch) inside = without_between(inside);
+  if constexpr (C::next_orders) {
+    out.x = across_samples(calculus, record, gradient, inside,
+                           {calculus.value(tokens), calculus.value(sequences)});
+    if (record.alive < 1 - few_enough || record.rare) {
+      // Dead features hand nothing on; E 1/s2 of those with one sample or two does not exist.
+      out.x = scaled(out.x, record.alive);
+      out.alive = record.alive;
+      out.few = record.few;
+      out.truncation.second += no_mean;
+      out.truncation.cross += no_mean;
+    } else {
+      out.truncation.second += 2 * record.few;
+    }
+    out.slope_scatter = record.scatter.slopes;
+    if (record.scatter.tie) {
+      const double samples = calculus.value(tokens) * calculus.value(sequences);
+      const double level = values_of(calculus, inside).second - values_of(calculus, inside).cross;
+      const double taken = gradient.directions.samples * record.orders.inverse *
+                           values_of(calculus, record.factors).second * level / samples;
+      out.tie = SlopeTie{taken * record.scatter.tie->second, taken * record.scatter.tie->cross,
+                         record.over_batch};
+    }
+    // A draw's average over features varies by as much.
+    const double tail = std::min(no_mean, record.scatter.tail / record.projection.d);
+    out.truncation.second += record.by_chance + tail;
+    const Alike<double> x = values_of(calculus, out.x);
+    if (x.second > 0)
+      out.truncation.cross += (record.by_chance + tail) * std::fabs(x.cross) / x.second;
+    calculus.assume("norm", "two samples overlap by as much in every draw", "2 V/D^2",
+                    record.by_chance, 0.1);
+  } else {
+    out.x = product(inside, record.factors);
+  }
+  return out;
+}
+
+}  // namespace scalecalc::moments

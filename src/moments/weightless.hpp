@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include "scalecalc/network.hpp"
+
+/// Which branches hand on a part of their input that no weights have been drawn for
+/// (docs/theory/layers.md#kept-input).
+namespace scalecalc::moments {
+
+inline bool draws_weights(const Layer& layer) {
+  return std::holds_alternative<Linear>(layer.op) || std::holds_alternative<Attention>(layer.op) ||
+         std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Gated>(layer.op) ||
+         std::holds_alternative<Embedding>(layer.op) || std::holds_alternative<Experts>(layer.op);
+}
+
+/// Whether a branch hands on a part of its input that no weights have been drawn for, so that E[x
+/// F] is not 0.
+inline bool keeps_input(const std::vector<Layer>& layers) {
+  return std::none_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    if (const auto* parallel = std::get_if<Parallel>(&layer.op))
+      return std::none_of(parallel->branches.begin(), parallel->branches.end(), keeps_input);
+    return draws_weights(layer);
+  });
+}
+
+/// Whether E x F is followed through these layers.
+inline bool follows_input(const std::vector<Layer>& layers) {
+  return std::all_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    if (const auto* residual = std::get_if<Residual>(&layer.op))
+      return follows_input(residual->body) && residual->shortcut.empty();
+    return draws_weights(layer) || std::holds_alternative<Norm>(layer.op) ||
+           std::holds_alternative<ActivationLayer>(layer.op) ||
+           std::holds_alternative<Dropout>(layer.op);
+  });
+}
+inline bool follows_input(const Residual& layer) {
+  return layer.shortcut.empty() && keeps_input(layer.body) && follows_input(layer.body);
+}
+
+}  // namespace scalecalc::moments
