@@ -229,6 +229,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   }
   Signal<X> out = in;
   out.normalised = true;
+  out.mean_pairs = out.weight_cumulant = 0;
   out.flat.reset();
   N more_mean(0);
   if constexpr (C::next_orders)
@@ -237,7 +238,9 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
                 orders.w;
   const auto root = [&](const T& u, const T& v) { return sqrt((s2(u) + eps) * (s2(v) + eps)); };
   const auto inside = [&](const T& u, const T& v, const N& cross) {
-    return centre ? N(cross - u.mean * v.mean) : cross;
+    if (!centre) return cross;
+    if constexpr (C::next_orders) return N(cross - (u.mean * v.mean + in.mean_pairs));
+    return N(cross - u.mean * v.mean);
   };
   out.x = map(
       in.x,

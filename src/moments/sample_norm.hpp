@@ -58,14 +58,15 @@ void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, co
       over.batch > 1 && all > 0 ? std::fabs(order.within - 1) * from.within / all : 0;
   // Of features without a sample that is not 0, passes have a number that is Poisson's.
   const double dead = 1 - record.alive;
-  const double rare = dead * static_cast<double>(in.width) < 1 ? dead : 0;
+  const double rare = dead * static_cast<double>(in.width) < 1 ? 2 * dead : 0;
   // Where samples are all but alike their difference is rounded.
   constexpr double steps = 64;
   const double rounding = size > 0 ? steps * std::numeric_limits<double>::epsilon() *
                                          values_of(calculus, in.x).second / size
                                    : 0;
-  // What is made of samples that are not Gaussian any more is off by 1/n.
-  const double own = bend + rare + rounding + 1 / over.samples();
+  // Of features that are not Gaussian over the samples all is off by 1/n.
+  const bool is_gaussian = in.kurtosis == 3 && !in.flat && in.repeats == 0;
+  const double own = bend + rare + rounding + (is_gaussian ? 0 : 1 / over.samples());
   calculus.omit(own, shared + own);
 }
 
@@ -183,7 +184,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       out.size_excess -= taken;
       out.sphere_excess -= noise * size_variance(from, over, 0);
     }
-    out.map_overlap = 0;
+    out.map_overlap = out.weight_cumulant = out.mean_pairs = 0;
     out.x =
         at_levels(out.x, order.within,
                   {order.within * scale * from.within, order.between * scale * from.between}, over);

@@ -26,6 +26,19 @@ struct Taps {
 };
 Taps count_taps(const Conv2d& layer);
 
+/// Relative variance, over groups, of the size of what a group's outputs read: in_channels/groups
+/// features of as many tokens as it has taps, of fourth moment `kurtosis`; sizes of tokens go
+/// together as c^2.
+inline double group_variance(const Conv2d& layer, double kurtosis, const Alike<double>& x) {
+  const auto groups = static_cast<double>(layer.groups);
+  const double features = static_cast<double>(layer.in_channels) / groups,
+               taps =
+                   static_cast<double>(layer.one_row ? layer.kernel : layer.kernel * layer.kernel);
+  const double c = x.second > 0 ? x.cross / x.second : 1;
+  const double together = (1 + (taps - 1) * c * c) / taps;
+  return std::max(0.0, kurtosis - 1) / features * together * (1 - 1 / groups);
+}
+
 /// Means over outputs (m, tap by tap), over pairs of them, and over positions of two images.
 /// `window_share`: of the variance of overlaps, what a window's average keeps.
 template <class C, class X>
@@ -43,7 +56,7 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
   Signal<X> out = in;
   out.normalised = out.sinusoids = false;
   out.kurtosis = 3;
-  out.size_excess = out.sphere_excess = out.map_overlap = 0;
+  out.size_excess = out.sphere_excess = out.map_overlap = out.weight_cumulant = out.mean_pairs = 0;
   out.mixture = {};
   out.flat.reset();
   out.same_words = false;
@@ -66,6 +79,19 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
     out.overlap = {out.overlap.coherent * std::sqrt(kept), out.overlap.noise * kept};
     out.overlap_lags = std::move(window.lags);
     if (window_share) *window_share = kept;
+    // Outputs of a group share its channels alone, whose overlaps add groups/channels - 1/channels.
+    const Alike<double> input = values_of(calculus, in.x);
+    const double apart = input.second - input.cross;
+    const double channels = static_cast<double>(layer.in_channels),
+                 more = static_cast<double>(layer.groups - 1) / channels;
+    const double whole = calculus.value(in.overlap.variance());
+    out.map_overlap =
+        apart > 0
+            ? std::min(1.0,
+                       kept * (std::max(0.0, whole - in.mask_overlap) / (apart * apart) + more))
+            : 0;
+    if (layer.groups > 1)
+      out.kurtosis = 3 * (1 + group_variance(layer, in.kurtosis, values_of(calculus, in.x)));
     const Counts after{outputs, counts.batch};
     const double second = values_of(calculus, out.x).second;
     out.fresh = fresh_overlap(values_of(calculus, out.x), weight_noise(layer.weight),
@@ -91,6 +117,20 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
 }
 
 /// At the tokens of the input: each is seen by sum n_j/P_in taps, of C_out/groups channels each.
+/// Mean and mean square over inputs of the taps that see one: those inside the image, of a stride
+/// that skips as many on either side.
+struct Seen {
+  double mean = 0, square = 0;
+};
+inline Seen taps_seen(const Conv2d& layer) {
+  const Taps taps = count_taps(layer);
+  const double mean = taps.once / taps.inputs;
+  const double line = static_cast<double>(layer.kernel) / static_cast<double>(layer.stride),
+               part = line - std::floor(line), uneven = part * (1 - part) / (line * line);
+  const double square = layer.one_row ? 1 + uneven : (1 + uneven) * (1 + uneven);
+  return {mean, mean * mean * square};
+}
+
 template <class C, class X>
 X conv_backward(C& calculus, const Conv2d& layer, const X& input, const X& gradient) {
   using N = typename C::Number;
@@ -124,6 +164,7 @@ struct Kept<Conv2d, C, X> {
   Places at;
   X input;
   NormVariance spread;
+  RelativeError truncation;  ///< of the input
   OverlapDeviation overlap;  ///< of the input
   double window = 1;         ///< of its variance, what a window's average keeps
 };
@@ -156,33 +197,60 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Conv2d& layer, Signal<X> x
   pass.template keep<Conv2d>({{at, note_weights(pass, layer.weight), x.tokens},
                               std::move(x.x),
                               x.spread,
+                              x.truncation,
                               overlap,
                               window});
   return y;
 }
 
+/// The gradient of the weights, from g at the output.
+template <class C, class X>
+void fill_kernel(BackwardPass<C, X>& pass, const Conv2d& layer, const Kept<Conv2d, C, X>& kept,
+                 const Gradient<X>& g) {
+  using N = typename C::Number;
+  C& calculus = pass.calculus();
+  fill(pass, kept.at.parameter,
+       conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch()), g, kept.spread);
+  const std::int64_t outputs = layer.out_height() * layer.out_width();
+  fill_product_variance(pass, kept.at.parameter, g, kept.input, kept.spread, outputs);
+  if constexpr (C::next_orders) {
+    const Counts counts = pass.counts(outputs);
+    auto& record = pass.parameter(kept.at.parameter);
+    record.truncation = product_error(calculus, kept.input, kept.truncation, g, counts);
+    const double scale = weight_scale(calculus, layer.weight);
+    const double covariance =
+        scale * conv_overlap_covariance(calculus, layer, g.slopes, kept.overlap, kept.window,
+                                        calculus.value(pass.batch()));
+    record.truncation += error_of_covariance(record.gradient, covariance, layer.weight.fan_in);
+    record.gradient = calculus.positive(N(record.gradient + covariance));
+    const Taps taps = count_taps(layer);
+    fill_cancelled(record,
+                   scale * counts.batch * taps.once / taps.count *
+                       error_of_terms(calculus, kept.input, kept.truncation, g, counts).error);
+  }
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradient<X> g) {
+  using N = typename C::Number;
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<Conv2d>();
   pass.note(kept.at.site, g);
-  typename C::Number gradient =
-      conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch());
-  if constexpr (C::next_orders)
-    gradient = calculus.positive(
-        gradient + weight_scale(calculus, layer.weight) *
-                       conv_overlap_covariance(calculus, layer, g.slopes, kept.overlap, kept.window,
-                                               calculus.value(pass.batch())));
-  fill(pass, kept.at.parameter, gradient, g, kept.spread);
+  fill_kernel(pass, layer, kept, g);
   if (layer.weight.bias)
     fill_bias(pass, kept.at.parameter + 1, g, layer.out_height() * layer.out_width());
   g.x = conv_backward(calculus, layer, kept.input, g.x);
   g.directions = {};
   g.kinds = {};
-  g.directions = {};
   g.slopes = {};
   g.uneven = 0;
-  g.aligned = typename C::Number(0);
+  // Of a y the same weights bring back a x, once for each tap and channel that has seen it.
+  const Seen seen = taps_seen(layer);
+  const N channel = calculus.size(layer.out_channels / layer.groups, "out_channels") *
+                    calculus.variance(layer.weight);
+  const N along = g.along_mean ? N(0) : N(g.aligned * channel);
+  g.x = sum(g.x, scaled(without_mean(kept.input), N(along * along * calculus.real(seen.square))));
+  g.aligned = along * calculus.real(seen.mean);
   g.along_mean = {};
   return g;
 }

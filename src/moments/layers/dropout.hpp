@@ -48,7 +48,6 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
                           const Counts& counts) {
   Signal<X> out = in;
   out.normalised = false;
-  out.flat.reset();
   out.same_words = in.same_words && layer.rate == 0;
   out.x = dropped(calculus, layer, in.x);
   if constexpr (C::next_orders) {
