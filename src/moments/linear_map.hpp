@@ -21,15 +21,23 @@ inline double weight_noise(const Linear& layer) {
   return kept < 1 ? 2 * (1 - kept) : 0;
 }
 
-/// E w^4/(E w^2)^2 - 3 of an entry: -6/5 of uniform ones, of normal ones truncated at +-2 standard
-/// deviations -0.634. Columns of orthogonal ones are as good as normal.
+/// Of sums of fan-in independent inputs, relative to their variance's square: the fourth cumulant
+/// that two of independent tokens have together. E w^4/(E w^2)^2 - 3 over fan-in, -6/5 of uniform
+/// entries, -0.634 of normal ones cut at two standard deviations; of rows of an orthogonal matrix
+/// of N, -2/(N + 2).
 inline double weight_cumulant(const Linear& layer) {
-  if (layer.distribution == Distribution::uniform) return -6.0 / 5;
-  if (layer.distribution != Distribution::truncated_normal) return 0;
+  const auto fan_in = static_cast<double>(layer.fan_in);
   constexpr double inside = 0.954499736103642,
                    edge = 0.053990966513188;  // P(|z| < 2), density at 2
   constexpr double second = 1 - 4 * edge / inside, fourth = 3 * second - 16 * edge / inside;
-  return fourth / (second * second) - 3;
+  switch (layer.distribution) {
+    case Distribution::uniform: return -6.0 / 5 / fan_in;
+    case Distribution::truncated_normal: return (fourth / (second * second) - 3) / fan_in;
+    case Distribution::orthogonal:
+      return -2 / (static_cast<double>(std::max(layer.fan_in, layer.fan_out)) + 2);
+    case Distribution::normal: break;
+  }
+  return 0;
 }
 
 /// Of W^T: what noise depends on.
@@ -114,9 +122,9 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
     out.map_overlap = apart > 0 ? std::min(1.0, centred / (apart * apart)) : 0;
     out.mask_overlap *= by * by;
     const double share = input_share(calculus, layer, in.x);
-    out.weight_cumulant =
-        weight_cumulant(layer) * share * share / static_cast<double>(layer.fan_in);
-    out.input_kurtosis = in.kurtosis;
+    out.weight_cumulant = weight_cumulant(layer) * share * share;
+    // Of a rotation the sizes of tokens have their own: of them 2/n of new features is none of it.
+    out.input_kurtosis = layer.distribution == Distribution::orthogonal ? 0 : in.kurtosis;
     const double noise = weight_noise(layer);
     out.fresh = fresh_overlap(y, noise, static_cast<double>(layer.fan_out));
     out.spread =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -176,6 +177,13 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   if constexpr (C::next_orders) {
     out.x = across_samples(calculus, record, gradient, inside,
                            {calculus.value(tokens), calculus.value(sequences)});
+    // Of gradients that are all but the same at all samples rounding is left, of either sign.
+    constexpr double steps = 64;
+    const double rounding =
+        steps * calculus.value(tokens * sequences) * std::numeric_limits<double>::epsilon();
+    if (values_of(calculus, inside).second <=
+        rounding * std::fabs(values_of(calculus, gradient.x).second))
+      out.x = scaled(out.x, N(0));
     if (record.alive < 1 - few_enough || record.rare) {
       // Dead features hand nothing on; E 1/s2 of those with one sample or two does not exist.
       out.x = scaled(out.x, record.alive);

@@ -52,8 +52,8 @@ struct Signal {
   /// Until weights mix features: what E (E x_t)(E x_u), over the sizes of two tokens, has beside
   /// the square of the mean.
   double mean_pairs = 0;
-  /// Right behind weights: fourth cumulant of an entry over its variance's square, over fan-in, and
-  /// `kurtosis` of what they read; of what normal weights make 0 and 3.
+  /// Right behind weights: what two tokens' fourth cumulant has of them (weight_cumulant of a
+  /// layer), and the fourth moment of what they read; 0 of normal weights.
   double weight_cumulant = 0, input_kurtosis = 3;
   /// Relative variance of a feature's size over the samples beyond that of Gaussian features, which
   /// have 2/n: none of it is left behind a norm over samples, until weights mix them.

@@ -242,5 +242,30 @@ TEST_CASE("capped logits of a tied head, whose own word is past the cap") {
     agree(loss, parse_model(model(loss), loss), seeds);
 }
 
+// A norm behind the sum of experts was taken to divide by those of one branch alone, and a gate's
+// 1/w^2 has no bounds: gradients of a shared expert 100 times too small.
+TEST_CASE("a gated shared expert in front of a norm") {
+  agree_with_text("res-post",
+                  "sequence = 4\nbatch = 2\nnorm = \"rmsnorm\"\nplacement = \"res-post\"\n"
+                  "experts = 4\ntop_k = 2\nshared_ffn = 48\nshared_gate = true\n");
+}
+
+// Positions make different tokens of equal words, whose gradients go together by the word's part of
+// their overlap all the same: 58% too small.
+TEST_CASE("the table of few words beside positions") {
+  agree_with_text("skipinit",
+                  "sequence = 48\nnorm = \"layernorm\"\nplacement = \"skipinit\"\n[input]\nkind = "
+                  "\"tokens\"\npositions = 1\n[loss]\nkind = \"mse\"\ntarget_second = 1\n");
+}
+
+// A mean over samples whose sum a norm over them has made 0 has no gradient at all: rounding was
+// left of it, and below 0.
+TEST_CASE("a mean over the samples of a norm over samples") {
+  const std::string fields =
+      "sequence = 17\nbatch = 2\ncausal = true\nnorm = \"instancenorm\"\npool = \"mean\"\n"
+      "placement = \"sub-ln\"\n";
+  agree_with_text("instancenorm", fields);
+}
+
 }  // namespace
 }  // namespace scalecalc

@@ -88,18 +88,23 @@ void add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& in,
 
 /// Of pairs of tokens the part (E phi)^2 bends with the size of u, of which each has its own: E
 /// phi_t E phi_u has q^2 d^2 E phi/dq^2 of its relative `variance` v as often as E phi, as far as
-/// two tokens differ in size (docs/theory/layers.md#size-bend).
+/// two tokens differ in size, no more than 1 - c^2 (docs/theory/layers.md#size-bend). Crosses
+/// alone.
 template <class X>
-double size_bend(const WidthMoments& phi, double variance, const NormVariance& spread,
-                 const Alike<double>& x, const Counts& counts, double width, const X& y) {
-  const double v = std::max(0.0, variance), mean = average(y).mean;
-  if (!(v > 0) || mean == 0) return 0;
+Alike<double> size_bend(const WidthMoments& phi, double variance, const NormVariance& spread,
+                        const Alike<double>& x, const Counts& counts, double width, const X& y) {
+  const double v = std::max(0.0, variance), mean = average(y).mean, q = x.second - x.mean * x.mean;
+  if (!(v > 0 && q > 0) || mean == 0) return {};
   // The mean shift of the spread has the bend of E phi^2 for all.
   const double bend = (phi.mean_curvature - mean * phi.curvature / 2) / 2 * std::min(v, 1.0);
   const double all = spread.batch_variance - 2 / width * pairs_squared(x, counts);
   const double apart = std::clamp(1 - between_tokens(v, all, counts) / v, 0.0, 1.0);
   const double most = std::fabs(mean) / 2, kept = std::clamp(bend, -most, most);
-  return (2 * mean * kept + kept * kept) * apart;
+  const auto pair = [&](double cross) {
+    const double c = (cross - x.mean * x.mean) / q;
+    return (2 * mean * kept + kept * kept) * std::min(apart, std::max(0.0, 1 - c * c));
+  };
+  return {0, 0, pair(x.cross), pair(x.between)};
 }
 
 /// Sums u of n inputs by weights of a fourth cumulant kappa have kappa E x^4/(n m^2) for their own,
@@ -192,10 +197,19 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                              std::sqrt(record.second);
     out.mean_pairs = 0;
     if (!apart && !mixed && !(in.size_excess < 0 || in.normalised)) {
-      const double pair = size_bend(moments, size.variance, in.spread, x, counts, width, out.x) *
-                          (1 - (words ? in.repeats : 0));
-      out.mean_pairs = pair;
-      out.x = with_bounded_cross(sum_cross(out.x, uniform(out.x, Alike<double>{0, 0, pair, pair})));
+      const Alike<double> pair =
+          scaled(size_bend(moments, size.variance, in.spread, x, counts, width, out.x),
+                 1 - (words ? in.repeats : 0));
+      out.mean_pairs = pair.cross;
+      out.x = with_bounded_cross(sum_cross(out.x, uniform(out.x, pair)));
+    }
+    // Products of what a norm over samples right before does to sizes, and to pairs of samples.
+    if (in.size_excess < 0) {
+      const double products = -in.size_excess / 2;
+      calculus.omit(products, products);
+      if (record.second > 0)
+        out.truncation.mean +=
+            products * std::fabs(values_of(calculus, out.x).mean) / std::sqrt(record.second);
     }
     // A token's size and its features' both bend E phi^2; that they do it together is left out.
     const double bends =

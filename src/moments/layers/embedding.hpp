@@ -138,13 +138,15 @@ double own_aligned(const C& calculus, const Gradient<X>& g) {
   return calculus.value(g.aligned) * own_share(g.along_mean);
 }
 
-/// k at equal words less k at any two.
+/// k at equal words less k at any two: of a gradient along x, what the word has of both; of any
+/// other that follows overlaps, dk/dr of the word's part of them.
 template <class C, class X>
 typename C::Number equal_words(const C& calculus, const Embedding& layer, const Gradient<X>& g) {
   if constexpr (!C::next_orders) return typename C::Number(0);
   if (g.equal_words == 0) {
     const double own = layer.std * (g.own.word + layer.multiplier * own_aligned(calculus, g));
-    return calculus.real(g.own.word != 0 ? own * own : 0);
+    const double word = layer.multiplier * layer.std;
+    return calculus.real(std::max(own * own, g.slopes.within.own * word * word));
   }
   const Alike<double> x = values_of(calculus, g.x);
   return calculus.real(std::max(0.0, g.equal_words * x.second - x.cross));

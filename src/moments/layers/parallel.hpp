@@ -106,6 +106,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Parallel& layer, Gradi
       last.kinds = right_of(made.kinds, g.kinds);
       g.kinds = left_of(made.kinds, g.kinds);
     }
+    // A norm further up has divided by the size of the sum.
+    last.follows_size = g.follows_size * (1 - made.share);
+    g.follows_size *= made.share;
     last.directions.radial = across(g.directions.radial, 1 - made.share);
     g.directions.radial = across(g.directions.radial, made.share);
     add(pass.run(layer.branches[i], std::move(last)));
