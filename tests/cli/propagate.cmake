@@ -142,6 +142,22 @@ scalecalc_cli_error("a learning rate without a step" EXIT 2 SAYS "--lr is of the
   ARGS propagate ${tiny} --lr 1e-3)
 scalecalc_cli_error("steps of no optimizer" EXIT 2 SAYS "--steps counts those that --after-step asks for"
   ARGS propagate ${tiny} --steps 3)
+scalecalc_cli_error("numbers of parameters without a step" EXIT 2
+  SAYS "are of the step that --after-step asks for \\(--eps-of\\)"
+  ARGS propagate ${tiny} --eps-of head.weight=1e-3)
+scalecalc_cli_error("the learning rate of no parameter" EXIT 2
+  SAYS "unknown parameter 'block.9..ffn.in.weight'.*did you mean 'block...[.]ffn[.]in[.]weight'"
+  ARGS propagate ${tiny} --after-step adam --lr 1e-3 --lr-of block[9].ffn.in.weight=1e-3)
+scalecalc_cli_error("a learning rate without a parameter" EXIT 2 SAYS "--lr-of must be PATH=NUMBER"
+  ARGS propagate ${tiny} --after-step adam --lr 1e-3 --lr-of 1e-3)
+scalecalc_cli_error("a learning rate of a parameter that is none" EXIT 2 SAYS "--lr-of"
+  ARGS propagate ${tiny} --after-step adam --lr 1e-3 --lr-of head.weight=fast)
+scalecalc_cli_error("eps of a rule without one" EXIT 2 SAYS "sgd has no eps.*\\(--eps-of\\)"
+  ARGS propagate ${tiny} --after-step sgd --lr 1e-3 --eps-of head.weight=1e-3)
+# One parameter moves by its own rate, block[1]'s does not, the rest by 0.
+scalecalc_cli_test("propagate: the learning rate of parameters" ARGS propagate ${tiny} --after-step adamw
+  --lr 0 --lr-of block[*].ffn.in.weight=2e-3 --lr-of block[1].ffn.in.weight=0 --format csv
+  STDOUT "block.0..ffn.in.weight,parameter,[^\n]*,0.00[12][0-9]*,[0-9.]+\n.*block.1..ffn.in.weight,parameter,[^\n]*,0,0\n.*head.weight,parameter,[^\n]*,0,0\n")
 scalecalc_cli_error("a negative learning rate" EXIT 2 SAYS "--lr"
   ARGS propagate ${tiny} --after-step adam --lr -1)
 scalecalc_cli_error("an unknown optimizer of a step" EXIT 2 SAYS "adamw"

@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/propagate/document.hpp"
+#include "cli/propagate/rates.hpp"
 #include "cli/work_note.hpp"
 #include "scalecalc/passes.hpp"
 
@@ -23,6 +24,7 @@ constexpr std::int64_t kLeastSamples = 64, kMostSamples = 1LL << 32;
 struct PropagateFlags {
   ModelArgument model;
   std::string engine = "quadrature", seeds, samples, step, lr, steps;
+  std::vector<std::string> lr_of, eps_of;
   PlotOption plot;
   bool approximate = false, all_positions = false;
 
@@ -34,6 +36,9 @@ struct PropagateFlags {
     add.axis("--after-step", step, {"OPTIMIZER", optimizer_names()},
              "how far its first step moves every site, parameter and the loss");
     add.axis("--lr", lr, "X", "learning rate of that step");
+    add.repeated("--lr-of", lr_of, "P=V",
+                 "of one parameter, [*] for any number: 'block[*].ffn.in.weight=1e-3'");
+    add.repeated("--eps-of", eps_of, "P=V", "likewise its eps");
     add.axis("--steps", steps, "N", "so many steps instead, on the same samples (default 1)");
     plot.add_to(app);
     add.axis("--samples", samples, "N",
@@ -78,7 +83,10 @@ class Propagation {
     } else {
       const Network network = build_network(answer_.spec);
       answer_.trace = trace(network);
-      if (!flags_.step.empty()) answer_.step = step(network);
+      if (!flags_.step.empty()) {
+        answer_.lr_of = set_rates(network, answer_.lr, flags_.lr_of, flags_.eps_of, optimizer_);
+        answer_.step = step(network);
+      }
       answer_.verdicts = depth_verdicts(answer_.trace);
     }
     return std::move(answer_);
@@ -90,6 +98,11 @@ class Propagation {
   void read_step() {
     if (flags_.step.empty() && !flags_.lr.empty())
       throw Error(ErrorKind::usage, "--lr is of the step that --after-step asks for", "--lr",
+                  "for example --after-step adamw --lr 1e-3");
+    if (flags_.step.empty() && !(flags_.lr_of.empty() && flags_.eps_of.empty()))
+      throw Error(ErrorKind::usage,
+                  "numbers of parameters are of the step that --after-step asks for",
+                  flags_.lr_of.empty() ? "--eps-of" : "--lr-of",
                   "for example --after-step adamw --lr 1e-3");
     if (flags_.step.empty() && !flags_.steps.empty())
       throw Error(ErrorKind::usage, "--steps counts those that --after-step asks for", "--steps",
@@ -108,15 +121,8 @@ class Propagation {
     if (!flags_.steps.empty())
       answer_.steps = static_cast<int>(parse_integer("--steps", flags_.steps, 1, kMostSteps, "4"));
     answer_.optimizer = optimizer_text(optimizer_);
-    for (OptimizerOptions* each : parts_of_optimizer()) {
-      each->learning_rate = each->adamw_learning_rate = answer_.lr;
-      each->weight_decay = 0;
-    }
-  }
-  std::vector<OptimizerOptions*> parts_of_optimizer() {
-    std::vector<OptimizerOptions*> parts = {&optimizer_};
-    for (OptimizerOptions& rest : optimizer_.rest) parts.push_back(&rest);
-    return parts;
+    optimizer_.weight_decay = 0;
+    for (OptimizerOptions& rest : optimizer_.rest) rest.weight_decay = 0;
   }
 
   FirstStep step(const Network& network) {

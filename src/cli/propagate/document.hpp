@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct PropagateAnswer {
   std::optional<FirstStep> step;  ///< where one is asked for
   std::string optimizer;          ///< that takes it
   double lr = 0;
+  std::map<std::string, double> lr_of;  ///< of each parameter
   int steps = 1;
 };
 

@@ -71,10 +71,11 @@ Shape step() {
        {"truncation", some, "of change: the orders that the rules leave out"}});
   const Shape parameter =
       object({{"path", text(), "of the parameter"},
+              {"lr", number(), "its learning rate"},
               {"update", number(), "rms over entries of the last step"},
               {"relative", some, "over the rms of the entries; null where that is 0"}});
   return object({{"optimizer", text(), "that takes it"},
-                 {"lr", number(), "its learning rate"},
+                 {"lr", number(), "of parameters that have none of their own"},
                  {"steps", count(), "that are taken; all that follows is after them"},
                  {"loss_change", number(), "of the loss, on the same samples"},
                  {"loss_change_error", some, "its standard error, of passes; null: one draw"},

@@ -29,11 +29,12 @@ Value sites_of(const FirstStep& step) {
   return list;
 }
 
-Value parameters_of(const FirstStep& step) {
+Value parameters_of(const PropagateAnswer& answer) {
   Value list = Value::array();
-  for (const StepParameter& parameter : step.parameters) {
+  for (const StepParameter& parameter : answer.step->parameters) {
     Value entry = Value::object();
     entry["path"] = parameter.path;
+    entry["lr"] = answer.lr_of.at(parameter.path);
     entry["update"] = root_of(parameter.update);
     entry["relative"] = ratio(parameter.update, parameter.second);
     list.push_back(entry);
@@ -69,7 +70,7 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
                                      : Value();
     value["loss_change_truncation"] = double{step.loss_change.truncation};
     value["sites"] = sites_of(step);
-    value["parameters"] = parameters_of(step);
+    value["parameters"] = parameters_of(answer);
     value["assumptions"] = assumptions_of(step.assumptions);
     document.results["step"] = value;
     return;
