@@ -13,10 +13,11 @@ import scalecalc
 
 from ._check import input_options
 from ._errors import InputError, ScalecalcError
+from ._first_step import FirstStep, first_step, step_options
 from ._groups import groups_of, std_factor, std_of, steps_of
 from ._module import read
 from ._result import Record
-from ._steps import RULES, Run, optimizers_of, train
+from ._steps import Run, optimizers_of, rule_of, train
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -98,17 +99,14 @@ class _Prediction:
     def __init__(self) -> None:
         self.rms: dict[str, float] = {}
         self.change: dict[str, float] = {}
+        self.truncation: dict[str, float] = {}  # of change: the orders left out
 
 
-def _predicted(module: Any, batch: Any, rule: str, rates: dict[str, float]) -> _Prediction:
+def _predicted(module: Any, batch: Any, step: FirstStep) -> _Prediction:
     model = read(module, batch)
-    rate = set(rates.values())
-    if len(rate) != 1:
-        raise InputError("parameters have learning rates of their own, and the first step is predicted for "
-                         "one: parametrization says what they follow")
     words = next((one.num_embeddings for one in module.modules()
                   if hasattr(one, "num_embeddings")), None)
-    found = scalecalc.propagate(model, after_step=rule, lr=rate.pop(), reduction="mean",
+    found = scalecalc.propagate(model, reduction="mean", **step_options(step, model.names, module),
                                 **input_options(model.text, batch, words)).to_dict()["results"]
     made = _Prediction()
     modules = model.modules
@@ -118,6 +116,7 @@ def _predicted(module: Any, batch: Any, rule: str, rates: dict[str, float]) -> _
     for site in found["step"]["sites"]:
         if site["path"] in modules and site["change"] is not None:
             made.change[modules[site["path"]]] = site["change"]
+            made.truncation[modules[site["path"]]] = site["truncation"] or 0.0
     return made
 
 
@@ -144,7 +143,7 @@ class _Check:
         if callable(self.optimizer):
             made = self.optimizer(module)
             made = list(made) if isinstance(made, (list, tuple)) else [made]
-            self.rule = self.rule or RULES.get(type(made[0]).__name__) if len(made) == 1 else None
+            self.rule = rule_of(made)
             return made
         if self.parametrization is None:
             return optimizers_of(self.optimizer, self.lr, module.parameters())
@@ -167,8 +166,8 @@ class _Check:
         self.scales = code["SCALES"]
         for what, where, value, _ in code["SCALES"]:
             remark = f"the forward pass must have at {self.axis} {size}: {what} of {where} {value:.6g}"
-            if size == self.sizes[-1] and remark not in self.remarks:
-                self.remarks.append(remark)
+            if size == self.sizes[-1]:
+                self.remark(remark)
 
     def planned(self, module: Any, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
         example = None if hasattr(getattr(module, "config", None), "to_dict") else self.batch_at(size)
@@ -195,19 +194,21 @@ class _Check:
         return self.judge(runs, predictions)
 
     def predict(self, module: Any, batch: Any, optimizers: Sequence[Any]) -> _Prediction:
-        rates = {str(i): float(group["lr"]) for one in optimizers
-                 for i, group in enumerate(one.param_groups)}
         try:
-            if self.rule is None:
-                raise InputError("the optimizer is none whose step has a rule")
-            if self.loss is not None and self.rule == "sgd":
+            step = first_step(module, optimizers)
+            if self.loss is not None and step.rule == "sgd":
                 raise InputError("a step of sgd goes with the loss, and this one is the caller's")
-            return _predicted(module, batch, self.rule, rates)
+            found = _predicted(module, batch, step)
         except ScalecalcError as error:
-            remark = f"no prediction: {error}"
-            if remark not in self.remarks:
-                self.remarks.append(remark)
+            self.remark(f"no prediction: {error}")
             return _Prediction()
+        if step.decay > 0:
+            self.remark(f"the decay of weights, {step.decay:g}, is not in the prediction")
+        return found
+
+    def remark(self, text: str) -> None:
+        if text not in self.remarks:
+            self.remarks.append(text)
 
     def predict_all(self) -> dict[int, _Prediction]:
         """As the command predicts it, of the model at the first size."""
@@ -274,7 +275,8 @@ class _Check:
             points.append({"size": size, "rms": [_mean([run.rms[name][i] for run in of]) for i in steps],
                            "change": [_mean([run.change[name][i] for run in of]) for i in steps],
                            "predicted_rms": predictions[size].rms.get(name),
-                           "predicted_change": predictions[size].change.get(name)})
+                           "predicted_change": predictions[size].change.get(name),
+                           "predicted_truncation": predictions[size].truncation.get(name)})
 
         def law(values: list[Any]) -> list[float] | None:
             return None if any(value is None for value in values) else _fit(self.sizes, values)

@@ -99,6 +99,15 @@ def train(module: Any, optimizers: Sequence[Any], batch: Any, loss: Callable[...
     return found
 
 
+def rule_of(optimizers: Sequence[Any]) -> str | None:
+    """As the solver names it, of one optimizer or of Muon beside another."""
+    rules = list(dict.fromkeys(RULES.get(type(one).__name__, "") for one in optimizers))
+    if len(rules) == 2 and "muon" in rules:
+        rules.sort(key=lambda rule: rule != "muon")
+        return "+".join(rules) if all(rules) else None
+    return (rules[0] or None) if len(rules) == 1 else None
+
+
 def optimizers_of(name: str, lr: float, parameters: Any) -> list[Any]:
     """What torch.optim has of that name, without decay."""
     import torch

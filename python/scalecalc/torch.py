@@ -196,7 +196,8 @@ def coordinates(module_factory: Callable[[int], Any], *, widths: Sequence[int] |
     `passed`, `culprit` (the first module that grows or moves ever more), `why` with the learning rate
     that is due, `sites`, `numbers`, `remarks`. Movements are judged as `scalecalc coordinates
     --measured` judges sizes: a power of the width above 0.15 and two standard errors. The step is
-    predicted where all parameters have one learning rate, or a parametrization.
+    predicted of the groups of your optimizers, each with its learning rate and eps, or of the
+    parametrization.
     """
     from ._coordinates import coordinates as checked
 

@@ -1,6 +1,8 @@
 """scalecalc.torch.coordinates, transfer and param_groups on modules that are trained, as the wheel has
 the package (tools/wheel --frameworks)."""
+import math
 import os
+import re
 import unittest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -42,6 +44,12 @@ WIDTHS = (32, 64, 128)
 # The corrections of width 32, where downs has 16 samples in 32 features: 1/32 + 16/128 over log 4;
 # two standard errors of the fit stand beside it.
 POWER = 0.1
+
+
+def level(point, features, seeds):
+    """Of a movement: what the prediction leaves out, and two standard errors of the root of a mean square
+    of Gaussian features, which all samples may share."""
+    return point["predicted_truncation"] / point["predicted_change"] + math.sqrt(2 / (features * seeds))
 
 
 def checked(**options):
@@ -88,7 +96,69 @@ class Coordinates(unittest.TestCase):
         found = checked(optimizer=made)
         self.assertEqual(found.culprit, "head")
         self.assertRegex(found.why, r"the std of head\.weight goes from")
-        self.assertIn("learning rates of their own", found.remarks[0])
+        as_predicted(self, found)
+        self.assertEqual(found.remarks, [])
+
+    def test_steps_of_the_users_groups_are_predicted(self):
+        """Rates that are no parametrization's, and a parameter that stays; each optimizer's first step
+        by its own options."""
+        def grouped(kind, **options):
+            def made(module):
+                names = dict(module.named_parameters())
+                slow = [one for name, one in names.items() if name.startswith(("ups", "head"))]
+                fast = [one for name, one in names.items()
+                        if name.startswith(("downs", "norms")) or name == "stem.weight"]
+                return kind([{"params": slow, "lr": 2e-4}, {"params": fast, "lr": 1e-3}], **options)
+            return made
+
+        def muon(module):
+            is_hidden = {name: one.dim() == 2 and not name.startswith("head")
+                         for name, one in module.named_parameters()}
+            hidden, rest = ([one for name, one in module.named_parameters() if is_hidden[name] == which]
+                            for which in (True, False))
+            return [torch.optim.Muon(hidden, lr=1e-3, weight_decay=0.0),
+                    torch.optim.AdamW([{"params": rest[:2], "lr": 2e-3}, {"params": rest[2:], "lr": 3e-4}],
+                                      weight_decay=0.0)]
+
+        cases = {"adam": grouped(torch.optim.Adam), "sgd": grouped(torch.optim.SGD, momentum=0.9, nesterov=True),
+                 "nadam": grouped(torch.optim.NAdam), "radam": grouped(torch.optim.RAdam),
+                 "rmsprop": grouped(torch.optim.RMSprop, alpha=0.9), "adagrad": grouped(torch.optim.Adagrad),
+                 "eps": grouped(torch.optim.Adam, eps=1e-2), "muon": muon}
+        for name, optimizer in cases.items():
+            with self.subTest(name):
+                torch.manual_seed(0)
+                found = scalecalc.torch.coordinates(Net, widths=WIDTHS, batch=BATCH, seeds=2, steps=1,
+                                                    optimizer=optimizer)
+                self.assertEqual(found.remarks, [])
+                as_predicted(self, found)
+                for site in found.sites:
+                    point = site["points"][-1]
+                    features = {"head": 10}.get(site["name"], WIDTHS[-1])
+                    self.assertAlmostEqual(point["change"][1] / point["predicted_change"], 1,
+                                           delta=level(point, features, seeds=2), msg=site["name"])
+
+    def test_decay_is_remarked(self):
+        found = scalecalc.torch.coordinates(
+            Net, widths=WIDTHS[:2], batch=BATCH, seeds=1, steps=1,
+            optimizer=lambda module: torch.optim.AdamW(module.parameters(), weight_decay=0.1))
+        self.assertEqual(found.remarks, ["the decay of weights, 0.1, is not in the prediction"])
+
+    def test_steps_without_a_rule_are_remarked(self):
+        cases = {r"the first step of ASGD has no rule": lambda module: torch.optim.ASGD(module.parameters()),
+                 r"centered=True has no rule":
+                     lambda module: torch.optim.RMSprop(module.parameters(), centered=True),
+                 r"Muon steps head\.weight":
+                     lambda module: torch.optim.Muon([one for one in module.parameters() if one.dim() == 2]),
+                 r"Muon with AdamW \(got adam and sgd\)":
+                     lambda module: [torch.optim.SGD(module.head.parameters(), lr=1e-3),
+                                     torch.optim.Adam(module.stem.parameters())]}
+        for why, optimizer in cases.items():
+            with self.subTest(why):
+                found = scalecalc.torch.coordinates(Net, widths=WIDTHS[:2], batch=BATCH, seeds=1, steps=1,
+                                                    optimizer=optimizer)
+                self.assertTrue(any(re.search("no prediction: .*" + why, remark)
+                                    for remark in found.remarks), found.remarks)
+                self.assertIsNone(found.sites[0]["points"][0]["predicted_change"])
 
     def test_bad_arguments_are_refused(self):
         for options in ({"optimizer": "adamv"}, {"optimizer": "adamw", "steps": 0}):
