@@ -152,7 +152,7 @@ class _Check:
             self.stds = {name: std_of(one) for name, one in module.named_parameters()}
         else:
             self.scale(module, code, size)
-        return optimizers_of(self.optimizer, 1.0, groups_of(module, steps, self.lr, 0.0, 1e-8, None))
+        return optimizers_of(self.optimizer, 1.0, groups_of(module, steps, code, self.lr, 0.0, 1e-8, None))
 
     def scale(self, module: Any, code: Mapping[str, Any], size: int) -> None:
         """Weights as those of the first size, times the parametrization's factor."""

@@ -149,24 +149,15 @@ def steps_of(module: Any, *, model: Any = None, example: Any = None,
         raise (first or error) from error
 
 
-def groups_of(module: Any, steps: Mapping[str, Any], lr: float, weight_decay: float, eps: float,
-              rule: str | None) -> list[dict[str, Any]]:
-    """Groups for torch.optim, parameters with the same numbers in one."""
-    rules = sorted({step.rule for step in steps.values()})
-    if rule not in (rules if len(rules) > 1 else [None, *rules]):
-        raise InputError(f"rule is {rule!r}, and the plan is for {' and '.join(rules)}")
-    members: dict[Any, list[Any]] = {}
-    for name, parameter in module.named_parameters():
-        if name in steps and rule in (None, steps[name].rule):
-            members.setdefault(steps[name], []).append(parameter)
-    groups = []
-    for step, parameters in members.items():
-        group = {"params": parameters, "lr": lr * step.lr,
-                 "weight_decay": weight_decay * step.weight_decay}
-        if step.eps is not None:
-            group["eps"] = eps * step.eps
-        groups.append(group)
-    return groups
+def groups_of(module: Any, steps: Mapping[str, Any], code: Mapping[str, Any], lr: float,
+              weight_decay: float, eps: float, rule: str | None) -> list[dict[str, Any]]:
+    """Groups for torch.optim, as the code makes them that the steps are of."""
+    pairs = [(parameter, steps[name]) for name, parameter in module.named_parameters() if name in steps]
+    try:
+        found: list[dict[str, Any]] = code["_groups"](pairs, lr, weight_decay, eps, rule)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return found
 
 
 def std_of(parameter: Any) -> float:

@@ -194,7 +194,7 @@ def transfer(lr: float, small: Any, large: Any, *, optimizer: str, weight_decay:
         with _path(large, example_large, model) as path:
             of_lr, of_decay, of_eps = _of_tokens(path, list(tokens), remarks, optimizer=optimizer,
                                                  parametrization=parametrization)
-    groups = groups_of(large, steps, lr * of_lr, weight_decay * of_decay, eps * of_eps, rule)
+    groups = groups_of(large, steps, code, lr * of_lr, weight_decay * of_decay, eps * of_eps, rule)
     return Transfer({"axes": found, "rows": _rows(small, large, steps, groups, code, lr, remarks),
                      "factors": [dict(zip(("what", "where", "value", "formula"), scale))
                                  for scale in code["SCALES"]],

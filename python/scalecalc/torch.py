@@ -70,9 +70,9 @@ def param_groups(module: Any, lr: float, *, base: Any, optimizer: str = "adamw",
     forward_factors() lists what the forward pass must have. Raises ValueError for a parameter that no
     rule knows.
     """
-    steps, _ = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
-                        parametrization=parametrization, **options)
-    return groups_of(module, steps, lr, weight_decay, eps, rule)
+    steps, code = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
+                           parametrization=parametrization, **options)
+    return groups_of(module, steps, code, lr, weight_decay, eps, rule)
 
 
 def forward_factors(module: Any, *, base: Any, optimizer: str = "adamw",

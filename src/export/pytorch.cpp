@@ -89,6 +89,25 @@ def initialize_(model, generator=None, strict=False):
 
 const char* const groups = R"py(
 
+def _groups(steps, lr, weight_decay, eps, rule):
+    """Of pairs of a parameter and its step: those with the same numbers in one."""
+    rules = sorted({step.rule for _, step in steps})
+    if rule not in (rules if len(rules) > 1 else [None, *rules]):
+        raise ValueError(f"rule is {rule!r}, and the plan is for {' and '.join(rules)}")
+    members = {}
+    for parameter, step in steps:
+        if rule in (None, step.rule):
+            members.setdefault(step, []).append(parameter)
+    groups = []
+    for step, parameters in members.items():
+        group = {"params": parameters, "lr": lr * step.lr,
+                 "weight_decay": weight_decay * step.weight_decay}
+        if step.eps is not None:
+            group["eps"] = eps * step.eps
+        groups.append(group)
+    return groups
+
+
 def param_groups(model, lr, weight_decay=0.0, eps=1e-8, rule=None):
     """Parameter groups for a torch.optim optimizer, from the numbers that are right for the base.
 
@@ -98,10 +117,7 @@ def param_groups(model, lr, weight_decay=0.0, eps=1e-8, rule=None):
     that is trained and that no rule knows, for a rule without a parameter (a head that the model
     ties, and the plan does not), where a shape is not the plan's, and for another `rule`.
     """
-    rules = sorted({one.step.rule for one in RULES})
-    if rule not in (rules if len(rules) > 1 else [None, *rules]):
-        raise ValueError(f"rule is {rule!r}, and the plan is for {' and '.join(rules)}")
-    members, used = {}, set()
+    steps, used = [], set()
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
@@ -110,19 +126,11 @@ def param_groups(model, lr, weight_decay=0.0, eps=1e-8, rule=None):
             raise ValueError(f"no rule has a learning rate for {name}")
         _check_shape(name, parameter.shape, found[1])
         used.add(found[0])
-        if rule in (None, found[1].step.rule):
-            members.setdefault(found[1].step, []).append(parameter)
-    for number, rule in enumerate(RULES):
-        if number not in used and not rule.may_be_absent:
-            raise ValueError(f"the model has no trained {rule.name}, whose numbers the plan has")
-    groups = []
-    for step, parameters in members.items():
-        group = {"params": parameters, "lr": lr * step.lr,
-                 "weight_decay": weight_decay * step.weight_decay}
-        if step.eps is not None:
-            group["eps"] = eps * step.eps
-        groups.append(group)
-    return groups
+        steps.append((parameter, found[1].step))
+    for number, one in enumerate(RULES):
+        if number not in used and not one.may_be_absent:
+            raise ValueError(f"the model has no trained {one.name}, whose numbers the plan has")
+    return _groups(steps, lr, weight_decay, eps, rule)
 )py";
 
 }  // namespace
