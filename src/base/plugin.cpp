@@ -3,10 +3,29 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 namespace scalecalc::base {
 namespace {
+
+struct Remedies {
+  std::mutex mutex;
+  std::map<std::string, std::string> by_file;
+};
+Remedies& remedies() {
+  static Remedies own;
+  return own;
+}
+
+std::string remedy_for(const std::string& file) {
+  Remedies& known = remedies();
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.by_file.find(file);
+  return found == known.by_file.end() ? "" : ": " + found->second;
+}
 
 /// The reason, without the path that the loader puts before it.
 std::string loader_error(const std::string& path) {
@@ -48,15 +67,24 @@ const char* plugin_version() {
   return SCALECALC_PLUGIN_VERSION;
 }
 
+void set_plugin_remedy(const std::string& file, std::string remedy) {
+  Remedies& known = remedies();
+  const std::lock_guard lock(known.mutex);
+  known.by_file[file] = std::move(remedy);
+}
+
 Plugin open_plugin(const std::vector<std::string>& paths, PluginScope scope) {
+  if (paths.empty()) return {nullptr, {}, "no plug-in"};
+  const std::string file = std::filesystem::path(paths.front()).filename();
   for (const std::string& path : paths) {
     std::error_code ignored;
     if (!std::filesystem::path(path).is_absolute()) continue;
-    if (std::filesystem::exists(path, ignored)) return open_file(path, scope);
+    if (!std::filesystem::exists(path, ignored)) continue;
+    Plugin opened = open_file(path, scope);
+    if (opened.table == nullptr) opened.why_none += remedy_for(file);
+    return opened;
   }
-  const std::string name =
-      paths.empty() ? "" : " " + std::filesystem::path(paths.front()).filename().string();
-  return {nullptr, {}, "no plug-in" + name};
+  return {nullptr, {}, "no plug-in " + file + remedy_for(file)};
 }
 
 }  // namespace scalecalc::base

@@ -31,6 +31,10 @@ struct Plugin {
 /// used.
 Plugin open_plugin(const std::vector<std::string>& paths, PluginScope scope);
 
+/// What is said behind the reason where a plug-in of this file name cannot be used: what brings it.
+/// Once for each, before it is opened.
+void set_plugin_remedy(const std::string& file, std::string remedy);
+
 /// The version that plug-ins must have: that of the program, and a digest of what they share.
 const char* plugin_version();
 

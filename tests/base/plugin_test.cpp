@@ -66,6 +66,19 @@ TEST_CASE("plugin: none, another version, no plug-in and no library are told apa
   CHECK(text.why_none == folder / "text.so" + " cannot be opened: invalid ELF header");
 }
 
+TEST_CASE("plugin: what brings it is said where it cannot be used") {
+  const testing::TemporaryFolder folder;
+  const std::string remedied = folder / "remedied.so", plain = folder / "plain.so";
+  set_plugin_remedy("remedied.so", "install it");
+  CHECK(opened({remedied}).why_none == "no plug-in remedied.so: install it");
+  CHECK(opened({plain}).why_none == "no plug-in plain.so");
+  std::ofstream(remedied) << "short";
+  CHECK(opened({remedied}).why_none == remedied + " cannot be opened: file too short: install it");
+  std::filesystem::remove(remedied);
+  std::filesystem::copy_file(built("right"), remedied);
+  CHECK(opened({remedied}).why_none.empty());
+}
+
 TEST_CASE("plugin: nothing is opened from the working directory") {
   const testing::TemporaryFolder folder;
   std::filesystem::copy_file(built("right"), folder / "plugin.so");
