@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 from typing import Any
 
+_numbers = itertools.count()
+
 
 def code_of(text: str) -> dict[str, Any]:
     """What the module that init wrote defines."""
-    made = types.ModuleType("scalecalc_init")
-    # Its dataclasses look their module up.
-    before = sys.modules.get(made.__name__)
+    # Its dataclasses look their module up, whatever other threads do.
+    made = types.ModuleType(f"scalecalc_init_{next(_numbers)}")
     sys.modules[made.__name__] = made
     try:
         exec(compile(text, "<scalecalc init>", "exec"), made.__dict__)
     finally:
-        if before is None:
-            del sys.modules[made.__name__]
-        else:
-            sys.modules[made.__name__] = before
+        del sys.modules[made.__name__]
     return made.__dict__

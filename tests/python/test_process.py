@@ -84,6 +84,83 @@ def test_threads_get_their_own_results():
         for depth in depths)
 
 
+CODE = '''
+import sys
+from scalecalc_test_meeting import meeting
+
+meeting.wait(60)
+found = {number} if sys.modules[__name__].__dict__ is globals() else None
+meeting.wait(60)
+'''
+
+
+def test_generated_code_has_a_module_of_its_own_in_each_thread(monkeypatch):
+    import types
+
+    from scalecalc import _code
+
+    shared = types.ModuleType("scalecalc_test_meeting")
+    shared.meeting = threading.Barrier(4)
+    monkeypatch.setitem(sys.modules, shared.__name__, shared)
+    before = set(sys.modules)
+    found = {}
+    threads = [threading.Thread(target=lambda k=k: found.update({k: _code.code_of(CODE.format(number=k))["found"]}))
+               for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {k: k for k in range(4)}
+    assert set(sys.modules) == before
+
+
+def test_threads_share_nothing_but_their_turn():
+    """Each kind of work at once, in threads that the interpreter switches between every few operations:
+    formulas take no turn, and run while a command of another thread does."""
+    import pickle
+
+    from scalecalc.functions import sigmoid
+
+    latex = {k: scalecalc.Formula(f"(1+{k}*N)^(1/2)").latex for k in range(2, 2002)}
+    gains = {k: scalecalc.activation(expr=lambda x, k=k: x * sigmoid(k * x)).gain_second for k in (1, 2)}
+    report = scalecalc.propagate("mlp-tanh")
+    wanted = report.to_dict()
+
+    def formulas(k):
+        assert scalecalc.Formula(f"(1+{k}*N)^(1/2)").latex == latex[k]
+
+    def commands(k):
+        assert scalecalc.propagate("mlp-tanh").to_dict() == wanted
+        assert scalecalc.activation(
+            expr=lambda x: x * sigmoid((1 + k % 2) * x)).gain_second == gains[1 + k % 2]
+
+    def records(_):
+        assert pickle.loads(pickle.dumps(report)).to_dict() == wanted
+        assert [site.path for site in report.sites] == [site["path"] for site in wanted["results"]["sites"]]
+
+    errors = []
+
+    def repeat(work, times):
+        try:
+            for k in range(2, 2 + times):
+                work(k)
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=repeat, args=pair)
+                   for pair in ((formulas, 2000), (commands, 15), (records, 50)) * 2]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not errors, errors
+
+
 FORK = """
     import os, time, scalecalc
     wanted = scalecalc.verify("mlp-tanh", seeds=4, threads=4).to_dict()
