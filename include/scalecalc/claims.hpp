@@ -212,5 +212,7 @@ const Topic& topic(std::string_view name, const std::string& where = "topic");
 std::string junit_xml(const ClaimsReport& report);
 /// GitHub's workflow commands, a line an untrue claim: "::error file=..,line=..,col=..::...".
 std::string github_annotations(const ClaimsReport& report);
+/// The same of an error, at its place where that is FILE:LINE:COLUMN.
+std::string github_annotation(const Error& error);
 
 }  // namespace scalecalc

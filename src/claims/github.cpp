@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <regex>
+
 #include "claims/describe.hpp"
 #include "scalecalc/claims.hpp"
 
@@ -39,6 +41,17 @@ std::string github_annotations(const ClaimsReport& report) {
                         claim.line, claim.column, escaped(claim.name, true),
                         escaped(claim.assertion + "\n" + claims::why_not(claim), false));
   return text;
+}
+
+std::string github_annotation(const Error& error) {
+  static const std::regex place("(.+):([0-9]+):([0-9]+)");
+  std::smatch found;
+  if (!std::regex_match(error.where(), found, place))
+    return fmt::format("::error title=scalecalc::{}\n", escaped(error.what(), false));
+  const std::string hint = error.hint().empty() ? "" : "; " + error.hint();
+  return fmt::format("::error file={},line={},col={},title=scalecalc::{}\n",
+                     escaped(found.str(1), true), found.str(2), found.str(3),
+                     escaped(error.message() + hint, false));
 }
 
 }  // namespace scalecalc

@@ -52,6 +52,15 @@ TEST_CASE("hostile names do not start workflow commands of their own") {
   CHECK(count(text, "\r") == 0);
 }
 
+TEST_CASE("an error is an annotation at its place") {
+  const Error placed(ErrorKind::input, "no\nnumber", "a,b.toml:4:15", "give one");
+  CHECK(github_annotation(placed) ==
+        "::error file=a%2Cb.toml,line=4,col=15,title=scalecalc::no%0Anumber; give one\n");
+  const Error elsewhere(ErrorKind::input, "no such claim file", "none.toml", "give the path");
+  CHECK(github_annotation(elsewhere) ==
+        "::error title=scalecalc::no such claim file (none.toml); give the path\n");
+}
+
 TEST_CASE("what holds is a test that passed, without an annotation") {
   ClaimsReport report;
   report.files.push_back(

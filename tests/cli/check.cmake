@@ -25,6 +25,10 @@ scalecalc_cli_test("check: one of two files" EXIT 1 STDOUT "4 claims, 1 of them 
   ARGS check ${claims}/right.toml ${claims}/wrong.toml)
 scalecalc_cli_test("check: annotations for GitHub" EXIT 1 ARGS check ${claims}/wrong.toml --github
   STDOUT "\n::error file=[^\n]*wrong\\.toml,line=4,col=11,title=relu keeps the second moment <b>&amp")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/broken.toml" "[[claim]]\nassert = '1 + == 2'\n")
+scalecalc_cli_test("check: an annotation of what cannot be read" EXIT 2
+  ARGS check "${CMAKE_CURRENT_BINARY_DIR}/broken.toml" --github STDERR "unexpected '=='"
+  STDOUT "^::error file=[^\n]*broken\\.toml,line=2,col=[0-9]+,title=scalecalc::unexpected '==';")
 scalecalc_cli_error("check: annotations behind CSV" EXIT 2 SAYS "both go to standard output"
   ARGS check ${claims}/right.toml --github --format csv)
 scalecalc_cli_test("check: annotations behind JSON" EXIT 2 STDERR "both go to standard output"

@@ -54,6 +54,16 @@ ClaimsReport check(const CheckFlags& flags, Context& context) {
   return report;
 }
 
+/// With --github an error is an annotation too, which its own line on stderr is not.
+ClaimsReport check_or_annotate(const CheckFlags& flags, Context& context) {
+  try {
+    return check(flags, context);
+  } catch (const Error& error) {
+    if (flags.github) Output().write(github_annotation(error));
+    throw;
+  }
+}
+
 /// Annotations are lines on standard output, which no reader of JSON or CSV expects behind them.
 void check_annotations(const Context& context) {
   const report::Format format = context.format();
@@ -79,7 +89,7 @@ void register_check(CLI::App& app, Context& context) {
                   [&context, flags] {
                     if (flags->github) check_annotations(context);
                     if (!flags->junit.empty()) Output(flags->junit, "--junit");
-                    const ClaimsReport report = check(*flags, context);
+                    const ClaimsReport report = check_or_annotate(*flags, context);
                     if (!flags->junit.empty())
                       Output(flags->junit, "--junit").write(junit_xml(report));
                     context.emit(check_document(report, flags->mutate));
