@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import scalecalc
 
 from ._commands import init
-from ._module import Model, evaluating, inputs_of, main_input, parts_of
+from ._errors import InputError
+from ._module import Model, bare, evaluating, inputs_of, main_input, parts_of
 from ._module import read as read_module
 from ._result import Record
 from ._rules import Start, as_due, of_model, starts_of
@@ -200,9 +201,16 @@ def _measure(module: Any, batch: Any, parts: list[Part],
 
     args, named = inputs_of(batch)
     found = _Measured()
-    with _undisturbed(module), _hooks(module, parts, found), torch.enable_grad():
+    with torch.inference_mode(False), _undisturbed(module), _hooks(module, parts, found), \
+            torch.enable_grad():
         output = module(*args, **named)
-        loss_of(output, batch, loss, "sum").backward()
+        value = loss_of(output, batch, loss, "sum")
+        if not hasattr(value, "requires_grad") or value.numel() != 1:
+            raise InputError("loss must return a tensor of one number (got "
+                             f"{tuple(value.shape) if hasattr(value, 'shape') else type(value).__name__})")
+        if not value.requires_grad:
+            raise InputError("the loss depends on no parameter that is trained (requires_grad)")
+        value.backward()
         for name, parameter in module.named_parameters():
             if parameter.grad is not None:
                 found.parameters[name] = _second(parameter.grad)
@@ -365,6 +373,13 @@ def check(module: Any, batch: Any, audit: Callable[..., Any], *, model: Any = No
           loss: Callable[..., Any] | None = None, confidence: float = 0.99,
           **options: Any) -> Check:
     """See scalecalc.torch.check."""
+    module = bare(module)
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must be above 0 and below 1 (got {confidence})")
+    empty = next((name for name, one in module.named_parameters() if one.is_meta), None)
+    if empty is not None:
+        raise InputError(f"{empty} is on the device meta, and has no values to check; "
+                         "module.to_empty(device='cpu') and init_ give it some")
     count = sum(1 for _ in module.parameters()) * 4
     deviations = NormalDist().inv_cdf(1 - (1 - confidence) / (2 * count))
     text: str

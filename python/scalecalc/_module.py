@@ -184,30 +184,64 @@ def _main_alone(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return args, {**kept, words: named[words]} if words in named else kept
 
 
+def bare(module: Any) -> Any:
+    """What torch.compile, DataParallel and DistributedDataParallel are wrapped around, whose names and
+    tensors are the same."""
+    while True:
+        if hasattr(module, "_orig_mod"):
+            module = module._orig_mod
+        elif type(module).__name__ in ("DataParallel", "DistributedDataParallel"):
+            module = module.module
+        elif not hasattr(module, "named_parameters"):
+            raise InputError(f"module must be a torch.nn.Module (got {type(module).__name__})")
+        else:
+            return module
+
+
 @contextlib.contextmanager
 def evaluating(module: Any) -> Iterator[None]:
-    """Without dropout, and without the cache of keys, which is no tensor."""
+    """Without dropout, without the cache of keys, which is no tensor, and not compiled."""
     flags = [(one, one.training) for one in module.modules()]
     configs: dict[int, Any] = {id(config): config for one in module.modules()
                                if hasattr(config := getattr(one, "config", None), "use_cache")}
     caches = [(config, config.use_cache) for config in configs.values()]
+    compiled = [(one, one._compiled_call_impl) for one in module.modules()
+                if getattr(one, "_compiled_call_impl", None) is not None]
     module.eval()
     for config, _ in caches:
         config.use_cache = False
+    for one, _ in compiled:  # of module.compile()
+        one._compiled_call_impl = None
     try:
         yield
     finally:
+        for one, call in compiled:
+            one._compiled_call_impl = call
         for one, flag in flags:
             one.training = flag
         for config, cache in caches:
             config.use_cache = cache
 
 
+@contextlib.contextmanager
+def _without_backward_hooks(module: Any) -> Iterator[None]:
+    """They would stand in the graph."""
+    kept = [(one, name, dict(hooks)) for one in module.modules()
+            for name in ("_backward_hooks", "_backward_pre_hooks") if (hooks := getattr(one, name, None))]
+    for one, name, _ in kept:
+        getattr(one, name).clear()
+    try:
+        yield
+    finally:
+        for one, name, hooks in kept:
+            getattr(one, name).update(hooks)
+
+
 def _export(module: Any, example: Any, path: Path) -> None:
     import torch
 
     args, named = _main_alone(example)
-    with evaluating(module):
+    with torch.inference_mode(False), evaluating(module), _without_backward_hooks(module):
         program = torch.export.export(module, args, named, strict=False)
     torch.export.save(program, path)
 
@@ -259,6 +293,7 @@ def example_of(module: Any) -> Any:
 
 def read(module: Any, example: Any) -> Model:
     """See scalecalc.torch.read."""
+    module = bare(module)
     folder = Folder()
     path = Path(folder.name) / f"{type(module).__name__}.pt2"
     try:

@@ -135,6 +135,44 @@ class Passing(unittest.TestCase):
         self.assertFalse(any(one._forward_hooks or one._forward_pre_hooks
                              for one in module.modules()))
 
+    def test_wrapped_compiled_and_hooked_modules(self):
+        module, batch = drawn("residual-mlp")
+        seen = []
+
+        def hooked(one):
+            one.stem.register_forward_hook(lambda *_: seen.append("forward"))
+            one.stem.register_full_backward_hook(lambda *_: seen.append("backward"))
+            return one
+
+        def in_place(one):
+            one.compile()
+            return one
+
+        wanted = scalecalc.torch.check(module, batch).to_dict()
+        for name, wrap in {"compile": torch.compile, "DataParallel": torch.nn.DataParallel,
+                           "compile in place": in_place, "hooks": hooked}.items():
+            with self.subTest(name):
+                self.assertEqual(scalecalc.torch.check(wrap(drawn("residual-mlp")[0]), batch).to_dict(), wanted)
+        self.assertEqual(set(seen), {"forward", "backward"})
+        for name, mode in {"no_grad": torch.no_grad, "inference_mode": torch.inference_mode}.items():
+            with self.subTest(name), mode():
+                self.assertEqual(scalecalc.torch.check(module, batch).to_dict(), wanted)
+        for dtype in (torch.float64, torch.bfloat16):
+            with self.subTest(dtype):
+                self.assertTrue(scalecalc.torch.check(drawn("residual-mlp")[0].to(dtype), batch.to(dtype)).passed)
+
+    def test_what_cannot_be_checked_is_refused(self):
+        module, batch = drawn("residual-mlp")
+        frozen = drawn("residual-mlp")[0].requires_grad_(False)
+        cases = {"stem.weight is on the device meta": (drawn("residual-mlp")[0].to("meta"), {}),
+                 "confidence must be above 0 and below 1": (module, {"confidence": 2}),
+                 "loss must return a tensor of one number": (module, {"loss": lambda output, _: output}),
+                 "depends on no parameter that is trained": (frozen, {}),
+                 r"must be a torch.nn.Module \(got int\)": (3, {})}
+        for why, (one, options) in cases.items():
+            with self.subTest(why), self.assertRaisesRegex(scalecalc.InputError, why):
+                scalecalc.torch.check(one, batch, **options)
+
     def test_the_scale_of_the_loss_is_no_matter(self):
         module, batch = drawn("residual-mlp")
         found = scalecalc.torch.check(module, batch,
