@@ -102,7 +102,7 @@ void Auditor::find_copies() {
     AuditedParameter& parameter = audit_.parameters[i];
     const Sample& sample = parameter.sample;
     const Rule& due = expectations_[i].due;
-    if (parameter.fault != Fault::none || due.std == 0 || due.any_form ||
+    if (parameter.fault != Fault::none || due.std == 0 || (due.any_form && !due.is_drawn) ||
         sample.count < kLeastValues)
       continue;
     const auto [first, is_new] =

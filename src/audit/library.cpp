@@ -34,6 +34,8 @@ Rule rule_of(const LibraryTensor& tensor) {
   rule.std = tensor.std;
   rule.start = start_of(tensor);
   rule.any_form = !tensor.is_plain();
+  const std::string& kind = tensor.draw.kind;
+  rule.is_drawn = kind != "log_range" && kind != "sinusoids" && kind != "sinusoid_pairs";
   return rule;
 }
 

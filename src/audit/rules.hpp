@@ -15,6 +15,7 @@ struct Rule {
   double std = 0;
   Start start = Start::normal;
   bool any_form = false;  ///< the distribution is not part of the rule
+  bool is_drawn = false;  ///< whatever the form, entries are drawn: no two tensors are equal
 };
 
 /// Its own std, whatever the form.
