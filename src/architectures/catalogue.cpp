@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "architectures/family.hpp"
+#include "base/text.hpp"
 #include "scalecalc/architectures.hpp"
 #include "scalecalc/error.hpp"
 
@@ -16,15 +17,17 @@ const Family& family(const std::string& model_type, const std::string& where) {
   static std::map<std::string, Family> known;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(model_type); found != known.end()) return found->second;
-  std::vector<std::string> names;
   for (const Preset& data : embedded_architectures()) {
-    names.push_back(data.name);
     if (data.name != model_type) continue;
     Family made = parse_family(data.toml, data.name);
     made.title = data.title;
     return known.emplace(model_type, std::move(made)).first->second;
   }
-  throw unknown_name("model_type", model_type, names, where);
+  throw Error(ErrorKind::input,
+              "model_type '" + base::shortened(model_type) + "' is none of those that are known",
+              where,
+              "scalecalc list architectures names them; of any PyTorch module the graph is read, "
+              "torch.export.save(torch.export.export(model, (example,)), \"model.pt2\")");
 }
 
 }  // namespace architectures

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "architectures/describe.hpp"
 #include "architectures/draw.hpp"
@@ -51,8 +52,15 @@ std::string config_beside(const std::string& path) {
 
 Value parse_json(std::string_view text, const std::string& name) {
   int depth = 0;
-  const auto limit = [&](int nested, Value::parse_event_t, Value&) {
+  std::vector<std::set<std::string>> keys;  ///< of the objects that are open
+  std::string twice;
+  const auto limit = [&](int nested, Value::parse_event_t event, Value& value) {
     depth = std::max(depth, nested);
+    using Event = Value::parse_event_t;
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end && !keys.empty()) keys.pop_back();
+    if (event == Event::key && !keys.empty() && !keys.back().insert(value).second && twice.empty())
+      twice = value.get<std::string>();
     return nested <= kDeepestConfig;
   };
   Value config;
@@ -68,6 +76,9 @@ Value parse_json(std::string_view text, const std::string& name) {
   if (depth > kDeepestConfig)
     throw Error(ErrorKind::input, "nested deeper than 32", name,
                 "give a config.json as its library writes it");
+  if (!twice.empty())
+    throw Error(ErrorKind::input, base::shortened(twice) + " is given twice", name,
+                "leave one of the two out");
   if (!config.is_object())
     throw Error(ErrorKind::input, "a config is an object {...}", name,
                 "give a config.json as its library writes it");

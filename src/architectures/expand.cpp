@@ -47,10 +47,15 @@ class Expander {
     const Value values = part.values->evaluate(scope.lookup());
     const std::int64_t count = values.is_array() ? static_cast<std::int64_t>(values.size())
                                                  : part.values->count(scope.lookup());
+    const std::size_t before = out_.size();
     for (std::int64_t i = 0; i < count; ++i) {
       inner.locals[part.variable] =
           values.is_array() ? values[static_cast<std::size_t>(i)] : Value(i);
       paths(entry, at + 1, here + written(inner.locals[part.variable]), inner);
+      // Of others that are no less than half of the first there is no need to make any.
+      const double first = static_cast<double>(out_.size() - before);
+      if (i == 0 && first * static_cast<double>(count) > 2.0 * kMostTensors)
+        fail("more than a million tensors", here);
     }
   }
 

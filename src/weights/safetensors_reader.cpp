@@ -14,6 +14,7 @@
 
 #include "base/input_file.hpp"
 #include "base/text.hpp"
+#include "base/text_file.hpp"
 #include "weights/exported.hpp"
 #include "weights/half.hpp"
 #include "weights/safetensors_header.hpp"
@@ -93,6 +94,11 @@ std::vector<Tensor> tensors_of(const File& file) {
         file.path);
   std::uint64_t length = 0;
   file.read(0, length_bytes, &length);
+  char begin[length_bytes];
+  std::memcpy(begin, &length, length_bytes);
+  // A header may well have 640 bytes, which a pickle begins with too.
+  if (length > file.size - length_bytes && base::is_pickled({begin, length_bytes}))
+    throw base::pickled_file(file.path);
   if (length > Limits::header_bytes)
     throw wrong_file(fmt::format("the header would have {} bytes; at most {} are read", length,
                                  Limits::header_bytes),

@@ -317,11 +317,15 @@ TEST_CASE("a config that cannot be read is one line that names the key") {
   CHECK(says(refusal("[]"), "a config is an object"));
   CHECK(says(refusal("{}"), "there is no model_type"));
   CHECK(says(refusal(R"({"model_type": 5})"), "there is no model_type"));
-  CHECK(says(refusal(R"({"model_type": "lama"})"), "did you mean 'llama'?"));
+  CHECK(says(refusal(R"({"model_type": "lama"})"), "scalecalc list architectures names them"));
   CHECK(says(refusal(R"({"model_type": "llama", "hidden_size": "x"})"), "hidden_size is \"x\""));
   CHECK(says(refusal(R"({"model_type": "llama", "hidden_size": -4})"), "hidden_size is -4"));
   CHECK(says(refusal(R"({"model_type": "llama", "num_hidden_layers": 2.5})"), "is 2.5"));
   CHECK(says(refusal(R"({"model_type": "llama", "num_hidden_layers": 1e9})"), "million tensors"));
+  CHECK(says(refusal(R"({"model_type": "llama", "head_dim": 8, "head_dim": 9})"),
+             "head_dim is given twice"));
+  CHECK(says(refusal(R"({"model_type": "llama", "rope_parameters": {"a": 1, "a": 1}})"),
+             "a is given twice"));
   CHECK(says(refusal(R"({"model_type": "llama", "architectures": ["X"]})"), "unknown class 'X'"));
   CHECK(says(refusal(R"({"model_type": "llama", "num_key_value_heads": 3})"), "no multiple"));
   CHECK(says(refusal(R"({"model_type": "llama", "hidden_size": 1e999})"), "number is too large"));

@@ -50,7 +50,7 @@ scalecalc_cli_test("deepnorm exact as JSON"
     results.residual results.schemes.0.identity_weight results.schemes.0.effective_depth
     results.schemes.4.sublayers.23.gradient_norm results.branch_weight results.init)
 
-foreach(topic families placements groups activations quantities formats)
+foreach(topic families placements groups activations architectures quantities formats)
   scalecalc_cli_test("list ${topic}" ARGS list ${topic} STDOUT "name")
   scalecalc_cli_test("list ${topic} as JSON" ARGS list ${topic} --format json
     JSON scalecalc command inputs.topic results.${topic}.0.name)

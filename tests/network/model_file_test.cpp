@@ -357,6 +357,7 @@ TEST_CASE("texts that are no model") {
   contains(error_of("[model]\nactivation = \"\xFF\""), "m.toml:2:15 | a model file must be UTF-8");
   contains(error_of("[model]\n# \xC3\xA9 \xED\xA0\x80"), "m.toml:2:5 | a model file must be UTF-8");
   contains(error_of(std::string("[model]\n\0", 9)), "m.toml:2:1 | not valid TOML");
+  contains(error_of(std::string("PK\x03\x04\x00\x00", 6)), "m.toml | what torch.save writes");
   contains(error_of(std::string((1 << 20) + 1, ' ')),
            "m.toml | a model file may have at most 1048576");
   contains(error_of("a = " + std::string(100000, '[')), "not valid TOML");

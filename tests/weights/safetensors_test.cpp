@@ -174,6 +174,11 @@ TEST_CASE("headers that are cut off, too long, or no JSON") {
   has(error_of(""), "the file has 0 bytes");
   has(error_of("1234567"), "the file has 7 bytes");
   has(error_of(std::string(8, '\xff')), "the header would have 18446744073709551615 bytes");
+  has(error_of(std::string("PK\x03\x04\x00\x00\x08\x08\x00\x00", 10)), "nothing is unpickled");
+  has(error_of(std::string("\x80\x02}q\x00(X\x01\x00\x00\x00", 11)), "nothing is unpickled");
+  // A header of 640 bytes begins as a pickle of protocol 2 does.
+  has(error_of(std::string("\x80\x02\x00\x00\x00\x00\x00\x00", 8) + std::string(640, ' ')),
+      "not JSON");
   std::string long_header(16, '\0');
   long_header[4] = 1;  // 2^32 bytes
   has(error_of(long_header), "at most 100000000 are read");

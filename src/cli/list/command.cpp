@@ -5,6 +5,7 @@
 #include "cli/options.hpp"
 #include "cli/table/tables.hpp"
 #include "scalecalc/activation.hpp"
+#include "scalecalc/architectures.hpp"
 #include "scalecalc/claims.hpp"
 #include "scalecalc/export.hpp"
 #include "scalecalc/model_fields.hpp"
@@ -129,6 +130,13 @@ Table fields_table() {
   return table;
 }
 
+Table architectures_table() {
+  Table table{{"name", "title"}, {}};
+  for (const KnownArchitecture& known : known_architectures())
+    table.rows.push_back({known.model_type, known.title});
+  return table;
+}
+
 struct Listing {
   std::string name, title;
   std::function<Table()> table;
@@ -142,6 +150,7 @@ const std::vector<Listing>& listings() {
       {"groups", "What train compares", groups_table},
       {"activations", "Activations", activations_table},
       {"names", "What other frameworks call parameters", namings_table},
+      {"architectures", "Models of other libraries whose config is read", architectures_table},
       {"tables", "Tables that come with the program", tables_table},
       {"topics", "What explain tells of", topics_table},
       {"targets", "What init writes", [] { return names_table(target_names()); }},

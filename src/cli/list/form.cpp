@@ -45,7 +45,7 @@ JsonForm list_form() {
                                           {"expression", text(), "phi(x)"},
                                           {"parameters", text(), "with their defaults"},
                                           {"source", text(), "where it was published"}}),
-                  listing("names", {title}),
+                  listing("names", {title}), listing("architectures", {title}),
                   listing("tables", {{"files", text(), "that table --all writes"}, title}),
                   listing("topics", {title}), listing("targets", {}), listing("quantities", {}),
                   listing("formats", {})})};
