@@ -6,8 +6,10 @@ untouched models of the library pass `audit`, with their config and alone (N see
 and configs of make_models.py); how far `propagate` is from 32 passes of the library's own code
 (real_models.py); and how many parameters of the library's models the code of `init` sets, of all that
 they have. Models that the program does not describe have no passes; those of torchvision and timm are
-left out where these are not installed. Exit 1 where a model is left with a
-parameter that nothing has set, or fails its audit more often than the confidence of 0.99 allows.
+left out where these are not installed. The last line counts the figures of all rows that are outside, by
+the limits of deviations.py. Exit 1 where a model is left with a parameter that nothing has set, or fails
+its audit more often than the confidence of 0.99 allows; where figures are outside for no cause that is
+known, or more than one in twenty.
 """
 import importlib.util
 import json
@@ -19,10 +21,13 @@ import tempfile
 import torch
 import transformers
 
+import deviations
 import real_models
 
 import seeds as audits  # beside make_models, whose folder real_models names
 from make_models import CLASSES, SMALL, made
+
+SHARE = 1 / 20  # of all figures, at most so many are outside
 
 
 def is_installed(model_type):
@@ -98,7 +103,7 @@ def passes(program, folder, model_type, count):
     if model_type not in transformers.CONFIG_MAPPING or not real_models.described(
             program, model_type, folder):
         return []
-    return [real_models.Row(real_models.model_of(program, one, folder), count) for one in own]
+    return [deviations.Row(real_models.model_of(program, one, folder), count) for one in own]
 
 
 def main():
@@ -110,9 +115,9 @@ def main():
         types.remove(model_type)
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
-    print("| architecture | lines | audit | alone | set by init | stream | cosine | gradients, median "
-          "| worst | outside |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| architecture | lines | audit | alone | set by init | stream | cosine "
+          "| gradients, median (noise) | largest | outside | which |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     figures = outside = 0
     failed = False
     with tempfile.TemporaryDirectory() as folder:
@@ -126,16 +131,19 @@ def main():
                      f"{alone[0]}/{alone[1]} | {done}/{total} |")
             rows = passes(program, folder, model_type, count)
             if not rows:
-                print(f"{begin} | | | | |", flush=True)
+                print(f"{begin} | | | | | |", flush=True)
             for row in rows:
                 measured = row.figures()
-                figures += measured[0]
-                outside += measured[1]
+                # Rows of +passes are of the description, not of the rules.
+                if not row.type.endswith("+passes"):
+                    figures += measured[0]
+                    outside += measured[1]
+                    failed = failed or measured[1] > 0 and row.type not in deviations.CAUSES
                 if row.type != model_type:
                     begin = f"| {row.type} | | | | |"
                 print(f"{begin} {row.text().split('|', 2)[2].strip()}", flush=True)
     print(f"\n{outside} of {figures} figures are outside.")
-    sys.exit(failed)
+    sys.exit(failed or outside > figures * SHARE)
 
 
 if __name__ == "__main__":
