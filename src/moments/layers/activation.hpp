@@ -86,6 +86,22 @@ void add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& in,
   if (second > 0) calculus.omit(0, std::fabs(within.value) / second * left);
 }
 
+/// K - r dK/dr of K(r) = E phi(u)phi(v) at a correlation c, over (E phi)^2: what is left of the
+/// bend of that part where r has the sizes of both tokens already. 1 of independent tokens, 0 of
+/// equal ones where phi is homogeneous.
+inline double beside_slope(const WidthMoments& phi, double q, double c) {
+  double value = 0, slope = 0, power = 1, rest = q * phi.slope;
+  const auto& series = phi.pair_series;
+  for (std::size_t n = 0; n + 1 < series.size(); ++n, power *= c) {
+    const auto order = static_cast<double>(n);
+    value += series[n] * power;
+    slope += order * series[n] * power;
+    rest -= order * series[n];
+  }
+  const double left = value + series.back() * power - slope - std::max(rest, 0.0) * power;
+  return series[0] > 0 && std::isfinite(left) ? std::clamp(left / series[0], 0.0, 1.0) : 0;
+}
+
 /// Of pairs of tokens the part (E phi)^2 bends with the size of u, of which each has its own: E
 /// phi_t E phi_u has q^2 d^2 E phi/dq^2 of its relative `variance` v as often as E phi, as far as
 /// two tokens differ in size, no more than 1 - c^2 (docs/theory/layers.md#size-bend). Crosses
@@ -101,8 +117,8 @@ Alike<double> size_bend(const WidthMoments& phi, double variance, const NormVari
   const double apart = std::clamp(1 - between_tokens(v, all, counts) / v, 0.0, 1.0);
   const double most = std::fabs(mean) / 2, kept = std::clamp(bend, -most, most);
   const auto pair = [&](double cross) {
-    const double c = (cross - x.mean * x.mean) / q;
-    return (2 * mean * kept + kept * kept) * std::min(apart, std::max(0.0, 1 - c * c));
+    const double c = std::clamp((cross - x.mean * x.mean) / q, -1.0, 1.0);
+    return (2 * mean * kept + kept * kept) * std::min(apart, 1 - c * c) * beside_slope(phi, q, c);
   };
   return {0, 0, pair(x.cross), pair(x.between)};
 }
