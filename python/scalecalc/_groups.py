@@ -152,6 +152,11 @@ def steps_of(module: Any, *, model: Any = None, example: Any = None,
 def groups_of(module: Any, steps: Mapping[str, Any], code: Mapping[str, Any], lr: float,
               weight_decay: float, eps: float, rule: str | None) -> list[dict[str, Any]]:
     """Groups for torch.optim, as the code makes them that the steps are of."""
+    for name, value in (("lr", lr), ("weight_decay", weight_decay), ("eps", eps)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+            refused = InputError(f"{name} = {value!r} is not a number of 0 or more")
+            refused.argument = name
+            raise refused
     pairs = [(parameter, steps[name]) for name, parameter in module.named_parameters() if name in steps]
     try:
         found: list[dict[str, Any]] = code["_groups"](pairs, lr, weight_decay, eps, rule)

@@ -121,7 +121,7 @@ def traced(name: str, function: Any) -> str:
     try:
         made = function(Symbol("x"))
         text = Symbol.text_of(made)
-    except (TypeError, AttributeError, ValueError) as reason:
+    except (TypeError, AttributeError, ValueError, ArithmeticError) as reason:
         raise InputError(f"{name} cannot be written as an expression in x ({reason}); use operators "
                          "and functions that scalecalc.functions has, or give a text") from reason
     return text

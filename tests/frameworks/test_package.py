@@ -119,6 +119,13 @@ class Groups(unittest.TestCase):
                     self.assertEqual(found, {factor}, part)
                 torch.optim.AdamW(groups)
 
+    def test_numbers_that_are_no_rates_are_refused_by_name(self):
+        model = made("llama")
+        for name, value in (("lr", -1.0), ("lr", "x"), ("eps", float("nan")), ("weight_decay", True)):
+            with self.subTest(name=name, value=value), \
+                 self.assertRaisesRegex(ValueError, f"^{name} = .* is not a number of 0 or more$"):
+                scalecalc.torch.param_groups(model, **{"lr": 1e-3, "base": {"width": 32}, name: value})
+
     def test_a_parameter_without_a_rule_is_refused_by_name(self):
         model = made("llama")
         model.model.layers[0].extra = torch.nn.Linear(64, 64)
