@@ -68,7 +68,7 @@ foreach(name config moe_config mixtral_config)
   set_tests_properties("cli: config: an audit of weights of ${name}" PROPERTIES
     FIXTURES_REQUIRED ${name}_weights)
 endforeach()
-scalecalc_cli_error("config: an unknown model type" EXIT 2 SAYS "did you mean 'llama'"
+scalecalc_cli_error("config: an unknown model type" EXIT 2 SAYS "list architectures names them"
   ARGS init "${CMAKE_CURRENT_LIST_DIR}/wrong_config.json")
 scalecalc_cli_error("config: none" EXIT 2 SAYS "no such config" ARGS import nothing.json)
 scalecalc_cli_error("config: no path" EXIT 2 SAYS "a path is missing" ARGS import)
