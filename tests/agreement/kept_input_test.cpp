@@ -86,6 +86,15 @@ TEST_CASE("sums of an input and a norm of it in a branch of another sum") {
         parse_model(begin + "[[layer]]\ntype = \"residual\"\n" + weights + end, "weights"), seeds);
 }
 
+// Of a gradient along y = x + a F, E x F is in the scale's gradient: 4 times too small.
+TEST_CASE("the scale of a branch without weights") {
+  const std::string text = begin +
+                           "[[layer]]\ntype = \"residual\"\nbranch = 0.7\ntrainable = true\n" +
+                           layer("layer.layers", "gelu");
+  agree("scale", parse_model(text + end, "scale"), seeds);
+  agree("below a norm", parse_model(text + layer("layer", "rmsnorm") + end, "below a norm"), seeds);
+}
+
 // E phi and pairs of tokens of few features: sizes of tokens, and weights that are not normal.
 TEST_CASE("means behind few features") {
   for (const char* distribution : {"normal", "uniform", "truncated_normal"}) {

@@ -200,11 +200,20 @@ void fill_branch_scale(BackwardPass<C, X>& pass, const Residual& layer,
   }
   N gradient = features * token_sum(branch, g.x, tokens, pass.batch());
   if constexpr (C::next_orders) {
-    const N mean = g.aligned * pass.calculus().branch(layer) * features * tokens * pass.batch() *
-                   average(kept.branch).second * share_along(g.along_mean, kept.branch);
+    const auto f = average(kept.branch);
+    N product = pass.calculus().branch(layer) * f.second;
+    // Of y = a x + b F there is E x F beside it.
+    if (kept.together)
+      product += pass.calculus().skip(layer) * kept.together->second * (f.second - f.mean * f.mean);
+    const N mean = g.aligned * features * tokens * pass.batch() * product *
+                   share_along(g.along_mean, kept.branch);
     gradient = gradient + mean * mean;
   }
   fill(pass, kept.at.parameter, gradient, g, {});
+  if constexpr (C::next_orders) {
+    // What a norm takes of F along y is taken from F alone, as if x knew nothing of it.
+    if (kept.together && g.directions.radial < 1) pass.parameter(kept.at.parameter).truncation += 1;
+  }
 }
 
 /// A gradient that a norm has taken the sum out of, `level` is left, is along x what it is not
