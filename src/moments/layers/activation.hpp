@@ -133,7 +133,11 @@ void add_weight_cumulant(const WidthMoments& phi, const Signal<X>& in, const Ali
   const double own = in.weight_cumulant * in.input_kurtosis / 6;
   const Alike<double> made = average(y);
   const double mean = own * phi.mean_curvature, second = made.second * own * phi.curvature;
-  const double rise = made.mean != 0 ? phi.rise_series[0] / made.mean : 0;
+  // Of odd phi both are rounding.
+  constexpr double least = 1e-6;
+  const double rise = std::fabs(made.mean) > least * std::sqrt(std::max(made.second, 0.0))
+                          ? phi.rise_series[0] / made.mean
+                          : 0;
   const double apart = 2 * made.mean * mean + in.weight_cumulant * rise * rise;
   const auto pair = [&](double cross) {
     const double c = x.second > 0 ? cross / x.second : 0;
