@@ -10,17 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from two_claims import CLAIMS
+
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[2]
-CLAIMS = """title = "t"
-[[claim]]
-name   = "relu halves"
-assert = "E[relu(z)^2] == q/2"
-let    = {{ z = "normal(0, q)" }}
-[[claim]]
-name   = "sums"
-assert = "1 + 1 == {sum}"
-"""
 WHEEL = os.environ.get("SCALECALC_WHEEL", "")
 
 

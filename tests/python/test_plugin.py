@@ -2,15 +2,7 @@
 
 from importlib.metadata import entry_points
 
-CLAIMS = """title = "t"
-[[claim]]
-name   = "relu halves"
-assert = "E[relu(z)^2] == q/2"
-let    = {{ z = "normal(0, q)" }}
-[[claim]]
-name   = "sums"
-assert = "1 + 1 == {sum}"
-"""
+from two_claims import CLAIMS
 
 
 def run(pytester):
