@@ -156,7 +156,14 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
       out.x = scaled(out.x, typename C::Number(std::exchange(out.slope_scatter, 1.0)));
     if (const auto tie = std::exchange(out.tie, std::nullopt)) {
       const Alike<double> taken{0, tie->second, tie->cross, tie->between ? tie->cross : 0};
-      out.x = sum(out.x, uniform(out.x, scaled(taken, -1)));
+      const double second = values_of(calculus, out.x).second;
+      if (taken.second < second) {
+        out.x = sum(out.x, uniform(out.x, scaled(taken, -1)));
+      } else {
+        // As large as what it is taken from, it is the first term of no expansion.
+        out.truncation.second += no_mean;
+        out.truncation.cross += no_mean;
+      }
     }
     if (gradient.few > 0) {
       // Features without a gradient from above have no slope either.

@@ -40,33 +40,36 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
                                const Smallness& small) {
   const double d = small.width, d_h = small.head_width;
   const double rel = variance_of_heads(small), bend = rel / 2 * tau2 * tau2;
-  const double overlap = small.own * small.overlap, along_width = small.own / d;
+  const double overlap = small.own * small.overlap, along_width = small.added * small.own / d,
+               of_scores = small.added * overlap;
   // A point of a sphere in 1/overlap dimensions has 3 n/(n + 2) for its fourth moment.
   const double lighter = small.normalised > 0 ? 1 + 2 * small.overlap : 1;
-  const double f = small.normalised * (1 - 2 * cosine) * small.overlap / lighter;
+  const double squared = small.added * small.added;
+  const double f = squared * small.normalised * (1 - 2 * cosine) * small.overlap / lighter;
   // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, with f = 1/(d_h
   // + 2) for a unit vector of d_h features.
-  const double f_key = small.qk_norm ? (1 - 2 * cosine) / (d_h + 2) : f;
+  const double f_key = small.qk_norm ? squared * (1 - 2 * cosine) / (d_h + 2) : f;
   const double p2 = bend * row.p2_curvature - f_key * row.hp2 / 4;
   const double a = bend * row.a_curvature - f_key * row.ha / 4;
   const double gram = plain * (row.t2 - row.a) * overlap +
                       plain * row.a * small.own * small.uneven + 2 * row.b * along_width -
                       2 * f * (row.s + row.q2);
   const double tilt = small.qk_norm || small.averaged ? 0 : 2 / d_h * tau2 * row.a_slope;
-  const double along = small.qk_norm ? 0 : (row.b - row.a) / d_h;
+  const double along = small.qk_norm ? 0 : small.along * (row.b - row.a) / d_h;
   RowFactors<double> out;
-  const double next = next_order(small), of_keys = std::max(small.normalised, 0.0) * small.overlap;
+  const double next = next_order(small),
+               of_keys = squared * std::max(small.normalised, 0.0) * small.overlap;
   const double along_next = small.averaged ? 0 : std::fabs(along);
   if (row.p2 > 0)
     out.omitted_value =
-        next * (std::fabs(p2) + std::fabs(row.m2 - row.p2) * overlap) / row.p2 + of_keys;
+        next * (std::fabs(p2) + std::fabs(row.m2 - row.p2) * of_scores) / row.p2 + of_keys;
   if (row.a > 0)
     out.omitted_score =
         next * next +
         next * (std::fabs(a) + along_next + std::fabs(tilt) + std::fabs(row.b) * along_width) /
             row.a +
         of_keys;
-  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * overlap - f * row.q1);
+  out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * of_scores - f * row.q1);
   out.value = corrected(row.p2, p2);
   // Of one length (1 - 1/d_h) A + B/d_h is positive.
   out.query =
@@ -76,37 +79,40 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   out.key_weight = corrected(row.a, a + gram + tilt);
   // Tokens that overlap by chance have scores that correlate by as much, and weights p_s p_s' that
   // grow with it: by Price tau2 V/D times their second derivatives.
-  out.value_weight = tau2 * overlap * bend_of_products(row);
+  out.value_weight = tau2 * of_scores * bend_of_products(row);
   // A token of length D (1 + e), Var e = 2/d, has scores of variance tau2 (1 + e).
   out.value_weight += (1 - small.normalised) *
-                      (small.normalised > 0 ? small.length : 2 * small.overlap) * tau2 *
-                      bend_of_squares(row);
+                      (small.normalised > 0 ? small.length : 2 * small.overlap) * small.added *
+                      tau2 * bend_of_squares(row);
   return out;
 }
 
 PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
                                  double m2, double rest, double along, const Smallness& small) {
   const double sine = 1 - c * c, turn = sine * sine, overlap = small.own * small.overlap;
-  const double v_c = turn * ((small.averaged ? 0 : 1 / small.head_width) + small.query_overlap);
+  const double of_queries = small.added * small.added * small.query_overlap;
+  const double v_c = turn * ((small.averaged ? 0 : 1 / small.head_width) + of_queries);
+  // Rotated queries correlate by c, queries whose scores are a part of them by their cosine.
+  const double own_c = small.added < 1 ? cosine : c;
   PairFactors<double> out;
   if (rows.overlap > 0)
     out.omitted_value = v_c * std::fabs(v_c / 2 * tau2 * rows.a_second) / rows.overlap;
   if (rows.a_prime > 0) out.omitted_score = v_c * std::fabs(v_c / 2 * rows.a_third) / rows.a_prime;
   out.omitted_score += sine * std::fabs(along) * 2 / 3;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
-  out.mix = out.value + c * (m2 - rows.overlap) * overlap;
+  out.mix = out.value + own_c * (m2 - rows.overlap) * small.added * overlap;
   out.query = rows.a_prime * (1 + small.own * small.uneven + along) + rest * overlap +
               v_c / 2 * rows.a_third;
   out.score = rows.a_prime + v_c / 2 * rows.a_third;
   out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
   out.key_weight = out.key + cosine * (rest * overlap + rows.a_prime * small.own * small.uneven);
-  out.value_weight = c * tau2 * overlap * rest;
-  out.query_weight = turn * small.query_overlap * rows.a_second;
+  out.value_weight = own_c * tau2 * small.added * overlap * rest;
+  out.query_weight = turn * small.added * small.query_overlap * rows.a_second;
   return out;
 }
 
 double along_queries(const SoftmaxOrders& row, const Smallness& small) {
-  return small.qk_norm || row.a <= 0 ? 0 : (row.b / row.a - 1) / small.head_width;
+  return small.qk_norm || row.a <= 0 ? 0 : small.along * (row.b / row.a - 1) / small.head_width;
 }
 
 double variance_of_heads(const Smallness& small) {

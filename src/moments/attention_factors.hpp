@@ -30,11 +30,13 @@ struct PairFactors {
   double omitted_value = 0, omitted_score = 0;  ///< as of a row
 };
 
-/// What is small. With scores of other layers added, whose heads fluctuate on their own,
+/// What is small. With scores of other layers or biases added, whose heads fluctuate on their own,
 /// `head_width` is as many times larger as these make their sum steadier. `overlap` is V/D^2 of the
 /// keys' tokens, 1/d at first and more in deep stacks.
 struct Smallness {
   double width = 1, head_width = 1;  ///< d, d_h
+  double added = 1;                  ///< share of tau2 that knows of tokens: all but biases
+  double along = 1;  ///< of a row's scores along one feature of its query, times head_width
   double overlap = 0, query_overlap = 0;
   double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
   double normalised = 0;  ///< share of the 2 V/D^2 of Gaussian tokens that these do not have

@@ -16,6 +16,7 @@ struct ScoreSum {
   X covariance;
   double squares = 0;        ///< of the layers' tau2, added up; rows averaged
   double own_share = 1;      ///< of the last layer in tau2
+  double bias_share = 0;     ///< of biases, which know nothing of tokens
   double concentration = 1;  ///< squares/tau2^2: relative variance that is left of each layer's
 };
 

@@ -233,7 +233,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   const SoftmaxOrders& base = averages_pairs ? averages.one : at_mean.one;
   if (base.p2 > 0) {
     const double shared = c * c * averages.two.overlap / base.p2;
-    const double own = row.mix - base.p2 - (base.m2 - base.p2) * small.own * small.overlap;
+    const double own =
+        row.mix - base.p2 - (base.m2 - base.p2) * small.added * small.own * small.overlap;
     pair.mix = std::min(pair.mix + shared * own, row.mix);
     pair.value = std::min(pair.value + shared * (row.value - base.p2), row.value);
     if (averages_lengths && !averages_pairs)

@@ -87,7 +87,11 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   Smallness small;
   small.width = static_cast<double>(inputs.source.width);
   small.head_width = rotary_features(inputs.layer);
-  if (inputs.sum) small.head_width /= inputs.sum->concentration;
+  if (inputs.sum) {
+    small.head_width /= inputs.sum->concentration;
+    small.added = 1 - inputs.sum->bias_share;
+    if (small.added < 1) small.along = small.added / inputs.sum->concentration;
+  }
   small.overlap = relative_overlap(inputs.source);
   small.query_overlap = relative_overlap(inputs.input);
   small.length = std::max<double>(2 / small.width, inputs.source.spread.token_variance);

@@ -106,6 +106,9 @@ FeatureScatter feature_scatter(const Activation& activation, const Alike<double>
   // Of n samples about their own mean s^2 has (n - 1)/n of their variance.
   const double drawn = exact ? mean * (1 - 1 / count) : mean;
   scatter.inverse = inverse / total * (drawn + eps) / (exact ? gaussian : 1);
+  constexpr double light = 1.5, least_sum = -1e-9;
+  const double together = mean_of_pairs(x, over) - x.mean * x.mean;
+  scatter.heavy_zero_sum = scatter.inverse > light && together < least_sum * q;
   scatter.slopes = both * total / (slope * inverse);
   scatter.tie = FeatureScatter::Tie{tie.second / inverse, tie.cross / inverse};
   return scatter;
@@ -153,6 +156,26 @@ ConstantSamples constant_samples(const Activation& activation, const Alike<doubl
     });
   }
   return chances;
+}
+
+double chance_of_none(const Activation& activation, double mean, double variance, double sizes,
+                      double count, bool any) {
+  const auto pieces = constant_pieces(activation, !any);
+  if (pieces.empty()) return 0;
+  const auto at = [&](double q) {
+    const double deviation = std::sqrt(variance * q);
+    double sum = 0;
+    for (const auto& [low, high] : pieces) {
+      const double from = std::isinf(low) ? 0 : below((low - mean) / deviation);
+      const double to = std::isinf(high) ? 1 : below((high - mean) / deviation);
+      sum += std::pow(std::clamp(to - from, 0.0, 1.0), count);
+    }
+    return sum;
+  };
+  if (!(sizes > least_sizes)) return at(1);
+  double sum = 0;
+  const double total = over_sizes(sizes, [&](double q, double weight) { sum += weight * at(q); });
+  return sum / total;
 }
 
 }  // namespace scalecalc::moments

@@ -23,6 +23,9 @@ struct FeatureScatter {
   double inverse = 1;  ///< E 1/(s^2 + eps)
   double slopes = 1;   ///< E phi'^2/(s^2 + eps) over the product of means
   double tail = 0;     ///< relative variance over features of 1/(s^2 + eps)
+  /// Samples u that a norm has centred add up to 0, so that not all are on one side, where phi may
+  /// be flat. All else is of independent ones, and E 1/s^2 of `heavy` features an upper bound.
+  bool heavy_zero_sum = false;
   /// Of y = phi about its mean over samples, over s: E phi'^2 (y^2 - 1)/s^2 and E phi'(u)y_u
   /// phi'(v)y_v/s^2, in units of E 1/s^2.
   struct Tie {
@@ -40,5 +43,11 @@ FeatureScatter feature_scatter(const Activation& activation, const Alike<double>
 /// 0.
 ConstantSamples constant_samples(const Activation& activation, const Alike<double>& x,
                                  const Counts& over, bool is_gate = false);
+
+/// Chance that `count` independent values phi(u) are all 0, or, with `any`, all the same: of a phi
+/// that is constant somewhere. u has this mean, and a variance whose logarithm has the variance
+/// `sizes`.
+double chance_of_none(const Activation& activation, double mean, double variance, double sizes,
+                      double count, bool any);
 
 }  // namespace scalecalc::moments

@@ -84,7 +84,7 @@ struct NormRecord {
   bool over_samples = false, over_batch = false;
   SampleOrders orders;
   double alive = 1, few = 0;  ///< of constant_samples: 1 - all, and few
-  bool rare = false;          ///< few of samples that add up to 0
+  bool rare = false;          ///< few, or heavy, of samples that add up to 0
   FeatureScatter scatter;
   double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
@@ -116,11 +116,15 @@ double know_values(C& calculus, const Norm& layer, const Signal<X>& in, NormReco
   if (!(variance > 0)) return orders.v;
   const bool centre = layer.kind == NormKind::layernorm;
   const WidthMoments& moments = calculus.width(phi, u.mean, variance);
-  record.values = value_scatter(phi->activation(), u.mean, variance, width, centre, layer.eps);
+  const double sizes = in.flat->size_variance;
+  record.values =
+      value_scatter_of_sizes(phi->activation(), u.mean, variance, sizes, width, centre, layer.eps);
   const double own = (centre ? moments.centred_kurtosis : moments.kurtosis) - 1;
   const double latent = std::max(0.0, orders.v - own / width);
   if (own > 0 && orders.v < own / width) tie_values(orders.v * width / own, *record.values);
-  orders.inverse = record.values->inverse * (1 + orders.w * latent);
+  orders.inverse = record.values->inverse;
+  if (sizes > 0) return 0;
+  orders.inverse *= 1 + orders.w * latent;
   // The size of u, which v has besides, moves phi^2, phi'^2 and u^2 together.
   const double moved = moments.exponent != 0 ? latent / moments.exponent : 0;
   record.values->slopes /= std::max(0.5, 1 + moments.slope_exponent * moved);
@@ -136,13 +140,12 @@ inline double share_about_mean(const Alike<double>& x) {
 }
 
 /// Overlaps of features about their mean: of new features the share above, and a sum that has taken
-/// them into its own (`coherent`) loses as much, 2 mu^2 D^2/(n (m - mu^2)) together.
+/// them into its own (`coherent`) loses as much, overlap_of_mean together.
 inline Overlap<double> overlap_about_mean(const Overlap<double>& overlap, const Alike<double>& x,
                                           std::int64_t width) {
-  const double square = x.mean * x.mean, centred = x.second - square, apart = x.second - x.cross;
-  if (!(square > 0) || !(centred > 0)) return overlap;
+  const double of_mean = overlap_of_mean(x, static_cast<double>(width));
+  if (!(of_mean > 0)) return overlap;
   const double share = share_about_mean(x), all = overlap.coherent * overlap.coherent;
-  const double of_mean = 2 * square * apart * apart / (centred * static_cast<double>(width));
   const double rest = std::max(0.0, of_mean - overlap.noise * (1 - share));
   return {std::sqrt(std::max(all - rest, all * share)), overlap.noise * share};
 }
@@ -201,6 +204,15 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     unknown = know_values(calculus, layer, in, record, orders);
     record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0,
                                        in.kurtosis / in.mixture.square(), share_of_masks(in));
+    constexpr double few_eps = 0.01;  // of s2: a token of no size leaves 0 whatever eps is
+    if (in.flat && !in.flat->gate && in.mixture.plain() && layer.eps < few_eps * size) {
+      const Alike<double>& u = in.flat->input;
+      const double some =
+          1 - chance_of_none(calculus.function(in.flat->function)->activation(), u.mean,
+                             u.second - u.mean * u.mean, in.flat->size_variance, d, centre);
+      record.mixture_norm.alive *= some;
+      record.mixture_norm.forward *= some;
+    }
     record.few_tokens = record.mixture_norm.few * counts.samples();
     record.kind_weight = in.mixture.weight;
     // Of tokens without a feature left, passes have a number that is Poisson's.

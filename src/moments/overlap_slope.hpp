@@ -133,10 +133,12 @@ inline GradientBend bend_of_gradient(const OverlapSlopes& slopes, const SlopeKer
   return made;
 }
 
-/// What a sum y = a x + b F does: the stream's standard deviation becomes `stream` of that of y.
-inline OverlapSlopes through_sum_part(const OverlapSlopes& slopes, double factor2, double stream) {
+/// What a sum y = a x + b F does, for x or for F: its gradient is `back` of that of y, r of y has
+/// `forward` of its own, and the stream's standard deviation becomes `stream` of that of y.
+inline OverlapSlopes through_sum_part(const OverlapSlopes& slopes, double back, double forward,
+                                      double stream) {
   return slopes.each([&](const OverlapSlope& s) {
-    return OverlapSlope{s.own * factor2 * factor2, s.stream * factor2 * stream};
+    return OverlapSlope{s.own * back * forward, s.stream * back * stream};
   });
 }
 

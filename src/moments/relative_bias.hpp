@@ -102,6 +102,7 @@ ScoreSum<X> with_biases(const C& calculus, const X& own, const BiasOverlap<X>& o
   // In units of the 2/d_h of scores.
   made.squares = tau2 * tau2 + more * more * overlap.row_variance * features / 2;
   made.own_share = total > 0 ? tau2 / total : 1;
+  made.bias_share = 1 - made.own_share;
   made.concentration = total > 0 ? made.squares / (total * total) : 1;
   return made;
 }

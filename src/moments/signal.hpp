@@ -17,11 +17,13 @@
 /// What travels forward.
 namespace scalecalc::moments {
 
-/// An activation's name, and its input's averages; `gate`: of a gated unit.
+/// An activation's name, and its input's averages; `gate`: of a gated unit. `size_variance`: of
+/// ln q, q the variance of the features of one token's input given the layer before.
 struct ActivationInput {
   std::string function;
   Alike<double> input;
   bool gate = false;
+  NonNegative size_variance = 0;
 };
 
 /// Inside a branch without weights so far: E x_t F_u about the means, of the branch's input x and
@@ -84,6 +86,13 @@ struct Signal {
 inline double fresh_overlap(const Alike<double>& y, double noise, double width) {
   const double apart = y.second - y.cross;
   return apart * apart / width * (noise / 2);
+}
+
+/// Of V, what a mean mu of the features makes: x_t.x_u/n has mu times the mean features of both
+/// tokens, each independent of the others' features about their means: 2 mu^2 D^2/((m - mu^2) n).
+inline double overlap_of_mean(const Alike<double>& x, double width) {
+  const double square = x.mean * x.mean, centred = x.second - square, apart = x.second - x.cross;
+  return centred > 0 ? 2 * square * apart * apart / (centred * width) : 0;
 }
 
 /// What the features drawn last make of overlaps, into these (docs/theory/attention.md#overlap).

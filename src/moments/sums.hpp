@@ -9,21 +9,41 @@
 #include "moments/backward_pass.hpp"
 #include "moments/kept_input.hpp"
 #include "moments/slope_correlation.hpp"
+#include "moments/value_scatter.hpp"
 #include "moments/words.hpp"
 
 /// Sums of two signals, and of the gradients that come back by two ways.
 namespace scalecalc::moments {
 
-/// s^2 -> (a^2 s + b^2 K s_in)^2 + 2 a^2 b^2 D D_F/d + a^4 noise + b^4 noise_F
-/// (docs/theory/attention.md#overlap).
+/// Of y = a x + b F with F = kappa x + F': s^2 -> ((a^2 + 2 a b kappa) s + b^2 s_F)^2 + what is
+/// drawn apart, (a^2 + 2 a b kappa)^2 noise + b^4 noise_F, both of which hold x's where kappa is
+/// not 0, and 2 (a^2 + 2 a b kappa) b^2 D D_F'/d (docs/theory/attention.md#overlap). `alone`: a^2 +
+/// 2 a b kappa; `shared`: (b kappa)^2; `apart`, `branch_apart`: D, D_F'.
 template <class N>
-Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, const N& a2,
-                          const N& b2, const N& apart, const N& branch_apart, const N& width) {
+Overlap<N> overlap_of_sum(const Overlap<N>& stream, const Overlap<N>& branch, const N& alone,
+                          const N& shared, const N& b2, const N& apart, const N& branch_apart,
+                          const N& width) {
   using std::sqrt;
-  const N together = a2 * stream.coherent + b2 * branch.coherent;
-  const N noise =
-      a2 * a2 * stream.noise + b2 * b2 * branch.noise + 2 * a2 * b2 * apart * branch_apart / width;
-  return {sqrt(together * together + noise), N(0)};
+  const N together = alone * stream.coherent + b2 * branch.coherent;
+  const N noise = alone * (alone + 2 * shared) * stream.noise + b2 * b2 * branch.noise +
+                  2 * alone * b2 * apart * branch_apart / width;
+  return {sqrt(N(together * together + noise)), N(0)};
+}
+
+/// s of a sum with what both means make together: each by itself is in s already.
+template <class C, class X>
+typename C::Number with_both_means(const C& calculus, double a2, const Signal<X>& stream, double b2,
+                                   const Signal<X>& branch, const Signal<X>& sum) {
+  const double width = static_cast<double>(stream.width);
+  const auto of_mean = [&](const Signal<X>& x) {
+    return overlap_of_mean(values_of(calculus, x.x), width);
+  };
+  const auto known = [&](const Signal<X>& x) {
+    return std::min(of_mean(x), calculus.value(x.overlap.variance()) + x.fresh);
+  };
+  const double all = calculus.value(sum.overlap.variance());
+  return std::sqrt(
+      std::max(0.0, all + of_mean(sum) - a2 * a2 * known(stream) - b2 * b2 * known(branch)));
 }
 
 /// Of the sum's overlaps, what masks make: the branch's move with the stream's as far as its
@@ -111,10 +131,12 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
     // Of tokens that are alike D is 0, and what the difference leaves is rounding of either sign.
     out.overlap = overlap_of_sum(
         {stream.overlap.coherent, N(stream.overlap.noise + stream.fresh)},
-        {branch.overlap.coherent, N(branch.overlap.noise + branch.fresh)}, N(a2 + both * kappa), b2,
-        calculus.positive(N(x.second - x.cross)),
+        {branch.overlap.coherent, N(branch.overlap.noise + branch.fresh)}, N(a2 + both * kappa),
+        N(b2 * kappa * kappa), b2, calculus.positive(N(x.second - x.cross)),
         calculus.positive(N(f.second - f.cross - kappa * kappa * (x.second - x.cross))),
         N(calculus.size(stream.width, "width")));
+    out.overlap.coherent =
+        with_both_means(calculus, calculus.value(a2), stream, calculus.value(b2), branch, out);
     const auto [left, right, width] = as_independent(
         values_of(calculus, scaled(x, a2)), values_of(calculus, scaled(f, b2)),
         scaled(covariance, calculus.value(a * b)), static_cast<double>(stream.width));
@@ -152,6 +174,13 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
         mask_of_sum(calculus, stream, branch, calculus.value(a2), calculus.value(b2));
   }
   return out;
+}
+
+/// Of a gradient of which `share` has been divided by these values.
+inline ValueScatter with_share(ValueScatter values, double share) {
+  for (double* one : {&values.inverse, &values.square, &values.slopes, &values.inputs})
+    *one = 1 + share * (*one - 1);
+  return values;
 }
 
 /// The gradient that comes through a branch is independent of that on the skip, but for what both
@@ -200,6 +229,16 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
   skip.slopes = skip.slopes + branch.slopes;
   skip.uneven += branch.uneven;
   skip.follows_size = 0;
+  skip.of_values.reset();
+  if constexpr (C::next_orders) {
+    // A branch that begins with a norm right behind an activation has divided by its values.
+    const double all = values_of(pass.calculus(), skip.x).second;
+    const double share = all > 0 ? values_of(pass.calculus(), branch.x).second / all : 0;
+    if (branch.of_values && share > 0 && share <= 1) {
+      skip.of_values = with_share(*branch.of_values, share);
+      skip.follows_size = share * branch.follows_size;
+    }
+  }
   skip.aligned = skip.aligned + branch.aligned;
   skip.slope_correlation.reset();
   return skip;

@@ -116,4 +116,29 @@ ValueScatter value_scatter(const Activation& activation, double mean, double var
   return scatter;
 }
 
+ValueScatter value_scatter_of_sizes(const Activation& activation, double mean, double variance,
+                                    double sizes, double count, bool centred, double eps) {
+  ValueScatter whole = value_scatter(activation, mean, variance, count, centred, eps);
+  if (!(sizes > least_sizes) || !(whole.size > 0)) return whole;
+  double size = 0, slope = 0, inverse = 0, square = 0, slopes = 0, inputs = 0, input = 0;
+  const double total = over_sizes(sizes, [&](double q, double weight) {
+    const ValueScatter of = value_scatter(activation, mean, variance * q, count, centred, eps);
+    if (!(of.size > 0)) return;
+    const double by = of.inverse / (of.size + eps);
+    size += weight * of.size;
+    slope += weight * of.slope;
+    inverse += weight * by;
+    square += weight * by * by * of.square;
+    slopes += weight * of.slope * by * of.slopes;
+    input += weight * q * of.slope;
+    inputs += weight * q * of.slope * by * of.inputs;
+  });
+  if (!(inverse > 0) || !(slope > 0)) return whole;
+  whole.inverse = inverse / total * (size / total + eps);
+  whole.square = square * total / (inverse * inverse);
+  whole.slopes = slopes * total / (slope * inverse);
+  whole.inputs = inputs * total / (input * inverse);
+  return whole;
+}
+
 }  // namespace scalecalc::moments

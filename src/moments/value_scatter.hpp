@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "scalecalc/activation.hpp"
 
 /// Norms right behind an activation: the size s^2 = (1/n) sum (phi_i - c)^2 of n independent values
@@ -22,5 +24,30 @@ struct ValueScatter {
 /// constant somewhere, values that are all the same are left out.
 ValueScatter value_scatter(const Activation& activation, double mean, double variance, double count,
                            bool centred, double eps);
+
+/// Averages of the same over sizes of u: its variance is that times q, a Gamma variable of mean 1
+/// as the mean of Gaussian features' squares is, and Var ln q = `sizes` to first order
+/// (docs/theory/layers.md#value-scatter). What is of one token goes as q does together.
+ValueScatter value_scatter_of_sizes(const Activation& activation, double mean, double variance,
+                                    double sizes, double count, bool centred, double eps);
+
+/// Sizes whose logarithms differ by a smaller variance count as one.
+inline constexpr double least_sizes = 1e-4;
+
+/// f(q, weight) of Gamma variables q of mean 1 and relative variance `sizes`, at steps of t = ln q,
+/// whose density is e^(k (t - e^t)) with k = 1/sizes; its left tail is the longer one. Returns the
+/// sum of weights.
+template <class F>
+double over_sizes(double sizes, const F& f) {
+  constexpr double step = 1, from = -6, to = 4;
+  const double deviation = std::sqrt(sizes);
+  double total = 0;
+  for (double z = from; z < to + step / 2; z += step) {
+    const double t = z * deviation, q = std::exp(t), weight = std::exp((t - q + 1) / sizes);
+    total += weight;
+    f(q, weight);
+  }
+  return total;
+}
 
 }  // namespace scalecalc::moments

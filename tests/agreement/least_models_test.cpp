@@ -267,5 +267,35 @@ TEST_CASE("a mean over the samples of a norm over samples") {
   agree_with_text("instancenorm", fields);
 }
 
+// Biases know nothing of tokens, so that overlaps of tokens that differ in size make nothing of
+// what they weigh: D of the mix was 70% too large, which a norm behind it shows.
+TEST_CASE("relative biases among tokens that are nearly the same") {
+  agree_with_text("patches",
+                  "sequence = 16\nnorm = \"layernorm\"\nplacement = \"res-post\"\n"
+                  "relative_buckets = 32\nrelative_distance = 20\nrelative_std = 0.5\n[input]\n"
+                  "kind = \"gaussian\"\ncross = 0.99\npatch = 24\n");
+}
+
+// The overlaps of both streams of a ResiDual stack rise together, and of features with a mean as
+// their sums do: the gradient of the head's weights was 4 times too small.
+TEST_CASE("two streams of few features") {
+  const std::string text =
+      "[model]\nkind = \"mlp\"\nlayers = 3\nwidth = 16\nfeatures = 21\nclasses = 2\n"
+      "sequence = 48\nbatch = 2\nactivation = \"relu\"\nnorm = \"layernorm\"\nnorm_eps = 0\n"
+      "placement = \"resi-dual\"\n[loss]\nkind = \"mse\"\nreduction = \"sum\"\n";
+  agree("resi-dual", parse_model(text, "resi-dual"), seeds);
+}
+
+// A fourth cumulant of weights is no small correction of a feature that is seldom not 0: its second
+// moment came out negative, and the model was refused.
+TEST_CASE("truncated weights in front of features that are seldom above 0") {
+  const std::string text =
+      "[model]\nkind = \"mlp\"\nlayers = 2\nwidth = 16\nfeatures = 16\nclasses = 10\n"
+      "sequence = 35\nbatch = 2\nactivation = \"max(x - 1/2, 0)\"\nnorm = \"rmsnorm\"\n"
+      "norm_eps = 0\nplacement = \"rezero\"\n[init]\nscheme = \"lecun\"\n"
+      "distribution = \"truncated_normal\"\n[input]\nkind = \"gaussian\"\nsecond = 0.25\n";
+  agree("seldom", parse_model(text, "seldom"), seeds);
+}
+
 }  // namespace
 }  // namespace scalecalc

@@ -68,7 +68,7 @@ TEST_CASE("a branch scale sees of the branch what a norm left of the gradient") 
 TEST_CASE("the overlap of a sum moves with the stream's own") {
   const double s = 0.1, own = 0.03, noise = 0.002, D = 0.7, DF = 0.4, d = 50;
   const Overlap<double> sum =
-      overlap_of_sum(Overlap<double>{s, 0}, Overlap<double>{own, noise}, 1.0, 1.0, D, DF, d);
+      overlap_of_sum(Overlap<double>{s, 0}, Overlap<double>{own, noise}, 1.0, 0.0, 1.0, D, DF, d);
   CHECK(sum.noise == 0);
   CHECK(sum.variance() == rounded((s + own) * (s + own) + 2 * D * DF / d + noise, 64));
 }

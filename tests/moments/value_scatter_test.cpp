@@ -63,6 +63,25 @@ TEST_CASE("the size of few values of an activation") {
   }
 }
 
+// phi(u) = u: s^2 is q, a Gamma variable of shape k, times chi^2_n/n: E 1/s^2 is k/(k - 1) n/(n -
+// 2) of 1/E s^2, and u^2/s^2 does not know q.
+TEST_CASE("values whose inputs differ in size") {
+  constexpr double n = 24;
+  const Activation phi = Activation::from_expression("x");
+  for (const double k : {4.0, 10.5, 64.0}) {
+    CAPTURE(k);
+    const ValueScatter found = value_scatter_of_sizes(phi, 0, 2, 1 / k, n, false, 0);
+    const double inverse = k / (k - 1) * n / (n - 2);
+    // Steps of the integrals over t and u leave 2e-3, those over q's tails as much.
+    constexpr double steps = 4e-3;
+    CHECK(std::fabs(found.inverse / inverse - 1) < steps);
+    CHECK(std::fabs(found.slopes - 1) < steps);
+    CHECK(std::fabs(found.inputs * inverse - 1) < 2 * steps);
+  }
+  const ValueScatter same = value_scatter(phi, 0, 2, n, false, 0);
+  CHECK(value_scatter_of_sizes(phi, 0, 2, 0, n, false, 0).inverse == same.inverse);
+}
+
 TEST_CASE("many values have the size of their mean") {
   const ValueScatter found = value_scatter(Activation::named("gelu"), 0, 1, 0, true, 0);
   CHECK(found.inverse == 1);

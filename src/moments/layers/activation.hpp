@@ -126,11 +126,18 @@ Alike<double> size_bend(const WidthMoments& phi, double variance, const NormVari
 /// Sums u of n inputs by weights of a fourth cumulant kappa have kappa E x^4/(n m^2) for their own,
 /// of two independent tokens kappa/n: E phi^2 and E phi get a sixth of q^2 d^2/dq^2 of it, E
 /// phi(u)phi(v) the square of q dE phi/dq of the latter, and what E phi^2 has as far as both are
-/// one (docs/theory/layers.md#weight-cumulant).
-template <class X>
-void add_weight_cumulant(const WidthMoments& phi, const Signal<X>& in, const Alike<double>& x,
-                         X& y) {
+/// one (docs/theory/layers.md#weight-cumulant). Of a phi that is seldom not 0 the first term of the
+/// expansion may be as large as what it corrects, and is then stated as left out.
+template <class C, class X>
+void add_weight_cumulant(C& calculus, const WidthMoments& phi, const Signal<X>& in,
+                         const Alike<double>& x, X& y) {
+  constexpr double small = 0.5;
   const double own = in.weight_cumulant * in.input_kurtosis / 6;
+  const double relative = std::fabs(own * phi.curvature);
+  if (!(relative < small)) {
+    calculus.omit(relative, relative);
+    return;
+  }
   const Alike<double> made = average(y);
   const double mean = own * phi.mean_curvature, second = made.second * own * phi.curvature;
   // Of odd phi both are rounding.
@@ -185,7 +192,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const WidthMoments& moments = calculus.width(phi, x.mean, variance);
     const auto width = static_cast<double>(in.width);
     const auto sizes = [&](double scale) { return calculus.sizes(phi, x.mean, variance * scale); };
-    if (in.weight_cumulant != 0 && !mixed) add_weight_cumulant(moments, in, x, out.x);
+    if (in.weight_cumulant != 0 && !mixed) add_weight_cumulant(calculus, moments, in, x, out.x);
     const LogSize size = log_size(in.spread, width);
     const bool apart = in.spread.log_range > 0;
     const Passage passed = passage(sizes, moments, apart ? LogSize{} : size, width);
@@ -248,7 +255,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     out.size_excess = out.sphere_excess = out.map_overlap = out.weight_cumulant = 0;
     out.mixture = {};
     out.flat.reset();
-    out.flat = {phi->activation().name(), x};
+    out.flat = {phi->activation().name(), x, false, std::max(0.0, size.variance)};
     if (mixed) mix_kinds(calculus, phi, in, out, record);
     out.spread.skewness = moments.skew;
     out.spread.position_variance =

@@ -15,10 +15,12 @@ namespace scalecalc::moments {
 template <class C, class X>
 struct Kept<DualStream, C, X> {
   Places at;
-  std::vector<X> scales;         ///< of the norms, factors of the streams' covariance
-  std::vector<double> shares;    ///< of the branches, in E of the sums' squares
-  X post, dual, both;            ///< x, z and their mean product at the end
-  double size = 0, overlap = 0;  ///< of the sum: E y^2, and the variance of y_t.y_u/n
+  std::vector<X> scales;       ///< of the norms, factors of the streams' covariance
+  std::vector<double> shares;  ///< of the branches, in E of the sums' squares
+  /// Of the sums' deviations of overlaps, what follows the stream (Kept<Residual>::stream_overlap).
+  std::vector<double> stream_overlaps;
+  X post, dual, both;        ///< x, z and their mean product at the end
+  OverlapDeviation overlap;  ///< of their sum y
 };
 
 /// Moments without a mean, each larger by as much.
@@ -61,6 +63,10 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
       const double all = values_of(calculus, total.x).second,
                    own = calculus.value(b2) * values_of(calculus, branch.x).second;
       kept.shares.push_back(all > 0 ? std::clamp(own / all, 0.0, 1.0) : 1);
+      const double together =
+          calculus.value(a * a) * x.overlap.coherent + calculus.value(b2) * branch.overlap.coherent;
+      kept.stream_overlaps.push_back(total.overlap.coherent > 0 ? together / total.overlap.coherent
+                                                                : 1);
     }
     kept.scales.push_back(norm_scale(calculus, *sublayer.norm, total.x));
     both = product(both, kept.scales.back());
@@ -70,24 +76,23 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
   kept.scales.push_back(norm_scale(calculus, layer.norm, z.x));
   const Signal<X> normed = forward_step(pass, layer.norm, std::move(z));
   calculus.enter(layer.path);
-  Signal<X> y = sum_forward(calculus, N(1), N(1), x, normed, pass.counts(x));
   const X shared = product(both, kept.scales.back());
-  y.x = sum(y.x, scaled(shifted(shared, N(-mean(x) * mean(normed))), N(2)));
+  const X together = shifted(shared, N(-mean(x) * mean(normed)));
+  Signal<X> y = sum_forward(calculus, N(1), N(1), x, normed, pass.counts(x), nullptr, &together);
   if constexpr (C::next_orders) {
-    // Of two normalised tokens at a cosine rho, x.z varies by (1 - rho^2)^2/n and the sum by (1 -
-    // rho)^2 of what independent ones would.
+    // Of two normalised tokens at a cosine rho, x.z varies by (1 - rho^2)^2/n, where a sum takes 1
+    // - rho^2 of it, as for parts of any size.
     const double m = values_of(calculus, x.x).second;
     const double rho = m > 0 ? values_of(calculus, shared).second / m : 0;
-    y.spread.token_variance *= (1 - rho) * (1 - rho);
-    y.spread.batch_variance *= (1 - rho) * (1 - rho);
+    y.spread.token_variance *= std::max(0.0, 1 - rho * rho);
+    y.spread.batch_variance *= std::max(0.0, 1 - rho * rho);
     // What x.F, of variance 1/n, does to a norm and to x.z together is left out.
     y.truncation.second += 1 / static_cast<double>(layer.norm.width);
     y.truncation.cross += 1 / static_cast<double>(layer.norm.width);
   }
   kept.at = {pass.site(layer.path, "dual", y), 0, x.tokens};
   if constexpr (C::next_orders) {
-    kept.size = values_of(calculus, y.x).second;
-    kept.overlap = calculus.value(y.overlap.variance());
+    kept.overlap = overlap_deviation(calculus, y);
   }
   kept.post = std::move(x.x);
   kept.dual = normed.x;
@@ -128,20 +133,19 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
     return scale;
   };
   pass.note(kept.at.site, g);
-  if constexpr (C::next_orders) {
-    // Gradients follow overlaps of the sum, which no longer say what those of either stream are.
-    const double size = values_of(calculus, g.x).second * kept.size;
-    if (size > 0) g.truncation.cross += std::fabs(g.slopes.within.own) * kept.overlap / size;
-  }
-  g.slopes = {};
-
   Gradient<X> gz = g;
   Gradient<X> whole_sum = g;
   // Of a (x + z), E x (x + z) is along either output.
   const N second = average(kept.post).second;
   if constexpr (C::next_orders) {
-    if (second > 0) whole_sum.aligned = g.aligned * (1 + average(kept.both).second / second);
+    const N rho = second > 0 ? N(average(kept.both).second / second) : N(0);
+    whole_sum.aligned = g.aligned * (1 + rho);
     whole_sum.uneven = 0;
+    // y_t.y_u has (1 + rho)^2 of that of either; of a y what is left of a is along neither.
+    g.slopes =
+        through_map(with_part_along(g.slopes, -g.aligned * g.aligned, kept.overlap, g.along_mean),
+                    calculus.value((1 + rho) * (1 + rho)), 1);
+    gz.slopes = {};
   }
   g.aligned = g.aligned * share_along(g.along_mean, kept.post);
   g.along_mean = gz.along_mean = whole_sum.along_mean = {};
@@ -167,6 +171,15 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
       whole.follows_size = g.follows_size * kept.shares.back();
       g.follows_size *= 1 - kept.shares.back();
       kept.shares.pop_back();
+      // What reaches the branch by z follows the overlaps as what comes by x does.
+      const double by_post = values_of(calculus, g.x).second,
+                   all = values_of(calculus, whole.x).second;
+      const double stream = kept.stream_overlaps.back(), a2 = calculus.value(a * a);
+      kept.stream_overlaps.pop_back();
+      whole.slopes = by_post > 0
+                         ? through_sum_part(g.slopes, all / by_post, calculus.value(b * b), stream)
+                         : OverlapSlopes{};
+      g.slopes = through_sum_part(g.slopes, a2, a2, stream);
     }
     g.x = scaled(g.x, N(a * a));
     both = scaled(both, a);

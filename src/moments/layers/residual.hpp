@@ -65,9 +65,11 @@ struct Kept<Residual, C, X> {
 template <class C, class X>
 Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Places at,
                                  const Signal<X>& x, const Signal<X>& y, Signal<X>& branch,
-                                 const Counts& counts) {
+                                 const Counts& counts,
+                                 const std::optional<std::pair<double, double>>& along) {
   Kept<Residual, C, X> kept;
   kept.at = at;
+  kept.together = along;
   if constexpr (C::next_orders) {
     const double m = values_of(calculus, y.x).second;
     const double a = layer.skip, b = layer.branch;
@@ -82,7 +84,9 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
           std::clamp(a * a * over_samples(values_of(calculus, x.x), counts) / apart, 0.0, 1.0);
       kept.branch_apart = 1 - kept.stream_apart;
     }
-    const double together = a * a * x.overlap.coherent + b * b * branch.overlap.coherent;
+    const double kappa = along ? along->first : 0;
+    const double together =
+        a * (a + 2 * b * kappa) * x.overlap.coherent + b * b * branch.overlap.coherent;
     if (y.overlap.coherent > 0) kept.stream_overlap = together / y.overlap.coherent;
   }
   kept.after_activation = x.spread.skewness != 0;
@@ -132,12 +136,12 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
              along_input(both, values_of(calculus, branch.x))};
   }
   const auto keep_sum = [&](std::size_t at) {
-    auto kept = kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch, pass.counts(x));
+    auto kept =
+        kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch, pass.counts(x), along);
     kept.kinds = std::move(kinds);
     kept.input = std::move(input);
     kept.merged = merged;
     kept.apart = apart;
-    kept.together = along;
     pass.template keep<Residual>(std::move(kept));
   };
   if (!layer.norm) {
@@ -261,8 +265,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   if constexpr (C::next_orders) {
     skip.kinds = left_of(kept.kinds, g.kinds);
     g.kinds = right_of(kept.kinds, g.kinds);
-    skip.slopes = through_sum_part(g.slopes, a * a, kept.stream_overlap);
-    g.slopes = through_sum_part(g.slopes, b * b, kept.stream_overlap);
+    const N with_branch = a + b * by_input, with_skip = b + a * by_branch;
+    skip.slopes = through_sum_part(g.slopes, a * a, with_branch * with_branch, kept.stream_overlap);
+    g.slopes = through_sum_part(g.slopes, b * b, with_skip * with_skip, kept.stream_overlap);
     skip.uneven *= a * a * a * a;
     g.uneven *= b * b * b * b;
   }
