@@ -252,7 +252,16 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     v.between = between_to_keys(gradient, record.source, record.counts);
     return scaled(v, group);
   };
-  out.v = to_values(shared.weights);
+  // Overlaps of the mix are of words; a key has its share of its word's weight.
+  double weights = shared.weights;
+  if constexpr (C::next_orders) {
+    if (record.words) {
+      const auto apart = [](const X& of) { return average(of).second - average(of).cross; };
+      const double of_words = apart(factors.mix), of_keys = apart(factors.value);
+      if (of_words > 0) weights *= std::clamp(of_keys / of_words, 0.0, 1.0);
+    }
+  }
+  out.v = to_values(weights);
   bool is_first_order = true;
   if constexpr (C::next_orders) {
     // The first order in what overlaps share cannot take more than there is: then it is left out,
@@ -299,7 +308,15 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     gradients = scaled(gradient, group);
   }
   const N& summed = record.words ? queries : record.counts.keys;
-  const N of_value_weight = token_sum(inputs, gradients, summed, record.batch) + of_own_values;
+  N of_value_weight = token_sum(inputs, gradients, summed, record.batch) + of_own_values;
+  if constexpr (C::next_orders) {
+    // Of equal words' mixes and their gradients together; of others out.v has it.
+    if (record.words && shared.weights != 0)
+      of_value_weight +=
+          group * token_sum(record.apart_source,
+                            uniform(gradient, Alike<double>{0, 0, shared.weights, 0}), queries,
+                            record.batch);
+  }
   out.v_weight = weight_scale(calculus, layer.v) * calculus.positive(of_value_weight);
 
   out.input = linear_backward(calculus, layer.q, out.q);
@@ -345,7 +362,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     const double all = values_of(calculus, out.v).second;
     const double made =
         calculus.value(record.counts.queries / record.counts.keys * (record.counts.queries - 1)) *
-        std::fabs(shared.weights) * calculus.value(group);
+        std::fabs(weights) * calculus.value(group);
     if (all > 0) out.v_truncation += std::min(no_mean, (is_first_order ? 0.25 : 1) * made / all);
   }
   if constexpr (C::next_orders) {

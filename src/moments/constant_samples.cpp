@@ -106,9 +106,10 @@ FeatureScatter feature_scatter(const Activation& activation, const Alike<double>
   // Of n samples about their own mean s^2 has (n - 1)/n of their variance.
   const double drawn = exact ? mean * (1 - 1 / count) : mean;
   scatter.inverse = inverse / total * (drawn + eps) / (exact ? gaussian : 1);
-  constexpr double light = 1.5, least_sum = -1e-9;
+  constexpr double light = 1.5, least_sum = -1e-9, fewest = 5;
   const double together = mean_of_pairs(x, over) - x.mean * x.mean;
-  scatter.heavy_zero_sum = scatter.inverse > light && together < least_sum * q;
+  const bool is_grouped = exact && count < fewest && count < over.samples() - 1;
+  scatter.unknown = is_grouped || (scatter.inverse > light && together < least_sum * q);
   scatter.slopes = both * total / (slope * inverse);
   scatter.tie = FeatureScatter::Tie{tie.second / inverse, tie.cross / inverse};
   return scatter;

@@ -23,9 +23,10 @@ struct FeatureScatter {
   double inverse = 1;  ///< E 1/(s^2 + eps)
   double slopes = 1;   ///< E phi'^2/(s^2 + eps) over the product of means
   double tail = 0;     ///< relative variance over features of 1/(s^2 + eps)
-  /// Samples u that a norm has centred add up to 0, so that not all are on one side, where phi may
-  /// be flat. All else is of independent ones, and E 1/s^2 of `heavy` features an upper bound.
-  bool heavy_zero_sum = false;
+  /// All is of independent samples. Those that a norm has centred add up to 0, so that not all are
+  /// on one side, where phi may be flat; and of a few sequences whose tokens are nearly one, what
+  /// differs within them decides where 1/s^2 has no mean without it.
+  bool unknown = false;
   /// Of y = phi about its mean over samples, over s: E phi'^2 (y^2 - 1)/s^2 and E phi'(u)y_u
   /// phi'(v)y_v/s^2, in units of E 1/s^2.
   struct Tie {

@@ -202,7 +202,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       if (!in.flat->gate)
         record.scatter = feature_scatter(phi, in.flat->input, over, record.projection.d, layer.eps,
                                          record.orders.inverse);
-      record.rare = record.rare || record.scatter.heavy_zero_sum;
+      record.rare = record.rare || record.scatter.unknown;
       const double left_over = record.alive * record.scatter.forward;
       out.x = scaled(out.x, left_over);
       out.overlap = {out.overlap.coherent * left_over, out.overlap.noise * left_over * left_over};

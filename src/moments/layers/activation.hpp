@@ -160,7 +160,8 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
   Signal<X> out = in;
   out.normalised = false;
   bool mixed = false;
-  if constexpr (C::next_orders) mixed = mixes(in.mixture, values_of(calculus, in.x));
+  if constexpr (C::next_orders)
+    mixed = mixes(in.mixture, values_of(calculus, in.x)) && !has_words(in);
   const bool words = has_words(in) && !mixed;
   const auto over_words = [&](const auto& rule) {
     return words ? with_words(rule(calculus, phi, of_words(in.x, in.repeats)), in.repeats)

@@ -7,6 +7,7 @@
 #include "moments/backward_pass.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/mixture_gradient.hpp"
+#include "moments/words.hpp"
 
 /// Inverted dropout (docs/theory/layers.md#dropout): m' = m/(1 - p), r' = r; g = g'/(1 - p), k =
 /// k'.
@@ -48,7 +49,8 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
                           const Counts& counts) {
   Signal<X> out = in;
   out.normalised = false;
-  out.same_words = in.same_words && layer.rate == 0;
+  // Of what two equal tokens have in common masks leave as much as of r beside m.
+  set_words(in, 1 - layer.rate, out);
   out.x = dropped(calculus, layer, in.x);
   if constexpr (C::next_orders) {
     // Masks are drawn for each token. Of E x^4/(E x^2)^2 = k, which becomes k/(1 - p), the relative
