@@ -67,7 +67,6 @@ class SoftmaxRows {
   struct Row {
     double keys;  ///< between whole numbers, of weights that are worth so many equal keys
     double tau2;
-    double largest_correlation;  ///< |c| with another row, at most
   };
   explicit SoftmaxRows(const std::vector<Row>& rows, int threads = 1);
   const SoftmaxOrders& orders(std::size_t row) const;

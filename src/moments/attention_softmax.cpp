@@ -127,7 +127,7 @@ RowAverages softmax_values(Numbers& calculus, const RowScores& scores) {
   for (std::size_t t = 0; t < size; ++t) {
     const Eigen::Index at = static_cast<Eigen::Index>(t);
     const CondensedScores row(scores.tau2[at]);
-    rows.push_back({scores.keys[t], row.tau2, std::min(1.0, scores.c.row(at).abs().maxCoeff())});
+    rows.push_back({scores.keys[t], row.tau2});
     condensed.push_back(row);
   }
   // Of two rows what both are beyond the integrals, as their geometric mean is.

@@ -14,7 +14,7 @@ SoftmaxOrders orders_at(double keys, double tau2) {
   const double whole = std::round(keys);
   if (keys == whole)
     return scores.orders(softmax_orders(static_cast<std::int64_t>(whole), scores.tau2));
-  return scores.orders(SoftmaxRows({{keys, scores.tau2, 0}}).orders(0));
+  return scores.orders(SoftmaxRows({{keys, scores.tau2}}).orders(0));
 }
 
 void add(double weight, const RowFactors<double>& row, RowFactors<double>& sum) {
@@ -125,7 +125,7 @@ std::vector<SoftmaxRows::Row> rows_at(const std::vector<double>& keys,
   std::vector<SoftmaxRows::Row> rows;
   for (std::size_t t = 0; t < keys.size(); ++t)
     for (const double length : lengths)
-      rows.push_back({keys[t], CondensedScores(length * tau2[t]).tau2, 1});
+      rows.push_back({keys[t], CondensedScores(length * tau2[t]).tau2});
   return rows;
 }
 

@@ -160,9 +160,8 @@ PairSheets::Sheet PairSheets::made(const RowScores& scores, double reach, int th
   std::vector<SoftmaxRows::Row> rows;
   for (std::size_t t = 0; t < size; ++t) {
     const Eigen::Index at = static_cast<Eigen::Index>(t);
-    const double largest = std::min(1.0, (scores.c.row(at).abs().maxCoeff() + reach) / (1 - reach));
     for (const double step : {-reach, 0.0, reach, reach / std::sqrt(3.0)})
-      rows.push_back({scores.keys[t], scores.tau2[at] * (1 + step), largest});
+      rows.push_back({scores.keys[t], scores.tau2[at] * (1 + step)});
   }
   const SoftmaxRows prepared(rows, threads);
   bool good_rows = true;

@@ -89,8 +89,7 @@ TEST_CASE("rows of their own lengths and variances agree with draws") {
       slope.add(dot - cubic + dot * dot);  // tr J J'
     }
     const auto size = [](std::size_t n) { return static_cast<double>(n); };
-    const SoftmaxRows rows(
-        {{size(of.fewer), of.tau2_fewer, of.c}, {size(of.more), of.tau2_more, of.c}});
+    const SoftmaxRows rows({{size(of.fewer), of.tau2_fewer}, {size(of.more), of.tau2_more}});
     const SoftmaxOverlaps two = rows.overlaps(1, 0, of.c);
     CHECK(std::abs(two.overlap - overlap.mean()) <= 5 * overlap.error() + stated_share / 10);
     CHECK(std::abs(two.square - square.mean()) <= 5 * square.error() + stated_share / 10);
@@ -101,7 +100,7 @@ TEST_CASE("rows of their own lengths and variances agree with draws") {
 }
 
 TEST_CASE("all pairs of rows, whatever the threads") {
-  const std::vector<SoftmaxRows::Row> of = {{1, 0.0, 0.9}, {2, 0.4, 0.9}, {7, 0.6, 0.9}};
+  const std::vector<SoftmaxRows::Row> of = {{1, 0.0}, {2, 0.4}, {7, 0.6}};
   const std::vector<double> c = {0.9, 0.1, 0.8, 0.2, 0.3, 0.7};
   const SoftmaxRows one(of), two(of, 2);
   const auto a = one.overlaps(c, 1), b = two.overlaps(c, 2);
@@ -113,4 +112,29 @@ TEST_CASE("all pairs of rows, whatever the threads") {
   CHECK(a[4].overlap == one.overlaps(1, 2, 0.3).overlap);
   CHECK(relative(a[2].overlap, softmax_pair(2, 0.4, 0.8).overlap.value) < stated_share / 10);
   CHECK_THROWS_AS(one.overlaps({0.5}, 1), Error);
+}
+
+// Of large scores the lattices of prepared rows are as wide as the scores let them be.
+TEST_CASE("prepared rows of large scores are those of the integrals") {
+  for (const std::int64_t keys : {2, 4, 64, 500, 2048}) {
+    for (const double tau2 : {9.0, 81.0, 324.0, 900.0}) {
+      for (const double c : {0.05, 0.3, 0.7}) {
+        CAPTURE(keys);
+        CAPTURE(tau2);
+        CAPTURE(c);
+        const auto fewer = std::max<std::int64_t>(1, keys / 2);
+        const SoftmaxRows rows(
+            {{static_cast<double>(fewer), tau2}, {static_cast<double>(keys), tau2}});
+        for (const std::size_t other : {0U, 1U}) {
+          const SoftmaxOverlaps two = rows.overlaps(1, other, c);
+          const SoftmaxPair pair = softmax_pair(other == 0 ? fewer : keys, keys, tau2, c);
+          CHECK(std::abs(two.overlap - pair.overlap.value) <=
+                two.error * two.overlap + pair.overlap.error);
+          CHECK(std::abs(two.a_prime - pair.a_prime.value) <=
+                two.error * pair.overlap.value + pair.a_prime.error);
+          CHECK(two.error < stated_share);
+        }
+      }
+    }
+  }
 }

@@ -30,7 +30,7 @@ RowScores scores_at(double layer, double tau2) {
 SoftmaxRows exact_rows(const RowScores& scores) {
   std::vector<SoftmaxRows::Row> rows;
   for (std::size_t t = 0; t < scores.keys.size(); ++t)
-    rows.push_back({scores.keys[t], scores.tau2[static_cast<Eigen::Index>(t)], 1.0});
+    rows.push_back({scores.keys[t], scores.tau2[static_cast<Eigen::Index>(t)]});
   return SoftmaxRows(rows);
 }
 

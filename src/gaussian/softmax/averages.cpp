@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <deque>
+#include <mutex>
 #include <optional>
 
 #include "base/workers.hpp"
@@ -25,8 +27,17 @@ constexpr double kSmallVariance = 1e-12;
 /// Pairs of many rows are asked for by the thousand, by rules that leave out far more: a lattice
 /// and a series of seven digits take them little more than half the time of eight.
 constexpr double kPairLattice = 0.95, kPairDigits = 6.0;
+/// Of rows that are prepared; the last covers every series that is short.
+constexpr std::array<int, 4> kPairTerms = {16, 40, 90, kMostTerms};
 /// Opposed scores of many keys overlap in the tails, which the series leaves out.
 constexpr double kMostOpposed = 10.0;
+
+/// Integrands vary on the scale of the bumps or of the largest of n scores, whichever is wider, and
+/// steps may be as wide.
+double widened(double keys, double tau) {
+  const double extreme = tau / (1.0 + std::sqrt(2.0 * std::log(keys)));
+  return std::sqrt(1.0 + extreme * extreme);
+}
 
 bool series_is_short(double keys, double tau2, double correlation) {
   if (-correlation * tau2 * std::log(keys + 1.0) > kMostOpposed) return false;
@@ -103,27 +114,42 @@ SoftmaxOverlaps softmax_overlaps(std::int64_t keys, double tau2, double correlat
 
 /// Rows whose series would be too long have none, and are compared by softmax_pair.
 struct SoftmaxRows::Impl {
-  std::vector<std::optional<gaussian::softmax::Row>> rows;
+  /// A row with so many terms, made when a pair first needs them: few pairs of a layer need many.
+  struct Prepared {
+    Row row;
+    mutable std::array<std::once_flag, gaussian::softmax::kPairTerms.size()> once;
+    mutable std::array<std::optional<gaussian::softmax::Row>, gaussian::softmax::kPairTerms.size()>
+        with;
+
+    double tau2() const { return std::max(row.tau2, gaussian::softmax::kSmallVariance); }
+    const gaussian::softmax::Row& of_terms(int terms) const;
+  };
+  std::deque<Prepared> rows;
   std::vector<SoftmaxOrders> orders;
 };
+
+const gaussian::softmax::Row& SoftmaxRows::Impl::Prepared::of_terms(int terms) const {
+  std::size_t at = 0;
+  while (at + 1 < with.size() && gaussian::softmax::kPairTerms[at] < terms) ++at;
+  std::call_once(once[at], [&] {
+    with[at].emplace(row.keys, tau2(), gaussian::softmax::kPairTerms[at],
+                     gaussian::softmax::kPairLattice,
+                     gaussian::softmax::widened(row.keys, std::sqrt(tau2())));
+  });
+  return *with[at];
+}
 
 SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
   auto impl = std::make_shared<Impl>();
   for (const Row& row : rows) {
     gaussian::softmax::check_keys(row.keys);
     gaussian::softmax::check_variance(row.tau2);
-    gaussian::softmax::check_correlation(row.largest_correlation);
   }
-  impl->rows.resize(rows.size());
+  for (const Row& row : rows) impl->rows.emplace_back().row = row;
   impl->orders.resize(rows.size());
   gaussian::softmax::for_each(rows.size(), threads, [&](std::size_t at) {
-    const double variance = std::max(rows[at].tau2, gaussian::softmax::kSmallVariance);
-    const int terms = gaussian::softmax::series_terms(
-        std::sqrt(variance), rows[at].largest_correlation, gaussian::softmax::kPairDigits);
-    impl->rows[at].emplace(rows[at].keys, variance, std::min(terms, gaussian::softmax::kMostTerms),
-                           gaussian::softmax::kPairLattice);
-    impl->orders[at] =
-        gaussian::softmax::integrate_orders(gaussian::softmax::Row(rows[at].keys, variance, 0));
+    impl->orders[at] = gaussian::softmax::integrate_orders(
+        gaussian::softmax::Row(rows[at].keys, impl->rows[at].tau2(), 0));
   });
   impl_ = impl;
 }
@@ -135,15 +161,16 @@ const SoftmaxOrders& SoftmaxRows::orders(std::size_t row) const {
 SoftmaxOverlaps SoftmaxRows::overlaps(std::size_t row, std::size_t other,
                                       double correlation) const {
   gaussian::softmax::check_correlation(correlation);
-  const gaussian::softmax::Row* fewer = &*impl_->rows.at(row);
-  const gaussian::softmax::Row* more = &*impl_->rows.at(other);
-  if (fewer->keys() > more->keys()) std::swap(fewer, more);
-  const double tau2 = fewer->tau() * more->tau();
-  if (gaussian::softmax::series_is_short(more->keys(), tau2, correlation)) {
-    return gaussian::softmax::integrate_overlaps(*fewer, *more, correlation,
-                                                 gaussian::softmax::kPairDigits);
-  }
-  return gaussian::softmax::by_differences(fewer->keys(), more->keys(), tau2, correlation);
+  const Impl::Prepared* fewer = &impl_->rows.at(row);
+  const Impl::Prepared* more = &impl_->rows.at(other);
+  if (fewer->row.keys > more->row.keys) std::swap(fewer, more);
+  const double tau2 = std::sqrt(fewer->tau2() * more->tau2());
+  if (!gaussian::softmax::series_is_short(more->row.keys, tau2, correlation))
+    return gaussian::softmax::by_differences(fewer->row.keys, more->row.keys, tau2, correlation);
+  const int terms =
+      gaussian::softmax::series_terms(std::sqrt(tau2), correlation, gaussian::softmax::kPairDigits);
+  return gaussian::softmax::integrate_overlaps(fewer->of_terms(terms), more->of_terms(terms),
+                                               correlation, gaussian::softmax::kPairDigits);
 }
 
 std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& correlations,

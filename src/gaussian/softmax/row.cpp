@@ -13,8 +13,13 @@ using vm::Real;
 
 /// Of w, and of where the lattice bends: see Row.
 constexpr double kStep = 0.38, kBend = 0.5;
+/// Averages at a point are off by a wave of the step in z times tau, which sums over narrow steps
+/// take out and sums over steps that are as wide do not: with those, z is this much finer.
+constexpr double kWithWider = 1.3;
 /// Integrands this far below the largest are left out.
 constexpr double kNegligible = 1e-9;
+/// In front of the lattice, where the tail is long.
+constexpr double kNegligibleFront = 1e-13;
 /// Beyond, e^{-t} is 0 while t^8 is still a number.
 constexpr double kLargest = 1000.0;
 
@@ -78,10 +83,10 @@ struct Row::Scores {
   }
 };
 
-Row::Row(double keys, double tau2, int terms, double finer)
+Row::Row(double keys, double tau2, int terms, double finer, double wider)
     : keys_(keys), tau_(std::sqrt(tau2)), terms_(terms) {
-  const Scores scores(keys, tau_, terms, finer);
-  const double step = kStep / finer, bend = kBend + std::min(tau2, 6.0 * tau_);
+  const Scores scores(keys, tau_, terms, finer * std::min(wider, kWithWider));
+  const double step = wider * kStep / finer, bend = kBend + std::min(tau2, 6.0 * tau_);
   const double y0 = centre(keys, tau_);
   std::array<double, 2> largest{};
   for (int j = static_cast<int>(std::floor((-3.2 - bend) / step));; j += kLanes) {
@@ -93,16 +98,42 @@ Row::Row(double keys, double tau2, int terms, double finer)
     average(scores, y0 + w - stretch, block);
     blocks_.push_back(block);
     const bool is_over = vanished(block, largest);
-    if (w[kLanes - 1] > 0.0 && is_over) return;
+    if (w[kLanes - 1] > 0.0 && is_over) break;
   }
+  leave_out_start(largest);
+}
+
+/// Blocks in front whose integrands are as negligible as those behind.
+void Row::leave_out_start(const std::array<double, 2>& largest) {
+  std::size_t out = 0;
+  const auto matters = [&](const Block& block) {
+    const std::array<Real, 2> values = integrands(block);
+    for (std::size_t k = 0; k < values.size(); ++k)
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        if (values[k][lane] > kNegligibleFront * largest[k]) return true;
+    return false;
+  };
+  while (out < blocks_.size() && !matters(blocks_[out])) ++out;
+  if (out == 0 || out == blocks_.size()) return;
+  const auto from = static_cast<std::ptrdiff_t>(out);
+  if (terms_ > 0)
+    for (std::vector<double>& h : h_)
+      h.erase(h.begin(), h.begin() + static_cast<std::ptrdiff_t>(at(out, 0)));
+  blocks_.erase(blocks_.begin(), blocks_.begin() + from);
+  points_ -= std::min(points_, out * kLanes);
 }
 
 /// Integrands of all correlations, and of their derivatives, lie between these two.
-bool Row::vanished(const Block& block, std::array<double, 2>& largest) {
+std::array<Real, 2> Row::integrands(const Block& block) const {
   const Real others = block.weight * vm::exp((keys_ - 1.0) * block.log_f);
+  return {others * block.g[1], others * block.g[kAverages - 1]};
+}
+
+bool Row::vanished(const Block& block, std::array<double, 2>& largest) {
+  const std::array<Real, 2> values = integrands(block);
   bool all = true;
   for (std::size_t k = 0; k < largest.size(); ++k) {
-    const Real value = others * block.g[k == 0 ? 1 : kAverages - 1];
+    const Real& value = values[k];
     for (std::size_t lane = 0; lane < kLanes; ++lane)
       largest[k] = std::max(largest[k], value[lane]);
     all &= value[kLanes - 1] <= kNegligible * largest[k];

@@ -23,8 +23,8 @@ class Row {
   static constexpr std::size_t kLanes = base::vector_math::lanes;
   static constexpr std::size_t kAverages = 5;
 
-  /// `terms` of the series (0: none); steps `finer` than usual.
-  Row(double keys, double tau2, int terms, double finer = 1.0);
+  /// `terms` of the series (0: none); steps `finer` than usual, those in y besides `wider`.
+  Row(double keys, double tau2, int terms, double finer = 1.0, double wider = 1.0);
 
   /// Lattice points come in blocks of kLanes.
   struct Block {
@@ -52,7 +52,9 @@ class Row {
   }
   static constexpr int kBumps = 3;
   void average(const Scores& scores, const base::vector_math::Real& y, Block& block);
+  std::array<base::vector_math::Real, 2> integrands(const Block& block) const;
   bool vanished(const Block& block, std::array<double, 2>& largest);
+  void leave_out_start(const std::array<double, 2>& largest);
   void small_variance(const Scores& scores, const base::vector_math::Real& base, Block& block);
 
   double keys_, tau_;
