@@ -14,6 +14,9 @@ namespace scalecalc::moments {
 namespace {
 
 constexpr std::size_t keep = 64;
+/// Pairs by panels: experts and branches that read one stream ask for the same ones, each in its
+/// turn.
+constexpr std::size_t keep_pairs = 1 << 15;
 /// Networks whose variance changes at every layer go on by panels after so many inputs.
 constexpr std::size_t before_panels = 24;
 constexpr int panel_nodes = 10;
@@ -194,6 +197,13 @@ Estimate GaussianFunction::by_panel(Moment moment, double variance) {
 }
 
 Estimate GaussianFunction::by_panel(Moment moment, double variance, double correlation) {
+  if (known_pairs_.size() >= keep_pairs) known_pairs_.clear();
+  const auto [place, is_new] = known_pairs_.try_emplace(PairPlace{moment, variance, correlation});
+  if (is_new) place->second = from_panel(moment, variance, correlation);
+  return place->second;
+}
+
+Estimate GaussianFunction::from_panel(Moment moment, double variance, double correlation) {
   const double place = std::log(variance);
   Panel& in = panel(moment, place);
   if (in.functions.empty())

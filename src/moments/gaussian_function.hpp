@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "moments/interpolation.hpp"
@@ -60,6 +62,18 @@ class GaussianFunction {
     double mean = 0, variance = 0, correlation = 2;
     Estimate found;
   };
+  struct PairPlace {
+    Moment moment;
+    double variance, correlation;
+    bool operator==(const PairPlace&) const = default;
+  };
+  struct HashOfPlace {
+    std::size_t operator()(const PairPlace& at) const {
+      const std::hash<double> hash;
+      return (hash(at.variance) * 31 + hash(at.correlation)) * 31 +
+             static_cast<std::size_t>(at.moment);
+    }
+  };
   /// The pair, by `compute` where it has not been found lately.
   template <class Compute>
   const Estimate& lately(Moment moment, double mean, double variance, double correlation,
@@ -79,6 +93,7 @@ class GaussianFunction {
   bool wanders(double mean, double variance) const;
   Estimate by_panel(Moment moment, double variance);
   Estimate by_panel(Moment moment, double variance, double correlation);
+  Estimate from_panel(Moment moment, double variance, double correlation);
   Panel& panel(Moment moment, double place);
 
   Activation activation_;
@@ -88,6 +103,7 @@ class GaussianFunction {
   std::size_t misses_ = 0;
   std::map<Moment, std::optional<ClosedFormFunction>> formulas_;
   std::map<std::pair<Moment, long>, Panel> panels_;
+  std::unordered_map<PairPlace, Estimate, HashOfPlace> known_pairs_;
   std::array<Asked, 8> asked_;
   std::size_t next_asked_ = 0;
 };

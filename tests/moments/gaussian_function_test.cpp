@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "scalecalc/gaussian.hpp"
 
@@ -29,6 +30,22 @@ TEST_CASE("pairs near a correlation of 1 are the same before and after polynomia
         CHECK(std::fabs(found.value - direct.value) <= found.error + direct.error);
       }
     }
+}
+
+// Experts that read one stream ask for the pairs of all its positions, each in its turn.
+TEST_CASE("pairs that are asked for again are the same") {
+  GaussianFunction function("silu");
+  const auto at = [&](int k) {
+    return function.pair(Moment::cross, 0, 0.5 + 0.001 * k, 0.1 + 0.005 * k);
+  };
+  std::vector<Estimate> first;
+  for (int k = 0; k < 100; ++k) first.push_back(at(k));
+  // From the 25th on it is a panel that answers.
+  for (int k = 30; k < 100; ++k) {
+    CAPTURE(k);
+    CHECK(at(k).value == first[static_cast<std::size_t>(k)].value);
+    CHECK(at(k).error == first[static_cast<std::size_t>(k)].error);
+  }
 }
 
 }  // namespace
