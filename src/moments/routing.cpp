@@ -1,11 +1,15 @@
 #include "moments/routing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/philox.hpp"
+#include "base/vector_math.hpp"
 
 namespace scalecalc::moments {
 namespace {
@@ -15,24 +19,52 @@ struct Row {
   std::vector<double> w, D, q, back;  ///< back: J^T w
   std::vector<double> across;         ///< q + back/sum w^2: of J less its part along w
   double square = 0;                  ///< sum w^2
-  std::vector<std::int64_t> order;
+  std::vector<std::size_t> chosen;    ///< top_k experts, the largest score first
 
-  explicit Row(std::size_t experts)
-      : w(experts), D(experts), q(experts), back(experts), across(experts), order(experts) {}
+  Row(std::size_t experts, std::int64_t top_k)
+      : w(experts),
+        D(experts),
+        q(experts),
+        back(experts),
+        across(experts),
+        chosen(static_cast<std::size_t>(top_k)) {}
 };
 
+/// The experts of the largest scores, by insertion: few of many are chosen.
+void choose(const std::vector<double>& z, std::vector<std::size_t>& chosen) {
+  std::size_t count = 0;
+  for (std::size_t e = 0; e < z.size(); ++e) {
+    if (count == chosen.size() && !(z[e] > z[chosen[count - 1]])) continue;
+    if (count < chosen.size()) ++count;
+    std::size_t at = count - 1;
+    for (; at > 0 && z[e] > z[chosen[at - 1]]; --at) chosen[at] = chosen[at - 1];
+    chosen[at] = e;
+  }
+}
+
+/// q = e^z and its sum.
+double exponentials(const std::vector<double>& z, std::vector<double>& q) {
+  namespace vm = base::vector_math;
+  double total = 0;
+  for (std::size_t e = 0; e < z.size(); e += vm::lanes) {
+    const std::size_t count = std::min(vm::lanes, z.size() - e);
+    std::array<double, vm::lanes> some{};
+    std::copy_n(z.begin() + static_cast<std::ptrdiff_t>(e), count, some.begin());
+    vm::store(vm::exp(vm::load(some.data())), some.data());
+    std::copy_n(some.begin(), count, q.begin() + static_cast<std::ptrdiff_t>(e));
+    for (std::size_t k = 0; k < count; ++k) total += some[k];
+  }
+  return total;
+}
+
 void weigh_row(const Experts& layer, const std::vector<double>& z, Row& row) {
-  const auto begin = row.order.begin(), end = row.order.end();
-  for (std::size_t e = 0; e < z.size(); ++e) row.order[e] = static_cast<std::int64_t>(e);
-  std::partial_sort(begin, begin + layer.top_k, end, [&](std::int64_t a, std::int64_t b) {
-    return z[static_cast<std::size_t>(a)] > z[static_cast<std::size_t>(b)];
-  });
+  choose(z, row.chosen);
   std::fill(row.w.begin(), row.w.end(), 0.0);
   std::fill(row.D.begin(), row.D.end(), 0.0);
   std::fill(row.q.begin(), row.q.end(), 0.0);
   const bool softmax = layer.score == Experts::Score::softmax;
   const auto each_chosen = [&](const auto& use) {
-    for (auto at = begin; at != begin + layer.top_k; ++at) use(static_cast<std::size_t>(*at));
+    for (const std::size_t e : row.chosen) use(e);
   };
   double total = 0;
   each_chosen([&](std::size_t e) {
@@ -43,8 +75,7 @@ void weigh_row(const Experts& layer, const std::vector<double>& z, Row& row) {
   if (!layer.normalised) {
     total = 1;
     if (softmax) {
-      total = 0;
-      for (std::size_t e = 0; e < z.size(); ++e) total += row.q[e] = std::exp(z[e]);
+      total = exponentials(z, row.q);
       for (double& q : row.q) q /= total;
     }
   }
@@ -65,12 +96,12 @@ void weigh_row(const Experts& layer, const std::vector<double>& z, Row& row) {
 double slopes_of(const Row& t, const std::vector<double>& tq, const Row& u,
                  const std::vector<double>& uq, double ww) {
   double dd = 0, left = 0, right = 0, qq = 0;
-  for (std::size_t e = 0; e < t.w.size(); ++e) {
+  for (const std::size_t e : t.chosen) {  // w and D of all others are 0
     dd += t.D[e] * u.D[e];
     left += t.D[e] * u.w[e] * uq[e];
     right += u.D[e] * t.w[e] * tq[e];
-    qq += tq[e] * uq[e];
   }
+  for (std::size_t e = 0; e < t.w.size(); ++e) qq += tq[e] * uq[e];
   return dd - left - right + ww * qq;
 }
 
@@ -85,12 +116,12 @@ void add(RoutedGradient& sum, const RoutedGradient& one, double times) {
 RoutedPair pair_of(const Row& t, const Row& u) {
   double ww = 0;
   RoutedPair pair;
-  for (std::size_t e = 0; e < t.w.size(); ++e) {
+  for (const std::size_t e : t.chosen) {
     const double both = t.w[e] * u.w[e];
     ww += both;
     pair.loads += both * both;
-    pair.along += t.back[e] * u.back[e];
   }
+  for (std::size_t e = 0; e < t.w.size(); ++e) pair.along += t.back[e] * u.back[e];
   pair.inverse = 1 / std::sqrt(t.square * u.square);
   pair.plain = {ww, slopes_of(t, t.q, u, u.q, ww), slopes_of(t, t.across, u, u.across, ww),
                 pair.loads * pair.inverse};
@@ -124,6 +155,26 @@ void draw(std::vector<double>& values, std::uint64_t& block) {
   }
 }
 
+/// Points of a standard normal number and their weights, for functions of the logistic of
+/// `deviation` times it: the trapezoid rule leaves e^(-2 pi^2/(h deviation)), here 3e-16, times
+/// what the normal weight is at the poles, pi/deviation from the line. None where that takes more
+/// points than draws.
+std::optional<std::vector<std::pair<double, double>>> normal_grid(double deviation) {
+  constexpr double far = 7;
+  const double step = std::min(0.5, 0.55 / std::max(deviation, 1e-300));
+  const auto count = static_cast<int>(std::ceil(std::min(far / step, 1e6)));
+  if (count > 200) return std::nullopt;
+  std::vector<std::pair<double, double>> made;
+  double total = 0;
+  for (int k = -count; k <= count; ++k) {
+    const double x = step * k;
+    made.emplace_back(x, std::exp(-x * x / 2));
+    total += made.back().second;
+  }
+  for (auto& [x, weight] : made) weight /= total;
+  return made;
+}
+
 }  // namespace
 
 Routing::Routing(const Experts& layer, double variance)
@@ -133,27 +184,46 @@ Routing::Routing(const Experts& layer, double variance)
       normalised_(layer.normalised),
       variance_(variance),
       of_angle_{} {
-  constexpr std::int64_t values = std::int64_t{1} << 18, least = 4096;
-  const std::int64_t count = std::max(least, values / experts_);
   const auto size = static_cast<std::size_t>(experts_);
-  const double deviation = std::sqrt(variance), each = 1.0 / static_cast<double>(count);
+  const double deviation = std::sqrt(variance);
   std::vector<double> a(size), b(size), z(size);
-  Row first(size), second(size);
+  Row first(size, top_k_), second(size, top_k_);
+  std::array<double, kAngles + 1> cosine, sine;
+  for (int k = 0; k <= kAngles; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    cosine[at] = std::cos(k * std::numbers::pi / kAngles);
+    sine[at] = std::sin(k * std::numbers::pi / kAngles);
+  }
   double weight = 0, square = 0;  // E sum_e w_e and E sum_e w_e^2
-  std::uint64_t block = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    draw(a, block);
-    draw(b, block);
+  const auto use = [&](double each) {
     for (std::size_t e = 0; e < size; ++e) z[e] = deviation * a[e];
     weigh_row(layer, z, first);
     for (const double w : first.w) weight += each * w;
     square += each * first.square;
-    for (int k = 0; k <= kAngles; ++k) {
-      const double angle = k * std::numbers::pi / kAngles;
-      for (std::size_t e = 0; e < size; ++e)
-        z[e] = deviation * (std::cos(angle) * a[e] + std::sin(angle) * b[e]);
+    for (std::size_t k = 0; k <= kAngles; ++k) {
+      for (std::size_t e = 0; e < size; ++e) z[e] = deviation * (cosine[k] * a[e] + sine[k] * b[e]);
       weigh_row(layer, z, second);
-      add(of_angle_[static_cast<std::size_t>(k)], pair_of(first, second), each);
+      add(of_angle_[k], pair_of(first, second), each);
+    }
+  };
+  double of_draws = 0;  // what one weighs in an error that falls as the root of their number
+  const auto grid = size == 1 ? normal_grid(deviation) : std::nullopt;
+  if (grid) {
+    for (const auto& [x, of_x] : *grid)
+      for (const auto& [y, of_y] : *grid) {
+        a[0] = x;
+        b[0] = y;
+        use(of_x * of_y);
+      }
+  } else {
+    constexpr std::int64_t values = std::int64_t{1} << 18, least = 4096;
+    const std::int64_t count = std::max(least, values / experts_);
+    of_draws = 1.0 / static_cast<double>(count);
+    std::uint64_t block = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      draw(a, block);
+      draw(b, block);
+      use(of_draws);
     }
   }
   const double apart = weight * weight / static_cast<double>(experts_);
@@ -162,7 +232,7 @@ Routing::Routing(const Experts& layer, double variance)
     RoutedPair& at = of_angle_[static_cast<std::size_t>(k)];
     at.scatter = std::max(0.0, at.scatter - at.plain.weights * at.plain.weights);
     at.sizes = std::max(0.0, at.sizes - square * square);
-    at.error = std::sqrt(at.scatter * each);
+    at.error = std::sqrt(at.scatter * of_draws);
     const double across = std::sin(k * std::numbers::pi / kAngles);
     at.plain.weights -= across * across * off;
   }

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <vector>
 
+#include "scalecalc/activation.hpp"
+#include "scalecalc/gaussian.hpp"
 #include "scalecalc/layers.hpp"
 
 using namespace scalecalc;
@@ -74,4 +76,24 @@ TEST_CASE("routing: is remembered for the router that it is of") {
   CHECK(first != &all(layer, 2.0));
   CHECK(first != &all(router(4, 2, false), 1.0));
   CHECK(first == &all(layer, 1.0));
+}
+
+TEST_CASE("routing: the gate of a shared expert is integrated") {
+  Experts gate = router(1, 1, false);
+  gate.score = Experts::Score::sigmoid;
+  const Activation sigmoid = Activation::named("sigmoid");
+  // The grid ends where a normal number is with a chance of 3e-12.
+  constexpr double grid = 1e-11;
+  for (const double variance : {1e-4, 0.3, 2.0, 30.0}) {
+    const Routing by(gate, variance);
+    // At the angles themselves no cubic lies between.
+    for (const int angle : {0, 4, 8, 12, 20}) {
+      const double rho = std::cos(angle * std::numbers::pi / 24);
+      CAPTURE(variance);
+      CAPTURE(rho);
+      const Estimate pair = quadrature(sigmoid, Moment::cross, {0, variance, rho});
+      CHECK(std::fabs(by.at(rho).plain.weights - pair.value) <= grid + pair.error);
+      CHECK(by.at(rho).error == 0);
+    }
+  }
 }
