@@ -9,6 +9,11 @@ namespace {
 
 /// Past this a normal number has no weight in double.
 constexpr double kFar = 9;
+constexpr double kStep = 0.25;  ///< at most
+
+/// Of two sums in each other, which every pair of positions asks for, where the cap is so many
+/// deviations away: e^-79 and e^-158 are left.
+constexpr double kPairStep = 0.5, kFarCap = 8;
 
 struct Cap {
   double c;
@@ -20,11 +25,11 @@ struct Cap {
   double bend(double y) const { return -2 * slope(y) * std::tanh(y / c) / c; }
 };
 
-/// Sum over a normal z of std sigma, by the trapezoid rule: its error falls as e^(-pi^2/h) times
-/// what tanh, whose nearest pole is pi c/2 away, leaves: e^(-pi^2 c/(h sigma)).
+/// Sum over a normal z of std sigma, by the trapezoid rule: it leaves e^(-2 pi^2/h^2) of the normal
+/// weight, and of tanh, whose nearest pole is pi c/2 away, e^(-pi^2 c/(h sigma)).
 template <class F>
-void over_normal(double cap, double sigma, const F& at) {
-  const double step = std::min(0.25, 0.25 * cap / std::max(sigma, 1e-300));
+void over_normal(double cap, double sigma, const F& at, double widest = kStep) {
+  const double step = std::min(widest, 0.25 * cap / std::max(sigma, 1e-300));
   const double least = kFar / 4000;  // a bound of the work
   const double h = std::max(step, least);
   const auto count = static_cast<int>(std::ceil(kFar / h));
@@ -53,16 +58,20 @@ CapMoments cap_moments(double cap, double variance) {
 }
 
 CapPair cap_pair(double cap, double variance, double covariance) {
-  const Cap phi{cap};
   const double c = variance > 0 ? std::clamp(covariance / variance, -1.0, 1.0) : 0;
   const double both = std::sqrt(std::fabs(c) * variance),
                alone = std::sqrt(std::max(0.0, (1 - std::fabs(c)) * variance));
   CapPair made{0, 0};
-  over_normal(cap, both, [&](double shared, double weight) {
+  const bool is_far = cap * cap > kFarCap * kFarCap * variance;
+  const auto over_one = [&](double sigma, const auto& at) {
+    over_normal(cap, sigma, at, is_far ? kPairStep : kStep);
+  };
+  over_one(both, [&](double shared, double weight) {
     double value = 0, slope = 0;
-    over_normal(cap, alone, [&](double own, double part) {
-      value += part * phi.value(shared + own);
-      slope += part * phi.slope(shared + own);
+    over_one(alone, [&](double own, double part) {
+      const double t = std::tanh((shared + own) / cap);
+      value += part * cap * t;
+      slope += part * (1 - t * t);
     });
     made.cross += weight * value * value;
     made.slope += weight * slope * slope;
