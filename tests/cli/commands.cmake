@@ -19,6 +19,14 @@ scalecalc_cli_test("deepnorm as JSON" ARGS deepnorm --layers 1000 --optimizer ad
 scalecalc_cli_test("deepnorm: published pairs of two stacks, sized"
   ARGS deepnorm --model deepnet-18-6 --layers 18 --rule deepnet
   STDOUT "encoder: 18 layers.*1.866112.*decoder: 6 layers.*2.059767")
+scalecalc_cli_test("deepnorm: a model's own depths"
+  ARGS deepnorm --model deepnet-18-6 --rule deepnet
+  STDOUT "encoder: 18 layers.*1.866112.*decoder: 6 layers.*2.059767")
+scalecalc_cli_test("deepnorm: the depth of a config"
+  ARGS deepnorm --model "${CMAKE_CURRENT_LIST_DIR}/config.json" --format json
+  STDOUT "\"layers\": 2,")
+scalecalc_cli_test("deepnorm: no depth" EXIT 2 ARGS deepnorm --optimizer adam
+  STDERR "deepnorm needs a depth .--layers.; for example --layers 12, or --model")
 scalecalc_cli_test("deepnorm: two stacks, verified"
   ARGS deepnorm --layers 4 --arch encoder-decoder --decoder-layers 2 --optimizer adam --verify
     --width 16 --heads 2 --sequence 4 --vocab 8 --seeds 2 --format json

@@ -98,12 +98,14 @@ BlockMoments moments_of(const ModelSpec& spec) {
 
 Request read(const Arguments& arguments) {
   Request request;
-  if (arguments.layers.empty())
-    throw Error(ErrorKind::usage, "deepnorm needs a depth", "--layers", "for example --layers 12");
-  request.layers = parse_layers("--layers", arguments.layers);
+  if (arguments.layers.empty() && arguments.model.empty())
+    throw Error(ErrorKind::usage, "deepnorm needs a depth", "--layers",
+                "for example --layers 12, or --model for a model with its own");
+  if (!arguments.layers.empty()) request.layers = parse_layers("--layers", arguments.layers);
   request.published = parse_choice("--rule", arguments.rule, kRules) == "deepnet";
   read_method(arguments, request);
   if (!arguments.model.empty()) request.spec = read_model_argument(arguments.model);
+  if (arguments.layers.empty()) request.layers = request.spec.layers;
   read_stacks(arguments, request);
   if (request.spec.kind != ModelSpec::Kind::transformer)
     throw Error(ErrorKind::usage, "deepnorm is about transformer blocks, and this model is none",
@@ -309,7 +311,8 @@ void register_deepnorm(CLI::App& app, Context& context) {
                                                             {"verification"}}}},
                                   [arguments, &context] { return run(*arguments, context); });
   const Options add{command};
-  add.axis("--layers", arguments->layers, "N", "layers N of the (first) stack, 1..1000000");
+  add.axis("--layers", arguments->layers, "N",
+           "layers N of the (first) stack, 1..1000000 (default: those of --model)");
   add.axis("--optimizer", arguments->optimizer, types::optimizer(),
            "what steps (scalecalc list families); muon+adamw: hidden matrices by the first, all "
            "else by the second; muon(ffn,o)+adamw: what has these roles by the first; or a rule in "
