@@ -23,7 +23,7 @@ scalecalc_cli_test("deepnorm: a model's own depths"
   ARGS deepnorm --model deepnet-18-6 --rule deepnet
   STDOUT "encoder: 18 layers.*1.866112.*decoder: 6 layers.*2.059767")
 scalecalc_cli_test("deepnorm: the depth of a config"
-  ARGS deepnorm --model "${CMAKE_CURRENT_LIST_DIR}/config.json" --format json
+  ARGS deepnorm --model "${CMAKE_CURRENT_LIST_DIR}/config.json" --sequence 2 --format json
   STDOUT "\"layers\": 2,")
 scalecalc_cli_test("deepnorm: no depth" EXIT 2 ARGS deepnorm --optimizer adam
   STDERR "deepnorm needs a depth .--layers.; for example --layers 12, or --model")
