@@ -11,6 +11,7 @@
 #include "architectures/family.hpp"
 #include "base/input_file.hpp"
 #include "base/text.hpp"
+#include "base/text_file.hpp"
 #include "scalecalc/architectures.hpp"
 #include "scalecalc/error.hpp"
 
@@ -248,8 +249,9 @@ LibraryModel read_config(const std::string& given) {
   if (file.empty() && std::filesystem::is_directory(path, code))
     file = (std::filesystem::path(path) / "config.json").string();
   if (file.empty()) file = path;
-  return parse_config(base::read_input(file, architectures::config_kind()), base::shortened(file),
-                      tower);
+  const std::string text = base::read_input(file, architectures::config_kind());
+  if (base::is_pickled(text)) throw base::pickled_file(file);
+  return parse_config(text, base::shortened(file), tower);
 }
 
 }  // namespace scalecalc

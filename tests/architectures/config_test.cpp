@@ -328,6 +328,8 @@ TEST_CASE("a config that cannot be read is one line that names the key") {
              "a is given twice"));
   CHECK(says(refusal(R"({"model_type": "llama", "architectures": ["X"]})"), "unknown class 'X'"));
   CHECK(says(refusal(R"({"model_type": "llama", "num_key_value_heads": 3})"), "no multiple"));
+  CHECK(says(refusal(R"({"model_type": "llama", "num_attention_heads": 7})"),
+             "hidden_size is no multiple of num_attention_heads"));
   CHECK(says(refusal(R"({"model_type": "llama", "hidden_size": 1e999})"), "number is too large"));
   CHECK(says(refusal(std::string(100000, '[')), "not JSON"));
   CHECK(says(refusal(R"({"model_type": "llama", "x": )" + std::string(60, '[') +
@@ -355,6 +357,14 @@ TEST_CASE("a config is found in a folder, and beside a file of weights") {
     CHECK(read_config(path).architecture == "llama");
   }
   CHECK_THROWS_AS(read_config(folder / "none.json"), Error);
+  const std::string pickled = folder / "pytorch_model.bin";
+  std::ofstream(pickled) << "PK\x03\x04 and so on";
+  try {
+    read_config(pickled);
+    FAIL("it was read");
+  } catch (const Error& error) {
+    CHECK(says(error.what(), "nothing is unpickled"));
+  }
   CHECK_THROWS_AS(read_config("/"), Error);
 }
 
