@@ -1,5 +1,6 @@
 #include "gaussian/quadrature/hermite.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -119,13 +120,21 @@ double polynomial(const std::vector<double>& coefficients, double c) {
   return sum;
 }
 
-/// polynomial(a, c) and polynomial(b, d) of as many coefficients: each step waits for the one
-/// before, so that two at once take the time of one.
+/// Terms of a series in c whose others are less than 1e-18 c^4 of it, of `all`.
+std::size_t terms_at(double c, std::size_t all) {
+  constexpr double digits = 41.5;  // ln 1e18
+  if (!(c < 1)) return all;
+  return std::min(all, 4 + static_cast<std::size_t>(std::ceil(-digits / std::log(c))));
+}
+
+/// polynomial(a, c) and polynomial(b, |c|) of as many coefficients, to rounding: each step waits
+/// for the one before, so that two at once take the time of one.
 std::array<double, 2> polynomials(const std::vector<double>& a, double c,
-                                  const std::vector<double>& b, double d) {
-  if (a.size() != b.size() || c == 0 || d == 0) return {polynomial(a, c), polynomial(b, d)};
+                                  const std::vector<double>& b) {
+  const double d = std::fabs(c);
+  if (a.size() != b.size() || c == 0) return {polynomial(a, c), polynomial(b, d)};
   double first = 0, second = 0;
-  for (std::size_t n = a.size(); n-- > 0;) {
+  for (std::size_t n = terms_at(d, a.size()); n-- > 0;) {
     first = first * c + a[n];
     second = second * d + b[n];
   }
@@ -188,7 +197,7 @@ HermiteSeries HermiteSeries::step(const std::array<double, 2>& sides, std::size_
 
 Estimate HermiteSeries::operator()(double correlation) const {
   const double c = std::fabs(correlation);
-  const auto [value, errors] = polynomials(squares_, correlation, errors_, c);
+  const auto [value, errors] = polynomials(squares_, correlation, errors_);
   return {value, rest_ * std::pow(c, static_cast<double>(squares_.size())) + errors,
           Method::quadrature};
 }
