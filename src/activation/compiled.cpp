@@ -66,7 +66,8 @@ std::pair<double, double> extremes(const double* x, std::size_t count) {
 }
 
 /// c f(x) with the 17 digits of c that code uses: the constants of selu are slow to evaluate again
-/// and again.
+/// and again. A factor that no double is stays as it is: code has 0 or infinity for it, and is seen
+/// to be wrong.
 Expr with_plain_factor(const Expr& expr) {
   if (expr.kind() != Expr::Kind::product) return expr;
   std::vector<Expr> constants, rest;
@@ -75,6 +76,7 @@ Expr with_plain_factor(const Expr& expr) {
   }
   if (constants.empty() || rest.empty()) return expr;
   const double c = constant_value(symbolic::multiply(std::move(constants)));
+  if (!std::isnormal(c)) return expr;
   rest.push_back(Expr(Rational::parse(decimal(real(c), 17))));
   return symbolic::multiply(std::move(rest));
 }

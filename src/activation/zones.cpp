@@ -17,7 +17,7 @@ namespace vm = base::vector_math;
 /// Below this, steps of the computation underflow and lose digits.
 constexpr double negligible = 0x1p-1000;
 constexpr double near_zero = 0x1p-30;
-constexpr int deepest_split = 5;
+constexpr int deepest_split = 7;
 
 /// Sizes |x| to look at, rising.
 std::vector<double> sizes(Measure measure) {
@@ -88,25 +88,39 @@ bool is_accurate_over(const Expr& expr, const Zone& zone) {
   return true;
 }
 
-void cover(const Expr& expr, const Span& span, int depth, std::vector<Zone>& zones) {
+void cover_by_bits(const Span& span, std::vector<Zone>& zones) {
   Zone zone;
   zone.low = span.low;
   zone.high = span.high;
-  constexpr double largest_fitted = 64;
-  if (std::max(std::fabs(span.low), std::fabs(span.high)) <= largest_fitted) {
-    if (fit(expr, zone) && is_accurate_over(expr, zone)) {
-      zones.push_back(zone);
-      return;
-    }
-    if (depth < deepest_split) {
-      const double middle = span.low + (span.high - span.low) / 2;
-      cover(expr, {span.low, middle}, depth + 1, zones);
-      cover(expr, {middle, span.high}, depth + 1, zones);
-      return;
-    }
-  }
   zone.by_bits = true;
   zones.push_back(zone);
+}
+
+void cover_near(const Expr& expr, const Span& span, int depth, std::vector<Zone>& zones) {
+  Zone zone;
+  zone.low = span.low;
+  zone.high = span.high;
+  if (fit(expr, zone) && is_accurate_over(expr, zone)) {
+    zones.push_back(zone);
+  } else if (depth < deepest_split) {
+    const double middle = span.low + (span.high - span.low) / 2;
+    cover_near(expr, {span.low, middle}, depth + 1, zones);
+    cover_near(expr, {middle, span.high}, depth + 1, zones);
+  } else {
+    cover_by_bits(span, zones);
+  }
+}
+
+/// Far out, where inputs hardly are, by bits: a sum of fractions that cancel loses digits
+/// everywhere. The span is on one side of 0.
+void cover(const Expr& expr, const Span& span, std::vector<Zone>& zones) {
+  constexpr double largest_fitted = 64;
+  const double inner_low = std::max(span.low, -largest_fitted);
+  const double inner_high = std::min(span.high, largest_fitted);
+  if (inner_low >= inner_high) return cover_by_bits(span, zones);
+  if (span.low < inner_low) cover_by_bits({span.low, inner_low}, zones);
+  cover_near(expr, {inner_low, inner_high}, 0, zones);
+  if (inner_high < span.high) cover_by_bits({inner_high, span.high}, zones);
 }
 
 }  // namespace
@@ -135,7 +149,7 @@ std::vector<Zone> find_zones(const Expr& expr, const Compute& code, double low, 
       // Values that underflow are 0 in either form, and look accurate.
       if (first == 0 && span.low < near_zero) span.low = 0;
       if (last == 0 && span.high > -near_zero) span.high = 0;
-      cover(expr, span, 0, zones);
+      cover(expr, span, zones);
     }
   }
   return zones;

@@ -11,7 +11,13 @@ void set_quotient(Real& target, const Rational& value, mpfr_rnd_t rounding) {
   }
   mpq_t quotient;
   mpq_init(quotient);
-  mpq_set_str(quotient, value.to_string().c_str(), 10);
+  if (const auto& big = value.big()) {
+    mpq_set_num(quotient, big->numerator.get_mpz_t());
+    mpq_set_den(quotient, big->denominator.get_mpz_t());
+  } else {
+    mpq_set_si(quotient, static_cast<long>(value.small_numerator()),
+               static_cast<unsigned long>(value.small_denominator()));
+  }
   mpfr_set_q(target.get(), quotient, rounding);
   mpq_clear(quotient);
 }
