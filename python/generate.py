@@ -193,9 +193,9 @@ class Parameter:
         if self.word == "--expr":
             one = "Value | Function"
         # How several values are said: words, one after the other; with commas; the option again.
-        self.joins = "words" if self.is_argument else "again"
+        self.joins = "words" if self.is_argument else "flag" if self.is_flag and not option["list"] else "again"
         if option["list"] or kind and "," in kind or kind == "SIZES" and self.word != "--shape":
-            self.joins = self.joins if self.is_argument else "comma"
+            self.joins = "words" if self.is_argument else "comma"
         several = f" | Sequence[{one}]" if not self.is_flag or option["list"] else ""
         if kind in ("P=V", "SIZES"):
             several += " | Mapping[str, Value]"

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class ScalecalcError(Exception):
@@ -16,9 +20,17 @@ class ScalecalcError(Exception):
     hint: str = ""
     argument: str = ""
 
+    def naming(self, argument: str) -> Self:
+        self.argument = argument
+        return self
+
 
 class InputError(ScalecalcError, ValueError):
     """A value, a file or a formula that cannot be used, or options that do not fit together."""
+
+
+class WrongTypeError(InputError, TypeError):
+    """A value of a type that the argument does not take."""
 
 
 class NoSolutionError(ScalecalcError, ValueError):
@@ -40,3 +52,8 @@ def error(kind: str, line: str, message: str, where: str, hint: str) -> Scalecal
     if named:
         made.argument = named.group(1).replace("-", "_")
     return made
+
+
+def wrong_type(argument: str, wanted: str, value: object) -> WrongTypeError:
+    shown = "a function" if callable(value) and not isinstance(value, type) else type(value).__name__
+    return WrongTypeError(f"{argument} must be {wanted} (got {shown})").naming(argument)

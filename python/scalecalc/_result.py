@@ -136,25 +136,29 @@ class Result(Record):
 
     `inputs`: what was asked, with its defaults; `messages`: what the program would say on stderr;
     `text`: code or another text of the command's own; `exit_code`: 0, or 1 where a check failed;
-    `svg`: the figure, of plot=True; `figure`: the same, as a notebook shows it.
+    `svg`: the figure, of plot=True; `figure`: the same, as a notebook shows it; `sampled`: None, or where
+    an activation is a function that was sampled, `functions`, what stands in for each and how far it is
+    off, and `errors`, how far that may move each number of the result, in its shape.
     """
 
-    __slots__ = ("command", "exit_code", "inputs", "messages", "svg", "text")
+    __slots__ = ("command", "exit_code", "inputs", "messages", "sampled", "svg", "text")
     command: str
     inputs: Record
     exit_code: int
     text: str
     messages: list[str]
     svg: str
+    sampled: Record | None
 
     def __init__(self, data: dict[str, Any], command: str = "", inputs: dict[str, Any] | None = None,
                  exit_code: int = 0, text: str = "", messages: list[str] | None = None,
-                 svg: str = "") -> None:
+                 svg: str = "", sampled: Record | None = None) -> None:
         super().__init__(data)
         self.command = command
         self.inputs = Record(inputs or {})
         self.exit_code, self.text, self.svg = exit_code, text, svg
         self.messages = messages or []
+        self.sampled = sampled
 
     @property
     def figure(self) -> Figure | None:
@@ -163,7 +167,7 @@ class Result(Record):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._data, self.command, self.inputs._data, self.exit_code, self.text,
-                            self.messages, self.svg)
+                            self.messages, self.svg, self.sampled)
 
     def to_dict(self) -> dict[str, Any]:
         """What the program prints with --format json."""

@@ -1,14 +1,18 @@
 """An activation that is a Python function, as an expression in x: it is called once with a symbol.
 
 Operators, numpy's and PyTorch's functions of their names, and those of scalecalc.functions are
-followed: `lambda x: x * sigmoid(1.7 * x)`. What looks at the value (an `if`, `float(x)`) cannot be.
+followed: `lambda x: x * sigmoid(1.7 * x)`. What looks at the value (an `if`, `float(x)`) cannot be, and
+is sampled (_sample.py).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ._errors import InputError
+
+class NotTraced(Exception):
+    """Why a function cannot be followed."""
+
 
 # Of the formula language, by the names that numpy and PyTorch have.
 _FUNCTIONS = {
@@ -117,11 +121,12 @@ class Symbol:
 
 
 def traced(name: str, function: Any) -> str:
-    """Its expression in x. Raises InputError where it cannot be followed."""
+    """Its expression in x. Raises NotTraced where it cannot be followed."""
     try:
-        made = function(Symbol("x"))
-        text = Symbol.text_of(made)
-    except (TypeError, AttributeError, ValueError, ArithmeticError) as reason:
-        raise InputError(f"{name} cannot be written as an expression in x ({reason}); use operators "
-                         "and functions that scalecalc.functions has, or give a text") from reason
-    return text
+        text = Symbol.text_of(function(Symbol("x")))
+        if text != Symbol.text_of(function(Symbol("x"))):
+            raise NotTraced("it has another value each time")
+        return text
+    except Exception as reason:  # of whatever library it calls
+        line = " ".join(str(reason).split())
+        raise NotTraced(line[:120] or type(reason).__name__) from reason

@@ -79,9 +79,9 @@ def test_numpys_functions_are_traced():
     assert found.to_dict() == scalecalc.deepnorm(layers=12).to_dict()
 
 
-def test_what_cannot_be_traced_says_why():
-    with pytest.raises(ValueError, match="expr cannot be written as an expression in x"):
-        scalecalc.activation(expr=lambda x: 1.0 if x else 0.0)
+def test_what_has_no_value_says_why():
+    with pytest.raises(ValueError, match="expr cannot be written as an expression in x .it looks at the value."):
+        scalecalc.activation(expr=lambda x: 1.0 if x else float("nan"))
 
 
 def test_wrong_types_are_refused():
