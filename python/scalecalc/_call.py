@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _core
 from ._errors import InputError, ScalecalcError, wrong_type
 
+TYPE_CHECKING = False  # typing's, which takes a third of the import
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
-    from typing import TypeAlias
+    from typing import Any, TypeAlias, TypeVar
 
     from ._result import Result
     from ._sample import Sample
@@ -140,7 +140,8 @@ def _name_argument(error: ScalecalcError, spec: Spec, given: dict[str, Any]) -> 
         value = given[name]
         if value is None or joins == "flag":
             continue
-        if any(len(word) > 1 and f"({word}" in line or f"'{word}'" in line for word in _words(name, value)):
+        if any(f"({word})" in line or f"'{word}'" in line or len(word) > 1 and f"({word}" in line
+               for word in _words(name, value)):
             error.argument = name
             return
 

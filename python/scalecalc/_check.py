@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import scalecalc
 
+from . import _arguments as arguments
 from ._commands import init
-from ._errors import InputError
-from ._module import Model, bare, evaluating, inputs_of, main_input, parts_of
+from ._errors import wrong_type
+from ._module import Model, evaluating, inputs_of, main_input, parts_of
 from ._module import read as read_module
 from ._result import Record
 from ._rules import Start, as_due, of_model, starts_of
@@ -185,7 +186,8 @@ def loss_of(output: Any, batch: Any, loss: Callable[..., Any] | None, reduction:
     import torch
 
     if loss is not None:
-        return loss(output, batch)
+        with arguments.of_caller("loss", "is a function that raises"):
+            return checked_loss(loss(output, batch))
     if getattr(output, "loss", None) is not None:
         return output.loss
     logits = tensor_of(output)
@@ -193,6 +195,17 @@ def loss_of(output: Any, batch: Any, loss: Callable[..., Any] | None, reduction:
     generator = torch.Generator().manual_seed(0)
     targets = torch.randint(0, logits.shape[-1], logits.shape[:1], generator=generator)
     return torch.nn.functional.cross_entropy(logits, targets.to(logits.device), reduction=reduction)
+
+
+def checked_loss(value: Any) -> Any:
+    if not hasattr(value, "requires_grad") or value.numel() != 1:
+        got = tuple(value.shape) if hasattr(value, "shape") else type(value).__name__
+        raise arguments.refused("loss", f"must return a tensor of one number (got {got})")
+    if not value.requires_grad:
+        raise arguments.refused("loss", "depends on no parameter of the module that is trained (requires_grad)")
+    if not bool(value.detach().isfinite().all()):
+        raise arguments.refused("loss", f"is {value.item()}, and no finite number")
+    return value
 
 
 def _measure(module: Any, batch: Any, parts: list[Part],
@@ -203,14 +216,9 @@ def _measure(module: Any, batch: Any, parts: list[Part],
     found = _Measured()
     with torch.inference_mode(False), _undisturbed(module), _hooks(module, parts, found), \
             torch.enable_grad():
-        output = module(*args, **named)
-        value = loss_of(output, batch, loss, "sum")
-        if not hasattr(value, "requires_grad") or value.numel() != 1:
-            raise InputError("loss must return a tensor of one number (got "
-                             f"{tuple(value.shape) if hasattr(value, 'shape') else type(value).__name__})")
-        if not value.requires_grad:
-            raise InputError("the loss depends on no parameter that is trained (requires_grad)")
-        value.backward()
+        with arguments.of_caller("batch", f"is not what {type(module).__name__} runs on"):
+            output = module(*args, **named)
+        checked_loss(loss_of(output, batch, loss, "sum")).backward()
         for name, parameter in module.named_parameters():
             if parameter.grad is not None:
                 found.parameters[name] = _second(parameter.grad)
@@ -373,13 +381,13 @@ def check(module: Any, batch: Any, audit: Callable[..., Any], *, model: Any = No
           loss: Callable[..., Any] | None = None, confidence: float = 0.99,
           **options: Any) -> Check:
     """See scalecalc.torch.check."""
-    module = bare(module)
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must be above 0 and below 1 (got {confidence})")
-    empty = next((name for name, one in module.named_parameters() if one.is_meta), None)
-    if empty is not None:
-        raise InputError(f"{empty} is on the device meta, and has no values to check; "
-                         "module.to_empty(device='cpu') and init_ give it some")
+    module = arguments.module("module", module, with_values=True)
+    arguments.tensors("batch", batch)
+    if loss is not None:
+        arguments.function("loss", loss)
+    if isinstance(confidence, bool) or not isinstance(confidence, float) or not 0 < confidence < 1:
+        raise arguments.refused("confidence", "must be a number above 0 and below 1 "
+                                f"(got {arguments.shown(confidence)})")
     count = sum(1 for _ in module.parameters()) * 4
     deviations = NormalDist().inv_cdf(1 - (1 - confidence) / (2 * count))
     text: str
@@ -391,7 +399,10 @@ def check(module: Any, batch: Any, audit: Callable[..., Any], *, model: Any = No
         names, parts, text = read.names, read.parts, read.text
         remarks, described = read.remarks, read
     else:
-        described = read_module(model, batch) if hasattr(model, "named_parameters") else model
+        described = read_module(arguments.module("model", model), batch) \
+            if hasattr(model, "named_parameters") or isinstance(model, type) else model
+        if not isinstance(described, (str, os.PathLike)):
+            raise wrong_type("model", "a module, what read() returns, or a path", described)
         rows: list[Any] = list(init(os.fspath(described)).parameters)
         if isinstance(described, Model):
             names, text, remarks = described.names, described.text, described.remarks

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import scalecalc
 
+from . import _arguments as arguments
 from ._check import input_options
-from ._errors import InputError, ScalecalcError
+from ._errors import InputError, ScalecalcError, wrong_type
 from ._first_step import FirstStep, first_step, step_options
 from ._groups import groups_of, std_factor, std_of, steps_of
 from ._module import read
@@ -133,7 +134,18 @@ class _Check:
         self.rule: str | None = optimizer if isinstance(optimizer, str) else None
 
     def batch_at(self, size: int) -> Any:
-        return self.batch(size) if callable(self.batch) else self.batch
+        if not callable(self.batch) or hasattr(self.batch, "is_floating_point"):
+            return arguments.tensors("batch", self.batch)
+        with arguments.of_caller("batch", f"is a function that raises, of {self.axis} {size}"):
+            return arguments.tensors("batch", self.batch(size))
+
+    def module_at(self, size: int) -> Any:
+        with arguments.of_caller("module_factory", f"raises, of {self.axis} {size}"):
+            made = self.factory(size)
+        if isinstance(made, type) or not hasattr(made, "named_parameters"):
+            raise arguments.refused("module_factory", "must return a torch.nn.Module "
+                                    f"(of {self.axis} {size} it is {arguments.shown(made)})")
+        return arguments.module("module_factory", made, with_values=True)
 
     @property
     def base(self) -> dict[str, int]:
@@ -141,8 +153,15 @@ class _Check:
 
     def set_up(self, module: Any, size: int) -> list[Any]:
         if callable(self.optimizer):
-            made = self.optimizer(module)
+            with arguments.of_caller("optimizer", "is a function that raises"):
+                made = self.optimizer(module)
             made = list(made) if isinstance(made, (list, tuple)) else [made]
+            own = {id(one) for one in module.parameters()}
+            if not made or any(isinstance(one, type) or not hasattr(one, "param_groups") for one in made):
+                raise arguments.refused("optimizer", "must return optimizers of torch.optim "
+                                        f"(got {arguments.shown(made)})")
+            if not any(id(one) in own for of in made for group in of.param_groups for one in group["params"]):
+                raise arguments.refused("optimizer", "steps no parameter of the module")
             self.rule = rule_of(made)
             return made
         if self.parametrization is None:
@@ -182,7 +201,7 @@ class _Check:
         for size in self.sizes:
             for seed in range(self.seeds):
                 torch.manual_seed(seed)
-                module = self.factory(size)
+                module = self.module_at(size)
                 optimizers = self.set_up(module, size)
                 batch = self.batch_at(size)
                 if seed == 0 and self.parametrization is None:
@@ -215,7 +234,7 @@ class _Check:
         made = {size: _Prediction() for size in self.sizes}
         sizes: dict[str, Any] = {"depths" if self.axis == "depth" else "widths": self.sizes}
         try:
-            model = read(self.factory(self.sizes[0]), self.batch_at(self.sizes[0]))
+            model = read(self.module_at(self.sizes[0]), self.batch_at(self.sizes[0]))
             found = scalecalc.coordinates(
                 model, optimizer=self.rule, lr=self.lr, parametrization=self.parametrization, steps=1,
                 seeds=1, reduction="mean", **sizes).to_dict()["results"]
@@ -239,6 +258,9 @@ class _Check:
         first = runs[self.sizes[0]][0]
         names = [name for name in first.rms
                  if all(name in run.rms for of in runs.values() for run in of)]
+        if not names:
+            raise arguments.refused("module_factory", f"makes modules of other names at each {self.axis}: "
+                                    "none is at all of them")
         verdicts = self.judged(names, runs)
         sites = [self.site(name, first.types[name], runs, predictions, verdicts[name], name == names[-1])
                  for name in names]
@@ -300,7 +322,7 @@ class _Check:
         first, last = runs[self.sizes[0]][0], runs[self.sizes[-1]][0]
         due: dict[str, Any] = {}
         code: dict[str, Any] = {}
-        module = self.factory(self.sizes[-1])
+        module = self.module_at(self.sizes[-1])
         if self.rule is not None:
             try:
                 due, code = self.planned(module, self.sizes[-1])
@@ -354,11 +376,13 @@ def coordinates(factory: Callable[[int], Any], *, widths: Sequence[int] | None,
                 loss: Callable[..., Any] | None) -> Coordinates:
     """See scalecalc.torch.coordinates."""
     if (widths is None) == (depths is None):
-        raise InputError("give widths or depths, and one of the two")
-    sizes = list(widths if widths is not None else depths or ())
-    if len(set(sizes)) < 2 or sorted(sizes) != sizes:
-        raise InputError(f"sizes must be two or more that rise (got {sizes})")
-    if steps < 1 or seeds < 1:
-        raise InputError(f"steps and seeds must be at least 1 (got {steps} and {seeds})")
-    return _Check(factory, "width" if widths is not None else "depth", sizes, batch, optimizer, lr,
-                  parametrization, loss, steps, seeds).run()
+        raise InputError("give widths or depths, and one of the two").naming("widths")
+    axis = "width" if widths is not None else "depth"
+    found = arguments.sizes(axis + "s", widths if widths is not None else depths)
+    arguments.function("module_factory", factory)
+    if not callable(optimizer) and not isinstance(optimizer, str) or isinstance(optimizer, type):
+        raise wrong_type("optimizer", "a name or a function of the module", optimizer)
+    if loss is not None:
+        arguments.function("loss", loss)
+    return _Check(factory, axis, found, batch, optimizer, arguments.number("lr", lr), parametrization, loss,
+                  arguments.whole("steps", steps), arguments.whole("seeds", seeds)).run()

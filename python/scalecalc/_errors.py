@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # typing's, which takes a third of the import
 if TYPE_CHECKING:
     from typing import Self
 
@@ -46,6 +44,8 @@ _KINDS: dict[str, type[ScalecalcError]] = {
 
 
 def error(kind: str, line: str, message: str, where: str, hint: str) -> ScalecalcError:
+    import re
+
     made = _KINDS[kind](line)
     made.message, made.where, made.hint = message, where, hint
     named = re.search(r"--([a-z][a-z0-9-]*)", where) or re.search(r"--([a-z][a-z0-9-]*)", message)

@@ -293,7 +293,10 @@ def example_of(module: Any) -> Any:
 
 def read(module: Any, example: Any) -> Model:
     """See scalecalc.torch.read."""
-    module = bare(module)
+    from . import _arguments as arguments
+
+    module = arguments.module("module", module)
+    arguments.tensors("example", example)
     folder = Folder()
     path = Path(folder.name) / f"{type(module).__name__}.pt2"
     try:

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._check import loss_of, tensor_of
-from ._errors import InputError
+from ._arguments import of_caller
+from ._check import checked_loss, loss_of, tensor_of
+from ._errors import InputError, wrong_type
 from ._groups import std_of
 from ._module import inputs_of
 
@@ -88,11 +89,13 @@ def train(module: Any, optimizers: Sequence[Any], batch: Any, loss: Callable[...
             seen.clear()
             for one in optimizers:
                 one.zero_grad()
-            output = module(*args, **named)
+            with of_caller("batch", f"is not what {type(module).__name__} runs on"):
+                output = module(*args, **named)
             if step < steps:
-                loss_of(output, batch, loss, "mean").backward()
-                for one in optimizers:
-                    one.step()
+                checked_loss(loss_of(output, batch, loss, "mean")).backward()
+                with of_caller("optimizer", "makes an optimizer whose step raises"):
+                    for one in optimizers:
+                        one.step()
     finally:
         for handle in handles:
             handle.remove()
@@ -113,6 +116,8 @@ def optimizers_of(name: str, lr: float, parameters: Any) -> list[Any]:
     import torch
 
     classes = {rule: kind for kind, rule in reversed(RULES.items()) if hasattr(torch.optim, kind)}
+    if not isinstance(name, str):
+        raise wrong_type("optimizer", "a name or a function of the module", name)
     if name not in classes or name == "muon":
         raise InputError(f"optimizer {name!r} is not one of {', '.join(sorted(classes))}; give a function "
                          "of the module that returns optimizers of torch.optim")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import scalecalc
 
+from . import _arguments as arguments
 from . import _core
 from ._errors import InputError, ScalecalcError
 from ._groups import groups_of, std_factor, std_of, steps_of
@@ -170,6 +171,13 @@ def transfer(lr: float, small: Any, large: Any, *, optimizer: str, weight_decay:
              parametrization: str | None, rule: str | None, batch: Any, tokens: Any, axes: Any,
              example: Any, model: Any, **options: Any) -> Transfer:
     """See scalecalc.torch.transfer."""
+    arguments.number("lr", lr)
+    small = arguments.module("from_", small, with_values=True)
+    large = arguments.module("to", large, with_values=True)
+    batch = None if batch is None else arguments.pair("batch", batch)
+    tokens = None if tokens is None else arguments.pair("tokens", tokens)
+    if axes is not None:
+        axes = {axis: arguments.pair("axes", of) for axis, of in arguments.mapping("axes", axes).items()}
     remarks: list[str] = []
     example_small = example_large = example
     if isinstance(example, tuple) and len(example) == 2:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import scalecalc
 
+from . import _arguments as arguments
+from ._errors import wrong_type
 from ._groups import groups_of, plan_of, steps_of
 from ._module import Model, described
 from ._module import read as _read
@@ -34,6 +36,13 @@ _TYPES = {"torch.float32": "F32", "torch.float16": "F16", "torch.bfloat16": "BF1
           "torch.float64": "F64"}
 
 
+def check_generator(generator: Any) -> None:
+    import torch
+
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise wrong_type("generator", "a torch.Generator", generator)
+
+
 def init_(module: Any, *, model: Any = None, example: Any = None, generator: Any = None,
           strict: bool = False, **options: Any) -> Any:
     """Fills the parameters of `module` in place as scalecalc.init(model, **options) plans them, and
@@ -45,6 +54,8 @@ def init_(module: Any, *, model: Any = None, example: Any = None, generator: Any
     With `strict` what is not matched raises ValueError. `generator` is a torch.Generator on the module's device; by default one
     with the seed 0, or `seed`.
     """
+    module = arguments.module("module", module)
+    check_generator(generator)
     if example is not None and model is None:
         if "transfer_from" in options:
             raise scalecalc.InputError("the stds of a graph are those of its weights, and not a base's: "
@@ -70,8 +81,11 @@ def param_groups(module: Any, lr: float, *, base: Any, optimizer: str = "adamw",
     forward_factors() lists what the forward pass must have. Raises ValueError for a parameter that no
     rule knows.
     """
-    steps, code = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
-                           parametrization=parametrization, **options)
+    module = arguments.module("module", module)
+    arguments.mapping("base", base)
+    with arguments.as_base():
+        steps, code = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
+                               parametrization=parametrization, **options)
     return groups_of(module, steps, code, lr, weight_decay, eps, rule)
 
 
@@ -79,8 +93,11 @@ def forward_factors(module: Any, *, base: Any, optimizer: str = "adamw",
                     parametrization: str | None = None, model: Any = None, example: Any = None,
                     **options: Any) -> list[tuple[str, str, float, str]]:
     """Factors that the forward pass must have and no parameter holds: what, where, value, formula."""
-    _, code = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
-                       parametrization=parametrization, **options)
+    module = arguments.module("module", module)
+    arguments.mapping("base", base)
+    with arguments.as_base():
+        _, code = steps_of(module, model=model, example=example, transfer_from=base, optimizer=optimizer,
+                           parametrization=parametrization, **options)
     return list(code["SCALES"])
 
 
@@ -122,6 +139,7 @@ def audit(module: Any, *, model: Any = None, **options: Any) -> AuditResult:
     """The weights of `module` beside the rules they should follow, as scalecalc.audit() finds them:
     `passed`, `findings`, `conclusions`. By default the rules are the library's for its config;
     against="derived" asks for scalecalc's own."""
+    module = arguments.module("module", module, with_values=True)
     with described(module, model) as path, tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / "model.safetensors"
         write_safetensors(weights, _tensors(module))

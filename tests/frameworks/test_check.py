@@ -164,10 +164,10 @@ class Passing(unittest.TestCase):
     def test_what_cannot_be_checked_is_refused(self):
         module, batch = drawn("residual-mlp")
         frozen = drawn("residual-mlp")[0].requires_grad_(False)
-        cases = {"stem.weight is on the device meta": (drawn("residual-mlp")[0].to("meta"), {}),
-                 "confidence must be above 0 and below 1": (module, {"confidence": 2}),
+        cases = {"stem.weight is on the device meta, and has no values": (drawn("residual-mlp")[0].to("meta"), {}),
+                 "confidence must be a number above 0 and below 1": (module, {"confidence": 2}),
                  "loss must return a tensor of one number": (module, {"loss": lambda output, _: output}),
-                 "depends on no parameter that is trained": (frozen, {}),
+                 "depends on no parameter of the module that is trained": (frozen, {}),
                  r"must be a torch.nn.Module \(got int\)": (3, {})}
         for why, (one, options) in cases.items():
             with self.subTest(why), self.assertRaisesRegex(scalecalc.InputError, why):
