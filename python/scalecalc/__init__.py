@@ -7,8 +7,8 @@ and what it prints with --format json as an object.
     >>> scalecalc.deepnorm(layers=1000, optimizer="adam").alpha
     44.721359549995796
 
-Bad input raises ValueError, a fault outside OSError, with the program's one line. A check that fails
-is no exception: `passed`, `holds` or `exit_code` says so.
+Bad input raises ValueError (a wrong type, what is a TypeError too), a fault outside OSError, with the
+program's one line. A check that fails is no exception: `passed`, `holds` or `exit_code` says so.
 """
 
 from ._commands import (
@@ -26,7 +26,7 @@ from ._commands import (
     verify,
 )
 from ._core import version as _version
-from ._errors import FaultError, InputError, NoSolutionError, ScalecalcError
+from ._errors import FaultError, InputError, NoSolutionError, ScalecalcError, WrongTypeError
 from ._result import Formula, Record, Result
 
 __version__ = _version()
@@ -39,6 +39,7 @@ __all__ = [
     "Record",
     "Result",
     "ScalecalcError",
+    "WrongTypeError",
     "__version__",
     "activation",
     "audit",

@@ -133,6 +133,14 @@ def _functions(spec: Spec, given: dict[str, Any]) -> list[Sample]:
     return samples
 
 
+def _shows(line: str, word: str) -> bool:
+    """Quoted or in brackets, as the program prints it: long ones are cut."""
+    begin = "".join(one if one.isprintable() else "?" for one in word[:40])
+    if len(word) < 3:
+        return f"({begin})" in line or f"'{begin}'" in line
+    return f"({begin}" in line or f"'{begin}" in line
+
+
 def _name_argument(error: ScalecalcError, spec: Spec, given: dict[str, Any]) -> None:
     """Of a line that shows a value, and not which argument it is of."""
     line = str(error)
@@ -140,8 +148,7 @@ def _name_argument(error: ScalecalcError, spec: Spec, given: dict[str, Any]) -> 
         value = given[name]
         if value is None or joins == "flag":
             continue
-        if any(f"({word})" in line or f"'{word}'" in line or len(word) > 1 and f"({word}" in line
-               for word in _words(name, value)):
+        if any(_shows(line, word) for word in _words(name, value)):
             error.argument = name
             return
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/text.hpp"
 #include "scaling/block.hpp"
 
 namespace scalecalc {
@@ -23,7 +24,7 @@ Constraint Constraint::parse(std::string_view text, const std::string& depth_sym
   const auto split = whole.find('=');
   const std::string name = trimmed(whole.substr(0, split));
   if (split == std::string::npos || (name != "alpha" && name != "lambda"))
-    throw Error(ErrorKind::input, "unknown constraint '" + whole.substr(0, 80) + "'", where,
+    throw Error(ErrorKind::input, "unknown constraint '" + base::shortened(whole) + "'", where,
                 accepted + depth_symbol);
 
   ParseOptions options;

@@ -36,4 +36,4 @@ def test_init_without_a_description_is_an_error(pytester):
     pytester.makepyfile("def test_init(assert_init): assert_init(object())")
     result = run(pytester)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*object has no config of Hugging Face; give model*"])
+    result.stdout.fnmatch_lines(["*module must be a torch.nn.Module (got object)*"])

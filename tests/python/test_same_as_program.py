@@ -115,7 +115,7 @@ def test_failed_check_is_a_field(tmp_path):
     ("deepnorm", (), {}, "", ValueError, "layers"),
     ("deepnorm", (), {"layers": 4, "reference_layers": 2}, "--layers 4 --reference-layers 2",
      ValueError, "reference_layers"),
-    ("propagate", ("nonesuch",), {}, "nonesuch", ValueError, ""),
+    ("propagate", ("nonesuch",), {}, "nonesuch", ValueError, "model"),
     ("activation", ("relu",), {"correlation": 2}, "relu --correlation 2", ValueError, "correlation"),
     ("verify", ("mlp-tanh",), {"plot": "/nonesuch/x.svg"}, "mlp-tanh --plot /nonesuch/x.svg",
      OSError, "plot"),
