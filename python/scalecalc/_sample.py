@@ -66,13 +66,13 @@ class _Values:
         import torch
 
         with torch.no_grad():
-            return self.function(torch.tensor(x)).numpy(force=True)
+            return self.function(torch.from_numpy(x.copy())).numpy(force=True)
 
     def _single_tensor(self, x: Any) -> Any:
         import torch
 
         with torch.no_grad():
-            return self.function(torch.tensor(x, dtype=torch.float32)).numpy(force=True)
+            return self.function(torch.from_numpy(x.copy()).float()).numpy(force=True)
 
     def _numbers(self, x: Any) -> list[Any]:
         return [self.function(float(one)) for one in x]
@@ -145,7 +145,7 @@ def sampled(name: str, function: Callable[[Any], Any], why: str) -> Sample:
         if not np.array_equal(values(probes), values(probes)):
             raise _Refused("it has another value each time")
         found = fitted(values, COUNT[values.arrays])
-        if not np.array_equal(values(probes), values(probes[::-1])[::-1]) and not values.arrays:
+        if not np.array_equal(values(probes), values(probes[::-1].copy())[::-1]) and not values.arrays:
             raise _Refused("it has another value each time")
     except (_Refused, NotFitted) as reason:
         raise InputError(f"{begin}, nor sampled: {reason}; use operators and functions that "

@@ -52,6 +52,9 @@ class Symbol:
         known = _FUNCTIONS.get(name)
         if known is None:
             raise TypeError(f"the function {name} is not known")
+        count = 2 if known in _OPERATORS or known in ("max", "min") else 1
+        if len(texts) != count:
+            raise TypeError(f"{name} of {len(texts)} values is not known")
         if known in _OPERATORS:
             return cls(f"({texts[0]}{_OPERATORS[known]}{texts[1]})")
         if known in _REWRITTEN:

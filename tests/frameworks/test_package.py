@@ -170,5 +170,24 @@ class Others(unittest.TestCase):
         self.assertAlmostEqual(std, (2 / 512) ** 0.5, delta=5 * (2 / 512) ** 0.5 / 2**9.5)
 
 
+class Activations(unittest.TestCase):
+    """Modules as activations: those that cannot be followed are sampled."""
+
+    def test_within_the_stated_error(self):
+        for module, text in ((torch.nn.ELU(), "max(x, 0) + exp(min(x, 0)) - 1"),
+                             (torch.nn.GELU(), "gelu(x)"), (torch.nn.Softplus(), "log(1 + exp(x))"),
+                             (torch.nn.PReLU(init=0.2), "max(0.2*x, x)")):
+            with self.subTest(text):
+                found = scalecalc.activation(expr=module, time_limit=60)
+                known = scalecalc.activation(expr=text, time_limit=60)
+                for name in ("mean", "second", "slope_second"):
+                    # A few hundred roundings on the way to a moment.
+                    self.assertLessEqual(abs(found[name] - known[name]), found.sampled.errors[name] + 1e-13)
+
+    def test_draws_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "the numbers beside it, or is drawn"):
+            scalecalc.activation(expr=torch.nn.Dropout())
+
+
 if __name__ == "__main__":
     unittest.main()
