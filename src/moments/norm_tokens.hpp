@@ -205,11 +205,11 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0,
                                        in.kurtosis / in.mixture.square(), share_of_masks(in));
     constexpr double few_eps = 0.01;  // of s2: a token of no size leaves 0 whatever eps is
-    if (in.flat && !in.flat->gate && in.mixture.plain() && layer.eps < few_eps * size) {
+    if (in.flat && in.mixture.plain() && layer.eps < few_eps * size) {
       const Alike<double>& u = in.flat->input;
-      const double some =
-          1 - chance_of_none(calculus.function(in.flat->function)->activation(), u.mean,
-                             u.second - u.mean * u.mean, in.flat->size_variance, d, centre);
+      const double some = 1 - chance_of_none(calculus.function(in.flat->function)->activation(),
+                                             u.mean, u.second - u.mean * u.mean,
+                                             in.flat->size_variance, d, centre && !in.flat->gate);
       record.mixture_norm.alive *= some;
       record.mixture_norm.forward *= some;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -179,6 +180,15 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
   return out;
 }
 
+/// Covariance of two rows' p.p', of this deviation, with their gradients' g.g', no more than the
+/// deviation times E g^2 (Cauchy-Schwarz): dk/dr is of small fluctuations.
+inline double shared_weights(const OverlapSlope& slope, const OverlapDeviation& weights,
+                             double second) {
+  const double most =
+      second * std::sqrt(weights.coherent * weights.coherent + std::max(0.0, weights.noise));
+  return std::clamp(slope.own * weights.noise + slope.stream * weights.coherent, -most, most);
+}
+
 /// What equal keys make of dk/dr, where g comes to what keys are made of.
 template <class C, class X>
 double slope_of_words(const Kept<Attention, C, X>& kept, const Gradient<X>& g) {
@@ -291,7 +301,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   const OverlapSlope& slope = g.slopes.within;
   auto made = attention_backward(
       calculus, layer, kept.record, g.x, g.aligned * calculus.real(1 - g.along_mean.less),
-      {slope.own * kept.weights.noise + slope.stream * kept.weights.coherent,
+      {shared_weights(slope, kept.weights, values_of(calculus, g.x).second),
        slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent,
        WordPairs{kept.same_queries, g.equal_words}},
       layer.residual_attention ? &pass.scores() : nullptr);
