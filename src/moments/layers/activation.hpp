@@ -138,6 +138,7 @@ void add_weight_cumulant(C& calculus, const WidthMoments& phi, const Signal<X>& 
     calculus.omit(relative, relative);
     return;
   }
+  calculus.omit(relative * relative, relative * relative);  // its square
   const Alike<double> made = average(y);
   const double mean = own * phi.mean_curvature, second = made.second * own * phi.curvature;
   // Of odd phi both are rounding.
