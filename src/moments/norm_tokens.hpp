@@ -96,14 +96,6 @@ struct NormRecord {
   Eigen::ArrayXd kind_weight;
 };
 
-/// Of values whose sizes vary by `share` of what independent ones do: behind a norm u lies on a
-/// sphere, and the size of phi(u) goes with that of u.
-inline void tie_values(double share, ValueScatter& values) {
-  for (double* one : {&values.inverse, &values.slopes, &values.inputs})
-    *one = 1 + share * (*one - 1);
-  values.square = 1 + share * share * (values.square - 1);
-}
-
 /// Right behind an activation 1/s2 is known for features given the size of their inputs, which v
 /// has the rest of; returns that rest.
 template <class C, class X>

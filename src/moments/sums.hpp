@@ -176,13 +176,6 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
   return out;
 }
 
-/// Of a gradient of which `share` has been divided by these values.
-inline ValueScatter with_share(ValueScatter values, double share) {
-  for (double* one : {&values.inverse, &values.square, &values.slopes, &values.inputs})
-    *one = 1 + share * (*one - 1);
-  return values;
-}
-
 /// The gradient that comes through a branch is independent of that on the skip, but for what both
 /// have along the `input`, 2 a a' E x_t x_u, or where no weights lie in the branch for `together`,
 /// E of their product. `start`: the covariance of what both are made of.
@@ -235,7 +228,8 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
     const double all = values_of(pass.calculus(), skip.x).second;
     const double share = all > 0 ? values_of(pass.calculus(), branch.x).second / all : 0;
     if (branch.of_values && share > 0 && share <= 1) {
-      skip.of_values = with_share(*branch.of_values, share);
+      skip.of_values = branch.of_values;
+      tie_values(share, *skip.of_values);
       skip.follows_size = share * branch.follows_size;
     }
   }

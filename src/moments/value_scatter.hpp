@@ -50,4 +50,13 @@ double over_sizes(double sizes, const F& f) {
   return total;
 }
 
+/// `share` of what the values make is left: of sizes that vary by as much of what independent ones
+/// do, since behind a norm u lies on a sphere and the size of phi(u) goes with that of u; of a
+/// gradient of which as much has been divided by them.
+inline void tie_values(double share, ValueScatter& values) {
+  for (double* one : {&values.inverse, &values.slopes, &values.inputs})
+    *one = 1 + share * (*one - 1);
+  values.square = 1 + share * share * (values.square - 1);
+}
+
 }  // namespace scalecalc::moments
