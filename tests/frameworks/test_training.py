@@ -164,7 +164,7 @@ class Coordinates(unittest.TestCase):
         for options in ({"optimizer": "adamv"}, {"optimizer": "adamw", "steps": 0}):
             with self.assertRaises(ValueError):
                 checked(**options)
-        with self.assertRaisesRegex(ValueError, "two or more that rise"):
+        with self.assertRaisesRegex(ValueError, "two sizes or more that rise"):
             scalecalc.torch.coordinates(Net, widths=(64,), batch=BATCH)
         with self.assertRaisesRegex(ValueError, "widths or depths"):
             scalecalc.torch.coordinates(Net, batch=BATCH)
