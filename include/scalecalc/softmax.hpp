@@ -103,6 +103,38 @@ class SoftmaxCurve {
   std::shared_ptr<const Impl> impl_;
 };
 
+/// Softmax averages of scores tau sqrt(n) u.v_s of unit vectors, as norms of queries and keys make
+/// them (docs/theory/softmax.md#sphere): keys v_s independent and uniform on the sphere of n
+/// dimensions, queries u and u' at a cosine. Each score has the variance tau2, and is at most
+/// tau sqrt(n).
+class SoftmaxOnSphere {
+ public:
+  struct One {
+    double p2 = 0, a = 0;   ///< E sum p^2, A
+    double p22 = 0, s = 0;  ///< E (sum p^2)^2, E sum p^2 (1 - p)^2
+    double m2 = 0;          ///< E (sum p k.u)^2 of Gaussian keys k, with v = k/|k|
+    double along = 0;       ///< n E sum_s (J J^T)_ss (u.v_s)^2, A of weights that know nothing
+    double error = 0;       ///< absolute
+  };
+  struct Two {
+    double overlap = 0;  ///< O = E sum p p'
+    double a_prime = 0;  ///< E tr J J', A at u = u'
+    double square = 0;   ///< E (sum p p')^2
+    double along = 0;    ///< n E sum_s (J J'^T)_ss u.v_s u'.v_s
+    double error = 0;    ///< absolute
+  };
+  /// n >= 1, not necessarily whole, and bounds of scores up to which sums are short.
+  static bool covers(double dimensions, double tau2);
+  /// Throws Error(input) outside what it covers. `pairs`: whether two() is asked for.
+  SoftmaxOnSphere(double dimensions, const std::vector<SoftmaxRows::Row>& rows, bool pairs);
+  One one(std::size_t row) const;
+  Two two(std::size_t row, std::size_t other, double cosine) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
 /// The lognormal form e^(tau2)/T and e^(c tau2)/T: a large-T, small-tau2 limit, for --approx only.
 double softmax_p2_lognormal(std::int64_t keys, double tau2);
 double softmax_overlap_lognormal(std::int64_t keys, double tau2, double correlation);

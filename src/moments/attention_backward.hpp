@@ -282,8 +282,19 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     of_weight = product(out.q, record.query_weight_norm);
     own = product(own, record.query_weight_norm);
     out.q = product(out.q, record.query_norm);
+    const X normed = out.k;
     out.k = product(out.k, record.key_norm);
     of_key_weight = of_key_weight * average(record.key_weight_norm).second;
+    // Gradients at normed keys add up to 0, and no longer where each is divided by its key's length
+    // and has lost what lies along it: what all tokens have in common meets the rest.
+    if constexpr (C::next_orders) {
+      const auto of_all = [&](const X& k) {
+        return token_sum(uniform(k, Alike<double>{0, 1, 1, 0}), k, record.counts.keys,
+                         record.batch);
+      };
+      const double before = of_all(normed) * average(record.key_norm).second;
+      of_key_weight += average(record.shared_source).second * std::max(0.0, of_all(out.k) - before);
+    }
   }
   if (layer.qk_norm && layer.head_width == 1) {
     // A norm of one feature leaves its sign.

@@ -39,21 +39,26 @@ double bend_of_squares(const SoftmaxOrders& row) {
 RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cosine, double plain,
                                const Smallness& small) {
   const double d = small.width, d_h = small.head_width;
-  const double rel = variance_of_heads(small), bend = rel / 2 * tau2 * tau2;
+  const double rel = variance_of_heads(small, cosine), bend = rel / 2 * tau2 * tau2;
   const double overlap = small.own * small.overlap, along_width = small.added * small.own / d,
                of_scores = small.added * overlap;
   // A point of a sphere in 1/overlap dimensions has 3 n/(n + 2) for its fourth moment.
   const double lighter = small.normalised > 0 ? 1 + 2 * small.overlap : 1;
   const double squared = small.added * small.added;
   const double f = squared * small.normalised * (1 - 2 * cosine) * small.overlap / lighter;
-  // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, with f = 1/(d_h
-  // + 2) for a unit vector of d_h features.
-  const double f_key = small.qk_norm ? squared * (1 - 2 * cosine) / (d_h + 2) : f;
+  // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, of unit vectors
+  // by the sphere that has it (docs/theory/attention.md#qk-norm).
+  const double of_unit = small.averaged ? 0 : squared / unit_vector_dimensions(small, cosine);
+  const double f_key = small.qk_norm ? of_unit : f;
   const double p2 = bend * row.p2_curvature - f_key * row.hp2 / 4;
   const double a = bend * row.a_curvature - f_key * row.ha / 4;
   const double gram = plain * (row.t2 - row.a) * overlap +
                       plain * row.a * small.own * small.uneven + 2 * row.b * along_width -
                       2 * f * (row.s + row.q2);
+  // The cosine of two unit vectors follows that of their tokens less, and what lies along a key
+  // goes.
+  const double unit = small.qk_norm ? 1 - 1 / (2 * d_h) : 1,
+               unit_keys = small.qk_norm ? std::max(0.0, 1 - 3 / (2 * d_h)) : 1;
   const double tilt = small.qk_norm || small.averaged ? 0 : 2 / d_h * tau2 * row.a_slope;
   const double along = small.qk_norm ? 0 : small.along * (row.b - row.a) / d_h;
   RowFactors<double> out;
@@ -72,11 +77,11 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * of_scores - f * row.q1);
   out.value = corrected(row.p2, p2);
   // Of one length (1 - 1/d_h) A + B/d_h is positive.
-  out.query =
-      small.averaged ? corrected(row.a + along, a + gram) : corrected(row.a, a + gram + along);
+  out.query = small.averaged ? corrected(row.a + along, a + unit * gram)
+                             : corrected(row.a, a + unit * gram + along);
   out.key = corrected(row.a, a + (row.b - row.a) * along_width + tilt - f * row.q2);
   out.score = corrected(row.a, a + (row.b - row.a) * along_width - f * row.q2);
-  out.key_weight = corrected(row.a, a + gram + tilt);
+  out.key_weight = corrected(row.a, a + unit_keys * gram + tilt);
   // Tokens that overlap by chance have scores that correlate by as much, and weights p_s p_s' that
   // grow with it: by Price tau2 V/D times their second derivatives.
   out.value_weight = tau2 * of_scores * bend_of_products(row);
@@ -115,8 +120,14 @@ double along_queries(const SoftmaxOrders& row, const Smallness& small) {
   return small.qk_norm || row.a <= 0 ? 0 : small.along * (row.b / row.a - 1) / small.head_width;
 }
 
-double variance_of_heads(const Smallness& small) {
-  return small.qk_norm ? small.heads : next_order(small);
+double variance_of_heads(const Smallness& small, double cosine) {
+  if (!small.qk_norm) return next_order(small);
+  return small.heads + 2 * small.overlap + 2 * cosine * cosine / small.head_width;
+}
+
+double unit_vector_dimensions(const Smallness& small, double cosine) {
+  const double apart = 1 - cosine;
+  return 1 / (apart * apart * (1 / (small.head_width + 2) + small.overlap));
 }
 
 double omitted_values(double tau2, const Smallness& small) {

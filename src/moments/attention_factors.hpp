@@ -41,14 +41,20 @@ struct Smallness {
   double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
   double normalised = 0;  ///< share of the 2 V/D^2 of Gaussian tokens that these do not have
   bool qk_norm = false;   ///< nor do those of q and k
-  bool averaged = false;  ///< the lengths of queries are averaged over (head_lengths.hpp)
+  bool averaged = false;  ///< over lengths of queries, or unit vectors (head_lengths.hpp)
   double uneven = 0;      ///< relative variance of |x_s|^2 about the keys' mean, over the keys
   double own = 1;         ///< with rotation, `own` of it, of one row or of two
   double heads = 0;       ///< and what it adds to the relative variance of tau2 between heads
 };
 
-/// Relative variance of a row's tau2 over draws of queries and keys.
-double variance_of_heads(const Smallness& small);
+/// Relative variance of a row's tau2 over draws of queries and keys. Of normed ones
+/// (docs/theory/attention.md#qk-norm) that of |W_k^T q|^2 where tokens fill 1/overlap directions,
+/// and, of keys of a `cosine`, of what their lengths have in common.
+double variance_of_heads(const Smallness& small, double cosine);
+
+/// n + 2 of the sphere whose unit vectors have scores of the fourth cumulant of normed keys' at a
+/// `cosine`, given W_k: -6 (1 - c)^2 (1/(d_h + 2) + overlap).
+double unit_vector_dimensions(const Smallness& small, double cosine);
 
 /// h(f) = f + (rel/2) tau2^2 f'' averages over the variance of tau2 between heads; f_n takes out
 /// what the lengths of normalised tokens do not do. `cosine` of the tokens that the keys come from;

@@ -157,6 +157,12 @@ double p2_variance(const SoftmaxOrders& row) {
   return square_excess(row.t2 - 1 + 2 * row.p2, row.p2);
 }
 
+/// Of different keys, over all rows.
+double key_cosine(const KeyMeans<PerPosition>& source) {
+  const Alike<double> same = average(source.same), other = average(source.other);
+  return same.second > 0 ? std::clamp(other.second / same.second, -1.0, 1.0) : 1;
+}
+
 }  // namespace
 
 void check_scores(const Attention& layer, double tau2) {
@@ -205,7 +211,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   double of_queries = rows.cosine, along = 0;
   bool averages_pairs = false;
   if (averages_lengths) {
-    const HeadLengths lengths(small.head_width);
+    const HeadLengths lengths(small.head_width, small.qk_norm);
     const AveragedRow averaged = lengths.row(tokens, tau2, cosine, share, small);
     row = averaged.factors;
     averages.one = averaged.orders;
@@ -213,8 +219,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
     averages_pairs = PairLengths::covers(lengths, tau2, inputs.rotation == nullptr);
     if (averages_pairs) {
       const double turned = rows.cosine != 0 ? c / rows.cosine : 1;
-      const AveragedPair two =
-          PairLengths(lengths, {tokens}, {tau2}, 1)(0, 0, rows.cosine, turned, averages.two);
+      const AveragedPair two = PairLengths(lengths, {tokens}, {tau2}, cosine, small, 1)(
+          0, 0, rows.cosine, turned, averages.two);
       averages.two = two.overlaps;
       of_queries = two.cosine;
       along = two.along;
@@ -314,16 +320,17 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   Eigen::ArrayXXd query_cosines = correlations(inputs.q);
   const Rotation<PerPosition>* const rotation = inputs.rotation;
   std::optional<HeadLengths> lengths;
-  if (averages_lengths) lengths.emplace(small.head_width);
-  const bool averages_pairs = averages_lengths && size <= PairLengths::most_rows &&
+  if (averages_lengths) lengths.emplace(small.head_width, small.qk_norm);
+  const bool averages_pairs = averages_lengths &&
+                              (small.qk_norm || size <= PairLengths::most_rows) &&
                               PairLengths::covers(*lengths, rows.tau2.maxCoeff(), false);
   Eigen::ArrayXXd along(size, size);
   for (Eigen::Index t = 0; t < size; ++t)
     for (Eigen::Index u = 0; u < size; ++u)
       along(t, u) = along_queries(averages.one[static_cast<std::size_t>(std::min(t, u))], small);
   if (averages_pairs)
-    omitted_score = omitted_value =
-        average_pairs(*lengths, rows, threads, query_cosines, along, averages);
+    omitted_score = omitted_value = average_pairs(*lengths, rows, key_cosine(inputs.source_means),
+                                                  small, threads, query_cosines, along, averages);
   std::vector<Smallness> smalls;
   for (Eigen::Index t = 0; t < size; ++t) {
     smalls.push_back(small);

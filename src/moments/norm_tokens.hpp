@@ -58,25 +58,6 @@ double mean_order(const Alike<double>& x, double skew, double kurtosis, double w
 /// eps/mean, E_k the exponential integral of order k.
 double kept_beside_eps(double mean, double eps, double variance);
 
-/// Both for Gaussian features whose gradient knows nothing of them: the heads of q and k.
-struct NormOrders {
-  double d = 1, v = 0, w = 1;
-  bool layernorm = false;
-  double second() const { return of(1).second() * Projection{d, w, layernorm}.second({}); }
-  template <class N>
-  N cross(const N& c) const {
-    const double lost = w * (layernorm ? 3 : 2) / d, mean = layernorm ? w * v / 2 : 0;
-    return (1 - lost + w / d * c * c) * (1 + w * v * (3 + c * c) / 4 + mean);
-  }
-  template <class N>
-  N forward(const N& c) const {
-    return 1 - (1 - c * c) * (w * w * v / 4);
-  }
-
- private:
-  Fluctuation of(double c) const { return {v, c * c * v, v, w, layernorm ? v / 2 : 0}; }
-};
-
 template <class X>
 struct NormRecord {
   X factors;  ///< of the gradient, entry by entry, before the projection

@@ -49,6 +49,12 @@ int series_terms(double tau, double correlation, double of) {
   return static_cast<int>(std::min(root * root, 1e6)) + static_cast<int>(kExact);
 }
 
+double gegenbauer_step(double dimensions, int k) {
+  const double n = dimensions;
+  if (k == 1) return 1.0 / std::sqrt(n);
+  return std::sqrt(k * (k + n - 3.0) / ((2.0 * k + n - 2.0) * (2.0 * k + n - 4.0)));
+}
+
 /// z = m step with the weights of N(0, 1) and, for n >= 1, of the normalised Hermite polynomials.
 /// The step resolves the bumps, of width 1/tau, and the waves of the highest polynomial, of
 /// frequency sqrt(n).
@@ -59,8 +65,10 @@ struct Row::Scores {
     double z, second, fourth;  ///< the weight times He_1, He_2 and He_4
   };
   std::vector<Moments> moments;
+  int terms = 0;
+  bool is_gaussian = true;
 
-  Scores(double keys, double tau, int terms, double finer) {
+  Scores(double keys, double tau, int terms_asked, double finer) : terms(terms_asked) {
     const double frequency = std::sqrt(static_cast<double>(terms)) + 6.5 + 10.0 * tau;
     const double step = std::min(0.5, 2.0 * std::numbers::pi / frequency) / finer;
     const int reach = tau == 0.0 ? 0 : static_cast<int>(std::ceil(reach_of(keys) / step));
@@ -81,12 +89,68 @@ struct Row::Scores {
       }
     }
   }
+
+  struct OnSphere {
+    double dimensions;
+  };
+  /// x = tanh v, v = (pi/2) sinh t, of density (1 - x^2)^((n-3)/2) dx, by equal steps of t, which
+  /// what is singular at the ends of x does not hold up. Steps resolve the bumps, of width
+  /// 1/(tau sqrt(n)) in x, and the waves of the highest polynomial.
+  Scores(OnSphere sphere, double tau, int terms_asked) : terms(terms_asked), is_gaussian(false) {
+    const double n = sphere.dimensions, root = std::sqrt(n);
+    std::vector<std::array<double, 2>> points;  // x and its weight
+    if (n == 1.0) {
+      terms = 1;
+      points = {{-1.0, 0.5}, {1.0, 0.5}};
+    } else {
+      const double frequency = 2.0 * terms + 3.0 * root + 10.0 * tau * root + 10.0;
+      const double step = 4.0 / frequency;
+      double total = 0.0;
+      // sech^(n-1) falls below e^-45 of its largest.
+      const double last =
+          std::asinh((45.0 / (n - 1.0) + std::numbers::ln2) * 2.0 / std::numbers::pi);
+      const int reach = static_cast<int>(std::ceil(last / step));
+      for (int m = -reach; m <= reach; ++m) {
+        const double t = m * step, v = 0.5 * std::numbers::pi * std::sinh(t);
+        // ln cosh without overflow.
+        const double log_cosh =
+            std::abs(v) + std::log1p(std::exp(-2.0 * std::abs(v))) - std::numbers::ln2;
+        const double density = std::exp(-(n - 1.0) * log_cosh) * std::cosh(t);
+        if (density < 1e-20) continue;
+        points.push_back({std::tanh(v), density});
+        total += density;
+      }
+      for (auto& point : points) point[1] /= total;
+    }
+    for (const auto& [x, density] : points) {
+      weight.push_back(density);
+      factor.push_back(std::exp(tau * root * x));
+      moments.push_back({density * root * x, density * n * x * x, 0.0});
+      double last = 0.0, value = density, below = 0.0;
+      hermite.push_back(value);
+      for (int k = 0; k < terms; ++k) {
+        const double above = gegenbauer_step(n, k + 1);
+        const double next = (x * value - below * last) / above;
+        last = value;
+        value = next;
+        below = above;
+        hermite.push_back(value);
+      }
+    }
+  }
 };
 
 Row::Row(double keys, double tau2, int terms, double finer, double wider)
-    : keys_(keys), tau_(std::sqrt(tau2)), terms_(terms) {
-  const Scores scores(keys, tau_, terms, finer * std::min(wider, kWithWider));
-  const double step = wider * kStep / finer, bend = kBend + std::min(tau2, 6.0 * tau_);
+    : Row(keys, tau2, Scores(keys, std::sqrt(tau2), terms, finer * std::min(wider, kWithWider)),
+          wider * kStep / finer) {}
+
+Row Row::on_sphere(double keys, double tau2, int terms, double dimensions) {
+  return {keys, tau2, Scores(Scores::OnSphere{dimensions}, std::sqrt(tau2), terms), kStep};
+}
+
+Row::Row(double keys, double tau2, const Scores& scores, double step)
+    : keys_(keys), tau_(std::sqrt(tau2)), terms_(scores.terms), is_gaussian_(scores.is_gaussian) {
+  const double bend = kBend + std::min(tau2, 6.0 * tau_);
   const double y0 = centre(keys, tau_);
   std::array<double, 2> largest{};
   for (int j = static_cast<int>(std::floor((-3.2 - bend) / step));; j += kLanes) {
@@ -178,6 +242,7 @@ void Row::average(const Scores& scores, const Real& y, Block& block) {
   block.fall = vm::clamp(block.fall, 0.0, 1.0);
   block.g[0] = vm::clamp(1.0 - block.fall, 1e-300, 1.0);
   block.log_f = vm::log1p(-vm::clamp(block.fall, 0.0, 1.0 - 0x1p-53));
+  if (!is_gaussian_) return;
   if (tau_ < kSmallTau) return small_variance(scores, base, block);
   for (std::size_t k = 0; k < kAverages; ++k) {
     block.d1[k] /= tau_;

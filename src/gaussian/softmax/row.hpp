@@ -25,6 +25,11 @@ class Row {
 
   /// `terms` of the series (0: none); steps `finer` than usual, those in y besides `wider`.
   Row(double keys, double tau2, int terms, double finer = 1.0, double wider = 1.0);
+  /// Of scores tau sqrt(n) u.v of unit vectors in n = `dimensions`: z = sqrt(n) u.v has the density
+  /// (1 - z^2/n)^((n-3)/2) and its orthonormal polynomials p_n, Gegenbauer's, in the place of
+  /// He_n/sqrt(n!), of no more terms than there are (two for n = 1). In the place of derivatives
+  /// blocks have d1 = E z g_k and d2 = E z^2 g_k.
+  static Row on_sphere(double keys, double tau2, int terms, double dimensions);
 
   /// Lattice points come in blocks of kLanes.
   struct Block {
@@ -47,6 +52,7 @@ class Row {
 
  private:
   struct Scores;
+  Row(double keys, double tau2, const Scores& scores, double step);
   std::size_t at(std::size_t block, int n) const {
     return (block * static_cast<std::size_t>(terms_ + 1) + static_cast<std::size_t>(n)) * kLanes;
   }
@@ -59,12 +65,17 @@ class Row {
 
   double keys_, tau_;
   int terms_;
+  bool is_gaussian_ = true;
   std::size_t points_ = 0;
   std::vector<Block> blocks_;
   std::array<std::vector<double>, kBumps> h_;
 };
 
 }  // namespace SCALECALC_LANES_NAMESPACE
+
+/// b_k, k >= 1, of x p_{k-1} = b_k p_k + b_{k-1} p_{k-2} on the sphere of n dimensions: b_k^2 =
+/// k (k+n-3)/((2k+n-2)(2k+n-4)).
+double gegenbauer_step(double dimensions, int k);
 
 /// Digits of the series where nothing else is asked for.
 inline constexpr double kSeriesDigits = 7.0;
