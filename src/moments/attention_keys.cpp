@@ -159,4 +159,27 @@ ArrayXXd between_to_keys(const PerPosition& gradient, const PerPosition& keys,
   return uniform(keys, scaled(average(gradient), each * each)).between;
 }
 
+KeyStructure key_structure(const PerPosition& x, Eigen::Index last) {
+  const Eigen::Index size = last + 1;
+  Eigen::ArrayXd weight = x.positions->weight.head(size);
+  const double n = weight.sum();
+  if (size < 2 || n <= 2) return {};
+  // The key itself and its neighbours of the same position apart.
+  Eigen::MatrixXd gram = x.cross.topLeftCorner(size, size).matrix();
+  const Eigen::ArrayXd own = x.second.head(size) - x.cross.matrix().diagonal().head(size).array();
+  const Eigen::VectorXd rows = (gram * weight.matrix() + own.matrix()) / n;
+  const double mean = weight.matrix().dot(rows) / n;
+  gram = ((gram.colwise() - rows).rowwise() - rows.transpose()).array() + mean;
+  const Eigen::ArrayXd diagonal = gram.diagonal().array() + own;
+  const double trace = (weight * diagonal).sum(), apart = trace / (n - 1);
+  if (!(apart > 0)) return {};
+  const Eigen::ArrayXXd others = gram.array() + apart / n;
+  const Eigen::ArrayXd selves = diagonal - apart * (1 - 1 / n);
+  const double same = (weight * others.matrix().diagonal().array().square()).sum();
+  const double all = weight.matrix().dot(others.square().matrix() * weight.matrix());
+  const double d2 = apart * apart;
+  return {std::max(0.0, all - same) / (n * (n - 1) * d2),
+          (weight * selves.square()).sum() / (n * d2)};
+}
+
 }  // namespace scalecalc::moments

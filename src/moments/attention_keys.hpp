@@ -94,4 +94,13 @@ PerPosition to_keys(const PerPosition& same, const PerPosition& other, const Per
 Eigen::ArrayXXd between_to_keys(const PerPosition& gradient, const PerPosition& keys,
                                 const KeyCounts<double>& counts);
 
+/// Keys that are not alike: past what D (1 - 1/n) on the diagonal and -D/n elsewhere would be, the
+/// mean squares of the centred x_s.x_s' of the keys that a row sees, over pairs and over keys, both
+/// relative to D^2. What comes back through scores is quadratic in these products, so that one key
+/// far from the others counts for more than as many that differ evenly.
+struct KeyStructure {
+  double pairs = 0, keys = 0;
+};
+KeyStructure key_structure(const PerPosition& x, Eigen::Index last);
+
 }  // namespace scalecalc::moments

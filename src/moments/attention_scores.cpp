@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "moments/averaged_rows.hpp"
 #include "moments/condensed_softmax.hpp"
 #include "moments/head_lengths.hpp"
 
@@ -64,36 +65,6 @@ void add_bends(const SoftmaxOrders& row, double tau2, Scores& scores) {
 
 Eigen::ArrayXXd correlations(const PerPosition& x) {
   return cosines<Numbers>(x).cross.max(-1.0).min(1.0);
-}
-
-/// Keys that are not alike: past what D (1 - 1/n) on the diagonal and -D/n elsewhere would be, the
-/// mean squares of the centred x_s.x_s' of the keys that a row sees, over pairs and over keys, both
-/// relative to D^2. What comes back through scores is quadratic in these products, so that one key
-/// far from the others counts for more than as many that differ evenly.
-struct KeyStructure {
-  double pairs = 0, keys = 0;
-};
-KeyStructure key_structure(const PerPosition& x, Eigen::Index last) {
-  const Eigen::Index size = last + 1;
-  Eigen::ArrayXd weight = x.positions->weight.head(size);
-  const double n = weight.sum();
-  if (size < 2 || n <= 2) return {};
-  // The key itself and its neighbours of the same position apart.
-  Eigen::MatrixXd gram = x.cross.topLeftCorner(size, size).matrix();
-  const Eigen::ArrayXd own = x.second.head(size) - x.cross.matrix().diagonal().head(size).array();
-  const Eigen::VectorXd rows = (gram * weight.matrix() + own.matrix()) / n;
-  const double mean = weight.matrix().dot(rows) / n;
-  gram = ((gram.colwise() - rows).rowwise() - rows.transpose()).array() + mean;
-  const Eigen::ArrayXd diagonal = gram.diagonal().array() + own;
-  const double trace = (weight * diagonal).sum(), apart = trace / (n - 1);
-  if (!(apart > 0)) return {};
-  const Eigen::ArrayXXd others = gram.array() + apart / n;
-  const Eigen::ArrayXd selves = diagonal - apart * (1 - 1 / n);
-  const double same = (weight * others.matrix().diagonal().array().square()).sum();
-  const double all = weight.matrix().dot(others.square().matrix() * weight.matrix());
-  const double d2 = apart * apart;
-  return {std::max(0.0, all - same) / (n * (n - 1) * d2),
-          (weight * selves.square()).sum() / (n * d2)};
 }
 
 /// What is left of D as a difference of doubles, in units of it.
@@ -209,18 +180,18 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
   SoftmaxAverages averages = at_mean;
   RowFactors<double> row;
   double of_queries = rows.cosine, along = 0;
-  bool averages_pairs = false;
+  bool with_pairs = false;
   if (averages_lengths) {
-    const HeadLengths lengths(small.head_width, small.qk_norm);
-    const AveragedRow averaged = lengths.row(tokens, tau2, cosine, share, small);
+    const HeadLengths lengths(small.head_width);
+    const AveragedRow averaged = averaged_row(lengths, tokens, tau2, cosine, share, small);
     row = averaged.factors;
     averages.one = averaged.orders;
     along = along_queries(at_mean.one, small);
-    averages_pairs = PairLengths::covers(lengths, tau2, inputs.rotation == nullptr);
-    if (averages_pairs) {
+    with_pairs = averages_pairs(lengths, small, tau2, 1, inputs.rotation == nullptr);
+    if (with_pairs) {
       const double turned = rows.cosine != 0 ? c / rows.cosine : 1;
-      const AveragedPair two = PairLengths(lengths, {tokens}, {tau2}, cosine, small, 1)(
-          0, 0, rows.cosine, turned, averages.two);
+      const AveragedPair two =
+          average_pair(lengths, small, tokens, tau2, cosine, rows.cosine, turned, averages.two);
       averages.two = two.overlaps;
       of_queries = two.cosine;
       along = two.along;
@@ -231,19 +202,19 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
     row = row_factors(averages.one, tau2, cosine, share, small);
     along = along_queries(averages.one, small);
   }
-  both_rows.averaged = averages_pairs;
+  both_rows.averaged = with_pairs;
   const double rest = 1 - averages.one.p2;
   PairFactors<double> pair = pair_factors(averages.two, tau2, c, of_queries, averages.one.m2,
                                           rest * rest, along, both_rows);
   // At c = 1 two rows are one, and what one row has besides is theirs; of two, by c^2.
-  const SoftmaxOrders& base = averages_pairs ? averages.one : at_mean.one;
+  const SoftmaxOrders& base = with_pairs ? averages.one : at_mean.one;
   if (base.p2 > 0) {
     const double shared = c * c * averages.two.overlap / base.p2;
     const double own =
         row.mix - base.p2 - (base.m2 - base.p2) * small.added * small.own * small.overlap;
     pair.mix = std::min(pair.mix + shared * own, row.mix);
     pair.value = std::min(pair.value + shared * (row.value - base.p2), row.value);
-    if (averages_lengths && !averages_pairs)
+    if (averages_lengths && !with_pairs)
       pair.omitted_value += (1 - c * c) * c * c * std::fabs(row.value / base.p2 - 1);
   }
   const double m = inputs.input.x.second, own_tau2 = own_share(inputs) * tau2;
@@ -320,15 +291,14 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   Eigen::ArrayXXd query_cosines = correlations(inputs.q);
   const Rotation<PerPosition>* const rotation = inputs.rotation;
   std::optional<HeadLengths> lengths;
-  if (averages_lengths) lengths.emplace(small.head_width, small.qk_norm);
-  const bool averages_pairs = averages_lengths &&
-                              (small.qk_norm || size <= PairLengths::most_rows) &&
-                              PairLengths::covers(*lengths, rows.tau2.maxCoeff(), false);
+  if (averages_lengths) lengths.emplace(small.head_width);
+  const bool with_pairs =
+      averages_lengths && averages_pairs(*lengths, small, rows.tau2.maxCoeff(), size, false);
   Eigen::ArrayXXd along(size, size);
   for (Eigen::Index t = 0; t < size; ++t)
     for (Eigen::Index u = 0; u < size; ++u)
       along(t, u) = along_queries(averages.one[static_cast<std::size_t>(std::min(t, u))], small);
-  if (averages_pairs)
+  if (with_pairs)
     omitted_score = omitted_value = average_pairs(*lengths, rows, key_cosine(inputs.source_means),
                                                   small, threads, query_cosines, along, averages);
   std::vector<Smallness> smalls;
@@ -350,7 +320,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     const Smallness of_this = of_row(smalls[static_cast<std::size_t>(t)], rotation, t);
     RowFactors<double> row;
     if (lengths) {
-      const AveragedRow averaged = lengths->row(keys, rows.tau2[t], cosine, share, of_this);
+      const AveragedRow averaged =
+          averaged_row(*lengths, keys, rows.tau2[t], cosine, share, of_this);
       row = averaged.factors;
       one = averaged.orders;
     } else {
@@ -382,7 +353,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       const SoftmaxOverlaps& two = averages.pair(t, u);
       const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
       Smallness both = smalls[static_cast<std::size_t>(std::min(t, u))];
-      both.averaged = averages_pairs;
+      both.averaged = with_pairs;
       const PairFactors<double> pair =
           pair_factors(two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
                        (1 - one.p2) * (1 - other.p2), along(t, u), of_rows(both, rotation, t, u));

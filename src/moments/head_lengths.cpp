@@ -7,7 +7,6 @@
 #include "moments/condensed_softmax.hpp"
 
 namespace scalecalc::moments {
-namespace {
 
 SoftmaxOrders orders_at(double keys, double tau2) {
   const CondensedScores scores(tau2);
@@ -16,6 +15,8 @@ SoftmaxOrders orders_at(double keys, double tau2) {
     return scores.orders(softmax_orders(static_cast<std::int64_t>(whole), scores.tau2));
   return scores.orders(SoftmaxRows({{keys, scores.tau2}}).orders(0));
 }
+
+namespace {
 
 void add(double weight, const RowFactors<double>& row, RowFactors<double>& sum) {
   sum.mix += weight * row.mix;
@@ -83,69 +84,13 @@ std::vector<HeadLengths::Point> HeadLengths::lengths(double features) {
   return points;
 }
 
-HeadLengths::HeadLengths(double features, bool qk_norm)
-    : features_(features),
-      qk_norm_(qk_norm),
-      points_(qk_norm ? std::vector<Point>{{1, 1}} : lengths(features)) {}
-
-namespace {
-
-/// Of the sphere of unit_vector_dimensions(); more are as Gaussian as scores of this many.
-constexpr double most_dimensions = 64;
-double sphere_of(const Smallness& small, double cosine) {
-  return std::max(1.0, unit_vector_dimensions(small, cosine) - 2);
-}
-
-/// What is left out beside the sphere: products of its first order, 2/d_h, and of that of W_k,
-/// 2 overlap, which sharp rows multiply by tau2. Simulations of 4 to 24 features are off by less
-/// than half of it in scores and a quarter in weights.
-double omitted_of_unit(const Smallness& small, double tau2) {
-  constexpr double sharp = 8;
-  const double next = 2 / small.head_width + 2 * small.overlap;
-  return std::min(1.0, next * next * (1 + tau2 / sharp));
-}
-
-/// A row of unit vectors, in the place of what Gaussian scores of this variance make.
-SoftmaxOrders on_sphere(const SoftmaxOrders& row, const SoftmaxOnSphere::One& found) {
-  SoftmaxOrders out = row;
-  out.p2 = found.p2;
-  out.a = found.a;
-  out.t2 = 1 - 2 * found.p2 + found.p22;
-  out.s = found.s;
-  out.m2 = found.m2;
-  out.error = std::max(out.error, found.error);
-  return out;
-}
-
-}  // namespace
+HeadLengths::HeadLengths(double features) : features_(features), points_(lengths(features)) {}
 
 AveragedRow HeadLengths::row(double keys, double tau2, double cosine, double plain,
                              const Smallness& small) const {
   Smallness given = small;
-  AveragedRow out;
-  if (qk_norm_) {
-    const double dimensions = sphere_of(small, cosine);
-    given.averaged = dimensions <= most_dimensions && SoftmaxOnSphere::covers(dimensions, tau2);
-    out.orders = orders_at(keys, tau2);
-    double across = 1;
-    if (given.averaged) {
-      const SoftmaxOnSphere::One found = SoftmaxOnSphere(dimensions, {{keys, tau2}}, false).one(0);
-      out.orders = on_sphere(out.orders, found);
-      // Of what comes to a query or a key its norm leaves 1 - u^2, u its cosine with the other,
-      // less where weights are large; the norms' own rules have 1 - 1/d_h.
-      if (features_ > 1 && found.a > 0)
-        across =
-            (1 - (cosine + (1 - cosine) * found.along / found.a) / features_) / (1 - 1 / features_);
-    }
-    out.factors = row_factors(out.orders, tau2, cosine, plain, given);
-    out.factors.query *= across;
-    out.factors.key *= across;
-    out.factors.key_weight *= across;
-    out.factors.omitted_value += omitted_of_unit(small, tau2) / 4;
-    out.factors.omitted_score += omitted_of_unit(small, tau2) / 2;
-    return out;
-  }
   given.averaged = true;
+  AveragedRow out;
   RowFactors<double> every_second;
   double weights = 0;
   for (std::size_t n = 0; n < points_.size(); ++n) {
@@ -188,19 +133,8 @@ std::vector<SoftmaxRows::Row> rows_at(const std::vector<double>& keys,
 }  // namespace
 
 PairLengths::PairLengths(const HeadLengths& lengths, const std::vector<double>& keys,
-                         const std::vector<double>& tau2, double key_cosine, const Smallness& small,
-                         int threads)
-    : of_(lengths), keys_(keys), tau2_(tau2), key_cosine_(key_cosine), rows_({}, 1) {
-  if (of_.qk_norm_) {
-    const double dimensions = std::min(sphere_of(small, key_cosine), most_dimensions);
-    std::vector<SoftmaxRows::Row> rows;
-    for (std::size_t t = 0; t < keys.size(); ++t) rows.push_back({keys[t], tau2[t]});
-    sphere_.emplace(dimensions, rows, true);
-    at_ = {1};
-    cosines_ = {-1, 1, 10};
-    angles_ = of_.features_ > 1 ? cosines_.at() : std::vector<double>{-1, 1};
-    return;
-  }
+                         const std::vector<double>& tau2, int threads)
+    : of_(lengths), keys_(keys), tau2_(tau2), rows_({}, 1) {
   longest_ = of_.points_.back().x;
   double mean = 0;
   for (const double variance : tau2) mean += variance / static_cast<double>(tau2.size());
@@ -217,17 +151,6 @@ PairLengths::PairLengths(const HeadLengths& lengths, const std::vector<double>& 
 std::vector<double> PairLengths::angle_weights(double cosine) const {
   if (of_.features_ > 1) return cosines_.weights(cosine);
   return {cosine < 0 ? 1.0 : 0.0, cosine < 0 ? 0.0 : 1.0};
-}
-
-std::vector<double> PairLengths::length_weights(double length) const {
-  if (sphere_) return {1};
-  return places_.weights(place(std::min(length, longest_)));
-}
-
-PairLengths::Values PairLengths::on_sphere(std::size_t row, std::size_t other,
-                                           double cosine) const {
-  const SoftmaxOnSphere::Two found = sphere_->two(row, other, cosine);
-  return {found.overlap, found.a_prime, found.square, found.along};
 }
 
 namespace {
@@ -251,7 +174,6 @@ SoftmaxOverlaps of_one_query(double keys, double tau2) {
 
 /// Mehler's series is short up to about this variance, whose longest rows sharper ones would need.
 bool PairLengths::covers(const HeadLengths& lengths, double tau2, bool alike) {
-  if (lengths.qk_norm_) return SoftmaxOnSphere::covers(most_dimensions, tau2);
   constexpr double most = 8;
   const bool is_one_line = lengths.features_ <= 1 && alike;
   return is_one_line || tau2 * lengths.points_.back().x <= most;
@@ -261,11 +183,6 @@ std::vector<PairLengths::Plane> PairLengths::grid(std::size_t row, std::size_t o
                                                   double turned) const {
   const std::size_t lengths = at_.size();
   std::vector<Plane> out(lengths, Plane(angles_.size(), std::vector<Values>(lengths)));
-  if (sphere_) {
-    for (std::size_t k = 0; k < angles_.size(); ++k)
-      out[0][k][0] = on_sphere(row, other, std::clamp(turned * angles_[k], -1.0, 1.0));
-    return out;
-  }
   for (std::size_t i = 0; i < lengths; ++i) {
     for (std::size_t j = 0; j < lengths; ++j) {
       if (row == other && j < i) {
@@ -292,7 +209,7 @@ std::vector<PairLengths::Plane> PairLengths::grid(std::size_t row, std::size_t o
 }
 
 PairLengths::Plane PairLengths::at_length(const std::vector<Plane>& grid, double length) const {
-  const std::vector<double> places = length_weights(length);
+  const std::vector<double> places = places_.weights(place(std::min(length, longest_)));
   Plane plane(angles_.size(), std::vector<Values>(at_.size()));
   for (std::size_t i = 0; i < at_.size(); ++i)
     for (std::size_t k = 0; k < plane.size(); ++k)
@@ -302,7 +219,7 @@ PairLengths::Plane PairLengths::at_length(const std::vector<Plane>& grid, double
 }
 
 PairLengths::Values PairLengths::at(const Plane& plane, double length, double cosine) const {
-  const std::vector<double> places = length_weights(length);
+  const std::vector<double> places = places_.weights(place(std::min(length, longest_)));
   const std::vector<double> angles = angle_weights(cosine);
   Values found{};
   for (std::size_t k = 0; k < angles.size(); ++k)
@@ -316,7 +233,6 @@ PairLengths::Values PairLengths::at(const Plane& plane, double length, double co
 /// query share as much as the flatter has with itself at least.
 double PairLengths::unlike_lengths(std::size_t row, double one, double other) const {
   const double mean = std::sqrt(one * other);
-  if (sphere_) return 0;
   if (!(mean * tau2_[row] > sharp)) return 0;
   const auto second = [&](double length) {
     return places_(place(std::min(length, longest_)),
@@ -325,71 +241,9 @@ double PairLengths::unlike_lengths(std::size_t row, double one, double other) co
   return std::max(0.0, second(mean) - second(std::min(one, other)));
 }
 
-PairLengths::Angles PairLengths::angles_of(double cosine) const {
-  constexpr double reach = 4, step = 0.25;
-  const double features = of_.features_, sine = std::sqrt(std::max(0.0, 1 - cosine * cosine));
-  using Points = std::vector<HeadLengths::Point>;
-  const Points own = HeadLengths::lengths(features);
-  const Points across = features > 1 ? HeadLengths::lengths(features - 1) : Points{{0, 1}};
-  Angles out{std::vector<double>(angles_.size()), std::vector<double>(angles_.size()), 0};
-  double total = 0;
-  for (double g = -reach; g < reach + step / 2; g += step) {
-    for (const auto& [x, weight] : own) {
-      // Of q' along q and across it, both over |n|/d_h^(1/2).
-      const double with = cosine * std::sqrt(x * features) + sine * g;
-      for (const auto& beside : across) {
-        const double length = with * with + sine * sine * beside.x * (features - 1);
-        const double c = length > 0 ? std::clamp(with / std::sqrt(length), -1.0, 1.0) : 0;
-        const double share = std::exp(-g * g / 2) * weight * beside.weight;
-        const std::vector<double> at = angle_weights(c);
-        for (std::size_t k = 0; k < at.size(); ++k) {
-          out.weights[k] += share * at[k];
-          out.along[k] += share * at[k] * c;
-        }
-        out.mean += share * c;
-        total += share;
-      }
-    }
-  }
-  for (double& weight : out.weights) weight /= total;
-  for (double& weight : out.along) weight /= total;
-  out.mean /= total;
-  return out;
-}
-
-AveragedPair PairLengths::of_unit_vectors(std::size_t row, std::size_t other, double cosine,
-                                          double turned, const SoftmaxOverlaps& mean) const {
-  const std::vector<Plane> values = grid(row, other, turned);
-  Angles angles = angles_of(cosine);
-  // The cosine is that of normed queries: the features in front of the norm have one that gives it.
-  if (angles.mean != 0) angles = angles_of(std::clamp(cosine * cosine / angles.mean, -1.0, 1.0));
-  Values sums{};
-  double key = 0;
-  for (std::size_t k = 0; k < angles_.size(); ++k) {
-    const Values& at_angle = values[0][k][0];
-    for (std::size_t q = 0; q < quantities; ++q) sums[q] += angles.weights[k] * at_angle[q];
-    // Across the key: q.q' less what both have along it, of which weights know that of its own.
-    const double shared = key_cosine_ * angles.along[k] * at_angle[1],
-                 own = (1 - key_cosine_) * angles.weights[k] * at_angle[3];
-    const double across = angles.along[k] * at_angle[1] - (shared + own) / of_.features_;
-    key += of_.features_ > 1 ? across / (1 - 1 / of_.features_) : angles.along[k] * at_angle[1];
-  }
-  AveragedPair out{mean, cosine, 0, 0};
-  out.overlaps.overlap = sums[0];
-  out.overlaps.a_prime = sums[1];
-  out.overlaps.square = sums[2];
-  if (sums[1] != 0) out.cosine = key / sums[1];
-  if (of_.features_ > 1) {
-    const Values exact = on_sphere(row, other, std::clamp(turned * cosine, -1.0, 1.0));
-    out.omitted = std::fabs(at(at_length(values, 1), 1, cosine)[0] / exact[0] - 1);
-  }
-  return out;
-}
-
 /// q' = cosine q + sine n of a normal n, of which one feature lies along q and d_h - 1 do not.
 AveragedPair PairLengths::operator()(std::size_t row, std::size_t other, double cosine,
                                      double turned, const SoftmaxOverlaps& mean) const {
-  if (sphere_) return of_unit_vectors(row, other, cosine, turned, mean);
   const std::vector<Plane> values = grid(row, other, turned);
   const double features = of_.features_, sine = std::sqrt(std::max(0.0, 1 - cosine * cosine));
   // Of d_h - 1 features across q: of none there is nothing.
@@ -437,113 +291,6 @@ AveragedPair PairLengths::operator()(std::size_t row, std::size_t other, double 
     out.omitted = std::fabs(at(at_length(values, 1), 1, cosine)[0] / mean.overlap - 1);
   if (sums[0] > 0) out.omitted += unlike / sums[0];
   return out;
-}
-
-namespace {
-
-/// Of `size` rows, those whose pairs are integrated: all, or most_rows over equal steps of ln t.
-std::vector<std::size_t> rows_asked(std::size_t size) {
-  const auto most = static_cast<std::size_t>(PairLengths::most_rows);
-  std::vector<std::size_t> out;
-  for (std::size_t t = 0; t < size; ++t) {
-    const double at = static_cast<double>(out.size()) / static_cast<double>(most - 1);
-    const double from = std::pow(static_cast<double>(size), at) - 1;
-    if (size <= most || t + 1 == size || static_cast<double>(t) >= from) out.push_back(t);
-  }
-  return out;
-}
-
-/// Where a pair of rows has its place among all.
-std::size_t place_of(std::size_t t, std::size_t u) {
-  const auto [fewer, more] = std::minmax(t, u);
-  return more * (more + 1) / 2 + fewer;
-}
-
-/// Of a pair: O, A' and the square over those at the mean, and what cosine and `along` are beyond
-/// those at the mean. They vary slowly with the rows.
-using PairRatios = std::array<double, 5>;
-
-/// Of a row: the asked one at or in front of it, and how far on to the next in ln(t + 1).
-struct Between {
-  std::size_t from;
-  double share;
-  Between(const std::vector<std::size_t>& asked, std::size_t row) : from(0), share(0) {
-    while (from + 1 < asked.size() && asked[from + 1] <= row) ++from;
-    if (asked[from] == row) return;
-    const auto log = [](std::size_t t) { return std::log(static_cast<double>(t + 1)); };
-    share = (log(row) - log(asked[from])) / (log(asked[from + 1]) - log(asked[from]));
-  }
-};
-
-PairRatios between(const std::vector<std::size_t>& asked, const std::vector<PairRatios>& found,
-                   std::size_t row, std::size_t other) {
-  const Between t(asked, row), u(asked, other);
-  PairRatios out{};
-  for (const std::size_t i : {0, 1}) {
-    for (const std::size_t k : {0, 1}) {
-      const double share = (i == 0 ? 1 - t.share : t.share) * (k == 0 ? 1 - u.share : u.share);
-      if (share == 0) continue;
-      const PairRatios& at = found[place_of(t.from + i, u.from + k)];
-      for (std::size_t q = 0; q < out.size(); ++q) out[q] += share * at[q];
-    }
-  }
-  return out;
-}
-
-/// Lines between neighbours err by a quarter of what those between every second do.
-double omitted_between(const std::vector<PairRatios>& found, std::size_t rows) {
-  double most = 0;
-  for (std::size_t i = 1; i + 1 < rows; ++i) {
-    for (std::size_t k = 0; k < i; ++k) {
-      const double line = (found[place_of(i - 1, k)][0] + found[place_of(i + 1, k)][0]) / 2;
-      most = std::max(most, std::fabs(found[place_of(i, k)][0] - line));
-    }
-  }
-  return most / 4;
-}
-
-}  // namespace
-
-double average_pairs(const HeadLengths& lengths, const RowScores& rows, double key_cosine,
-                     const Smallness& small, int threads, Eigen::ArrayXXd& cosines,
-                     Eigen::ArrayXXd& along, RowAverages& averages) {
-  const auto size = static_cast<std::size_t>(rows.tau2.size());
-  const std::vector<std::size_t> asked = rows_asked(size);
-  std::vector<double> keys, tau2;
-  for (const std::size_t t : asked) {
-    keys.push_back(rows.keys[t]);
-    tau2.push_back(rows.tau2[static_cast<Eigen::Index>(t)]);
-  }
-  const PairLengths pairs(lengths, keys, tau2, key_cosine, small, threads);
-  std::vector<PairRatios> found(asked.size() * (asked.size() + 1) / 2);
-  double omitted = 0;
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    for (std::size_t k = 0; k <= i; ++k) {
-      const auto t = static_cast<Eigen::Index>(asked[i]), u = static_cast<Eigen::Index>(asked[k]);
-      const double cosine = cosines(t, u), turned = cosine != 0 ? rows.c(t, u) / cosine : 1;
-      const SoftmaxOverlaps& mean = averages.pair(t, u);
-      const AveragedPair pair = pairs(i, k, cosine, turned, mean);
-      omitted = std::max(omitted, pair.omitted);
-      const auto ratio = [](double value, double of) { return of != 0 ? value / of : 1; };
-      found[place_of(i, k)] = {
-          ratio(pair.overlaps.overlap, mean.overlap), ratio(pair.overlaps.a_prime, mean.a_prime),
-          ratio(pair.overlaps.square, mean.square), pair.cosine - cosine, pair.along - along(t, u)};
-    }
-  }
-  for (Eigen::Index t = 0; t < rows.tau2.size(); ++t) {
-    for (Eigen::Index u = 0; u <= t; ++u) {
-      const PairRatios of =
-          between(asked, found, static_cast<std::size_t>(t), static_cast<std::size_t>(u));
-      SoftmaxOverlaps& pair =
-          averages.two[place_of(static_cast<std::size_t>(t), static_cast<std::size_t>(u))];
-      pair.overlap *= of[0];
-      pair.a_prime *= of[1];
-      pair.square *= of[2];
-      cosines(t, u) = cosines(u, t) = cosines(t, u) + of[3];
-      along(t, u) = along(u, t) = along(t, u) + of[4];
-    }
-  }
-  return asked.size() == size ? omitted : omitted + omitted_between(found, asked.size());
 }
 
 }  // namespace scalecalc::moments

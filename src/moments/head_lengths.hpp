@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 #include "moments/attention_factors.hpp"
@@ -13,7 +12,7 @@
 /// Heads of few features (docs/theory/attention.md#few-features): a query of d_h Gaussian features
 /// has X = |q|^2/E|q|^2, chi^2 of d_h over d_h, and given X a row of scores has the variance X
 /// tau2. What a row does is averaged over X, where h(f) is its
-/// expansion in 1/d_h. Queries and keys that are normed have X = 1, and scores of unit vectors.
+/// expansion in 1/d_h.
 namespace scalecalc::moments {
 
 /// Of a network, kept for a whole propagation. Rows of deep ones take the expansion.
@@ -22,6 +21,9 @@ struct AttentionLayers {
   int count = 1;
   bool is_deep() const { return count > most; }
 };
+
+/// Of a row at its mean.
+SoftmaxOrders orders_at(double keys, double tau2);
 
 /// A row's factors and its averages, both over X.
 struct AveragedRow {
@@ -42,15 +44,6 @@ class HeadLengths {
   /// Above, the expansion leaves out less than a percent of what it corrects.
   static constexpr double most_features = 16;
   static bool are_few(const Smallness& small);
-
-  HeadLengths(double features, bool qk_norm);
-
-  /// The arguments of row_factors().
-  AveragedRow row(double keys, double tau2, double cosine, double plain,
-                  const Smallness& small) const;
-
- private:
-  friend class PairLengths;
   /// A value of X and the share of its density.
   struct Point {
     double x, weight;
@@ -58,27 +51,31 @@ class HeadLengths {
   /// Equal steps of ln X, over which what softmax does and the density are smooth.
   static std::vector<Point> lengths(double features);
 
+  explicit HeadLengths(double features);
+
+  /// The arguments of row_factors().
+  AveragedRow row(double keys, double tau2, double cosine, double plain,
+                  const Smallness& small) const;
+
+ private:
+  friend class PairLengths;
   double features_;
-  bool qk_norm_;
   std::vector<Point> points_;
 };
 
 /// Pairs of rows, as functions of both X and of the angle, on a grid.
 class PairLengths {
  public:
-  /// Rows of a mask, beyond which pairs take their expansion; of normed queries, beyond which some
-  /// rows stand for those between.
+  /// Rows of a mask, beyond which pairs take their expansion.
   static constexpr Eigen::Index most_rows = 16;
   /// Whether pairs of rows of this variance are had without long sums. Queries of one feature are
   /// along each other, so that rows are one where they are `alike`, of as many keys and not turned.
   static bool covers(const HeadLengths& lengths, double tau2, bool alike);
-  /// `keys` and `tau2` of each row; `key_cosine` and `small` as row() has them, which unit
-  /// vectors ask for.
+  /// `keys` and `tau2` of each row.
   PairLengths(const HeadLengths& lengths, const std::vector<double>& keys,
-              const std::vector<double>& tau2, double key_cosine, const Smallness& small,
-              int threads);
-  /// `cosine` of the features of the queries, as they are normed if they are; `turned` what
-  /// rotations leave of it in scores; `mean` at the mean.
+              const std::vector<double>& tau2, int threads);
+  /// `cosine` of the features of the queries, `turned` what rotations leave of it in scores; `mean`
+  /// at the mean.
   AveragedPair operator()(std::size_t row, std::size_t other, double cosine, double turned,
                           const SoftmaxOverlaps& mean) const;
 
@@ -87,23 +84,12 @@ class PairLengths {
   using Values = std::array<double, quantities>;
   using Plane = std::vector<std::vector<Values>>;  ///< by angle and length of the second
   std::vector<Plane> grid(std::size_t row, std::size_t other, double turned) const;
-  Values on_sphere(std::size_t row, std::size_t other, double cosine) const;
-  /// Over the angle of two queries that are normed: what the value at each of angles_ weighs, and
-  /// weighs times the cosine, and the mean cosine.
-  struct Angles {
-    std::vector<double> weights, along;
-    double mean = 0;
-  };
-  Angles angles_of(double cosine) const;
-  AveragedPair of_unit_vectors(std::size_t row, std::size_t other, double cosine, double turned,
-                               const SoftmaxOverlaps& mean) const;
   /// 1 - P2 falls as 1/tau where scores are sharp.
   double place(double length) const {
     const double root = std::sqrt(length);
     return root / (root + half_);
   }
   std::vector<double> angle_weights(double cosine) const;
-  std::vector<double> length_weights(double length) const;
   /// With one length, a share of each place, given.
   Plane at_length(const std::vector<Plane>& grid, double length) const;
   double unlike_lengths(std::size_t row, double one, double other) const;
@@ -111,19 +97,11 @@ class PairLengths {
 
   const HeadLengths& of_;
   std::vector<double> keys_, tau2_;
-  double key_cosine_;
   double longest_ = 1;  ///< X: what is beyond the last point weighs nothing
   double half_ = 1;     ///< the X^(1/2) that is half way on the grid
   ChebyshevPoints places_, cosines_;
   std::vector<double> at_, angles_;  ///< X of each place, cosines of the angles
   SoftmaxRows rows_;                 ///< of each row at each place
-  std::optional<SoftmaxOnSphere> sphere_;
 };
-
-/// Pairs of rows of a mask, in the place of what they are at their mean; `cosines` of queries as
-/// E A' weighs them, `along` as in AveragedPair. Returns the most that one leaves out, relative.
-double average_pairs(const HeadLengths& lengths, const RowScores& rows, double key_cosine,
-                     const Smallness& small, int threads, Eigen::ArrayXXd& cosines,
-                     Eigen::ArrayXXd& along, RowAverages& averages);
 
 }  // namespace scalecalc::moments

@@ -40,7 +40,7 @@ TEST_CASE("a row averaged over the length of its query") {
     for (const double tau2 : {0.1, 1.0, 4.0}) {
       CAPTURE(features);
       CAPTURE(tau2);
-      const AveragedRow row = HeadLengths(features, false).row(keys, tau2, 0.3, 1, wide(features));
+      const AveragedRow row = HeadLengths(features).row(keys, tau2, 0.3, 1, wide(features));
       const auto of = [&](auto member, int power) {
         return over_lengths(features, [&](double x) {
           return std::pow(x, power) * softmax_orders(keys, x * tau2).*member;
@@ -63,14 +63,14 @@ TEST_CASE("a row averaged over the length of its query") {
 TEST_CASE("two rows of one query are one row, of many features they are at their mean") {
   const double tau2 = 1.5;
   const SoftmaxAverages mean = softmax_averages(keys, tau2, 0.4);
-  const HeadLengths few(3, false), many(1e6, false);
+  const HeadLengths few(3), many(1e6);
   const AveragedRow row = few.row(keys, tau2, 0.3, 1, wide(3));
-  const AveragedPair one = PairLengths(few, {keys}, {tau2}, 0, {}, 1)(0, 0, 1, 1, mean.two);
+  const AveragedPair one = PairLengths(few, {keys}, {tau2}, 1)(0, 0, 1, 1, mean.two);
   // Of the grid: seven points of the length, eight of the angle.
   const double grid = 2e-3;
   CHECK(std::abs(one.overlaps.overlap / row.orders.p2 - 1) < grid);
   CHECK(std::abs(one.overlaps.a_prime * one.cosine / row.factors.key - 1) < 5 * grid);
-  const AveragedPair two = PairLengths(many, {keys}, {tau2}, 0, {}, 1)(0, 0, 0.4, 1, mean.two);
+  const AveragedPair two = PairLengths(many, {keys}, {tau2}, 1)(0, 0, 0.4, 1, mean.two);
   CHECK(std::abs(two.overlaps.overlap / mean.two.overlap - 1) < grid);
   CHECK(std::abs(two.overlaps.a_prime / mean.two.a_prime - 1) < grid);
   CHECK(std::abs(two.cosine - 0.4) < grid);
@@ -83,11 +83,11 @@ TEST_CASE("differences of flat rows") {
     for (const double rho : {0.0, 0.5, 0.99}) {
       CAPTURE(features);
       CAPTURE(rho);
-      const HeadLengths lengths(features, false);
+      const HeadLengths lengths(features);
       const SoftmaxAverages mean = softmax_averages(keys, tau2, rho);
       const double p2 = lengths.row(keys, tau2, 0, 1, wide(features)).orders.p2;
       const double overlap =
-          PairLengths(lengths, {keys}, {tau2}, 0, {}, 1)(0, 0, rho, 1, mean.two).overlaps.overlap;
+          PairLengths(lengths, {keys}, {tau2}, 1)(0, 0, rho, 1, mean.two).overlaps.overlap;
       // Of integrals of eight and of seven digits.
       CHECK(std::abs((p2 - overlap) / slope - tau2 * (1 - rho)) <
             1e-3 * tau2 + 3e-7 / keys / slope);
@@ -99,8 +99,8 @@ TEST_CASE("differences of flat rows") {
 TEST_CASE("heads of one feature") {
   const double tau2 = 0.01, rho = 0.6;
   const SoftmaxAverages mean = softmax_averages(keys, tau2, rho);
-  const HeadLengths lengths(1, false);
-  const AveragedPair pair = PairLengths(lengths, {keys}, {tau2}, 0, {}, 1)(0, 0, rho, 1, mean.two);
+  const HeadLengths lengths(1);
+  const AveragedPair pair = PairLengths(lengths, {keys}, {tau2}, 1)(0, 0, rho, 1, mean.two);
   // O = 1/T + tau2 c (1 - 1/T)/T for small tau2, and E |q q'| c = rho.
   const double slope = (1 - 1.0 / keys) / keys;
   CHECK(std::abs(pair.overlaps.overlap - 1.0 / keys - tau2 * rho * slope) <
