@@ -11,6 +11,7 @@
 #include "moments/linear_map.hpp"
 #include "moments/norm_samples.hpp"
 #include "moments/relative_bias.hpp"
+#include "moments/token_distance.hpp"
 
 /// The mix softmax(scale q k^T) v: what is known of it, and its finite width.
 namespace scalecalc::moments {
@@ -72,11 +73,11 @@ double own_features(const Attention& layer, double apart, const Signal<X>& mix) 
 
 /// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
 /// grows with the input's as v does and as P2 does with tau2. Overlaps of the mix move with those
-/// of the queries, of `input`.
+/// of the queries, of `input`. `plain_apart`: Dv without attention dropout.
 template <class C, class X>
 void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>& source,
-                const AttentionRecord<C, X>& record, const Scores& scores, const Counts& counts,
-                Signal<X>& mix) {
+                const X& plain_apart, const AttentionRecord<C, X>& record, const Scores& scores,
+                const Counts& counts, Signal<X>& mix) {
   const Alike<double> o = average(mix.x), dv = average(record.apart_v);
   const double heads = static_cast<double>(layer.heads);
   const double share = o.second > 0 ? dv.second / o.second : 0;
@@ -89,6 +90,12 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
       through_linear(through_mix(source.spread, average(source.x), mixed,
                                  static_cast<double>(source.width), counts),
                      1, weight_noise(layer.v), o, own_features(layer, of_second, mix), counts);
+  // What attention dropout makes tokens differ by is of new masks.
+  if (const double apart = o.second - o.cross; layer.dropout > 0 && apart > 0) {
+    const double plain = average(product(plain_apart, record.factors.mix)).second;
+    const double fresh = std::max(0.0, part.second - plain);
+    pass_distance(NormVariance(mix.spread), distance_slope(1, apart - fresh, apart), 1, mix.spread);
+  }
   const double fluctuation = share * share * scores.p2_variance / heads;
   mix.spread.token_variance += fluctuation;
   mix.spread.batch_variance += fluctuation / counts.tokens;

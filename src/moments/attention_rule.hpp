@@ -216,7 +216,8 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   mix.width = layer.heads * layer.head_width;
   mix.x = sum(means_v.other, product(record.apart_v, record.factors.mix));
   mix.x.between = between_means(input.x, out.v.x, record.counts);
-  if constexpr (C::next_orders) finish_mix(layer, input, keys, record, scores, counts, mix);
+  if constexpr (C::next_orders)
+    finish_mix(layer, input, keys, plain_apart, record, scores, counts, mix);
   // Masks of weights are each token's own, and those of keys leave a part equal.
   set_words(input, scores.equal_rows, mix);
   mix.same_words = input.same_words && (!record.counts.causal || query_words) && layer.dropout == 0;

@@ -49,11 +49,19 @@ struct NormVariance {
   /// tokens is the larger the more these are alike.
   double distance_susceptibility = 0;
   NonNegative distance_response = 0;  ///< what that adds to `batch_variance` of a sum
+  /// d ln D/d ln D_0 at the same E x_0^2: below 1 where tokens differ by what they did not before.
+  double distance_slope = 1;
   /// Of x about its mean over features, which a layernorm takes out: the relative variance of a
   /// token's x.x beyond `token_variance`, and its covariance with that of two tokens beyond what
   /// `decorrelation` leaves.
   double centred_excess = 0, centred_lag = 0;
 };
+
+/// What follows is by what comes in here.
+inline void start_branch(NormVariance& spread) {
+  spread.susceptibility = spread.distance_slope = 1;
+  spread.distance_susceptibility = 0;
+}
 
 /// Bound on the truncation or computation error of a rule, relative to `second` (also for the
 /// cross).

@@ -8,6 +8,7 @@
 #include "moments/norm_samples.hpp"
 #include "moments/norm_variance.hpp"
 #include "moments/projection.hpp"
+#include "moments/token_distance.hpp"
 #include "moments/value_scatter.hpp"
 
 /// Norms over one token's features (layer, rms, scale): docs/theory/layers.md#norm-tokens. Gains
@@ -279,6 +280,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
                               centre ? 0 : in.spread.mean_mode,
                               after.variance};
     out.spread.distance_covariance = after.covariance;
+    out.spread.distance_slope = after.slope;
     out.spread.distance_susceptibility = rest * in.spread.distance_susceptibility;
     out.spread.distance_response = rest * rest * in.spread.distance_response;
     for (RelativeError* bound : {&out.error, &out.truncation}) {

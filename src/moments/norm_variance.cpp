@@ -2,18 +2,14 @@
 
 #include <cmath>
 
+#include "moments/token_distance.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
 bool is_steep(double slope) {
   constexpr double past = 5e-3;  // homogeneous maps, as far as sums tell
   return slope > 1 + past;
-}
-
-/// Differences of tokens are Gaussian too, one less than there are tokens.
-double apart_noise(double noise, double width, const Counts& counts) {
-  const double samples = counts.samples();
-  return samples > 1 ? noise / (width * (samples - 1)) : 0;
 }
 
 /// Of the logarithm's average over N tokens that are alike.
@@ -29,19 +25,6 @@ double relative(double log_ratio) {
 
 double over_samples(const Alike<double>& x, const Counts& counts) {
   return x.second - row_sum(x, counts) / counts.samples();
-}
-
-/// Where only the differences of tokens fluctuate, E x^2 does by their share of it.
-double covariance_with_norm(double apart, const Alike<double>& x) {
-  return x.second > 0 ? std::clamp(1 - x.cross / x.second, 0.0, 1.0) * apart : 0;
-}
-
-/// ln D - w ln s2.
-DistanceAfterNorm distance_after_norm(const NormVariance& spread, double normed) {
-  const double covariance = spread.distance_covariance,
-               all = spread.batch_variance + spread.distance_response;
-  return {std::max(0.0, spread.distance_variance + normed * normed * all - 2 * normed * covariance),
-          (1 - normed) * (covariance - normed * all)};
 }
 
 NormVariance gaussian_spread(const Alike<double>& x, double width, const Counts& counts) {
@@ -67,6 +50,7 @@ NormVariance through_linear(const NormVariance& spread, double share, double noi
   out.distance_covariance = share * spread.distance_covariance +
                             covariance_with_norm(apart_noise(noise, width, counts), y);
   out.distance_susceptibility = share * spread.distance_susceptibility;
+  out.distance_slope = spread.distance_slope;
   return out;
 }
 
@@ -173,7 +157,7 @@ void add_leans(NormVariance& out, const WidthMoments& phi, const Passage& passag
 /// Given the variance of u, phi of n features has its own noise in place of the 2/n of u.
 NormVariance through_activation(const NormVariance& spread, const Passage& passage,
                                 const WidthMoments& phi, const Alike<double>& x, double width,
-                                const Counts& counts) {
+                                const Counts& counts, double distance_slope) {
   const double e = passage.slope, own = phi.kurtosis - 1;
   const double one = log_size(spread, width).variance;
   const double all = spread.batch_variance - 2 / width * pairs_squared(x, counts);
@@ -190,16 +174,16 @@ NormVariance through_activation(const NormVariance& spread, const Passage& passa
             width);
   out.mean_shift = relative(passage.mean + (e * e * one + passage.rest + passage.noise) / 2);
   out.susceptibility = e * spread.susceptibility;
-  out.distance_variance = spread.distance_variance + apart_noise(2, width, counts);
-  out.distance_covariance =
-      e * spread.distance_covariance + covariance_with_norm(apart_noise(2, width, counts), x);
-  out.distance_susceptibility = e * spread.distance_susceptibility;
+  pass_distance(spread, distance_slope, e, out);
+  out.distance_variance += apart_noise(2, width, counts);
+  out.distance_covariance += covariance_with_norm(apart_noise(2, width, counts), x);
   return out;
 }
 
 /// m = E phi^2(u) E w^2 = f(q) q up to constants; kurtosis 3 times that of phi.
 NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
-                          const Alike<double>& x, double width, const Counts& counts) {
+                          const Alike<double>& x, double width, const Counts& counts,
+                          double distance_slope) {
   const double e = phi.exponent + 1;
   const double latent = spread.token_variance - 2 / width;
   const double latent_all = spread.batch_variance - 2 / width * pairs_squared(x, counts);
@@ -210,10 +194,9 @@ NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
       std::max(0.0, e * e * latent_all + over_pairs(x, counts, covariance) / width);
   out.mean_shift = e * spread.mean_shift + (phi.curvature + 2 * phi.exponent) / 2 * latent;
   out.susceptibility = e * spread.susceptibility;
-  out.distance_variance = spread.distance_variance + apart_noise(2, width, counts);
-  out.distance_covariance =
-      e * spread.distance_covariance + covariance_with_norm(apart_noise(2, width, counts), x);
-  out.distance_susceptibility = e * spread.distance_susceptibility;
+  pass_distance(spread, distance_slope, e, out);
+  out.distance_variance += apart_noise(2, width, counts);
+  out.distance_covariance += covariance_with_norm(apart_noise(2, width, counts), x);
   return out;
 }
 
@@ -305,21 +288,23 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
   const double apart = x.second - x.cross, own = f.second - f.cross;
   if (apart + own > 0) {
     const double share = std::clamp(own / (apart + own), 0.0, 1.0);
-    const double more_apart = std::max(0.0, branch.distance_variance - spread.distance_variance);
+    const double moves = 1 - share + share * branch.distance_slope;
+    const double more_apart = own_distance_variance(spread, branch);
     const double chance = 2 * share * (1 - share) * apart_noise(2, width, counts);
-    out.distance_variance = spread.distance_variance + share * share * more_apart + chance;
+    out.distance_variance =
+        moves * moves * spread.distance_variance + share * share * more_apart + chance;
     // ln of the sum's size follows that of the stream, and its D besides.
     const double lean = b * branch.distance_susceptibility,
                  follows = coherent * spread.distance_covariance + lean * spread.distance_variance;
     out.distance_response = coherent * coherent * spread.distance_response +
                             std::max(0.0, lean * (lean * spread.distance_variance +
                                                   2 * coherent * spread.distance_covariance));
-    const double own_covariance = branch.distance_covariance -
-                                  branch.susceptibility * spread.distance_covariance -
-                                  branch.distance_susceptibility * spread.distance_variance;
-    out.distance_covariance = follows + share * b * own_covariance +
+    out.distance_covariance = moves * follows +
+                              share * b * own_distance_covariance(spread, branch) +
                               covariance_with_norm(chance, {0, x.second + f.second, cross, 0});
-    out.distance_susceptibility = coherent * spread.distance_susceptibility + lean;
+    out.distance_susceptibility =
+        coherent * spread.distance_susceptibility + lean * spread.distance_slope;
+    out.distance_slope = moves * spread.distance_slope;
   }
   out.mean_mode = p * spread.mean_mode + b * branch.mean_mode;
   out.log_range = std::max(spread.log_range, branch.log_range);
@@ -359,20 +344,17 @@ NormVariance through_branches(const NormVariance& start, const NormVariance& lef
   if (!(apart + own > 0)) return out;
   const double share = std::clamp(own / (apart + own), 0.0, 1.0), kept = 1 - share;
   const double chance = 2 * share * kept * apart_noise(2, width, counts);
-  const auto own_variance = [&](const NormVariance& of) {
-    return std::max(0.0, of.distance_variance - start.distance_variance);
-  };
-  const auto own_covariance = [&](const NormVariance& of) {
-    return of.distance_covariance - of.susceptibility * start.distance_covariance -
-           of.distance_susceptibility * start.distance_variance;
-  };
-  out.distance_variance = start.distance_variance + kept * kept * own_variance(left) +
-                          share * share * own_variance(right) + chance;
+  const double moves = kept * left.distance_slope + share * right.distance_slope;
+  out.distance_variance = moves * moves * start.distance_variance +
+                          kept * kept * own_distance_variance(start, left) +
+                          share * share * own_distance_variance(start, right) + chance;
   out.distance_covariance =
-      out.susceptibility * start.distance_covariance +
-      out.distance_susceptibility * start.distance_variance + p * kept * own_covariance(left) +
-      b * share * own_covariance(right) +
+      moves * (out.susceptibility * start.distance_covariance +
+               out.distance_susceptibility * start.distance_variance) +
+      p * kept * own_distance_covariance(start, left) +
+      b * share * own_distance_covariance(start, right) +
       covariance_with_norm(chance, {0, x.second + f.second, x.cross + f.cross, 0});
+  out.distance_slope = moves;
   return out;
 }
 

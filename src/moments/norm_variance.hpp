@@ -63,13 +63,7 @@ NormVariance through_mix(const NormVariance& spread, const Alike<double>& x, con
 LogSize log_size(const NormVariance& spread, double width);
 NormVariance through_activation(const NormVariance& spread, const Passage& passage,
                                 const WidthMoments& phi, const Alike<double>& x, double width,
-                                const Counts& counts);
-/// After a norm of each token that takes the share `normed` of a change of its size out: variance
-/// of ln D, and its covariance with what is left of the size.
-struct DistanceAfterNorm {
-  double variance = 0, covariance = 0;
-};
-DistanceAfterNorm distance_after_norm(const NormVariance& spread, double normed);
+                                const Counts& counts, double distance_slope = 1);
 /// Past a variance of 3 with a slope past 1, draws part ways: some die and some grow, which one
 /// Gaussian in the logarithm does not describe.
 inline constexpr double most_lognormal = 3;
@@ -89,7 +83,8 @@ inline RelativeError error_of_range(double far) {
 }
 /// phi(u) w, both linear in the same input; `x`: the moments of u.
 NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
-                          const Alike<double>& x, double width, const Counts& counts);
+                          const Alike<double>& x, double width, const Counts& counts,
+                          double distance_slope = 1);
 /// x and f as they enter the sum; their scalar product fluctuates too.
 NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
                          const Alike<double>& x, const Alike<double>& f, double width,

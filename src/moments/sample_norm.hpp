@@ -213,6 +213,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   record.factors = each(out.x, [&](const N&) { return back; });
   const double own_variance = 2 / static_cast<double>(in.width);
   out.spread = {own_variance, 0, 0, 0, 0, 1, in.spread.distance_variance, 0};
+  out.spread.distance_slope = in.spread.distance_slope;
   if constexpr (C::next_orders) {
     out.spread.token_variance +=
         size_variance_apart(in, values_of(calculus, in.x), counts, samples, out.size_excess);

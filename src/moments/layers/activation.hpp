@@ -17,6 +17,7 @@
 #include "moments/mixed_activation.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/sample_activation.hpp"
+#include "moments/token_distance.hpp"
 #include "moments/words.hpp"
 
 /// y = phi(x), x Gaussian (docs/theory/layers.md#activation): m' = E phi^2, r' = E phi(u)phi(v);
@@ -208,7 +209,13 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
       note_own_gradient(calculus, moments, in.x, out.x, record);
       if (in.normalised) record.own_mean = mean_of_own_gradient(calculus, phi, x);
     }
-    out.spread = through_activation(in.spread, passed, moments, x, width, counts);
+    double distance = 1;
+    if (wanted.slopes) {
+      const Alike<double> y = values_of(calculus, out.x);
+      distance = distance_slope(values_of(calculus, record.slopes).cross, x.second - x.cross,
+                                y.second - y.cross);
+    }
+    out.spread = through_activation(in.spread, passed, moments, x, width, counts, distance);
     for (RelativeError* bound : {&out.error, &out.truncation})
       *bound = error_through(calculus, *bound, x, values_of(calculus, out.x), moments,
                              wanted.slopes ? &record.slopes : nullptr);

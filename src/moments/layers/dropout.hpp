@@ -7,6 +7,7 @@
 #include "moments/backward_pass.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/mixture_gradient.hpp"
+#include "moments/token_distance.hpp"
 #include "moments/words.hpp"
 
 /// Inverted dropout (docs/theory/layers.md#dropout): m' = m/(1 - p), r' = r; g = g'/(1 - p), k =
@@ -57,8 +58,7 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     // variance of |x|^2 is (k - 1)/d.
     const double more = layer.rate / (1 - layer.rate), width = static_cast<double>(in.width);
     const double noise = in.kurtosis * more / width;
-    out.spread.token_variance += noise;
-    out.spread.batch_variance += noise / counts.samples();
+    out.spread = through_dropout(in.spread, layer.rate, noise, values_of(calculus, out.x), counts);
     out.kurtosis /= 1 - layer.rate;
     out.mixture = dropped(in.mixture, layer.rate);
     // So does that of x_t.x_u: E x_t^2 x_u^2 of independent masks is (1 - p)^-2 of m^2 + 2 r^2.

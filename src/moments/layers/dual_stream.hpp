@@ -47,7 +47,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const DualStream& layer, Signal<
   X both = without_mean(x.x);  // E x z
   for (const Residual& sublayer : layer.sublayers) {
     Signal<X> start = x;
-    start.spread.susceptibility = 1;
+    start_branch(start.spread);
     Signal<X> branch = pass.run(sublayer.body, std::move(start));
     calculus.enter(sublayer.path);
     const N a = calculus.skip(sublayer), b = calculus.branch(sublayer), b2 = b * b;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "moments/activation_moments.hpp"
+#include "moments/token_distance.hpp"
 #include "moments/weight_matrix.hpp"
 #include "moments/words.hpp"
 
@@ -113,7 +114,11 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     record.in_kurtosis = moments.kurtosis;
     record.gate_kurtosis = 3 * moments.slope_kurtosis;
     note_own_gradient(calculus, moments, gate.x, in.x, record);
-    out.spread = through_gate(gate.spread, moments, g, static_cast<double>(gate.width), counts);
+    const double rise =
+        calculus.value(slope.cross) * calculus.value(w.cross) * (g.second - g.cross) +
+        calculus.value(kernel.cross) * calculus.value(w.second - w.cross);
+    out.spread = through_gate(gate.spread, moments, g, static_cast<double>(gate.width), counts,
+                              distance_slope(rise, 1, calculus.value(apart)));
     for (RelativeError* bound : {&out.error, &out.truncation}) {
       bound->second *= 1 + moments.exponent;
       bound->cross *= 1 + moments.exponent;

@@ -52,9 +52,9 @@ template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Parallel& layer, Signal<X> x) {
   Signal<X> start = std::move(x);
   const double follows = start.spread.susceptibility,
-               of_distance = start.spread.distance_susceptibility;
-  start.spread.susceptibility = 1;
-  start.spread.distance_susceptibility = 0;
+               of_distance = start.spread.distance_susceptibility,
+               distance = start.spread.distance_slope;
+  start_branch(start.spread);
   Kept<Parallel, C, X> kept;
   Signal<X> y = pass.run(layer.branches.front(), start);
   for (std::size_t i = 1; i < layer.branches.size(); ++i) {
@@ -63,7 +63,9 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Parallel& layer, Signal<X>
     y = branches_forward(pass.calculus(), start.spread, y, more, pass.counts(y),
                          kept.sums.emplace_back());
   }
-  y.spread.distance_susceptibility += y.spread.susceptibility * of_distance;
+  y.spread.distance_susceptibility =
+      y.spread.distance_susceptibility * distance + y.spread.susceptibility * of_distance;
+  y.spread.distance_slope *= distance;
   y.spread.susceptibility *= follows;
   if (C::next_orders &&
       (pass.averages_tokens() ||

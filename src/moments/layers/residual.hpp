@@ -113,7 +113,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   double apart = 1;
   if constexpr (C::next_orders) apart = overlap_deviation(calculus, x).apart;
   Signal<X> start = x;
-  start.spread.susceptibility = 1;
+  start_branch(start.spread);
   const bool follows = follows_input(layer);
   if (follows) push(start.with_inputs, with_itself(x.x));
   Signal<X> branch = pass.run(layer.body, std::move(start));
