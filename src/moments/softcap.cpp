@@ -1,8 +1,10 @@
 #include "moments/softcap.hpp"
 
 #include <algorithm>
+#include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
-#include <vector>
+#include <numbers>
+#include <utility>
 
 namespace scalecalc::moments {
 namespace {
@@ -15,43 +17,106 @@ constexpr double kStep = 0.25;  ///< at most
 /// deviations away: e^-79 and e^-158 are left.
 constexpr double kPairStep = 0.5, kFarCap = 8;
 
-struct Cap {
-  double c;
-  double value(double y) const { return c * std::tanh(y / c); }
-  double slope(double y) const {
-    const double t = std::tanh(y / c);
-    return 1 - t * t;
-  }
-  double bend(double y) const { return -2 * slope(y) * std::tanh(y / c) / c; }
+/// From so many deviations of the cap on, sums are over what the cap bends, not over the normal
+/// numbers; past kBent caps, tanh is 1 but for e^-40.
+constexpr double kWide = 4, kBent = 20;
+
+bool is_wide(double cap, double sigma) {
+  return sigma > kWide * cap;
+}
+
+double normal_density(double z) {
+  return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+}
+
+/// phi'(c u), and tanh(u).
+struct Bent {
+  explicit Bent(double u) : t(std::tanh(u)), slope(1 / (std::cosh(u) * std::cosh(u))) {}
+  double t, slope;
 };
 
 /// Sum over a normal z of std sigma, by the trapezoid rule: it leaves e^(-2 pi^2/h^2) of the normal
 /// weight, and of tanh, whose nearest pole is pi c/2 away, e^(-pi^2 c/(h sigma)).
 template <class F>
 void over_normal(double cap, double sigma, const F& at, double widest = kStep) {
-  const double step = std::min(widest, 0.25 * cap / std::max(sigma, 1e-300));
-  const double least = kFar / 4000;  // a bound of the work
-  const double h = std::max(step, least);
+  const double h = std::min(widest, 0.25 * cap / std::max(sigma, 1e-300));
   const auto count = static_cast<int>(std::ceil(kFar / h));
   double total = 0;
   for (int k = -count; k <= count; ++k) total += std::exp(-h * h * k * k / 2);
   for (int k = -count; k <= count; ++k) at(sigma * h * k, std::exp(-h * h * k * k / 2) / total);
 }
 
+/// E f(y) of y with this mean and std, of an f that has all its weight within kBent of `size`, by
+/// the same rule at steps of `step`: at(y/step, weight).
+template <class F>
+void over_bent(double step, double size, double mean, double sigma, const F& at) {
+  constexpr double part = 0.2;  // of poles of order six e^(-pi^2/part) (2 pi/part)^5/120 is left
+  const double h = part * step;
+  const auto count = static_cast<int>(std::ceil(kBent * size / h));
+  for (int k = -count; k <= count; ++k)
+    at(part * k, h / sigma * normal_density((h * k - mean) / sigma));
+}
+
+/// E tanh(y/c): the sign's, less (1 - tanh u)(n(u - m) - n(u + m)) of u > 0.
+double mean_of_wide(double cap, double mean, double sigma) {
+  const auto lost = [&](double u) {
+    const double up = (cap * u - mean) / sigma, down = (cap * u + mean) / sigma;
+    return 2 / (1 + std::exp(2 * u)) * (normal_density(up) - normal_density(down));
+  };
+  using Rule = boost::math::quadrature::gauss<double, 20>;
+  const double bent =
+      Rule::integrate(lost, 0, 2) + Rule::integrate(lost, 2, 6) + Rule::integrate(lost, 6, kBent);
+  return std::erf(mean / (sigma * std::numbers::sqrt2)) - cap / sigma * bent;
+}
+
+/// sinh(c t) e^-c/c and cosh(c t) e^-c: what e^phi e^-c has of either sign of y.
+struct Tilt {
+  Tilt(double cap, double t)
+      : odd(std::exp(cap * (std::fabs(t) - 1)) * -std::expm1(-2 * cap * std::fabs(t)) / (2 * cap)),
+        even(std::exp(cap * (std::fabs(t) - 1)) * (1 + std::exp(-2 * cap * std::fabs(t))) / 2) {}
+  double odd, even;
+};
+
+CapMoments moments_of_wide(double cap, double sigma) {
+  CapMoments made{0, 0, 0, 0, 0};
+  double lost = 0, exponentials = 0;
+  const Tilt full(cap, 1);
+  // e^phi is bent past where 1 - tanh is 1/c.
+  const double size = 1 + std::log1p(cap) / (2 * kBent);
+  over_bent(cap, cap * size, 0, sigma, [&](double u, double weight) {
+    const Bent of(u);
+    const double square = of.t * of.t;
+    const Tilt tilt(cap, of.t);
+    lost += weight * of.slope;
+    made.slope += weight * of.slope * of.slope;
+    made.own += weight * square * of.slope * of.slope;
+    made.bend -= 2 * weight * square * of.slope;
+    made.tilted_bend -= 2 * weight * of.slope * std::fabs(of.t) * tilt.odd;
+    exponentials += weight * (full.even - tilt.even);
+  });
+  made.second = cap * cap * (1 - lost);
+  made.own *= cap * cap;
+  made.tilted_bend /= full.even - exponentials;
+  return made;
+}
+
 }  // namespace
 
 CapMoments cap_moments(double cap, double variance) {
-  const Cap phi{cap};
+  const double sigma = std::sqrt(std::max(variance, 0.0));
+  if (is_wide(cap, sigma)) return moments_of_wide(cap, sigma);
   CapMoments made{0, 0, 0, 0, 0};
   double exponentials = 0;
-  over_normal(cap, std::sqrt(std::max(variance, 0.0)), [&](double y, double weight) {
-    const double value = phi.value(y), slope = phi.slope(y), e = std::exp(value - cap);
+  over_normal(cap, sigma, [&](double y, double weight) {
+    const Bent of(y / cap);
+    const double value = cap * of.t;
+    const Tilt tilt(cap, of.t);
     made.second += weight * value * value;
-    made.slope += weight * slope * slope;
-    made.own += weight * value * value * slope * slope;
-    made.bend += weight * value * phi.bend(y);
-    made.tilted_bend += weight * phi.bend(y) * e;
-    exponentials += weight * e;
+    made.slope += weight * of.slope * of.slope;
+    made.own += weight * value * value * of.slope * of.slope;
+    made.bend -= 2 * weight * of.t * of.t * of.slope;
+    made.tilted_bend -= 2 * weight * of.slope * std::fabs(of.t) * tilt.odd;
+    exponentials += weight * tilt.even;
   });
   made.tilted_bend = exponentials > 0 ? made.tilted_bend / exponentials : 0;
   return made;
@@ -61,34 +126,70 @@ CapPair cap_pair(double cap, double variance, double covariance) {
   const double c = variance > 0 ? std::clamp(covariance / variance, -1.0, 1.0) : 0;
   const double both = std::sqrt(std::fabs(c) * variance),
                alone = std::sqrt(std::max(0.0, (1 - std::fabs(c)) * variance));
-  CapPair made{0, 0};
   const bool is_far = cap * cap > kFarCap * kFarCap * variance;
-  const auto over_one = [&](double sigma, const auto& at) {
-    over_normal(cap, sigma, at, is_far ? kPairStep : kStep);
+  const double widest = is_far ? kPairStep : kStep;
+  /// E tanh and E phi' given what both share.
+  const auto given = [&](double shared) {
+    std::pair<double, double> made{0, 0};
+    if (is_wide(cap, alone)) {
+      over_bent(cap, cap, shared, alone,
+                [&](double u, double weight) { made.second += weight * Bent(u).slope; });
+      made.first = mean_of_wide(cap, shared, alone);
+    } else {
+      over_normal(
+          cap, alone,
+          [&](double own, double weight) {
+            const double t = std::tanh((shared + own) / cap);
+            made.first += weight * t;
+            made.second += weight * (1 - t * t);
+          },
+          widest);
+    }
+    return made;
   };
-  over_one(both, [&](double shared, double weight) {
-    double value = 0, slope = 0;
-    over_one(alone, [&](double own, double part) {
-      const double t = std::tanh((shared + own) / cap);
-      value += part * cap * t;
-      slope += part * (1 - t * t);
+  CapPair made{0, 0};
+  // What is given bends where the larger of the cap and what each has alone does.
+  const double size = std::max(cap, alone), step = is_wide(cap, alone) ? alone : cap;
+  if (is_wide(size, both)) {
+    double lost = 0;
+    over_bent(step, size, 0, both, [&](double u, double weight) {
+      const auto [value, slope] = given(step * u);
+      lost += weight * (1 - value * value);
+      made.slope += weight * slope * slope;
     });
-    made.cross += weight * value * value;
-    made.slope += weight * slope * slope;
-  });
+    made.cross = cap * cap * (1 - lost);
+  } else {
+    over_normal(
+        step, both,
+        [&](double shared, double weight) {
+          const auto [value, slope] = given(shared);
+          made.cross += weight * cap * cap * value * value;
+          made.slope += weight * slope * slope;
+        },
+        widest);
+  }
   if (c < 0) made.cross = -made.cross;  // phi is odd
   return made;
 }
 
 CapMean cap_mean(double cap, double mean, double variance) {
-  const Cap phi{cap};
+  const double sigma = std::sqrt(std::max(variance, 0.0));
   CapMean made{0, 0, 0, 0};
-  over_normal(cap, std::sqrt(std::max(variance, 0.0)), [&](double y, double weight) {
-    const double value = phi.value(mean + y), slope = phi.slope(mean + y);
-    made.value += weight * value;
-    made.slope += weight * slope;
-    made.second += weight * value * value;
-    made.slope_second += weight * slope * slope;
+  if (is_wide(cap, sigma)) {
+    double lost = 0;
+    over_bent(cap, cap, mean, sigma, [&](double u, double weight) {
+      const double slope = Bent(u).slope;
+      lost += weight * slope;
+      made.slope_second += weight * slope * slope;
+    });
+    return {cap * mean_of_wide(cap, mean, sigma), lost, cap * cap * (1 - lost), made.slope_second};
+  }
+  over_normal(cap, sigma, [&](double y, double weight) {
+    const Bent of((mean + y) / cap);
+    made.value += weight * cap * of.t;
+    made.slope += weight * of.slope;
+    made.second += weight * cap * cap * of.t * of.t;
+    made.slope_second += weight * of.slope * of.slope;
   });
   return made;
 }

@@ -66,3 +66,88 @@ TEST_CASE("softcap: a mean far past the cap stops, and without one nothing is ne
         8 * std::exp(-2 * mean / cap + 20 * variance / (cap * cap)));
   CHECK(far.second - far.value * far.value < cap * cap * slopes);
 }
+
+namespace {
+
+/// E f(y) of normal y by the trapezoid rule in steps of c/32: it leaves e^(-16 pi^2).
+template <class F>
+double by_sum(double cap, double mean, double sigma, const F& f) {
+  const double h = cap / 32;
+  const auto count = static_cast<int>(10 * sigma / h);
+  double made = 0, total = 0;
+  for (int k = -count; k <= count; ++k) {
+    const double z = h * k / sigma, weight = std::exp(-z * z / 2);
+    made += weight * f(mean + h * k);
+    total += weight;
+  }
+  return made / total;
+}
+
+}  // namespace
+
+TEST_CASE("softcap: sums over what a cap bends are those over all") {
+  constexpr double sigma = 1.3;
+  // Past 20 caps e^-40 is left, and as much of what is summed here; sums of as many terms round.
+  constexpr double error = 1e5 * std::numeric_limits<double>::epsilon();
+  for (const double cap : {0.02, 0.1, 0.3, 0.4}) {
+    CAPTURE(cap);
+    const auto phi = [&](double y) { return cap * std::tanh(y / cap); };
+    const auto slope = [&](double y) { return 1 - std::pow(std::tanh(y / cap), 2); };
+    const auto bend = [&](double y) { return -2 * slope(y) * std::tanh(y / cap) / cap; };
+    const auto sum = [&](double mean, const auto& f) { return by_sum(cap, mean, sigma, f); };
+    const auto square = [&](double y) { return phi(y) * phi(y); };
+    const CapMoments of = cap_moments(cap, sigma * sigma);
+    CHECK(std::fabs(of.second / sum(0, square) - 1) < error);
+    CHECK(std::fabs(of.slope / sum(0, [&](double y) { return slope(y) * slope(y); }) - 1) < error);
+    CHECK(std::fabs(of.own / sum(0, [&](double y) { return square(y) * slope(y) * slope(y); }) -
+                    1) < error);
+    CHECK(std::fabs(of.bend / sum(0, [&](double y) { return phi(y) * bend(y); }) - 1) < error);
+    const double tilted = sum(0, [&](double y) { return bend(y) * std::exp(phi(y)); }) /
+                          sum(0, [&](double y) { return std::exp(phi(y)); });
+    CHECK(std::fabs(of.tilted_bend - tilted) < error / cap);
+    for (const double mean : {0.0, 0.05, -0.7, 3.0}) {
+      CAPTURE(mean);
+      const CapMean about = cap_mean(cap, mean, sigma * sigma);
+      CHECK(std::fabs(about.value - sum(mean, phi)) < error * cap);
+      CHECK(std::fabs(about.slope / sum(mean, slope) - 1) < error);
+      CHECK(std::fabs(about.second / sum(mean, square) - 1) < error);
+    }
+    for (const double c : {0.2, 0.9, 0.999, -0.5}) {
+      CAPTURE(c);
+      const double both = sigma * std::sqrt(std::fabs(c)),
+                   alone = sigma * std::sqrt(1 - std::fabs(c));
+      const double step = std::min(0.1, cap / both / 8);
+      double cross = 0, slopes = 0, total = 0;
+      for (double z = -9; z <= 9; z += step) {
+        const CapMean given = cap_mean(cap, both * z, alone * alone);
+        const double weight = std::exp(-z * z / 2);
+        cross += weight * given.value * given.value;
+        slopes += weight * given.slope * given.slope;
+        total += weight;
+      }
+      const CapPair pair = cap_pair(cap, sigma * sigma, c * sigma * sigma);
+      CHECK(std::fabs(pair.cross - std::copysign(cross, c) / total) < error * cap * cap);
+      CHECK(std::fabs(pair.slope / slopes * total - 1) < error);
+    }
+  }
+}
+
+// tanh is the sign, and its slope 2 c of a density, its square's 4c/3: the next orders are of c.
+TEST_CASE("softcap: a cap of nearly nothing") {
+  constexpr double cap = 1e-30, variance = 2, c = 0.5;
+  const double pi = std::acos(-1.0), density = 1 / std::sqrt(2 * pi * variance);
+  const CapMoments of = cap_moments(cap, variance);
+  CHECK(std::fabs(of.second / (cap * cap) - 1) < kRounding);
+  CHECK(std::fabs(of.slope / (4.0 / 3 * cap * density) - 1) < kRounding);
+  CHECK(std::fabs(of.bend / (-4.0 / 3 * cap * density) - 1) < kRounding);
+  CHECK(std::fabs(of.tilted_bend / of.bend - 1) < kRounding);
+  const CapPair pair = cap_pair(cap, variance, c * variance);
+  CHECK(std::fabs(pair.cross / (cap * cap * 2 / pi * std::asin(c)) - 1) < kRounding);
+  const double both = 1 / (2 * pi * variance * std::sqrt(1 - c * c));
+  CHECK(std::fabs(pair.slope / (4 * cap * cap * both) - 1) < kRounding);
+  const CapMean about = cap_mean(cap, 1, variance);
+  CHECK(std::fabs(about.value / (cap * std::erf(1 / std::sqrt(2 * variance))) - 1) < kRounding);
+  const ScoreCap scores = score_cap(cap, variance, c * variance);
+  CHECK(scores.omitted <= 1);
+  CHECK(scores.forward > 0);
+}
