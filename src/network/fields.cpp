@@ -179,12 +179,14 @@ std::vector<ModelField> more_block_fields() {
       Field("model", "attention_softcap", transformer, &Spec::attention_softcap)
           .range(Range::not_negative)
           .option(Option::detail, "C", "50",
-                  "scores s become C tanh(s/C) before the softmax (default 0: they stay)")
+                  "scores s become C tanh(s/C) before the softmax, C from 1e-30 on (default "
+                  "0: they stay)")
           .written_if([](const Spec& spec) { return spec.attention_softcap != 0; }),
       Field("model", "logit_softcap", transformer, &Spec::logit_softcap)
           .range(Range::not_negative)
           .option(Option::detail, "C", "30",
-                  "logits y become C tanh(y/C) before the loss (default 0: they stay)")
+                  "logits y become C tanh(y/C) before the loss, C from 1e-30 on (default 0: "
+                  "they stay)")
           .written_if([](const Spec& spec) { return spec.logit_softcap != 0; }),
       Field("model", "residual_attention", transformer, &Spec::residual_attention)
           .option(Option::detail, "", "", "adds the scores of the block before")

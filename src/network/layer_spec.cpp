@@ -106,10 +106,13 @@ void check_formula(const LayerSpec& layer, const std::string& path, const char* 
   } catch (const Error& error) {
     throw layer_error(layer, path, error.message(), error.hint());
   }
-  if (std::isfinite(value) && (!is_scale || value >= 0)) return;
+  if (std::fabs(value) <= largest_number && (!is_scale || value >= 0)) return;
   throw layer_error(
       layer, path,
-      fmt::format("{} must be finite{}, got {}", field, is_scale ? " and not negative" : "", value),
+      std::isfinite(value) && value > 0
+          ? fmt::format("{} must be at most {:g}, got {}", field, largest_number, value)
+          : fmt::format("{} must be finite{}, got {}", field, is_scale ? " and not negative" : "",
+                        value),
       fmt::format("for example {} = 1", field));
 }
 

@@ -341,9 +341,9 @@ Problem init_problem(const ModelSpec& spec) {
   const ModelSpec::Init& init = spec.init;
   const std::vector<std::string>& names = scheme_names();
   if (init.scheme == "std") {
-    if (Problem problem = finite_problem("init.scheme.std", init.std, false)) return problem;
+    if (Problem problem = positive_problem("init.scheme.std", init.std)) return problem;
   } else if (init.scheme == "weight_variance") {
-    if (Problem problem = finite_problem("init.weight_variance", init.weight_variance, false))
+    if (Problem problem = positive_problem("init.weight_variance", init.weight_variance))
       return problem;
   } else if (std::find(names.begin(), names.end(), init.scheme) == names.end()) {
     return problem_from("init.scheme", unknown_name("scheme", init.scheme, names, {}));

@@ -24,8 +24,16 @@ std::optional<SpecProblem> find_scale_problem(const ModelSpec& spec);
 std::optional<SpecProblem> find_layer_problem(const ModelSpec& spec);
 
 SpecProblem problem_from(const std::string& field, const Error& error);
-/// A value that must be finite and at least 0, or above it.
+/// Numbers of a model: squares of these, times what networks multiply them by, are numbers still.
+inline constexpr double largest_number = 1e60, least_number = 1e-60;
+/// Of a cap c other than 0: 1/c is a number in single precision too.
+inline constexpr double least_cap = 1e-30;
+/// A value that must be at least 0, or above it, and at most largest_number.
 std::optional<SpecProblem> finite_problem(const std::string& field, double value, bool may_be_zero);
+/// A size that must be from least_number to largest_number.
+std::optional<SpecProblem> positive_problem(const std::string& field, double value);
+/// A cap must be 0 or at least least_cap.
+std::optional<SpecProblem> least_cap_problem(const std::string& field, double cap);
 
 /// Of an attention; 0 stands for what follows from the others.
 struct HeadSizes {

@@ -52,7 +52,7 @@ Problem number_problem(const ModelField& field, double value) {
   };
   switch (field.range) {
     case Range::not_negative: return finite_problem(name, value, true);
-    case Range::positive: return finite_problem(name, value, false);
+    case Range::positive: return positive_problem(name, value);
     case Range::rate:
       if (!(value >= 0 && value < 1)) return outside("at least 0 and below 1");
       break;
@@ -78,7 +78,8 @@ Problem image_problem(const ModelSpec& spec) {
 Problem formula_problem(const std::string& field, const Expr& formula, const Bindings& values,
                         bool may_be_zero) {
   try {
-    return finite_problem(field, formula_value(formula, values, field), may_be_zero);
+    const double value = formula_value(formula, values, field);
+    return may_be_zero ? finite_problem(field, value, true) : positive_problem(field, value);
   } catch (const Error& error) {
     return problem_from(field, error);
   }
@@ -103,11 +104,23 @@ SpecProblem problem_from(const std::string& field, const Error& error) {
 
 std::optional<SpecProblem> finite_problem(const std::string& field, double value,
                                           bool may_be_zero) {
+  if (value > largest_number && std::isfinite(value))
+    return SpecProblem{{field},
+                       fmt::format("{} must be at most {:g}, got {}", field, largest_number, value),
+                       "past it squares of signals are no numbers"};
   if (std::isfinite(value) && (may_be_zero ? value >= 0 : value > 0)) return {};
   return SpecProblem{{field},
                      fmt::format("{} must be finite and {}, got {}", field,
                                  may_be_zero ? "not negative" : "positive", value),
                      fmt::format("for example {}", may_be_zero ? "0" : "1")};
+}
+
+std::optional<SpecProblem> positive_problem(const std::string& field, double value) {
+  if (value > 0 && value < least_number)
+    return SpecProblem{{field},
+                       fmt::format("{} must be at least {:g}, got {}", field, least_number, value),
+                       "below it squares of signals are 0"};
+  return finite_problem(field, value, false);
 }
 
 std::optional<SpecProblem> heads_problem(const HeadSizes& of) {
@@ -201,10 +214,18 @@ std::optional<SpecProblem> window_problem(const WindowUse& of) {
   return {};
 }
 
+std::optional<SpecProblem> least_cap_problem(const std::string& field, double cap) {
+  if (cap == 0 || cap >= least_cap) return {};
+  return SpecProblem{{field},
+                     fmt::format("{} must be 0 or at least {:g}, got {}", field, least_cap, cap),
+                     "0 leaves them as they are"};
+}
+
 std::optional<SpecProblem> softcap_problem(const std::string& field, const CappedScores& scores) {
   if (scores.softcap == 0) return {};
   if (std::optional<SpecProblem> problem = finite_problem(field, scores.softcap, true))
     return problem;
+  if (std::optional<SpecProblem> problem = least_cap_problem(field, scores.softcap)) return problem;
   if (scores.residual_attention)
     return SpecProblem{{field, "residual_attention"},
                        "residual_attention adds scores up, and " + field + " bends each layer's",
@@ -240,6 +261,7 @@ std::optional<SpecProblem> find_size_problem(const ModelSpec& spec) {
                                           {spec.attention_softcap, spec.residual_attention,
                                            biases_of(spec).k, spec.window > 0 || spec.alibi != 0}))
       return problem;
+    if (Problem problem = least_cap_problem("logit_softcap", spec.logit_softcap)) return problem;
     if (spec.window == 0 && spec.window_pattern != "L")
       return SpecProblem{{"window_pattern", "window"},
                          "window_pattern says which blocks have the window, and there is none",

@@ -122,6 +122,9 @@ TEST_CASE("caps of scores and logits are finite, and of scores that are not adde
     for (const double value : {0.0, 0.5, 50.0}) CHECK(tried(value).empty());
     CHECK(tried(-1) == name + " must be finite and not negative, got -1");
     CHECK(tried(inf) == name + " must be finite and not negative, got inf");
+    CHECK(tried(1e-30).empty());
+    CHECK(tried(5e-324) == name + " must be 0 or at least 1e-30, got 5e-324");
+    CHECK(tried(1e61) == name + " must be at most 1e+60, got 1e+61");
   }
   CHECK(problem([](ModelSpec& s) {
           s.attention_softcap = 50;

@@ -238,6 +238,23 @@ TEST_CASE("numbers are finite and in range") {
             s.init.weight_variance = bad;
           }).starts_with("init.weight_variance must be finite"));
   }
+  // Squares of numbers that are larger or smaller are no numbers.
+  CHECK(problem([](ModelSpec& s) { s.alpha = pow(Expr(10), Expr(61)); }) ==
+        "alpha must be at most 1e+60, got 1e+61");
+  CHECK(problem([](ModelSpec& s) { s.alpha = pow(Expr(10), Expr(60)); }).empty());
+  CHECK(problem([](ModelSpec& s) { s.lambda = pow(Expr(10), Expr(300)); }) ==
+        "lambda must be at most 1e+60, got 1e+300");
+  CHECK(problem([](ModelSpec& s) { s.lambda = pow(Expr(10), Expr(-61)); }) ==
+        "lambda must be at least 1e-60, got 1e-61");
+  CHECK(problem([](ModelSpec& s) { s.norm_eps = 1e300; }) ==
+        "norm_eps must be at most 1e+60, got 1e+300");
+  CHECK(problem([](ModelSpec& s) { s.input.second = 5e-324; }) ==
+        "input.second must be at least 1e-60, got 5e-324");
+  CHECK(problem([](ModelSpec& s) { s.input.second = 1e-60; }).empty());
+  CHECK(problem([](ModelSpec& s) {
+          s.init.scheme = "std";
+          s.init.std = 1e-300;
+        }) == "init.scheme.std must be at least 1e-60, got 1e-300");
   CHECK(problem([](ModelSpec& s) { s.input.cross = 1; }).empty());
   CHECK(problem([](ModelSpec& s) { s.input.cross = 1.5; }) ==
         "cross must be from 0 to second = 1, got 1.5");
