@@ -68,7 +68,8 @@ LossVariance loss_variance(const Network& network, const Alike<double>& logits,
   LossVariance head;
   head.classes = static_cast<double>(network.classes);
   head.gradient = gradient;
-  if (!(logits.second > 0)) return head;
+  // The loss of one class is 0, and so is its gradient in every draw.
+  if (!(logits.second > 0) || !(gradient.second > 0)) return head;
   const LossSize size(network, logits.second);
   const LogSize x = log_size(spread, head.classes);
   const Line line = line_of(size, x);
