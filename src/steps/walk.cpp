@@ -169,6 +169,10 @@ const Site& Walk::site(const std::string& path) {
 Point Walk::arrive(const Site& at, const Tangent& change, const Samples& samples) {
   StepSite& made = made_.sites[static_cast<std::size_t>(&at - trace_.sites.data())];
   made.change.value = diagonal_of(change.total(gradients_of(at, samples)), samples);
+  if (!std::isfinite(made.change.value))
+    throw Error(ErrorKind::input,
+                fmt::format("the change by a step is no number: {}", made.change.value), at.path,
+                "it overflows: a smaller learning rate, or smaller weights");
   // The next order of the step is as large against the first as the first against the value.
   const double relative = at.second.value > 0 ? made.change.value / at.second.value : 1;
   made.change.truncation = change.truncation + made.change.value * std::min(1.0, relative);

@@ -35,7 +35,8 @@ std::vector<GradientClass> Walk::of_logits(const Site& head, const Samples& samp
       kernel_of({product(alike), product(z.cross), product(z.between)}, samples);
   const Kernel all = gradients_of(head, samples);
   const double left = diagonal_of(all - no_target * share, samples);
-  if (share <= 0 || share >= 1 || left <= 0) return {};
+  // Of a condensed softmax e^z overflows, and says nothing of p.
+  if (share <= 0 || share >= 1 || !(left > 0)) return {};
   return {{share, at_least_zero(no_target), each / classes},
           {1 - share, at_least_zero((all - no_target * share) * (1 / (1 - share))), 0}};
 }
