@@ -28,10 +28,12 @@ std::map<std::string, Rational> read_parameters(const std::vector<std::string>& 
   return values;
 }
 
+/// Fourth powers of these are doubles.
 void check_magnitude(const char* option, const Rational& value, const std::string& text) {
-  const double rounded = value.to_double();
-  if (std::isfinite(rounded) && (rounded != 0 || value.is_zero())) return;
-  throw Error(ErrorKind::input, std::string(option) + " is beyond the range of double",
+  constexpr double least = 1e-60, largest = 1e60;
+  const double size = std::fabs(value.to_double());
+  if (value.is_zero() || (size >= least && size <= largest)) return;
+  throw Error(ErrorKind::input, std::string(option) + " must be 0 or of a size from 1e-60 to 1e60",
               "got '" + base::shortened(text) + "'", std::string("for example ") + option + " 1");
 }
 
@@ -74,8 +76,8 @@ Activation ActivationOptions::read(const std::string& command) const {
 
 void InputOptions::add_to(CLI::App* app) {
   const Options add{app, "Input"};
-  add.axis("--second", second, "M", "second moment E[x^2] of the input (default: variance 1)");
-  add.axis("--mean", mean, "MU", "mean of the input (default 0)");
+  add.axis("--second", second, "M", "second moment E[x^2] of the input, of 1e-60 to 1e60 (default: variance 1)");
+  add.axis("--mean", mean, "MU", "mean of the input, at most 1e60 (default 0)");
   add.axis("--variance", variance, "V", "variance of the input, instead of --second");
   add.axis("--correlation", correlation, "C", "correlation of two such inputs, from -1 to 1");
 }
