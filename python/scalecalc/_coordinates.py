@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import scalecalc
 
 from . import _arguments as arguments
-from ._check import input_options
+from ._batch import input_options
 from ._errors import InputError, ScalecalcError, wrong_type
 from ._first_step import FirstStep, first_step, step_options
 from ._groups import groups_of, std_factor, std_of, steps_of

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._arguments import of_caller
-from ._check import checked_loss, loss_of, tensor_of
 from ._errors import InputError, wrong_type
 from ._groups import std_of
 from ._module import inputs_of
+from ._pass import checked_loss, loss_of, tensor_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -82,7 +82,7 @@ class Planted(unittest.TestCase):
 
     def test_a_residual_without_its_scale_beside_a_right_module(self):
         torch.manual_seed(0)
-        batch = torch.randn(4, 32)
+        batch = torch.randn(16, 32)
         right, wrong = modules.ResidualMlp(), Unscaled()
         with torch.no_grad():
             # Branches that are larger than the stream, so that a factor of theirs is seen in it.

@@ -1,6 +1,8 @@
 """action.yml and .pre-commit-hooks.yaml, as GitHub and pre-commit read them: the steps are run with their
 inputs in place, on claims that hold and on one that does not. With SCALECALC_WHEEL the wheel is installed
-as the action does it; without, the check alone is run, by the program of the package."""
+as the action does it, with SCALECALC_SOURCES (a folder of the sources, and some minutes) the package is built
+as the action does it where it is given no wheel; without, the check alone is run, by the program of the
+package."""
 
 import os
 import re
@@ -15,6 +17,7 @@ from two_claims import CLAIMS
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[2]
 WHEEL = os.environ.get("SCALECALC_WHEEL", "")
+SOURCES = os.environ.get("SCALECALC_SOURCES", "")
 
 
 def filled(text, values):
@@ -42,8 +45,8 @@ def action():
 def temporary(action, program, tmp_path_factory):
     """$RUNNER_TEMP behind the step that installs."""
     folder = tmp_path_factory.mktemp("runner")
-    if WHEEL:
-        values = {**defaults(action), "inputs.wheel": WHEEL}
+    if WHEEL or SOURCES:
+        values = {**defaults(action), "inputs.wheel": "" if SOURCES else WHEEL}
         done = run_step(action["runs"]["steps"][0], values, folder, folder)
         assert done.returncode == 0, done.stderr
     else:
@@ -55,7 +58,7 @@ def temporary(action, program, tmp_path_factory):
 
 def defaults(action):
     values = {f"inputs.{name}": str(one["default"]) for name, one in action["inputs"].items()}
-    return {**values, "github.action_path": str(ROOT)}
+    return {**values, "github.action_path": SOURCES or str(ROOT)}
 
 
 def check(action, temporary, folder, **inputs):
