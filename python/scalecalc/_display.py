@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 ROWS = 40  # of a table, at most
+LEFT = ' style="text-align: left"'  # of words: notebooks set all to the right, as numbers are
 PANDAS = "to_pandas() needs pandas: pip install pandas"
 
 
@@ -28,6 +29,15 @@ def _cell(value: Any) -> str:
     return escape(str(value))
 
 
+def _is_words(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _latex(value: Any) -> str:
+    """As a notebook typesets it."""
+    return f"${escape(str(value))}$" if value else ""
+
+
 def _is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
@@ -38,9 +48,11 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
 
 def _table(rows: list[dict[str, Any]]) -> str:
     columns = _columns(rows)
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{_cell(row.get(column))}</td>" for column in columns)
-                   + "</tr>" for row in rows[:ROWS])
+    side = {column: LEFT if any(_is_words(row.get(column)) for row in rows) else "" for column in columns}
+    head = "".join(f"<th{side[column]}>{escape(column)}</th>" for column in columns)
+    body = "".join("<tr>" + "".join(
+        f"<td{side[column]}>{(_latex if column == 'latex' else _cell)(row.get(column))}</td>"
+        for column in columns) + "</tr>" for row in rows[:ROWS])
     left = len(rows) - ROWS
     more = f"<p>... and {left} more</p>" if left > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
@@ -51,7 +63,7 @@ def html(data: dict[str, Any], text: str = "", messages: list[str] | None = None
     facts = {key: value for key, value in data.items() if not isinstance(value, (dict, list))}
     parts = []
     if facts:
-        rows = "".join(f"<tr><th>{escape(key)}</th><td>{_cell(value)}</td></tr>"
+        rows = "".join(f"<tr><th{LEFT}>{escape(key)}</th><td{LEFT}>{_cell(value)}</td></tr>"
                        for key, value in facts.items() if value is not None)
         parts.append(f"<table><tbody>{rows}</tbody></table>")
     for key, value in data.items():

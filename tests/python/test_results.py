@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import xml.dom.minidom
 
 import pytest
@@ -47,6 +48,13 @@ def test_notebook_shows_tables_and_a_figure():
     assert "<th>grad_second</th>" in page or "<th>quantity</th>" in page
     xml.dom.minidom.parseString(f"<div>{page.replace('<details open>', '<details>')}</div>")
     assert found.svg.rstrip().endswith("</svg>")
+
+
+def test_notebook_typesets_formulas_and_sets_words_to_the_left():
+    page = scalecalc.deepnorm(layers=1000, optimizer="adam")._repr_html_()
+    assert r"<td>" in page and re.search(r'<td style="text-align: left">\$\\alpha = \\sqrt\{2N\}\$</td>', page)
+    # Of the table of gains, words are left and numbers as notebooks have them.
+    assert '<tr><td style="text-align: left">v</td><td>0.02236068</td>' in page
 
 
 def test_pandas_has_the_longest_list():
