@@ -45,7 +45,7 @@ def test_notebook_shows_tables_and_a_figure():
     found = scalecalc.verify("mlp-tanh", seeds=4, layers=2, plot=True)
     page = found._repr_html_()
     assert "<svg" in page
-    assert "<th>grad_second</th>" in page or "<th>quantity</th>" in page
+    assert re.search("<th[^>]*>quantity</th>", page)
     xml.dom.minidom.parseString(f"<div>{page.replace('<details open>', '<details>')}</div>")
     assert found.svg.rstrip().endswith("</svg>")
 
