@@ -179,9 +179,10 @@ def named(model: Model, **options: Any) -> PropagateResult:
 
 def check(module: Any, batch: Any, *, model: Any = None, loss: Callable[..., Any] | None = None,
           confidence: float = 0.99, **options: Any) -> Check:
-    """One forward and backward pass of the module on `batch`, in its own type and device, beside
+    """A forward and backward pass of the module on `batch`, in its own type and device, beside
     what is predicted: `passed`, `first` (the module that departs first), `why`, `rows`,
-    `parameters`.
+    `parameters`. The way back is run again for each of at most eight groups of samples (the first
+    dimension of the batch), by which gradients of parameters vary.
 
     What is predicted is of the module's graph with each parameter as it should start: by the rules
     of its library for a model of transformers, else as the layers beside it or as PyTorch draws it.
