@@ -11,7 +11,7 @@ namespace {
 
 /// Past this a normal number has no weight in double.
 constexpr double kFar = 9;
-constexpr double kStep = 0.25;  ///< at most
+constexpr double kWidestStep = 0.25;  ///< at most
 
 /// Of two sums in each other, which every pair of positions asks for, where the cap is so many
 /// deviations away: e^-79 and e^-158 are left.
@@ -38,7 +38,7 @@ struct Bent {
 /// Sum over a normal z of std sigma, by the trapezoid rule: it leaves e^(-2 pi^2/h^2) of the normal
 /// weight, and of tanh, whose nearest pole is pi c/2 away, e^(-pi^2 c/(h sigma)).
 template <class F>
-void over_normal(double cap, double sigma, const F& at, double widest = kStep) {
+void over_normal(double cap, double sigma, const F& at, double widest = kWidestStep) {
   const double h = std::min(widest, 0.25 * cap / std::max(sigma, 1e-300));
   const auto count = static_cast<int>(std::ceil(kFar / h));
   double total = 0;
@@ -127,7 +127,7 @@ CapPair cap_pair(double cap, double variance, double covariance) {
   const double both = std::sqrt(std::fabs(c) * variance),
                alone = std::sqrt(std::max(0.0, (1 - std::fabs(c)) * variance));
   const bool is_far = cap * cap > kFarCap * kFarCap * variance;
-  const double widest = is_far ? kPairStep : kStep;
+  const double widest = is_far ? kPairStep : kWidestStep;
   /// E tanh and E phi' given what both share.
   const auto given = [&](double shared) {
     std::pair<double, double> made{0, 0};
