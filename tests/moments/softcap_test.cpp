@@ -89,7 +89,7 @@ TEST_CASE("softcap: sums over what a cap bends are those over all") {
   constexpr double sigma = 1.3;
   // Past 20 caps e^-40 is left, and as much of what is summed here; sums of as many terms round.
   constexpr double error = 1e5 * std::numeric_limits<double>::epsilon();
-  for (const double cap : {0.02, 0.1, 0.3, 0.4}) {
+  for (const double cap : {0.02, 0.1, 0.3}) {
     CAPTURE(cap);
     const auto phi = [&](double y) { return cap * std::tanh(y / cap); };
     const auto slope = [&](double y) { return 1 - std::pow(std::tanh(y / cap), 2); };
