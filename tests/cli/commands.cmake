@@ -140,3 +140,8 @@ scalecalc_cli_test("a constraint solves instead of the model file" STDOUT "symme
 add_test(NAME "cli: passes that take long are announced" COMMAND Python3::Interpreter
   "${CMAKE_CURRENT_LIST_DIR}/announced.py" "$<TARGET_FILE:scalecalc_program>")
 set_tests_properties("cli: passes that take long are announced" PROPERTIES LABELS cli)
+# Its gradients were infinite: masks forget how far apart a draw had its tokens.
+scalecalc_cli_test("deepnorm with dropout" ARGS deepnorm --layers 4 --dropout 0.5
+  STDOUT "alpha +2\\.828427")
+scalecalc_cli_test("deepnorm with attention dropout" ARGS deepnorm --layers 4 --width 16 --heads 2
+  --attention-dropout 0.5 STDOUT "alpha +2\\.828427")

@@ -228,3 +228,8 @@ endforeach()
 add_test(NAME "cli: wrong: empty values" COMMAND ${CMAKE_COMMAND}
   "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" -P "${CMAKE_CURRENT_LIST_DIR}/empty_values.cmake")
 set_tests_properties("cli: wrong: empty values" PROPERTIES LABELS cli)
+scalecalc_cli_error("a cap that no number is divided by" EXIT 2
+  SAYS "attention_softcap must be 0 or at least 1e-30, got 5e-324 .*--attention-softcap 5e-324"
+  ARGS propagate gpt2 --attention-softcap 5e-324)
+scalecalc_cli_error("a mean past fourth powers" EXIT 2
+  SAYS "--mean must be 0 or of a size from 1e-60 to 1e60 .got '1e61'" ARGS activation gelu --mean 1e61)
