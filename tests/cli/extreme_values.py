@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 TRANSFORMER = ("pre-ln-12 --layers 2 --width 16 --heads 2 --ffn 32 --vocab 8 --sequence 4 --batch 1 "
                "--placement post")
@@ -88,12 +89,16 @@ def wrong_of(program, call, option, value):
 
 
 def main(program, *words):
-    begins = " ".join(words)
+    program, begins = os.path.abspath(program), " ".join(words)
     tried = [(program, call, option, value) for call, all_of_model in CALLS if call.startswith(begins)
              for option in options_of(program, call.split()[0], all_of_model) for value in VALUES]
     os.environ["OMP_NUM_THREADS"] = "1"
-    with concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
+    # Numbers are names of files, too, of options that write some.
+    with tempfile.TemporaryDirectory() as folder, \
+            concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
+        os.chdir(folder)
         wrong = [text for text in pool.map(lambda one: wrong_of(*one), tried) if text]
+        os.chdir(os.path.dirname(program))
     print("\n".join(wrong))
     print(f"{len(tried)} calls, {len(wrong)} wrong")
     return bool(wrong) or len(tried) < 1000 * (not begins)
