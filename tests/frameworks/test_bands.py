@@ -10,7 +10,7 @@ import torch
 
 import scalecalc.torch
 from scalecalc import _batch, _check, _pass, _student
-from test_check import drawn
+from test_check import Scaled, drawn
 
 DEVIATIONS = 4.5  # that a right test of these exceeds once in 150000
 
@@ -136,16 +136,6 @@ class OfTheBatch(unittest.TestCase):
 
 class Backward(unittest.TestCase):
     def test_a_gradient_that_is_lost_or_doubled(self):
-        class Scaled(torch.autograd.Function):
-            @staticmethod
-            def forward(context, value, factor):
-                context.factor = factor
-                return value.clone()
-
-            @staticmethod
-            def backward(context, gradient):
-                return gradient * context.factor, None
-
         right, batch = drawn("gpt")
         read = scalecalc.torch.read(right, batch)
         for factor in (0.0, 2.0):

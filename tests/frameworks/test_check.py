@@ -21,6 +21,19 @@ RIGHT = ("mlp", "residual-mlp", "convnet", "gpt", "written-out", "einsum", "enco
          "llama", "bert", "vit")
 
 
+class Scaled(torch.autograd.Function):
+    """Itself, with its gradient times a factor."""
+
+    @staticmethod
+    def forward(context, value, factor):
+        context.factor = factor
+        return value.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * context.factor, None
+
+
 def drawn(name, seed=0):
     draw, inputs = make_graphs.networks()[name]
     torch.manual_seed(seed)

@@ -2,6 +2,7 @@
 #include <array>
 #include <random>
 
+#include "../moments/sample.hpp"
 #include "softmax_support.hpp"
 
 using namespace scalecalc;
@@ -9,20 +10,8 @@ using namespace scalecalc::testing;
 
 namespace {
 
-struct Mean {
-  double sum = 0, squares = 0;
-  int count = 0;
-  void add(double x) {
-    sum += x;
-    squares += x * x;
-    ++count;
-  }
-  double value() const { return sum / count; }
-  double error() const { return std::sqrt((squares / count - value() * value()) / (count - 1)); }
-};
-
 struct Sampled {
-  Mean p2, a, p22, s, m2, along, overlap, a_prime, square, along_both;
+  Sample p2, a, p22, s, m2, along, overlap, a_prime, square, along_both;
 };
 
 /// Gaussian keys in `n` dimensions, normed; queries e_1 and c e_1 + (1 - c^2)^(1/2) e_2.
@@ -97,8 +86,8 @@ TEST_CASE("rows of unit vectors are those that are sampled") {
         const SoftmaxOnSphere::One one = rows.one(0);
         const SoftmaxOnSphere::Two two = rows.two(1, 0, c);
         const Sampled sampled = sample(n, 4, 9, tau2, c, 20000);
-        const auto close = [](const Mean& mean, double value) {
-          CHECK(std::abs(mean.value() - value) < 5 * mean.error() + 1e-7);
+        const auto close = [](const Sample& sampled_value, double value) {
+          CHECK(std::abs(sampled_value.mean() - value) < 5 * sampled_value.standard_error() + 1e-7);
         };
         close(sampled.p2, one.p2);
         close(sampled.a, one.a);

@@ -76,7 +76,8 @@ Activation ActivationOptions::read(const std::string& command) const {
 
 void InputOptions::add_to(CLI::App* app) {
   const Options add{app, "Input"};
-  add.axis("--second", second, "M", "second moment E[x^2] of the input, of 1e-60 to 1e60 (default: variance 1)");
+  add.axis("--second", second, "M",
+           "second moment E[x^2] of the input, of 1e-60 to 1e60 (default: variance 1)");
   add.axis("--mean", mean, "MU", "mean of the input, at most 1e60 (default 0)");
   add.axis("--variance", variance, "V", "variance of the input, instead of --second");
   add.axis("--correlation", correlation, "C", "correlation of two such inputs, from -1 to 1");
