@@ -62,7 +62,8 @@ ClosedForm closed_form(const Activation& activation, Moment moment,
                        InputMean mean = InputMean::zero);
 /// The formula at an input, in double; cancellation is found and answered with more digits, so the
 /// relative error is below 4 units in the last place. Limits (q = 0, c = 0 and +-1) are included.
-/// Infinite past the range of double; nothing without a formula. Throws Error(input) for a variance
+/// Infinite past the range of double; nothing without a formula, or where its powers overflow (of
+/// exponential families past a variance of 1e18). Throws Error(input) for a variance
 /// or correlation out of range, or a pair without one.
 std::optional<Estimate> closed_form_value(const Activation& activation, Moment moment,
                                           const GaussianInput& input);

@@ -52,6 +52,10 @@ class BackwardPass {
       if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
       g = std::visit([&](const auto& op) { return backward_step(*this, op, std::move(g)); },
                      layer->op);
+      if constexpr (C::next_orders) {
+        limit(g.error);
+        limit(g.truncation);
+      }
       if (draws_weights(*layer)) g.with_sums.reset();
       if (!std::holds_alternative<ActivationLayer>(layer->op)) g.feature_mean = 0;
     }

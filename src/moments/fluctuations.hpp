@@ -73,6 +73,12 @@ struct RelativeError {
 /// Past this a bound says that nothing is known; it is a number still where what it is of is 0.
 inline constexpr double most_error = 1e30;
 
+/// An infinite bound would be NaN in a sum in which its share is 0.
+inline void limit(RelativeError& error) {
+  error.second = std::min<double>(error.second, most_error);
+  error.cross = std::min<double>(error.cross, most_error);
+}
+
 /// No E x_t x_u is beyond E x^2: its error is at most that of E x^2 besides what lies between.
 inline void limit_cross(const Alike<double>& x, RelativeError& error) {
   if (!(x.second > 0)) return;

@@ -105,7 +105,8 @@ void Numbers::assume(std::string_view rule, std::string_view text, std::string_v
 
 void Numbers::complete(const std::string& path, const Alike<double>& x, RelativeError& error,
                        RelativeError& truncation) {
-  const bool known = std::isfinite(x.second) && std::isfinite(x.cross) && std::isfinite(x.mean);
+  const bool known = std::isfinite(x.second) && std::isfinite(x.cross) &&
+                     std::isfinite(x.between) && std::isfinite(x.mean);
   if (x.second > (known ? largest_second : tested_second))
     throw_exploding(fmt::format("E x^2 = {:.3g}", x.second), path);
   if (!known)

@@ -339,5 +339,33 @@ TEST_CASE("one class") {
   agree("mlp", parse_model(mlp, "mlp"), seeds);
 }
 
+// A centred direction of two features is lost to the norm's size: no gradient comes back, of which
+// an infinite bound had a share of 0.
+TEST_CASE("a layernorm of two features") {
+  const Trace trace = propagate(build_network(parse_model(
+      "[model]\nkind = \"transformer\"\nlayers = 2\nwidth = 2\nheads = 1\nffn = 8\nvocab = 8\n"
+      "sequence = 4\nbatch = 2\nnorm = \"layernorm\"\nnorm_eps = 0\nplacement = \"post\"\n",
+      "least")));
+  for (const Site& site : trace.sites) {
+    INFO(site.path);
+    CHECK(std::isfinite(site.grad_second.truncation));
+    if (site.path == "input") CHECK(site.grad_second.value == 0.0);
+  }
+}
+
+// E elu(u) elu(v) of two sequences was infinite past a variance of 1e4.
+TEST_CASE("gated elu of large inputs") {
+  const Trace trace = propagate(build_network(parse_model(
+      "[model]\nkind = \"transformer\"\nlayers = 5\nwidth = 48\nheads = 12\nffn = 48\nvocab = 8\n"
+      "sequence = 4\nbatch = 2\nactivation = \"elu\"\ngated = true\nplacement = \"none\"\n"
+      "[init]\nscheme = \"xavier\"\n[input]\nkind = \"gaussian\"\nsecond = 1.0\ncross = 0.5\n",
+      "gated")));
+  CHECK(trace.sites.back().second.value > 1e6);
+  for (const Site& site : trace.sites) {
+    INFO(site.path);
+    CHECK(std::isfinite(site.grad_second.value));
+  }
+}
+
 }  // namespace
 }  // namespace scalecalc

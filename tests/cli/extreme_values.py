@@ -27,7 +27,7 @@ CALLS = [
     ("solve fixed-point selu --weight-variance 1", False),
     ("solve critical tanh --bias-variance 0.1", False), ("solve tuned gelu", False),
     ("solve truncated-normal --bounds=-2,2", False),
-    ("activation gelu --time-limit 2", False), ("activation leaky_relu --time-limit 2", False),
+    ("activation gelu --time-limit 2", False), ("activation elu --correlation 0.3 --time-limit 2", False), ("activation leaky_relu --time-limit 2", False),
     ("transfer --from width=16 --to width=32", False),
 ]
 VALUES = ["0", "-1", "1", "5e-324", "1e-300", "1e-60", "1e60", "1e300", "inf", "nan",

@@ -40,9 +40,11 @@ Bounded number_of(const symbolic::Interval& value) {
   return {centre, width(value) + std::fabs(centre) * unit};
 }
 
-/// Good to two units in the last place of a double, or nothing but an underflow of one.
+/// Good to two units in the last place of a double, or nothing but an underflow of one. An infinity
+/// may be a power that overflows beside a probability that underflows.
 bool is_good(const Bounded& value) {
   constexpr long double smallest = 0x1p-1076L;
+  if (!std::isfinite(value.value)) return false;
   return value.error <= 0x1p-52L * std::fabs(value.value) ||
          std::fabs(value.value) + value.error < smallest;
 }
@@ -216,12 +218,15 @@ Bounded accurate(const Program& program, const double* inputs) {
   if (is_good(value)) return value;
   const symbolic::WideExponents wide;
   for (mpfr_prec_t bits = first_bits; bits <= last_bits; bits *= 2) {
+    mpfr_clear_overflow();
     const symbolic::Interval range = program.enclose(inputs, bits);
     value = number_of(range);
     if (is_good(value)) return value;
     const bool beyond = !range.is_nan() && mpfr_cmp_d(range.lower.get(), 0) > 0 &&
                         mpfr_cmp_ld(range.lower.get(), std::numeric_limits<long double>::max()) > 0;
     if (beyond) return {std::numeric_limits<long double>::infinity(), 0};
+    // No digits mend a power past the largest exponent.
+    if (mpfr_overflow_p() != 0) return {0, std::numeric_limits<long double>::infinity()};
   }
   return value;
 }

@@ -92,7 +92,7 @@ Estimate to_double(const Bounded& value) {
 std::optional<Estimate> estimate(const Impl& impl, const GaussianInput& input) {
   check(impl.moment, input);
   const std::optional<Bounded> value = bounded_value(impl, input);
-  if (!value) return std::nullopt;
+  if (!value || !std::isfinite(value->error)) return std::nullopt;
   return to_double(*value);
 }
 
