@@ -72,6 +72,7 @@ struct LayerSpec {
   std::int64_t window = 0;
   double softcap = 0.0;       ///< of an attention's scores
   double dropout = 0.0;       ///< the rate; of an attention: of its weights
+  bool per_sample = false;    ///< of a dropout: one mask for all of a sample
   std::optional<Expr> scale;  ///< of the scores, in head_width, width, N
   std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;
   std::optional<Expr> gain;   ///< in N, lambda; left out: lambda in a branch, else 1

@@ -130,6 +130,10 @@ struct ModelSpec {
   double dropout = 0.0;          ///< the rate, at dropout_place
   DropoutPlaces dropout_place;
   double attention_dropout = 0.0;  ///< of the attention weights
+  /// Rate at which a sample loses the last block's branches (stochastic depth, Huang et al. 2016);
+  /// rising over the blocks from 0, or the same in all.
+  double drop_path = 0.0;
+  bool drop_path_rises = true;
   bool ntk = false;                ///< weights of variance 1, outputs scaled instead
   bool bias = false;               ///< of every linear map but the head
   /// Instead of `bias`: of q, k, v and o; of q, k and v; of k (Whisper has none there); of the ffn.

@@ -96,6 +96,15 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
     const double fresh = std::max(0.0, part.second - plain);
     pass_distance(NormVariance(mix.spread), distance_slope(1, apart - fresh, apart), 1, mix.spread);
   }
+  mix.dropped.reset();
+  if (source.dropped && o.second > 0) {
+    const Alike<double> x = average(source.x);
+    mix.dropped = mixed_paths(*source.dropped, of_second, 1 - of_second,
+                              x.second > 0 ? x.cross / x.second : 0);
+    const double variance = mix.dropped->variance();
+    mix.spread.token_variance += variance;
+    mix.spread.batch_variance += variance / counts.batch;
+  }
   const double fluctuation = share * share * scores.p2_variance / heads;
   mix.spread.token_variance += fluctuation;
   mix.spread.batch_variance += fluctuation / counts.tokens;

@@ -46,6 +46,7 @@ class ForwardPass {
       x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
                      layer->op);
       if (draws_weights(*layer)) x.with_inputs.reset();
+      if (!keeps_dropped(*layer)) x.dropped.reset();
       above_keeps = keeps_slope_correlation(*layer);
     }
     return x;

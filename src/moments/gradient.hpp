@@ -150,6 +150,10 @@ struct Gradient {
   double slope_scatter = 1;
   /// E g^2 of a token falls as this power of its |x|^2, by which a norm above has divided it.
   double follows_size = 0;
+  /// The same of the stream's sizes, at a sum and in its branches, that all of a sample shares: of
+  /// drop path.
+  double size_power = 0;
+  double of_kept = 1;  ///< at a branch's end: E b^2 g^2 over E b^2 E g^2 of drop path's b
   std::optional<SlopeTie> tie{};
   Seldom<ValueScatter> of_values{};  ///< of such a norm right above the activation
   OverlapSlopes slopes{};
@@ -168,7 +172,7 @@ void forget_tokens(Gradient<X>& g) {
   g.kinds = {};
   g.slopes = {};
   g.uneven = 0;
-  g.follows_size = 0;
+  g.follows_size = g.size_power = 0;
   g.aligned = typename X::Number(0);
   g.along_mean = {};
 }

@@ -139,10 +139,16 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
       across = sum(across, uniform(across, Alike<double>{0, taken, taken, taken}));
   }
   out.follows_size = record.over_samples ? 0 : record.projection.w;
+  const bool of_stream = record.dropped && record.dropped->of_stream;
+  if (of_stream) out.size_power += out.follows_size;
   out.of_values = record.values;
   if (!record.over_samples) {
     out.x = projected(calculus, record.projection, record.output, gradient.directions,
                       product(across, record.factors));
+    if constexpr (C::next_orders) {
+      if (of_stream && gradient.size_power > 0)
+        out.x = scaled(out.x, inverse_below(*record.dropped, gradient.size_power));
+    }
     out.directions.radial = 0;
     if (record.projection.layernorm) out.directions.mean = 0;
     if constexpr (C::next_orders) {

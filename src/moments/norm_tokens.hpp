@@ -75,6 +75,7 @@ struct NormRecord {
   MixtureNorm mixture_norm;
   double few_tokens = 0;        ///< of a pass, with MixtureNorm::few
   Seldom<ValueScatter> values;  ///< right behind an activation
+  Seldom<DroppedPaths> dropped;
   Eigen::ArrayXd kind_weight;
 };
 
@@ -135,12 +136,33 @@ double share_of_masks(const Signal<X>& in) {
   return all > 0 ? std::min(1.0, in.spread.token_variance / all) : 1;
 }
 
-/// What tokens' s2 fluctuates by beside what masks of their features do: that is in mixture_norm.
+/// What tokens' s2 fluctuates by beside what masks of their features do, which is in mixture_norm,
+/// and what drop path does, in DroppedNorm.
 template <class X>
-NormVariance normal_part(const Signal<X>& in) {
+NormVariance normal_part(const Signal<X>& in, const Counts& counts) {
   NormVariance spread = in.spread;
-  spread.token_variance = std::max(0.0, spread.token_variance - mask_variance(in));
+  double masks = mask_variance(in);
+  if (in.dropped) {
+    const double variance = in.dropped->variance();
+    masks += variance;
+    spread.batch_variance = std::max(0.0, spread.batch_variance - variance / counts.batch);
+    spread.decorrelation -= variance - in.dropped->covariance();
+  }
+  spread.token_variance = std::max(0.0, spread.token_variance - masks);
   return spread;
+}
+
+/// x with crosses times `within`, of two samples times `between`.
+template <class N>
+Alike<N> with_pairs_scaled(Alike<N> x, double within, double between) {
+  x.cross *= within;
+  x.between *= between;
+  return x;
+}
+inline PerPosition with_pairs_scaled(PerPosition x, double within, double between) {
+  x.cross *= within;
+  x.between *= between;
+  return x;
 }
 
 /// What a norm over a token's n features makes of V/D^2 = omega, D = `apart`, beside the sizes it
@@ -174,7 +196,8 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   if constexpr (C::next_orders) {
     const double size = calculus.value(typical), d = static_cast<double>(in.width);
     const double share = size > 0 ? size / (size + layer.eps) : 1;
-    orders = fluctuation_of(normal_part(in), d, share, centre, values_of(calculus, in.x), counts);
+    orders = fluctuation_of(normal_part(in, counts), d, share, centre, values_of(calculus, in.x),
+                            counts);
     unknown = know_values(calculus, layer, in, record, orders);
     record.mixture_norm = mixture_norm(in.mixture, d, size > 0 ? layer.eps / size : 0,
                                        in.kurtosis / in.mixture.square(), share_of_masks(in));
@@ -239,12 +262,21 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
         if constexpr (C::next_orders) return N(c * orders.forward() * record.mixture_norm.forward);
         return c;
       });
-  if constexpr (C::next_orders) out.x = with_bounded_cross(std::move(out.x));
+  DroppedNorm dropped;
+  if constexpr (C::next_orders) {
+    if (in.dropped) {
+      dropped = norm_of_paths(*in.dropped);
+      record.dropped = in.dropped;
+      out.dropped = dropped.classes;
+    }
+    out.x = with_pairs_scaled(std::move(out.x), dropped.within, dropped.between);
+    out.x = with_bounded_cross(std::move(out.x));
+  }
   record.factors = map(
       in.x,
       [&](const T& u) {
         const N factor = 1 / (s2(u) + eps);
-        if constexpr (C::next_orders) return T{N(0), factor * orders.second()};
+        if constexpr (C::next_orders) return T{N(0), factor * orders.second() * dropped.inverse};
         return T{N(0), factor};
       },
       [&](const T& u, const T& v, const N&) {
@@ -252,6 +284,9 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
         if constexpr (C::next_orders) return N(factor * orders.cross());
         return factor;
       });
+  if constexpr (C::next_orders)
+    record.factors =
+        with_pairs_scaled(std::move(record.factors), dropped.inverse, dropped.inverse_between);
   const N scale = 1 / (typical + eps);
   out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale};
   if constexpr (C::next_orders) {
@@ -264,6 +299,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
       out.overlap = {left.coherent * scale, left.noise * scale * scale};
     }
     const Alike<double> y = values_of(calculus, out.x);
+    out.overlap.noise += dropped.overlap_variance * y.cross * y.cross;
     const double kept = overlap_left_by_norm(out.overlap, out.fresh, y.second - y.cross,
                                              static_cast<double>(in.width), orders.w, centre);
     out.overlap = {out.overlap.coherent * std::sqrt(kept), out.overlap.noise * kept};
@@ -298,6 +334,12 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double own_noise = 2 / static_cast<double>(in.width);
     const double heavy = std::max(0.0, own - 2 * (1 - c * c) / static_cast<double>(in.width));
     record.truncation = orders.w * v * unknown / (1 + v);
+    if (in.dropped) {
+      // What else of a sample goes with the branches that it has lost is not followed.
+      const double variance = in.dropped->variance();
+      record.truncation += std::max(variance, dropped.inverse - 1);
+      calculus.omit(0, variance / 2);
+    }
     const double bent_pair =
         in.mixture.plain() ? std::fabs(c) * (kept * v + v * own / 2 + heavy / 8)
                            : kept * v + (v * v + std::max(heavy, v - own_noise)) / 2 * (1 - c * c);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "moments/drop_path.hpp"
 #include "moments/fluctuations.hpp"
 #include "moments/mixture.hpp"
 #include "moments/overlap_lags.hpp"
@@ -79,6 +80,7 @@ struct Signal {
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   /// Of the branches that it is in, the outermost first; empty once weights have mixed features.
   Seldom<std::vector<WithInput<X>>> with_inputs;
+  Seldom<DroppedPaths> dropped;     ///< what drop path makes samples differ by
   RelativeError error, truncation;  ///< from how primitives are computed; from orders left out
 };
 

@@ -153,6 +153,13 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
       return RelativeError{p * s.second + q * t.second, p * s.cross + q * t.cross};
     };
     const Alike<double> sums = values_of(calculus, out.x);
+    out.dropped.reset();
+    if ((stream.dropped || branch.dropped) && total > 0) {
+      const auto share = [](double part, double all) { return all != 0 ? part / all : 0; };
+      out.dropped = sum_of_paths(
+          stream.dropped ? &*stream.dropped : nullptr, branch.dropped ? &*branch.dropped : nullptr,
+          q, share(right.cross, sums.cross), share(right.between, sums.between));
+    }
     MixedSum made =
         mixed_sum(stream.mixture, branch.mixture, p, sums.cross != 0 ? left.cross / sums.cross : 0);
     out.mixture = made.sum;
@@ -204,6 +211,7 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
                        p * skip.directions.radial + (1 - p) * branch.directions.radial,
                        p * skip.directions.samples + (1 - p) * branch.directions.samples};
     skip.slope_scatter = p * skip.slope_scatter + (1 - p) * branch.slope_scatter;
+    skip.size_power = p * skip.size_power + (1 - p) * branch.size_power;
     skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;
     skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
     skip.error = mixed(skip.error, branch.error);

@@ -16,6 +16,19 @@ inline bool draws_weights(const Layer& layer) {
          std::holds_alternative<Embedding>(layer.op) || std::holds_alternative<Experts>(layer.op);
 }
 
+/// Whether it drops whole samples.
+inline bool is_drop_path(const Layer& layer) {
+  const auto* dropout = std::get_if<Dropout>(&layer.op);
+  return dropout != nullptr && dropout->per_sample;
+}
+
+/// Whether what samples differ by is known behind it.
+inline bool keeps_dropped(const Layer& layer) {
+  return std::holds_alternative<Residual>(layer.op) || std::holds_alternative<Norm>(layer.op) ||
+         std::holds_alternative<Linear>(layer.op) || std::holds_alternative<Attention>(layer.op) ||
+         is_drop_path(layer);
+}
+
 /// Whether a branch hands on a part of its input that no weights have been drawn for, so that E[x
 /// F] is not 0.
 inline bool keeps_input(const std::vector<Layer>& layers) {

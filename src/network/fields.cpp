@@ -301,6 +301,15 @@ std::vector<ModelField> more_block_fields() {
       Field("model", "attention_dropout", transformer, &Spec::attention_dropout)
           .range(Range::rate)
           .option(Option::detail, "R", "0.1", "the rate of the attention weights"),
+      Field("model", "drop_path", transformer | mlp, &Spec::drop_path)
+          .range(Range::rate)
+          .option(Option::detail, "R", "0.1",
+                  "the rate at which samples lose the last block's branches (stochastic depth)")
+          .written_if([](const Spec& spec) { return spec.drop_path != 0; }),
+      Field("model", "drop_path_rises", transformer | mlp, &Spec::drop_path_rises)
+          .option(Option::detail, "", "",
+                  "drop_path is the last block's, and rises from 0 at the first")
+          .written_if([](const Spec& spec) { return !spec.drop_path_rises; }),
       Field("model", "optimizer", all, &Spec::optimizer)
           .option(Option::command, "OPTIMIZER", "adam",
                   "what auto is solved for (scalecalc list families)"),

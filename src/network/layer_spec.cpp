@@ -116,8 +116,10 @@ void check_formula(const LayerSpec& layer, const std::string& path, const char* 
       fmt::format("for example {} = 1", field));
 }
 
+/// `is_branch`: the layers of a residual.
 void check_list(const std::vector<LayerSpec>& layers, const std::string& prefix,
-                const ModelSpec& model, const Bindings& values, int nesting);
+                const ModelSpec& model, const Bindings& values, int nesting,
+                bool is_branch = false);
 
 void check_layer(const LayerSpec& layer, const std::string& path, const ModelSpec& model,
                  const Bindings& values, int nesting) {
@@ -127,12 +129,12 @@ void check_layer(const LayerSpec& layer, const std::string& path, const ModelSpe
   check_formula(layer, path, "skip", layer.skip, values, false);
   check_formula(layer, path, "branch", layer.branch, values, false);
   if (layer.gain) check_formula(layer, path, "gain", *layer.gain, values, true);
-  check_list(layer.layers, path + ".", model, values, nesting + 1);
+  check_list(layer.layers, path + ".", model, values, nesting + 1, layer.type == Type::residual);
   check_list(layer.shortcut, path + ".shortcut.", model, values, nesting + 1);
 }
 
 void check_list(const std::vector<LayerSpec>& layers, const std::string& prefix,
-                const ModelSpec& model, const Bindings& values, int nesting) {
+                const ModelSpec& model, const Bindings& values, int nesting, bool is_branch) {
   if (layers.empty()) return;
   if (nesting > max_nesting)
     throw layer_error(layers.front(), prefix + to_string(layers.front().type),
@@ -140,8 +142,13 @@ void check_list(const std::vector<LayerSpec>& layers, const std::string& prefix,
                       "use repeat for what repeats");
   check_names(layers, prefix);
   const std::vector<std::string> names = path_names(layers);
-  for (std::size_t i = 0; i < layers.size(); ++i)
-    check_layer(layers[i], prefix + names[i], model, values, nesting);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string path = prefix + names[i];
+    if (layers[i].per_sample && !(is_branch && i + 1 == layers.size()))
+      throw layer_error(layers[i], path, "whole samples are dropped at the end of a branch alone",
+                        "put it last among a residual's layers, or leave per_sample out");
+    check_layer(layers[i], path, model, values, nesting);
+  }
 }
 
 }  // namespace

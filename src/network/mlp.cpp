@@ -56,7 +56,9 @@ void add_mlp(const Parts& parts, std::int64_t blocks, std::vector<Layer>& layers
     } else if (spec.placement == Placement::resi_dual) {
       dual.sublayers.push_back(parts.sublayer(path, std::move(body)));
     } else {
-      layers.push_back({parts.sublayer(path, std::move(body))});
+      Residual sum = parts.sublayer(path, std::move(body));
+      parts.drop_path(sum, i - 1, blocks - 1);
+      layers.push_back({std::move(sum)});
       drop_stream(path);
     }
   }

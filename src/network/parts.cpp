@@ -44,6 +44,14 @@ Linear Parts::linear(const std::string& role, const Fan& in, const Fan& out, boo
   return make_linear(spec_, request, values_);
 }
 
+void Parts::drop_path(Residual& sum, std::int64_t block, std::int64_t blocks) const {
+  const bool rises = spec_.drop_path_rises && blocks > 1;
+  const double rate =
+      rises ? spec_.drop_path * static_cast<double>(block) / static_cast<double>(blocks - 1)
+            : spec_.drop_path;
+  if (rate > 0) sum.body.push_back({Dropout{sum.path + ".drop_path", rate, true}});
+}
+
 bool Parts::has_bias(const std::string& role) const {
   const Biases biases = biases_of(spec_);
   if (role == "head") return biases.head;

@@ -26,6 +26,8 @@ class Parts {
   bool drops(bool DropoutPlaces::*place) const {
     return spec_.dropout > 0 && spec_.dropout_place.*place;
   }
+  /// Drops the sum's branch as the model says for this one of so many blocks.
+  void drop_path(Residual& sum, std::int64_t block, std::int64_t blocks) const;
   /// The body of a branch with the norms that the placement wants inside it.
   std::vector<Layer> normed(const std::string& path, std::vector<Layer> body) const;
   /// The sum of such a body and the stream, with the norm that the placement wants behind it.

@@ -241,7 +241,11 @@ void add_stack(const Parts& parts, std::int64_t blocks, const std::string& prefi
         {at(parts.linear("linear", table_fan(spec), {spec.width, Expr::symbol("width")}, false),
             "embedding.map")});
   const auto each_sum = [&](const auto& use) {
-    for (std::int64_t i = 0; i < blocks; ++i) transformer.each_sum(i, use);
+    for (std::int64_t i = 0; i < blocks; ++i)
+      transformer.each_sum(i, [&](Residual sublayer) {
+        parts.drop_path(sublayer, i, blocks);
+        use(std::move(sublayer));
+      });
   };
   const auto count = static_cast<std::size_t>(blocks * (spec.parallel ? 1 : sublayers(spec)));
   if (spec.placement == Placement::resi_dual) {

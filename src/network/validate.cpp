@@ -283,6 +283,15 @@ Problem dropout_problem(const ModelSpec& spec) {
     return SpecProblem{{"dropout_place", "placement"},
                        "placement resi-dual has two streams, and dropout_place stream means one",
                        "use dropout_place = \"branch\""};
+  if (spec.drop_path > 0 && spec.kind == Kind::mlp && spec.placement == Placement::none)
+    return SpecProblem{{"drop_path", "placement"},
+                       "an mlp of placement none has no branches to drop",
+                       "leave drop_path out, or use placement = \"pre\""};
+  if (spec.drop_path > 0 && spec.placement == Placement::resi_dual)
+    return SpecProblem{{"drop_path", "placement"},
+                       "how placement resi-dual scales the two streams of a dropped branch has no "
+                       "rule",
+                       "leave drop_path out, or use placement = \"pre\""};
   if (place.stream && spec.kind == Kind::mlp && spec.placement == Placement::none)
     return SpecProblem{{"dropout_place", "placement"},
                        "an mlp of placement none has no stream to drop from",

@@ -356,7 +356,8 @@ class Forward {
   }
   Value apply(const Dropout& layer, const Value& x) {
     const double dropped = rate(layer.rate);
-    const Value y = dropped > 0.0 ? drop(tape_, mask(layer.path), dropped, x) : x;
+    const std::int64_t shared = layer.per_sample ? tokens(x) * x.value.columns() : 1;
+    const Value y = dropped > 0.0 ? drop(tape_, mask(layer.path), dropped, x, shared) : x;
     return seen(layer.path, "dropout", y);
   }
   Value apply(const Conv2d& layer, const Value& x) {

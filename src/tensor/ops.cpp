@@ -166,12 +166,14 @@ Variable<Real> multiply(Tape<Real>& tape, const Variable<Real>& a, const Variabl
 }
 
 template <class Real>
-Variable<Real> drop(Tape<Real>& tape, const Stream& mask, double rate, const Variable<Real>& x) {
+Variable<Real> drop(Tape<Real>& tape, const Stream& mask, double rate, const Variable<Real>& x,
+                    std::int64_t shared) {
   Tensor<Real> y = tape.make(x.value.rows(), x.value.columns());
-  tape.device().dropout_forward(mask, rate, y.size(), x.value.data(), y.data());
+  tape.device().dropout_forward(mask, rate, shared, y.size(), x.value.data(), y.data());
   return tape.result(std::move(y), {&x},
-                     [mask, rate, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
-                       t.device().dropout_backward(mask, rate, dy.size(), dy.data(), t.into(slot));
+                     [mask, rate, shared, slot = x.slot](Tape<Real>& t, const Tensor<Real>& dy) {
+                       t.device().dropout_backward(mask, rate, shared, dy.size(), dy.data(),
+                                                   t.into(slot));
                      });
 }
 
@@ -234,7 +236,8 @@ Variable<Real> blend(Tape<Real>& tape, double a, const Variable<Real>& x, const 
   template Variable<Real> activate(Tape<Real>&, ActivationKind, const Variable<Real>&);            \
   template Variable<Real> activate(Tape<Real>&, const PointFunction&, const Variable<Real>&);      \
   template Variable<Real> multiply(Tape<Real>&, const Variable<Real>&, const Variable<Real>&);     \
-  template Variable<Real> drop(Tape<Real>&, const Stream&, double, const Variable<Real>&);         \
+  template Variable<Real> drop(Tape<Real>&, const Stream&, double, const Variable<Real>&,          \
+                               std::int64_t);                                                      \
   template Variable<Real> scale(Tape<Real>&, double, const Variable<Real>&);                       \
   template Variable<Real> blend(Tape<Real>&, double, const Variable<Real>&, double,                \
                                 const Variable<Real>&);                                            \

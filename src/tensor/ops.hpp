@@ -41,7 +41,8 @@ template <class Real>
 Variable<Real> multiply(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b);
 /// x where the mask's uniform value is at least `rate`, divided by 1 - rate, else 0.
 template <class Real>
-Variable<Real> drop(Tape<Real>& tape, const Stream& mask, double rate, const Variable<Real>& x);
+Variable<Real> drop(Tape<Real>& tape, const Stream& mask, double rate, const Variable<Real>& x,
+                    std::int64_t shared = 1);
 /// The weights of experts, (tokens, experts), by their scores.
 template <class Real>
 Variable<Real> route(Tape<Real>& tape, const RouteShape& shape, const Variable<Real>& scores);

@@ -67,6 +67,34 @@ TEST_CASE("dropout on the stream") {
   }
 }
 
+ModelSpec with_drop_path(Placement placement, double rate, bool rises) {
+  ModelSpec spec = on_the_stream(ModelSpec::Kind::transformer, placement, 0);
+  spec.batch = 2;
+  spec.drop_path = rate;
+  spec.drop_path_rises = rises;
+  return spec;
+}
+
+// A sample keeps or loses a whole branch, by which the lengths of its tokens differ: at the first
+// sum of two equal parts by a factor 2/(1 - p) + 1.
+TEST_CASE("drop path") {
+  for (const Placement placement : {Placement::pre, Placement::post, Placement::sandwich}) {
+    for (const double rate : {0.1, 0.3}) {
+      for (const bool rises : {true, false}) {
+        const std::string name =
+            to_string(placement) + " " + std::to_string(rate) + (rises ? " rising" : "");
+        const Errors errors =
+            errors_of(agree(name, with_drop_path(placement, rate, rises), 4 * seeds));
+        CAPTURE(name);
+        // Beyond three standard errors: next orders in 1/d, and Q^3 of earlier branches.
+        CHECK(errors.median < 0.02);
+        // Norms behind attention divide by mixes of samples that have lost what tokens share.
+        if (rate < 0.2 || placement == Placement::pre) CHECK(errors.worst < 0.12);
+      }
+    }
+  }
+}
+
 // Right behind dropout an activation and a norm see features of which some are 0.
 TEST_CASE("dropout right before activations and norms") {
   for (const char* activation : {"relu", "tanh", "gelu", "sigmoid", "selu"}) {

@@ -356,8 +356,9 @@ TEST_CASE("a layernorm of two features") {
 // E elu(u) elu(v) of two sequences was infinite past a variance of 1e4.
 TEST_CASE("gated elu of large inputs") {
   const Trace trace = propagate(build_network(parse_model(
-      "[model]\nkind = \"transformer\"\nlayers = 5\nwidth = 48\nheads = 12\nffn = 48\nvocab = 8\n"
-      "sequence = 4\nbatch = 2\nactivation = \"elu\"\ngated = true\nplacement = \"none\"\n"
+      "[model]\nkind = \"transformer\"\nlayers = 4\nwidth = 48\nheads = 12\nffn = 48\nvocab = 8\n"
+      "sequence = 4\nbatch = 2\nactivation = \"elu\"\ngated = true\nqk_norm = true\nplacement = "
+      "\"none\"\n"
       "[init]\nscheme = \"xavier\"\n[input]\nkind = \"gaussian\"\nsecond = 1.0\ncross = 0.5\n",
       "gated")));
   CHECK(trace.sites.back().second.value > 1e6);

@@ -333,6 +333,12 @@ void draw_experts(Draws draw, ModelSpec& spec) {
   spec.shared_gate = spec.shared_ffn > 0 && draw.chance(50);
 }
 
+void draw_drop_path(Draws draw, ModelSpec& spec) {
+  if (spec.placement == Placement::resi_dual || !draw.chance(8)) return;
+  spec.drop_path = draw.of({0.1, 0.2, 0.4});
+  spec.drop_path_rises = draw.chance(50);
+}
+
 ModelSpec random_transformer(Draws& draw) {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   draw_sizes(draw, spec);
@@ -358,6 +364,7 @@ ModelSpec random_transformer(Draws& draw) {
   Draws last = draw.apart().apart().apart().apart();
   draw_narrow(last, spec);
   draw_frames(last.apart(), spec);
+  draw_drop_path(last.apart().apart(), spec);
   return spec;
 }
 

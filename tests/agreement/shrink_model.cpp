@@ -64,6 +64,8 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.dropout; });
   reset([](auto& s) -> auto& { return s.dropout_place; });
   reset([](auto& s) -> auto& { return s.attention_dropout; });
+  reset([](auto& s) -> auto& { return s.drop_path; });
+  reset([](auto& s) -> auto& { return s.drop_path_rises; });
   reset([](auto& s) -> auto& { return s.attention_scale; });
   reset([](auto& s) -> auto& { return s.ntk; });
   reset([](auto& s) -> auto& { return s.norm_affine; });
@@ -185,6 +187,7 @@ List simpler_fields(const LayerSpec& layer) {
   if (layer.type == LayerSpec::Type::attention) {
     reset([](auto& l) -> auto& { return l.norm; });
     reset([](auto& l) -> auto& { return l.dropout; });
+    reset([](auto& l) -> auto& { return l.per_sample; });
   }
   if (layer.type == LayerSpec::Type::residual) reset([](auto& l) -> auto& { return l.norm; });
   return simpler;

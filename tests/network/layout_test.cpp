@@ -163,6 +163,35 @@ TEST_CASE("an mlp is a plain stack, or residual branches after its first layer")
         "linear head\n");
 }
 
+TEST_CASE("drop path at the end of each branch, rising over the blocks or not") {
+  ModelSpec spec = small(Placement::pre);
+  spec.layers = 3;
+  spec.drop_path = 0.2;
+  const auto rates = [&] {
+    std::vector<double> found;
+    const Network network = build_network(spec);
+    for (const Layer& layer : network.layers) {
+      const auto* sum = std::get_if<Residual>(&layer.op);
+      if (sum == nullptr) continue;
+      const auto* last = std::get_if<Dropout>(&sum->body.back().op);
+      if (last != nullptr) CHECK(last->path == sum->path + ".drop_path");
+      if (last != nullptr) CHECK(last->per_sample);
+      found.push_back(last != nullptr ? last->rate : 0);
+    }
+    return found;
+  };
+  CHECK(rates() == std::vector<double>{0, 0, 0.1, 0.1, 0.2, 0.2});
+  spec.drop_path_rises = false;
+  CHECK(rates() == std::vector<double>(6, 0.2));
+  ModelSpec plain = small(Placement::none, ModelSpec::Kind::mlp);
+  plain.drop_path = 0.2;
+  plain.placement = Placement::pre;
+  plain.norm = NormKind::rmsnorm;
+  plain.layers = 3;
+  CHECK(description(build_network(plain)).find("dropout layer[2].drop_path\n)") !=
+        std::string::npos);
+}
+
 TEST_CASE("dropout of an mlp: its features, each layer's activation, or the stream") {
   ModelSpec spec = small(Placement::post, ModelSpec::Kind::mlp);
   spec.layers = 2;

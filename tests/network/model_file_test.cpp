@@ -206,6 +206,9 @@ TEST_CASE("a wrong key or section is named with the nearest") {
            "m.toml:2:1 | unknown place of dropout ''");
   contains(error_of("[model]\nkind = \"mlp\"\ndropout_place = \"activation\""),
            "m.toml:3:1 | a branch of an mlp ends in its activation");
+  contains(error_of("[model]\nkind = \"layers\"\n[[layer]]\ntype = \"dropout\"\nrate = 0.1\n"
+                    "per_sample = true\n"),
+           "whole samples are dropped at the end of a branch alone");
   contains(error_of("[model]\nplacement = \"resi-dual\"\ndropout_place = \"stream\""),
            "m.toml:3:1 | placement resi-dual has two streams");
   contains(error_of("[model]\nlayer = 3"), "m.toml:2:1 | unknown key 'layer'");

@@ -294,6 +294,17 @@ TEST_CASE("fields belong to the models that use them") {
     CHECK(problem([&](ModelSpec& s) {
             s.attention_dropout = bad;
           }).starts_with("attention_dropout must be"));
+    CHECK(problem([&](ModelSpec& s) { s.drop_path = bad; }).starts_with("drop_path must be"));
+    CHECK(problem([&](ModelSpec& s) {
+            s.drop_path = 0.1;
+            s.placement = Placement::resi_dual;
+          }).find("two streams of a dropped branch") != std::string::npos);
+    const auto plain = [](ModelSpec& s) {
+      s.drop_path = 0.1;
+      s.placement = Placement::none;
+    };
+    CHECK(problem(plain, ModelSpec::Kind::mlp) ==
+          "an mlp of placement none has no branches to drop");
   }
   const auto drops_at = [&](DropoutPlaces place, Placement placement, ModelSpec::Kind kind) {
     const auto change = [&](ModelSpec& s) {

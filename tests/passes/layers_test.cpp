@@ -40,6 +40,10 @@ TEST_CASE("layers: dropout keeps its mask from pass to pass") {
   CHECK(loss != Passes<double>(kept, {}).loss());
 }
 
+TEST_CASE("layers: drop path keeps a sample whole or drops it whole") {
+  check_gradients(around({{Dropout{"dropout", 0.4, true}}}));
+}
+
 TEST_CASE("layers: every norm") {
   for (const NormKind kind : {NormKind::layernorm, NormKind::rmsnorm, NormKind::scalenorm,
                               NormKind::batchnorm, NormKind::instancenorm, NormKind::none}) {

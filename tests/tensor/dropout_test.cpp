@@ -37,6 +37,31 @@ TEST_CASE("dropout: the gradient passes through the same mask") {
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(dx[i] == y[i] * dy[i]);
 }
 
+TEST_CASE("dropout: entries that share a mask are kept or dropped together") {
+  constexpr std::int64_t rows = 2000, columns = 50, shared = 3 * columns;
+  for (const int threads : {1, 2}) {
+    const OperationRun run{[=](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+                             return drop(tape, {7, stream_id("mask")}, 0.3, in[0], shared);
+                           },
+                           {{rows, columns, Vector(static_cast<std::size_t>(columns * rows), 1.0)}},
+                           threads};
+    const Vector y = run.value();
+    std::int64_t kept = 0, groups = 0;
+    for (std::size_t i = 0; i < y.size(); i += static_cast<std::size_t>(shared)) {
+      const std::size_t end = std::min(y.size(), i + static_cast<std::size_t>(shared));
+      CHECK(std::all_of(y.begin() + static_cast<std::ptrdiff_t>(i),
+                        y.begin() + static_cast<std::ptrdiff_t>(end),
+                        [&](double v) { return v == y[i]; }));
+      kept += y[i] != 0 ? 1 : 0;
+      ++groups;
+    }
+    const double share = static_cast<double>(kept) / static_cast<double>(groups);
+    CHECK(std::fabs(share - 0.7) < 4.5 * std::sqrt(0.21 / static_cast<double>(groups)));
+    const Vector dy = normal_values(y.size(), 5), dx = run.gradients(dy)[0];
+    for (std::size_t i = 0; i < y.size(); ++i) CHECK(dx[i] == y[i] * dy[i]);
+  }
+}
+
 TEST_CASE("dropout: the mask depends on its stream, not on the number of threads") {
   const Vector y = dropout_run(0.3, 1000).value();
   CHECK(y == dropout_run(0.3, 1000, 1, 2).value());

@@ -45,9 +45,55 @@ X dropped_part_along(const C& calculus, const Dropout& layer, const X& x,
       [&](const T&, const T&, const N& cross) { return N(square * cross * (1 - kept * kept)); });
 }
 
+/// With the crosses of two samples as they are in `from`.
+template <class N>
+Alike<N> with_between_of(Alike<N> x, const Alike<N>& from) {
+  x.between = from.between;
+  return x;
+}
+inline PerPosition with_between_of(PerPosition x, const PerPosition& from) {
+  x.between = from.between;
+  return x;
+}
+
+/// b x with one b for all of a sample: m' = m/(1 - p), r' = r/(1 - p), r_b' = r_b
+/// (docs/theory/layers.md#drop-path).
+template <class C, class X>
+X path_dropped(const C& calculus, const Dropout& layer, const X& x) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  const N kept = 1 - calculus.real(layer.rate);
+  X out = map(
+      x,
+      [&](const T& u) {
+        return T{u.mean, u.second / kept};
+      },
+      [&](const T&, const T&, const N& cross) { return N(cross / kept); });
+  return with_between_of(std::move(out), x);
+}
+
+template <class C, class X>
+Signal<X> drop_path_forward(C& calculus, const Dropout& layer, const Signal<X>& in,
+                            const Counts& counts) {
+  Signal<X> out = in;
+  out.normalised = false;
+  out.x = path_dropped(calculus, layer, in.x);
+  const auto scale = 1 / (1 - calculus.real(layer.rate));
+  // Of the overlaps given b^2: what b^2 itself moves them by is known where a norm divides by it.
+  out.overlap = {in.overlap.coherent * scale, in.overlap.noise * scale * scale * scale};
+  if constexpr (C::next_orders) {
+    out.fresh *= scale * scale * scale;
+    out.mask_overlap *= scale * scale;
+    out.spread = through_drop_path(in.spread, layer.rate, counts);
+    out.dropped = lost_branch(layer.rate);
+  }
+  return out;
+}
+
 template <class C, class X>
 Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in,
                           const Counts& counts) {
+  if (layer.per_sample) return drop_path_forward(calculus, layer, in, counts);
   Signal<X> out = in;
   out.normalised = false;
   // Of what two equal tokens have in common masks leave as much as of r beside m.
@@ -91,11 +137,39 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Dropout& layer, Signal<X> 
   return y;
 }
 
+/// Of a gradient with a part a y along y = b x comes a b^2 x, a^2 x^2 E b^4 of one sample. `input`:
+/// x.
+template <class C, class X>
+Gradient<X> drop_path_backward(BackwardPass<C, X>& pass, const Dropout& layer, const X& input,
+                               Gradient<X> g) {
+  using N = typename C::Number;
+  using T = Token<N>;
+  C& calculus = pass.calculus();
+  const N scale = 1 / (1 - calculus.real(layer.rate)),
+          square = g.aligned * g.aligned * scale * scale;
+  const X along = map(
+      input,
+      [&](const T& u) {
+        return T{N(0), square * (scale - 1) * u.second};
+      },
+      [&](const T&, const T&, const N& cross) { return N(square * (scale - 1) * cross); });
+  X made = path_dropped(calculus, layer, g.x);
+  if constexpr (C::next_orders) {
+    const double of_kept = std::exchange(g.of_kept, 1.0);
+    made = with_between_of(scaled(made, of_kept), g.x);
+    g.slopes = through_map(g.slopes, scale, scale);
+  }
+  g.x = g.own.word != 0 ? made : sum(made, with_between_of(along, scaled(input, N(0))));
+  g.aligned = g.aligned * scale;
+  return g;
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradient<X> g) {
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<Dropout>();
   pass.note(kept.at.site, g);
+  if (layer.per_sample) return drop_path_backward(pass, layer, kept.input, std::move(g));
   using N = typename C::Number;
   // A token's own x has its mask twice.
   const N own = g.aligned * calculus.real(own_share(g.along_mean));

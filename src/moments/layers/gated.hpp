@@ -293,7 +293,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   auto parts = gated_backward(kept.record, g.x);
   Gradient<X> gate = g, in = g;
   gate.aligned = in.aligned = N(0);
-  gate.follows_size = in.follows_size = 0;
+  gate.follows_size = in.follows_size = gate.size_power = in.size_power = 0;
   gate.directions = in.directions = {};
   gate.x = std::move(parts.gate);
   in.x = std::move(parts.in);

@@ -52,6 +52,8 @@ struct Kept<Residual, C, X> {
   double follows = 0;                         ///< the branch's susceptibility
   double stream_apart = 1, branch_apart = 0;  ///< of that about the mean over samples
   bool after_activation = false;              ///< the stream
+  Seldom<DroppedPaths> dropped;               ///< of the sum
+  bool stream_varies = false;                 ///< its sizes do, by drop path
   MixedSum kinds;
   double stream_overlap = 1;  ///< deviation of the sum's overlap that is the stream's, over it
   std::optional<X> input;     ///< where both ways may bring back parts along it
@@ -90,6 +92,8 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
     if (y.overlap.coherent > 0) kept.stream_overlap = together / y.overlap.coherent;
   }
   kept.after_activation = x.spread.skewness != 0;
+  kept.dropped = y.dropped;
+  kept.stream_varies = x.dropped && x.dropped->of_stream;
   kept.branch = std::move(branch.x);
   if (layer.trainable_branch) kept.sum = y.x;
   return kept;
@@ -279,6 +283,13 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   g.directions.samples = across(g.directions.samples, kept.branch_apart);
   skip.follows_size = g.follows_size * kept.stream_share;
   g.follows_size *= kept.branch_share;
+  if constexpr (C::next_orders) {
+    if (kept.dropped && kept.dropped->rate > 0)
+      g.of_kept = kept_gradient(*kept.dropped, g.size_power);
+    // Of the branch that is left, sizes know of the stream's what the sum has of it.
+    skip.size_power *= kept.stream_varies ? kept.stream_share : 0;
+    g.size_power = skip.size_power;
+  }
   if (!layer.shortcut.empty()) skip = pass.run(layer.shortcut, std::move(skip));
   g.x = scaled(g.x, N(b * b));
   g.aligned = g.aligned * b * (b + a * by_branch);

@@ -4,7 +4,7 @@ namespace scalecalc {
 namespace {
 
 std::vector<LayerKey> keys() {
-  return {layer_key("rate", &LayerSpec::dropout)};
+  return {layer_key("rate", &LayerSpec::dropout), layer_key("per_sample", &LayerSpec::per_sample)};
 }
 
 void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
@@ -12,7 +12,7 @@ void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
 }
 
 void lay_out(ListLayout& layout, const Place& place, Shape&, std::vector<Layer>& out) {
-  layout.emit({Dropout{place.path, place.spec.dropout}}, out);
+  layout.emit({Dropout{place.path, place.spec.dropout, place.spec.per_sample}}, out);
 }
 
 }  // namespace

@@ -43,6 +43,21 @@ struct Drop {
   }
 };
 
+/// The same of masks that `shared` entries in a row have together.
+template <class Real>
+struct DropShared {
+  Stream mask;
+  double rate;
+  Real kept;
+  std::int64_t shared;
+  const Real* x;
+  Into<Real> y;
+  SCALECALC_DEVICE void operator()(std::int64_t i) const {
+    const double uniform = uniform_value(mask, static_cast<std::uint64_t>(i / shared));
+    cuda::put(y, i, dropout_factor(uniform, rate, kept) * x[i]);
+  }
+};
+
 template <class Real>
 Drop<Real> drop(const Stream& mask, double rate, std::int64_t count, const Real* x, Into<Real> y) {
   return {mask, rate, kept_factor<Real>(rate), count, x, y};
@@ -57,16 +72,27 @@ void CudaDevice<Real>::draw(const Draw& draw, std::int64_t count, Real* out) {
 }
 
 template <class Real>
-void CudaDevice<Real>::dropout_forward(const Stream& mask, double rate, std::int64_t count,
-                                       const Real* x, Real* y) {
+void CudaDevice<Real>::dropout_forward(const Stream& mask, double rate, std::int64_t shared,
+                                       std::int64_t count, const Real* x, Real* y) {
+  if (shared > 1) {
+    cuda::for_entries(queue_, "dropout_forward", count,
+                      DropShared<Real>{mask, rate, kept_factor<Real>(rate), shared, x,
+                                       Into<Real>{y, false}});
+    return;
+  }
   cuda::for_entries(queue_, "dropout_forward", cuda::pieces(count, 2),
                     drop(mask, rate, count, x, Into<Real>{y, false}));
 }
 
 template <class Real>
-void CudaDevice<Real>::dropout_backward(const Stream& mask, double rate, std::int64_t count,
-                                        const Real* dy, Into<Real> dx) {
+void CudaDevice<Real>::dropout_backward(const Stream& mask, double rate, std::int64_t shared,
+                                        std::int64_t count, const Real* dy, Into<Real> dx) {
   if (!dx) return;
+  if (shared > 1) {
+    cuda::for_entries(queue_, "dropout_backward", count,
+                      DropShared<Real>{mask, rate, kept_factor<Real>(rate), shared, dy, dx});
+    return;
+  }
   cuda::for_entries(queue_, "dropout_backward", cuda::pieces(count, 2),
                     drop(mask, rate, count, dy, dx));
 }
