@@ -107,8 +107,8 @@ Audit audit(const std::string& weights, const ModelSpec& spec, const AuditOption
 Audit audit(const std::string& weights, const LibraryModel& model,
             const AuditOptions& options = {});
 
-/// The models that a file of weights may be of, by its names and shapes: recognise(). Throws
-/// Error(input).
+/// The models that a file of weights may be of, by its names and shapes: recognise(). Of several
+/// first those whose constants (gains of norms) the file holds. Throws Error(input).
 std::vector<LibraryModel> recognise_weights(const std::string& weights);
 /// Of several models with the same tensors, the one by whose rules the fewest parameters are wrong,
 /// which is moved to the front. Each tensor is read once.

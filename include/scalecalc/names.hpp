@@ -55,7 +55,8 @@ struct Naming {
 /// hf-bert, hf-llama, hf-t5, hf-t5-decoder, hf-vit, hf-vit-v5, nanogpt, torchscale, hf-gemma,
 /// hf-olmo2, hf-phi3, hf-opt, hf-bloom, hf-mpt, hf-gpt-neo, hf-distilbert, hf-deberta-v2,
 /// hf-dinov2, hf-clip-vision, hf-clip-text, hf-electra, hf-gptj, hf-phi, hf-cohere, hf-gpt-neox,
-/// hf-codegen, hf-falcon, hf-falcon-rw, hf-bart, hf-whisper, hf-t5-encoder-decoder.
+/// hf-codegen, hf-falcon, hf-falcon-rw, hf-bart, hf-whisper, hf-t5-encoder-decoder,
+/// timm-vit, torchvision-vit.
 const std::vector<std::string>& naming_names();
 /// Throws Error(input) with the nearest name.
 Naming find_naming(std::string_view name, const std::string& where = "names");

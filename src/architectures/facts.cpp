@@ -139,7 +139,7 @@ class Walk {
     int best = 0;
     std::vector<const EntryText*> there, others;
     for (const EntryText& text : entry.alternatives) {
-      const int score = presence_.call(text.call, path);
+      const int score = has_axes(text.call.name(), path) ? presence_.call(text.call, path) : 0;
       if (score > best) {
         others.insert(others.end(), there.begin(), there.end());
         there.clear();
@@ -152,6 +152,15 @@ class Walk {
     if (there.empty()) return;
     if (there.size() == 1) condition(*there.front(), true, origin);
     make(one_of(there, origin), path, origin);
+  }
+
+  /// Whether the weight has as many axes as one of this kind, where the kind says how many.
+  bool has_axes(const std::string& kind, const std::string& path) const {
+    static const std::map<std::string, std::size_t> axes = {
+        {"linear", 2}, {"conv1d", 3}, {"conv2d", 4}, {"conv3d", 5}};
+    const auto due = axes.find(kind);
+    const Shape* shape = file_.shape(path + ".weight");
+    return due == axes.end() || shape == nullptr || shape->size() == due->second;
   }
 
   void condition(const EntryText& text, bool holds, const Origin& origin) {

@@ -232,13 +232,60 @@ std::ptrdiff_t faults_of(const Audit& audit) {
       [](const AuditedParameter& parameter) { return parameter.fault != Fault::none; });
 }
 
+/// The constant that a tensor holds; none where its values differ. Gains of norms are small: a
+/// tensor of more values is not looked at.
+std::optional<double> held_constant(const weights::Reader& reader, const Tensor& tensor) {
+  constexpr std::int64_t most_values = 1 << 16;
+  if (tensor.dtype == Dtype::other || tensor.elements < 1 || tensor.elements > most_values)
+    return std::nullopt;
+  std::vector<double> values(static_cast<std::size_t>(tensor.elements));
+  reader.read(tensor, 0, tensor.elements, values.data());
+  const bool is_constant = std::all_of(values.begin(), values.end(),
+                                       [&](double value) { return value == values.front(); });
+  return is_constant ? std::optional(values.front()) : std::nullopt;
+}
+
+/// The name as the models have it, where a wrapper stands in front of it.
+std::string without_wrapper(std::string name,
+                            const std::map<std::string, std::set<double>>& known) {
+  for (const std::string& wrapper : names::wrappers())
+    if (known.count(name) == 0 && name.starts_with(wrapper)) name.erase(0, wrapper.size());
+  return name;
+}
+
+/// Moves those models to the front that start most tensors at the constant which the file holds,
+/// where others start them at another one: libraries whose tensors are called alike differ by gains
+/// of norms. Weights that were trained leave the order as it is.
+void order_by_constants(const weights::Reader& reader, std::vector<LibraryModel>& models) {
+  std::map<std::string, std::set<double>> constants;
+  for (const LibraryModel& model : models)
+    for (const LibraryTensor& tensor : model.tensors)
+      if (tensor.std == 0) constants[tensor.name].insert(tensor.mean);
+  std::map<std::string, double> held;
+  for (const Tensor& tensor : reader.tensors()) {
+    const auto due = constants.find(without_wrapper(tensor.name, constants));
+    if (due == constants.end() || due->second.size() < 2) continue;
+    if (const auto value = held_constant(reader, tensor)) held.emplace(due->first, *value);
+  }
+  const auto agreeing = [&](const LibraryModel& model) {
+    return std::count_if(model.tensors.begin(), model.tensors.end(), [&](const auto& tensor) {
+      const auto found = held.find(tensor.name);
+      return found != held.end() && tensor.std == 0 && tensor.mean == found->second;
+    });
+  };
+  std::stable_sort(models.begin(), models.end(),
+                   [&](const auto& a, const auto& b) { return agreeing(a) > agreeing(b); });
+}
+
 }  // namespace
 
 std::vector<LibraryModel> recognise_weights(const std::string& weights) {
   const weights::Reader reader(weights);
   std::vector<NamedShape> tensors;
   for (const Tensor& tensor : reader.tensors()) tensors.push_back({tensor.name, tensor.shape});
-  return recognise(tensors, base::shortened(weights));
+  std::vector<LibraryModel> models = recognise(tensors, base::shortened(weights));
+  if (models.size() > 1) order_by_constants(reader, models);
+  return models;
 }
 
 Audit audit(const std::string& weights, const LibraryModel& model, const AuditOptions& options) {

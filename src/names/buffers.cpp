@@ -16,7 +16,10 @@ const std::vector<std::string>& buffer_endings() {
                                                ".masked_bias",
                                                ".num_batches_tracked",
                                                ".running_mean",
-                                               ".running_var"};
+                                               ".running_var",
+                                               ".relative_position_index",
+                                               ".relative_coords_table",
+                                               ".attn_mask"};
   return all;
 }
 

@@ -31,6 +31,8 @@ void packed_in_rounds(Naming& naming, const std::string& name, std::int64_t roun
 
 /// Of blocks whose attention and feed-forward are side by side.
 std::vector<Naming> parallel_tables();
+/// Of timm and torchvision.
+std::vector<Naming> image_tables();
 /// Of two stacks.
 std::vector<Naming> encoder_decoder_tables();
 /// T5's encoder or decoder alone; `cross`: it attends to the other.

@@ -259,6 +259,7 @@ std::vector<Naming> library_tables() {
                              mpt(),          gpt_neo(),    distilbert(), deberta(), dinov2(),
                              vision_tower(), text_tower(), electra()};
   for (Naming& naming : parallel_tables()) all.push_back(std::move(naming));
+  for (Naming& naming : image_tables()) all.push_back(std::move(naming));
   for (Naming& naming : encoder_decoder_tables()) all.push_back(std::move(naming));
   return all;
 }

@@ -213,7 +213,8 @@ Naming naming_of(const ModelSpec& spec, std::string_view otherwise) {
 
 std::string asked_naming(const ModelSpec& spec, const std::string& names) {
   if (names != "hf") return find_naming(names, "--names").name;
-  if (spec.init.names.starts_with("hf-")) return spec.init.names;
+  for (const char* library : {"hf-", "timm-", "torchvision-"})
+    if (spec.init.names.starts_with(library)) return spec.init.names;
   if (spec.init.names.empty() && !spec.names.patterns.empty()) return "torch";
   throw Error(ErrorKind::input,
               "hf is the naming of a model's own library, and this model has none", "--names hf",

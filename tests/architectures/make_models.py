@@ -124,11 +124,28 @@ SMALL = {
                                 zero_init_residual=True)],
     "timm_resnet": [dict(layers=[1, 2, 1, 1], block="bottleneck", num_classes=7),
                     dict(layers=[1, 1, 1, 1], block="basic", num_classes=7)],
+    "torchvision_convnext": [dict(dims=[16, 24, 32, 48], depths=[1, 1, 2, 1], num_classes=7)],
+    "timm_convnext": [dict(dims=[16, 24, 32, 48], depths=[1, 1, 2, 1], num_classes=7),
+                      dict(dims=[16, 24, 32, 48], depths=[1, 1, 2, 1], num_classes=7, conv_mlp=True,
+                           use_grn=True, ls_init_value=None),
+                      dict(dims=[16, 24, 32, 48], depths=[1, 1, 2, 1], num_classes=0, conv_mlp=True,
+                           head_norm_first=True, conv_bias=False)],
+    "torchvision_swin": [dict(patch_size=4, embed_dim=16, depths=[1, 2, 1, 1], num_heads=[1, 2, 2, 4],
+                              window_size=4, num_classes=7),
+                         dict(patch_size=4, embed_dim=16, depths=[1, 2, 1, 1], num_heads=[1, 2, 2, 4],
+                              window_size=4, num_classes=7, second_version=True)],
+    "timm_swin": [dict(patch_size=4, embed_dim=16, depths=[1, 2, 1], num_heads=[1, 2, 4],
+                       window_size=4, num_classes=7)],
     "torchvision_vit": [dict(image_size=32, patch_size=8, num_layers=2, num_heads=4, hidden_dim=48,
                              mlp_dim=80, num_classes=7)],
     "timm_vit": [dict(img_size=32, patch_size=8, depth=2, num_heads=4, embed_dim=48, num_classes=7),
                  dict(img_size=32, patch_size=8, depth=2, num_heads=4, embed_dim=48, num_classes=0,
-                      class_token=False, global_pool="avg", qkv_bias=False, mlp_ratio=3)],
+                      class_token=False, global_pool="avg", qkv_bias=False, mlp_ratio=3),
+                 dict(img_size=32, patch_size=8, depth=2, num_heads=4, embed_dim=48, num_classes=7,
+                      init_values=1e-5, reg_tokens=4),
+                 dict(img_size=32, patch_size=8, depth=2, num_heads=4, embed_dim=48, num_classes=7,
+                      init_values=1e-5, no_embed_class=True)],
+    "timm_deit": [dict(img_size=32, patch_size=8, depth=2, num_heads=4, embed_dim=48, num_classes=7)],
 }
 # Those that a file is made of: the bare model, and the one that is trained.
 CLASSES = {
@@ -168,7 +185,10 @@ CLASSES = {
     "siglip_text_model": ["SiglipTextModel"],
     "clip_vision_model": ["CLIPVisionModel"], "siglip_vision_model": ["SiglipVisionModel"],
     "torchvision_resnet": ["ResNet"], "timm_resnet": ["ResNet"],
+    "torchvision_convnext": ["ConvNeXt"], "timm_convnext": ["ConvNeXt"],
+    "torchvision_swin": ["SwinTransformer"], "timm_swin": ["SwinTransformer"],
     "torchvision_vit": ["VisionTransformer"], "timm_vit": ["VisionTransformer"],
+    "timm_deit": ["VisionTransformerDistilled"],
 }
 
 
@@ -181,16 +201,38 @@ def of_torchvision(kind, values):
     import torchvision
     if kind == "vit":
         return torchvision.models.VisionTransformer(**values)
+    if kind == "convnext":
+        from torchvision.models.convnext import CNBlockConfig, ConvNeXt
+        own = dict(values)
+        dims, depths = own.pop("dims"), own.pop("depths")
+        return ConvNeXt([CNBlockConfig(*three) for three in zip(dims, dims[1:] + [None], depths)], **own)
+    if kind == "swin":
+        import torchvision.models.swin_transformer as swin
+        own = dict(values)
+        for key in ("patch_size", "window_size"):
+            own[key] = [own[key]] * 2
+        if own.pop("second_version", False):
+            own.update(block=swin.SwinTransformerBlockV2, downsample_layer=swin.PatchMergingV2)
+        return swin.SwinTransformer(**own)
     import torchvision.models.resnet as resnet
     blocks = {"basic": resnet.BasicBlock, "bottleneck": resnet.Bottleneck}
     return resnet.ResNet(**dict(values, block=blocks[values["block"]]))
 
 
 def of_timm(kind, values):
+    import timm.models.convnext as convnext
     import timm.models.resnet as resnet
+    import timm.models.swin_transformer as swin
     import timm.models.vision_transformer as vit
     if kind == "vit":
         return vit.VisionTransformer(**values)
+    if kind == "deit":
+        from timm.models.deit import VisionTransformerDistilled
+        return VisionTransformerDistilled(**values)
+    if kind == "convnext":
+        return convnext.ConvNeXt(**values)
+    if kind == "swin":
+        return swin.SwinTransformer(**values)
     blocks = {"basic": resnet.BasicBlock, "bottleneck": resnet.Bottleneck}
     return resnet.ResNet(**dict(values, block=blocks[values["block"]]))
 

@@ -97,6 +97,30 @@ TEST_CASE("several models: the one by whose rules the fewest tensors are wrong i
   }
 }
 
+TEST_CASE("libraries with the same names and shapes are told apart by the constants of the file") {
+  const auto resnet = [](const std::string& library) {
+    return parse_config(
+        "{\"model_type\": \"" + library + R"(_resnet", "block": "basic", "layers": [1, 1, 1, 1]})",
+        library);
+  };
+  const WeightsFolder folder;
+  for (const char* library : {"timm", "torchvision"})
+    for (const char* prefix : {"", "module."}) {
+      CAPTURE(library);
+      CAPTURE(prefix);
+      Weights weights = drawn(resnet(library), 7, prefix);
+      store(weights, folder.file());
+      CHECK(recognise_weights(folder.file()).front().architecture ==
+            std::string(library) + "_resnet");
+      // Trained gains tell nothing: the order is that of names and shapes.
+      for (auto& [name, tensor] : weights)
+        for (float& value : tensor.values)
+          value += 0.001f * static_cast<float>(&value - tensor.values.data());
+      store(weights, folder.file());
+      CHECK(recognise_weights(folder.file()).front().architecture == "timm_resnet");
+    }
+}
+
 TEST_CASE("the cut of trunc_normal_, which it draws once in 2^24, is no fault, and more of it is") {
   const LibraryModel model = parse_config(R"({"model_type": "timm_vit", "depth": 1, "num_heads": 4,
       "embed_dim": 128, "img_size": 32, "num_classes": 9})",

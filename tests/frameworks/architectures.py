@@ -24,6 +24,7 @@ import transformers
 import deviations
 import real_models
 
+import image_libraries  # they too read make_models
 import seeds as audits  # beside make_models, whose folder real_models names
 from make_models import CLASSES, SMALL, made
 
@@ -99,6 +100,8 @@ def initialised(program, folder, model_type):
 
 def passes(program, folder, model_type, count):
     """Of each description that real_models.py has of it, the row of its table."""
+    if model_type in image_libraries.SIZES:
+        return [deviations.Row(real_models.model_of(program, model_type, folder), count)]
     own = [model_type] + [more for more in real_models.MORE if more.partition("+")[0] == model_type]
     if model_type not in transformers.CONFIG_MAPPING or not real_models.described(
             program, model_type, folder):

@@ -12,7 +12,7 @@ by 3 standard errors and 3%, gradients by as many and 15%, their median by 5%), 
 behind the cause. Exit 1 where one of these limits is passed by what no remark of `import` explains
 (EXPLAINED). A model of two stacks gets words of its own for each; the gradient of the tensor that both
 stacks embed by is held against the sum of theirs. Models of images that are lists of layers are in
-real_images.py.
+real_images.py, those of torchvision and timm, where these are installed, in image_libraries.py.
 """
 import json
 import math
@@ -28,6 +28,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "archite
 from make_models import CLASSES, SMALL, config_of  # noqa: E402
 from deviations import Row  # noqa: E402
 from real_images import CONFIGS, ListModel  # noqa: E402
+import image_libraries  # noqa: E402
 
 TOKENS, SEEDS = 32, 32
 # What a remark that begins so explains.
@@ -334,6 +335,8 @@ class Model:
 def model_of(program, model_type, folder):
     if model_type.partition("+")[0] in CONFIGS:
         return ListModel(asked, program, model_type, folder)
+    if model_type in image_libraries.SIZES:
+        return image_libraries.LibraryModel(asked, program, model_type, folder)
     return Model(program, model_type, folder)
 
 
@@ -358,7 +361,7 @@ def main():
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         types = types or [t for t in SMALL if t in transformers.CONFIG_MAPPING
-                          and described(program, t, folder)] + MORE
+                          and described(program, t, folder)] + MORE + image_libraries.installed()
         rows = []
         for model_type in types:
             rows.append(Row(model_of(program, model_type, folder), seeds))

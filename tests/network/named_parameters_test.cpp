@@ -42,6 +42,8 @@ TEST_CASE("every parameter of a model has a place under its naming") {
                                                                   {"t5-base-encoder", "hf-t5"},
                                                                   {"vit-b", "hf-vit"},
                                                                   {"vit-b", "hf-vit-v5"},
+                                                                  {"vit-b", "timm-vit"},
+                                                                  {"vit-b", "torchvision-vit"},
                                                                   {"pre-ln-12", "torch-encoder"},
                                                                   {"deepnet-decoder", "torchscale"},
                                                                   {"bert-base", "scalecalc"},
