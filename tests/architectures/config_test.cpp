@@ -345,6 +345,21 @@ TEST_CASE("an activation that is not known here leaves the tensors as they are")
   CHECK(!model.tensors.empty());
 }
 
+TEST_CASE("OPT's Post-Norm form, which begins without a norm, is tensors alone") {
+  const auto opt = [](const std::string& before) {
+    return parse_config(
+        R"({"model_type": "opt", "hidden_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4,
+            "do_layer_norm_before": )" +
+            before + "}",
+        "config.json");
+  };
+  REQUIRE(opt("true").spec);
+  CHECK(opt("true").spec->placement == Placement::pre);
+  CHECK_FALSE(opt("false").spec);
+  CHECK(says(opt("false").why_no_spec, "read the embedding as it is"));
+  CHECK_FALSE(opt("false").tensors.empty());
+}
+
 TEST_CASE("a config is found in a folder, and beside a file of weights") {
   const testing::TemporaryFolder folder;
   const auto weights = folder / "model.safetensors";
