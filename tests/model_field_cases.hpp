@@ -120,7 +120,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
     if (field.name == "relative_distance" || field.name == "relative_std")
       spec.relative_buckets = 4;
     if (field.name == "window_pattern") spec.window = 2;
-    if (field.name == "layer_scale") spec.placement = Placement::pre;
+    if (field.name == "layer_scale" || field.name == "norm_scale") spec.placement = Placement::pre;
     if (field.name == "patch_bias") spec.input.patch = 8;
     if (field.name == "class_std") spec.class_tokens = 1;
     if (field.name == "class_std" || field.name == "class_tokens") spec.norm_eps = 1e-6;
@@ -137,6 +137,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
   if (field.name == "target_second") spec.loss = Loss::mse;
   if (field.name == "bias_variance") spec.bias = true;
   if (field.name == "gain_offset") spec.norm_affine = true;
+  if (field.name == "norm_alpha") spec.norm = NormKind::dyt;
   if (kind == ModelSpec::Kind::mlp &&
       (field.name == "placement" || field.name == "ramp" || field.name == "alpha" ||
        field.name == "drop_path")) {

@@ -32,7 +32,7 @@ struct PlannedParameter {
 
 /// A factor of the forward pass that no parameter holds.
 struct PlannedScale {
-  std::string what;     ///< skip, branch, attention, output (of a linear map: NTK)
+  std::string what;     ///< skip, branch, attention, norm, output (of a linear map: NTK)
   std::string pattern;  ///< "block[*].attn": all of these
   double value = 1;
   std::string formula;

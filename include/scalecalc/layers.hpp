@@ -58,8 +58,8 @@ struct LayerSpec {
   std::int64_t width =
       0;  ///< features that leave it; channels of convolutions, factors of a residual
   std::string activation;
-  std::optional<NormKind> norm;  ///< of a norm; after a residual's sum; on an attention's mix
-  std::optional<double> eps;
+  std::optional<NormKind> norm;      ///< of a norm; after a residual's sum; on an attention's mix
+  std::optional<double> eps, alpha;  ///< of a norm; of a dyt
   std::optional<bool> affine, bias;
   std::int64_t heads = 1, kv_heads = 0, head_width = 0;
   bool causal = false, qk_norm = false;

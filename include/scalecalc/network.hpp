@@ -146,6 +146,10 @@ struct ModelSpec {
   double layer_scale = 0.0;
   NormKind norm = NormKind::layernorm;
   double norm_eps = 0.0;
+  double norm_alpha = 0.5;  ///< of dyt, tanh(alpha x): where alpha, a parameter of each, starts
+  /// Of placement pre: what the output of the norms in front of block l's branches is multiplied
+  /// by, positive, a formula in l (1, 2, ...) and N. LayerNorm Scaling (Sun et al. 2025): l^(-1/2).
+  Expr norm_scale = 1;
   Placement placement = Placement::post;
   std::optional<Expr> alpha = Expr(1);
   std::optional<Expr> lambda = Expr(1);

@@ -60,6 +60,7 @@ const char* use_of(const std::string& what) {
   if (what == "skip") return "multiplies x in skip*x + branch*F(x)";
   if (what == "branch") return "multiplies F(x) in skip*x + branch*F(x)";
   if (what == "attention") return "multiplies q.k before the softmax";
+  if (what == "norm") return "multiplies the output of this norm, gain and shift included";
   return "multiplies the output of this linear map";
 }
 

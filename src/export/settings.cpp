@@ -71,6 +71,7 @@ std::vector<std::string> foreign_scales(const NamedPlan& plan, bool unscaled_att
   std::vector<std::string> lines;
   for (const PlannedScale& scale : plan.plan.scales) {
     if (scale.what == "attention" && !differ(scale.value, usual)) continue;
+    if (scale.what == "norm") continue;  // one line for all blocks
     lines.push_back(fmt::format("{} of {} is {} ({})", scale.what, scale.pattern,
                                 number_literal(scale.value), scale.formula));
   }
@@ -114,6 +115,12 @@ std::vector<std::string> part_differences(const ModelSpec& spec, bool reads_imag
   if (spec.layer_scale != 0)
     lines.push_back(fmt::format("layer_scale: it has none, this model multiplies branches by {}",
                                 spec.layer_scale));
+  if (spec.norm == NormKind::dyt)
+    lines.emplace_back("norm: it has norms, this model tanh(alpha x) in their place");
+  if (!spec.norm_scale.is_one())
+    lines.push_back(fmt::format(
+        "norm_scale: it has none, this model multiplies what leaves the norms of block l by {}",
+        to_string(spec.norm_scale)));
   if (spec.gain_offset)
     lines.push_back("gain_offset: its gains start at 1, this model's are 1 + a parameter");
   return lines;

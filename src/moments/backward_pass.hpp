@@ -57,6 +57,7 @@ class BackwardPass {
         limit(g.truncation);
       }
       if (draws_weights(*layer)) g.with_sums.reset();
+      g.by_slopes = is_pointwise(*layer) || (g.by_slopes && !draws_weights(*layer));
       if (!std::holds_alternative<ActivationLayer>(layer->op)) g.feature_mean = 0;
     }
     return g;

@@ -41,8 +41,7 @@ class ForwardPass {
       read_ahead(layer, layers.end());
       wants_slope_correlation_ = above_keeps;
       const auto next = std::next(layer);
-      chain_follows_ = next != layers.end() && (std::holds_alternative<ActivationLayer>(next->op) ||
-                                                std::holds_alternative<MaxPool>(next->op));
+      chain_follows_ = next != layers.end() && continues_chain(*next);
       x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
                      layer->op);
       if (draws_weights(*layer)) x.with_inputs.reset();

@@ -148,6 +148,7 @@ struct Gradient {
   double few = 0;  ///< share that a norm over samples has no E 1/variance for
   /// E phi'^2/s^2 of the activation below, beside the product of means: s^2 of a feature's samples.
   double slope_scatter = 1;
+  bool by_slopes = false;  ///< below a function of each entry, with nothing but sums between
   /// E g^2 of a token falls as this power of its |x|^2, by which a norm above has divided it.
   double follows_size = 0;
   /// The same of the stream's sizes, at a sum and in its branches, that all of a sample shares: of

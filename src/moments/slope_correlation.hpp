@@ -10,7 +10,9 @@ namespace scalecalc::moments {
 
 /// Of a layer below an activation: norms use the correlation, sums hand it on.
 inline bool keeps_slope_correlation(const Layer& layer) {
-  return std::holds_alternative<Norm>(layer.op) || std::holds_alternative<Residual>(layer.op);
+  const auto* norm = std::get_if<Norm>(&layer.op);
+  return (norm != nullptr && norm->kind != NormKind::dyt) ||
+         std::holds_alternative<Residual>(layer.op);
 }
 
 /// An activation, a sum, an activation: both slopes follow the same stream, and the mean of their

@@ -10,6 +10,17 @@
 /// (docs/theory/layers.md#kept-input).
 namespace scalecalc::moments {
 
+/// A layer that is a function of each entry.
+inline bool is_pointwise(const Layer& layer) {
+  const auto* norm = std::get_if<Norm>(&layer.op);
+  return std::holds_alternative<ActivationLayer>(layer.op) ||
+         (norm != nullptr && norm->kind == NormKind::dyt);
+}
+/// Whether it asks what an activation right before it was given.
+inline bool continues_chain(const Layer& layer) {
+  return is_pointwise(layer) || std::holds_alternative<MaxPool>(layer.op);
+}
+
 inline bool draws_weights(const Layer& layer) {
   return std::holds_alternative<Linear>(layer.op) || std::holds_alternative<Attention>(layer.op) ||
          std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Gated>(layer.op) ||

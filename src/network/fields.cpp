@@ -270,6 +270,17 @@ std::vector<ModelField> more_block_fields() {
       Field("model", "norm_eps", all, &Spec::norm_eps)
           .range(Range::not_negative)
           .option(Option::detail, "E", "1e-5", "added to a norm's variance"),
+      Field("model", "norm_alpha", all, &Spec::norm_alpha)
+          .range(Range::positive)
+          .option(Option::detail, "A", "1",
+                  "of norm dyt, tanh(A x): where A, a parameter of each, starts (default 0.5)")
+          .written_if([](const Spec& spec) { return spec.norm_alpha != 0.5; }),
+      Field("model", "norm_scale", transformer, &Spec::norm_scale)
+          .symbols({"N", "l"})
+          .option(Option::detail, "X", "\"l^(-1/2)\"",
+                  "of the norms in front of block l's branches, in l, N (LayerNorm Scaling: "
+                  "l^(-1/2); default 1)")
+          .written_if([](const Spec& spec) { return !spec.norm_scale.is_one(); }),
       Field("model", "placement", transformer | mlp, &Spec::placement)
           .option(Option::command, "PLACEMENT", "pre",
                   "where the norms stand (scalecalc list placements)"),

@@ -86,6 +86,12 @@ class ListUse {
              return !layer.distribution;
            });
   }
+  /// Whether a dyt leaves alpha to the model.
+  bool any_dyt() const {
+    return any([&](const LayerSpec& layer) {
+      return has_norm(layer) && !layer.alpha && layer.norm.value_or(spec_.norm) == NormKind::dyt;
+    });
+  }
   bool reads_words() const { return spec_.input.kind == InputKind::tokens; }
   bool alpha() const { return symbol("alpha"); }
   /// The gain of the weights in branches, where they have none of their own.
@@ -178,6 +184,9 @@ constexpr FieldUse kUses[] = {
      },
      "every norm of the list says eps itself, or there is none",
      "leave it out, or leave eps out of a norm"},
+    {"norm_alpha", [](const ListUse& list) { return list.any_dyt(); },
+     "no norm of the list is a dyt that leaves alpha to the model, or there is none",
+     "leave it out, or use norm = \"dyt\" in a layer of type norm"},
     {"gain_offset", [](const ListUse& list) { return list.any(has_norm); }, "the list has no norm",
      "leave it out, or add a layer of type norm"},
     {"attention_scale", [](const ListUse& list) { return list.attention_scale(); },

@@ -21,10 +21,13 @@ const Names<Placement>& placements() {
 }
 
 const Names<NormKind>& norms() {
-  static const Names<NormKind> all = {
-      {"layernorm", NormKind::layernorm},       {"rmsnorm", NormKind::rmsnorm},
-      {"scalenorm", NormKind::scalenorm},       {"batchnorm", NormKind::batchnorm},
-      {"instancenorm", NormKind::instancenorm}, {"none", NormKind::none}};
+  static const Names<NormKind> all = {{"layernorm", NormKind::layernorm},
+                                      {"rmsnorm", NormKind::rmsnorm},
+                                      {"scalenorm", NormKind::scalenorm},
+                                      {"batchnorm", NormKind::batchnorm},
+                                      {"instancenorm", NormKind::instancenorm},
+                                      {"dyt", NormKind::dyt},
+                                      {"none", NormKind::none}};
   return all;
 }
 

@@ -69,7 +69,8 @@ Linear Parts::head(const Fan& in, const Fan& out) const {
 
 Norm Parts::norm(std::string path, std::int64_t width) const {
   return {std::move(path), spec_.norm,        width,
-          spec_.norm_eps,  spec_.norm_affine, spec_.gain_offset && spec_.norm_affine};
+          spec_.norm_eps,  spec_.norm_affine, spec_.gain_offset && spec_.norm_affine,
+          spec_.norm_alpha};
 }
 
 Linear at(const Linear& prototype, std::string path) {

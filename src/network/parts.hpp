@@ -28,8 +28,10 @@ class Parts {
   }
   /// Drops the sum's branch as the model says for this one of so many blocks.
   void drop_path(Residual& sum, std::int64_t block, std::int64_t blocks) const;
-  /// The body of a branch with the norms that the placement wants inside it.
-  std::vector<Layer> normed(const std::string& path, std::vector<Layer> body) const;
+  /// The body of a branch with the norms that the placement wants inside it; `scale` is of the
+  /// one in front.
+  std::vector<Layer> normed(const std::string& path, std::vector<Layer> body,
+                            double scale = 1.0) const;
   /// The sum of such a body and the stream, with the norm that the placement wants behind it.
   Residual residual(const std::string& path, std::vector<Layer> body) const;
   /// Both.

@@ -50,8 +50,13 @@ Residual plain_residual(const ModelSpec& spec, const Bindings& values) {
   return residual;
 }
 
-std::vector<Layer> Parts::normed(const std::string& path, std::vector<Layer> body) const {
-  const auto norm_first = [&] { body.insert(body.begin(), {norm(path + ".norm", spec_.width)}); };
+std::vector<Layer> Parts::normed(const std::string& path, std::vector<Layer> body,
+                                 double scale) const {
+  const auto norm_first = [&] {
+    Norm first = norm(path + ".norm", spec_.width);
+    first.scale = scale;
+    body.insert(body.begin(), {std::move(first)});
+  };
   switch (spec_.placement) {
     case Placement::pre:
     case Placement::sub_ln: norm_first(); break;

@@ -57,9 +57,10 @@ class Transformer {
   void each_sum(std::int64_t i, const Use& use) const {
     const std::string block = prefix_ + "block[" + std::to_string(i) + "]";
     const bool own_norms = !spec_.parallel || spec_.branch_norms;
+    const double scale = norm_scale(spec_, i);
     Parallel together{block + ".branches", {}};
     const auto add = [&](const std::string& path, std::vector<Layer> body) {
-      if (own_norms) body = parts_.normed(path, std::move(body));
+      if (own_norms) body = parts_.normed(path, std::move(body), scale);
       if (spec_.parallel)
         together.branches.push_back(std::move(body));
       else
@@ -72,7 +73,7 @@ class Transformer {
     std::vector<Layer> body;
     body.reserve(own_norms ? 1 : 3);
     body.push_back({std::move(together)});
-    if (!own_norms) body = parts_.normed(block, std::move(body));
+    if (!own_norms) body = parts_.normed(block, std::move(body), scale);
     use(parts_.residual(block, std::move(body)));
   }
 

@@ -241,8 +241,8 @@ Problem class_tokens_problem(const ModelSpec& spec) {
   if (spec.norm == NormKind::batchnorm || spec.norm == NormKind::instancenorm)
     return refuse("norm", to_string(spec.norm) + " over tokens that class_tokens make unlike",
                   "use layernorm or rmsnorm");
-  if (spec.norm != NormKind::none && spec.norm_eps == 0 && spec.input.class_std == 0 &&
-      spec.input.positions == 0)
+  const bool divides = spec.norm != NormKind::none && spec.norm != NormKind::dyt;
+  if (divides && spec.norm_eps == 0 && spec.input.class_std == 0 && spec.input.positions == 0)
     return refuse("norm_eps", "class_tokens that are 0 have nothing that a norm could divide",
                   "use class_std = 0.02, or norm_eps = 1e-6");
   return {};
@@ -250,11 +250,20 @@ Problem class_tokens_problem(const ModelSpec& spec) {
 
 /// What a norm divides by must not be 0 whatever the input.
 Problem norm_problem(const ModelSpec& spec) {
+  if (spec.kind != Kind::layers && spec.norm != NormKind::dyt && spec.norm_alpha != 0.5)
+    return SpecProblem{{"norm_alpha", "norm"},
+                       "norm_alpha is of norm dyt, and norm is " + to_string(spec.norm),
+                       "use norm = \"dyt\", or leave norm_alpha out"};
   std::int64_t narrowest = std::min(spec.width, table_width(spec));
   if (spec.placement == Placement::sub_ln)
     narrowest = std::min({narrowest, spec.ffn, spec.heads * head_width(spec)});
   for (const std::int64_t inside : {spec.expert_ffn, spec.shared_ffn})
     if (spec.placement == Placement::sub_ln && inside > 0) narrowest = std::min(narrowest, inside);
+  if (spec.norm == NormKind::dyt && spec.placement == Placement::resi_dual)
+    return SpecProblem{{"norm", "placement"},
+                       "placement resi-dual adds up two streams of one size, which dyt does not "
+                       "give them",
+                       "use norm = \"layernorm\" or \"rmsnorm\", or another placement"};
   if (spec.norm == NormKind::layernorm && spec.kind != Kind::layers && narrowest < 2)
     return SpecProblem{{"width", "ffn", "head_width", "norm"},
                        "layernorm of a single feature is always 0",
@@ -267,6 +276,27 @@ Problem norm_problem(const ModelSpec& spec) {
     return SpecProblem{{"sequence", "batch", "norm"},
                        to_string(spec.norm) + " of a single sample is always 0",
                        over_batch ? "use a larger batch" : "use a longer sequence"};
+  return {};
+}
+
+/// Its values are find_scale_problem's.
+Problem norm_scale_place_problem(const ModelSpec& spec) {
+  if (spec.kind != Kind::transformer || spec.norm_scale.is_one()) return {};
+  if (spec.norm == NormKind::dyt)
+    return SpecProblem{{"norm_scale", "norm"},
+                       "norm_scale is of norms, and dyt is none",
+                       "use norm = \"rmsnorm\", or leave norm_scale out"};
+  if (spec.placement != Placement::pre)
+    return SpecProblem{{"norm_scale", "placement"},
+                       "norm_scale is of the norms in front of branches alone, and placement " +
+                           to_string(spec.placement) + " has others",
+                       "use placement = \"pre\", or leave norm_scale out"};
+  if (!spec.alpha || !spec.lambda)
+    return SpecProblem{{"norm_scale", spec.alpha ? "lambda" : "alpha"},
+                       std::string(spec.alpha ? "lambda" : "alpha") +
+                           " = \"auto\" is solved for blocks that are alike, and norm_scale is "
+                           "not the same in all",
+                       "give a number or a formula in N, or leave norm_scale out"};
   return {};
 }
 
@@ -392,8 +422,8 @@ std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
   for (const auto find :
        {find_depth_problem, find_size_problem, activation_problem, placement_problem,
         branch_norms_problem, experts_problem, gain_offset_problem, layer_scale_problem,
-        head_problem, class_tokens_problem, norm_problem, init_problem, input_problem, rest_problem,
-        find_scale_problem, find_layer_problem})
+        head_problem, class_tokens_problem, norm_problem, norm_scale_place_problem, init_problem,
+        input_problem, rest_problem, find_scale_problem, find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   if (!spec.encoder_decoder) return {};
   if (Problem problem = find_problem(encoder_of(spec))) return problem;

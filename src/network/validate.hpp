@@ -73,6 +73,8 @@ void check_activation(const std::string& text);
 
 /// A formula's value; `name` is the field in messages.
 double formula_value(const Expr& formula, const Bindings& values, const std::string& name);
+/// norm_scale of block[index].
+double norm_scale(const ModelSpec& spec, std::int64_t index);
 /// The sizes that formulas may name, with N.
 Bindings size_bindings(const ModelSpec& spec);
 

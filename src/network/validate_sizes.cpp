@@ -96,6 +96,21 @@ Problem decoder_problem(const ModelSpec& spec, Bindings values) {
   return {};
 }
 
+/// Of the first block that it is no scale for.
+Problem norm_scale_problem(const ModelSpec& spec) {
+  if (spec.kind != Kind::transformer || spec.norm_scale.is_one()) return {};
+  try {
+    for (std::int64_t block = 0; block < spec.layers; ++block)
+      if (Problem problem = positive_problem("norm_scale", norm_scale(spec, block))) {
+        problem->message += fmt::format(" in block {}", block + 1);
+        return problem;
+      }
+    return {};
+  } catch (const Error& error) {
+    return problem_from("norm_scale", error);
+  }
+}
+
 }  // namespace
 
 SpecProblem problem_from(const std::string& field, const Error& error) {
@@ -292,6 +307,7 @@ std::optional<SpecProblem> find_scale_problem(const ModelSpec& spec) {
   if (spec.kind == Kind::transformer)
     if (Problem problem = formula_problem("attention_scale", spec.attention_scale, values, false))
       return problem;
+  if (Problem problem = norm_scale_problem(spec)) return problem;
   if (spec.relative_buckets != 0)
     if (Problem problem = formula_problem("relative_std", spec.relative_std, values, true))
       return problem;
@@ -322,6 +338,13 @@ double formula_value(const Expr& formula, const Bindings& values, const std::str
     throw Error(error.kind(), name + ": " + error.message(), error.where(),
                 error.hint().empty() ? "use a number or another formula" : error.hint());
   }
+}
+
+double norm_scale(const ModelSpec& spec, std::int64_t index) {
+  if (spec.norm_scale.is_one()) return 1;
+  const Bindings values = {{"N", static_cast<double>(spec.layers)},
+                           {"l", static_cast<double>(index + 1)}};
+  return formula_value(spec.norm_scale, values, "norm_scale");
 }
 
 Bindings size_bindings(const ModelSpec& spec) {

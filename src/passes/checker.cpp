@@ -81,8 +81,15 @@ void Checker::operator()(const ActivationLayer& layer) {
 void Checker::operator()(const Norm& layer) {
   check_number(layer.path, "eps", layer.eps, true);
   expect(layer.path, layer.width);
+  check_number(layer.path, "scale", layer.scale, false);
+  if (layer.kind == NormKind::dyt) {
+    check_number(layer.path, "alpha", layer.alpha, false);
+    checked_.functions.add("tanh", layer.path);
+    add_parameters(1, 1);
+    add_activations(1);
+  }
   if (layer.affine) add_parameters(2, layer.width);
-  add_activations(layer.affine ? 2 : 1);
+  add_activations((layer.affine ? 2 : 1) + (layer.scale == 1 ? 0 : 1));
 }
 
 void Checker::branch(const Residual& layer) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "passes/initial.hpp"
@@ -29,6 +30,13 @@ struct Drawn {
   bool drops = true;           ///< whether there is dropout at all
   std::vector<tensor::Tensor<Real>> parameters;
   Data<Real> data;
+};
+
+/// How far a pass has come; one that `replays` has shown its values before.
+struct Progress {
+  std::size_t parameters = 0, sites = 0;
+  std::size_t biases = 0;  ///< the parameter that holds the last table of scores' biases
+  bool replays = false;
 };
 
 /// Appends the forward pass of the whole network to the tape and returns the loss. `observer` may

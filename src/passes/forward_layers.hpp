@@ -23,12 +23,6 @@ using tensor::stream_id;
 using tensor::Tape;
 using tensor::Tensor;
 using tensor::Variable;
-/// How far a pass has come; one that `replays` has shown its values before.
-struct Progress {
-  std::size_t parameters = 0, sites = 0;
-  std::size_t biases = 0;  ///< the parameter that holds the last table of scores' biases
-  bool replays = false;
-};
 
 /// Applies the layers to the stream, taking the parameters in the order of the forward pass.
 template <class Real>
@@ -154,6 +148,9 @@ class Forward {
       case NormKind::instancenorm:
         x = normalise_columns(tape_, true, layer.eps, x, tokens(x));
         break;
+      case NormKind::dyt:
+        x = activate(tape_, functions_.at("tanh"), blend(tape_, 0.0, x, next(), x));
+        break;
       case NormKind::none: break;
     }
     return affine_of(layer, std::move(x));
@@ -166,11 +163,13 @@ class Forward {
     return row;
   }
   Value affine_of(const Norm& layer, Value x) {
-    if (!layer.affine) return x;
-    Value gain = next();
-    const Value shift = next();
-    if (layer.gain_offset) gain = blend(tape_, 1.0, tape_.constant(row_of(x, 1.0)), 1.0, gain);
-    return affine(tape_, x, gain, shift);
+    if (layer.affine) {
+      Value gain = next();
+      const Value shift = next();
+      if (layer.gain_offset) gain = blend(tape_, 1.0, tape_.constant(row_of(x, 1.0)), 1.0, gain);
+      x = affine(tape_, x, gain, shift);
+    }
+    return layer.scale == 1.0 ? x : scale(tape_, layer.scale, x);
   }
   static bool is_by_token(NormKind kind) {
     return kind == NormKind::layernorm || kind == NormKind::rmsnorm || kind == NormKind::scalenorm;

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "network/weights.hpp"
+#include "scalecalc/error.hpp"
 #include "scalecalc/moments.hpp"
 #include "scaling/depth_law.hpp"
 
@@ -72,6 +73,11 @@ Rational shortened(double value) {
 
 BlockMoments block_moments(const ModelSpec& spec) {
   if (spec.encoder_decoder) return block_moments(encoder_of(spec));
+  if (!spec.norm_scale.is_one())
+    throw Error(ErrorKind::input,
+                "what a block adds is found for blocks that are alike, and norm_scale is not the "
+                "same in all",
+                "norm_scale", "leave norm_scale out");
   BlockMoments moments;
   moments.bounded_scores = spec.qk_norm || spec.sequence == 1;
   const Block block = block_of(spec.placement);

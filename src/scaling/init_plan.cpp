@@ -70,6 +70,14 @@ class Planner {
     scale("skip", layer.path, layer.skip, layer.skip_formula);
     if (!layer.trainable_branch) scale("branch", layer.path, layer.branch, layer.branch_formula);
   }
+  /// Of blocks that differ in it each has a path of its own.
+  void operator()(const Norm& layer) {
+    if (layer.scale == 1.0) return;
+    enter(layer.path);
+    const Expr& formula = stacks_[stack_].spec.norm_scale;
+    const std::string of = formula.contains("l") ? layer.path : path_pattern(layer.path);
+    scales_[{"norm", of, layer.scale}] = text_of(formula, false);
+  }
   template <class Other>
   void operator()(const Other&) {}
 

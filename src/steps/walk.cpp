@@ -330,7 +330,8 @@ Point Walk::step(const Norm& layer, const Point& x) {
 }
 
 Point Walk::through_norm(const Norm& layer, const Site& at, const Point& x) {
-  const double square = centred_square(layer, x);
+  if (layer.kind == NormKind::dyt) throw no_rule(layer.path, "dyt in the place of a norm");
+  const double scale = layer.scale * layer.scale, square = centred_square(layer, x) / scale;
   if (!(square > 0)) throw no_rule(layer.path, "a norm of what does not differ");
   Tangent change{x.change.noise * (1 / square), x.change.response * (1 / square),
                  x.change.truncation / square};
@@ -344,7 +345,7 @@ Point Walk::through_norm(const Norm& layer, const Site& at, const Point& x) {
     MatrixUse gain{1, width, y.values, gradient, y.classes(), 1, x.samples};
     gain.overlap_variance = sampled_overlap(y, 1);
     add_own(layer.path + ".gain", gain, width, change);
-    MatrixUse shift{1, width, one_for_all(x.samples), gradient, {}, 1, x.samples, true};
+    MatrixUse shift{1, width, one_for_all(x.samples) * scale, gradient, {}, 1, x.samples, true};
     add_own(layer.path + ".shift", shift, width, change);
   }
   Point y = arrive(at, change, x.samples);

@@ -16,7 +16,7 @@ Kernel Walk::gradient_into(const Layer& layer, const Point& x) {
   const auto at = [&](const std::string& path) { return gradients_of(site(path), x.samples); };
   if (const auto* linear = std::get_if<Linear>(&layer.op)) return gradient_into(*linear, x.samples);
   if (const auto* norm = std::get_if<Norm>(&layer.op)) {
-    const double square = centred_square(*norm, x);
+    const double square = centred_square(*norm, x) / (norm->scale * norm->scale);
     return square > 0 ? at(norm->path) * (1 / square) : at(norm->path);
   }
   if (const auto* attention = std::get_if<Attention>(&layer.op))

@@ -410,7 +410,19 @@ TransferModel transfer_model(const ModelSpec& spec, const std::vector<GrowthAxis
   const bool deepens = std::ranges::find(axes, GrowthAxis::depth) != axes.end();
   const ModelSpec base = shallow(spec, deepens);
   const Pair in_width = laid_out(base, GrowthAxis::width);
+  if (std::ranges::any_of(in_width.small.parameters, [](const PlacedParameter& parameter) {
+        return parameter.info.role == "norm" && parameter.path.ends_with(".alpha");
+      }))
+    throw Error(ErrorKind::input,
+                "no rule of transfer covers the alpha of dyt, which all features of a place share",
+                "norm", "use norm = \"layernorm\" or \"rmsnorm\"");
   TransferModel model = patterns_of(base, in_width);
+  if (deepens && !spec.norm_scale.is_one())
+    throw Error(
+        ErrorKind::input,
+        "norm_scale makes branches unlike by their block, and no power of the depth has what "
+        "they add up to",
+        "--axes depth", "leave the axis out, for example --axes width");
   for (const GrowthAxis axis : axes) {
     if (!has_shapes(axis)) continue;
     const Pair pair = axis == GrowthAxis::width ? in_width : laid_out(base, axis);

@@ -61,6 +61,8 @@ TEST_CASE("first step of transformers: sites, parameters and loss move as predic
          {"sgd", "lion", "muon"});
   agrees(transformer + "placement = \"pre\"\nparallel = true\n", {"sgd", "adam"});
   agrees(transformer + "placement = \"rezero\"\n", {"sgd", "adam"});
+  agrees(transformer + "placement = \"pre\"\nnorm_affine = true\nnorm_scale = \"1/l\"\n",
+         {"sgd", "adam"});
 }
 
 TEST_CASE("first step of transformers: causal masks, words, and sequences side by side") {

@@ -339,6 +339,21 @@ void draw_drop_path(Draws draw, ModelSpec& spec) {
   spec.drop_path_rises = draw.chance(50);
 }
 
+/// tanh(alpha x) in the place of norms.
+void draw_dyt(Draws draw, ModelSpec& spec) {
+  if (spec.norm == NormKind::none || spec.tie_head || spec.placement == Placement::resi_dual ||
+      !draw.chance(8))
+    return;
+  spec.norm = NormKind::dyt;
+  spec.norm_alpha = draw.of({0.5, 0.5, 0.2, 1.5});
+}
+
+/// LayerNorm Scaling, and one that grows.
+void draw_norm_scale(Draws draw, ModelSpec& spec) {
+  if (spec.placement != Placement::pre || spec.norm == NormKind::none || !draw.chance(25)) return;
+  spec.norm_scale = parse(draw.of({"l^(-1/2)", "l^(-1/2)", "1/l", "(l + 1)/2", "N^(-1/2)"}));
+}
+
 ModelSpec random_transformer(Draws& draw) {
   ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
   draw_sizes(draw, spec);
@@ -364,7 +379,9 @@ ModelSpec random_transformer(Draws& draw) {
   Draws last = draw.apart().apart().apart().apart();
   draw_narrow(last, spec);
   draw_frames(last.apart(), spec);
-  draw_drop_path(last.apart().apart(), spec);
+  draw_drop_path(last.apart().apart().apart().apart(), spec);
+  draw_dyt(last.apart().apart(), spec);
+  if (spec.norm != NormKind::dyt) draw_norm_scale(last.apart().apart().apart(), spec);
   return spec;
 }
 
@@ -387,6 +404,7 @@ ModelSpec random_mlp(Draws& draw) {
   draw_input(draw, spec);
   draw_loss(draw, spec);
   draw_init(draw, spec);
+  draw_dyt(draw.apart(), spec);
   return spec;
 }
 

@@ -38,6 +38,8 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.logit_softcap; });
   reset([](auto& s) -> auto& { return s.gain_offset; });
   reset([](auto& s) -> auto& { return s.layer_scale; });
+  reset([](auto& s) -> auto& { return s.norm_scale; });
+  reset([](auto& s) -> auto& { return s.norm_alpha; });
   reset([](auto& s) -> auto& { return s.pool; });
   reset([](auto& s) -> auto& { return s.class_tokens; });
   reset([](auto& s) -> auto& { return s.input.class_std; });

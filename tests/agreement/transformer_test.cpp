@@ -69,6 +69,29 @@ TEST_CASE("other placements") {
   }
 }
 
+// LayerNorm Scaling, with gains and shifts, which it multiplies too; deep enough for a quarter.
+TEST_CASE("norms that are scaled by their block") {
+  for (const NormKind norm : {NormKind::layernorm, NormKind::rmsnorm})
+    for (const Ffn& ffn : ffns) {
+      ModelSpec spec = transformer(Placement::pre, norm, ffn, true);
+      spec.layers = 4;
+      spec.norm_affine = true;
+      spec.norm_scale = parse("1/l");
+      agree("scaled " + name_of(spec, ffn), spec, seeds);
+    }
+}
+
+TEST_CASE("tanh in the place of norms") {
+  for (const Placement placement : {Placement::pre, Placement::post, Placement::res_post,
+                                    Placement::sandwich, Placement::sub_ln})
+    for (const double alpha : {0.5, 2.0}) {
+      ModelSpec spec = transformer(placement, NormKind::dyt, gelu, placement == Placement::pre);
+      spec.norm_affine = true;
+      spec.norm_alpha = alpha;
+      agree("dyt " + name_of(spec, gelu), spec, seeds);
+    }
+}
+
 TEST_CASE("parallel blocks") {
   for (const Placement placement :
        {Placement::pre, Placement::post, Placement::res_post, Placement::sub_ln}) {

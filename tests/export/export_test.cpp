@@ -223,9 +223,11 @@ TEST_CASE("class tokens, pools, scales of branches and gains of 1 + w are listed
   }
   spec.layer_scale = 0.5;
   spec.gain_offset = true;
+  spec.norm_scale = parse("l^(-1/2)");
   for (const auto& [naming, target] : {std::pair{"hf-vit", Target::hf}, {"", Target::megatron}}) {
     CHECK(contains(text_of(naming, target), "multiplies branches by 0.5"));
     CHECK(contains(text_of(naming, target), "gain_offset: "));
+    CHECK(contains(text_of(naming, target), "the norms of block l by l^(-1/2)"));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <random>
+#include <utility>
 
 #include "moments/layers/activation.hpp"
 #include "moments/positions.hpp"
@@ -299,4 +300,66 @@ TEST_CASE("norms right behind an activation divide by what its features fluctuat
         CHECK(std::fabs(rule.cross - draws.cross.mean()) <
               second_order * (1 - c) + 4 * draws.cross.standard_error());
       }
+}
+
+namespace {
+
+/// Those that read block l's norms times that many: the same network as with norms scaled by it.
+void multiply_readers(Layer& layer, double by) {
+  if (auto* attention = std::get_if<Attention>(&layer.op))
+    for (Linear* part : {&attention->q, &attention->k, &attention->v}) part->multiplier *= by;
+  if (auto* gated = std::get_if<Gated>(&layer.op))
+    for (Linear* part : {&gated->gate, &gated->in}) part->multiplier *= by;
+  if (auto* weights = std::get_if<Linear>(&layer.op)) weights->multiplier *= by;
+}
+
+Network with_plain_norms(Network network) {
+  for (Layer& layer : network.layers) {
+    auto* residual = std::get_if<Residual>(&layer.op);
+    if (residual == nullptr) continue;
+    multiply_readers(residual->body[1],
+                     std::exchange(std::get<Norm>(residual->body[0].op).scale, 1.0));
+  }
+  return network;
+}
+
+}  // namespace
+
+TEST_CASE("a scaled norm is one in front of weights that are as much larger") {
+  for (const char* toml :
+       {"model = {kind=\"transformer\", layers=3, placement=\"pre\", causal=true, "
+        "norm_affine=true, "
+        "dropout=0.1, norm_scale=\"1/l\"}",
+        "model = {kind=\"transformer\", layers=3, placement=\"pre\", batch=2, gated=true, "
+        "norm=\"rmsnorm\", norm_eps=0.01, norm_scale=\"(l + 1)/2\"}\ninput = {cross=0.5}",
+        "model = {kind=\"transformer\", layers=2, placement=\"pre\", norm=\"batchnorm\", "
+        "norm_scale=\"l^(-1/2)\"}",
+        "model = {kind=\"transformer\", layers=2, placement=\"pre\", tie_head=true, "
+        "norm_scale=\"l^(-1/2)\"}\ninput = {kind=\"tokens\", second=0.02}"}) {
+    CAPTURE(toml);
+    const Network network = build_network(parse_model(toml, "model"));
+    const Trace scaled = propagate(network), plain = propagate(with_plain_norms(network));
+    constexpr double roundings = 1e-9;  // of some thousand products, times what cancels in pairs
+    REQUIRE(scaled.sites.size() == plain.sites.size());
+    for (std::size_t i = 0; i < plain.sites.size(); ++i) {
+      const Site &a = scaled.sites[i], &b = plain.sites[i];
+      CAPTURE(a.path);
+      const double ratio = a.second.value / b.second.value;
+      const bool is_norm = a.kind == "norm" && a.path != "final_norm";
+      if (!is_norm) CHECK(std::fabs(ratio - 1) < roundings);
+      CHECK(std::fabs(a.cross.value - ratio * b.cross.value) < roundings * a.second.value);
+      CHECK(std::fabs(a.grad_second.value * ratio / b.grad_second.value - 1) < roundings);
+      CHECK(std::fabs(a.grad_cross.value * ratio - b.grad_cross.value) <
+            roundings * b.grad_second.value);
+      CHECK(std::fabs(a.spread - b.spread) < roundings);
+      CHECK(std::fabs(a.grad_spread - b.grad_spread) < roundings);
+    }
+    REQUIRE(scaled.parameters.size() == plain.parameters.size());
+    for (std::size_t i = 0; i < plain.parameters.size(); ++i) {
+      const ParameterMoments &a = scaled.parameters[i], &b = plain.parameters[i];
+      CAPTURE(a.path);
+      const double left = a.grad_second.value - b.grad_second.value;
+      CHECK(std::fabs(left) <= roundings * b.grad_second.value);
+    }
+  }
 }

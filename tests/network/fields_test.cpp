@@ -43,10 +43,10 @@ auto members(const ModelSpec& spec) {
                pool, head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
                dropout_place, attention_dropout, drop_path, drop_path_rises, ntk, bias,
                attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias, norm_affine,
-               gain_offset, layer_scale, norm, norm_eps, placement, alpha, lambda, attention_scale,
-               encoder_decoder, decoder_layers, decoder_alpha, decoder_lambda, optimizer, init,
-               names, input, memory, loss, target_second, reduction, ramp, layer_list, height] =
-      spec;
+               gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale, placement, alpha,
+               lambda, attention_scale, encoder_decoder, decoder_layers, decoder_alpha,
+               decoder_lambda, optimizer, init, names, input, memory, loss, target_second,
+               reduction, ramp, layer_list, height] = spec;
   // [names] and [[layer]] are no fields of one value.
   static_cast<void>(names);
   static_cast<void>(layer_list);
@@ -59,9 +59,9 @@ auto members(const ModelSpec& spec) {
                head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
                dropout_place, attention_dropout, drop_path, drop_path_rises, ntk, bias,
                attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias, norm_affine,
-               gain_offset, layer_scale, norm, norm_eps, placement, alpha, lambda, attention_scale,
-               encoder_decoder, decoder_layers, decoder_alpha, decoder_lambda, optimizer, loss,
-               target_second, reduction, ramp, height),
+               gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale, placement, alpha,
+               lambda, attention_scale, encoder_decoder, decoder_layers, decoder_alpha,
+               decoder_lambda, optimizer, loss, target_second, reduction, ramp, height),
       members(init), members(rotary), members(input), members(memory));
 }
 

@@ -40,17 +40,10 @@ TEST_CASE("a field that a model has a reader of is taken") {
 
 TEST_CASE("a list refuses the fields that none of its layers reads, by name") {
   const ModelSpec list = list_of(std::string(kLinear) + "gain = 1\nbias = false\n");
-  const std::set<std::string> idle = {"layers",
-                                      "alpha",
-                                      "lambda",
-                                      "activation",
-                                      "norm",
-                                      "bias",
-                                      "norm_affine",
-                                      "norm_eps",
-                                      "gain_offset",
-                                      "attention_scale",
-                                      "init.bias_variance"};
+  const std::set<std::string> idle = {
+      "layers",     "alpha",       "lambda",          "activation",
+      "norm",       "bias",        "norm_affine",     "norm_eps",
+      "norm_alpha", "gain_offset", "attention_scale", "init.bias_variance"};
   for (const ModelField& field : model_fields()) {
     if (!field.belongs_to(ModelSpec::Kind::layers)) continue;
     CAPTURE(field.full_name());

@@ -75,6 +75,11 @@ TEST_CASE("a layer counts its own parameters by their names") {
   CHECK(own(&affine) == Strings{"0 .gain 1x2", "1 .shift 1x2"});
   CHECK(Norm::gain_index == 0);
   CHECK(Norm::shift_index == 1);
+  Norm dyt = norm("n");
+  dyt.kind = NormKind::dyt;
+  CHECK(own(&dyt) == Strings{"2 .alpha 1x1", "0 .gain 1x2", "1 .shift 1x2"});
+  dyt.affine = false;
+  CHECK(own(&dyt) == Strings{"2 .alpha 1x1"});
   const Embedding table{"e", 5, 3, 1.0, 0.5};
   CHECK(own(&table) == Strings{"0 .weight 5x3", "1 .position 7x3"});
   CHECK(Embedding::weight_index == 0);

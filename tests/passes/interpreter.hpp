@@ -129,14 +129,22 @@ class Interpreter {
         row = standardised(row, false, layer.eps);
       }
     }
-    if (!layer.affine) return x;
-    Vector gain = next()[0];
-    const Vector shift = next()[0];
-    if (layer.gain_offset)
-      for (double& entry : gain) entry += 1.0;
-    for (Vector& row : x) {
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = gain[i] * row[i] + shift[i];
+    if (layer.kind == NormKind::dyt) {
+      const double alpha = next()[0][0];
+      for (Vector& row : x)
+        for (double& entry : row) entry = std::tanh(alpha * entry);
     }
+    if (layer.affine) {
+      Vector gain = next()[0];
+      const Vector shift = next()[0];
+      if (layer.gain_offset)
+        for (double& entry : gain) entry += 1.0;
+      for (Vector& row : x) {
+        for (std::size_t i = 0; i < row.size(); ++i) row[i] = gain[i] * row[i] + shift[i];
+      }
+    }
+    for (Vector& row : x)
+      for (double& entry : row) entry *= layer.scale;
     return x;
   }
   static void normalise_heads(Rows& x, std::int64_t width) {

@@ -155,6 +155,34 @@ TEST_CASE("layers: a factor for each feature of a branch, and gains of 1 + w") {
   CHECK(refusal_of(around({{scaled}})).find("5 factors of 6 features (block)") == 0);
 }
 
+TEST_CASE("layers: norms whose output is scaled, and tanh with an alpha of its own") {
+  for (const bool affine : {false, true}) {
+    Norm norm{"norm", NormKind::rmsnorm, 6, 0.1, affine};
+    norm.scale = 0.25;
+    Norm dyt{"dyt", NormKind::dyt, 6, 0.0, affine};
+    dyt.alpha = 0.7;
+    const Network network = around({{norm}, {dense("next", 6, 6)}, {dyt}});
+    check_gradients(network);
+    // Weights of a quarter make the same of the norm's output.
+    Network plain = network;
+    std::get<Norm>(plain.layers[1].op).scale = 1;
+    std::get<Linear>(plain.layers[2].op).multiplier = 0.25;
+    CHECK(Passes<double>(network, {}).loss() == rounded(Passes<double>(plain, {}).loss(), 4));
+    Residual closed = residual("block", {{dense("block.in", 6, 6)}}, 1.0, 0.3);
+    closed.norm = dyt;
+    check_gradients(around({{closed}}));
+  }
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Norm norm{"norm", NormKind::dyt, 6, 0.0, false};
+    norm.alpha = bad;
+    CHECK(refusal_of(around({{norm}})).find("alpha is ") == 0);
+    norm.alpha = 1;
+    norm.scale = bad;
+    CHECK(refusal_of(around({{norm}})).find("scale is ") == 0);
+  }
+}
+
 TEST_CASE("layers: class tokens and positions, and what a head reads of them") {
   for (const std::int64_t count : {0, 1, 2})
     for (const double positions : {0.0, 0.5})

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scalecalc/error.hpp"
+#include "scalecalc/moments.hpp"
 #include "scalecalc/scaling.hpp"
 
 namespace scalecalc {
@@ -57,6 +58,14 @@ TEST_CASE("gradients of post-norm blocks grow as simulated ones do") {
     CHECK(std::fabs(moments.spread.to_double() - row.variance) <
           order * row.variance + 3 * row.variance_error + rounding);
   }
+}
+
+TEST_CASE("blocks that differ in the scale of their norms have no moments of one block") {
+  ModelSpec spec = default_spec(ModelSpec::Kind::transformer);
+  spec.placement = Placement::pre;
+  spec.norm_scale = parse("l^(-1/2)");
+  CHECK_THROWS_AS(block_moments(spec), Error);
+  CHECK_THROWS_AS(propagate_symbolic(spec), Error);
 }
 
 TEST_CASE("tokens that are alike have moments under every norm, eps and placement") {

@@ -82,6 +82,15 @@ TEST_CASE("the architecture's scales: DeepNorm, ReZero, NTK") {
   spec.alpha = Expr(2);
   CHECK(scale_of(init_plan(spec), "skip", "block[*].ffn") == 2.0);
 
+  ModelSpec scaled = default_spec(ModelSpec::Kind::transformer);
+  scaled.placement = Placement::pre;
+  scaled.norm_scale = parse("l^(-1/2)");
+  const InitPlan norms = init_plan(scaled);
+  CHECK(scale_of(norms, "norm", "block[3].ffn.norm") == 0.5);
+  CHECK(norms.scales.back().formula == "l^(-1/2)");
+  scaled.norm_scale = parse("2/N");
+  CHECK(scale_of(init_plan(scaled), "norm", "block[*].attn.norm") == 1.0 / 6);
+
   ModelSpec rezero = default_spec(ModelSpec::Kind::transformer);
   rezero.placement = Placement::rezero;
   const InitPlan plan = init_plan(rezero);

@@ -175,6 +175,14 @@ TEST_CASE("grouped keys, wide heads and models that cannot grow") {
   CHECK(inner.at("block[*].attn.o.weight").fan_out[heads] == Rational(0));
   CHECK_THROWS_AS(tensors(find_model("mlp-relu"), {heads}), Error);
   CHECK_THROWS_AS(tensors(find_model("gpt2"), {GrowthAxis::experts}), Error);
+  // Of unlike blocks no power of the depth says what they add up to.
+  ModelSpec scaled = find_model("pre-ln-12");
+  scaled.norm_scale = parse("l^(-1/2)");
+  CHECK_THROWS_AS(tensors(scaled, {GrowthAxis::depth}), Error);
+  CHECK(tensors(scaled, {width}).size() == tensors(find_model("pre-ln-12"), {width}).size());
+  ModelSpec dyt = find_model("pre-ln-12");
+  dyt.norm = NormKind::dyt;
+  CHECK_THROWS_AS(tensors(dyt, {width}), Error);
 }
 
 TEST_CASE("every parameter has the exponents of its own shapes") {

@@ -305,6 +305,10 @@ FormulaSites symbolic_sites(const ModelSpec& spec) {
   if (spec.encoder_decoder || of_list)
     throw Error(ErrorKind::input, "formulas follow one stream, and an encoder has another",
                 "--engine symbolic", "use --engine quadrature, or a model without an encoder");
+  if (!spec.norm_scale.is_one())
+    throw Error(ErrorKind::input,
+                "formulas follow blocks that are alike, and norm_scale is not the same in all",
+                "--engine symbolic", "use --engine quadrature, or --norm-scale 1");
   if (spec.class_tokens > 0)
     throw Error(ErrorKind::input,
                 "formulas follow tokens that are alike, and class tokens are unlike the others",

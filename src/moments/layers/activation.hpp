@@ -156,6 +156,18 @@ void add_weight_cumulant(C& calculus, const WidthMoments& phi, const Signal<X>& 
       sum(y, uniform(y, Alike<double>{mean, second, pair(x.cross), pair(x.between)})));
 }
 
+/// E phi, E phi^2 and E phi(u)phi(v) of a signal's features.
+template <class C, class X>
+X value_expectations(C& calculus, const typename C::Function& phi, const Signal<X>& in) {
+  if (has_words(in))
+    return with_words(expectations(calculus, phi, of_words(in.x, in.repeats)), in.repeats);
+  if constexpr (C::next_orders) {
+    if (mixes(in.mixture, values_of(calculus, in.x)))
+      return mixed_values(calculus, phi, in, Moment::second, Moment::cross);
+  }
+  return expectations(calculus, phi, in.x);
+}
+
 template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
@@ -169,8 +181,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     return words ? with_words(rule(calculus, phi, of_words(in.x, in.repeats)), in.repeats)
                  : rule(calculus, phi, in.x);
   };
-  out.x = mixed ? mixed_values(calculus, phi, in, Moment::second, Moment::cross)
-                : over_words(expectations<C, X>);
+  out.x = value_expectations(calculus, phi, in);
   if (wanted.slopes) {
     record.slopes = mixed
                         ? mixed_values(calculus, phi, in, Moment::slope_second, Moment::slope_cross)
@@ -293,9 +304,15 @@ struct Kept<ActivationLayer, C, X> {
   Seldom<X> mean_slopes{};  ///< inside a branch without weights
 };
 
+/// Where an activation shows.
+struct ActivationSite {
+  const std::string& path;
+  const char* kind = "activation";
+};
+
 /// y = phi(x), or a function of several activations of what the first of them was given.
 template <class C, class X>
-Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationLayer& layer,
+Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationSite& site,
                        const std::string& function, const Signal<X>& x, std::optional<X> last) {
   C& calculus = pass.calculus();
   Kept<ActivationLayer, C, X> kept;
@@ -316,21 +333,22 @@ Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationLayer& layer,
   }
   if constexpr (C::next_orders) kept.output_overlap = overlap_deviation(calculus, y);
   kept.error = calculus.take_slope_error();
-  kept.at = {pass.site(layer.path, "activation", y), 0, x.tokens};
+  kept.at = {pass.site(site.path, site.kind, y), 0, x.tokens};
   pass.template keep<ActivationLayer>(std::move(kept));
   return y;
 }
 
+/// `chain`: what an activation right before it was given.
 template <class C, class X>
-Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Signal<X> x) {
-  pass.calculus().enter(layer.path);
-  std::optional<ActivationChain<X>> chain = pass.take_chain();
+Signal<X> activation_step(ForwardPass<C, X>& pass, const ActivationSite& site,
+                          const std::string& function, Signal<X> x,
+                          std::optional<ActivationChain<X>> chain) {
   std::optional<X> last;
   std::optional<std::string> both;
   if constexpr (C::next_orders) {
-    both = chain ? composed(layer.function, chain->function) : std::nullopt;
+    both = chain ? composed(function, chain->function) : std::nullopt;
     const auto slope =
-        both && pass.backward() ? composed_slope(layer.function, chain->function) : std::nullopt;
+        both && pass.backward() ? composed_slope(function, chain->function) : std::nullopt;
     if (slope)
       last = without_mean(
           expectations(pass.calculus(), pass.calculus().function(*slope), chain->input.x));
@@ -338,12 +356,17 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Si
       both.reset();
   }
   if (!both)
-    chain = {layer.function, std::move(x)};
+    chain = {function, std::move(x)};
   else
     chain->function = *both;
-  Signal<X> y = step_through(pass, layer, chain->function, chain->input, std::move(last));
+  Signal<X> y = step_through(pass, site, chain->function, chain->input, std::move(last));
   if (pass.chain_follows()) pass.set_chain(std::move(*chain));
   return y;
+}
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Signal<X> x) {
+  pass.calculus().enter(layer.path);
+  return activation_step(pass, {layer.path}, layer.function, std::move(x), pass.take_chain());
 }
 
 /// phi' g outside of plain stacks.
@@ -362,7 +385,7 @@ void covariance_through_activation(const C& calculus, const ActivationRecord<X>&
 }
 
 template <class C, class X>
-Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Gradient<X> g) {
+Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<ActivationLayer>();
   pass.note(kept.at.site, g);
@@ -397,6 +420,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Grad
     return g;
   }
   return out;
+}
+
+template <class C, class X>
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const ActivationLayer&, Gradient<X> g) {
+  return activation_back(pass, std::move(g));
 }
 
 }  // namespace scalecalc::moments

@@ -11,7 +11,9 @@
 #include "moments/along_mean.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/kept_input.hpp"
+#include "moments/layers/dyt.hpp"
 #include "moments/mixture_gradient.hpp"
+#include "moments/multiplied.hpp"
 #include "moments/norm_backward.hpp"
 #include "moments/norm_tokens.hpp"
 #include "moments/overlap_slope.hpp"
@@ -20,7 +22,8 @@
 #include "scalecalc/error.hpp"
 
 /// Norms over one token's features (norm_tokens.hpp) and over samples (sample_norm.hpp). Gains are
-/// 1 and shifts 0.
+/// 1 and shifts 0; a scale multiplies what leaves them, and what comes back to them
+/// (docs/theory/layers.md#norm-scale).
 namespace scalecalc::moments {
 
 /// E x u/s of a norm: of the s of the u that it divides E x u falls as s^2 does, so that E s is
@@ -96,9 +99,45 @@ struct Kept<Norm, C, X> {
   NormedSpread spread;       ///< of the input
   RelativeError truncation;  ///< of the input
   RelativeError output_truncation;
-  OverlapDeviation overlap{};  ///< of the output
-  Alike<double> heavy{};       ///< of the output, where there is a gain: heavy_pairs
+  OverlapDeviation overlap{};       ///< of the output
+  Alike<double> heavy{};            ///< of the output, where there is a gain: heavy_pairs
+  Seldom<AlphaMoments<X>> alpha{};  ///< of dyt, whose activation is kept right before
 };
+
+/// Of an affine norm.
+template <class C, class X>
+void note_affine(ForwardPass<C, X>& pass, const Norm& layer, Kept<Norm, C, X>& kept) {
+  if (!layer.affine) return;
+  kept.at.parameter =
+      pass.parameter(layer.path, ".gain", 1, layer.width, layer.gain_offset ? 0 : 1);
+  pass.parameter(layer.path, ".shift", 1, layer.width, 0);
+}
+
+/// tanh(alpha x): an activation, with the gain and shift of a norm behind it.
+template <class C, class X>
+Signal<X> dyt_forward(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
+                      const ActivationSite& site) {
+  C& calculus = pass.calculus();
+  if (x.own)
+    throw Error(ErrorKind::input, "no rule covers a tied head whose stream goes through dyt",
+                layer.path, "layernorm or rmsnorm, or tie_head = false");
+  std::optional<ActivationChain<X>> chain = pass.take_chain();
+  Kept<Norm, C, X> kept;
+  AlphaMoments<X> alpha;
+  if (pass.backward())
+    alpha = alpha_moments(calculus, alpha_functions(layer.alpha), chain ? &*chain : nullptr, x);
+  alpha.parameter = pass.parameter(layer.path, ".alpha", 1, 1, layer.alpha * layer.alpha);
+  const std::int64_t tokens = x.tokens;
+  Signal<X> y = activation_step(pass, site, tanh_norm(layer.alpha), std::move(x), std::move(chain));
+  kept.at = {no_site, 0, tokens};
+  kept.record.output = y.x;
+  kept.output_truncation = y.truncation;
+  if constexpr (C::next_orders) kept.overlap = overlap_deviation(calculus, y);
+  note_affine(pass, layer, kept);
+  kept.alpha = std::move(alpha);
+  pass.template keep<Norm>(std::move(kept));
+  return y;
+}
 
 /// E y_t^2 y_u^2 of one feature of an output y beyond (E y^2)^2 + 2 (E y_t y_u)^2, which Gaussian
 /// features have (docs/theory/layers.md#norm-gain): of one token, and of pairs. Right behind an
@@ -138,6 +177,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
                        const std::string& path, const char* kind) {
   C& calculus = pass.calculus();
   calculus.enter(path);
+  if (layer.kind == NormKind::dyt) return dyt_forward(pass, layer, std::move(x), {path, kind});
   Kept<Norm, C, X> kept;
   kept.spread = {x.spread.token_variance, x.spread.batch_variance, x.spread.distance_response};
   kept.truncation = x.truncation;
@@ -154,14 +194,13 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
     kept.overlap = overlap_deviation(calculus, y);
     kept.overlap.noise += y.fresh;
   }
-  kept.at = {pass.site(path, kind, y), 0, x.tokens};
   kept.output_truncation = y.truncation;
-  if (layer.affine) {
-    if constexpr (C::next_orders) kept.heavy = heavy_pairs(calculus, layer, x, kept.record.output);
-    kept.at.parameter =
-        pass.parameter(layer.path, ".gain", 1, layer.width, layer.gain_offset ? 0 : 1);
-    pass.parameter(layer.path, ".shift", 1, layer.width, 0);
+  if (layer.scale != 1) y = multiplied(calculus, y, layer.scale);
+  kept.at = {pass.site(path, kind, y), 0, x.tokens};
+  if constexpr (C::next_orders) {
+    if (layer.affine) kept.heavy = heavy_pairs(calculus, layer, x, kept.record.output);
   }
+  note_affine(pass, layer, kept);
   pass.template keep<Norm>(std::move(kept));
   return y;
 }
@@ -251,6 +290,17 @@ double pair_scale(const X& factors) {
   return average(factors).second;
 }
 
+template <class C, class X>
+Gradient<X> dyt_backward(BackwardPass<C, X>& pass, const Norm& layer, const Kept<Norm, C, X>& kept,
+                         Gradient<X> g) {
+  g.slope_correlation.reset();
+  fill_alpha(pass, layer.width, kept.at.tokens, *kept.alpha, kept.record.output, g);
+  if (layer.affine) fill_affine(pass, kept, g, g);
+  Gradient<X> out = activation_back(pass, std::move(g));
+  out.by_slopes = true;
+  return out;
+}
+
 /// k = (k' - aligned^2 r')/(s_t s_u). `shown`: the gradient at the norm's site where g is but a
 /// part of it.
 template <class C, class X>
@@ -258,6 +308,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
                           const Gradient<X>* shown = nullptr) {
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<Norm>();
+  if (layer.kind == NormKind::dyt) return dyt_backward(pass, layer, kept, std::move(g));
   const NormRecord<X>& record = kept.record;
   if (record.over_samples && g.along_mean) {
     // A mean over tokens lies across what a norm of features over samples takes: it is random
@@ -267,6 +318,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   }
   const Gradient<X>& whole = shown ? *shown : g;
   pass.note(kept.at.site, whole);
+  if (layer.scale != 1) g = multiplied(calculus, std::move(g), layer.scale);
   if (layer.affine) fill_affine(pass, kept, whole, g);
   Gradient<X> out = norm_backward(calculus, record, g, pass.tokens(kept.at.tokens), pass.batch());
   if (g.with_sums && layer.kind != NormKind::none) {

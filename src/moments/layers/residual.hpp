@@ -101,7 +101,9 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
 
 /// Whether W^T ... W of these layers may bring a gradient back along x: a norm takes it out.
 inline bool may_return_along(const std::vector<Layer>& layers) {
-  return !layers.empty() && !std::holds_alternative<Norm>(layers.front().op);
+  if (layers.empty()) return false;
+  const auto* norm = std::get_if<Norm>(&layers.front().op);
+  return norm == nullptr || norm->kind == NormKind::dyt;
 }
 
 template <class C, class X>
@@ -111,8 +113,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   if (C::next_orders && (pass.averages_tokens() || (!layer.norm && may_return_along(layer.body))))
     input = x.x;
   // An activation counts what its features make of overlaps itself.
-  if (layer.body.empty() || !std::holds_alternative<ActivationLayer>(layer.body.front().op))
-    settle(x);
+  if (layer.body.empty() || !is_pointwise(layer.body.front())) settle(x);
   const MergedOverlap merged = merge_overlap(x);
   double apart = 1;
   if constexpr (C::next_orders) apart = overlap_deviation(calculus, x).apart;

@@ -21,7 +21,7 @@ std::vector<LayerKey> weight_keys() {
 
 std::vector<LayerKey> norm_keys() {
   return {layer_key("norm", &LayerSpec::norm), layer_key("eps", &LayerSpec::eps),
-          layer_key("affine", &LayerSpec::affine)};
+          layer_key("alpha", &LayerSpec::alpha), layer_key("affine", &LayerSpec::affine)};
 }
 
 std::vector<LayerKey> joined(std::initializer_list<std::vector<LayerKey>> lists) {

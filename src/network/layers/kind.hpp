@@ -46,7 +46,7 @@ LayerKey list_key(const char* name);
 
 /// bias, gain, std, bias_std, distribution.
 std::vector<LayerKey> weight_keys();
-/// norm, eps, affine.
+/// norm, eps, alpha, affine.
 std::vector<LayerKey> norm_keys();
 std::vector<LayerKey> joined(std::initializer_list<std::vector<LayerKey>> lists);
 

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "moments/along_mean.hpp"
+#include "moments/layers/activation.hpp"
+#include "moments/parameter_gradients.hpp"
+#include "moments/tanh_norm.hpp"
+
+/// y = tanh(alpha x) in the place of a norm (docs/theory/layers.md#dyt): an activation whose alpha
+/// is a parameter.
+namespace scalecalc::moments {
+
+/// Of the gradient of alpha, sum g psi with psi = x (1 - tanh(alpha x)^2).
+template <class X>
+struct AlphaMoments {
+  std::size_t parameter = 0;
+  X psi;  ///< E psi^2, E psi_t psi_u
+  /// E psi y, which goes with a gradient along y.
+  typename X::Number along{};
+  bool known = true;  ///< behind another activation: whether both together are one expression
+};
+
+template <class C, class X>
+AlphaMoments<X> alpha_moments(C& calculus, const AlphaFunctions& of,
+                              const ActivationChain<X>* chain, const Signal<X>& input) {
+  AlphaMoments<X> made;
+  std::optional<std::string> psi = of.slope, along = of.slope_value;
+  if (chain != nullptr) {
+    psi = composed(of.slope, chain->function);
+    along = composed(of.slope_value, chain->function);
+    made.known = psi && along;
+  }
+  const Signal<X>& x = made.known && chain != nullptr ? chain->input : input;
+  made.psi = value_expectations(calculus, calculus.function(made.known ? *psi : of.slope), x);
+  made.along = average(value_expectations(
+                           calculus, calculus.function(made.known ? *along : of.slope_value), x))
+                   .mean;
+  return made;
+}
+
+/// E (dL/dalpha)^2 = n [T E psi^2 g + T (T - 1) E psi_t psi_u k], and the square of the mean that a
+/// part a y of the gradient gives all features of all tokens.
+template <class C, class X>
+void fill_alpha(BackwardPass<C, X>& pass, std::int64_t width, std::int64_t count,
+                const AlphaMoments<X>& of, const X& y, const Gradient<X>& g) {
+  using N = typename C::Number;
+  const N features = pass.calculus().size(width, "width"), tokens = pass.tokens(count);
+  N gradient = features * token_sum(of.psi, g.x, tokens, pass.batch());
+  const N mean =
+      g.aligned * features * tokens * pass.batch() * of.along * share_along(g.along_mean, y);
+  gradient = gradient + mean * mean;
+  fill(pass, of.parameter, gradient, g, {});
+  if constexpr (C::next_orders) {
+    auto& record = pass.parameter(of.parameter);
+    // What a norm above takes along y goes with psi, and so do the slopes of a function above that
+    // nothing but sums lie before: neither is followed.
+    const NormDirections& left = g.directions;
+    const bool along = left.radial < 1 || left.mean < 1 || left.samples < 1;
+    if (!of.known || along || g.by_slopes) record.truncation += 1;
+  }
+}
+
+}  // namespace scalecalc::moments
