@@ -28,8 +28,7 @@ Mean mean_of(const std::vector<double>& samples) {
   return {mean, std::sqrt(squares / count / (count - 1))};
 }
 
-/// `is_known`: that little is stated to be left out.
-void agrees(const std::string& model, bool is_known, const std::string& rest = "") {
+void agrees(const std::string& model, const std::string& rest = "") {
   const std::string text =
       "[model]\nlayers = 2\nwidth = 48\nheads = 4\nffn = 96\nvocab = 40\nsequence = 8\n"
       "norm = \"dyt\"\nnorm_affine = true\n" +
@@ -50,7 +49,6 @@ void agrees(const std::string& model, bool is_known, const std::string& rest = "
                    << seen.error);
     CHECK(std::fabs(said.grad_second.value - seen.value) <
           4 * seen.error + next_order + said.grad_second.truncation);
-    if (is_known) CHECK(said.grad_second.truncation < said.grad_second.value / 2);
     ++compared;
   }
   CHECK(compared >= 4);
@@ -59,10 +57,9 @@ void agrees(const std::string& model, bool is_known, const std::string& rest = "
 }  // namespace
 
 TEST_CASE("the gradient of dyt's alpha") {
-  agrees("placement = \"pre\"", true);
-  agrees("placement = \"pre\"\nnorm_alpha = 1.5\ncausal = true\nbatch = 2", true,
-         "[input]\ncross = 0.5");
-  agrees("placement = \"post\"\nnorm_alpha = 1", false);
-  agrees("placement = \"res-post\"\nactivation = \"relu\"\ndropout = 0.1", false);
-  agrees("placement = \"sub-ln\"\nactivation = \"relu\"", true, "[input]\nkind = \"tokens\"");
+  agrees("placement = \"pre\"");
+  agrees("placement = \"pre\"\nnorm_alpha = 1.5\ncausal = true\nbatch = 2", "[input]\ncross = 0.5");
+  agrees("placement = \"post\"\nnorm_alpha = 1");
+  agrees("placement = \"res-post\"\nactivation = \"relu\"\ndropout = 0.1");
+  agrees("placement = \"sub-ln\"\nactivation = \"relu\"", "[input]\nkind = \"tokens\"");
 }
