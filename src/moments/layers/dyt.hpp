@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -48,17 +50,23 @@ void fill_alpha(BackwardPass<C, X>& pass, std::int64_t width, std::int64_t count
   using N = typename C::Number;
   const N features = pass.calculus().size(width, "width"), tokens = pass.tokens(count);
   N gradient = features * token_sum(of.psi, g.x, tokens, pass.batch());
+  double less = 0;
+  if constexpr (C::next_orders) {
+    // psi has the cosine E psi y/(E psi^2 E y^2)^(1/2) to y, along which the gradient has `radial`.
+    const double sizes = average(of.psi).second * average(y).second;
+    if (sizes > 0) less = (1 - g.directions.radial) * std::min(1.0, of.along * of.along / sizes);
+    gradient = gradient * std::max(1.0 / 4, 1 - less);
+  }
   const N mean =
       g.aligned * features * tokens * pass.batch() * of.along * share_along(g.along_mean, y);
   gradient = gradient + mean * mean;
   fill(pass, of.parameter, gradient, g, {});
   if constexpr (C::next_orders) {
     auto& record = pass.parameter(of.parameter);
-    // What a norm above takes along y goes with psi, and so do the slopes of a function above that
-    // nothing but sums lie before: neither is followed.
-    const NormDirections& left = g.directions;
-    const bool along = left.radial < 1 || left.mean < 1 || left.samples < 1;
-    if (!of.known || along || g.by_slopes) record.truncation += 1;
+    // What a norm over samples takes, and the slopes of a function above that nothing but sums lie
+    // before, go with psi and are not followed.
+    record.truncation += std::fabs(less);
+    if (!of.known || g.directions.samples < 1 || g.by_slopes) record.truncation += 1;
   }
 }
 
