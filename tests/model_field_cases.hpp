@@ -138,9 +138,8 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
   if (field.name == "bias_variance") spec.bias = true;
   if (field.name == "gain_offset") spec.norm_affine = true;
   if (field.name == "norm_alpha") spec.norm = NormKind::dyt;
-  if (kind == ModelSpec::Kind::mlp &&
-      (field.name == "placement" || field.name == "ramp" || field.name == "alpha" ||
-       field.name == "drop_path")) {
+  if (kind == ModelSpec::Kind::mlp && (field.name == "placement" || field.name == "ramp" ||
+                                       field.name == "alpha" || field.name == "drop_path")) {
     spec.norm = NormKind::rmsnorm;
     spec.placement = Placement::post;
   }

@@ -134,8 +134,8 @@ struct ModelSpec {
   /// rising over the blocks from 0, or the same in all.
   double drop_path = 0.0;
   bool drop_path_rises = true;
-  bool ntk = false;                ///< weights of variance 1, outputs scaled instead
-  bool bias = false;               ///< of every linear map but the head
+  bool ntk = false;   ///< weights of variance 1, outputs scaled instead
+  bool bias = false;  ///< of every linear map but the head
   /// Instead of `bias`: of q, k, v and o; of q, k and v; of k (Whisper has none there); of the ffn.
   std::optional<bool> attention_bias, qkv_bias, k_bias, ffn_bias;
   std::optional<bool> patch_bias;  ///< of the map of patches, likewise

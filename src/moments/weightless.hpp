@@ -35,7 +35,9 @@ inline bool is_drop_path(const Layer& layer) {
 
 /// Whether what samples differ by is known behind it.
 inline bool keeps_dropped(const Layer& layer) {
-  return std::holds_alternative<Residual>(layer.op) || std::holds_alternative<Norm>(layer.op) ||
+  const auto* norm = std::get_if<Norm>(&layer.op);
+  return std::holds_alternative<Residual>(layer.op) ||
+         (norm != nullptr && norm->kind != NormKind::dyt) ||
          std::holds_alternative<Linear>(layer.op) || std::holds_alternative<Attention>(layer.op) ||
          is_drop_path(layer);
 }

@@ -129,6 +129,7 @@ Signal<X> dyt_forward(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
   alpha.parameter = pass.parameter(layer.path, ".alpha", 1, 1, layer.alpha * layer.alpha);
   const std::int64_t tokens = x.tokens;
   Signal<X> y = activation_step(pass, site, tanh_norm(layer.alpha), std::move(x), std::move(chain));
+  y.dropped.reset();
   kept.at = {no_site, 0, tokens};
   kept.record.output = y.x;
   kept.output_truncation = y.truncation;

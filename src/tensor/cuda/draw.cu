@@ -75,9 +75,9 @@ template <class Real>
 void CudaDevice<Real>::dropout_forward(const Stream& mask, double rate, std::int64_t shared,
                                        std::int64_t count, const Real* x, Real* y) {
   if (shared > 1) {
-    cuda::for_entries(queue_, "dropout_forward", count,
-                      DropShared<Real>{mask, rate, kept_factor<Real>(rate), shared, x,
-                                       Into<Real>{y, false}});
+    cuda::for_entries(
+        queue_, "dropout_forward", count,
+        DropShared<Real>{mask, rate, kept_factor<Real>(rate), shared, x, Into<Real>{y, false}});
     return;
   }
   cuda::for_entries(queue_, "dropout_forward", cuda::pieces(count, 2),

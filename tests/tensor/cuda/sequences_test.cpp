@@ -1,4 +1,5 @@
 #include <limits>
+#include <utility>
 
 #include "compare.hpp"
 
@@ -7,16 +8,18 @@ namespace scalecalc::tensor {
 TEST_CASE_TEMPLATE("cuda: dropout masks are the CPU's", Real, float, double) {
   if (!cuda_is_there()) return;
   const Pair<Real> pair;
-  for (const std::int64_t count : {1, 2, 4097}) {
+  for (const auto& [count, shared] :
+       {std::pair<std::int64_t, std::int64_t>{1, 1}, {2, 1}, {4097, 1}, {4097, 30}}) {
     const Stream mask{5, stream_id("mask")};
     const auto x = pair.random(count, 1), y = pair.random(count, 2);
-    pair.run(
-        [&](Device<Real>& d, int k) { d.dropout_forward(mask, 0.3, 1, count, x.on(k), y.on(k)); });
+    pair.run([&](Device<Real>& d, int k) {
+      d.dropout_forward(mask, 0.3, shared, count, x.on(k), y.on(k));
+    });
     CHECK(y.difference() == 0.0);
     pair.run_written_and_added([&](bool adds) {
       const auto dx = pair.random(count, 3);
       pair.run([&](Device<Real>& d, int k) {
-        d.dropout_backward(mask, 0.3, 1, count, x.on(k), {dx.on(k), adds});
+        d.dropout_backward(mask, 0.3, shared, count, x.on(k), {dx.on(k), adds});
       });
       // The CPU may add with one rounding less.
       CHECK(dx.difference() <= (adds ? 4.0 * Pair<Real>::eps * largest(dx.read(0)) : 0.0));
