@@ -346,6 +346,7 @@ void draw_dyt(Draws draw, ModelSpec& spec) {
     return;
   spec.norm = NormKind::dyt;
   spec.norm_alpha = draw.of({0.5, 0.5, 0.2, 1.5});
+  if (spec.placement == Placement::post) spec.norm_alpha = std::min(spec.norm_alpha, 1.0);
 }
 
 /// LayerNorm Scaling, and one that grows.

@@ -85,6 +85,8 @@ TEST_CASE("tanh in the place of norms") {
   for (const Placement placement : {Placement::pre, Placement::post, Placement::res_post,
                                     Placement::sandwich, Placement::sub_ln})
     for (const double alpha : {0.5, 2.0}) {
+      // Gradients of Post-Norm past alpha = 1 are not covered (docs/theory/layers.md#dyt).
+      if (placement == Placement::post && alpha > 1) continue;
       ModelSpec spec = transformer(placement, NormKind::dyt, gelu, placement == Placement::pre);
       spec.norm_affine = true;
       spec.norm_alpha = alpha;

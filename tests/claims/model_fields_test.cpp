@@ -76,7 +76,8 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   add(name == "norm_alpha", "norm=dyt");
   add(name == "window_pattern", "causal=true, window=2");
   add(base.kind == ModelSpec::Kind::mlp && base.norm == NormKind::rmsnorm, "norm=rmsnorm");
-  add(base.kind == ModelSpec::Kind::mlp && name == "alpha", "placement=post");
+  add(base.kind == ModelSpec::Kind::mlp && (name == "alpha" || name == "drop_path"),
+      "placement=post");
   return name == "kind" ? call + ")" : call + ", " + name + "=" + argument + ")";
 }
 
