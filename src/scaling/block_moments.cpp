@@ -78,6 +78,10 @@ BlockMoments block_moments(const ModelSpec& spec) {
                 "what a block adds is found for blocks that are alike, and norm_scale is not the "
                 "same in all",
                 "norm_scale", "leave norm_scale out");
+  if (spec.norm == NormKind::dyt)
+    throw Error(ErrorKind::input,
+                "what a block adds is found beside norms, and dyt divides by nothing", "norm",
+                "layernorm or rmsnorm");
   BlockMoments moments;
   moments.bounded_scores = spec.qk_norm || spec.sequence == 1;
   const Block block = block_of(spec.placement);

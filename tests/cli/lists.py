@@ -195,6 +195,8 @@ OF_COMMAND = {
     ("solve", "--variance"): (["1", "2"], ["tuned", "gelu"]),
     ("solve", "--expr"): (["tanh(x)", "x*sigmoid(x)"], ["tuned"]),
 }
+# Of models that the command refuses.
+REFUSED = {("deepnorm", "--norm-alpha"), ("deepnorm", "--norm-scale")}
 OF_MLP = {"--features": ["8", "16"], "--classes": ["4", "5"]}
 
 
@@ -326,7 +328,8 @@ def check_records(records, axis, value, text, words):
 
 def listed(command):
     text = run(["help", command, "--format", "json"])[1]
-    return [option for option in json.loads(text)["results"]["options"] if option["list"]]
+    return [option for option in json.loads(text)["results"]["options"]
+            if option["list"] and (command, option["names"][-1]) not in REFUSED]
 
 
 def main():
