@@ -17,7 +17,7 @@ struct SampleClass {
 using SampleClasses = std::vector<SampleClass>;
 
 /// The classes of samples, and the branch that a sum y = x + b F has just added: its chance to be
-/// lost, the classes that have lost it, and its share of E y_t y_u of two samples.
+/// lost, the classes that have kept it, and its share of E y_t y_u of two samples.
 struct DroppedPaths {
   SampleClasses all;
   double rate = 0;  ///< 0: the last branch is lost by none
