@@ -128,6 +128,7 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
          {"top_k", "expert_ffn", "norm_topk_prob", "shared_ffn", "shared_gate"})
       if (field.name == of_experts) spec.experts = 4;
     if (field.name == "shared_gate") spec.shared_ffn = 8;
+    if (field.name == "qk_norm_all") spec.qk_norm = true;
     if (field.name == "branch_norms") {
       spec.parallel = true;
       spec.placement = Placement::pre;

@@ -59,10 +59,10 @@ struct LayerSpec {
       0;  ///< features that leave it; channels of convolutions, factors of a residual
   std::string activation;
   std::optional<NormKind> norm;      ///< of a norm; after a residual's sum; on an attention's mix
-  std::optional<double> eps, alpha;  ///< of a norm; of a dyt
+  std::optional<double> eps, alpha;  ///< of norms, those of q and k too; of a dyt
   std::optional<bool> affine, bias;
   std::int64_t heads = 1, kv_heads = 0, head_width = 0;
-  bool causal = false, qk_norm = false;
+  bool causal = false, qk_norm = false, qk_norm_all = false;
   bool residual_attention = false;  ///< adds the scores of the one before it
   bool memory = false;              ///< attends to the network's memory
   double rotary_base = 0.0;         ///< as in ModelSpec

@@ -91,7 +91,8 @@ struct ModelSpec {
   bool norm_topk_prob = true;
   std::int64_t shared_ffn = 0;  ///< width inside an expert that every token goes to; 0: none
   bool shared_gate = false;     ///< sigmoid(x w) multiplies the shared expert
-  bool qk_norm = false;         ///< rmsnorm of q and of k in each head
+  bool qk_norm = false;         ///< rmsnorm of q and of k in each head, with norm_eps
+  bool qk_norm_all = false;     ///< that over the features of all heads at once (OLMo 2)
   /// Rotary positions of q and k in self-attention (see Rotary): above 1, or 0 for none, and the
   /// share of a head's features that is turned, rounded down to an even number, 2 at least.
   double rotary_base = 0.0;

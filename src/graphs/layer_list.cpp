@@ -291,13 +291,12 @@ class ListWriter {
       if (norm == nothing) continue;
       const Part& one = known_.part(norm);
       known_.remarks.insert(
-          "norms of queries and keys have no gains and no eps here: gradients of these are left "
-          "out");
-      if (one.norm != Part::Norm::rms || !one.is_of_heads)
+          "norms of queries and keys have no gains here: gradients of these are left out");
+      spec.qk_norm_all = !one.is_of_heads;
+      spec.eps = one.eps;
+      if (one.norm != Part::Norm::rms)
         known_.remarks.insert(
-            "norms of queries and keys are taken as rms norms of each head: the model's are over "
-            "all "
-            "features, or take the mean away");
+            "norms of queries and keys are taken as rms norms: the model's take the mean away");
     }
     if ((item.q_norm == nothing) != (item.k_norm == nothing))
       known_.fail(item.attention, "queries or keys alone are normalised");

@@ -131,10 +131,12 @@ bool TransformerReader::attention(const Item& item, const std::string& path, boo
   }
   for (const std::size_t norm : {item.q_norm, item.k_norm}) {
     if (norm == nothing) continue;
-    if (known_.part(norm).norm != Part::Norm::rms || !known_.part(norm).is_of_heads) return false;
+    const Part& one = known_.part(norm);
+    if (one.norm != Part::Norm::rms) return false;
+    agree(qk_norm_all_, !one.is_of_heads);
+    agree(eps_, one.eps);
     known_.remarks.insert(
-        "norms of queries and keys have no gains and no eps here: gradients of these are left "
-        "out");
+        "norms of queries and keys have no gains here: gradients of these are left out");
   }
   for (const auto& [role, index] :
        {std::pair{"q", item.q}, {"k", item.k}, {"v", item.v}, {"o", item.o}}) {

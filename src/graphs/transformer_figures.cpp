@@ -25,6 +25,7 @@ bool TransformerReader::set_shapes() {
     spec_.rotary_fraction = static_cast<double>(turns_->second) / static_cast<double>(*head_width_);
   }
   spec_.qk_norm = qk_norm_.value_or(false);
+  spec_.qk_norm_all = qk_norm_all_.value_or(false);
   spec_.ffn = ffn_.value_or(1);
   spec_.gated = gated_.value_or(false);
   spec_.activation = activation_.value_or("gelu");

@@ -75,7 +75,7 @@ class TransformerReader {
   std::optional<NormKind> norm_;
   std::optional<double> eps_, scale_, softcap_, rate_, layer_scale_, positions_, second_;
   std::optional<bool> affine_, offset_, causal_, gated_, qkv_bias_, o_bias_, ffn_bias_, qk_norm_,
-      has_scale_, has_branch_dropout_;
+      qk_norm_all_, has_scale_, has_branch_dropout_;
   std::optional<std::int64_t> heads_, kv_heads_, head_width_, ffn_;
   std::vector<std::int64_t> windows_;  ///< of each block
   std::optional<std::string> activation_;

@@ -111,7 +111,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
   Gradient<X> out = gradient;
   out.x = product(gradient.x, record.slopes);
   out.directions = {};
-  out.uneven = 0;
+  out.uneven = out.beyond_pairs = 0;
   out.aligned = typename C::Number(0);
   if constexpr (C::next_orders) {
     out.slope_correlation = record.slope_correlation;

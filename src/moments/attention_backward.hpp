@@ -17,11 +17,12 @@ struct AttentionBackward {
   X memory;   ///< are of a memory, to which theirs go
   /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
   typename X::Number q_weight, k_weight, v_weight;
-  typename X::Number biases{};   ///< likewise of the table of scores' biases, of this layer alone
-  typename X::Number aligned{};  ///< of what k and v are made of: that times x_t
-  double through_queries = 1;    ///< of E `input`^2
-  double equal_keys = 1;         ///< E g_s g_r of two equal keys over E g^2
-  RelativeError truncation;      ///< of the gradients, relative to their second
+  typename X::Number biases{};     ///< likewise of the table of scores' biases, of this layer alone
+  typename X::Number aligned{};    ///< of what k and v are made of: that times x_t
+  double memory_beyond_pairs = 0;  ///< Gradient::beyond_pairs of the memory
+  double through_queries = 1;      ///< of E `input`^2
+  double equal_keys = 1;           ///< E g_s g_r of two equal keys over E g^2
+  RelativeError truncation;        ///< of the gradients, relative to their second
   NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
   NonNegative v_weight_truncation = 0;                               ///< of Wv's besides
 };
@@ -284,7 +285,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     out.q = product(out.q, record.query_norm);
     const X normed = out.k;
     out.k = product(out.k, record.key_norm);
-    of_key_weight = of_key_weight * average(record.key_weight_norm).second;
+    of_key_weight = of_key_weight * record.key_weight_norm;
     // Gradients at normed keys add up to 0, and no longer where each is divided by its key's length
     // and has lost what lies along it: what all tokens have in common meets the rest.
     if constexpr (C::next_orders) {
@@ -292,14 +293,22 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
         return token_sum(uniform(k, Alike<double>{0, 1, 1, 0}), k, record.counts.keys,
                          record.batch);
       };
-      const double before = of_all(normed) * average(record.key_norm).second;
-      of_key_weight += average(record.shared_source).second * std::max(0.0, of_all(out.k) - before);
+      const double before =
+          of_all(normed) * average(product(record.common_source, record.key_norm)).second;
+      of_key_weight += std::max(
+          0.0, token_sum(record.common_source, out.k, record.counts.keys, record.batch) - before);
     }
   }
-  if (layer.qk_norm && layer.head_width == 1) {
-    // A norm of one feature leaves its sign.
+  // A norm of one feature leaves its sign.
+  const auto leaves_sign = [&](std::int64_t heads) {
+    return layer.qk_norm && layer.qk_norm_eps == 0 && layer.head_width == 1 &&
+           (heads == 1 || !layer.qk_norm_all);
+  };
+  if (leaves_sign(layer.heads)) {
     out.q = of_weight = scaled(out.q, N(0));
     own = scaled(own, N(0));
+  }
+  if (leaves_sign(layer.kv_heads)) {
     out.k = scaled(out.k, N(0));
     of_key_weight = N(0);
   }

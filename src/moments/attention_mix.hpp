@@ -24,9 +24,12 @@ struct AttentionRecord {
   X apart_v, apart_k, apart_source;  ///< Dv, Dk with rotation, and D of the source
   X gradient_k, gradient_source;     ///< Dk and D as gradients weigh them
   X shared_source;                   ///< the source's x_s.x_s' over pairs of keys
+  X common_source;                   ///< what its tokens have in common, of one and of two
   X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
-  /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk.
-  X query_norm, key_norm, query_weight_norm, key_weight_norm;
+  /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk, over keys whose
+  /// tokens differ by as much as these are long.
+  X query_norm, key_norm, query_weight_norm;
+  N key_weight_norm{};
   N score_scale{};          ///< scale^2 d_h, with what turned features are multiplied by
   double turned_scale = 1;  ///< that
   X query_cosine;           ///< of residual attention

@@ -2,12 +2,19 @@
 
 #include <numbers>
 
+#include "moments/norm_tokens.hpp"
+
 namespace scalecalc::moments {
+
+double HeadNorm::kept(double second) const {
+  if (eps == 0) return 1;
+  return second > 0 ? kept_beside_eps(second, eps, v) : 0;
+}
 
 /// (2/d) (Gamma((d+1)/2)/Gamma(d/2))^2 c F(1/2, 1/2; d/2 + 1; c^2) = 1 - (1 - c) - c times the sum
 /// of the series' terms times 1 - c^(2 k), which keeps its digits where c is near 1 (the sum at 1
 /// is 1).
-double HeadNorm::cosine(double c) const {
+double HeadNorm::unit_cosine(double c) const {
   constexpr int most_terms = 1000;
   constexpr double negligible = 1e-13;
   if (d <= 1)

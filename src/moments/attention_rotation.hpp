@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "moments/attention_keys.hpp"
+#include "moments/attention_norms.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/calculus.hpp"
 #include "moments/key_weights.hpp"
@@ -189,7 +190,7 @@ Seldom<Rotation<X>> rotation_of(C& calculus, const Attention& layer, const X& va
   made->equal = by_values(layer, *made, values, equal, of_equal, weights);
   if constexpr (C::next_orders) {
     made->rows = each_cross(made->rows, [](double c) { return std::clamp(c, -1.0, 1.0); });
-    finish(*made, means, of_keys, apart(calculus, of_keys), found, layer.qk_norm);
+    finish(*made, means, of_keys, apart(calculus, of_keys), found, has_unit_heads(layer));
   }
   return made;
 }

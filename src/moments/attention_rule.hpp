@@ -104,12 +104,12 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const X v = seen(out.v.x);
   if (layer.qk_norm) {
     const HeadNorms norms(layer, static_cast<double>(input.width), input.normalised);
-    record.query_norm = norm_factors<C>(q, norms.query);
-    record.query_weight_norm = norm_factors<C>(q, norms.weights);
-    record.key_norm = norm_factors<C>(k, norms.key);
-    record.key_weight_norm = norm_factors<C>(k, norms.weights);
-    q = normalised<C>(q, norms.key);
-    k = normalised<C>(k, norms.key);
+    record.query_norm = norm_factors(calculus, q, norms.query);
+    record.query_weight_norm = norm_factors(calculus, q, norms.query_weights);
+    record.key_norm = norm_factors(calculus, k, norms.key);
+    record.key_weight_norm = mean_factor(norm_factors(calculus, k, norms.key_weights), k);
+    q = normalised(calculus, q, norms.query);
+    k = normalised(calculus, k, norms.key);
   }
   const KeyMeans<X> means_v = key_means(q, v, record.counts);
   const KeyMeans<X> means_source = key_means(q, keys.x, record.counts);
@@ -132,6 +132,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     }
   }
   record.shared_source = without_between(means_source.other);
+  if constexpr (C::next_orders) record.common_source = common_part(keys.x);
   const X plain_apart = apart(calculus, means_v);
   record.apart_v = apart_with_dropout(calculus, layer, means_v);
   record.queries = geometric_seconds(q);

@@ -9,6 +9,7 @@
 
 #include "moments/attention_feedback.hpp"
 #include "moments/attention_keys.hpp"
+#include "moments/attention_norms.hpp"
 #include "moments/attention_residual.hpp"
 #include "moments/attention_rotation.hpp"
 #include "moments/attention_softmax.hpp"
@@ -102,7 +103,13 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   const double one = inputs.source.spread.token_variance;
   const double shared = between_tokens(one, inputs.source.spread.batch_variance, inputs.over);
   small.normalised = one < own ? 1 - one / own : -std::max(0.0, one - std::max(own, shared)) / own;
-  small.qk_norm = inputs.layer.qk_norm;
+  small.qk_norm = has_unit_heads(inputs.layer);
+  if (small.qk_norm && inputs.layer.qk_norm_eps > 0) {
+    // Beside eps a share of a query's length is left: of its scores' variance.
+    const double left = 1 - average(inputs.q).second;
+    small.heads += left * left * 2 / small.head_width;
+  }
+  if (inputs.layer.qk_norm_all) small.length = 2 / small.width;
   return small;
 }
 

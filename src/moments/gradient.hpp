@@ -134,6 +134,9 @@ struct Gradient {
   /// Variance over features of what multiplies a feature's own x: (W^T W)_ii is not the same for
   /// all, and a norm takes out the mean alone.
   double uneven = 0;
+  /// Right below attention: what (sum_t x_t g_t)^2 of a feature has beyond the products of pairs
+  /// (docs/theory/layers.md#norm-gain).
+  double beyond_pairs = 0;
   NormDirections directions{};
   /// Right below an activation phi of normalised u: the mean over features that the part along phi
   /// has, a E phi phi'.
@@ -172,7 +175,7 @@ template <class X>
 void forget_tokens(Gradient<X>& g) {
   g.kinds = {};
   g.slopes = {};
-  g.uneven = 0;
+  g.uneven = g.beyond_pairs = 0;
   g.follows_size = g.size_power = 0;
   g.aligned = typename X::Number(0);
   g.along_mean = {};

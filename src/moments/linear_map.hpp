@@ -172,6 +172,7 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   }
   out.kinds = {};
   out.slope_scatter = 1;
+  out.beyond_pairs = 0;
   out.aligned =
       gradient.aligned * calculus.size(layer.fan_out, "fan_out") * calculus.variance(layer);
   // Normal weights bring a part of y back along x and another at random; orthogonal ones that do

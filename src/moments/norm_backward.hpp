@@ -121,6 +121,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   out.aligned = N(0);
   out.along_mean = left_by_norm(gradient.along_mean, record.output);
   out.own = {};
+  out.beyond_pairs = 0;
   if constexpr (C::next_orders) {
     // Of w e + a x the norm leaves w e and, along the stream, what it took of that.
     const double scale = values_of(calculus, record.factors).second;

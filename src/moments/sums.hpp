@@ -229,6 +229,7 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
   }
   skip.slopes = skip.slopes + branch.slopes;
   skip.uneven += branch.uneven;
+  skip.beyond_pairs += branch.beyond_pairs;
   skip.follows_size = 0;
   skip.of_values.reset();
   if constexpr (C::next_orders) {

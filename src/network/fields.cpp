@@ -140,6 +140,9 @@ std::vector<ModelField> block_fields() {
           .written_if([](const Spec& spec) { return spec.shared_gate; }),
       Field("model", "qk_norm", transformer, &Spec::qk_norm)
           .option(Option::detail, "", "", "rmsnorm of q and of k in each head"),
+      Field("model", "qk_norm_all", transformer, &Spec::qk_norm_all)
+          .option(Option::detail, "", "", "rmsnorm of q and of k over all heads at once")
+          .written_if([](const Spec& spec) { return spec.qk_norm_all; }),
   };
 }
 

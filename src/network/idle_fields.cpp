@@ -180,7 +180,8 @@ constexpr FieldUse kUses[] = {
      "leave it out, or leave affine out of a norm"},
     {"norm_eps",
      [](const ListUse& list) {
-       return list.any([](const LayerSpec& layer) { return has_norm(layer) && !layer.eps; });
+       return list.any(
+           [](const LayerSpec& layer) { return (has_norm(layer) || layer.qk_norm) && !layer.eps; });
      },
      "every norm of the list says eps itself, or there is none",
      "leave it out, or leave eps out of a norm"},

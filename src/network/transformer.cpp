@@ -22,6 +22,8 @@ class Transformer {
     attention_.kv_heads = kv_heads;
     attention_.head_width = head_width(spec_);
     attention_.qk_norm = spec_.qk_norm;
+    attention_.qk_norm_all = spec_.qk_norm_all;
+    if (spec_.qk_norm) attention_.qk_norm_eps = spec_.norm_eps;
     attention_.scale = formula_value(spec_.attention_scale, parts.values(), "attention_scale");
     attention_.scale_formula = spec_.attention_scale;
     attention_.dropout = spec_.attention_dropout;

@@ -150,6 +150,13 @@ Problem branch_norms_problem(const ModelSpec& spec) {
                      "leave branch_norms out, or use pre, sub-ln, res-post or sandwich"};
 }
 
+Problem qk_norm_problem(const ModelSpec& spec) {
+  if (!spec.qk_norm_all || spec.qk_norm) return {};
+  return SpecProblem{{"qk_norm_all", "qk_norm"},
+                     "qk_norm_all says what norms of q and k are over, and there are none",
+                     "use qk_norm = true, or leave qk_norm_all out"};
+}
+
 /// What experts have needs experts.
 Problem experts_problem(const ModelSpec& spec) {
   const auto refuse = [](const char* field, const char* other, const std::string& what,
@@ -161,6 +168,14 @@ Problem experts_problem(const ModelSpec& spec) {
                   "shared_gate multiplies a shared expert, and there is none",
                   "use shared_ffn = 256, or leave shared_gate out");
   if (spec.experts > 0) {
+    // Every expert is a layer with parameters of its own: some 0.2 ms of a prediction each.
+    constexpr std::int64_t most = 262144;
+    if (spec.experts > most / spec.layers)
+      return refuse(
+          "experts", "layers",
+          fmt::format("all blocks together have at most {} experts (experts {}, layers {})", most,
+                      spec.experts, spec.layers),
+          "use fewer of one of them");
     if (spec.top_k <= spec.experts) return {};
     return refuse("top_k", "experts",
                   fmt::format("top_k is at most the number of experts (top_k {}, experts {})",
@@ -421,9 +436,10 @@ Problem rest_problem(const ModelSpec& spec) {
 std::optional<SpecProblem> find_problem(const ModelSpec& spec) {
   for (const auto find :
        {find_depth_problem, find_size_problem, activation_problem, placement_problem,
-        branch_norms_problem, experts_problem, gain_offset_problem, layer_scale_problem,
-        head_problem, class_tokens_problem, norm_problem, norm_scale_place_problem, init_problem,
-        input_problem, rest_problem, find_scale_problem, find_layer_problem})
+        branch_norms_problem, qk_norm_problem, experts_problem, gain_offset_problem,
+        layer_scale_problem, head_problem, class_tokens_problem, norm_problem,
+        norm_scale_place_problem, init_problem, input_problem, rest_problem, find_scale_problem,
+        find_layer_problem})
     if (Problem problem = find(spec)) return problem;
   if (!spec.encoder_decoder) return {};
   if (Problem problem = find_problem(encoder_of(spec))) return problem;

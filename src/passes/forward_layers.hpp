@@ -254,8 +254,10 @@ class Forward {
       next();
     }
     if (layer.qk_norm) {
-      q = normalise(tape_, false, 0.0, q, layer.head_width);
-      k = normalise(tape_, false, 0.0, k, layer.head_width);
+      const std::int64_t q_heads = layer.qk_norm_all ? layer.heads : 1,
+                         k_heads = layer.qk_norm_all ? layer.kv_heads : 1;
+      q = normalise(tape_, false, layer.qk_norm_eps, q, q_heads * layer.head_width);
+      k = normalise(tape_, false, layer.qk_norm_eps, k, k_heads * layer.head_width);
     }
     if (layer.rotary.width > 0) {
       q = turned(layer, layer.heads, q);

@@ -132,6 +132,11 @@ class Writer {
       memory_ = shape_.features;
     }
     Draws more = draw_.apart();
+    Draws norms = more.apart();
+    if (made.qk_norm) {
+      made.qk_norm_all = norms.chance(30);
+      if (norms.chance(30)) made.eps = norms.of({1e-6, 0.1, 1.0});
+    }
     if (!made.memory && shape_.features / made.heads >= 2 && more.chance(15))
       made.rotary_base = more.of({10.0, 10000.0});
     else if (made.causal && !made.memory && more.chance(15))

@@ -154,6 +154,7 @@ void draw_attention(Draws& draw, ModelSpec& spec) {
   if (draw.chance(10)) spec.cross_attention = true;
   draw_rotary(draw.apart(), spec);
   draw_alibi(draw.apart().apart(), spec);
+  if (spec.qk_norm) spec.qk_norm_all = draw.apart().apart().apart().chance(30);
   draw_window(draw.apart().apart().apart(), spec);
   draw_softcaps(draw.apart().apart().apart().apart(), spec);
 }

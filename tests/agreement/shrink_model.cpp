@@ -25,6 +25,7 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.decoder_lambda; });
   reset([](auto& s) -> auto& { return s.cross_attention; });
   reset([](auto& s) -> auto& { return s.residual_attention; });
+  reset([](auto& s) -> auto& { return s.qk_norm_all; });
   reset([](auto& s) -> auto& { return s.qk_norm; });
   reset([](auto& s) -> auto& { return s.rotary_local_base; });
   reset([](auto& s) -> auto& { return s.rotary; });
@@ -172,6 +173,7 @@ List simpler_fields(const LayerSpec& layer) {
   reset([](auto& l) -> auto& { return l.heads; });
   reset([](auto& l) -> auto& { return l.kv_heads; });
   reset([](auto& l) -> auto& { return l.causal; });
+  reset([](auto& l) -> auto& { return l.qk_norm_all; });
   reset([](auto& l) -> auto& { return l.qk_norm; });
   reset([](auto& l) -> auto& { return l.rotary; });
   reset([](auto& l) -> auto& { return l.rotary_base; });

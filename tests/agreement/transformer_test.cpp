@@ -275,6 +275,15 @@ TEST_CASE("grouped heads, qk-norm, cross-attention, biases, dropout, batches") {
   };
   check("grouped heads", [](ModelSpec& spec) { spec.kv_heads = 2; });
   check("qk-norm", [](ModelSpec& spec) { spec.qk_norm = true; });
+  check("qk-norm of small queries beside eps", [](ModelSpec& spec) {
+    spec.qk_norm = true;
+    spec.norm_eps = 0.3;
+    spec.placement = Placement::res_post;
+  });
+  check("qk-norm over all heads", [](ModelSpec& spec) {
+    spec.qk_norm = spec.qk_norm_all = true;
+    spec.norm_eps = 1e-5;
+  });
   for (const double cross : {0.0, 0.9}) {
     const auto alibi = [&](const std::string& name, auto change) {
       check(name.c_str(), [&](ModelSpec& spec) {

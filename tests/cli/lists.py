@@ -114,6 +114,7 @@ VALUES = {
     "--norm-topk-prob": (["true", "false"], ["--experts", "4"]),
     "--shared-ffn": (["8", "16"], ["--experts", "4"]),
     "--shared-gate": (["true", "false"], ["--experts", "4", "--shared-ffn", "8"]),
+    "--qk-norm-all": (["true", "false"], ["--qk-norm"]),
     "--gain-offset": (["true", "false"], ["--norm-affine"]),
     "--layer-scale": (["0.5", "1"], ["--placement", "pre"]),
     "--norm-alpha": (["0.5", "1"], ["--norm", "dyt"]),

@@ -22,6 +22,8 @@ struct AttentionCase {
   double aligned = 0;           ///< times the mix, added to that gradient
   double q_std = 1, scale = 0;  ///< times 1/sqrt(width); 0: 1/sqrt(head_width)
   bool causal = false, qk_norm = false, normalised = false;
+  bool qk_norm_all = false;  ///< over all heads' features at once
+  double qk_norm_eps = 0;
   double dropout = 0;
   int before = 0;  ///< attentions of the same tokens whose scores are added
   int memory = 0;  ///< tokens of a memory with cosine memory_cosine; 0: the tokens themselves
@@ -57,8 +59,9 @@ class AttentionSimulation {
     const double length = std::sqrt(static_cast<double>(layer_.width));
     return (x.rowwise().normalized() * length).eval();
   }
-  static MatrixXd rms_rows(const MatrixXd& x, Eigen::VectorXd& rms) {
-    rms = (x.rowwise().squaredNorm() / static_cast<double>(x.cols())).cwiseSqrt();
+  MatrixXd rms_rows(const MatrixXd& x, Eigen::VectorXd& rms) const {
+    rms = (x.rowwise().squaredNorm().array() / static_cast<double>(x.cols()) + layer_.qk_norm_eps)
+              .sqrt();
     return rms.cwiseInverse().asDiagonal() * x;
   }
   static MatrixXd rms_backward(const MatrixXd& y, const Eigen::VectorXd& rms, const MatrixXd& g) {
@@ -96,7 +99,8 @@ inline void AttentionSimulation::head(int h, const MatrixXd& gradient) {
   MatrixXd q = q_.middleCols(at, size), k = k_.middleCols(kv, size);
   const MatrixXd v = v_.middleCols(kv, size);
   Eigen::VectorXd q_rms, k_rms;
-  if (layer_.qk_norm) {
+  const bool of_head = layer_.qk_norm && !layer_.qk_norm_all;
+  if (of_head) {
     q = rms_rows(q, q_rms);
     k = rms_rows(k, k_rms);
   }
@@ -129,7 +133,7 @@ inline void AttentionSimulation::head(int h, const MatrixXd& gradient) {
     k_before_back_.middleCols(kv, size) += s_back.transpose() * q_before_[0].middleCols(at, size);
   }
   MatrixXd to_q = s_back * k, to_k = s_back.transpose() * q;
-  if (layer_.qk_norm) {
+  if (of_head) {
     to_q = rms_backward(q, q_rms, to_q);
     to_k = rms_backward(k, k_rms, to_k);
   }
@@ -160,7 +164,16 @@ inline void AttentionSimulation::draw() {
   k_back_.setZero(source.rows(), kv);
   v_back_.setZero(source.rows(), kv);
   const MatrixXd gradient = rows(layer_.tokens, d, layer_.gradient_cross);
+  Eigen::VectorXd q_rms, k_rms;
+  if (layer_.qk_norm_all) {
+    q_ = rms_rows(q_, q_rms);
+    k_ = rms_rows(k_, k_rms);
+  }
   for (int h = 0; h < layer_.heads; ++h) head(h, gradient);
+  if (layer_.qk_norm_all) {
+    q_back_ = rms_backward(q_, q_rms, q_back_);
+    k_back_ = rms_backward(k_, k_rms, k_back_);
+  }
   note("mix", mix_);
   note("q", q_back_);
   note("k", k_back_);

@@ -29,6 +29,8 @@ Attention attention(const AttentionCase& of) {
   layer.causal = of.causal;
   layer.over_memory = of.memory > 0;
   layer.qk_norm = of.qk_norm;
+  layer.qk_norm_all = of.qk_norm_all;
+  layer.qk_norm_eps = of.qk_norm_eps;
   layer.scale = of.score_scale();
   layer.dropout = of.dropout;
   const int kv = of.kv_heads * of.head_width();
@@ -276,6 +278,25 @@ TEST_CASE("normed queries and keys against their simulation") {
   SUBCASE("heads of 8, causal") {
     of.heads = of.kv_heads = 6;
     of.causal = true;
+  }
+  SUBCASE("beside eps") {
+    of.qk_norm_eps = 0.25;
+  }
+  SUBCASE("beside an eps above their size, heads of 8, scores of variance 2") {
+    of.heads = of.kv_heads = 6;
+    of.qk_norm_eps = 2;
+    of.scale = 1.5;
+    of.cosine = 0;
+  }
+  SUBCASE("over all heads") {
+    of.qk_norm_all = true;
+  }
+  SUBCASE("over all heads beside eps, heads of 8, one of keys") {
+    of.heads = 6;
+    of.kv_heads = 1;
+    of.qk_norm_all = true;
+    of.qk_norm_eps = 0.5;
+    of.cosine = 0.8;
   }
   compare(of, 2000, 3);
 }

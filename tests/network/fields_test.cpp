@@ -37,7 +37,7 @@ auto members(const RotaryStretch& stretch) {
 auto members(const ModelSpec& spec) {
   const auto& [kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, experts, top_k, expert_ffn, norm_topk_prob,
-               shared_ffn, shared_gate, qk_norm, rotary_base, rotary_fraction, rotary,
+               shared_ffn, shared_gate, qk_norm, qk_norm_all, rotary_base, rotary_fraction, rotary,
                rotary_local_base, alibi, relative_buckets, relative_distance, relative_std, window,
                window_pattern, residual_attention, parallel, branch_norms, tie_head, class_tokens,
                pool, head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
@@ -53,10 +53,10 @@ auto members(const ModelSpec& spec) {
   return std::tuple_cat(
       std::tie(kind, layers, width, heads, kv_heads, head_width, ffn, vocab, features, sequence,
                batch, causal, activation, gated, experts, top_k, expert_ffn, norm_topk_prob,
-               shared_ffn, shared_gate, qk_norm, rotary_base, rotary_fraction, rotary_local_base,
-               alibi, relative_buckets, relative_distance, relative_std, window, window_pattern,
-               residual_attention, parallel, branch_norms, tie_head, class_tokens, pool,
-               head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
+               shared_ffn, shared_gate, qk_norm, qk_norm_all, rotary_base, rotary_fraction,
+               rotary_local_base, alibi, relative_buckets, relative_distance, relative_std, window,
+               window_pattern, residual_attention, parallel, branch_norms, tie_head, class_tokens,
+               pool, head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
                dropout_place, attention_dropout, drop_path, drop_path_rises, ntk, bias,
                attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias, norm_affine,
                gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale, placement, alpha,

@@ -43,7 +43,8 @@ TEST_CASE("every field survives") {
   spec.vocab = 11;
   spec.sequence = 9;
   spec.batch = 2;
-  spec.causal = spec.gated = spec.qk_norm = spec.cross_attention = spec.ntk = true;
+  spec.causal = spec.gated = spec.qk_norm = spec.qk_norm_all = spec.cross_attention = spec.ntk =
+      true;
   spec.residual_attention = true;
   spec.bias = spec.norm_affine = true;
   spec.activation = "x*sigmoid(1.7*x)";
@@ -108,7 +109,8 @@ TEST_CASE("a list of layers keeps its repeats and its own keys") {
       "[model]\nkind = \"layers\"\nfeatures = 4\nlayers = 2\nactivation = \"tanh\"\n"
       "[[layer]]\ntype = \"repeat\"\nname = \"stage\"\ntimes = \"2*N\"\n"
       "[[layer.layers]]\ntype = \"residual\"\nskip = \"1/N\"\nbranch = 0.5\nnorm = \"rmsnorm\"\n"
-      "[[layer.layers.layers]]\ntype = \"attention\"\nheads = 2\nkv_heads = 1\nqk_norm = true\n"
+      "[[layer.layers.layers]]\ntype = \"attention\"\nheads = 2\nkv_heads = 1\nqk_norm = "
+      "true\nqk_norm_all = true\n"
       "scale = \"1/width\"\nstd = 0.1\ndropout = 0.2\n"
       "[[layer.layers.shortcut]]\ntype = \"dropout\"\nrate = 0.25\n"
       "[[layer]]\ntype = \"linear\"\nwidth = 3\ngain = \"lambda^2\"\n"

@@ -13,7 +13,8 @@ TEST_CASE("grouped heads share their keys and values") {
   ModelSpec spec = small();
   CHECK(attention(build_network(spec), 0).kv_heads == 4);
   spec.kv_heads = 2;
-  spec.qk_norm = true;
+  spec.qk_norm = spec.qk_norm_all = true;
+  spec.norm_eps = 1e-5;
   spec.attention_dropout = 0.25;
   const Network network = build_network(spec);
   const Attention& layer = attention(network, 0);
@@ -24,6 +25,8 @@ TEST_CASE("grouped heads share their keys and values") {
   CHECK(layer.v.fan_out == 4);
   CHECK(layer.o.fan_in == 8);
   CHECK(layer.qk_norm);
+  CHECK(layer.qk_norm_all);
+  CHECK(layer.qk_norm_eps == 1e-5);
   CHECK(layer.dropout == 0.25);
 }
 

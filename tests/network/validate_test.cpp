@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "problem.hpp"
 
 using namespace scalecalc;
@@ -59,6 +61,9 @@ TEST_CASE("the decoder of two stacks has a depth and scales of its own") {
 
 TEST_CASE("a router chooses among experts that there are") {
   CHECK(problem([](ModelSpec& s) { s.experts = 4; }).empty());
+  CHECK(problem([](ModelSpec& s) { s.experts = 1000000; }) ==
+        fmt::format("all blocks together have at most 262144 experts (experts 1000000, layers {})",
+                    ModelSpec().layers));
   CHECK(problem([](ModelSpec& s) { s.experts = 1; }) ==
         "top_k is at most the number of experts (top_k 2, experts 1)");
   for (const Change& given :

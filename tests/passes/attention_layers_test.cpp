@@ -15,6 +15,8 @@ TEST_CASE("layers: attention with grouped heads, qk-norm, dropout and a mask") {
       layer.causal = causal;
       layer.dropout = kv_heads == 2 ? 0.3 : 0.0;
       layer.qk_norm = kv_heads != 4;
+      layer.qk_norm_all = kv_heads == 2;
+      layer.qk_norm_eps = causal ? 0.5 : 0;
       check_gradients(around({{layer}}, 8));
     }
   }

@@ -130,6 +130,8 @@ TEST_CASE("forward: ALiBi against the interpreter") {
   one.alibi = 1;
   two.alibi = 0.5;
   two.qk_norm = true;
+  two.qk_norm_all = true;
+  two.qk_norm_eps = 0.5;
   check_forward(network_of(
       {{residual("one", {{one}})}, {residual("two", {{two}})}, {residual("three", {{one}})}}, 12, 5,
       3));

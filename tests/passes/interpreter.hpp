@@ -147,10 +147,10 @@ class Interpreter {
       for (double& entry : row) entry *= layer.scale;
     return x;
   }
-  static void normalise_heads(Rows& x, std::int64_t width) {
+  static void normalise_heads(Rows& x, std::int64_t width, double eps) {
     for (Vector& row : x) {
       for (auto head = row.begin(); head != row.end(); head += width) {
-        const Vector unit = standardised(Vector(head, head + width), false, 0.0);
+        const Vector unit = standardised(Vector(head, head + width), false, eps);
         std::copy(unit.begin(), unit.end(), head);
       }
     }
@@ -179,8 +179,10 @@ class Interpreter {
     const Rows v = run(layer.v, from);
     if (layer.relative.is_own) biases_ = next();
     if (layer.qk_norm) {
-      normalise_heads(q, layer.head_width);
-      normalise_heads(k, layer.head_width);
+      const std::int64_t all = layer.qk_norm_all ? layer.heads : 1;
+      normalise_heads(q, all * layer.head_width, layer.qk_norm_eps);
+      const std::int64_t all_keys = layer.qk_norm_all ? layer.kv_heads : 1;
+      normalise_heads(k, all_keys * layer.head_width, layer.qk_norm_eps);
     }
     turn_heads(layer, q);
     turn_heads(layer, k);

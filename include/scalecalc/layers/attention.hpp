@@ -41,7 +41,9 @@ struct Attention {
   std::int64_t heads = 1, kv_heads = 1, head_width = 0;
   bool causal = false;
   bool over_memory = false;  ///< cross-attention
-  bool qk_norm = false;
+  /// RMS norms of q and of k without gains, of each head's features or of all heads' at once.
+  bool qk_norm = false, qk_norm_all = false;
+  double qk_norm_eps = 0.0;
   /// The scores of the Attention before it that has this set, if there is one, are added to its
   /// own before the softmax; of as many heads, queries and keys, and never over a memory.
   bool residual_attention = false;

@@ -207,6 +207,7 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   Gradient<X> part{made.memory, above.spread, above.error, above.truncation};
   part.log_covariance = own;
   part.aligned = made.aligned;
+  part.beyond_pairs = made.memory_beyond_pairs;
   part.equal_words = kept.record.words ? made.equal_keys : 0;
   part.truncation.second += made.truncation.second + made.k_truncation;
   part.truncation.cross += made.truncation.cross + made.k_truncation;
@@ -284,6 +285,17 @@ void add_to_biases(BackwardPass<C, X>& pass, const Attention& layer,
   record.truncation = mean(g.truncation.second + kept.record.bias_truncation, before.truncation);
 }
 
+/// Of the input x of q, k or v, sum_t x_t g_t of one feature is sum_j W_j dL/dW_j over the outputs:
+/// what dL/dW has of gradients that depend on x is in it too (docs/theory/layers.md#norm-gain).
+template <class C, class X>
+double beyond_pairs(const C& calculus, const Linear& linear, const X& input, const X& gradient,
+                    double weight, double tokens, double batch) {
+  const double scale = weight_scale(calculus, linear);
+  if (!(scale > 0)) return 0;
+  return static_cast<double>(linear.fan_out) * calculus.variance(linear) *
+         (weight / scale - token_sum(input, gradient, tokens, batch));
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Gradient<X> g) {
   using N = typename C::Number;
@@ -307,7 +319,18 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
       layer.residual_attention ? &pass.scores() : nullptr);
   AttentionCovariances covariances;
   NormDirections directions;
+  double of_queries = 0, of_keys = 0;
   if constexpr (C::next_orders) {
+    const AttentionRecord<C, X>& record = kept.record;
+    of_queries = beyond_pairs(calculus, layer.q, record.input, made.q, made.q_weight,
+                              record.counts.queries, record.batch);
+    of_keys = beyond_pairs(calculus, layer.k, record.source, made.k, made.k_weight,
+                           record.counts.keys, record.batch);
+    // What values have along the mix is Gradient::aligned.
+    if (g.aligned == 0)
+      of_keys += beyond_pairs(calculus, layer.v, record.source, made.v, made.v_weight,
+                              record.counts.keys, record.batch);
+    if (layer.over_memory) made.memory_beyond_pairs = of_keys;
     if (!layer.over_memory)
       directions.radial = through_values(calculus, layer, kept.record.source, g.directions, made);
     if (!layer.over_memory) average_distances(calculus, kept, made);
@@ -359,6 +382,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   // One weight of T, which each token's overlap has of a sum over keys, is left out.
   g.slopes = {};
   g.uneven = 0;
+  g.beyond_pairs = of_queries + (layer.over_memory ? 0 : of_keys);
   g.follows_size = 0;
   g.slope_scatter = 1;
   g.directions = directions;

@@ -243,7 +243,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   g.directions = {};
   g.kinds = {};
   g.slopes = {};
-  g.uneven = 0;
+  g.uneven = g.beyond_pairs = 0;
   // Of a y the same weights bring back a x, once for each tap and channel that has seen it.
   const Seen seen = taps_seen(layer);
   const N channel = calculus.size(layer.out_channels / layer.groups, "out_channels") *

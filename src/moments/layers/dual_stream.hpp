@@ -140,7 +140,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
   if constexpr (C::next_orders) {
     const N rho = second > 0 ? N(average(kept.both).second / second) : N(0);
     whole_sum.aligned = g.aligned * (1 + rho);
-    whole_sum.uneven = 0;
+    whole_sum.uneven = whole_sum.beyond_pairs = 0;
     // y_t.y_u has (1 + rho)^2 of that of either; of a y what is left of a is along neither.
     g.slopes =
         through_map(with_part_along(g.slopes, -g.aligned * g.aligned, kept.overlap, g.along_mean),
@@ -153,6 +153,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
   X both;
   split_aligned(kept.post, kept.dual, kept.both, g, gz, both);
   g.uneven = gz.uneven = 0;
+  g.beyond_pairs = gz.beyond_pairs = 0;
   gz = backward_step(pass, layer.norm, std::move(gz), shown);
   gz.kinds = {};
   both = product(both, take_scale());

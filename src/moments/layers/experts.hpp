@@ -209,7 +209,7 @@ Gradient<X> expert_gradient(const C& calculus, const Experts& layer,
   };
   out.slopes = {slope(g.slopes.within, w.cross, kept.rise_within, k.cross, 1),
                 slope(g.slopes.between, w.between, kept.rise_between, k.between, x.apart)};
-  out.uneven = 0;
+  out.uneven = out.beyond_pairs = 0;
   return out;
 }
 
@@ -233,7 +233,7 @@ Gradient<X> score_gradient(const BackwardPass<C, X>& pass, const Experts& layer,
   out.x = without_mean(sum(out.x, scaled(kept.along, sure * sure / experts)));
   out.aligned = 0;
   out.follows_size = 0;
-  out.uneven = 0;
+  out.uneven = out.beyond_pairs = 0;
   out.directions = {};
   out.own = {};
   out.kinds = {};

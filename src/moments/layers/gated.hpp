@@ -324,6 +324,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
         out.x, scaled(products_along(g.along_mean, kept.input.x), 2 * out.aligned * other.aligned));
   out.aligned = out.aligned + other.aligned;
   out.uneven += other.uneven;
+  out.beyond_pairs += other.beyond_pairs;
   out.slopes = out.slopes + other.slopes;
   return out;
 }

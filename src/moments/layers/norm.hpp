@@ -249,6 +249,7 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
       below = std::max(0.0, -drawn);
       drawn = pass.calculus().positive(drawn);
     }
+    drawn = pass.calculus().positive(drawn + whole.beyond_pairs);
     if (kept.record.over_samples) drawn = drawn * whole.directions.samples;
   }
   const N along =

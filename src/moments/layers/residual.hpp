@@ -273,6 +273,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
     const N with_branch = a + b * by_input, with_skip = b + a * by_branch;
     skip.slopes = through_sum_part(g.slopes, a * a, with_branch * with_branch, kept.stream_overlap);
     g.slopes = through_sum_part(g.slopes, b * b, with_skip * with_skip, kept.stream_overlap);
+    skip.beyond_pairs = g.beyond_pairs = 0;
     skip.uneven *= a * a * a * a;
     g.uneven *= b * b * b * b;
   }

@@ -24,6 +24,7 @@ std::vector<LayerKey> keys() {
                   layer_key("head_width", &LayerSpec::head_width),
                   layer_key("causal", &LayerSpec::causal),
                   layer_key("qk_norm", &LayerSpec::qk_norm),
+                  layer_key("qk_norm_all", &LayerSpec::qk_norm_all),
                   layer_key("rotary_base", &LayerSpec::rotary_base),
                   layer_key("rotary_fraction", &LayerSpec::rotary_fraction),
                   rotary_key("rotary_scaling", &RotaryStretch::scaling),
@@ -51,6 +52,10 @@ std::vector<LayerKey> keys() {
 
 void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
   check_rate(spec, path);
+  if (spec.qk_norm_all && !spec.qk_norm)
+    throw layer_error(spec, path,
+                      "qk_norm_all says what norms of q and k are over, and there are none",
+                      "use qk_norm = true, or leave qk_norm_all out");
   if (spec.residual_attention && spec.memory)
     throw layer_error(spec, path, "residual_attention adds scores between tokens, not of a memory",
                       "leave out residual_attention or memory");
@@ -60,7 +65,7 @@ void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
 }
 
 /// The sizes and switches, without weights or scale.
-Attention plain_attention(const Place& place, const Shape& shape) {
+Attention plain_attention(const ModelSpec& model, const Place& place, const Shape& shape) {
   const LayerSpec& spec = place.spec;
   const std::int64_t kv_heads = spec.kv_heads == 0 ? spec.heads : spec.kv_heads;
   if (const auto problem = heads_problem({shape.features, spec.heads, kv_heads, spec.head_width}))
@@ -91,6 +96,8 @@ Attention plain_attention(const Place& place, const Shape& shape) {
   layer.causal = spec.causal && !spec.memory;
   layer.over_memory = spec.memory;
   layer.qk_norm = spec.qk_norm;
+  layer.qk_norm_all = spec.qk_norm_all;
+  if (spec.qk_norm) layer.qk_norm_eps = spec.eps.value_or(model.norm_eps);
   layer.residual_attention = spec.residual_attention;
   layer.dropout = spec.dropout;
   return layer;
@@ -170,7 +177,7 @@ void check_memory(const Attention& layer, AttentionsBefore& before) {
 
 void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<Layer>& out) {
   const Parts& parts = layout.parts();
-  Attention layer = plain_attention(place, shape);
+  Attention layer = plain_attention(parts.spec(), place, shape);
   set_scale(layer, parts, place, shape);
   set_weights(layer, parts, place, shape);
   check_softcap(layer, place);
