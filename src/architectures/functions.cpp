@@ -97,6 +97,17 @@ Value repeated(const Expression& call, const std::string& text, double times) {
   return all;
 }
 
+/// The sum of a list, or of its first entries.
+double sum_of(const Expression& call, const Value& list, double entries) {
+  if (!list.is_array()) fail(call, "adds up what is no list");
+  if (!(entries >= 0 && entries <= static_cast<double>(list.size())))
+    fail(call, fmt::format("adds up {} entries of a list of {}", entries, list.size()));
+  double sum = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(entries); ++i)
+    sum += to_number(list[i], call.operands()[0]);
+  return checked(sum, call);
+}
+
 bool contains(const Value& list, const Value& value) {
   return list.is_array() && std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -121,6 +132,7 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
     if (name == "!=") return values[0] != values[1];
     if (name == "in") return contains(values[1], values[0]);
     if (name == "[]") return element(call, values[0], values[1]);
+    if (name == "sum") return of_number(sum_of(call, values[0], number(1)));
     if (name == "+" && values[0].is_array() && values[1].is_array()) {
       Value joined = values[0];
       joined.insert(joined.end(), values[1].begin(), values[1].end());
@@ -140,6 +152,8 @@ Value apply_function(const Expression& call, const std::vector<Value>& values) {
   if (name == "rope" && values.size() == 3) return rope_fields(values[0], values[1], values[2]);
   if (values.size() == 1) {
     if (name == "not") return !is_true(values[0]);
+    if (name == "sum")
+      return of_number(sum_of(call, values[0], static_cast<double>(values[0].size())));
     if (name == "windows") return window_letters(call, values[0]);
     if (name == "pair") {
       if (values[0].is_array() && values[0].size() == 2) return values[0];

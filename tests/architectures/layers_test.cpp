@@ -184,7 +184,7 @@ TEST_CASE("strides of a ResNet stand where the config says") {
 TEST_CASE("a ConvNeXt's branches are depthwise, normed and scaled") {
   const std::string sizes = R"("depths": [2, 1], "hidden_sizes": [16, 32], "num_stages": 2,
                                "image_size": [32, 64])";
-  const LibraryModel model = model_of("convnext", sizes + R"(, "drop_path_rate": 0.1)");
+  const LibraryModel model = model_of("convnext", sizes);
   REQUIRE(model.spec);
   const auto branch = [](int channels) {
     const std::string c = std::to_string(channels);
@@ -203,11 +203,43 @@ TEST_CASE("a ConvNeXt's branches are depthwise, normed and scaled") {
   CHECK(residual.layers[0].groups == 16);
   CHECK(residual.layers[0].padding == 3);
   CHECK(model.spec->layer_list[7].eps == 1e-12);
-  CHECK(says(model.remarks[1], "drop path"));
   const LibraryModel plain = model_of("convnext", sizes + R"(, "layer_scale_init_value": 0)");
   REQUIRE(plain.spec);
   CHECK_FALSE(plain.spec->layer_list[2].layers[0].trainable);
   CHECK(plain.remarks.size() == 1);  // of pixels
+}
+
+// torch.linspace(0, rate, blocks), of which the library makes none where it is 0.
+TEST_CASE("a ConvNeXt loses its last blocks' branches most often") {
+  struct Case {
+    const char *type, *widths, *rate;
+  };
+  for (const Case& of : {Case{"convnext", "hidden_sizes", "drop_path_rate"},
+                         {"timm_convnext", "dims", "drop_path_rate"},
+                         {"torchvision_convnext", "dims", "stochastic_depth_prob"}}) {
+    CAPTURE(of.type);
+    const auto rates = [&](const std::string& depths) {
+      const LibraryModel model =
+          model_of(of.type, "\"depths\": " + depths + ", \"" + of.widths +
+                                "\": [8, 16, 24, 32], \"" + of.rate + "\": 0.3");
+      REQUIRE(model.spec);
+      std::vector<double> found;
+      for (const LayerSpec& layer : model.spec->layer_list) {
+        const bool repeats = layer.type == LayerSpec::Type::repeat;
+        const LayerSpec& block = repeats ? layer.layers[0] : layer;
+        if (block.type != LayerSpec::Type::residual) continue;
+        const LayerSpec& last = block.layers.back();
+        const bool drops = last.type == LayerSpec::Type::dropout;
+        CHECK(last.per_sample == drops);
+        found.push_back(drops ? last.dropout : 0);
+      }
+      return found;
+    };
+    const std::vector<double> due = {0, 0.06, 0.12, 0.18, 0.24, 0.3};
+    const std::vector<double> found = rates("[2, 1, 2, 1]");
+    REQUIRE(found.size() == due.size());
+    for (std::size_t i = 0; i < due.size(); ++i) CHECK(found[i] == doctest::Approx(due[i]));
+  }
 }
 
 TEST_CASE("stages that contradict each other or that no list has are one line") {

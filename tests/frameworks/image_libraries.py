@@ -14,7 +14,7 @@ import torch
 
 from make_models import CLASSES, made
 from real_images import IMAGES, SIDE, behind_blocks
-from real_images import moments as moments_of_images
+from stream_moments import keep_behind, of_positions, of_tokens
 
 WIDTH, PATCH, POSITIONS = 256, 8, 7  # patches of a row
 STAGES = dict(dims=[32, 64, 128, 256], depths=[2, 2, 2, 2], num_classes=64)
@@ -30,27 +30,29 @@ BLOCKS = {"timm_vit": "Block", "torchvision_vit": "EncoderBlock", "timm_convnext
           "torchvision_convnext": "CNBlock"}
 
 
+# Branches as large as the stream, so that samples differ by those that they lose.
+DROPS = {"timm_convnext": dict(drop_path_rate=0.2, ls_init_value=1.0),
+         "torchvision_convnext": dict(stochastic_depth_prob=0.2, layer_scale=1.0)}
+
+
 def installed():
-    return [one for one in SIZES if importlib.util.find_spec(one.partition("_")[0])]
-
-
-def moments_of_tokens(stream):
-    """Second moment, and cross moment of two tokens."""
-    tokens, width = stream.shape[-2:]
-    x = stream.detach().double().reshape(tokens, width)
-    square = x.square().sum().item()
-    cross = x.sum(0).square().sum().item() - square
-    return square / (tokens * width), cross / (tokens * (tokens - 1) * width)
+    every = list(SIZES) + [one + "+drop" for one in DROPS]
+    return [one for one in every if importlib.util.find_spec(one.partition("_")[0])]
 
 
 class LibraryModel:
-    """What the program says of one of SIZES; `asked` runs it."""
+    """What the program says of one of SIZES, TYPE+drop with branches that drop path takes; `asked`
+    runs it."""
     two_stacks = False
 
     def __init__(self, asked, program, model_type, folder):
         self.type, self.explained = model_type, set()
-        self.is_vit = model_type.endswith("_vit")
-        config = dict(SIZES[model_type], model_type=model_type, architectures=CLASSES[model_type])
+        self.library, _, drops = model_type.partition("+")
+        self.is_vit = self.library.endswith("_vit")
+        self.sizes = dict(SIZES[self.library])
+        if drops:
+            self.sizes.update(DROPS[self.library])
+        config = dict(self.sizes, model_type=self.library, architectures=CLASSES[self.library])
         path = pathlib.Path(folder) / "config.json"
         path.write_text(json.dumps(config))
         size = [] if self.is_vit else ["--sequence", str(SIDE * SIDE), "--batch", str(IMAGES)]
@@ -77,24 +79,16 @@ class LibraryModel:
         return [path for i in range(len(known)) for path in [f"block[{i}].ffn"] if path in known]
 
     def run(self, seed, second, cross, gradients):
-        model, _ = made(self.type, SIZES[self.type], CLASSES[self.type][0], seed)
+        model, _ = made(self.library, self.sizes, CLASSES[self.library][0], seed)
         model.train()
         # The first numbers of the same seed are in the patches' map.
         generator = torch.Generator().manual_seed(10**6 + seed)
-        moments = moments_of_tokens if self.is_vit else moments_of_images
-
-        def keep(path):
-            def hook(_module, _arguments, output):
-                values = moments(output)
-                second.add(path, values[0])
-                cross.add(path, values[1])
-            return hook
-
-        blocks = [one for one in model.modules() if type(one).__name__ == BLOCKS[self.type]]
+        moments = of_tokens if self.is_vit else of_positions
+        blocks = [one for one in model.modules() if type(one).__name__ == BLOCKS[self.library]]
         paths = self.paths()
         assert len(blocks) == len(paths), f"{len(blocks)} blocks, {len(paths)} sites behind one"
         for block, path in zip(blocks, paths):
-            block.register_forward_hook(keep(path))
+            keep_behind(block, path, moments, second, cross)
         logits = model(self.pixels(generator))
         targets = torch.randint(logits.shape[-1], (len(logits),), generator=generator)
         torch.nn.functional.cross_entropy(logits, targets, reduction="sum").backward()

@@ -4,7 +4,7 @@ training mode (batch norms), beside `scalecalc propagate` of their configs.
 Pixels are standard normal. Compared are the second moment of the
 stream behind every block, the cosine between positions of one image, and the mean square of the
 gradient of every tensor, by the names that `init` gives. TYPE+passes is held against passes of the
-program's own description instead of its rules.
+program's own description instead of its rules, TYPE+drop loses branches by drop path.
 """
 import json
 import pathlib
@@ -12,7 +12,11 @@ import pathlib
 import torch
 import transformers
 
+from stream_moments import keep_behind, of_positions
+
 SIDE, IMAGES = 64, 4
+# Branches that are as large as the stream, whose samples then differ by those that they lose.
+DROPS = {"convnext": dict(drop_path_rate=0.2, layer_scale_init_value=1.0)}
 PASSES = 256  # seeds of our own passes, whose noise is a third of that of 32
 CONFIGS = {
     "resnet": dict(embedding_size=64, hidden_sizes=[64, 128, 256], depths=[2, 2, 2],
@@ -21,15 +25,6 @@ CONFIGS = {
                      image_size=SIDE),
 }
 BLOCKS = ("ResNetBasicLayer", "ResNetBottleNeckLayer", "ConvNextLayer")
-
-
-def moments(stream):
-    """Second moment, and cross moment of two positions of an image."""
-    x = stream.detach().double().flatten(2)
-    count, width, tokens = x.shape
-    square = x.square().sum().item()
-    cross = x.sum(2).square().sum().item() - square
-    return square / (count * width * tokens), cross / (count * width * tokens * (tokens - 1))
 
 
 def behind_blocks(sites):
@@ -50,12 +45,13 @@ class ListModel:
         self.type, self.explained = model_type, set()
         model_type, _, engine = model_type.partition("+")
         kind = transformers.CONFIG_MAPPING[model_type]
-        self.config = kind(**CONFIGS[model_type])
+        drops = DROPS[model_type] if engine == "drop" else {}
+        self.config = kind(**CONFIGS[model_type], **drops)
         self.made = transformers.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING[kind]
         path = pathlib.Path(folder) / "config.json"
         path.write_text(json.dumps(dict(self.config.to_dict(), architectures=[self.made.__name__])))
         size = ["--sequence", str(SIDE * SIDE), "--batch", str(IMAGES)]
-        own = ["--engine", "passes", "--seeds", str(PASSES)] if engine else []
+        own = ["--engine", "passes", "--seeds", str(PASSES)] if engine == "passes" else []
         self.predicted = asked(program, "propagate", str(path), *size, *own)
         planned = asked(program, "init", str(path), "--names", "hf", *size)["parameters"]
         self.paths = {row["name"]: row["path"] for row in planned}
@@ -64,19 +60,11 @@ class ListModel:
         torch.manual_seed(seed)
         model = self.made(self.config).train()
         generator = torch.Generator().manual_seed(seed)
-
-        def keep(path):
-            def hook(_module, _arguments, output):
-                values = moments(output)
-                second.add(path, values[0])
-                cross.add(path, values[1])
-            return hook
-
         blocks = [m for m in model.modules() if type(m).__name__ in BLOCKS]
         paths = behind_blocks(self.predicted["sites"])
         assert len(blocks) == len(paths), f"{len(blocks)} blocks, {len(paths)} residuals"
         for block, path in zip(blocks, paths):
-            block.register_forward_hook(keep(path))
+            keep_behind(block, path, of_positions, second, cross)
         logits = model(torch.randn(IMAGES, 3, SIDE, SIDE, generator=generator)).logits
         targets = torch.randint(logits.shape[-1], (IMAGES,), generator=generator)
         torch.nn.functional.cross_entropy(logits, targets, reduction="sum").backward()

@@ -28,6 +28,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "archite
 from make_models import CLASSES, SMALL, config_of  # noqa: E402
 from deviations import Row  # noqa: E402
 from real_images import CONFIGS, ListModel  # noqa: E402
+from stream_moments import keep_behind, of_tokens  # noqa: E402
 import image_libraries  # noqa: E402
 
 TOKENS, SEEDS = 32, 32
@@ -66,7 +67,7 @@ SCALED = {
 # Of the sizes of make_models.py the second, which differs in more than sizes: gates, a head of its own.
 SECOND = {"t5+gated"}
 MORE = ["t5+gated", "llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope",
-        "gemma3_text+linear", "resnet+passes", "convnext+passes"]
+        "gemma3_text+linear", "resnet+passes", "convnext+passes", "convnext+drop"]
 
 
 def scaled(rope_type, config):
@@ -187,15 +188,6 @@ def images(config, generator):
     return {"pixel_values": ((own + common) / math.sqrt(2))[None]}
 
 
-def moments(stream):
-    """Second moment, and cross moment of two tokens."""
-    x = stream.detach().double().reshape(-1, stream.shape[-1])
-    tokens, width = x.shape
-    square = x.square().sum().item()
-    cross = x.sum(0).square().sum().item() - square
-    return square / tokens / width, cross / (tokens * (tokens - 1)) / width
-
-
 def parts_of_experts(name, gradient):
     """The same of a tensor that stacks all experts of a layer: gate above in, or out. They are alike:
     the first stands for their mean, of which few tokens make less noise."""
@@ -296,16 +288,9 @@ class Model:
         inputs = self.inputs(generator)
         sites = {site["path"] for site in self.predicted["sites"]}
 
-        def keep(path):
-            def hook(_module, _arguments, output):
-                values = moments(output[0] if isinstance(output, tuple) else output)
-                second.add(path, values[0])
-                cross.add(path, values[1])
-            return hook
-
         for stack, blocks in stacks_of(model, self.depth).items():
             for i, block in enumerate(blocks):
-                block.register_forward_hook(keep(self.site(stack, i, sites)))
+                keep_behind(block, self.site(stack, i, sites), of_tokens, second, cross)
         output = model(**inputs)
         if self.has_head:
             logits, weight = output.logits[0], None
@@ -335,7 +320,7 @@ class Model:
 def model_of(program, model_type, folder):
     if model_type.partition("+")[0] in CONFIGS:
         return ListModel(asked, program, model_type, folder)
-    if model_type in image_libraries.SIZES:
+    if model_type.partition("+")[0] in image_libraries.SIZES:
         return image_libraries.LibraryModel(asked, program, model_type, folder)
     return Model(program, model_type, folder)
 
