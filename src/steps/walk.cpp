@@ -358,7 +358,7 @@ Point Walk::step(const Dropout& layer, const Point& x) {
     throw Error(ErrorKind::input,
                 "the change by a step has no rule for dropout, whose masks are "
                 "drawn anew after it",
-                layer.path, "set dropout and attention_dropout to 0");
+                layer.path, "set dropout, attention_dropout and drop_path to 0");
   Point y = arrive(site(layer.path), x.change, x.samples);
   y.overlap_variance = x.overlap_variance;
   return y;

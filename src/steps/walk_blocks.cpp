@@ -222,7 +222,7 @@ Point Walk::step(const Attention& layer, const Point& x) {
     throw Error(ErrorKind::input,
                 "the change by a step has no rule for dropout, whose masks are "
                 "drawn anew after it",
-                layer.path, "set dropout and attention_dropout to 0");
+                layer.path, "set dropout, attention_dropout and drop_path to 0");
   if (layer.softcap != 0) throw no_rule(layer.path, "scores behind a softcap");
   if (layer.relative.buckets != 0) throw no_rule(layer.path, "learnt biases of scores");
   if (layer.over_memory) throw no_rule(layer.path, "attention to a memory");
