@@ -215,8 +215,8 @@ struct ModelSpec {
     /// map then makes as wide as the model (ALBERT, ELECTRA); 0: the tables are of the model's
     /// width. A head_transform maps back to it.
     std::int64_t embedding_width = 0;
-    double multiplier = 1.0;  ///< of tokens: of the embedding's rows, positions aside
-    bool norm = false;        ///< behind the input; post and branchnorm have one always
+    double multiplier = 1.0;   ///< of tokens: of the embedding's rows, positions aside
+    std::optional<bool> norm;  ///< behind the input; left out: of post and branchnorm alone
   } input;
 
   /// What cross-attention attends to: tokens of an encoder, at these moments; of two stacks, what

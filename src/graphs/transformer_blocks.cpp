@@ -37,7 +37,7 @@ std::optional<std::int64_t> TransformerReader::blocks() {
     return std::nullopt;
   if (norms_ == post) {
     if (!spec_.input.norm) return std::nullopt;
-    spec_.input.norm = false;  // it has one always
+    spec_.input.norm.reset();  // as they have it
   }
   return count / each;
 }

@@ -55,6 +55,23 @@ ModelField gain_field(const std::string& role, unsigned kinds) {
   return field;
 }
 
+ModelField input_norm_field() {
+  ModelField field;
+  field.section = "input";
+  field.key = "norm";
+  field.name = "input_norm";
+  field.kinds = transformer;
+  field.type = ModelField::Type::flag;
+  field.option = Option::detail;
+  field.help = "a norm behind the input (default: of post and branchnorm alone)";
+  field.is_written = [](const Spec& spec) { return spec.input.norm.has_value(); };
+  field.get = [](const Spec& spec) -> FieldValue { return has_input_norm(spec); };
+  field.assign = [](Spec& spec, const FieldValue& value, const std::string&) {
+    spec.input.norm = std::get<bool>(value);
+  };
+  return field;
+}
+
 }  // namespace
 
 std::vector<ModelField> gain_fields() {
@@ -148,10 +165,7 @@ std::vector<ModelField> data_fields() {
           .range(Range::positive)
           .option(Option::detail, "A", "16", "of the embedding's rows (default 1)")
           .written_if([](const Spec& spec) { return spec.input.multiplier != 1; }),
-      Field("input", "norm", transformer, &Spec::input, &Input::norm)
-          .named("input_norm")
-          .option(Option::detail, "", "", "a norm behind the input, as in front of post stacks")
-          .written_if([](const Spec& spec) { return spec.input.norm; }),
+      input_norm_field(),
       Field("memory", "sequence", transformer | layers, &Spec::memory, &Memory::sequence)
           .named("memory_sequence")
           .option(Option::detail, "T", "24", "tokens that cross-attention attends to (default 24)"),

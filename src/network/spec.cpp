@@ -42,6 +42,11 @@ Biases biases_of(const ModelSpec& spec) {
           spec.input.patch > 0 && spec.patch_bias.value_or(spec.bias)};
 }
 
+bool has_input_norm(const ModelSpec& spec) {
+  const bool is_post = spec.placement == Placement::post || spec.placement == Placement::branchnorm;
+  return spec.input.norm.value_or(is_post);
+}
+
 std::int64_t table_width(const ModelSpec& spec) {
   return spec.input.embedding_width != 0 ? spec.input.embedding_width : spec.width;
 }

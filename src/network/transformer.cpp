@@ -234,8 +234,7 @@ void add_stack(const Parts& parts, std::int64_t blocks, const std::string& prefi
                std::vector<Layer>& layers) {
   const ModelSpec& spec = parts.spec();
   const Transformer transformer(parts, prefix);
-  const bool is_post = spec.placement == Placement::post || spec.placement == Placement::branchnorm;
-  if (is_post || spec.input.norm)
+  if (has_input_norm(spec))
     layers.push_back({parts.norm(prefix + "input.norm", table_width(spec))});
   if (parts.drops(&DropoutPlaces::input))
     layers.push_back({Dropout{prefix + "input.dropout", spec.dropout}});

@@ -354,7 +354,7 @@ Problem cross_problem(const std::string& section, double second, double cross) {
 Problem input_problem(const ModelSpec& spec) {
   const ModelSpec::Input& input = spec.input;
   if (Problem problem = cross_problem("input", input.second, input.cross)) return problem;
-  if (input.norm && spec.norm == NormKind::none)
+  if (input.norm.value_or(false) && spec.norm == NormKind::none)
     return SpecProblem{{"input.norm", "norm"},
                        "a norm behind the input needs a kind of norm, and the model has none",
                        "use norm = \"layernorm\", or leave it out"};

@@ -205,7 +205,8 @@ void draw_input(Draws& draw, ModelSpec& spec) {
     if (more.chance(20)) input.segments = 2;
     if (more.chance(20)) input.multiplier = more.of({0.25, 3.0});
     const bool is_transformer = spec.kind == ModelSpec::Kind::transformer;
-    if (is_transformer && spec.norm != NormKind::none && more.chance(20)) input.norm = true;
+    if (is_transformer && spec.norm != NormKind::none && more.chance(20))
+      input.norm = spec.placement != Placement::post && spec.placement != Placement::branchnorm;
   } else {
     input.cross = cross(input.second);
   }

@@ -87,6 +87,16 @@ TEST_CASE("fixup: the last matrix starts at 0, the others are divided by the dep
     CHECK(std_of(network, path) == rounded(lecun * std::pow(8, -0.25), 64));
 }
 
+TEST_CASE("a Post-Norm stack may begin without a norm") {
+  for (const Placement placement : {Placement::post, Placement::branchnorm, Placement::pre}) {
+    ModelSpec spec = small(placement);
+    const bool has_one = placement != Placement::pre;
+    CHECK(description(build_network(spec)).starts_with("norm input.norm\n") == has_one);
+    spec.input.norm = !has_one;
+    CHECK(description(build_network(spec)).starts_with("norm input.norm\n") != has_one);
+  }
+}
+
 TEST_CASE("branchnorm multiplies the branch by its ramp, over alpha") {
   ModelSpec spec = small(Placement::branchnorm);
   spec.ramp = 0.25;
