@@ -345,7 +345,7 @@ TEST_CASE("an activation that is not known here leaves the tensors as they are")
   CHECK(!model.tensors.empty());
 }
 
-TEST_CASE("OPT's Post-Norm form, which begins without a norm, is tensors alone") {
+TEST_CASE("OPT's Post-Norm form begins without a norm") {
   const auto opt = [](const std::string& before) {
     return parse_config(
         R"({"model_type": "opt", "hidden_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4,
@@ -355,9 +355,15 @@ TEST_CASE("OPT's Post-Norm form, which begins without a norm, is tensors alone")
   };
   REQUIRE(opt("true").spec);
   CHECK(opt("true").spec->placement == Placement::pre);
-  CHECK_FALSE(opt("false").spec);
-  CHECK(says(opt("false").why_no_spec, "read the embedding as it is"));
-  CHECK_FALSE(opt("false").tensors.empty());
+  CHECK_FALSE(opt("true").spec->input.norm);
+  REQUIRE(opt("false").spec);
+  CHECK(opt("false").spec->placement == Placement::post);
+  CHECK(opt("false").spec->input.norm == false);
+  const Network network = build_network(*opt("false").spec);
+  CHECK(std::holds_alternative<Residual>(network.layers[1].op));
+  const NamedParameters named =
+      name_parameters(network, naming_of(*opt("false").spec, "scalecalc"));
+  CHECK(named.unnamed.empty());
 }
 
 TEST_CASE("a config is found in a folder, and beside a file of weights") {
