@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "graphs/reader.hpp"
+#include "scalecalc/layers/windows.hpp"
 
 /// What reads an image through windows: convolutions and pools.
 namespace scalecalc::graphs {
@@ -26,8 +27,8 @@ void Reader::window(const Node& node, const Value& input, Part part) {
   if (sizes(node.outputs[0]).size() != 4) fail(node, "its output is no image");
   part.inputs = {input.part};
   const std::int64_t columns = before.tokens / before.height;
-  part.height = (before.height + 2 * part.padding - part.kernel) / part.stride + 1;
-  const std::int64_t width = (columns + 2 * part.padding - part.kernel) / part.stride + 1;
+  part.height = windows_along(before.height, part.kernel, part.stride, part.padding);
+  const std::int64_t width = windows_along(columns, part.kernel, part.stride, part.padding);
   if (part.height < 1 || width < 1) fail(node, "the kernel is larger than the image");
   part.tokens = part.height * width;
   View view = input.view;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "scalecalc/layers/linear.hpp"
+#include "scalecalc/layers/windows.hpp"
 
 namespace scalecalc {
 
@@ -17,9 +18,9 @@ struct Conv2d {
   bool one_row = false;
   std::int64_t taps() const { return one_row ? kernel : kernel * kernel; }
   std::int64_t out_height() const {
-    return one_row ? height : (height + 2 * padding - kernel) / stride + 1;
+    return one_row ? height : windows_along(height, kernel, stride, padding);
   }
-  std::int64_t out_width() const { return (width + 2 * padding - kernel) / stride + 1; }
+  std::int64_t out_width() const { return windows_along(width, kernel, stride, padding); }
 };
 
 }  // namespace scalecalc
