@@ -134,7 +134,8 @@ inline ModelSpec base_for(const ModelField& field, ModelSpec::Kind kind) {
       spec.placement = Placement::pre;
     }
   }
-  if (is_of_tokens(field) || field.name == "tie_head") spec.input.kind = InputKind::tokens;
+  if (is_of_tokens(field) || field.name == "tie_head" || field.name == "head_classes")
+    spec.input.kind = InputKind::tokens;
   if (field.name == "target_second") spec.loss = Loss::mse;
   if (field.name == "bias_variance") spec.bias = true;
   if (field.name == "gain_offset") spec.norm_affine = true;

@@ -34,7 +34,7 @@ enum class InputKind { gaussian, tokens };
 enum class Reduction { sum, mean };
 /// What the head of a transformer reads: every token, the mean of those that are no class tokens,
 /// or the first class token.
-enum class Pooling { none, mean, class_token };
+enum class Pooling { none, mean, class_token, last_token };
 enum class Loss { cross_entropy, mse };  ///< mse: (1/2)|y - t|^2, targets N(0, target_second)
 /// Where a model's dropout stands; at least one. Vaswani et al. 2017 and GPT-2: input+branch;
 /// PyTorch's encoder layer: branch+activation.
@@ -125,6 +125,9 @@ struct ModelSpec {
   /// Learnt vectors in front of the tokens of a gaussian input, counted in `sequence`.
   std::int64_t class_tokens = 0;
   Pooling pool = Pooling::none;
+  /// Classes of the head of a model that reads words, where they are not these (a tower's
+  /// projection into a space of texts and images); 0: `vocab`.
+  std::int64_t head_classes = 0;
   /// A linear map, the activation and a norm between the last block and the head (BERT's).
   bool head_transform = false;
   bool cross_attention = false;  ///< a third sublayer that attends to `memory`

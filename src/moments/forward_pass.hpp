@@ -118,7 +118,7 @@ class ForwardPass {
   const Network& network_;
   static bool averages(const Layer& layer) {
     const auto* pool = std::get_if<Pool>(&layer.op);
-    return pool != nullptr && pool->of != Pool::Of::first;
+    return pool != nullptr && pool->of != Pool::Of::first && pool->of != Pool::Of::last;
   }
 
   bool backward_, averages_tokens_, wants_slope_correlation_ = false, chain_follows_ = false;

@@ -11,7 +11,7 @@ constexpr std::int64_t dense = 64;
 constexpr std::int64_t first = 8;
 constexpr double step = 0.125;
 
-std::vector<std::int64_t> places(std::int64_t tokens, bool all) {
+std::vector<std::int64_t> places(std::int64_t tokens, bool all, bool last_apart) {
   std::vector<std::int64_t> at;
   if (all || tokens <= dense) {
     for (std::int64_t t = 0; t < tokens; ++t) at.push_back(t);
@@ -20,6 +20,7 @@ std::vector<std::int64_t> places(std::int64_t tokens, bool all) {
   for (std::int64_t t = 0; t < tokens - 1;
        t += std::max<std::int64_t>(1, t < first ? 1 : std::llround(step * static_cast<double>(t))))
     at.push_back(t);
+  if (last_apart && at.back() != tokens - 2) at.push_back(tokens - 2);
   at.push_back(tokens - 1);
   return at;
 }
@@ -38,11 +39,12 @@ Eigen::MatrixXd linear_interpolation(const Eigen::ArrayXi& at, Eigen::Index toke
 
 }  // namespace
 
-std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all) {
-  const std::vector<std::int64_t> at = places(tokens, all);
+std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all, bool last_apart) {
+  const std::vector<std::int64_t> at = places(tokens, all, last_apart);
   const auto size = static_cast<Eigen::Index>(at.size());
   auto made = std::make_shared<Positions>();
   made->tokens = tokens;
+  made->last_apart = last_apart;
   made->at.resize(size);
   for (Eigen::Index t = 0; t < size; ++t) made->at[t] = static_cast<int>(at[t]);
   if (made->all()) {
@@ -72,6 +74,12 @@ std::shared_ptr<const Positions> make_kinds(std::int64_t class_tokens, std::int6
   return made;
 }
 
+std::shared_ptr<const Positions> make_last_apart(std::int64_t tokens) {
+  auto made = std::make_shared<Positions>(*make_kinds(1, tokens));
+  made->last_apart = true;
+  return made;
+}
+
 PerPosition with_class_tokens(const PerPosition& x, double count, double tokens, double second) {
   const auto classes = static_cast<std::int64_t>(count);
   const Alike<double> others = average(x);
@@ -93,6 +101,21 @@ PerPosition position_table(const PerPosition& x, double second, double /*tokens*
   if (made.between.size() > 0)
     made.between.matrix().diagonal() = (second / x.positions->weight).matrix();
   return made;
+}
+
+PerPosition with_own_positions(PerPosition x, double second) {
+  if (!x.positions->last_apart || x.between.size() == 0) return x;
+  x.between -= second / static_cast<double>(x.positions->tokens);
+  x.between.matrix().diagonal() += (second / x.positions->weight).matrix();
+  return x;
+}
+
+Alike<double> same_positions(const PerPosition& x) {
+  Alike<double> mean = average(x);
+  if (!x.positions->last_apart || x.between.size() == 0) return mean;
+  mean.between = (x.between.matrix().diagonal().array() * x.positions->weight).sum() /
+                 static_cast<double>(x.positions->tokens);
+  return mean;
 }
 
 Sinusoids sinusoids_of(std::int64_t tokens, std::int64_t width) {
@@ -167,7 +190,8 @@ double pair_scatter(const Sinusoids& of) {
 
 PerPosition among(const PerPosition& x, std::int64_t tokens) {
   if (x.positions->tokens == tokens) return x;
-  return spread_over(average(x), make_positions(tokens, x.positions->all()),
+  return spread_over(average(x),
+                     make_positions(tokens, x.positions->all(), x.positions->last_apart),
                      x.between.size() > 0 ? 2 : 1);
 }
 
@@ -185,17 +209,41 @@ Alike<double> of_kind(const PerPosition& x, Kind kind) {
           has_between ? x.between.matrix().diagonal().head(last).mean() : 0};
 }
 
-Alike<double> of_first(const PerPosition& x) {
-  return {x.mean[0], x.second[0], x.second[0], x.between.size() > 0 ? x.between(0, 0) : 0};
+namespace {
+
+/// Where the state has the last token: of tokens that are alike it is the one in front of the rest.
+Eigen::Index last_of(const PerPosition& x) {
+  return x.positions->kinds ? 0 : x.second.size() - 1;
 }
 
-PerPosition on_kind(PerPosition x, Kind kind, const Alike<double>& value) {
-  const Eigen::Index at = kind == Kind::others ? x.second.size() - 1 : 0;
+/// That entry as `value` says, and nothing elsewhere.
+PerPosition at_one(PerPosition x, Eigen::Index at, const Alike<double>& value) {
   x = uniform(std::move(x), {});
   x.second[at] = value.second;
   x.cross(at, at) = value.cross;
   if (x.between.size() > 0) x.between(at, at) = value.between;
   return x;
+}
+
+}  // namespace
+
+Alike<double> of_first(const PerPosition& x) {
+  return {x.mean[0], x.second[0], x.second[0], x.between.size() > 0 ? x.between(0, 0) : 0};
+}
+
+Alike<double> of_last(const PerPosition& x) {
+  const Eigen::Index at = last_of(x);
+  return {x.mean[at], x.second[at], x.second[at], x.between.size() > 0 ? x.between(at, at) : 0};
+}
+
+PerPosition on_kind(PerPosition x, Kind kind, const Alike<double>& value) {
+  const Eigen::Index at = kind == Kind::others ? x.second.size() - 1 : 0;
+  return at_one(std::move(x), at, value);
+}
+
+PerPosition on_last(PerPosition x, const Alike<double>& value) {
+  const Eigen::Index at = last_of(x);
+  return at_one(std::move(x), at, value);
 }
 
 PerPosition without_class_tokens(const PerPosition& x) {

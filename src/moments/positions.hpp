@@ -6,8 +6,13 @@
 
 namespace scalecalc::moments {
 
-/// All positions up to 64 (or when asked), then a grid whose steps grow with the position.
-std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all);
+/// All positions up to 64 (or when asked), then a grid whose steps grow with the position. With
+/// `last_apart` the last stands for itself alone: a head reads it.
+std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all,
+                                                bool last_apart = false);
+
+/// The last token, in front of the others, which are alike, `tokens` in all.
+std::shared_ptr<const Positions> make_last_apart(std::int64_t tokens);
 
 /// So many class tokens in front of tokens that are alike, `tokens` in all.
 std::shared_ptr<const Positions> make_kinds(std::int64_t class_tokens, std::int64_t tokens);
@@ -28,6 +33,19 @@ Alike<N> position_table(const Alike<N>& /*x*/, const N& second, const N& tokens)
   return {N(0), second, N(0), second / tokens};
 }
 PerPosition position_table(const PerPosition& x, double second, double tokens);
+/// Of a table of positions that `x` has as an average, second/tokens in two sequences: where the
+/// last token is apart, each position has its own vector in common with itself alone.
+template <class N>
+Alike<N> with_own_positions(const Alike<N>& x, const N& /*second*/) {
+  return x;
+}
+PerPosition with_own_positions(PerPosition x, double second);
+/// Means over tokens of a gradient, and in two sequences of one position with itself.
+template <class N>
+Alike<N> same_positions(const Alike<N>& x) {
+  return x;
+}
+Alike<double> same_positions(const PerPosition& x);
 
 /// Fixed sines and cosines that are added to tokens of this width
 /// (docs/theory/layers.md#sinusoids).
@@ -65,6 +83,18 @@ Alike<N> of_first(const Alike<N>& x) {
   return x;
 }
 Alike<double> of_first(const PerPosition& x);
+/// The last alone; without a mask tokens are alike, and it is the one that is kept apart.
+template <class N>
+Alike<N> of_last(const Alike<N>& x) {
+  return x;
+}
+Alike<double> of_last(const PerPosition& x);
+/// The last as `value` says, and nothing of all others.
+template <class N>
+Alike<N> on_last(const Alike<N>& /*x*/, const Alike<N>& value) {
+  return value;
+}
+PerPosition on_last(PerPosition x, const Alike<double>& value);
 /// Tokens of one kind as `value` says, and nothing of all others; of class tokens the first alone.
 template <class N>
 Alike<N> on_kind(const Alike<N>& /*x*/, Kind /*kind*/, const Alike<N>& value) {

@@ -36,6 +36,8 @@ struct Positions {
   /// Each stands for itself but the last, which stands for all others: class tokens, and tokens
   /// that are alike.
   bool kinds = false;
+  /// The last token has an entry of its own, the first of kinds and the last of others.
+  bool last_apart = false;
   bool all() const { return static_cast<std::int64_t>(at.size()) == tokens; }
 };
 

@@ -34,6 +34,8 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
       contents.alibi |= op.alibi != 0;
       contents.window |= op.window != 0;
       contents.relative |= op.relative.buckets > 0;
+    } else if constexpr (std::is_same_v<Op, Pool>) {
+      contents.reads_last |= op.of == Pool::Of::last;
     } else if constexpr (std::is_same_v<Op, ClassTokens>) {
       contents.class_tokens |= op.count > 0;
     } else if constexpr (std::is_same_v<Op, ActivationLayer> || std::is_same_v<Op, Gated>) {

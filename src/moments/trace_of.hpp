@@ -18,6 +18,7 @@ struct Contents {
   int attentions = 0;
   bool causal = false;                   ///< some attention has a causal mask: tokens differ
   bool class_tokens = false;             ///< stand in front of the others
+  bool reads_last = false;               ///< the head reads the last token alone
   std::vector<std::string> activations;  ///< each once, in the order of the forward pass
 };
 Contents contents_of(const std::vector<Layer>& layers);
@@ -63,7 +64,8 @@ Trace trace_in(C& calculus, const Network& network, const Contents& contents, co
   }
 }
 
-/// By positions under a causal mask, by kinds with class tokens, else for tokens that are alike.
+/// By positions under a causal mask, by kinds with class tokens or where one token is read, else
+/// for tokens that are alike.
 template <class C>
 Trace trace_by(C& calculus, const Network& network) {
   if (network.layers.empty())
@@ -83,9 +85,17 @@ Trace trace_by(C& calculus, const Network& network) {
   if (network.sequence > 1 && contents.causal) {
     return trace_in<PerPosition>(
         calculus, network, contents, [&](const Alike<double>& x, std::int64_t tokens) {
-          return spread_over(x, make_positions(tokens, calculus.options().all_positions),
-                             network.batch);
+          return spread_over(
+              x, make_positions(tokens, calculus.options().all_positions, contents.reads_last),
+              network.batch);
         });
+  }
+  if (network.sequence > 1 && contents.reads_last) {
+    // One token beside all others, which start alike: the gradient tells it from them.
+    return trace_in<PerPosition>(calculus, network, contents,
+                                 [&](const Alike<double>& x, std::int64_t tokens) {
+                                   return spread_over(x, make_last_apart(tokens), network.batch);
+                                 });
   }
   return trace_in<Alike<double>>(calculus, network, contents,
                                  [](const Alike<double>& x, std::int64_t) { return x; });

@@ -209,10 +209,11 @@ Naming vision_tower() {
   return naming;
 }
 
-/// The towers of CLIP and SigLIP that read texts.
-Naming text_tower() {
+/// The towers of CLIP and SigLIP that read texts. `head`: the map into the space of texts and
+/// images.
+Naming text_tower(const char* name, const char* title, const char* head) {
   Naming naming =
-      library("hf-clip-text", "Hugging Face CLIPTextModel, SiglipTextModel", {"text_model."},
+      library(name, title, {"text_model."},
               {"encoder.layers.{i}.",
                {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"},
                {"mlp.fc1", "mlp.fc2"},
@@ -221,9 +222,8 @@ Naming text_tower() {
   append(naming.patterns, {{"embeddings.token_embedding.weight", {"embedding.weight"}},
                            {"embeddings.position_embedding.weight", {"embedding.position"}}});
   norm(naming.patterns, "final_layer_norm", "final_norm");
-  naming.extras = {{"embeddings.position_ids", "positions, a buffer"},
-                   {"text_projection.weight", "the map into the space of texts and images"},
-                   {"head.*", "the map into the space of texts and images"}};
+  linear(naming.patterns, head, {"head"});
+  naming.extras = {{"embeddings.position_ids", "positions, a buffer"}};
   return naming;
 }
 
@@ -255,9 +255,21 @@ Naming electra() {
 }  // namespace
 
 std::vector<Naming> library_tables() {
-  std::vector<Naming> all = {gemma(),        olmo2(),      phi3(),       opt(),     bloom(),
-                             mpt(),          gpt_neo(),    distilbert(), deberta(), dinov2(),
-                             vision_tower(), text_tower(), electra()};
+  std::vector<Naming> all = {
+      gemma(),
+      olmo2(),
+      phi3(),
+      opt(),
+      bloom(),
+      mpt(),
+      gpt_neo(),
+      distilbert(),
+      deberta(),
+      dinov2(),
+      vision_tower(),
+      text_tower("hf-clip-text", "Hugging Face CLIPTextModel", "text_projection"),
+      text_tower("hf-siglip-text", "Hugging Face SiglipTextModel", "head"),
+      electra()};
   for (Naming& naming : parallel_tables()) all.push_back(std::move(naming));
   for (Naming& naming : image_tables()) all.push_back(std::move(naming));
   for (Naming& naming : encoder_decoder_tables()) all.push_back(std::move(naming));

@@ -214,8 +214,13 @@ std::vector<ModelField> more_block_fields() {
           .written_if([](const Spec& spec) { return spec.class_tokens != 0; }),
       Field("model", "pool", transformer, &Spec::pool)
           .option(Option::detail, "NAME", "class",
-                  "the head reads the mean of the tokens, or the first class token (default none)")
+                  "the head reads the mean of the tokens, the first class token or the last token "
+                  "(default none)")
           .written_if([](const Spec& spec) { return spec.pool != Pooling::none; }),
+      Field("model", "head_classes", transformer, &Spec::head_classes)
+          .range(Range::size_or_none)
+          .option(Option::detail, "C", "512", "of a head whose classes are not the words")
+          .written_if([](const Spec& spec) { return spec.head_classes != 0; }),
       Field("model", "cross_attention", transformer, &Spec::cross_attention)
           .option(Option::detail, "", "", "a third sublayer attends to a memory"),
       Field("model", "encoder_decoder", transformer, &Spec::encoder_decoder)

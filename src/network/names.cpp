@@ -63,8 +63,10 @@ const Names<Reduction>& reductions() {
 }
 
 const Names<Pooling>& poolings() {
-  static const Names<Pooling> all = {
-      {"none", Pooling::none}, {"mean", Pooling::mean}, {"class", Pooling::class_token}};
+  static const Names<Pooling> all = {{"none", Pooling::none},
+                                     {"mean", Pooling::mean},
+                                     {"class", Pooling::class_token},
+                                     {"last", Pooling::last_token}};
   return all;
 }
 

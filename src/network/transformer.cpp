@@ -282,9 +282,10 @@ Linear tied(const ModelSpec& spec, Linear head) {
 void add_head(const Parts& parts, std::vector<Layer>& layers) {
   const ModelSpec& spec = parts.spec();
   if (spec.pool != Pooling::none) {
-    const bool is_class = spec.pool == Pooling::class_token;
-    layers.push_back(
-        {Pool{"pool", is_class ? Pool::Of::first : Pool::Of::rest, spec.class_tokens}});
+    const Pool::Of of = spec.pool == Pooling::class_token  ? Pool::Of::first
+                        : spec.pool == Pooling::last_token ? Pool::Of::last
+                                                           : Pool::Of::rest;
+    layers.push_back({Pool{"pool", of, spec.class_tokens}});
   }
   Fan in{spec.width, Expr::symbol("width")};
   if (spec.head_transform) {
@@ -294,7 +295,9 @@ void add_head(const Parts& parts, std::vector<Layer>& layers) {
     layers.push_back({parts.norm("transform.norm", out.size)});
     in = out;
   }
-  Linear head = parts.head(in, {spec.vocab, Expr::symbol("vocab")});
+  const Fan classes = spec.head_classes == 0 ? Fan{spec.vocab, Expr::symbol("vocab")}
+                                             : Fan{spec.head_classes, Expr::symbol("head_classes")};
+  Linear head = parts.head(in, classes);
   layers.push_back({spec.tie_head ? tied(spec, std::move(head)) : std::move(head)});
 }
 

@@ -362,6 +362,7 @@ Bindings size_bindings(const ModelSpec& spec) {
   }
   add("ffn", spec.ffn);
   add("vocab", spec.vocab);
+  if (spec.head_classes > 0) add("head_classes", spec.head_classes);
   add("heads", spec.heads);
   add("head_width", head_width(spec));
   add("kv_heads", spec.kv_heads == 0 ? spec.heads : spec.kv_heads);

@@ -240,8 +240,12 @@ void Checker::conv_sizes(const Conv2d& layer) const {
 void Checker::operator()(const Pool& layer) {
   expect(layer.path, at_.width);
   const bool some = layer.of != Pool::Of::all;
-  if (some && (layer.class_tokens < (layer.of == Pool::Of::first ? 1 : 0) ||
-               layer.class_tokens >= at_.tokens))
+  if (layer.of == Pool::Of::last && layer.class_tokens != 0)
+    refuse(layer.path, fmt::format("{} class tokens", layer.class_tokens),
+           "the last token is read of a sequence without class tokens");
+  if (some && layer.of != Pool::Of::last &&
+      (layer.class_tokens < (layer.of == Pool::Of::first ? 1 : 0) ||
+       layer.class_tokens >= at_.tokens))
     refuse(layer.path, fmt::format("{} class tokens of {}", layer.class_tokens, at_.tokens),
            "there must be other tokens, and for the first of them one");
   at_.tokens = 1;

@@ -371,7 +371,10 @@ class Forward {
   }
   Value apply(const Pool& layer, const Value& x) {
     const std::int64_t all = tokens(x), skipped = layer.class_tokens;
-    if (layer.of == Pool::Of::first) return seen(layer.path, "pool", take(tape_, all, 0, 1, x));
+    if (layer.of == Pool::Of::first || layer.of == Pool::Of::last) {
+      const std::int64_t at = layer.of == Pool::Of::first ? 0 : all - 1;
+      return seen(layer.path, "pool", take(tape_, all, at, 1, x));
+    }
     if (layer.of == Pool::Of::all || skipped == 0)
       return seen(layer.path, "pool", pool(tape_, all, x));
     const Value rest = take(tape_, all, skipped, all - skipped, x);

@@ -365,6 +365,7 @@ Point Walk::step(const Dropout& layer, const Point& x) {
 }
 
 Point Walk::step(const Pool& layer, const Point& x) {
+  if (layer.of == Pool::Of::last) throw no_rule(layer.path, "a last token that is read");
   if (layer.of != Pool::Of::all) throw no_rule(layer.path, "class tokens");
   const double tokens = x.samples.tokens;
   const Samples samples{1, x.samples.sequences};

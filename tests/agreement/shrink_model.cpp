@@ -42,6 +42,7 @@ std::vector<Change> plain_changes() {
   reset([](auto& s) -> auto& { return s.norm_scale; });
   reset([](auto& s) -> auto& { return s.norm_alpha; });
   reset([](auto& s) -> auto& { return s.pool; });
+  reset([](auto& s) -> auto& { return s.head_classes; });
   reset([](auto& s) -> auto& { return s.class_tokens; });
   reset([](auto& s) -> auto& { return s.input.class_std; });
   reset([](auto& s) -> auto& { return s.input.patch; });

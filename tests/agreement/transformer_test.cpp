@@ -122,6 +122,22 @@ TEST_CASE("patches, positions and class tokens") {
     }
 }
 
+TEST_CASE("a head that reads the last token") {
+  for (const Placement placement : {Placement::pre, Placement::post})
+    for (const bool causal : {false, true})
+      for (const InputKind kind : {InputKind::gaussian, InputKind::tokens}) {
+        ModelSpec spec = transformer(placement, NormKind::layernorm, gelu, causal);
+        spec.input.kind = kind;
+        spec.input.cross = kind == InputKind::gaussian ? 0.5 : 0;
+        spec.input.positions = 0.5;
+        if (kind == InputKind::tokens) spec.head_classes = 40;
+        spec.pool = Pooling::last_token;
+        agree("the last token " + name_of(spec, gelu), spec, seeds);
+        spec.batch = 2;
+        agree("the last token, batch " + name_of(spec, gelu), spec, seeds);
+      }
+}
+
 TEST_CASE("narrow embeddings with a map behind them") {
   for (const bool tied : {false, true})
     for (const Placement placement : {Placement::post, Placement::pre}) {

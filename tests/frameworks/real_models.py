@@ -34,7 +34,9 @@ import image_libraries  # noqa: E402
 TOKENS, SEEDS = 32, 32
 # What a remark that begins so explains.
 EXPLAINED = {"rotary positions turn": {"attn.q.weight", "attn.q.bias", "attn.k.weight"},
-             "logit_scale": {"head.weight"}}
+             "logit_scale": {"head.weight"},
+             # The table is narrower than the model, and not what the head reads by.
+             "project_in and project_out": {"embedding.weight"}}
 # The small configs of make_models.py, wider and deeper: most moments are off by some 1/width.
 WIDER = {48: 256, 80: 512, 32: 128, 96: 512, 24: 128, 16: 64}
 SIZES = {"hidden_size", "moe_intermediate_size", "shared_expert_intermediate_size", "n_embd", "d_model", "dim", "intermediate_size", "ffn_dim", "hidden_dim",
@@ -49,6 +51,10 @@ ROUNDS = {"bloom": "kv", "gpt_neox": "kv", "falcon": "kv", "codegen": 4}
 ORDER = {"codegen": "qvk"}
 # Whose head reads the mean of all tokens; of other models of images the first token.
 POOLED = {"siglip_vision_model"}
+# Towers of texts with the map of the last token into the space of texts and images, and where their
+# output has it.
+TEXT_TOWERS = {"clip_text_model": ("CLIPTextModelWithProjection", "text_embeds"),
+               "siglip_text_model": ("SiglipTextModel", "pooler_output")}
 # Tensors of all experts of a layer.
 EXPERTS = ("mlp.experts.gate_up_proj", "mlp.experts.down_proj")
 ROBERTA = {"roberta", "xlm-roberta", "camembert"}
@@ -65,9 +71,9 @@ SCALED = {
                  "original_max_position_embeddings": TOKENS // 2},
 }
 # Of the sizes of make_models.py the second, which differs in more than sizes: gates, a head of its own.
-SECOND = {"t5+gated"}
+SECOND = {"t5+gated", "opt+post"}
 MORE = ["t5+gated", "llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope",
-        "gemma3_text+linear", "resnet+passes", "convnext+passes", "convnext+drop"]
+        "gemma3_text+linear", "resnet+passes", "convnext+passes", "convnext+drop", "opt+post"]
 
 
 def scaled(rope_type, config):
@@ -104,6 +110,8 @@ def wide(model_type, values):
         made["decoder_ffn_dim"] = made["encoder_ffn_dim"]
     if model_type == "helium":
         made["head_dim"] = made["hidden_size"] // made["num_attention_heads"]
+    if model_type == "opt" and not made.get("do_layer_norm_before", True):
+        made["word_embed_proj_dim"] = made["hidden_size"] // 2
     if model_type == "t5":
         made["d_kv"] = made["d_model"] // made["num_heads"]
     if model_type == "qwen3_moe":
@@ -128,6 +136,8 @@ def asked(program, command, path, *options):
 
 def class_of(model_type):
     """With the head of words where the program describes it, else the model alone."""
+    if model_type in TEXT_TOWERS:
+        return getattr(transformers, TEXT_TOWERS[model_type][0]), True
     kind = transformers.CONFIG_MAPPING[model_type]
     if model_type == "whisper":
         return transformers.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING[kind], True
@@ -166,6 +176,10 @@ def words(config, generator):
     weights = 1 / torch.arange(1, config.vocab_size + 1, dtype=torch.float)
     ranks = torch.multinomial(weights, TOKENS, replacement=True, generator=generator)
     ids = config.vocab_size - 1 - ranks
+    if config.model_type == "clip_text_model":  # the head reads the word of the highest id
+        ids = (ids - 1).clamp(min=0)
+        ids[-1] = config.vocab_size - 1
+        return {"input_ids": ids[None]}
     padding = getattr(config, "pad_token_id", None)
     if padding is not None:
         ids[ids == padding] = config.vocab_size - 1
@@ -292,7 +306,9 @@ class Model:
             for i, block in enumerate(blocks):
                 keep_behind(block, self.site(stack, i, sites), of_tokens, second, cross)
         output = model(**inputs)
-        if self.has_head:
+        if self.type in TEXT_TOWERS:
+            logits, weight = getattr(output, TEXT_TOWERS[self.type][1]), None
+        elif self.has_head:
             logits, weight = output.logits[0], None
         else:
             stream = self.read_by_head(output)

@@ -83,6 +83,40 @@ TEST_CASE("kinds: class tokens are themselves, and the last stands for all other
     }
 }
 
+TEST_CASE(
+    "the last token has an entry of its own: of a grid, and in front of others that are alike") {
+  for (const std::int64_t tokens : {2, 20, 300}) {
+    CAPTURE(tokens);
+    const auto T = static_cast<double>(tokens);
+    for (const auto& made : {make_positions(tokens, false, true), make_last_apart(tokens)}) {
+      REQUIRE(made->last_apart);
+      const Eigen::Index at = made->kinds ? 0 : made->at.size() - 1;
+      CHECK(made->weight[at] == near(1));
+      CHECK(made->weight.sum() == near(T));
+      CHECK(made->pairs.sum() == near(T * (T - 1)));
+      PerPosition x = spread_over(Pairs{0, 2, 0.5, 0.25}, made, 2);
+      x.second[at] = 3;
+      x.between(at, at) = 0.75;
+      CHECK(of_last(x).second == near(3));
+      CHECK(of_last(x).cross == near(3));
+      CHECK(of_last(x).between == near(0.75));
+      const PerPosition back = on_last(x, {0, 5, 5, 0.5});
+      CHECK(average(back).second == near(5 / T));
+      // 2 sequences, and both pairs of them: no other token has a gradient.
+      CHECK(token_sum(x, back, T, 2) == near(2 * 3 * 5 + 2 * 0.75 * 0.5));
+      CHECK(same_positions(back).between == near(0.5 / T));
+      // Its vector is one of T of a table that two sequences share.
+      const PerPosition none = spread_over(Pairs{0, 2, 0.5, 0.3 / T}, made, 2);
+      const PerPosition own = with_own_positions(none, 0.3);
+      CHECK(own.between(at, at) == near(0.3));
+      if (made->all() || made->kinds) CHECK(average(own).between == near(0.3 / T));
+    }
+  }
+  CHECK_FALSE(make_positions(300, false)->last_apart);
+  const PerPosition alike = spread_over(Pairs{0, 2, 0.5, 0.25}, make_positions(20, true), 2);
+  CHECK(with_own_positions(alike, 0.3).between(0, 0) == 0.25);
+}
+
 // At token t of feature i < d/2 sin(t w_i), of feature d/2 + i cos(t w_i).
 TEST_CASE("a table of sinusoids has these means and products") {
   const std::int64_t tokens = 7, width = 12;

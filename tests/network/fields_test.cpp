@@ -40,13 +40,13 @@ auto members(const ModelSpec& spec) {
                shared_ffn, shared_gate, qk_norm, qk_norm_all, rotary_base, rotary_fraction, rotary,
                rotary_local_base, alibi, relative_buckets, relative_distance, relative_std, window,
                window_pattern, residual_attention, parallel, branch_norms, tie_head, class_tokens,
-               pool, head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
-               dropout_place, attention_dropout, drop_path, drop_path_rises, ntk, bias,
-               attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias, norm_affine,
-               gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale, placement, alpha,
-               lambda, attention_scale, encoder_decoder, decoder_layers, decoder_alpha,
-               decoder_lambda, optimizer, init, names, input, memory, loss, target_second,
-               reduction, ramp, layer_list, height] = spec;
+               pool, head_classes, head_transform, cross_attention, attention_softcap,
+               logit_softcap, dropout, dropout_place, attention_dropout, drop_path, drop_path_rises,
+               ntk, bias, attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias,
+               norm_affine, gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale,
+               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
+               decoder_alpha, decoder_lambda, optimizer, init, names, input, memory, loss,
+               target_second, reduction, ramp, layer_list, height] = spec;
   // [names] and [[layer]] are no fields of one value.
   static_cast<void>(names);
   static_cast<void>(layer_list);
@@ -56,12 +56,13 @@ auto members(const ModelSpec& spec) {
                shared_ffn, shared_gate, qk_norm, qk_norm_all, rotary_base, rotary_fraction,
                rotary_local_base, alibi, relative_buckets, relative_distance, relative_std, window,
                window_pattern, residual_attention, parallel, branch_norms, tie_head, class_tokens,
-               pool, head_transform, cross_attention, attention_softcap, logit_softcap, dropout,
-               dropout_place, attention_dropout, drop_path, drop_path_rises, ntk, bias,
-               attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias, norm_affine,
-               gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale, placement, alpha,
-               lambda, attention_scale, encoder_decoder, decoder_layers, decoder_alpha,
-               decoder_lambda, optimizer, loss, target_second, reduction, ramp, height),
+               pool, head_classes, head_transform, cross_attention, attention_softcap,
+               logit_softcap, dropout, dropout_place, attention_dropout, drop_path, drop_path_rises,
+               ntk, bias, attention_bias, qkv_bias, k_bias, ffn_bias, patch_bias, head_bias,
+               norm_affine, gain_offset, layer_scale, norm, norm_eps, norm_alpha, norm_scale,
+               placement, alpha, lambda, attention_scale, encoder_decoder, decoder_layers,
+               decoder_alpha, decoder_lambda, optimizer, loss, target_second, reduction, ramp,
+               height),
       members(init), members(rotary), members(input), members(memory));
 }
 

@@ -62,6 +62,23 @@ TEST_CASE("patches go through a map, behind class tokens, and the head reads one
   CHECK(parameter_paths(build_network(spec)).starts_with("embedding.position\nblock[0]"));
 }
 
+TEST_CASE("a head may read the last token, and have classes that are not the words") {
+  ModelSpec spec = small();
+  spec.causal = true;
+  spec.input.kind = InputKind::tokens;
+  spec.vocab = 100;
+  spec.pool = Pooling::last_token;
+  spec.head_classes = 7;
+  const Network network = build_network(spec);
+  CHECK(std::get<Pool>(network.layers.rbegin()[1].op).of == Pool::Of::last);
+  CHECK(std::get<Embedding>(network.layers[0].op).vocab == 100);
+  CHECK(std::get<Linear>(network.layers.back().op).fan_out == 7);
+  CHECK(network.classes == 7);
+  spec.init.scheme = "xavier";
+  CHECK(std::get<Linear>(build_network(spec).layers.back().op).variance_formula ==
+        parse("2/(width + head_classes)"));
+}
+
 TEST_CASE("a parallel block is one sum of all branches, behind one norm") {
   ModelSpec spec = small();
   spec.parallel = true;

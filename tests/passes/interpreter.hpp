@@ -325,8 +325,10 @@ class Interpreter {
   Rows run(const Pool& layer, const Rows& x) {
     const auto batch = static_cast<std::size_t>(network_.batch);
     const std::size_t length = x.size() / batch;
-    const std::size_t skipped =
-        layer.of == Pool::Of::rest ? static_cast<std::size_t>(layer.class_tokens) : 0;
+    const std::size_t skipped = layer.of == Pool::Of::rest
+                                    ? static_cast<std::size_t>(layer.class_tokens)
+                                : layer.of == Pool::Of::last ? length - 1
+                                                             : 0;
     const std::size_t end = layer.of == Pool::Of::first ? 1 : length;
     Rows y(batch, Vector(x[0].size(), 0.0));
     for (std::size_t t = 0; t < x.size(); ++t) {

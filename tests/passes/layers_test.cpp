@@ -186,8 +186,9 @@ TEST_CASE("layers: norms whose output is scaled, and tanh with an alpha of its o
 TEST_CASE("layers: class tokens and positions, and what a head reads of them") {
   for (const std::int64_t count : {0, 1, 2})
     for (const double positions : {0.0, 0.5})
-      for (const Pool::Of of : {Pool::Of::all, Pool::Of::first, Pool::Of::rest}) {
+      for (const Pool::Of of : {Pool::Of::all, Pool::Of::first, Pool::Of::rest, Pool::Of::last}) {
         if (of == Pool::Of::first && count == 0) continue;
+        if (of == Pool::Of::last && count != 0) continue;
         Network network =
             network_of({{dense("patch", 6, 6)},
                         {ClassTokens{"embedding", count, 6, 4 + count, 0.7, positions}},
@@ -208,6 +209,8 @@ TEST_CASE("layers: class tokens and positions, and what a head reads of them") {
         "6 tokens behind 1 class tokens and 4 others (embedding); these must add up");
   CHECK(refused(5, 0).find("0 class tokens of 5 (pool)") == 0);
   CHECK(refused(5, 5).find("5 class tokens of 5 (pool)") == 0);
+  CHECK(refusal_of(network_of({{Pool{"pool", Pool::Of::last, 1}}}, 6, 4)).find("1 class tokens") ==
+        0);
 }
 
 TEST_CASE("layers: convolutions with strides, padding and groups") {

@@ -10,7 +10,8 @@ struct Pool {
   enum class Of {
     all,
     first,  ///< the first alone
-    rest    ///< those behind the class tokens
+    rest,   ///< those behind the class tokens
+    last    ///< the last alone, with no class tokens in front
   };
 
   std::string path;

@@ -12,7 +12,7 @@ namespace {
 
 // Primes, so that no size is another by chance; small ones, so that any number of heads fits.
 constexpr std::int64_t kHeadWidth = 11, kWidth = 1009, kFfn = 2003, kVocab = 2011, kFeatures = 2017,
-                       kMemory = 2027, kPatch = 2029, kEmbedding = 2039;
+                       kMemory = 2027, kPatch = 2029, kEmbedding = 2039, kHeadClasses = 2053;
 
 /// One entry of weights whose spec gives no formula.
 Expr numeric_variance(const Linear& layer) {
@@ -37,6 +37,7 @@ ModelSpec distinct_sizes(const ModelSpec& spec) {
   if (transformer && spec.qk_norm && made.width == spec.heads) made.width *= 2;
   made.ffn = unless_one(spec.ffn, kFfn);
   made.vocab = unless_one(spec.vocab, kVocab);
+  if (spec.head_classes > 1) made.head_classes = kHeadClasses;
   made.features = spec.features == spec.width ? made.width : unless_one(spec.features, kFeatures);
   made.memory.sequence = unless_one(spec.memory.sequence, kMemory);
   if (spec.input.patch > 1) made.input.patch = kPatch;
@@ -55,6 +56,7 @@ Formulas::Formulas(const ModelSpec& spec)
   name(sizes.width, "width", spec.width);
   name(sizes.ffn, "ffn", spec.ffn);
   name(sizes.vocab, "vocab", spec.vocab);
+  if (spec.head_classes > 0) name(sizes.head_classes, "head_classes", spec.head_classes);
   name(sizes.features, "features", spec.features);
   name(sizes.memory.sequence, "memory", spec.memory.sequence);
   if (spec.input.patch > 0) name(sizes.input.patch, "patch", spec.input.patch);

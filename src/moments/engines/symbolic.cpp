@@ -313,6 +313,10 @@ FormulaSites symbolic_sites(const ModelSpec& spec) {
     throw Error(ErrorKind::input,
                 "formulas follow tokens that are alike, and class tokens are unlike the others",
                 "--engine symbolic", "use --engine quadrature, or --class-tokens 0");
+  if (spec.pool == Pooling::last_token)
+    throw Error(ErrorKind::input,
+                "formulas follow tokens that are alike, and the head reads the last alone",
+                "--engine symbolic", "use --engine quadrature, or --pool none");
   return Symbolic(spec).run();
 }
 

@@ -92,7 +92,7 @@ N row_gradient(const X& gradient, const N& same, const N& kappa, const N& vocab,
 /// One position: B g + B (B-1) k_b.
 template <class X, class N>
 N position_gradient(const X& gradient, const N& batch) {
-  const Alike<N> g = average(gradient);
+  const Alike<N> g = same_positions(gradient);
   return batch * g.second + batch * (batch - 1) * g.between;
 }
 
@@ -109,6 +109,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
   const typename C::Number tokens = calculus.size(x.tokens, "tokens");
   const double collision = token_collision(network, layer);
   x.x = uniform(x.x, embedded(calculus, layer, collision, tokens));
+  x.x = with_own_positions(x.x, calculus.real(layer.position_std * layer.position_std));
   x = input_signal(calculus, std::move(x.x), layer.width, x.tokens, pass.counts(x));
   if constexpr (C::next_orders)
     x.overlap.coherent = std::hypot(x.overlap.coherent, word_overlap(layer, collision));

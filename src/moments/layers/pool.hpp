@@ -12,14 +12,15 @@
 /// Of one token it is that token.
 namespace scalecalc::moments {
 
+/// Whether it is one token, and no mean.
+inline bool reads_one(const Pool& layer) {
+  return layer.of == Pool::Of::first || layer.of == Pool::Of::last;
+}
+
 /// How many tokens are averaged over.
 inline std::int64_t pooled_tokens(const Pool& layer, std::int64_t tokens) {
-  switch (layer.of) {
-    case Pool::Of::first: return 1;
-    case Pool::Of::rest: return tokens - layer.class_tokens;
-    case Pool::Of::all: break;
-  }
-  return tokens;
+  if (reads_one(layer)) return 1;
+  return layer.of == Pool::Of::rest ? tokens - layer.class_tokens : tokens;
 }
 
 /// These tokens.
@@ -27,6 +28,7 @@ template <class X>
 auto pooled(const Pool& layer, const X& x) {
   switch (layer.of) {
     case Pool::Of::first: return of_first(x);
+    case Pool::Of::last: return of_last(x);
     case Pool::Of::rest: return layer.class_tokens > 0 ? of_kind(x, Kind::others) : average(x);
     case Pool::Of::all: break;
   }
@@ -75,6 +77,7 @@ X pool_backward(const Pool& layer, const X& gradient, const N& tokens) {
   const auto g = average(gradient);
   const N square = tokens * tokens;
   const Alike<N> each{N(0), g.second / square, g.second / square, g.between / square};
+  if (layer.of == Pool::Of::last) return on_last(gradient, each);
   if (layer.of == Pool::Of::all || layer.class_tokens == 0) return uniform(gradient, each);
   return on_kind(gradient, layer.of == Pool::Of::first ? Kind::class_tokens : Kind::others, each);
 }
@@ -107,7 +110,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool& layer, Gradient<
     // Of one token the part along it stays there, and is a share of all that there is.
     const double all = values_of(pass.calculus(), g.x).second;
     const double along = pass.calculus().value(g.aligned);
-    if (layer.of == Pool::Of::first && all > 0) {
+    if (reads_one(layer) && all > 0) {
       const double share = std::min(1.0, along * along * kept.second / all);
       g.directions.radial += share * (kept.width - g.directions.radial);
     }
@@ -117,7 +120,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool& layer, Gradient<
   const auto aligned = g.aligned;
   forget_tokens(g);
   if constexpr (C::next_orders) {
-    if (layer.of != Pool::Of::first) {
+    if (!reads_one(layer)) {
       g.aligned = aligned / static_cast<double>(count);
       g.along_mean = {static_cast<double>(count),
                       layer.of == Pool::Of::rest && layer.class_tokens > 0};
