@@ -13,7 +13,7 @@ MORE_SEEDS = {"mixtral": 2, "qwen3_moe": 2, "qwen2_moe": 10, "dinov2": 8, "vit":
 RESAMPLED = 200
 # Why a row has figures outside, in docs/guide/configs.md.
 CAUSES = {"olmo2": "norms of q and k", "qwen3_moe": "norms of q and k", "t5": "words",
-          "t5+gated": "words", "resnet": "batch norms"}
+          "t5+gated": "words", "siglip_text_model": "words", "resnet": "batch norms"}
 
 
 class Measured:

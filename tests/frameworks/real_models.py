@@ -36,7 +36,8 @@ TOKENS, SEEDS = 32, 32
 EXPLAINED = {"rotary positions turn": {"attn.q.weight", "attn.q.bias", "attn.k.weight"},
              "logit_scale": {"head.weight"},
              # The table is narrower than the model, and not what the head reads by.
-             "project_in and project_out": {"embedding.weight"}}
+             "project_in and project_out": {"embedding.weight"},
+             "the scores of relative positions": {"attn.q.weight", "attn.q.bias", "attn.k.weight"}}
 # The small configs of make_models.py, wider and deeper: most moments are off by some 1/width.
 WIDER = {48: 256, 80: 512, 32: 128, 96: 512, 24: 128, 16: 64}
 SIZES = {"hidden_size", "moe_intermediate_size", "shared_expert_intermediate_size", "n_embd", "d_model", "dim", "intermediate_size", "ffn_dim", "hidden_dim",
@@ -71,9 +72,10 @@ SCALED = {
                  "original_max_position_embeddings": TOKENS // 2},
 }
 # Of the sizes of make_models.py the second, which differs in more than sizes: gates, a head of its own.
-SECOND = {"t5+gated", "opt+post"}
+SECOND = {"t5+gated", "opt+post", "deberta-v2+relative"}
 MORE = ["t5+gated", "llama+dynamic", "llama+linear", "llama+llama3", "llama+yarn", "phi3+longrope",
-        "gemma3_text+linear", "resnet+passes", "convnext+passes", "convnext+drop", "opt+post"]
+        "gemma3_text+linear", "resnet+passes", "convnext+passes", "convnext+drop", "opt+post",
+        "deberta-v2+relative"]
 
 
 def scaled(rope_type, config):
