@@ -104,6 +104,13 @@ ModelSpec train_model(const TrainOptions& options, const TrainGroup& group, std:
     throw Error(ErrorKind::input, "the experiment is about language models", "train",
                 "use a transformer without cross-attention, or --task copy for two stacks");
   }
+  if (options.model.pool != Pooling::none)
+    throw Error(ErrorKind::input,
+                "every token is asked for the next, and a pool leaves one vector of a sequence",
+                "train", "use --pool none");
+  if (options.model.head_classes != 0)
+    throw Error(ErrorKind::input, "the head's classes are the words of the text", "train",
+                "use --head-classes 0");
   ModelSpec spec = options.model;
   spec.layers = layers;
   spec.placement = group.placement;

@@ -114,9 +114,14 @@ TEST_CASE("first step: what has no rule is named") {
       CAPTURE(error.message());
       CHECK(error.message().find(what) != std::string::npos);
       CHECK(!error.where().empty());
+      // Of what draws masks, every rate that there is.
+      if (std::string_view(what) == "dropout")
+        CHECK(error.hint() == "set dropout, attention_dropout and drop_path to 0");
     }
   };
   refuses(network_of("placement = \"pre\"\ndropout = 0.1"), "dropout");
+  refuses(network_of("placement = \"pre\"\ndrop_path = 0.1"), "dropout");
+  refuses(network_of("placement = \"pre\"\npool = \"last\""), "a last token that is read");
   refuses(network_of("placement = \"resi-dual\""), "two streams");
   refuses(network_of("placement = \"pre\"\nexperts = 4"), "mixtures of experts");
   refuses(network_of("placement = \"pre\"\ntie_head = true", "[input]\nkind = \"tokens\""), "tied");
