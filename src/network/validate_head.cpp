@@ -23,6 +23,12 @@ Problem head_problem(const ModelSpec& spec) {
                        "tie_head makes the words the classes of the head",
                        "leave one of the two out"};
   if (!spec.tie_head) return {};
+  if (spec.pool != Pooling::none)
+    return SpecProblem{
+        {"pool", "tie_head"},
+        "tie_head knows the word of each token that the head reads, and a pool leaves "
+        "one vector of a sequence",
+        "leave one of the two out"};
   if (spec.input.embedding_width != 0 && !spec.head_transform)
     return SpecProblem{{"tie_head", "input.embedding_width"},
                        "tie_head shares a matrix of embedding_width features, and the head reads "

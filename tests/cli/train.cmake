@@ -87,6 +87,10 @@ scalecalc_cli_error("train: unknown profile" EXIT 2 ARGS train --profile ful -o 
   SAYS "unknown profile 'ful'.*did you mean 'full'")
 scalecalc_cli_error("train: a model that is no transformer" EXIT 2 ARGS train --model mlp-relu -o x
   SAYS "the experiment is about language models")
+scalecalc_cli_error("train: a head that reads one vector" EXIT 2 ARGS train --pool mean -o x
+  SAYS "a pool leaves one vector of a sequence.*--pool none")
+scalecalc_cli_error("train: classes that are not the words" EXIT 2
+  ARGS train --head-classes 7 -o x SAYS "the head's classes are the words.*--head-classes 0")
 scalecalc_cli_error("train: no text" EXIT 2 ARGS train --text none.txt -o x
   SAYS "no such text file \\(none\\.txt\\)")
 scalecalc_cli_error("train: no loss to reach" EXIT 2 ARGS train --target-loss 0 -o x

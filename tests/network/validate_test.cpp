@@ -150,6 +150,13 @@ TEST_CASE("the last token is read of one stack, without a mask of tokens that ar
           words(s);
           s.input.positions = 0.1;
         }).empty());
+  for (const Pooling pool : {Pooling::last_token, Pooling::mean})
+    CHECK(problem([&](ModelSpec& s) {
+            words(s);
+            s.input.positions = 0.1;
+            s.tie_head = true;
+            s.pool = pool;
+          }).starts_with("tie_head knows the word of each token"));
   CHECK(problem([](ModelSpec& s) { s.head_classes = 7; }) ==
         "head_classes is of a model of words, and the input is gaussian");
   CHECK(problem([&](ModelSpec& s) {
