@@ -60,9 +60,10 @@ void note_slope_correlation(C& calculus, const typename C::Function& phi, const 
 
 /// To E phi(u)phi(v), what it bends over overlaps of u and v that fluctuate
 /// (docs/theory/layers.md#bend); `in`: of different words, which are all but `same` of the pairs.
+/// The variance that the bend gives to the overlap of what comes out.
 template <class C, class X>
-void add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& in, double same,
-              const Counts& counts, X& y) {
+double add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& in, double same,
+                const Counts& counts, X& y) {
   const Alike<double> x = values_of(calculus, in.x);
   const OverlapDeviation overlap = overlap_deviation(calculus, in);
   const double variance = overlap.coherent * overlap.coherent + overlap.noise;
@@ -85,6 +86,8 @@ void add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& in,
   const double left =
       within.fits && !by_words && apart > 0 ? std::min(1.0, std::sqrt(variance) / apart) : 1;
   if (second > 0) calculus.omit(0, std::fabs(within.value) / second * left);
+  const double kept = rule(within);
+  return 2 * kept * kept;
 }
 
 /// K - r dK/dr of K(r) = E phi(u)phi(v) at a correlation c, over (E phi)^2: what is left of the
@@ -182,6 +185,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                  : rule(calculus, phi, in.x);
   };
   out.x = value_expectations(calculus, phi, in);
+  double bent = 0;
   if (wanted.slopes) {
     record.slopes = mixed
                         ? mixed_values(calculus, phi, in, Moment::slope_second, Moment::slope_cross)
@@ -192,11 +196,13 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     if ((in.size_excess < 0 || in.normalised) && !mixed)
       add_sample_excess(calculus, phi, in, record, out.x);
     if (!mixed)
-      add_bend(calculus, phi, words ? of_words(in) : in, words ? in.repeats : 0, counts, out.x);
+      bent =
+          add_bend(calculus, phi, words ? of_words(in) : in, words ? in.repeats : 0, counts, out.x);
   }
   if (wanted.slopes) {
     out.overlap =
         overlap_through_activation(calculus, words ? of_words(in) : in, record.slopes, out.x);
+    if constexpr (C::next_orders) out.overlap.noise += bent;
     out.fresh = 0;
     if (words) add_word_overlap(in.repeats, out);
   }
