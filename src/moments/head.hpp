@@ -5,6 +5,7 @@
 
 #include "moments/calculus.hpp"
 #include "moments/linear_map.hpp"
+#include "moments/loss_variance.hpp"
 #include "moments/tied_head.hpp"
 #include "moments/words.hpp"
 
@@ -165,11 +166,16 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
   if (network.loss == Loss::mse) {
     // dL/dy = y - t: targets of different tokens are independent.
     const N target = calculus.real(network.target_second);
+    N finite = N(1);
+    // In plain stacks what sizes of draws make of both is followed by itself.
+    if constexpr (C::next_orders) {
+      if (!is_plain(network)) finite = 1 + signal.spread.mean_shift;
+    }
     using T = Token<N>;
     const X gradient = map(
         logits,
         [&](const T& u) {
-          return T{N(0), u.second + target};
+          return T{N(0), u.second * finite + target};
         },
         [](const T&, const T&, const N& cross) { return cross; });
     LossGradient<X> made;

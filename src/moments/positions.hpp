@@ -46,6 +46,14 @@ Alike<N> same_positions(const Alike<N>& x) {
   return x;
 }
 Alike<double> same_positions(const PerPosition& x);
+/// Whether two sequences' equal positions are told from others.
+template <class N>
+bool has_own_positions(const Alike<N>& /*x*/) {
+  return false;
+}
+inline bool has_own_positions(const PerPosition& x) {
+  return x.positions->last_apart && x.between.size() > 0;
+}
 
 /// Fixed sines and cosines that are added to tokens of this width
 /// (docs/theory/layers.md#sinusoids).

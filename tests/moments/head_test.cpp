@@ -207,7 +207,33 @@ TEST_CASE("two tokens share what words they have in common") {
   CHECK(row_gradient(g, 0.0, 0.4, 3.0, 10.0, 1.0) == rounded((10 * 3 + 90 * 0.4) / 3, 64));
   // Equal words with gradients that have 0.5 more in common.
   CHECK(row_gradient(g, 0.5, 0.4, 3.0, 10.0, 1.0) == rounded((10 * 3 + 90 * 0.4 * 1.5) / 3, 64));
-  CHECK(position_gradient(g, 4.0) == rounded(4 * 3 + 12 * 0.5, 64));
+  CHECK(position_gradient(g, 0.0, 4.0) == rounded(4 * 3 + 12 * 0.5, 64));
+  CHECK(position_gradient(g, 0.25, 4.0) == rounded(4 * 3 + 12 * 0.75, 64));
+}
+
+// At one position two sequences have its vector: of a gradient 3 x that is 9 s^2, of which the mean
+// over pairs has 1/T.
+TEST_CASE("gradients of one position share its vector") {
+  Gradient<Pairs> g;
+  g.aligned = 3;
+  CHECK(equal_positions(calculus(), 0.5, g, 10.0) == rounded(9 * 0.25 * 0.9, 64));
+  g.slopes.between.own = 12;  // what else follows overlaps
+  CHECK(equal_positions(calculus(), 0.5, g, 10.0) == rounded(12 * 0.25 * 0.9, 64));
+}
+
+// Of a squared error g is E y^2 at the width at hand, but for plain stacks, which follow sizes.
+TEST_CASE("a squared error sees the sizes of draws") {
+  Numbers numbers = calculus();
+  Network network = head(16);
+  network.loss = Loss::mse;
+  network.target_second = 0.5;
+  network.reduction = Reduction::sum;
+  Signal<Pairs> logits = fixed(Pairs{0, 2, 0.5, 0});
+  logits.spread.mean_shift = 0.25;
+  CHECK(loss_gradient(numbers, network, logits, 8.0).logits.second == rounded(2.5, 64));
+  network.layers.push_back({});
+  network.layers.back().op = Norm{};
+  CHECK(loss_gradient(numbers, network, logits, 8.0).logits.second == rounded(3, 64));
 }
 
 // Logits whose overlap fluctuates: E O(c + e) over two equally likely e is the mean of both sides,

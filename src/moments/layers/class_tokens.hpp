@@ -131,12 +131,16 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ClassTokens& layer, Gr
   const auto& kept = pass.template take<ClassTokens>();
   pass.note(kept.at.site, g);
   std::size_t at = kept.at.parameter;
-  typename C::Number of_positions = position_gradient(g.x, pass.batch());
+  using N = typename C::Number;
+  const N same =
+      equal_positions(pass.calculus(), layer.position_std, g, pass.tokens(kept.at.tokens));
+  N of_positions = position_gradient(g.x, same, pass.batch());
   double error = 0;
   if (layer.count > 0) {
     const auto at_class = of_kind(g.x, Kind::class_tokens);
     const auto of_class = own_gradient(at_class, pass.batch());
-    const auto of_others = own_gradient(of_kind(g.x, Kind::others), pass.batch());
+    const N of_others = own_gradient(of_kind(g.x, Kind::others), pass.batch()) +
+                        pass.batch() * (pass.batch() - 1) * same;
     const auto count = pass.calculus().real(static_cast<double>(layer.count));
     const auto others = pass.tokens(kept.at.tokens);
     fill(pass, at, of_class, g, {});

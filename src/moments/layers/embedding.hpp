@@ -89,11 +89,13 @@ N row_gradient(const X& gradient, const N& same, const N& kappa, const N& vocab,
   return token_sum(shared, g, tokens, batch) / vocab;
 }
 
-/// One position: B g + B (B-1) k_b.
+/// One position: B g + B (B-1) k_b. `same`: k_b at one position less k_b at any two, where
+/// the state does not have both.
 template <class X, class N>
-N position_gradient(const X& gradient, const N& batch) {
+N position_gradient(const X& gradient, const N& same, const N& batch) {
   const Alike<N> g = same_positions(gradient);
-  return batch * g.second + batch * (batch - 1) * g.between;
+  const N between = has_own_positions(gradient) ? g.between : N(g.between + same);
+  return batch * g.second + batch * (batch - 1) * between;
 }
 
 template <class C, class X>
@@ -153,6 +155,18 @@ typename C::Number equal_words(const C& calculus, const Embedding& layer, const 
   return calculus.real(std::max(0.0, g.equal_words * x.second - x.cross));
 }
 
+/// k_b at one position less k_b at any two, of which one in T are: of a gradient along x, or one
+/// that follows overlaps, what the position's vector has of both.
+template <class C, class X>
+typename C::Number equal_positions(const C& calculus, double position_std, const Gradient<X>& g,
+                                   const typename C::Number& tokens) {
+  using N = typename C::Number;
+  if constexpr (!C::next_orders) return N(0);
+  const double own = own_aligned(calculus, g);
+  const double rise = std::max(own * own, g.slopes.between.own);
+  return calculus.real(rise * position_std * position_std) * N(1 - N(1) / tokens);
+}
+
 /// Of a table that is the head too, twice the product of both gradients: of a token's row the one
 /// is along the word that the other has in h.
 template <class C, class X>
@@ -201,7 +215,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Grad
       is_tied(pass.network()))
     add_part(calculus, of_head, shared_rows(pass, layer, g, kept.at.tokens),
              pass.network().loss == Loss::mse, pass.parameter(at));
-  if (layer.position_std > 0) fill(pass, ++at, position_gradient(g.x, pass.batch()), g, {});
+  if (layer.position_std > 0)
+    fill(pass, ++at,
+         position_gradient(g.x, equal_positions(calculus, layer.position_std, g, tokens),
+                           pass.batch()),
+         g, {});
   // The first row has the sum over all tokens.
   if (layer.segments > 0)
     fill(pass, ++at, bias_of(pass, g.x, kept.at.tokens) / calculus.size(layer.segments, "segments"),
