@@ -180,19 +180,23 @@ NormVariance through_activation(const NormVariance& spread, const Passage& passa
   return out;
 }
 
-/// m = E phi^2(u) E w^2 = f(q) q up to constants; kurtosis 3 times that of phi.
+/// m = E phi^2(u) E w^2 = f(q) q up to constants; kurtosis 3 times that of phi. The size of the
+/// common input moves both factors; what weights that are no normal ones leave out of the 2/n of
+/// new features, each factor has of its own.
 NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
-                          const Alike<double>& x, double width, const Counts& counts,
+                          const Alike<double>& x, double noise, double width, const Counts& counts,
                           double distance_slope) {
-  const double e = phi.exponent + 1;
-  const double latent = spread.token_variance - 2 / width;
-  const double latent_all = spread.batch_variance - 2 / width * pairs_squared(x, counts);
+  const double e = phi.exponent + 1, both = phi.exponent * phi.exponent + 1;
+  const double pairs = pairs_squared(x, counts), own = (noise - 2) / width;
+  const double common = spread.token_variance - noise / width;
+  const double common_all = spread.batch_variance - noise / width * pairs;
   const auto covariance = [&](double c) { return (1 + phi.covariance(c)) * (1 + 2 * c * c) - 1; };
   NormVariance out;
-  out.token_variance = std::max(0.0, e * e * latent + (3 * phi.kurtosis - 1) / width);
-  out.batch_variance =
-      std::max(0.0, e * e * latent_all + over_pairs(x, counts, covariance) / width);
-  out.mean_shift = e * spread.mean_shift + (phi.curvature + 2 * phi.exponent) / 2 * latent;
+  out.token_variance = std::max(0.0, e * e * common + both * own + (3 * phi.kurtosis - 1) / width);
+  out.batch_variance = std::max(
+      0.0, e * e * common_all + both * own * pairs + over_pairs(x, counts, covariance) / width);
+  out.mean_shift = e * spread.mean_shift + (phi.curvature + 2 * phi.exponent) / 2 * common +
+                   phi.curvature / 2 * own;
   out.susceptibility = e * spread.susceptibility;
   pass_distance(spread, distance_slope, e, out);
   out.distance_variance += apart_noise(2, width, counts);

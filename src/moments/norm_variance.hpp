@@ -81,9 +81,10 @@ inline RelativeError error_of_range(double far) {
   const double bound = std::expm1(std::min(far, largest_log));
   return {bound, bound};
 }
-/// phi(u) w, both linear in the same input; `x`: the moments of u.
+/// phi(u) w, both linear in the same input, by weights that add `noise`/width each to the variance
+/// of a size; `x`: the moments of u.
 NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
-                          const Alike<double>& x, double width, const Counts& counts,
+                          const Alike<double>& x, double noise, double width, const Counts& counts,
                           double distance_slope = 1);
 /// x and f as they enter the sum; their scalar product fluctuates too.
 NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,

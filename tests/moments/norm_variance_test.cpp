@@ -51,6 +51,23 @@ TEST_CASE("squares of relu features beside their products with another token's")
   CHECK(w.mean_curvature == near(-m1 / 4, kink));
 }
 
+// u and w of square orthogonal weights are points of two spheres: E u^2 w^2 is m^2, and the mean of
+// n products has E u^4 = 3n/(n + 2) and E u_1^2 u_2^2 = n/(n + 2) of either, n(n + 8)/(n + 2)^2 in
+// all.
+TEST_CASE("two factors of fixed sizes keep the mean of their product") {
+  const double width = 64, exact = width * (width + 8) / ((width + 2) * (width + 2)) - 1;
+  const WidthMoments phi = width_moments(Activation::named("identity"), 0, 1);
+  const NormVariance fixed = through_gate({}, phi, {0, 1, 0, 0}, 0, width, {1, 1});
+  // The next order of both.
+  CHECK(fixed.token_variance == near(exact, 16 / width));
+  CHECK(std::fabs(fixed.mean_shift) < 1e-9);  // by quadrature
+  // Of normal weights behind an x of variance v the same as ever: (e (e - 1)/2) v, e = 2.
+  NormVariance normal;
+  const double v = 0.1;
+  normal.token_variance = v + 2 / width;
+  CHECK(through_gate(normal, phi, {0, 1, 0, 0}, 2, width, {1, 1}).mean_shift == near(v, 1e-9));
+}
+
 // |u|^2 of Gaussian tokens in d dimensions: variance 2/d, 2 c^2/d of two, 2/d with u.v at every c.
 // relu is homogeneous, so that of nearly equal tokens |y|^2 goes with y.z as with itself.
 TEST_CASE("sizes of nearly equal tokens behind relu go with their overlap") {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "moments/activation_moments.hpp"
+#include "moments/gated_mean.hpp"
 #include "moments/token_distance.hpp"
 #include "moments/weight_matrix.hpp"
 #include "moments/words.hpp"
@@ -24,7 +25,18 @@ struct GatedRecord {
   /// w and u.
   X own_in, own_gate;
   double along_in = 0, along_gate = 0;
+  double noise = 2;    ///< of the weights, as of weight_noise
+  double sizes = 1;    ///< E S^e/(E S)^e of the sizes S that a gradient y follows at u and w
+  GatedTokens tokens;  ///< what a gradient along the mean of tokens meets
 };
+
+/// Sizes of tokens that no norm has made one are lognormal, and a gradient y at u or w goes as
+/// their power e; past one unit of its logarithm it is left to the stated error.
+inline double sizes_of_own(const NormVariance& u, double noise, double width, double e) {
+  if (u.log_range > 0) return 1;
+  const double common = std::max(0.0, u.token_variance - noise / width);
+  return std::exp(std::min(1.0, e * (e - 1) / 2 * common));
+}
 
 /// A gradient y = phi(u) w becomes phi^2 w at w and phi phi' w^2 at u: E phi^4 in place of the
 /// square of E phi^2, and 3 E phi^2 phi'^2 in place of the product.
@@ -61,8 +73,9 @@ void note_own_gradient(const C& calculus, const WidthMoments& moments, const X& 
   const auto beyond = [](const X& whole, const X& apart) {
     return without_mean(sum(whole, scaled(apart, -1)));
   };
-  record.own_in = beyond(product(at_in, w), product(y, record.kernel));
-  record.own_gate = beyond(product(at_gate, w_squares), product(y, record.slopes));
+  record.own_in = beyond(scaled(product(at_in, w), record.sizes), product(y, record.kernel));
+  record.own_gate =
+      beyond(scaled(product(at_gate, w_squares), record.sizes), product(y, record.slopes));
   const Alike<double> q = values_of(calculus, u);
   record.along_in = moments.second;
   if (q.second > 0)
@@ -113,12 +126,17 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     record.exponent = 1 + moments.exponent;
     record.in_kurtosis = moments.kurtosis;
     record.gate_kurtosis = 3 * moments.slope_kurtosis;
+    record.sizes = sizes_of_own(gate.spread, record.noise, static_cast<double>(gate.width),
+                                2 * record.exponent - 1);
     note_own_gradient(calculus, moments, gate.x, in.x, record);
+    record.tokens = gated_tokens(moments, g, values_of(calculus, in.x),
+                                 values_of(calculus, record.kernel), values_of(calculus, slopes));
     const double rise =
         calculus.value(slope.cross) * calculus.value(w.cross) * (g.second - g.cross) +
         calculus.value(kernel.cross) * calculus.value(w.second - w.cross);
-    out.spread = through_gate(gate.spread, moments, g, static_cast<double>(gate.width), counts,
-                              distance_slope(rise, 1, calculus.value(apart)));
+    out.spread =
+        through_gate(gate.spread, moments, g, record.noise, static_cast<double>(gate.width), counts,
+                     distance_slope(rise, 1, calculus.value(apart)));
     for (RelativeError* bound : {&out.error, &out.truncation}) {
       bound->second *= 1 + moments.exponent;
       bound->cross *= 1 + moments.exponent;
@@ -186,6 +204,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x)
       kept.kernel = slope_kernel(calculus, phi, values_of(calculus, gate.x),
                                  overlap_deviation(calculus, gate), over);
   }
+  kept.record.noise = weight_noise(layer.gate);
   Signal<X> y = gated_forward(calculus, phi, gate, in, over, kept.record);
   kept.error = calculus.take_slope_error();
   kept.at = {pass.site(layer.path, "gated", y), 0, x.tokens};
@@ -266,6 +285,27 @@ void gated_slopes(const C& calculus, const Gated& layer, const Kept<Gated, C, X>
   }
 }
 
+/// What a gradient along y, or along the mean of y over tokens, makes at u and w.
+template <class X>
+void gated_own(const Gradient<X>& g, const GatedRecord<X>& record, Gradient<X>& gate,
+               Gradient<X>& in) {
+  const double square = g.aligned * g.aligned;
+  if (!g.along_mean) {
+    gate.x = sum(gate.x, scaled(record.own_gate, square));
+    in.x = sum(in.x, scaled(record.own_in, square));
+    gate.aligned = g.aligned * record.along_gate;
+    in.aligned = g.aligned * record.along_in;
+    return;
+  }
+  const GatedTokens& of = record.tokens;
+  add_of_mean(gate_of_mean(of, g.along_mean), g.along_mean, square, gate);
+  add_of_mean(in_of_mean(of, g.along_mean), g.along_mean, square, in);
+  gate.aligned = in.aligned = g.aligned;
+  gate.along_mean =
+      mean_below(g.along_mean, record.along_gate, of.within.slopes * of.within.w, gate.aligned);
+  in.along_mean = mean_below(g.along_mean, record.along_in, of.within.kernel, in.aligned);
+}
+
 /// Finite width of the gradients at u and w.
 template <class C, class X>
 void gated_orders(const BackwardPass<C, X>& pass, const Gated& layer, const Kept<Gated, C, X>& kept,
@@ -297,13 +337,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   gate.directions = in.directions = {};
   gate.x = std::move(parts.gate);
   in.x = std::move(parts.in);
-  if constexpr (C::next_orders) {
-    const double square = g.aligned * g.aligned;
-    gate.x = sum(gate.x, scaled(products_along(g.along_mean, kept.record.own_gate), square));
-    in.x = sum(in.x, scaled(products_along(g.along_mean, kept.record.own_in), square));
-    gate.aligned = g.aligned * kept.record.along_gate;
-    in.aligned = g.aligned * kept.record.along_in;
-  }
+  if constexpr (C::next_orders) gated_own(g, kept.record, gate, in);
   if constexpr (C::next_orders) gated_slopes(calculus, layer, kept, g, gate, in);
   add_slope_error(calculus, gate, g, kept.error);
   if constexpr (C::next_orders) gated_orders(pass, layer, kept, g, gate, in);
@@ -320,8 +354,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
                           static_cast<double>(layer.in.fan_in), pass.counts(kept.at.tokens));
   out.x = sum(out.x, other.x);
   if constexpr (C::next_orders)
-    out.x = sum(
-        out.x, scaled(products_along(g.along_mean, kept.input.x), 2 * out.aligned * other.aligned));
+    out.x = sum(out.x, scaled(products_along(out.along_mean, other.along_mean, kept.input.x),
+                              2 * out.aligned * other.aligned));
+  out.along_mean = sum_along(out.along_mean, calculus.value(out.aligned), other.along_mean,
+                             calculus.value(other.aligned));
   out.aligned = out.aligned + other.aligned;
   out.uneven += other.uneven;
   out.beyond_pairs += other.beyond_pairs;
