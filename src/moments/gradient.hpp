@@ -94,10 +94,14 @@ struct OwnWord {
   double scatter = 0;  ///< relative variance of `word` over tokens
   double seen = 0;     ///< E[h e] of the head's input times E g of the word's own logit
 
-  /// What a norm takes from dk/dr, of pairs of one word against pairs of two.
-  double slope_across(double aligned) const {
+  /// What a norm takes from dk/dr. Pairs of one word against pairs of two make `words` of the
+  /// variance of overlaps, the rest is chance, of which the head's slopes have `aligned` alone.
+  double slope_across(double aligned, double words, bool at_head) const {
+    const double whole = at_head ? aligned : aligned + along;
     if (word == 0 || !(overlap > 0)) return -aligned * aligned;
-    return along * along * (1 - 2 / overlap) - aligned * aligned - 2 * aligned * along / overlap;
+    const double of_words =
+        along * along * (1 - 2 / overlap) - aligned * aligned - 2 * aligned * along / overlap;
+    return words * of_words - (1 - words) * whole * whole;
   }
 };
 

@@ -17,6 +17,7 @@
 #include "moments/norm_backward.hpp"
 #include "moments/norm_tokens.hpp"
 #include "moments/overlap_slope.hpp"
+#include "moments/own_word.hpp"
 #include "moments/parameter_gradients.hpp"
 #include "moments/sample_norm.hpp"
 #include "scalecalc/error.hpp"
@@ -292,6 +293,22 @@ double pair_scale(const X& factors) {
   return average(factors).second;
 }
 
+/// What a norm takes from dk/dr beside its own projection: where the gradient has a part along its
+/// token's word, that of pairs of one word counts by their share of the variance of overlaps.
+template <class C, class X>
+double slope_across_words(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept,
+                          const Gradient<X>& g) {
+  const OwnWord own = own_at(kept.record, g);
+  if (own.word == 0) return -g.aligned * g.aligned;
+  const double same = own_collision(pass.network());
+  const double run = own.overlap * values_of(pass.calculus(), kept.record.output).second;
+  const OverlapDeviation& overlap = kept.overlap;
+  const double variance = overlap.coherent * overlap.coherent + overlap.noise;
+  const double of_words = same * (1 - same) * run * run;
+  return own.slope_across(g.aligned, of_words < variance ? of_words / variance : 1,
+                          g.own.along != 0);
+}
+
 template <class C, class X>
 Gradient<X> dyt_backward(BackwardPass<C, X>& pass, const Norm& layer, const Kept<Norm, C, X>& kept,
                          Gradient<X> g) {
@@ -330,8 +347,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   }
   if constexpr (C::next_orders) {
     const double scale = pair_scale(record.factors);
-    out.slopes = with_part_along(g.slopes, own_at(record, g).slope_across(g.aligned), kept.overlap,
-                                 g.along_mean);
+    out.slopes =
+        with_part_along(g.slopes, slope_across_words(pass, kept, g), kept.overlap, g.along_mean);
     if (!record.over_samples)
       out.slopes = projected(record.projection, values_of(calculus, record.output), g.directions,
                              out.slopes);
