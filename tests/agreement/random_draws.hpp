@@ -53,4 +53,7 @@ class Draws {
   std::mt19937_64 bits_;
 };
 
+/// A head that reads the last token, and one whose classes are not the words.
+void draw_last(Draws draw, ModelSpec& spec);
+
 }  // namespace scalecalc::random_models

@@ -303,20 +303,6 @@ void draw_patches(Draws draw, ModelSpec& spec) {
     spec.pool = spec.class_tokens > 0 && draw.chance(70) ? Pooling::class_token : Pooling::mean;
 }
 
-/// A head that reads the last token, and one whose classes are not the words.
-void draw_last(Draws draw, ModelSpec& spec) {
-  const bool words = spec.input.kind == InputKind::tokens;
-  if (words && !spec.tie_head && draw.chance(8)) spec.head_classes = draw.of<std::int64_t>({2, 50});
-  const bool over_samples = spec.norm == NormKind::batchnorm || spec.norm == NormKind::instancenorm;
-  const bool alike =
-      spec.rotary_base == 0 && spec.relative_buckets == 0 && (!words || spec.input.positions > 0);
-  if (spec.pool != Pooling::none || spec.class_tokens > 0 || spec.tie_head ||
-      spec.cross_attention || spec.encoder_decoder || over_samples || !(spec.causal || alike) ||
-      !draw.chance(10))
-    return;
-  spec.pool = Pooling::last_token;
-}
-
 /// Tables of tokens that are narrower or wider than the model, and keys without biases.
 void draw_narrow(Draws draw, ModelSpec& spec) {
   const bool has_head = !spec.tie_head || spec.norm != NormKind::none;

@@ -43,7 +43,8 @@ std::string call_for(const FieldCase& tried, const std::string& argument) {
   const auto add = [&](bool wanted, const char* text) {
     if (wanted) call += std::string(", ") + text;
   };
-  add(test::is_of_tokens(*tried.field) || name == "tie_head", "input=tokens");
+  add(test::is_of_tokens(*tried.field) || name == "tie_head" || name == "head_classes",
+      "input=tokens");
   add(name == "target_second", "loss=mse");
   const bool frames = test::is_of_frames(*tried.field);
   add(tried.field->section == "memory" && !frames, "cross_attention=true");

@@ -106,6 +106,7 @@ VALUES = {
     "--class-std": (["0.5", "1"], ["--input", "gaussian", "--class-tokens", "1"]),
     "--pool": (["class", "mean"],
                ["--input", "gaussian", "--class-tokens", "1", "--class-std", "1"]),
+    "--head-classes": (["8", "16"], ["--input", "tokens"]),
     "--patch": (["8", "16"], ["--input", "gaussian"]),
     "--patch-bias": (["true", "false"], ["--input", "gaussian", "--patch", "8"]),
     "--experts": (["2", "4"], []),
