@@ -7,6 +7,7 @@
 #include "moments/constant_samples.hpp"
 #include "moments/norm_samples.hpp"
 #include "moments/norm_variance.hpp"
+#include "moments/passage.hpp"
 #include "moments/projection.hpp"
 #include "moments/token_distance.hpp"
 #include "moments/value_scatter.hpp"
@@ -94,9 +95,12 @@ double know_values(C& calculus, const Norm& layer, const Signal<X>& in, NormReco
   const double sizes = in.flat->size_variance;
   record.values =
       value_scatter_of_sizes(phi->activation(), u.mean, variance, sizes, width, centre, layer.eps);
-  const double own = (centre ? moments.centred_kurtosis : moments.kurtosis) - 1;
-  const double latent = std::max(0.0, orders.v - own / width);
-  if (own > 0 && orders.v < own / width) tie_values(orders.v * width / own, *record.values);
+  // v is of logarithms, whose noise of heavy features is less than (kurtosis - 1)/n.
+  const double heavy = moments.kurtosis - 1;
+  const double of_logs = heavy > 0 ? forward_noise(moments, width) / heavy : 0;
+  const double own = ((centre ? moments.centred_kurtosis : moments.kurtosis) - 1) * of_logs;
+  const double latent = std::max(0.0, orders.v - own);
+  if (own > 0 && orders.v < own) tie_values(orders.v / own, *record.values);
   orders.inverse = record.values->inverse;
   if (sizes > 0) return 0;
   orders.inverse *= 1 + orders.w * latent;

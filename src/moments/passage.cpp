@@ -12,9 +12,13 @@ double noise_of(double k2, double k3, double n) {
   return std::fabs(both - first) < first / 2 ? both : std::log1p(first);
 }
 
+}  // namespace
+
 double forward_noise(const SizeMoments& at, double n) {
   return noise_of(at.kurtosis - 1, at.third, n);
 }
+
+namespace {
 
 /// g^4 averages to 3, g^6 to 15; the Gaussian g alone has 2/n.
 double backward_noise(const SizeMoments& at, double n) {

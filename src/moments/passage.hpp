@@ -35,5 +35,8 @@ Passage passage(const SizesAt& sizes, const WidthMoments& phi, const LogSize& x,
 inline double log_variance(double k2, double k3, double n) {
   return k2 / n + (2.5 * k2 * k2 - k3) / (n * n);
 }
+/// Of the mean of phi^2 over n features at given sizes of u; past where the second order is no
+/// small correction that of a lognormal.
+double forward_noise(const SizeMoments& at, double n);
 
 }  // namespace scalecalc::moments
