@@ -305,8 +305,11 @@ double slope_across_words(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>
   const OverlapDeviation& overlap = kept.overlap;
   const double variance = overlap.coherent * overlap.coherent + overlap.noise;
   const double of_words = same * (1 - same) * run * run;
-  return own.slope_across(g.aligned, of_words < variance ? of_words / variance : 1,
-                          g.own.along != 0);
+  // The slopes behind a cap, or of a squared error, are of pairs of all kinds together.
+  const Network& network = pass.network();
+  const bool one_kind = network.loss == Loss::mse || network.logit_softcap > 0;
+  const bool apart = !one_kind && of_words < variance;
+  return own.slope_across(g.aligned, apart ? of_words / variance : 1, g.own.along != 0);
 }
 
 template <class C, class X>
