@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "scalecalc/network.hpp"
+
 namespace scalecalc::random_models {
 
 /// Draws that depend on (seed, index) alone: the standard fixes the bits of the generator and of

@@ -341,7 +341,6 @@ void draw_drop_path(Draws draw, ModelSpec& spec) {
   spec.drop_path_rises = draw.chance(50);
 }
 
-/// tanh(alpha x) in the place of norms.
 void draw_dyt(Draws draw, ModelSpec& spec) {
   if (spec.norm == NormKind::none || spec.tie_head || spec.placement == Placement::resi_dual ||
       !draw.chance(8))
