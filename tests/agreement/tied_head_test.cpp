@@ -32,7 +32,8 @@ TEST_CASE("a tied head: the token's own word stands out, forward and backward") 
       ModelSpec spec = tied(Placement::pre, NormKind::layernorm, vocab, second);
       CHECK(failures(spec) == "");
       spec.norm = NormKind::rmsnorm;
-      spec.causal = spec.input.norm = true;
+      spec.causal = true;
+      spec.input.norm = true;
       spec.input.positions = second;
       spec.input.zipf = 1;
       spec.batch = 2;

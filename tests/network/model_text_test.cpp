@@ -97,7 +97,7 @@ TEST_CASE("every field survives") {
   CHECK(again.input.positions == 0.3);
   CHECK(again.input.segments == 2);
   CHECK(again.input.multiplier == 16);
-  CHECK(again.input.norm);
+  CHECK(again.input.norm == true);
   CHECK(again.memory.cross == 0.25);
   CHECK(again.loss == Loss::mse);
   CHECK(again.target_second == 0.7);
