@@ -50,6 +50,7 @@ ModelSpec plain_stack(const ModelSpec& spec) {
   plain.sequence = std::min(spec.sequence, kTokens);
   plain.memory.sequence = std::min(spec.memory.sequence, kTokens);
   plain.tie_head = false;
+  plain.head_classes = 0;
   plain.input.kind = InputKind::gaussian;
   plain.input.cross = plain.input.second;
   plain.input.zipf = plain.input.positions = 0;
