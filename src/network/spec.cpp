@@ -81,6 +81,7 @@ std::int64_t decoder_depth(const ModelSpec& spec) {
 ModelSpec encoder_of(const ModelSpec& spec) {
   ModelSpec stack = spec;
   stack.encoder_decoder = stack.cross_attention = stack.causal = false;
+  stack.head_classes = 0;  // its end is the memory
   stack.alibi = 0;
   stack.window = 0;
   stack.window_pattern = "L";

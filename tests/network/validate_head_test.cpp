@@ -49,6 +49,12 @@ TEST_CASE("the last token is read of one stack, without a mask of tokens that ar
   CHECK(problem([&](ModelSpec& s) {
           words(s);
           s.head_classes = 7;
+          s.encoder_decoder = true;
+          s.memory.features = 4;
+        }).empty());
+  CHECK(problem([&](ModelSpec& s) {
+          words(s);
+          s.head_classes = 7;
           s.tie_head = true;
         }) == "tie_head makes the words the classes of the head");
 }
