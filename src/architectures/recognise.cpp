@@ -209,6 +209,31 @@ std::vector<NamedShape> with_base_prefix(const Family& family, const std::string
   return tensors;
 }
 
+/// A file that has a tied tensor under its second name alone (as savers that drop shared memory
+/// leave it, a head for an embedding): with the name that the tensor has first.
+std::vector<NamedShape> with_first_names(const Family& family, std::vector<NamedShape> tensors) {
+  std::set<std::string> names;
+  for (const NamedShape& tensor : tensors) names.insert(tensor.name);
+  const auto rename = [&](const std::string& second, const std::string& first) {
+    if (names.count(first) > 0) return;
+    for (NamedShape& tensor : tensors) {
+      if (tensor.name != second && !tensor.name.ends_with("." + second)) continue;
+      tensor.name = first;
+      names.insert(first);
+      return;
+    }
+  };
+  for (const auto& [name, module] : family.modules)
+    for (const Entry& entry : module.entries)
+      for (const EntryText& text : entry.alternatives) {
+        if (text.call.name() != "tied" || entry.path.size() != 1) continue;
+        const Expression& first = text.call.operands().at(0);
+        if (first.kind() == Expression::Kind::constant)
+          rename(entry.path.front().text, first.evaluate({}).get<std::string>());
+      }
+  return tensors;
+}
+
 /// The classes of a family of which most is in the file.
 void add_candidates(const Family& family, const std::vector<NamedShape>& tensors,
                     const std::string& name, std::vector<Candidate>& candidates) {
@@ -255,7 +280,12 @@ std::vector<Candidate> candidates_of(const std::vector<NamedShape>& tensors,
     const bool is_worse = i > 0 && ranked[i].first > ranked[i - 1].first;
     if (is_worse && best_score(candidates) == std::ssize(tensors)) break;
     if (ranked[i].first > ranked.front().first + kMostWordsMissing) break;
-    add_candidates(family(ranked[i].second, name), tensors, name, candidates);
+    const Family& of = family(ranked[i].second, name);
+    add_candidates(of, tensors, name, candidates);
+    const std::vector<NamedShape> named = with_first_names(of, tensors);
+    const auto same = [](const NamedShape& a, const NamedShape& b) { return a.name == b.name; };
+    if (!std::equal(tensors.begin(), tensors.end(), named.begin(), same))
+      add_candidates(of, named, name, candidates);
   }
   return candidates;
 }
