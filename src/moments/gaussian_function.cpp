@@ -20,6 +20,7 @@ constexpr std::size_t keep_pairs = 1 << 15;
 /// Networks whose variance changes at every layer go on by panels after so many inputs.
 constexpr std::size_t before_panels = 24;
 constexpr int panel_nodes = 10;
+static_assert(panel_nodes <= SeriesTable::width);
 constexpr double panels_per_unit = 2.5;  ///< of ln(variance)
 /// What ten nodes leave of functions that are analytic in ln(variance), here within a radius of 1.
 constexpr double panel_error = 1e-10;
@@ -206,9 +207,18 @@ Estimate GaussianFunction::by_panel(Moment moment, double variance, double corre
 Estimate GaussianFunction::from_panel(Moment moment, double variance, double correlation) {
   const double place = std::log(variance);
   Panel& in = panel(moment, place);
-  if (in.functions.empty())
+  if (in.functions.empty()) {
     for (const double at : in.places.at())
       in.functions.emplace_back(activation_, moment, 0.0, std::exp(at));
+    in.series = SeriesTable(in.functions);
+  }
+  if (std::fabs(correlation) <= in.series.limit()) {
+    const SeriesTable::Values at = in.series(correlation);
+    double most = 0;
+    for (const double value : at) most = std::max(most, std::fabs(value));
+    return {in.places(place, [&](std::size_t k) { return at[k]; }), panel_error * most,
+            Method::quadrature};
+  }
   const auto is_beyond = [&](const PairFunction& f) {
     return std::fabs(correlation) > f.series_limit();
   };

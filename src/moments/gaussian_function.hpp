@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "moments/interpolation.hpp"
+#include "moments/series_table.hpp"
 #include "moments/width_moments.hpp"
 #include "scalecalc/activation.hpp"
 #include "scalecalc/gaussian.hpp"
@@ -52,6 +53,7 @@ class GaussianFunction {
   struct Panel {
     ChebyshevPoints places;
     std::vector<PairFunction> functions;  ///< of a pair
+    SeriesTable series;                   ///< of these
     std::vector<Estimate> values;         ///< of a moment of one
     int asked_beyond = 0;                 ///< the Hermite series of a pair
   };

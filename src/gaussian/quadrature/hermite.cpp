@@ -120,13 +120,6 @@ double polynomial(const std::vector<double>& coefficients, double c) {
   return sum;
 }
 
-/// Terms of a series in c whose others are less than 1e-18 c^4 of it, of `all`.
-std::size_t terms_at(double c, std::size_t all) {
-  constexpr double digits = 41.5;  // ln 1e18
-  if (!(c < 1)) return all;
-  return std::min(all, 4 + static_cast<std::size_t>(std::ceil(-digits / std::log(c))));
-}
-
 /// polynomial(a, c) and polynomial(b, |c|) of as many coefficients, to rounding: each step waits
 /// for the one before, so that two at once take the time of one.
 std::array<double, 2> polynomials(const std::vector<double>& a, double c,
@@ -134,7 +127,7 @@ std::array<double, 2> polynomials(const std::vector<double>& a, double c,
   const double d = std::fabs(c);
   if (a.size() != b.size() || c == 0) return {polynomial(a, c), polynomial(b, d)};
   double first = 0, second = 0;
-  for (std::size_t n = terms_at(d, a.size()); n-- > 0;) {
+  for (std::size_t n = series_terms_at(d, a.size()); n-- > 0;) {
     first = first * c + a[n];
     second = second * d + b[n];
   }
@@ -142,6 +135,13 @@ std::array<double, 2> polynomials(const std::vector<double>& a, double c,
 }
 
 }  // namespace
+
+std::size_t series_terms_at(double c, std::size_t all) {
+  constexpr double digits = 41.5;  // ln 1e18
+  if (!(c < 1)) return all;
+  if (c == 0) return std::min<std::size_t>(all, 1);
+  return std::min(all, 4 + static_cast<std::size_t>(std::ceil(-digits / std::log(c))));
+}
 
 std::optional<HermiteSeries> HermiteSeries::make(const Profile& profile, bool slope, double mean,
                                                  double variance, std::size_t terms) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include "scalecalc/gaussian.hpp"
 
 namespace scalecalc::gaussian::quadrature {
+
+/// Of `all` terms of a series in 0 <= c <= 1, those beyond which the others are less than 1e-18 c^4
+/// of it.
+std::size_t series_terms_at(double c, std::size_t all);
 
 /// E f(u) f(v) = sum a_n^2 c^n with a_n = E[f(u) He_n(z)]/sqrt(n!) (Mehler). The terms that are not
 /// there are bounded by Parseval: their a_n^2 add up to E f^2 minus the others.
