@@ -41,6 +41,9 @@ scalecalc_cli_test("propagate a long stack: its ends, and words for the rest"
   STDOUT "block\\[1\\]\\.ffn .*\\.\\.\\. block\\[2\\] to block\\[17\\].*block\\[18\\]\\.attn")
 scalecalc_cli_test("propagate a long stack: all of it in CSV" ARGS propagate ${tiny} --layers 20
   --format csv STDOUT "\nblock\\[9\\]\\.ffn,")
+scalecalc_cli_test("propagate: no cosine where the second moment has underflowed"
+  ARGS propagate mlp-relu --layers 200 --lambda 1e-3
+  STDOUT "layer\\[199\\]\\.act +0 +0 +- .*ends with second 0, grad_second")
 scalecalc_cli_test("propagate as Markdown" ARGS propagate ${tiny} --format md STDOUT "\\| site")
 scalecalc_cli_test("propagate as LaTeX" ARGS propagate ${tiny} --format latex
   STDOUT "begin{tabular}")

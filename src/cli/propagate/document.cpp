@@ -24,6 +24,12 @@ Value known(const Figure& figure) {
   return figure.is_known() ? Value(figure.value) : Value();
 }
 
+/// None of one token, and where the tokens' second moment is 0 or has underflowed.
+Value cosine_of(const Site& site) {
+  const double cosine = site.cosine();
+  return std::isfinite(cosine) ? Value(cosine) : Value();
+}
+
 template <std::size_t size>
 Value make_object(std::pair<const char*, Value> (&&members)[size]) {
   Value::Object object;
@@ -51,7 +57,7 @@ Value site_value(const Site& site) {
                       {"mean", known(site.mean)},
                       {"second", known(site.second)},
                       {"cross", known(site.cross)},
-                      {"cosine", site.cosine()},
+                      {"cosine", cosine_of(site)},
                       {"grad_second", known(site.grad_second)},
                       {"grad_cross", known(site.grad_cross)},
                       {"spread", double{site.spread}},
@@ -87,7 +93,7 @@ Table sites_table(const Trace& trace) {
   if (typical) columns.push_back("typical second");
   return stack_table(trace.sites, columns, [typical](const Site& site) {
     std::vector<Value> row = {site.path,          known(site.second),      known(site.cross),
-                              site.cosine(),      known(site.grad_second), known(site.grad_cross),
+                              cosine_of(site),    known(site.grad_second), known(site.grad_cross),
                               double{site.spread}};
     if (typical) row.push_back(site.second_typical);
     return row;
@@ -112,10 +118,13 @@ std::string between(const Trace& trace) {
   for (const StackLine& line : shorten_stack(paths)) {
     if (!line.left_out) continue;
     const Site& last = trace.sites[line.end - 1];
-    text += fmt::format(
-        "{}{} ends with second {}, cosine {}, grad_second {}.", text.empty() ? "" : "\n",
-        line.text.substr(4), report::format_number(last.second.value, 4),
-        report::format_number(last.cosine(), 4), report::format_number(last.grad_second.value, 4));
+    const std::string cosine =
+        !std::isfinite(last.cosine())
+            ? std::string()
+            : fmt::format("cosine {}, ", report::format_number(last.cosine(), 4));
+    text += fmt::format("{}{} ends with second {}, {}grad_second {}.", text.empty() ? "" : "\n",
+                        line.text.substr(4), report::format_number(last.second.value, 4), cosine,
+                        report::format_number(last.grad_second.value, 4));
   }
   return text;
 }
@@ -148,7 +157,7 @@ Table csv_rows(const Trace& trace) {
       {}};
   for (const Site& site : trace.sites)
     table.rows.push_back({site.path, site.kind, known(site.mean), known(site.second),
-                          known(site.cross), site.cosine(), known(site.grad_second),
+                          known(site.cross), cosine_of(site), known(site.grad_second),
                           known(site.grad_cross), double{site.spread}, double{site.grad_spread},
                           site.second_finite, site.second_typical,
                           site.second.error + site.second.truncation,
