@@ -105,6 +105,38 @@ TEST_CASE("first step: no rate, no change") {
   CHECK(none.loss_change.value == 0);
 }
 
+TEST_CASE("first step: behind logits whose softmax is condensed") {
+  // The head's second moment is 64 * 16^2: e^z has no moments in doubles, p has.
+  const Network network = network_of("placement = \"pre\"", "[init]\ngain = { head = 128 }");
+  const Trace trace = propagate(network);
+  REQUIRE(trace.sites.back().second.value > 1000);
+  double square = 0;
+  for (const ParameterMoments& parameter : trace.parameters)
+    square += parameter.grad_second.value * double(parameter.rows) * double(parameter.columns);
+  const double lr = 1e-8;
+  // As of logits of order 1, above.
+  const double orders = 8.0 / 64;
+  CHECK(step_of(network, "sgd", lr).loss_change.value ==
+        doctest::Approx(-lr * square).epsilon(orders));
+  for (const char* name : {"adam", "lion", "muon", "lamb"}) {
+    CAPTURE(name);
+    const FirstStep step = step_of(network, name, lr);
+    CHECK(step.loss_change.value < 0);
+    for (const StepSite& site : step.sites) CHECK(std::isfinite(site.change.value));
+  }
+}
+
+TEST_CASE("first step: one that overflows is named with its place") {
+  const Network network = network_of("placement = \"none\"\nnorm = \"none\"");
+  try {
+    step_of(network, "sgd", 1e200);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("no number") != std::string::npos);
+    CHECK(error.where().find("block[0]") != std::string::npos);
+  }
+}
+
 TEST_CASE("first step: what has no rule is named") {
   const auto refuses = [](const Network& network, const char* what) {
     try {
