@@ -29,6 +29,12 @@ void draw_loss(Draws& draw, ModelSpec& spec);
 void draw_init(Draws& draw, ModelSpec& spec);
 NormKind random_norm(Draws& draw, const ModelSpec& spec);
 
+/// Of a transformer's attention; scaling and relative biases behind what they depend on: the width
+/// of heads, and class tokens.
+void draw_attention(Draws& draw, ModelSpec& spec);
+void draw_rotary_scaling(Draws draw, ModelSpec& spec);
+void draw_relative(Draws draw, ModelSpec& spec);
+
 /// A norm over the samples of a feature has a gradient of finite variance from this many on.
 constexpr std::int64_t fewest_samples = 4;
 
