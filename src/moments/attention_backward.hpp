@@ -20,12 +20,30 @@ struct AttentionBackward {
   typename X::Number biases{};     ///< likewise of the table of scores' biases, of this layer alone
   typename X::Number aligned{};    ///< of what k and v are made of: that times x_t
   double memory_beyond_pairs = 0;  ///< Gradient::beyond_pairs of the memory
-  double through_queries = 1;      ///< of E `input`^2
-  double equal_keys = 1;           ///< E g_s g_r of two equal keys over E g^2
-  RelativeError truncation;        ///< of the gradients, relative to their second
+  /// Of what comes back along the memory, `memory_gain` y_t: E y_t.y'_u of two layers alike.
+  std::optional<X> memory_along{};
+  double memory_gain = 0;
+  double through_queries = 1;  ///< of E `input`^2
+  double equal_keys = 1;       ///< E g_s g_r of two equal keys over E g^2
+  RelativeError truncation;    ///< of the gradients, relative to their second
   NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
   NonNegative v_weight_truncation = 0;                               ///< of Wv's besides
 };
+
+/// P^T P x of two heads of averages by head, or of two layers: of factors averaged over H heads
+/// 1 - 1/H are those.
+template <class X>
+AlignedFeedback<X> feedback_of_two(const Factors<X>& factors, std::int64_t heads) {
+  AlignedFeedback<X> two = factors.feedback;
+  if (heads < 2) return two;
+  const double one = 1 / static_cast<double>(heads);
+  const auto of_two = [&](const X& averaged, const X& same_head) {
+    return scaled(sum(averaged, scaled(same_head, -one)), 1 / (1 - one));
+  };
+  two.mix = of_two(factors.feedback.mix, factors.mix);
+  two.values = of_two(factors.feedback.values, product(factors.mix, factors.value));
+  return two;
+}
 
 /// What comes back along the tokens through W_v^T W_v: y = P^T P x, with E x.y/E x.x of it aligned.
 template <class C, class X>
@@ -39,6 +57,11 @@ void feedback_to_source(const C& calculus, const Attention& layer,
                           record.input, record.source, record.counts);
   X& source = layer.over_memory ? out.memory : out.input;
   source = sum(source, scaled(back, gain * gain));
+  if (layer.over_memory) {
+    out.memory_gain = gain;
+    out.memory_along = fed_back(feedback_of_two(record.factors, layer.heads), record.shared_source,
+                                record.apart_source, record.input, record.source, record.counts);
+  }
   const X along = sum(record.shared_source, product(record.apart_source, record.factors.value));
   const double m = average(record.source).second;
   const double each = record.counts.queries / record.counts.keys;
@@ -49,18 +72,10 @@ void feedback_to_source(const C& calculus, const Attention& layer,
 /// heads, of which factors averaged over H heads have 1 - 1/H.
 template <class C, class X>
 X between_heads(const C& calculus, const Attention& layer, const AttentionRecord<C, X>& record) {
-  const Factors<X>& factors = record.factors;
-  const double one = 1 / static_cast<double>(layer.heads);
-  const auto of_two = [&](const X& averaged, const X& same_head) {
-    return scaled(sum(averaged, scaled(same_head, -one)), 1 / (1 - one));
-  };
-  AlignedFeedback<X> two = factors.feedback;
-  two.mix = of_two(factors.feedback.mix, factors.mix);
-  two.values = of_two(factors.feedback.values, product(factors.mix, factors.value));
   const double gain =
       static_cast<double>(layer.v.fan_in) * calculus.value(calculus.variance(layer.v));
-  return fed_back(two, scaled(record.shared_source, gain), record.apart_v, record.input,
-                  record.source, record.counts);
+  return fed_back(feedback_of_two(record.factors, layer.heads), scaled(record.shared_source, gain),
+                  record.apart_v, record.input, record.source, record.counts);
 }
 
 /// Of two equal keys the later one gets what both get: it is seen by fewer queries.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "moments/word_averages.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
@@ -51,22 +53,67 @@ Factors<State> at_keys(const FactorsOf<State>& factors, const ScoreInputs<double
                      [&](const State& a, const State& b) { return blend(a, b, share); });
 }
 
-/// f of each factor, by its kind: those of the mix, of words, and of single tokens.
-template <class State, class Mixed, class Word, class Token>
+/// f of each factor, by its kind: those of the mix, of words, of their slopes, and both of single
+/// tokens.
+template <class State, class Mixed, class Word, class Slope, class Token, class TokenSlope>
 Factors<State> by_kind(const Factors<State>& words, const Factors<State>& tokens,
-                       const Mixed& mixed, const Word& by_word, const Token& by_token) {
+                       const Mixed& mixed, const Word& by_word, const Slope& by_slope,
+                       const Token& by_token, const TokenSlope& by_token_slope) {
   return {
       mixed(words.mix),
       by_token(tokens.value),
-      by_word(words.query),
-      by_token(tokens.key),
-      by_word(words.query_weight),
-      by_word(words.key_weight),
+      by_slope(words.query),
+      by_token_slope(tokens.key),
+      by_slope(words.query_weight),
+      by_slope(words.key_weight),
       by_word(words.value_weight),
-      {mixed(words.feedback.mix), by_token(tokens.feedback.values), by_word(words.feedback.query),
-       by_token(tokens.feedback.key), by_token(tokens.feedback.score)},
-      by_token(tokens.slope),
-      by_token(tokens.score)};
+      {mixed(words.feedback.mix), by_token(tokens.feedback.values), by_slope(words.feedback.query),
+       by_token_slope(tokens.feedback.key), by_token_slope(tokens.feedback.score)},
+      by_token_slope(tokens.slope),
+      by_token_slope(tokens.score)};
+}
+
+/// Of equal frequencies over what words of unlike frequency make of one row, by what is summed
+/// over: words, or single tokens (docs/theory/attention.md#unlike-words).
+struct RowShares {
+  double mix = 1, slope = 1;              ///< E sum P^2 and A of words
+  double token_mix = 1, token_slope = 1;  ///< of tokens
+};
+
+/// Of fewer tokens the averages of word_averages do not say more than those of equal frequencies,
+/// which are exact at two.
+constexpr double kFewestTokens = 6, kManyTokens = 14;
+
+/// E sum p^2 and A of as many equal keys, linear in the inverse between whole numbers.
+SoftmaxOrders equal_keys(double keys, double tau2) {
+  const double fewer = std::max(1.0, std::floor(keys));
+  const double share = std::clamp((1 / keys - 1 / (fewer + 1)) * fewer * (fewer + 1), 0.0, 1.0);
+  SoftmaxOrders out = softmax_orders(static_cast<std::int64_t>(fewer) + 1, tau2);
+  const SoftmaxOrders less = softmax_orders(static_cast<std::int64_t>(fewer), tau2);
+  out.p2 += share * (less.p2 - out.p2);
+  out.a += share * (less.a - out.a);
+  return out;
+}
+
+RowShares row_shares(const WordFrequencies& frequencies, const WordCounts& words, double tau2) {
+  const double known =
+      std::clamp((words.tokens - kFewestTokens) / (kManyTokens - kFewestTokens), 0.0, 1.0);
+  RowShares shares;
+  if (known == 0) return shares;
+  const double variance = std::clamp(tau2, 0.0, kMostWordVariance);
+  const WordAverages found = word_averages(frequencies, words.tokens, variance);
+  const double keys = words.words(), all = words.squares * keys,
+               of_tokens = words.different / words.tokens;
+  const SoftmaxOrders row = equal_keys(keys, variance),
+                      single = equal_keys(words.different, variance);
+  const auto over = [&](double found_mean, double rule) {
+    return found_mean > 0 && rule > 0 ? 1 + known * (found_mean / rule - 1) : 1;
+  };
+  shares.mix = over(found.words, all * row.p2);
+  shares.slope = over(found.words_slope, all * row.a);
+  shares.token_mix = over(found.tokens, of_tokens * single.p2);
+  shares.token_slope = over(found.tokens_slope, of_tokens * single.a);
+  return shares;
 }
 
 /// What words of unlike frequency take of two rows' sum, relative.
@@ -87,16 +134,20 @@ class RowWords {
       words.push_back(rows_.back().words());
       different.push_back(rows_.back().different);
     }
+    find_shares(word_frequencies(source.repeats, source.triples, source.different, all),
+                row_scores(inputs).tau2);
   }
 
   /// `one`: times row t; of two rows that of the one with more keys. Of the share `same` of pairs,
-  /// which ask alike, rows are equal but for the keys that one of them sees alone.
+  /// which ask alike, rows are equal but for the keys that one of them sees alone. `share` of
+  /// what each row has.
   template <class One>
-  PerPosition scaled_by(const PerPosition& x, double same, const One& one,
+  PerPosition scaled_by(const PerPosition& x, double same, const One& one, double RowShares::*share,
                         const Eigen::ArrayXd* apart = nullptr) const {
     PerPosition out = without_means(x);
     const Eigen::Index size = x.second.size();
-    for (Eigen::Index t = 0; t < size; ++t) out.second[t] = one(rows_[as(t)]) * x.second[t];
+    for (Eigen::Index t = 0; t < size; ++t)
+      out.second[t] = one(rows_[as(t)]) * shares_[as(t)].*share * x.second[t];
     for (Eigen::Index t = 0; t < size; ++t)
       for (Eigen::Index u = 0; u <= t; ++u) {
         const double two = one(rows_[as(t)]) * (apart ? (*apart)[t] : 1) * x.cross(t, u);
@@ -114,7 +165,36 @@ class RowWords {
 
  private:
   static std::size_t as(Eigen::Index t) { return static_cast<std::size_t>(t); }
+
+  /// Of rows half as long again as the one before, and linear in ln tokens between.
+  void find_shares(const WordFrequencies& frequencies, const Eigen::ArrayXd& tau2) {
+    constexpr double steps = 1.5;
+    shares_.resize(rows_.size());
+    std::size_t known = 0;
+    for (std::size_t t = 0; t < rows_.size(); ++t) {
+      const bool ends = t + 1 == rows_.size();
+      if (t > 0 && !ends && rows_[t + 1].tokens < steps * rows_[known].tokens &&
+          rows_[t].tokens > kFewestTokens)
+        continue;
+      const bool is_like =
+          t > 0 && rows_[t].tokens == rows_[t - 1].tokens &&
+          tau2[static_cast<Eigen::Index>(t)] == tau2[static_cast<Eigen::Index>(t) - 1] &&
+          known == t - 1;
+      shares_[t] = is_like ? shares_[known]
+                           : row_shares(frequencies, rows_[t], tau2[static_cast<Eigen::Index>(t)]);
+      const double whole = std::log(rows_[t].tokens / rows_[known].tokens);
+      for (std::size_t u = known + 1; u < t; ++u) {
+        const double part = whole > 0 ? std::log(rows_[u].tokens / rows_[known].tokens) / whole : 0;
+        for (double RowShares::*of :
+             {&RowShares::mix, &RowShares::slope, &RowShares::token_mix, &RowShares::token_slope})
+          shares_[u].*of = shares_[known].*of + part * (shares_[t].*of - shares_[known].*of);
+      }
+      known = t;
+    }
+  }
+
   std::vector<WordCounts> rows_;
+  std::vector<RowShares> shares_;
 };
 
 /// Of the mix's factor, what two rows of one query have beyond rows of two over what one row has.
@@ -148,7 +228,8 @@ double different_among(double different, double tokens, double fewer) {
 
 WordCounts word_counts(double same, double triple, double different, double tokens) {
   WordCounts counts;
-  counts.same = same;
+  counts.same = counts.of_keys = same;
+  counts.triple = triple;
   counts.tokens = tokens;
   counts.different = std::max(different, 1.0);
   const double pairs = tokens * (tokens - 1);
@@ -168,17 +249,23 @@ Factors<Alike<double>> word_factors(const FactorsOf<Alike<double>>& factors,
   const double uneven = unevenness(words, of_words.mix.second);
   const double apart = 1 / (1 + std::max(0.0, uneven));
   const double one = words.different / words.tokens;
-  const auto scaled_to = [&](double second, double cross) {
+  const double own_tau2 = inputs.score_scale * inputs.q.second * inputs.apart_k.second;
+  const RowShares shares =
+      row_shares(word_frequencies(words.of_keys, words.triple, words.different, words.tokens),
+                 words, inputs.sum ? inputs.sum->covariance.second : own_tau2);
+  const auto scaled_to = [&](double share, double second, double cross) {
     return [=](const Alike<double>& x) {
       // Pairs of equal words are as one token with itself.
-      return Alike<double>{0, second * x.second,
-                           same * second * x.second + (1 - same) * cross * x.cross, 0};
+      const double own = share * second * x.second;
+      return Alike<double>{0, own, same * own + (1 - same) * cross * x.cross, 0};
     };
   };
   scores.overlap_truncation += std::fabs(uneven);
   scores.truncation += std::fabs(uneven) / 2;
-  return by_kind(of_words, single, scaled_to(together, together * apart),
-                 scaled_to(together, together), scaled_to(one, one));
+  return by_kind(of_words, single, scaled_to(shares.mix, together, together * apart),
+                 scaled_to(shares.mix, together, together),
+                 scaled_to(shares.slope, together, together), scaled_to(shares.token_mix, one, one),
+                 scaled_to(shares.token_slope, one, one));
 }
 
 Factors<PerPosition> word_factors(const FactorsOf<PerPosition>& factors,
@@ -196,18 +283,22 @@ Factors<PerPosition> word_factors(const FactorsOf<PerPosition>& factors,
   const auto together = [](const WordCounts& words) { return words.squares * words.words(); };
   const auto one = [](const WordCounts& words) { return words.different / words.tokens; };
   const auto mixed = [&](const PerPosition& x) {
-    return rows.scaled_by(x, same, together, &apart);
+    return rows.scaled_by(x, same, together, &RowShares::mix, &apart);
   };
   const double most = uneven.abs().maxCoeff();
   scores.overlap_truncation += most;
   scores.truncation += most / 2;
   if (inputs.counts.causal)
-    scores.equal_rows = equal_rows(rows.scaled_by(of_words.mix, 1, together),
-                                   rows.scaled_by(of_words.mix, 0, together));
-  return by_kind(
-      of_words, single, mixed,
-      [&](const PerPosition& x) { return rows.scaled_by(x, same, together); },
-      [&](const PerPosition& x) { return rows.scaled_by(x, same, one); });
+    scores.equal_rows = equal_rows(rows.scaled_by(of_words.mix, 1, together, &RowShares::mix),
+                                   rows.scaled_by(of_words.mix, 0, together, &RowShares::mix));
+  const auto scaled_to = [&](const auto& times, double RowShares::*share) {
+    return [&rows, &times, same, share](const PerPosition& x) {
+      return rows.scaled_by(x, same, times, share);
+    };
+  };
+  return by_kind(of_words, single, mixed, scaled_to(together, &RowShares::mix),
+                 scaled_to(together, &RowShares::slope), scaled_to(one, &RowShares::token_mix),
+                 scaled_to(one, &RowShares::token_slope));
 }
 
 }  // namespace scalecalc::moments

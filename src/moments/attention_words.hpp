@@ -14,7 +14,7 @@
 /// is in both, which takes 2 (K f(K) - 1) (S3/S2 - S2) of E sum P_w P'_w where words are not
 /// equally frequent. Of single tokens, sum p_s^2 = sum P_w^2/n_w counts rare words as much as
 /// frequent ones: E sum p_s^2 = K f(K)/T at the number of different words. Equal queries have equal
-/// rows.
+/// rows. What words of unlike frequency make of one row beyond that is word_averages().
 namespace scalecalc::moments {
 
 struct WordCounts {
@@ -23,7 +23,8 @@ struct WordCounts {
   double cubes = 1;      ///< S3
   double different = 1;  ///< words of a sequence
   double tokens = 1;
-  double words() const;  ///< K
+  double of_keys = 0, triple = 0;  ///< chances that two and three keys are one word
+  double words() const;            ///< K
 };
 WordCounts word_counts(double same, double triple, double different, double tokens);
 

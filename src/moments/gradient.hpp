@@ -191,6 +191,7 @@ template <class X>
 struct MemoryGradient {
   Gradient<X> sum;
   LogCovariance last;
+  double gain = 0;  ///< a of what comes back along the memory, a P^T P x of each layer, added up
 };
 
 }  // namespace scalecalc::moments

@@ -197,8 +197,9 @@ double slope_of_words(const Kept<Attention, C, X>& kept, const Gradient<X>& g) {
 }
 
 /// Adds what comes back to the memory. Each layer's part ends in matrices of its own, so that it is
-/// independent of those of the layers above; they share what the gradient of the stream has
-/// fluctuated by where the last one left it (docs/theory/attention.md#memory).
+/// independent of those of the layers above, but for what it has along the memory; they share what
+/// the gradient of the stream has fluctuated by where the last one left it
+/// (docs/theory/attention.md#memory).
 template <class C, class X>
 void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
                    const Kept<Attention, C, X>& kept, const Gradient<X>& above,
@@ -218,21 +219,23 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   std::optional<MemoryGradient<X>>& memory = pass.memory();
   const LogCovariance& stream = above.log_covariance;
   if (!memory) {
-    memory = MemoryGradient<X>{std::move(part), stream};
+    memory = MemoryGradient<X>{std::move(part), stream, made.memory_gain};
     return;
-  }
-  if constexpr (C::next_orders) {
-    // Along the memory itself all layers give the same.
-    const double along = 2 * std::fabs(calculus.value(memory->sum.aligned * part.aligned)) *
-                         average(kept.record.source).second;
-    const double total = average(memory->sum.x).second + average(part.x).second;
-    if (total > 0) part.truncation.second += along / total;
   }
   LogCovariance start = memory->last;
   start.propagator.setIdentity();
   for (Gradient<X>* each : {&memory->sum, &part}) each->log_covariance.propagator.setIdentity();
   memory->sum = sum_of_ways(pass, std::move(memory->sum), part, start, kept.k.tokens);
   memory->last = stream;
+  if constexpr (C::next_orders) {
+    // Along the memory itself all layers give much the same, of one sign.
+    if (made.memory_along && memory->gain != 0) {
+      const double both = 2 * memory->gain * made.memory_gain;
+      memory->sum.x =
+          with_positive_second(calculus, sum(memory->sum.x, scaled(*made.memory_along, both)));
+    }
+    memory->gain += made.memory_gain;
+  }
 }
 
 /// What a gradient has not along the mix of values it has not along these, as far as their cosine
