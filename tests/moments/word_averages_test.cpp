@@ -115,7 +115,7 @@ TEST_CASE("rows over words of unlike frequency are those of draws") {
   for (const Case& of : {Case{40, 0, 16, 0.005}, Case{512, 1, 16, 0.008}, Case{512, 1, 32, 0.008},
                          Case{512, 1, 8, 0.04}, Case{50, 1, 64, 0.015}}) {
     const Words words(of.vocab, of.zipf);
-    for (const double tau2 : {0.1, 1.0, 3.0}) {
+    for (const double tau2 : {0.1, 1.0, 3.0, 30.0}) {
       CAPTURE(of.tokens);
       CAPTURE(of.zipf);
       CAPTURE(tau2);
