@@ -101,34 +101,6 @@ X norm_factors(const C& calculus, const X& x, const HeadNorm& norm) {
       });
 }
 
-/// The factor of tokens' seconds, weighed by these.
-template <class X>
-typename X::Number mean_factor(const X& factors, const X& x) {
-  using N = typename X::Number;
-  if constexpr (std::is_same_v<N, double>) {
-    const double all = average(x).second;
-    if (!(all > 0)) return average(factors).second;
-    return average(product(factors, x)).second / all;
-  } else {
-    return average(factors).second;
-  }
-}
-
-/// Of what two tokens have in common, as much of one token as its size says.
-template <class X>
-X common_part(const X& x) {
-  using T = Token<double>;
-  const Alike<double> means = average(x);
-  const double share = means.second > 0 ? std::clamp(means.cross / means.second, 0.0, 1.0) : 0;
-  X common = map(
-      x,
-      [&](const T& u) {
-        return T{0, share * u.second};
-      },
-      [](const T&, const T&, double cross) { return cross; });
-  return without_between(std::move(common));
-}
-
 /// Whether q and k have one length in each head.
 inline bool has_unit_heads(const Attention& layer) {
   return layer.qk_norm && !layer.qk_norm_all;
