@@ -8,7 +8,7 @@ namespace {
 
 using Eigen::Index;
 
-/// First orders in tau2 end where a row has condensed to one key.
+/// First orders in tau2 end where a row has condensed to one key, each row by its own.
 double damped(double tau2) {
   return tau2 / (1 + tau2);
 }
@@ -49,10 +49,10 @@ double weigh_pair(const KeyWeights& weights, const RowScores& rows, Index t, Ind
   const double more = std::max(keys(t), keys(u)), fewer = std::min(keys(t), keys(u));
   const double equal = (1 - 1 / fewer) / more, slopes = weights.slopes_overlap()(t, u);
   const auto flatter = [&](Index a, Index b) {
-    return rows.tau2[a] * (weights.sharp_overlap()(a, b) - weights.own_twice()(a, b));
+    return damped(rows.tau2[a]) * (weights.sharp_overlap()(a, b) - weights.own_twice()(a, b));
   };
-  const double first = flatter(t, u) + flatter(u, t) + c * tau2 * (slopes - shared * more * equal);
-  const double change = first / (1 + tau2), ratio = shared * more;
+  const double ratio = shared * more;
+  const double change = flatter(t, u) + flatter(u, t) + c * damped(tau2) * (slopes - ratio * equal);
   pair.overlap = std::max(0.0, pair.overlap * ratio + change);
   pair.square *= ratio * ratio;
   const double factor = equal > 0 ? slopes / equal * std::exp(c * c * growth) : 1;

@@ -77,6 +77,21 @@ TEST_CASE("positions of two sequences") {
         seeds);
 }
 
+// A first row of one key has scores of variance 0, and what the sharper row of a pair lacks was
+// damped by the root of both variances, not at all: rows overlapped by 16% too much here, and by
+// more than 1 where variances were larger still.
+TEST_CASE("sharp scores of keys that weigh unequally") {
+  agree("alibi",
+        parse_model("[model]\nkind = \"transformer\"\nlayers = 1\nwidth = 64\nheads = 4\n"
+                    "ffn = 64\nvocab = 64\nsequence = 24\ncausal = true\nactivation = \"relu\"\n"
+                    "alibi = 0.25\nnorm = \"none\"\nplacement = \"none\"\n"
+                    "attention_scale = \"40*head_width^(-1/2)\"\n"
+                    "[init]\nscheme = \"lecun\"\n[input]\ncross = 0.3\n"
+                    "[loss]\nkind = \"cross-entropy\"\nreduction = \"mean\"\n",
+                    "alibi"),
+        2 * seeds);
+}
+
 // Sizes of tokens bend what a squared error sees, and gradients along a gated unit's output.
 TEST_CASE("a squared error behind a gated unit of tokens that differ in size") {
   agree("gated",
