@@ -180,12 +180,14 @@ AttentionCovariances attention_covariances(const BackwardPass<C, X>& pass, const
   return out;
 }
 
-/// Covariance of two rows' p.p', of this deviation, with their gradients' g.g', no more than the
-/// deviation times E g^2 (Cauchy-Schwarz): dk/dr is of small fluctuations.
+/// Covariance of two rows' p.p' with their gradients' g.g', no more than the deviation of p.p'
+/// times E g^2 (Cauchy-Schwarz): dk/dr is of small fluctuations. `weights`: the overlap of mixes
+/// r = D p.p' over D = `apart`, by its deviation and by its variance, of which p.p' has 1/D.
 inline double shared_weights(const OverlapSlope& slope, const OverlapDeviation& weights,
-                             double second) {
-  const double most =
-      second * std::sqrt(weights.coherent * weights.coherent + std::max(0.0, weights.noise));
+                             double apart, double second) {
+  if (!(apart > 0)) return 0;
+  const double most = second * std::sqrt(weights.coherent * weights.coherent +
+                                         std::max(0.0, weights.noise) / apart);
   return std::clamp(slope.own * weights.noise + slope.stream * weights.coherent, -most, most);
 }
 
@@ -316,7 +318,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   const OverlapSlope& slope = g.slopes.within;
   auto made = attention_backward(
       calculus, layer, kept.record, g.x, g.aligned * calculus.real(1 - g.along_mean.less),
-      {shared_weights(slope, kept.weights, values_of(calculus, g.x).second),
+      {shared_weights(slope, kept.weights, values_of(calculus, kept.record.apart_v).cross,
+                      values_of(calculus, g.x).second),
        slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent,
        WordPairs{kept.same_queries, g.equal_words}},
       layer.residual_attention ? &pass.scores() : nullptr);
