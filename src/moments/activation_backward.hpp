@@ -133,6 +133,9 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     out = below_size(calculus, record, gradient, std::move(out));
     out.directions.radial = level_below(calculus, record, gradient);
     out.feature_mean = gradient.along_mean ? 0 : gradient.aligned * record.own_mean;
+    out.mean_beyond = gradient.along_mean ? 0
+                                          : gradient.aligned * record.own_slope_mean -
+                                                out.aligned * record.passage.x.mean;
     const RelativeError bound = relative_slope_error(calculus, record);
     out.truncation.second += bound.second;
     if (g.second > 0) out.truncation.cross += bound.cross * std::fabs(g.cross) / g.second;

@@ -25,7 +25,8 @@ struct ActivationRecord {
   /// Of a gradient phi(u): what it passes on beyond E phi^2 E phi'^2, and how far along u.
   X own;
   double alignment = 0;
-  double own_mean = 0;  ///< E phi phi', where u comes from a norm over features
+  double own_mean = 0;        ///< E phi phi', where u comes from a norm over features
+  double own_slope_mean = 0;  ///< E phi phi', where u has a mean
   /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x, and
   /// where not wanted.
   Seldom<SlopeCorrelation<X>> slope_correlation;

@@ -145,6 +145,9 @@ struct Gradient {
   /// Right below an activation phi of normalised u: the mean over features that the part along phi
   /// has, a E phi phi'.
   double feature_mean = 0;
+  /// Mean over features and tokens beside that of the part along x: where g is along a sum, of what
+  /// the sum's other part has for its mean; 0 below weights.
+  double mean_beyond = 0;
   /// As far up as nothing but sums lie between.
   Seldom<SlopeCorrelation<X>> slope_correlation{};
   std::optional<SignalCoupling> coupling{};  ///< of plain stacks, up from the logits

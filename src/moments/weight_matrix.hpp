@@ -126,6 +126,7 @@ Gradient<X> through_weights(BackwardPass<C, X>& pass, const Linear& layer,
   C& calculus = pass.calculus();
   Gradient<X> out = linear_backward(calculus, layer, input.x, g);
   out.by_slopes = false;
+  out.mean_beyond = 0;
   if constexpr (C::next_orders) {
     const double gain = gain_of(calculus, layer);
     // Of what W^T does to k, beside what W does to r.

@@ -92,6 +92,35 @@ TEST_CASE("sharp scores of keys that weigh unequally") {
         2 * seeds);
 }
 
+// Along a sum a gradient has the mean of its other part too, which a gradient of alpha adds up over
+// features and tokens: 16 times too small without.
+TEST_CASE("tanh norms of branches whose sums have a mean") {
+  const Verification verification = [] {
+    VerifyOptions options;
+    options.seeds = seeds;
+    options.threads = 2;
+    return verify_network(
+        build_network(parse_model(
+            "[model]\nkind = \"mlp\"\nlayers = 3\nwidth = 33\nfeatures = 8\nclasses = 100\n"
+            "sequence = 35\nbatch = 1\nactivation = \"relu\"\nnorm = \"dyt\"\nnorm_alpha = 1.5\n"
+            "placement = \"res-post\"\n[init]\nscheme = \"lecun\"\ndistribution = \"orthogonal\"\n"
+            "[input]\ncross = 0.5\n[loss]\nkind = \"mse\"\ntarget_second = 1\n"
+            "reduction = \"mean\"\n",
+            "dyt")),
+        options);
+  }();
+  int alphas = 0;
+  for (const Comparison& of : verification.parameters) {
+    if (of.path.find(".norm.alpha") == std::string::npos || of.quantity != "grad_second") continue;
+    ++alphas;
+    INFO(describe(of));
+    CHECK(of.ok);
+    // What is stated as left out is as large as the gradient.
+    CHECK(of.measured < 3 * of.predicted);
+  }
+  CHECK(alphas == 2);
+}
+
 // Sizes of tokens bend what a squared error sees, and gradients along a gated unit's output.
 TEST_CASE("a squared error behind a gated unit of tokens that differ in size") {
   agree("gated",

@@ -225,6 +225,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     if (wanted.slopes) {
       note_own_gradient(calculus, moments, in.x, out.x, record);
       if (in.normalised) record.own_mean = mean_of_own_gradient(calculus, phi, x);
+      if (x.mean != 0) record.own_slope_mean = mean_of_own_gradient(calculus, phi, x);
     }
     double distance = 1;
     if (wanted.slopes) {

@@ -57,8 +57,9 @@ void fill_alpha(BackwardPass<C, X>& pass, std::int64_t width, std::int64_t count
     if (sizes > 0) less = (1 - g.directions.radial) * std::min(1.0, of.along * of.along / sizes);
     gradient = gradient * std::max(1.0 / 4, 1 - less);
   }
-  const N mean =
-      g.aligned * features * tokens * pass.batch() * of.along * share_along(g.along_mean, y);
+  N mean = g.aligned * features * tokens * pass.batch() * of.along * share_along(g.along_mean, y);
+  if constexpr (C::next_orders)
+    mean += features * tokens * pass.batch() * g.mean_beyond * average(of.psi).mean;
   gradient = gradient + mean * mean;
   fill(pass, of.parameter, gradient, g, {});
   if constexpr (C::next_orders) {

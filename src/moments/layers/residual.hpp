@@ -49,6 +49,7 @@ struct Kept<Residual, C, X> {
   Places at;
   X branch, sum;
   double stream_share = 1, branch_share = 0;  ///< of the sum's second
+  double stream_mean = 0, branch_mean = 0;    ///< over features
   double follows = 0;                         ///< the branch's susceptibility
   double stream_apart = 1, branch_apart = 0;  ///< of that about the mean over samples
   bool after_activation = false;              ///< the stream
@@ -75,6 +76,8 @@ Kept<Residual, C, X> kept_of_sum(const C& calculus, const Residual& layer, Place
   if constexpr (C::next_orders) {
     const double m = values_of(calculus, y.x).second;
     const double a = layer.skip, b = layer.branch;
+    kept.stream_mean = values_of(calculus, x.x).mean;
+    kept.branch_mean = values_of(calculus, branch.x).mean;
     if (m > 0) {
       kept.stream_share = a * a * values_of(calculus, x.x).second / m;
       kept.branch_share = b * b * values_of(calculus, branch.x).second / m;
@@ -254,6 +257,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   const N by_input = calculus.real(kept.together ? kept.together->first : 0),
           by_branch = calculus.real(kept.together ? kept.together->second : 0);
   skip.aligned = g.aligned * a * (a + b * by_input);
+  if constexpr (C::next_orders) {
+    const double along = g.along_mean ? 0 : g.aligned;
+    skip.mean_beyond = a * (g.mean_beyond + along * b * kept.branch_mean);
+    g.mean_beyond = b * (g.mean_beyond + along * a * kept.stream_mean);
+  }
   scale_sums(skip.with_sums, a, calculus.value(N(a + b * by_input)));
   if (kept.together) push(g.with_sums, WithSum<X>{g.x, calculus.value(g.aligned)});
   scale_sums(g.with_sums, b, calculus.value(N(b + a * by_branch)));
