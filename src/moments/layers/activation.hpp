@@ -306,6 +306,7 @@ struct Kept<ActivationLayer, C, X> {
   OverlapDeviation overlap{}, output_overlap{};  ///< of u, of phi(u)
   SlopeKernel kernel{};
   double error = 0;  ///< of the slopes, absolute
+  bool is_identity = false;
   /// Behind another activation, `record` being of both: this one's own slopes.
   std::optional<X> last{};
   Seldom<X> mean_slopes{};  ///< inside a branch without weights
@@ -370,9 +371,22 @@ Signal<X> activation_step(ForwardPass<C, X>& pass, const ActivationSite& site,
   if (pass.chain_follows()) pass.set_chain(std::move(*chain));
   return y;
 }
+/// y = x: whatever is known of x is known of y, and of a gradient likewise.
+template <class C, class X>
+Signal<X> identity_step(ForwardPass<C, X>& pass, const ActivationSite& site, Signal<X> x) {
+  Kept<ActivationLayer, C, X> kept;
+  kept.is_identity = true;
+  kept.at = {pass.site(site.path, site.kind, x), 0, x.tokens};
+  pass.template keep<ActivationLayer>(std::move(kept));
+  auto chain = pass.take_chain();
+  if (chain && pass.chain_follows()) pass.set_chain(std::move(*chain));
+  return x;
+}
+
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const ActivationLayer& layer, Signal<X> x) {
   pass.calculus().enter(layer.path);
+  if (layer.function == "identity") return identity_step(pass, {layer.path}, std::move(x));
   return activation_step(pass, {layer.path}, layer.function, std::move(x), pass.take_chain());
 }
 
@@ -396,6 +410,7 @@ Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<ActivationLayer>();
   pass.note(kept.at.site, g);
+  if (kept.is_identity) return g;
   if (g.below_chain) {
     if (!kept.last) return *g.below_chain;
     g.x = product(g.x, *kept.last);
