@@ -49,6 +49,10 @@ class BackwardPass {
   Gradient<X> run(const std::vector<Layer>& layers, Gradient<X> g) {
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
       read_ahead(layer, layers.rend());
+      if (is_identity(*layer)) {
+        g = backward_step(*this, std::get<ActivationLayer>(layer->op), std::move(g));
+        continue;
+      }
       if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
       g = std::visit([&](const auto& op) { return backward_step(*this, op, std::move(g)); },
                      layer->op);

@@ -39,8 +39,12 @@ class ForwardPass {
     bool above_keeps = false;
     for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
       read_ahead(layer, layers.end());
+      if (is_identity(*layer)) {
+        x = forward_step(*this, std::get<ActivationLayer>(layer->op), std::move(x));
+        continue;
+      }
       wants_slope_correlation_ = above_keeps;
-      const auto next = std::next(layer);
+      const auto next = std::find_if_not(std::next(layer), layers.end(), is_identity);
       chain_follows_ = next != layers.end() && continues_chain(*next);
       x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
                      layer->op);

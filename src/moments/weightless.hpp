@@ -10,6 +10,11 @@
 /// (docs/theory/layers.md#kept-input).
 namespace scalecalc::moments {
 
+/// A layer that changes nothing: what layers know of their neighbours they know through it.
+inline bool is_identity(const Layer& layer) {
+  const auto* activation = std::get_if<ActivationLayer>(&layer.op);
+  return activation != nullptr && activation->function == "identity";
+}
 /// A layer that is a function of each entry.
 inline bool is_pointwise(const Layer& layer) {
   const auto* norm = std::get_if<Norm>(&layer.op);

@@ -11,28 +11,28 @@ namespace scalecalc::moments {
 namespace {
 
 /// Mean numbers of tokens, over that of the sequence, of the Poisson ensembles.
-constexpr std::array<double, 5> kNodes{0.6, 0.8, 1, 1.2, 1.4};
-using Numbers5 = std::array<double, kNodes.size()>;
+constexpr std::array<double, 5> kPoissonMeans{0.6, 0.8, 1, 1.2, 1.4};
+using Numbers5 = std::array<double, kPoissonMeans.size()>;
 
 /// Of f_N = polynomials in N of degree 4 sum w_j E f_N over Poisson N of means x_j T is f_T:
 /// factorial moments of N are powers of the mean, so that the weights are Lagrange's with T (T - 1)
 /// ... in the place of powers of T.
 Numbers5 weights_at(double tokens) {
   Numbers5 weights{};
-  for (std::size_t j = 0; j < kNodes.size(); ++j) {
+  for (std::size_t j = 0; j < kPoissonMeans.size(); ++j) {
     // Coefficients of prod (x - x_i)/(x_j - x_i).
     Numbers5 polynomial{1};
     std::size_t degree = 0;
-    for (std::size_t i = 0; i < kNodes.size(); ++i) {
+    for (std::size_t i = 0; i < kPoissonMeans.size(); ++i) {
       if (i == j) continue;
-      const double over = kNodes[j] - kNodes[i];
+      const double over = kPoissonMeans[j] - kPoissonMeans[i];
       ++degree;
       for (std::size_t k = degree; k > 0; --k)
-        polynomial[k] = (polynomial[k - 1] - kNodes[i] * polynomial[k]) / over;
-      polynomial[0] *= -kNodes[i] / over;
+        polynomial[k] = (polynomial[k - 1] - kPoissonMeans[i] * polynomial[k]) / over;
+      polynomial[0] *= -kPoissonMeans[i] / over;
     }
     double power = 1;
-    for (std::size_t k = 0; k < kNodes.size(); ++k) {
+    for (std::size_t k = 0; k < kPoissonMeans.size(); ++k) {
       weights[j] += polynomial[k] * power;
       power *= 1 - static_cast<double>(k) / tokens;
     }
@@ -121,8 +121,8 @@ WordAverages word_averages(const WordFrequencies& words, double tokens, double t
       x[i] = t * factor[i];
       left[i] = std::exp(-x[i]);
     }
-    for (std::size_t j = 0; j < kNodes.size(); ++j) {
-      const double mean = kNodes[j] * tokens;
+    for (std::size_t j = 0; j < kPoissonMeans.size(); ++j) {
+      const double mean = kPoissonMeans[j] * tokens;
       const OneWord a = one_word(words.high, words.often, mean, weight, x, left),
                     b = words.often < 1
                             ? one_word(words.low, 1 - words.often, mean, weight, x, left)

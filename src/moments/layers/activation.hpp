@@ -378,8 +378,6 @@ Signal<X> identity_step(ForwardPass<C, X>& pass, const ActivationSite& site, Sig
   kept.is_identity = true;
   kept.at = {pass.site(site.path, site.kind, x), 0, x.tokens};
   pass.template keep<ActivationLayer>(std::move(kept));
-  auto chain = pass.take_chain();
-  if (chain && pass.chain_follows()) pass.set_chain(std::move(*chain));
   return x;
 }
 
