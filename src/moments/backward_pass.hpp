@@ -49,13 +49,13 @@ class BackwardPass {
   Gradient<X> run(const std::vector<Layer>& layers, Gradient<X> g) {
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
       read_ahead(layer, layers.rend());
+      const auto step = [&](const auto& op) { return backward_step(*this, op, std::move(g)); };
       if (is_identity(*layer)) {
-        g = backward_step(*this, std::get<ActivationLayer>(layer->op), std::move(g));
+        g = std::visit(step, layer->op);
         continue;
       }
       if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
-      g = std::visit([&](const auto& op) { return backward_step(*this, op, std::move(g)); },
-                     layer->op);
+      g = std::visit(step, layer->op);
       if constexpr (C::next_orders) {
         limit(g.error);
         limit(g.truncation);

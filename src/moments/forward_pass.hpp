@@ -39,15 +39,15 @@ class ForwardPass {
     bool above_keeps = false;
     for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
       read_ahead(layer, layers.end());
+      const auto step = [&](const auto& op) { return forward_step(*this, op, std::move(x)); };
       if (is_identity(*layer)) {
-        x = forward_step(*this, std::get<ActivationLayer>(layer->op), std::move(x));
+        x = std::visit(step, layer->op);
         continue;
       }
       wants_slope_correlation_ = above_keeps;
       const auto next = std::find_if_not(std::next(layer), layers.end(), is_identity);
       chain_follows_ = next != layers.end() && continues_chain(*next);
-      x = std::visit([&](const auto& op) { return forward_step(*this, op, std::move(x)); },
-                     layer->op);
+      x = std::visit(step, layer->op);
       if (draws_weights(*layer)) x.with_inputs.reset();
       if (!keeps_dropped(*layer)) x.dropped.reset();
       above_keeps = keeps_slope_correlation(*layer);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "moments/head_softmax.hpp"
+#include "moments/weightless.hpp"
 #include "scalecalc/softmax.hpp"
 
 namespace scalecalc::moments {
@@ -100,7 +101,7 @@ LossVariance loss_variance(const Network& network, const Alike<double>& logits,
 bool is_plain(const Network& network) {
   return std::all_of(network.layers.begin(), network.layers.end(), [](const Layer& layer) {
     return std::holds_alternative<Linear>(layer.op) ||
-           std::holds_alternative<ActivationLayer>(layer.op);
+           std::holds_alternative<ActivationLayer>(layer.op) || is_identity(layer);
   });
 }
 

@@ -13,7 +13,9 @@ namespace scalecalc::moments {
 /// A layer that changes nothing: what layers know of their neighbours they know through it.
 inline bool is_identity(const Layer& layer) {
   const auto* activation = std::get_if<ActivationLayer>(&layer.op);
-  return activation != nullptr && activation->function == "identity";
+  const auto* dropout = std::get_if<Dropout>(&layer.op);
+  return (activation != nullptr && activation->function == "identity") ||
+         (dropout != nullptr && dropout->rate == 0);
 }
 /// A layer that is a function of each entry.
 inline bool is_pointwise(const Layer& layer) {

@@ -30,12 +30,12 @@ std::string difference(const std::string& where, const Figure& a, const Figure& 
          " with\n";
 }
 
-/// Of everything but the activations themselves, whose numbers move.
-std::string differences(const Trace& without, const Trace& with) {
-  const auto others = [](const Trace& trace) {
+/// Of everything but the layers of this kind themselves, whose numbers move.
+std::string differences(const Trace& without, const Trace& with, const std::string& kind) {
+  const auto others = [&kind](const Trace& trace) {
     std::vector<const Site*> sites;
     for (const Site& site : trace.sites)
-      if (site.kind != "activation") sites.push_back(&site);
+      if (site.kind != kind) sites.push_back(&site);
     return sites;
   };
   const std::vector<const Site*> a = others(without), b = others(with);
@@ -54,10 +54,8 @@ std::string differences(const Trace& without, const Trace& with) {
   return out;
 }
 
-TEST_CASE("an identity between two layers changes nothing") {
-  LayerSpec identity;
-  identity.type = LayerSpec::Type::activation;
-  identity.activation = "identity";
+/// Wherever it stands among the layers of random lists.
+void changes_nothing(const LayerSpec& neutral, const std::string& kind) {
   int tried = 0;
   for (std::uint64_t index = 0; index < models; ++index) {
     const ModelSpec plain = random_model(seed, index);
@@ -67,15 +65,28 @@ TEST_CASE("an identity between two layers changes nothing") {
     const std::size_t first = plain.layer_list.front().type == LayerSpec::Type::embedding ? 1 : 0;
     for (std::size_t place = first; place <= plain.layer_list.size(); ++place) {
       ModelSpec spec = plain;
-      spec.layer_list.insert(spec.layer_list.begin() + static_cast<std::ptrdiff_t>(place),
-                             identity);
+      spec.layer_list.insert(spec.layer_list.begin() + static_cast<std::ptrdiff_t>(place), neutral);
       CAPTURE(index);
       CAPTURE(place);
-      CHECK(differences(without, propagate(build_network(spec))) == "");
+      CHECK(differences(without, propagate(build_network(spec)), kind) == "");
       ++tried;
     }
   }
   CHECK(tried > 100);
+}
+
+TEST_CASE("an identity between two layers changes nothing") {
+  LayerSpec identity;
+  identity.type = LayerSpec::Type::activation;
+  identity.activation = "identity";
+  changes_nothing(identity, "activation");
+}
+
+TEST_CASE("a dropout that drops nothing changes nothing") {
+  LayerSpec dropout;
+  dropout.type = LayerSpec::Type::dropout;
+  dropout.dropout = 0;
+  changes_nothing(dropout, "dropout");
 }
 
 }  // namespace

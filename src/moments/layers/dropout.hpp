@@ -131,6 +131,10 @@ struct Kept<Dropout, C, X> {
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Dropout& layer, Signal<X> x) {
   pass.calculus().enter(layer.path);
+  if (layer.rate == 0) {
+    pass.template keep<Dropout>({{pass.site(layer.path, "dropout", x), 0, x.tokens}, {}, {}});
+    return x;
+  }
   Signal<X> y = dropout_forward(pass.calculus(), layer, x, pass.counts(x));
   const std::size_t at = pass.site(layer.path, "dropout", y);
   pass.template keep<Dropout>({{at, 0, x.tokens}, std::move(x.mixture), std::move(x.x)});
@@ -169,6 +173,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradie
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<Dropout>();
   pass.note(kept.at.site, g);
+  if (layer.rate == 0) return g;
   if (layer.per_sample) return drop_path_backward(pass, layer, kept.input, std::move(g));
   using N = typename C::Number;
   // A token's own x has its mask twice.
