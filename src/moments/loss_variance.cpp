@@ -100,8 +100,8 @@ LossVariance loss_variance(const Network& network, const Alike<double>& logits,
 
 bool is_plain(const Network& network) {
   return std::all_of(network.layers.begin(), network.layers.end(), [](const Layer& layer) {
-    return std::holds_alternative<Linear>(layer.op) ||
-           std::holds_alternative<ActivationLayer>(layer.op) || is_identity(layer);
+    return is_matrix(layer) || std::holds_alternative<ActivationLayer>(layer.op) ||
+           is_identity(layer);
   });
 }
 

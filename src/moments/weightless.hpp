@@ -34,6 +34,17 @@ inline bool draws_weights(const Layer& layer) {
          std::holds_alternative<Embedding>(layer.op) || std::holds_alternative<Experts>(layer.op);
 }
 
+/// Of one tap at every position: its rule is that of a linear.
+inline bool has_one_tap(const Conv2d& layer) {
+  return layer.kernel == 1 && layer.stride == 1 && layer.padding == 0 && layer.groups == 1;
+}
+
+/// Whether it multiplies every token by one matrix.
+inline bool is_matrix(const Layer& layer) {
+  const auto* conv = std::get_if<Conv2d>(&layer.op);
+  return std::holds_alternative<Linear>(layer.op) || (conv != nullptr && has_one_tap(*conv));
+}
+
 /// Whether it drops whole samples.
 inline bool is_drop_path(const Layer& layer) {
   const auto* dropout = std::get_if<Dropout>(&layer.op);
@@ -44,9 +55,8 @@ inline bool is_drop_path(const Layer& layer) {
 inline bool keeps_dropped(const Layer& layer) {
   const auto* norm = std::get_if<Norm>(&layer.op);
   return std::holds_alternative<Residual>(layer.op) ||
-         (norm != nullptr && norm->kind != NormKind::dyt) ||
-         std::holds_alternative<Linear>(layer.op) || std::holds_alternative<Attention>(layer.op) ||
-         is_drop_path(layer);
+         (norm != nullptr && norm->kind != NormKind::dyt) || is_matrix(layer) ||
+         std::holds_alternative<Attention>(layer.op) || is_drop_path(layer);
 }
 
 /// Whether a branch hands on a part of its input that no weights have been drawn for, so that E[x

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "moments/layers/linear.hpp"
 #include "moments/overlap_lags.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/positions.hpp"
 #include "moments/weight_matrix.hpp"
+#include "moments/weightless.hpp"
 
 /// Conv2d: the positions of an image, or of one row, are its tokens (docs/theory/layers.md#conv2d).
 /// Taps have weights of their own, so products of different taps vanish; tap j is inside the image
@@ -189,6 +191,7 @@ template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Conv2d& layer, Signal<X> x) {
   pass.calculus().enter(layer.path);
   settle(x);
+  if (has_one_tap(layer)) return through_matrix(pass, layer.weight, "conv2d", std::move(x));
   double window = 1;
   Signal<X> y = conv_forward(pass.calculus(), layer, x, pass.counts(x), &window);
   const std::size_t at = pass.site(layer.path, "conv2d", y);
@@ -233,6 +236,7 @@ void fill_kernel(BackwardPass<C, X>& pass, const Conv2d& layer, const Kept<Conv2
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradient<X> g) {
   using N = typename C::Number;
+  if (has_one_tap(layer)) return backward_step(pass, layer.weight, std::move(g));
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<Conv2d>();
   pass.note(kept.at.site, g);

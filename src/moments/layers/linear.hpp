@@ -16,20 +16,27 @@ struct Kept<Linear, C, X> {
   WeightInput<X> input;
 };
 
+/// `kind`: of the layer whose matrix it is.
 template <class C, class X>
-Signal<X> forward_step(ForwardPass<C, X>& pass, const Linear& layer, Signal<X> x) {
+Signal<X> through_matrix(ForwardPass<C, X>& pass, const Linear& layer, const char* kind,
+                         Signal<X> x) {
   C& calculus = pass.calculus();
-  calculus.enter(layer.path);
-  settle(x);
   Signal<X> y = linear_forward(calculus, layer, x, pass.counts(x));
   if (layer.tied) add_own_word(calculus, pass.network(), layer, x, y);
-  const bool is_head = &layer == std::get_if<Linear>(&pass.network().layers.back().op);
-  const std::size_t at = pass.site(layer.path, is_head ? "head" : "linear", y);
+  const std::size_t at = pass.site(layer.path, kind, y);
   OverlapDeviation overlap;
   if constexpr (C::next_orders) overlap = overlap_deviation(calculus, x);
   pass.template keep<Linear>({{at, note_weights(pass, layer), x.tokens},
                               {std::move(x.x), x.spread, with_mask_sizes(x), overlap, x.tokens}});
   return y;
+}
+
+template <class C, class X>
+Signal<X> forward_step(ForwardPass<C, X>& pass, const Linear& layer, Signal<X> x) {
+  pass.calculus().enter(layer.path);
+  settle(x);
+  const bool is_head = &layer == std::get_if<Linear>(&pass.network().layers.back().op);
+  return through_matrix(pass, layer, is_head ? "head" : "linear", std::move(x));
 }
 
 /// dk/dr of the logits as slopes of the gradient there: their overlaps vary as those of the head's
