@@ -201,10 +201,13 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     }
     return found;
   };
-  X query_scores = at_scores(factors.query, factors.feedback.query);
+  const WordMasks<X>* const masks = record.word_masks ? &*record.word_masks : nullptr;
+  const X& of_query_weights = masks ? masks->query_weight : factors.query_weight;
+  X query_scores = at_scores(masks ? masks->query : factors.query, factors.feedback.query);
   X key_scores = at_scores(factors.key, factors.feedback.key);
-  X key_weight_scores = at_scores(factors.key_weight, factors.feedback.key);
-  X own = product(product(scores, record.gradient_k), factors.query_weight);
+  X key_weight_scores =
+      at_scores(masks ? masks->key_weight : factors.key_weight, factors.feedback.key);
+  X own = product(product(scores, record.gradient_k), of_query_weights);
   if constexpr (C::next_orders) {
     if (shared.queries != 0) {
       const X together = product(scaled(record.apart_v, record.score_scale),
@@ -232,7 +235,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
                          : N(scale * scale * calculus.real(record.turned_scale));
     const std::optional<ScoreGradient<X>> above = std::move(*residual);
     const ScoreGradient<X> from_mix{query_scores, with_cross(key_scores, query_scores),
-                                    product(scores, factors.query_weight)};
+                                    product(scores, of_query_weights)};
     *residual = with_gradient(above, scaled(from_mix, N(1 / scale2)));
     if (above) {
       const ScoreGradient<X> more = scaled(*above, scale2);
@@ -339,6 +342,11 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   X inputs = record.source, gradients = out.v;
   if (record.words) {
     inputs = sum(record.shared_source, product(record.apart_source, factors.mix));
+    if (masks) {
+      const N rate = calculus.real(layer.dropout / (1 - layer.dropout));
+      const X seconds = sum(record.shared_source, record.apart_source);
+      inputs = sum(inputs, scaled_pairs(scaled(product(seconds, masks->mix), rate), N(0), N(0)));
+    }
     inputs.between = between_means(record.input, record.source, record.counts);
     gradients = scaled(gradient, group);
   }
@@ -384,7 +392,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
       if (keys + values > 0)
         out.equal_keys = (keys * share(factors.key_weight, factors.key) +
                           values * share(factors.mix, factors.value)) /
-                         (keys + values);
+                         (keys + values) * (1 - layer.dropout);
       if (record.counts.causal) out.equal_keys *= later_share(sum(of_keys, of_values));
     }
     if (all > 0) out.truncation.second += calculus.value(through_scores) / all * out.k_truncation;

@@ -7,6 +7,7 @@
 #include "moments/attention_keys.hpp"
 #include "moments/attention_rotation.hpp"
 #include "moments/attention_scores.hpp"
+#include "moments/attention_words.hpp"
 #include "moments/key_weights.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/norm_samples.hpp"
@@ -38,6 +39,7 @@ struct AttentionRecord {
   NonNegative bias_truncation = 0;  ///< of their gradient
   bool words = false;               ///< equal keys share their scores
   double same_keys = 0;             ///< the chance that two of these are equal
+  Seldom<WordMasks<X>> word_masks;  ///< of these, with attention dropout
   KeyCounts<N> counts;
   N batch{};
   NonNegative truncation = 0;  ///< of q, and of Wq and Wk
@@ -65,6 +67,13 @@ X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> mean
   return apart(calculus, means);
 }
 
+/// What masks of single tokens add to each row of a mix of equal words.
+template <class C, class X>
+X masked_values(const AttentionRecord<C, X>& record, const X& plain_apart) {
+  return product(sum(record.apart_v, scaled(plain_apart, typename C::Number(-1))),
+                 record.word_masks->mix);
+}
+
 /// Heads that share their values mix them by scores of their own: what all keys share they have in
 /// common, and 1/T of the rest. As many independent features fluctuate by as much.
 template <class X>
@@ -72,6 +81,13 @@ double own_features(const Attention& layer, double apart, const Signal<X>& mix) 
   const double sharing = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
   const double alike = std::clamp(1 - apart + apart / static_cast<double>(mix.tokens), 0.0, 1.0);
   return static_cast<double>(mix.width) / (1 + (sharing - 1) * alike * alike);
+}
+
+/// Of what queries of one word have in common beyond two words, `same` of all pairs, what masks
+/// that add `masked` to each second moment leave.
+inline double equal_beside_masks(const Alike<double>& mix, double masked, double same) {
+  const double two = (mix.cross - same * (mix.second - masked)) / (1 - same);
+  return mix.second > two ? std::clamp(1 - masked / (mix.second - two), 0.0, 1.0) : 1;
 }
 
 /// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
@@ -84,7 +100,11 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   const Alike<double> o = average(mix.x), dv = average(record.apart_v);
   const double heads = static_cast<double>(layer.heads);
   const double share = o.second > 0 ? dv.second / o.second : 0;
-  const Alike<double> part = average(product(record.apart_v, record.factors.mix));
+  const bool has_masks = static_cast<bool>(record.word_masks);
+  const double masked = has_masks ? average(masked_values(record, plain_apart)).second : 0;
+  Alike<double> part =
+      average(product(has_masks ? plain_apart : record.apart_v, record.factors.mix));
+  part.second += masked;
   const double of_second = o.second > 0 ? part.second / o.second : 0;
   const double of_cross = o.second > 0 ? std::fabs(part.cross) / o.second : 0;
   const Mixed mixed{o, std::clamp(1 - of_second, 0.0, 1.0),
@@ -96,7 +116,7 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   // What attention dropout makes tokens differ by is of new masks.
   if (const double apart = o.second - o.cross; layer.dropout > 0 && apart > 0) {
     const double plain = average(product(plain_apart, record.factors.mix)).second;
-    const double fresh = std::max(0.0, part.second - plain);
+    const double fresh = has_masks ? masked : std::max(0.0, part.second - plain);
     pass_distance(NormVariance(mix.spread), distance_slope(1, apart - fresh, apart), 1, mix.spread);
   }
   mix.dropped.reset();

@@ -187,15 +187,15 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     WordCounts counted = word_counts(source.repeats, source.triples, source.different,
                                      static_cast<double>(source.tokens));
     if (memory) counted.same = query_words ? input.repeats : 0;
-    record.factors =
-        words ? word_factors(of_keys, inputs, counted, scores) : of_keys(inputs, scores);
+    record.factors = words ? word_factors(of_keys, inputs, counted, scores, record.word_masks)
+                           : of_keys(inputs, scores);
   } else if constexpr (C::next_orders) {
     const auto of_rows = [&](const ScoreInputs<N, X>& of, Scores& found) {
       return softmax_factors(calculus, of, found);
     };
-    record.factors =
-        words ? word_factors(of_rows, inputs, query_words ? input.repeats : 0, source, scores)
-              : of_rows(inputs, scores);
+    record.factors = words ? word_factors(of_rows, inputs, query_words ? input.repeats : 0, source,
+                                          scores, record.word_masks)
+                           : of_rows(inputs, scores);
   } else {
     record.factors = softmax_factors(calculus, inputs, scores);
   }
@@ -215,13 +215,24 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   mix = out.v;
   mix.tokens = input.tokens;
   mix.width = layer.heads * layer.head_width;
-  mix.x = sum(means_v.other, product(record.apart_v, record.factors.mix));
+  mix.x = sum(means_v.other,
+              product(record.word_masks ? plain_apart : record.apart_v, record.factors.mix));
+  double equal_rows = scores.equal_rows;
+  if constexpr (C::next_orders) {
+    if (record.word_masks) {
+      const X masked = masked_values(record, plain_apart);
+      mix.x = sum(mix.x, masked);
+      if (query_words)
+        equal_rows *= equal_beside_masks(average(mix.x), average(masked).second, input.repeats);
+    }
+  }
   mix.x.between = between_means(input.x, out.v.x, record.counts);
   if constexpr (C::next_orders)
     finish_mix(layer, input, keys, plain_apart, record, scores, counts, mix);
   // Masks of weights are each token's own, and those of keys leave a part equal.
-  set_words(input, scores.equal_rows, mix);
-  mix.same_words = input.same_words && (!record.counts.causal || query_words) && layer.dropout == 0;
+  set_words(input, equal_rows, mix);
+  mix.same_words = input.same_words && (!record.counts.causal || query_words) &&
+                   (layer.dropout == 0 || query_words);
   if (query_words) add_word_overlap(mix.repeats, mix);
   calculus.assume("attention", "scores are Gaussian, independent between keys given the query");
   return out;

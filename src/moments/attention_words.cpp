@@ -73,6 +73,26 @@ Factors<State> by_kind(const Factors<State>& words, const Factors<State>& tokens
       by_token_slope(tokens.score)};
 }
 
+/// Shares of D_v in m_v/(1 - rate) - r_v, of each row.
+double share_of_words(double plain, double masked) {
+  return masked > 0 ? plain / masked : 1;
+}
+Eigen::ArrayXd share_of_words(const Eigen::ArrayXd& plain, const Eigen::ArrayXd& masked) {
+  return (masked > 0).select(plain / masked, 1.0);
+}
+
+template <class X, class Mix, class Slope>
+WordMasks<X> word_masks(const ScoreInputs<double, X>& inputs, const Factors<X>& found,
+                        const Factors<X>& tokens, const Mix& by_token, const Slope& by_slope) {
+  const auto words = share_of_words(inputs.plain_apart_v.second, inputs.apart_v.second);
+  const auto both = [&](X of_words, const X& of_tokens) {
+    of_words.second = words * of_words.second + (1 - words) * by_slope(of_tokens).second;
+    return of_words;
+  };
+  return {by_token(tokens.mix), both(found.query, tokens.query),
+          both(found.query_weight, tokens.query_weight), both(found.key_weight, tokens.key_weight)};
+}
+
 /// Of equal frequencies over what words of unlike frequency make of one row, by what is summed
 /// over: words, or single tokens (docs/theory/attention.md#unlike-words).
 struct RowShares {
@@ -241,7 +261,8 @@ WordCounts word_counts(double same, double triple, double different, double toke
 
 Factors<Alike<double>> word_factors(const FactorsOf<Alike<double>>& factors,
                                     const ScoreInputs<double, Alike<double>>& inputs,
-                                    const WordCounts& words, Scores& scores) {
+                                    const WordCounts& words, Scores& scores,
+                                    Seldom<WordMasks<Alike<double>>>& masks) {
   const double together = words.squares * words.words(), same = words.same;
   Scores of_tokens;
   const Factors<Alike<double>> of_words = at_keys(factors, inputs, words.words(), scores);
@@ -262,15 +283,20 @@ Factors<Alike<double>> word_factors(const FactorsOf<Alike<double>>& factors,
   };
   scores.overlap_truncation += std::fabs(uneven);
   scores.truncation += std::fabs(uneven) / 2;
-  return by_kind(of_words, single, scaled_to(shares.mix, together, together * apart),
-                 scaled_to(shares.mix, together, together),
-                 scaled_to(shares.slope, together, together), scaled_to(shares.token_mix, one, one),
-                 scaled_to(shares.token_slope, one, one));
+  const auto by_token = scaled_to(shares.token_mix, one, one),
+             by_token_slope = scaled_to(shares.token_slope, one, one);
+  const Factors<Alike<double>> found =
+      by_kind(of_words, single, scaled_to(shares.mix, together, together * apart),
+              scaled_to(shares.mix, together, together),
+              scaled_to(shares.slope, together, together), by_token, by_token_slope);
+  if (inputs.layer.dropout > 0) masks = word_masks(inputs, found, single, by_token, by_token_slope);
+  return found;
 }
 
 Factors<PerPosition> word_factors(const FactorsOf<PerPosition>& factors,
                                   const ScoreInputs<double, PerPosition>& inputs, double same,
-                                  const Signal<PerPosition>& source, Scores& scores) {
+                                  const Signal<PerPosition>& source, Scores& scores,
+                                  Seldom<WordMasks<PerPosition>>& masks) {
   const RowWords rows(inputs, source);
   ScoreInputs<double, PerPosition> seen = inputs;
   seen.row_keys = &rows.words;
@@ -296,9 +322,13 @@ Factors<PerPosition> word_factors(const FactorsOf<PerPosition>& factors,
       return rows.scaled_by(x, same, times, share);
     };
   };
-  return by_kind(of_words, single, mixed, scaled_to(together, &RowShares::mix),
-                 scaled_to(together, &RowShares::slope), scaled_to(one, &RowShares::token_mix),
-                 scaled_to(one, &RowShares::token_slope));
+  const auto by_token = scaled_to(one, &RowShares::token_mix),
+             by_token_slope = scaled_to(one, &RowShares::token_slope);
+  const Factors<PerPosition> found =
+      by_kind(of_words, single, mixed, scaled_to(together, &RowShares::mix),
+              scaled_to(together, &RowShares::slope), by_token, by_token_slope);
+  if (inputs.layer.dropout > 0) masks = word_masks(inputs, found, single, by_token, by_token_slope);
+  return found;
 }
 
 }  // namespace scalecalc::moments

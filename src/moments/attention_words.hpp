@@ -4,6 +4,7 @@
 
 #include "moments/attention_scores.hpp"
 #include "moments/key_weights.hpp"
+#include "moments/seldom.hpp"
 #include "moments/words.hpp"
 
 /// Attention to tokens of which some are the same word: equal keys share a score, so softmax shares
@@ -33,8 +34,17 @@ WordCounts word_counts(double same, double triple, double different, double toke
 template <class X>
 bool shares_scores(const Attention& layer, const Signal<X>& source, bool adds) {
   return has_words(source) && source.tokens > 1 && layer.rotary.width == 0 &&
-         !weighs_keys(layer, source.tokens) && layer.dropout == 0 && !adds;
+         !weighs_keys(layer, source.tokens) && !adds;
 }
+
+/// Attention dropout beside equal words: masks are of single tokens and of single rows, so that of
+/// one row m_v/(1 - rate) - m_v goes with averages of tokens, D_v with those of words
+/// (docs/theory/attention.md#masked-words).
+template <class X>
+struct WordMasks {
+  X mix;                              ///< E sum p^2 of single tokens
+  X query, query_weight, key_weight;  ///< of one row averages of both by their shares of apart_v
+};
 
 /// Of as many equally frequent words as make `different` of `tokens`, how many are among `fewer`.
 double different_among(double different, double tokens, double fewer);
@@ -42,14 +52,16 @@ double different_among(double different, double tokens, double fewer);
 /// Of keys that know nothing of each other, as many as the source has tokens.
 template <class X>
 using FactorsOf = std::function<Factors<X>(const ScoreInputs<double, X>&, Scores&)>;
-/// `inputs` are of different words.
+/// `inputs` are of different words; `masks` are made where there is attention dropout.
 Factors<Alike<double>> word_factors(const FactorsOf<Alike<double>>& factors,
                                     const ScoreInputs<double, Alike<double>>& inputs,
-                                    const WordCounts& words, Scores& scores);
+                                    const WordCounts& words, Scores& scores,
+                                    Seldom<WordMasks<Alike<double>>>& masks);
 /// Row by row: under a mask a row has the words that its keys are. `same`: of two queries; `source`
 /// has all words.
 Factors<PerPosition> word_factors(const FactorsOf<PerPosition>& factors,
                                   const ScoreInputs<double, PerPosition>& inputs, double same,
-                                  const Signal<PerPosition>& source, Scores& scores);
+                                  const Signal<PerPosition>& source, Scores& scores,
+                                  Seldom<WordMasks<PerPosition>>& masks);
 
 }  // namespace scalecalc::moments
