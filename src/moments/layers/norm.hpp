@@ -305,10 +305,8 @@ double slope_across_words(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>
   const OverlapDeviation& overlap = kept.overlap;
   const double variance = overlap.coherent * overlap.coherent + overlap.noise;
   const double of_words = same * (1 - same) * run * run;
-  // The slopes behind a cap, or of a squared error, are of pairs of all kinds together.
-  const Network& network = pass.network();
-  const bool one_kind = network.loss == Loss::mse || network.logit_softcap > 0;
-  const bool apart = !one_kind && of_words < variance;
+  // The slopes of a squared error are of pairs of all kinds together.
+  const bool apart = pass.network().loss != Loss::mse && of_words < variance;
   return own.slope_across(g.aligned, apart ? of_words / variance : 1, g.own.along != 0);
 }
 
