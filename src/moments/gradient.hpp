@@ -92,6 +92,7 @@ struct OwnWord {
   /// r of two tokens of one word less that of two words, over E x^2; times (V - 1)/V likewise.
   double overlap = 1;
   double scatter = 0;  ///< relative variance of `word` over tokens
+  double targets = 0;  ///< what targets add to that, each token's by itself
   double seen = 0;     ///< E[h e] of the head's input times E g of the word's own logit
 
   /// What a norm takes from dk/dr. Pairs of one word against pairs of two make `words` of the

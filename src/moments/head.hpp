@@ -188,6 +188,8 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
         const double width = static_cast<double>(head_of(network).fan_in);
         made.own = {weight * v * mean.mean, weight * own / rest, own_collision(network),
                     v * own / (width * rest)};
+        const double word = v * mean.mean;
+        if (word != 0) made.own.targets = network.target_second / (word * word);
         made.hessian += made.own.along;
         made.own_square = weight * weight * own;
       }

@@ -95,11 +95,12 @@ X across_words(const X& output, const typename X::Number& whole, const OwnWord& 
   if constexpr (std::is_same_v<typename X::Number, double>) {
     using T = Token<double>;
     if (own.along == 0) return across;
-    const double scatter = own.scatter * own.along * own.along;
+    const double scatter = own.scatter * own.along * own.along,
+                 alone = own.targets * own.along * own.along;
     const X more = map(
         output,
         [&](const T& u) {
-          return T{0, -scatter * u.second};
+          return T{0, -(scatter + alone) * u.second};
         },
         [&](const T& t, const T& u, double cross) {
           const double size = std::sqrt(t.second * u.second);

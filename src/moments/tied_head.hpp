@@ -64,6 +64,12 @@ class TiedSoftmax {
     return shift != 0 ? (p.square - p.mean * p.mean) / (shift * shift) : 0;
   }
 
+  /// Likewise of a target, which is the own word with the chance 1/V.
+  double target_scatter(double mean) {
+    const double chance = 1 / classes_, shift = share(mean).mean - chance;
+    return shift != 0 ? chance * (1 - chance) / (shift * shift) : 0;
+  }
+
   /// What two tokens' overlaps r and O = E sum p p' are where they are of one word and of two.
   struct Pair {
     double same = 0, apart = 0;
@@ -172,9 +178,12 @@ LossGradient<X> tied_cross_entropy(C& calculus, const Network& network, const Si
     made.hessian = average(along).second / unit;
     const auto mean = values_of(calculus, signal.x);
     const auto r = softmax.logit_overlaps(mean.mean, mean.mean, mean.cross);
-    made.own = {softmax.share(mean.mean).mean - 1 / v, average(along).mean / unit,
+    made.own = {softmax.share(mean.mean).mean - 1 / v,
+                average(along).mean / unit,
                 own_collision(network) - (1 - own_collision(network)) / (v - 1),
-                (r.same - r.apart) / softmax.tau2() * (v - 1) / v, softmax.scatter(mean.mean)};
+                (r.same - r.apart) / softmax.tau2() * (v - 1) / v,
+                softmax.scatter(mean.mean),
+                softmax.target_scatter(mean.mean)};
   }
   return made;
 }
