@@ -305,8 +305,7 @@ double slope_across_words(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>
   const OverlapDeviation& overlap = kept.overlap;
   const double variance = overlap.coherent * overlap.coherent + overlap.noise;
   const double of_words = same * (1 - same) * run * run;
-  // The slopes of a squared error are of pairs of all kinds together.
-  const bool apart = pass.network().loss != Loss::mse && of_words < variance;
+  const bool apart = of_words < variance;
   return own.slope_across(g.aligned, apart ? of_words / variance : 1, g.own.along != 0);
 }
 
