@@ -164,7 +164,7 @@ Factors<AlikeOf<C>> softmax_factors(C& calculus,
     };
     const RowPair rows{correlation(c, tau2), correlation(cosine, inputs.q.second)};
     const ScoreLine line = score_line(inputs, gain(inputs.layer.q), gain(inputs.layer.k));
-    return next_factors(inputs, softmax_values(calculus, line, rows.c), line.tau2(rows.c), rows,
+    return next_factors(inputs, calculus.softmax_averages(line, rows.c), line.tau2(rows.c), rows,
                         averages_lengths(calculus, inputs), scores);
   } else {
     RowFactors<N> row;

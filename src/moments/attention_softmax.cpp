@@ -108,12 +108,12 @@ SoftmaxAverages SoftmaxLines::operator()(const ScoreLine& line, double c) {
   return exact();
 }
 
-SoftmaxAverages softmax_values(Numbers& calculus, const ScoreLine& line, double c) {
-  if (calculus.options().lognormal_softmax) {
+SoftmaxAverages Numbers::softmax_averages(const ScoreLine& line, double c) {
+  if (options_.lognormal_softmax) {
     const double tau2 = line.tau2(c);
     return {lognormal_orders(line.keys, tau2), lognormal_overlaps(line.keys, tau2, c)};
   }
-  return calculus.cache<SoftmaxLines>()(line, c);
+  return cache<SoftmaxLines>()(line, c);
 }
 
 RowAverages softmax_values(Numbers& calculus, const RowScores& scores) {

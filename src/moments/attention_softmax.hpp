@@ -67,8 +67,7 @@ struct RowAverages {
   }
 };
 
-/// What the next orders need: a calculus that finds them its own way has overloads.
-SoftmaxAverages softmax_values(Numbers& calculus, const ScoreLine& line, double c);
+/// What the next orders need of rows that differ.
 RowAverages softmax_values(Numbers& calculus, const RowScores& scores);
 
 }  // namespace scalecalc::moments

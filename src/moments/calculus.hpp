@@ -41,6 +41,7 @@
 ///   double value(const Number&) const;
 ///   const WidthMoments& width(const Function&, double mean, double variance);
 ///   SizeMoments sizes(const Function&, double mean, double variance) const;
+///   SoftmaxAverages softmax_averages(const ScoreLine&, double c);   of attention's rows
 ///
 ///   // what the rule took for granted; the driver knows the site
 ///   void enter(const std::string& site);
@@ -54,9 +55,8 @@
 ///   double take_slope_error();                  largest absolute error of slopes since asked
 ///   void check(const std::string& path, const Alike<Number>& gradient);  refuses what is not finite
 ///
-/// Softmax averages are not members: `softmax_values` is an overload for each calculus
-/// (attention_softmax.hpp). A calculus that keeps things between calls has `template <class T> T&
-/// cache();` (one default-constructed T for the whole propagation).
+/// A calculus that keeps things between calls has `template <class T> T& cache();` (one
+/// default-constructed T for the whole propagation).
 // clang-format on
 namespace scalecalc::moments {
 

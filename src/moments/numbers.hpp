@@ -12,11 +12,15 @@
 #include "moments/calculus.hpp"
 #include "moments/gaussian_function.hpp"
 #include "scalecalc/moments.hpp"
+#include "scalecalc/softmax.hpp"
 
 namespace scalecalc::moments {
 
+struct ScoreLine;
+
 /// The calculus of double: closed forms of kinked pairs, quadrature and Hermite series elsewhere.
-/// One propagation's own; not for several threads at once.
+/// One propagation's own; not for several threads at once. What is virtual are the averages over
+/// Gaussians, which another calculus of double takes in its own way under the same compiled rules.
 class Numbers {
  public:
   using Number = double;
@@ -24,6 +28,7 @@ class Numbers {
   static constexpr bool next_orders = true;
 
   explicit Numbers(const PropagateOptions& options) : options_(options) {}
+  virtual ~Numbers() = default;
   const PropagateOptions& options() const { return options_; }
 
   double size(std::int64_t n, std::string_view /*name*/) const { return static_cast<double>(n); }
@@ -37,9 +42,9 @@ class Numbers {
   double scale(const Attention& layer) const { return layer.scale; }
 
   Function function(const std::string& name);
-  double expectation(Function f, Moment moment, const Token<double>& u);
-  double pair(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
-              double cross);
+  virtual double expectation(Function f, Moment moment, const Token<double>& u);
+  virtual double pair(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
+                      double cross);
   double value(double number) const { return number; }
   const WidthMoments& width(Function f, double mean, double variance) {
     return f->width(mean, variance);
@@ -48,9 +53,11 @@ class Numbers {
     return size_moments(f->activation(), mean, variance);
   }
   struct HeadSoftmax;
-  const HeadSoftmax& softmax_head(std::int64_t classes, double tau2);
-  double softmax_second(const HeadSoftmax& head, double tau2);
-  double softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u, double cross);
+  virtual const HeadSoftmax& softmax_head(std::int64_t classes, double tau2);
+  virtual double softmax_second(const HeadSoftmax& head, double tau2);
+  virtual double softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u, double cross);
+  /// Of rows on a line whose scores correlate with c.
+  virtual SoftmaxAverages softmax_averages(const ScoreLine& line, double c);
   double log_sum(std::int64_t classes, double tau2) const;
   double positive(double value) const { return value > 0 ? value : 0; }
 

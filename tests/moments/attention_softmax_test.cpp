@@ -62,8 +62,8 @@ TEST_CASE("the lognormal form, when asked for") {
   options.lognormal_softmax = true;
   Numbers approximate{options}, exact{PropagateOptions{}};
   const ScoreLine line{100000, 0.2, 0, 1};
-  const SoftmaxAverages a = softmax_values(approximate, line, 0.5);
-  const SoftmaxAverages b = softmax_values(exact, line, 0.5);
+  const SoftmaxAverages a = approximate.softmax_averages(line, 0.5);
+  const SoftmaxAverages b = exact.softmax_averages(line, 0.5);
   CHECK(a.one.p2 == softmax_p2_lognormal(100000, 0.1));
   // The next term of the lognormal form is e^(4 tau2)/T, each slope four times as much.
   CHECK(a.one.p2 == doctest::Approx(b.one.p2).epsilon(1e-4));

@@ -139,6 +139,12 @@ void Sampled::meet_head(double tau2) {
   head_ = {tau2, next_seed(), {}, {}};
 }
 
+const Numbers::HeadSoftmax& Sampled::softmax_head(std::int64_t classes, double /*tau2*/) {
+  HeadSoftmax& head = heads_[classes];
+  head.classes = classes;
+  return head;
+}
+
 double Sampled::softmax_second(const HeadSoftmax& head, double tau2) {
   meet_head(tau2);
   if (!head_.second) head_.second = softmax(head.classes, head_.tau2, 0, head_.seed).p2.value;
@@ -153,9 +159,9 @@ double Sampled::softmax_cross(const HeadSoftmax& head, double tau2_t, double tau
   });
 }
 
-SoftmaxAverages softmax_values(Sampled& calculus, const ScoreLine& line, double c) {
-  SoftmaxAverages found = softmax_values(static_cast<Numbers&>(calculus), line, c);
-  const SoftmaxSamples drawn = calculus.softmax(line.keys, line.tau2(c), c);
+SoftmaxAverages Sampled::softmax_averages(const ScoreLine& line, double c) {
+  SoftmaxAverages found = Numbers::softmax_averages(line, c);
+  const SoftmaxSamples drawn = softmax(line.keys, line.tau2(c), c);
   found.one.p2 = drawn.p2.value;
   found.one.a = drawn.a.value;
   found.two.overlap = drawn.overlap.value;

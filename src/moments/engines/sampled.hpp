@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "moments/attention_softmax.hpp"
+#include "moments/head_softmax.hpp"
 #include "moments/interpolation.hpp"
 
 namespace scalecalc::moments {
@@ -20,16 +21,16 @@ class Sampled : public Numbers {
   Sampled(const PropagateOptions& options, std::int64_t samples, std::uint64_t seed,
           std::uint64_t replicate);
 
-  double expectation(Function f, Moment moment, const Token<double>& u);
+  double expectation(Function f, Moment moment, const Token<double>& u) override;
   double pair(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
-              double cross);
+              double cross) override;
 
-  struct HeadSoftmax {
-    std::int64_t classes = 1;
-  };
-  HeadSoftmax softmax_head(std::int64_t classes, double) const { return {classes}; }
-  double softmax_second(const HeadSoftmax& head, double tau2);
-  double softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u, double cross);
+  const HeadSoftmax& softmax_head(std::int64_t classes, double tau2) override;
+  double softmax_second(const HeadSoftmax& head, double tau2) override;
+  double softmax_cross(const HeadSoftmax& head, double tau2_t, double tau2_u,
+                       double cross) override;
+  /// P2, A, O and A' sampled; what only ever multiplies 1/d stays integrated.
+  SoftmaxAverages softmax_averages(const ScoreLine& line, double c) override;
   SoftmaxSamples softmax(std::int64_t keys, double tau2, double correlation);
   /// By draws of that seed.
   SoftmaxSamples softmax(std::int64_t keys, double tau2, double correlation, std::uint64_t seed);
@@ -86,10 +87,8 @@ class Sampled : public Numbers {
   std::string drawn_for_;
   std::map<Moment, PairCurve> curves_;
   HeadCurve head_;
+  std::map<std::int64_t, HeadSoftmax> heads_;  ///< by classes, of which they know no more
   std::vector<double> z_, w_, u_, v_, value_u_, value_v_, slope_u_, slope_v_;
 };
-
-/// P2, A, O and A' sampled; what only ever multiplies 1/d stays integrated.
-SoftmaxAverages softmax_values(Sampled& calculus, const ScoreLine& line, double c);
 
 }  // namespace scalecalc::moments

@@ -4,6 +4,7 @@
 
 #include "moments/engines/cancel.hpp"
 #include "moments/engines/recursion.hpp"
+#include "moments/propagate.hpp"
 
 namespace scalecalc::moments {
 namespace {

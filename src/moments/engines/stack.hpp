@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "moments/engines/formulas.hpp"
-#include "moments/propagate.hpp"
+#include "scalecalc/network.hpp"
 
 /// One layer of the stream on symbols, and what a stack of alike blocks makes of it.
 namespace scalecalc::moments {
