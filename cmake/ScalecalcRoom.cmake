@@ -29,24 +29,48 @@ function(scalecalc_room name)
     scalecalc_cold(${target})
   endif()
   scalecalc_unity(${target} ${name} ${ROOM_ALONE})
-  scalecalc_precompile(${target} "${ROOM_NATIVE} ${ROOM_COLD} ${ROOM_OPTIONS}" fmt/format.h)
+  set(precompiled fmt/format.h)
+  if("scalecalc_eigen" IN_LIST ROOM_LIBRARIES)
+    list(APPEND precompiled Eigen/Core)
+  endif()
+  scalecalc_precompile(${target} "${ROOM_NATIVE} ${ROOM_COLD} ${ROOM_OPTIONS} ${precompiled}"
+    ${precompiled})
   set_property(GLOBAL APPEND PROPERTY SCALECALC_ROOMS ${target})
 endfunction()
 
 # Compiles a target with few optimisations: a third less time for code that prints and reads.
 function(scalecalc_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(${target} PROPERTIES SCALECALC_COLD ON)
 endfunction()
 
 option(SCALECALC_UNITY "Compile files of a room together: half the time of a build from nothing" OFF)
 
+# GCC collects garbage at 128 MB and each doubling, a tenth of its time. Where each processor has
+# 2 GB it may take six times that before the first time.
+set(SCALECALC_HEAP "")
+cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
+cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR memory "${memory} / ${processors}")
+if(memory GREATER_EQUAL 2000)
+  set(SCALECALC_HEAP --param=ggc-min-heapsize=786432)
+endif()
+
 # scalecalc_unity(TARGET FOLDER [file or folder...]): compiles files of a target eight at a time where
-# that is asked for, but alone those named, below FOLDER, whose unnamed namespaces share names.
+# that is asked for, sixteen of a COLD one, but alone those named, below FOLDER, whose unnamed
+# namespaces share names.
 function(scalecalc_unity target folder)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${SCALECALC_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set(batch 8)
+  get_target_property(is_cold ${target} SCALECALC_COLD)
+  if(is_cold)
+    set(batch 16)
+  endif()
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${SCALECALC_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
   if(SCALECALC_UNITY)
     # GCC takes a file that is included for a header, whose unnamed namespace others could see.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage> $<$<CXX_COMPILER_ID:GNU>:${SCALECALC_HEAP}>)
   endif()
   get_target_property(sources ${target} SOURCES)
   foreach(alone IN LISTS ARGN)

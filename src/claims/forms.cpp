@@ -113,13 +113,13 @@ Expr iterate_form(Lowering& lowering, const Node& node, const std::string& membe
   return x;
 }
 
-struct Interval {
+struct Ends {
   double low, high;
 };
-Interval ends_of(Lowering& lowering, const Node& node) {
+Ends ends_of(Lowering& lowering, const Node& node) {
   if (lowering.engine().is_symbolic())
     throw NotApplicable{node.text + " is found by numbers alone"};
-  const Interval ends{lowering.engine().value(lowering(node.children[1])),
+  const Ends ends{lowering.engine().value(lowering(node.children[1])),
                       lowering.engine().value(lowering(node.children[2]))};
   if (!(ends.low < ends.high))
     lowering.fail(node, node.text + " needs an interval: its first end below its second",
@@ -129,7 +129,7 @@ Interval ends_of(Lowering& lowering, const Node& node) {
 
 Expr root_form(Lowering& lowering, const Node& node, const std::string& member) {
   check_shape(lowering, node, member, "root(x, 0, 2, x^2 - 2)");
-  const Interval ends = ends_of(lowering, node);
+  const Ends ends = ends_of(lowering, node);
   const auto f = lowering.function_of(lowering.variable(node), node.children[3]);
   const double at_low = f(ends.low), at_high = f(ends.high);
   if (!(at_low * at_high <= 0))
@@ -146,7 +146,7 @@ Expr root_form(Lowering& lowering, const Node& node, const std::string& member) 
 
 Expr integral_form(Lowering& lowering, const Node& node, const std::string& member) {
   check_shape(lowering, node, member, "integral(x, 0, 1, x^2)");
-  const Interval ends = ends_of(lowering, node);
+  const Ends ends = ends_of(lowering, node);
   const auto f = lowering.function_of(lowering.variable(node), node.children[3]);
   double error = 0;
   const double value = boost::math::quadrature::gauss_kronrod<double, 31>::integrate(
@@ -157,7 +157,7 @@ Expr integral_form(Lowering& lowering, const Node& node, const std::string& memb
 /// The extreme over a grid, refined around its best point.
 Expr extreme(Lowering& lowering, const Node& node, const std::string& member, double sign) {
   check_shape(lowering, node, member, "largest(x, 0, 1, x - x^2)", true);
-  const Interval ends = ends_of(lowering, node);
+  const Ends ends = ends_of(lowering, node);
   const auto f = lowering.function_of(lowering.variable(node), node.children[3]);
   constexpr int cells = 400;
   const auto at = [&](int cell) { return ends.low + (ends.high - ends.low) * cell / cells; };

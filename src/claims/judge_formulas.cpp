@@ -12,7 +12,7 @@ namespace {
 using Verdict = MethodResult::Verdict;
 using Kind = Expr::Kind;
 
-constexpr std::size_t shown_length = 160;
+constexpr std::size_t formula_length = 160;
 
 void collect_symbols(const Expr& expr, std::map<std::string, Assumption>& symbols) {
   if (expr.kind() == Kind::symbol) {
@@ -211,9 +211,9 @@ std::string describe_difference(const Expr& left, const Expr& right) {
   } catch (const Error&) {
     // Too large to be multiplied out: as it is.
   }
-  text = base::shortened(text, shown_length);
+  text = base::shortened(text, formula_length);
   if (left.kind() != Kind::sum && right.kind() != Kind::sum && !left.is_zero() && !right.is_zero())
-    text += ", left/right = " + base::shortened(to_string(left / right), shown_length);
+    text += ", left/right = " + base::shortened(to_string(left / right), formula_length);
   return text;
 }
 

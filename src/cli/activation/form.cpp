@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace activation_keys {
 
 Keys moments(const Shape& shape, bool is_always) {
   return {{"mean", shape, "E phi(u)", is_always},
@@ -78,9 +78,10 @@ Shape frameworks() {
               {"why", text(), "why they differ"}}));
 }
 
-}  // namespace
+}  // namespace activation_keys
 
 JsonForm activation_form() {
+  using namespace activation_keys;
   using namespace shapes;
   const Shape inputs =
       object({{"activation", text(), "its name, or the expression"},

@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace audit_keys {
 
 Shape fault() {
   return shapes::one_of({"none", "missing", "unexpected", "wrong_shape", "not_finite",
@@ -69,9 +69,10 @@ Shape findings() {
                       {"first", text(), "the first of them"}}));
 }
 
-}  // namespace
+}  // namespace audit_keys
 
 JsonForm audit_form() {
+  using namespace audit_keys;
   using namespace shapes;
   const Keys files = {{"weights", text(), "the file or folder"}};
   const Keys library = {

@@ -13,12 +13,12 @@ using report::Value;
 using Verdict = MethodResult::Verdict;
 
 /// Leaves room for the methods in a terminal of 100 columns.
-constexpr std::size_t shown_name = 58;
+constexpr std::size_t shown_length = 58;
 
 Value optional_number(const std::optional<double>& number) {
   return number ? Value(*number) : Value();
 }
-Value text_or_null(const std::string& text) {
+Value or_null(const std::string& text) {
   return text.empty() ? Value() : Value(text);
 }
 
@@ -42,8 +42,8 @@ Value method_value(const MethodResult& method) {
   value["right_value"] = optional_number(method.right_value);
   value["difference"] = optional_number(method.difference);
   value["error"] = optional_number(method.error);
-  value["difference_formula"] = text_or_null(method.difference_formula);
-  value["point"] = text_or_null(method.point);
+  value["difference_formula"] = or_null(method.difference_formula);
+  value["point"] = or_null(method.point);
   value["points"] = method.points > 0 ? Value(static_cast<std::int64_t>(method.points)) : Value();
   return value;
 }
@@ -58,9 +58,9 @@ Value claim_value(const ClaimResult& claim) {
   value["file"] = claim.file;
   value["line"] = claim.line;
   value["column"] = claim.column;
-  value["condition"] = text_or_null(claim.condition);
-  value["note"] = text_or_null(claim.note);
-  value["source"] = text_or_null(claim.source);
+  value["condition"] = or_null(claim.condition);
+  value["note"] = or_null(claim.note);
+  value["source"] = or_null(claim.source);
   value["methods"] = Value::object();
   for (const MethodResult& method : claim.methods)
     value["methods"][to_string(method.method)] = method_value(method);
@@ -82,7 +82,7 @@ Value finding_value(const ClaimResult& claim) {
   value["truth"] = finding.truth;
   value["true_value"] = optional_number(finding.true_value);
   value["off"] = optional_number(finding.off);
-  value["source"] = text_or_null(claim.source);
+  value["source"] = or_null(claim.source);
   value["holds"] = claim.holds;
   return value;
 }
@@ -90,7 +90,7 @@ Value finding_value(const ClaimResult& claim) {
 Table overview(const ClaimsReport::File& file) {
   Table table{{"claim", "holds", "by"}, {}};
   for (const ClaimResult& claim : file.claims)
-    table.rows.push_back({base::shortened(claim.name, shown_name), claim.holds ? "yes" : "NO",
+    table.rows.push_back({base::shortened(claim.name, shown_length), claim.holds ? "yes" : "NO",
                           methods_text(claim) + (claim.expected_to_fail ? " (counter-case)" : "")});
   return table;
 }

@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace check_keys {
 
 Keys by_method(const Shape& shape) {
   return {maybe("symbolic", shape, "by canonical forms, signs and points"),
@@ -78,9 +78,10 @@ Keys mutants() {
           maybe("unexplained", count(), "such claims without a reason that fits")};
 }
 
-}  // namespace
+}  // namespace check_keys
 
 JsonForm check_form() {
+  using namespace check_keys;
   using namespace shapes;
   return {object({{"files", list(text()), "that were checked; standard input is one"}}),
           object(Keys{{"passed", truth(), "whether every claim holds"},

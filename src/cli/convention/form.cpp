@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace convention_keys {
 
 /// What one tensor is drawn from.
 Keys drawn() {
@@ -31,9 +31,10 @@ Keys drawn() {
           {"truncation", truncation.or_null(), "null: not cut"}};
 }
 
-}  // namespace
+}  // namespace convention_keys
 
 JsonForm convention_form() {
+  using namespace convention_keys;
   using namespace shapes;
   const Key framework = {"framework", text(), "whose convention it is"};
   const Key layer = {"layer", text().or_null(), "the kind of layer; null: not known"};

@@ -2,7 +2,7 @@
 #include "scalecalc/transfer.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace coordinates_keys {
 
 using namespace shapes;
 
@@ -79,9 +79,10 @@ Shape measured() {
                  {"sites", list(measured_site), "in the order of the table"}});
 }
 
-}  // namespace
+}  // namespace coordinates_keys
 
 JsonForm coordinates_form() {
+  using namespace coordinates_keys;
   return {
       object({maybe("model", text(), "as it was named"),
               maybe("parametrization", text(), "a name or a file; own: the model's own numbers"),

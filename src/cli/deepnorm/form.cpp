@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace deepnorm_keys {
 
 /// A number and its formula in the depth.
 Keys scaled(const std::string& name, const std::string& meaning) {
@@ -196,9 +196,10 @@ Shape verification() {
                 fitted());
 }
 
-}  // namespace
+}  // namespace deepnorm_keys
 
 JsonForm deepnorm_form() {
+  using namespace deepnorm_keys;
   using namespace shapes;
   const Shape inputs =
       object({{"layers", count(), "N, of the (first) stack"},

@@ -2,7 +2,7 @@
 
 namespace scalecalc::cli {
 
-namespace {
+namespace init_keys {
 
 /// Of a config.json: what its library makes.
 JsonForm library_form() {
@@ -23,9 +23,10 @@ JsonForm library_form() {
           object({{"parameters", list(tensor), "in the order in which the library makes them"}})};
 }
 
-}  // namespace
+}  // namespace init_keys
 
 JsonForm init_form() {
+  using namespace init_keys;
   using namespace shapes;
   const Shape some = number().or_null();
   const Shape parameter = object(

@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace list_keys {
 
 Shape listing(const std::string& topic, const Keys& keys) {
   const Keys named = Keys{{"name", shapes::text(), "what options take"}} + keys;
@@ -30,9 +30,10 @@ Shape fields() {
         "of a model"}});
 }
 
-}  // namespace
+}  // namespace list_keys
 
 JsonForm list_form() {
+  using namespace list_keys;
   using namespace shapes;
   const Key title = {"title", text(), "in words"};
   return {object({{"topic", text(), "what is listed; results have one key of that name"}}),

@@ -20,7 +20,7 @@ using report::Value;
 /// A spread above which the mean over draws and a typical draw are shown apart.
 constexpr double kVisibleSpread = 0.1;
 
-Value known(const Figure& figure) {
+Value known_value(const Figure& figure) {
   return figure.is_known() ? Value(figure.value) : Value();
 }
 
@@ -54,12 +54,12 @@ Value site_value(const Site& site) {
                       {"kind", site.kind},
                       {"width", site.width},
                       {"tokens", site.tokens},
-                      {"mean", known(site.mean)},
-                      {"second", known(site.second)},
-                      {"cross", known(site.cross)},
+                      {"mean", known_value(site.mean)},
+                      {"second", known_value(site.second)},
+                      {"cross", known_value(site.cross)},
                       {"cosine", cosine_of(site)},
-                      {"grad_second", known(site.grad_second)},
-                      {"grad_cross", known(site.grad_cross)},
+                      {"grad_second", known_value(site.grad_second)},
+                      {"grad_cross", known_value(site.grad_cross)},
                       {"spread", double{site.spread}},
                       {"grad_spread", double{site.grad_spread}},
                       {"second_finite", site.second_finite},
@@ -73,8 +73,8 @@ Value parameter_value(const ParameterMoments& parameter) {
   return make_object({{"path", parameter.path},
                       {"rows", parameter.rows},
                       {"columns", parameter.columns},
-                      {"second", known(parameter.second)},
-                      {"grad_second", known(parameter.grad_second)},
+                      {"second", known_value(parameter.second)},
+                      {"grad_second", known_value(parameter.grad_second)},
                       {"grad_spread", double{parameter.grad_spread}},
                       {"grad_second_finite", parameter.grad_second_finite},
                       {"grad_error", double{parameter.grad_second.error}},
@@ -92,8 +92,8 @@ Table sites_table(const Trace& trace) {
   const bool typical = spread_is_visible(trace);
   if (typical) columns.push_back("typical second");
   return stack_table(trace.sites, columns, [typical](const Site& site) {
-    std::vector<Value> row = {site.path,          known(site.second),      known(site.cross),
-                              cosine_of(site),    known(site.grad_second), known(site.grad_cross),
+    std::vector<Value> row = {site.path,          known_value(site.second),      known_value(site.cross),
+                              cosine_of(site),    known_value(site.grad_second), known_value(site.grad_cross),
                               double{site.spread}};
     if (typical) row.push_back(site.second_typical);
     return row;
@@ -106,7 +106,7 @@ Table parameters_table(const Trace& trace) {
                        return std::vector<Value>{
                            parameter.path,
                            fmt::format("{} x {}", parameter.rows, parameter.columns),
-                           known(parameter.second), known(parameter.grad_second)};
+                           known_value(parameter.second), known_value(parameter.grad_second)};
                      });
 }
 
@@ -156,9 +156,9 @@ Table csv_rows(const Trace& trace) {
        "grad_spread", "second_finite", "second_typical", "second_error", "grad_second_error"},
       {}};
   for (const Site& site : trace.sites)
-    table.rows.push_back({site.path, site.kind, known(site.mean), known(site.second),
-                          known(site.cross), cosine_of(site), known(site.grad_second),
-                          known(site.grad_cross), double{site.spread}, double{site.grad_spread},
+    table.rows.push_back({site.path, site.kind, known_value(site.mean), known_value(site.second),
+                          known_value(site.cross), cosine_of(site), known_value(site.grad_second),
+                          known_value(site.grad_cross), double{site.spread}, double{site.grad_spread},
                           site.second_finite, site.second_typical,
                           site.second.error + site.second.truncation,
                           site.grad_second.error + site.grad_second.truncation});
@@ -166,10 +166,10 @@ Table csv_rows(const Trace& trace) {
     table.rows.push_back({parameter.path,
                           "parameter",
                           {},
-                          known(parameter.second),
+                          known_value(parameter.second),
                           {},
                           {},
-                          known(parameter.grad_second),
+                          known_value(parameter.grad_second),
                           {},
                           {},
                           double{parameter.grad_spread},
@@ -203,7 +203,7 @@ void fill_results(PropagateAnswer& answer, report::Document& document) {
   document.results["parameters"] = Value::List{trace.parameters.size(), [kept](std::size_t i) {
                                                  return parameter_value(kept->parameters[i]);
                                                }};
-  document.results["loss"] = known(trace.loss);
+  document.results["loss"] = known_value(trace.loss);
   document.results["verdicts"] = verdicts_value(answer.verdicts);
   document.results["assumptions"] = assumptions_of(trace.assumptions);
 }

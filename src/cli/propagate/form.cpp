@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace propagate_keys {
 
 /// The moments of a site that have an error, or a formula.
 Keys figures(const Shape& shape) {
@@ -92,11 +92,12 @@ Shape verdicts() {
                       {"text", text(), "in words"}}));
 }
 
-}  // namespace
+}  // namespace propagate_keys
 
 namespace forms {
 
 Shape propagation_inputs() {
+  using namespace propagate_keys;
   using namespace shapes;
   return object(forms::model() + forms::fields(true) +
                 Keys{{"engine", one_of({"quadrature", "symbolic", "montecarlo", "passes"}),
@@ -107,6 +108,7 @@ Shape propagation_inputs() {
 }
 
 Keys propagation_results() {
+  using namespace propagate_keys;
   using namespace shapes;
   return {{"sites", sites(), "in the order of the forward pass"},
           {"parameters", parameters(), "in the order of the forward pass"},
@@ -118,6 +120,7 @@ Keys propagation_results() {
 }  // namespace forms
 
 JsonForm propagate_form() {
+  using namespace propagate_keys;
   using namespace shapes;
   const Shape law = object({{"name", text(), "stream_second or identity_weight"},
                             {"meaning", text(), "in words"},

@@ -1,7 +1,7 @@
 #include "cli/side_by_side/form.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace side_by_side_keys {
 
 using report::Value;
 
@@ -35,9 +35,10 @@ Shape quantities() {
               {"ratio", number().or_null(), "of the largest size to the smallest; null: none"}}));
 }
 
-}  // namespace
+}  // namespace side_by_side_keys
 
 JsonForm lists_alone(const JsonForm& each) {
+  using namespace side_by_side_keys;
   using namespace shapes;
   return {map(list(said())),
           object({{"rows", rows(each), "a combination of values each"},
@@ -45,6 +46,7 @@ JsonForm lists_alone(const JsonForm& each) {
 }
 
 JsonForm with_lists(const JsonForm& single) {
+  using namespace side_by_side_keys;
   using namespace shapes;
   const JsonForm several = lists_alone(single);
   return {any_of({single.inputs, several.inputs}), any_of({single.results, several.results})};

@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace solve_keys {
 
 Shape residual() {
   return shapes::number().or_null();
@@ -71,9 +71,10 @@ Shape tuned() {
                  {"residual", residual(), "of scale"}});
 }
 
-}  // namespace
+}  // namespace solve_keys
 
 JsonForm solve_form() {
+  using namespace solve_keys;
   using namespace shapes;
   const Shape inputs = object(
       {{"what",

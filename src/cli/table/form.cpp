@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace table_keys {
 
 Shape rows(const std::string& name, const Keys& keys) {
   return shapes::object({{name, shapes::list(shapes::object(keys)), "one a row"}});
@@ -93,9 +93,10 @@ Shape schemes() {
                {"refused", text().or_null(), "why there are no numbers"}});
 }
 
-}  // namespace
+}  // namespace table_keys
 
 JsonForm table_form() {
+  using namespace table_keys;
   using namespace shapes;
   const Shape compared = object(
       {{"different", list(text()), "files that differ"}, {"passed", truth(), "whether none does"}});

@@ -7,7 +7,7 @@ namespace {
 
 using report::Value;
 
-constexpr std::int64_t depths[] = {12, 64};
+constexpr std::int64_t placement_depths[] = {12, 64};
 /// Interpolations leave 1e-10 of a moment, and 128 sublayers multiply their moments.
 constexpr int digits = 6;
 
@@ -89,7 +89,7 @@ ModelSpec deepnorm(const char* optimizer, std::int64_t layers) {
 
 report::Document schemes_table_document() {
   report::Table table{columns(), {}};
-  for (const std::int64_t layers : depths) {
+  for (const std::int64_t layers : placement_depths) {
     for (const std::string& name : placement_names())
       table.rows.push_back(row_of(name, block(placement_from(name), layers)));
     table.rows.push_back(row_of("deepnorm (sgd)", deepnorm("sgd", layers)));

@@ -3,7 +3,7 @@
 #include "cli/train/tuning.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace train_keys {
 
 Shape inputs() {
   using namespace shapes;
@@ -85,9 +85,10 @@ Shape corpus() {
                  {"entropy", number().or_null(), "of the text, nats; null: not known"}});
 }
 
-}  // namespace
+}  // namespace train_keys
 
 JsonForm train_form() {
+  using namespace train_keys;
   using namespace shapes;
   return {inputs(),
           object({{"runs", runs(), "in the order of placements, depths and seeds"},

@@ -2,7 +2,7 @@
 #include "scalecalc/transfer.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace transfer_keys {
 
 using namespace shapes;
 
@@ -74,9 +74,10 @@ Shape compared() {
                  {"difference", text().or_null(), "what it does not map"}});
 }
 
-}  // namespace
+}  // namespace transfer_keys
 
 JsonForm transfer_form() {
+  using namespace transfer_keys;
   const Shape sizes = map(number()).or_null();
   return {object({{"model", text().or_null(), "as it was named; null: kinds alone"},
                   {"optimizer", text(), "its name, or its rule"},

@@ -1,7 +1,7 @@
 #include "cli/forms.hpp"
 
 namespace scalecalc::cli {
-namespace {
+namespace verify_keys {
 
 Shape comparison() {
   using namespace shapes;
@@ -29,9 +29,10 @@ Shape causes() {
                       {"condition_holds", truth(), "whether it is met"}}));
 }
 
-}  // namespace
+}  // namespace verify_keys
 
 JsonForm verify_form() {
+  using namespace verify_keys;
   using namespace shapes;
   const Keys inputs = forms::model() + forms::fields(true) +
                       Keys{{"seeds", count(), "draws of the weights"},

@@ -1,7 +1,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace activation_layer {
 
 std::vector<LayerKey> keys() {
   return {layer_key("activation", &LayerSpec::activation)};
@@ -11,10 +11,10 @@ void lay_out(ListLayout& layout, const Place& place, Shape&, std::vector<Layer>&
   layout.emit({ActivationLayer{place.path, listed_activation(layout.parts(), place.spec)}}, out);
 }
 
-}  // namespace
+}  // namespace activation_layer
 
 constinit const LayerKind activation_kind = {
-    .name = "activation", .keys = keys, .lay_out = lay_out};
+    .name = "activation", .keys = activation_layer::keys, .lay_out = activation_layer::lay_out};
 
 void visit_parts(const ActivationLayer&, PartVisitor&) {}
 

@@ -9,7 +9,7 @@
 #include "network/rotary.hpp"
 
 namespace scalecalc {
-namespace {
+namespace attention_layer {
 
 template <class Value>
 LayerKey rotary_key(const char* name, Value RotaryStretch::*member) {
@@ -189,12 +189,12 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   layout.emit({std::move(layer)}, out);
 }
 
-}  // namespace
+}  // namespace attention_layer
 
 constinit const LayerKind attention_kind = {.name = "attention",
-                                            .keys = keys,
-                                            .check = check,
-                                            .lay_out = lay_out,
+                                            .keys = attention_layer::keys,
+                                            .check = attention_layer::check,
+                                            .lay_out = attention_layer::lay_out,
                                             .parts = {"q", "k", "v", "o", "mix", "mix_norm"}};
 
 std::vector<double> alibi_slopes(std::int64_t heads) {

@@ -6,7 +6,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace conv2d_layer {
 
 constexpr std::int64_t max_tokens = 1000000;
 
@@ -91,12 +91,16 @@ void lay_out_row(ListLayout& layout, const Place& place, Shape& shape, std::vect
   shape.width = stays ? before.width : 0;
 }
 
-}  // namespace
+}  // namespace conv2d_layer
 
-constinit const LayerKind conv2d_kind = {
-    .name = "conv2d", .keys = keys, .check = check, .lay_out = lay_out_image};
-constinit const LayerKind conv1d_kind = {
-    .name = "conv1d", .keys = keys, .check = check, .lay_out = lay_out_row};
+constinit const LayerKind conv2d_kind = {.name = "conv2d",
+                                         .keys = conv2d_layer::keys,
+                                         .check = conv2d_layer::check,
+                                         .lay_out = conv2d_layer::lay_out_image};
+constinit const LayerKind conv1d_kind = {.name = "conv1d",
+                                         .keys = conv2d_layer::keys,
+                                         .check = conv2d_layer::check,
+                                         .lay_out = conv2d_layer::lay_out_row};
 
 void visit_parts(const Conv2d& layer, PartVisitor& visitor) {
   visitor.member(layer.weight);

@@ -1,7 +1,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace dropout_layer {
 
 std::vector<LayerKey> keys() {
   return {layer_key("rate", &LayerSpec::dropout), layer_key("per_sample", &LayerSpec::per_sample)};
@@ -15,10 +15,12 @@ void lay_out(ListLayout& layout, const Place& place, Shape&, std::vector<Layer>&
   layout.emit({Dropout{place.path, place.spec.dropout, place.spec.per_sample}}, out);
 }
 
-}  // namespace
+}  // namespace dropout_layer
 
-constinit const LayerKind dropout_kind = {
-    .name = "dropout", .keys = keys, .check = check, .lay_out = lay_out};
+constinit const LayerKind dropout_kind = {.name = "dropout",
+                                          .keys = dropout_layer::keys,
+                                          .check = dropout_layer::check,
+                                          .lay_out = dropout_layer::lay_out};
 
 void visit_parts(const Dropout&, PartVisitor&) {}
 

@@ -4,7 +4,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace embedding_layer {
 
 std::vector<LayerKey> keys() {
   return {layer_key("width", &LayerSpec::width), layer_key("std", &LayerSpec::std),
@@ -26,12 +26,12 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
       out);
 }
 
-}  // namespace
+}  // namespace embedding_layer
 
 constinit const LayerKind embedding_kind = {.name = "embedding",
-                                            .keys = keys,
-                                            .check = check,
-                                            .lay_out = lay_out,
+                                            .keys = embedding_layer::keys,
+                                            .check = embedding_layer::check,
+                                            .lay_out = embedding_layer::lay_out,
                                             .parts = {"weight", "position", "segment"}};
 
 void visit_parts(const Embedding& layer, PartVisitor& visitor) {

@@ -4,7 +4,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace encoder_layer {
 
 std::vector<LayerKey> keys() {
   return {list_key("layers")};
@@ -47,10 +47,13 @@ void lay_out(ListLayout& layout, const Place& place, Shape& /*shape*/, std::vect
   layout.emit({std::move(layer)}, out);
 }
 
-}  // namespace
+}  // namespace encoder_layer
 
-constinit const LayerKind encoder_kind = {
-    .name = "encoder", .keys = keys, .check = check, .lay_out = lay_out, .parts = {"input"}};
+constinit const LayerKind encoder_kind = {.name = "encoder",
+                                          .keys = encoder_layer::keys,
+                                          .check = encoder_layer::check,
+                                          .lay_out = encoder_layer::lay_out,
+                                          .parts = {"input"}};
 
 void visit_parts(const Encoder& layer, PartVisitor& visitor) {
   visitor.list(layer.layers);

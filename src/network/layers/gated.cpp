@@ -2,7 +2,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace gated_layer {
 
 std::vector<LayerKey> keys() {
   return joined(
@@ -28,10 +28,13 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   layout.emit({std::move(layer)}, out);
 }
 
-}  // namespace
+}  // namespace gated_layer
 
-constinit const LayerKind gated_kind = {
-    .name = "gated", .keys = keys, .check = check, .lay_out = lay_out, .parts = {"gate", "in"}};
+constinit const LayerKind gated_kind = {.name = "gated",
+                                        .keys = gated_layer::keys,
+                                        .check = gated_layer::check,
+                                        .lay_out = gated_layer::lay_out,
+                                        .parts = {"gate", "in"}};
 
 void visit_parts(const Gated& layer, PartVisitor& visitor) {
   visitor.member(layer.gate);

@@ -2,7 +2,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace linear_layer {
 
 std::vector<LayerKey> keys() {
   return joined({{layer_key("width", &LayerSpec::width)},
@@ -20,12 +20,12 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   layout.emit({std::move(layer)}, out);
 }
 
-}  // namespace
+}  // namespace linear_layer
 
 constinit const LayerKind linear_kind = {.name = "linear",
-                                         .keys = keys,
-                                         .check = check,
-                                         .lay_out = lay_out,
+                                         .keys = linear_layer::keys,
+                                         .check = linear_layer::check,
+                                         .lay_out = linear_layer::lay_out,
                                          .parts = {"weight", "bias"}};
 
 void visit_parts(const Linear& layer, PartVisitor& visitor) {

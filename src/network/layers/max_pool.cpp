@@ -4,7 +4,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace max_pool_layer {
 
 std::vector<LayerKey> keys() {
   return {layer_key("kernel", &LayerSpec::kernel), layer_key("stride", &LayerSpec::stride),
@@ -31,10 +31,12 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   layout.emit({std::move(layer)}, out);
 }
 
-}  // namespace
+}  // namespace max_pool_layer
 
-constinit const LayerKind max_pool_kind = {
-    .name = "max_pool", .keys = keys, .check = check, .lay_out = lay_out};
+constinit const LayerKind max_pool_kind = {.name = "max_pool",
+                                           .keys = max_pool_layer::keys,
+                                           .check = max_pool_layer::check,
+                                           .lay_out = max_pool_layer::lay_out};
 
 void visit_parts(const MaxPool&, PartVisitor&) {}
 

@@ -3,7 +3,7 @@
 #include "network/validate.hpp"
 
 namespace scalecalc {
-namespace {
+namespace norm_layer {
 
 void check(const LayerSpec& spec, const std::string& path, const ModelSpec& model) {
   if (spec.norm.value_or(model.norm) == NormKind::none)
@@ -14,12 +14,12 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   layout.emit({listed_norm(layout.parts(), place.spec, place.path, shape)}, out);
 }
 
-}  // namespace
+}  // namespace norm_layer
 
 constinit const LayerKind norm_kind = {.name = "norm",
                                        .keys = norm_keys,
-                                       .check = check,
-                                       .lay_out = lay_out,
+                                       .check = norm_layer::check,
+                                       .lay_out = norm_layer::lay_out,
                                        .parts = {"alpha", "gain", "shift"}};
 
 void visit_parts(const Norm& layer, PartVisitor& visitor) {

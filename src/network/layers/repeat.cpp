@@ -8,7 +8,7 @@
 
 /// A type of [[layer]] that stands for copies of what it contains; no layer of a network is one.
 namespace scalecalc {
-namespace {
+namespace repeat_layer {
 
 constexpr double max_times = 1e6;
 
@@ -30,9 +30,11 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   layout.repeat(place, static_cast<std::int64_t>(times), shape, out);
 }
 
-}  // namespace
+}  // namespace repeat_layer
 
-constinit const LayerKind repeat_kind = {
-    .name = "repeat", .keys = keys, .check = check, .lay_out = lay_out};
+constinit const LayerKind repeat_kind = {.name = "repeat",
+                                         .keys = repeat_layer::keys,
+                                         .check = repeat_layer::check,
+                                         .lay_out = repeat_layer::lay_out};
 
 }  // namespace scalecalc

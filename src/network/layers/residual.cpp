@@ -4,7 +4,7 @@
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
-namespace {
+namespace residual_layer {
 
 std::vector<LayerKey> keys() {
   const std::vector<std::string> symbols = {"N", "alpha", "lambda"};
@@ -50,12 +50,12 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, std::vector<L
   layout.emit({std::move(layer)}, out);
 }
 
-}  // namespace
+}  // namespace residual_layer
 
 constinit const LayerKind residual_kind = {.name = "residual",
-                                           .keys = keys,
-                                           .check = check,
-                                           .lay_out = lay_out,
+                                           .keys = residual_layer::keys,
+                                           .check = residual_layer::check,
+                                           .lay_out = residual_layer::lay_out,
                                            .parts = {"scale", "shortcut"}};
 
 void visit_parts(const Residual& layer, PartVisitor& visitor) {
