@@ -120,7 +120,7 @@ Ends ends_of(Lowering& lowering, const Node& node) {
   if (lowering.engine().is_symbolic())
     throw NotApplicable{node.text + " is found by numbers alone"};
   const Ends ends{lowering.engine().value(lowering(node.children[1])),
-                      lowering.engine().value(lowering(node.children[2]))};
+                  lowering.engine().value(lowering(node.children[2]))};
   if (!(ends.low < ends.high))
     lowering.fail(node, node.text + " needs an interval: its first end below its second",
                   "for example " + node.text + "(x, 0, 1, x^2)");

@@ -92,9 +92,10 @@ Table sites_table(const Trace& trace) {
   const bool typical = spread_is_visible(trace);
   if (typical) columns.push_back("typical second");
   return stack_table(trace.sites, columns, [typical](const Site& site) {
-    std::vector<Value> row = {site.path,          known_value(site.second),      known_value(site.cross),
-                              cosine_of(site),    known_value(site.grad_second), known_value(site.grad_cross),
-                              double{site.spread}};
+    std::vector<Value> row = {
+        site.path,          known_value(site.second),      known_value(site.cross),
+        cosine_of(site),    known_value(site.grad_second), known_value(site.grad_cross),
+        double{site.spread}};
     if (typical) row.push_back(site.second_typical);
     return row;
   });
@@ -158,8 +159,8 @@ Table csv_rows(const Trace& trace) {
   for (const Site& site : trace.sites)
     table.rows.push_back({site.path, site.kind, known_value(site.mean), known_value(site.second),
                           known_value(site.cross), cosine_of(site), known_value(site.grad_second),
-                          known_value(site.grad_cross), double{site.spread}, double{site.grad_spread},
-                          site.second_finite, site.second_typical,
+                          known_value(site.grad_cross), double{site.spread},
+                          double{site.grad_spread}, site.second_finite, site.second_typical,
                           site.second.error + site.second.truncation,
                           site.grad_second.error + site.grad_second.truncation});
   for (const ParameterMoments& parameter : trace.parameters)
