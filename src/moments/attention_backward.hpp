@@ -109,12 +109,16 @@ inline double equal_share(const PerPosition& of_words, const PerPosition& of_tok
   return all > 0 ? std::clamp(beyond / all, 0.0, 1.0) : 1;
 }
 
-/// What comes to the scores of a key from all queries, of `same` keys and of two.
+/// What comes to the scores of a key from all queries: of `rows`, of `same` keys and of two.
 template <class C, class X>
-X scores_to_keys(const AttentionRecord<C, X>& record, const X& same, const X& other) {
+X scores_to_keys(const Attention& layer, const AttentionRecord<C, X>& record, const X& rows,
+                 const X& same, const X& other) {
   if constexpr (std::is_same_v<X, PerPosition>) {
     if (record.counts.weights && !record.rotation)
-      return weighed_to_keys(*record.counts.weights, record.source, record.apart_source, same);
+      return weighed_to_keys(*record.counts.weights, record.source, record.apart_source, rows);
+    if (record.rotation && record.counts.causal && !record.counts.weights)
+      return turned_to_keys(layer, record.source, record.apart_source,
+                            record.growth ? product(rows, *record.growth) : rows);
   }
   return to_keys(same, other, record.source, record.counts);
 }
@@ -253,7 +257,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     one_key = product(same, cosine);
     two_keys = product(same, sum(record.rotation->equal, scaled(cosine, N(-1))));
   }
-  out.k = scores_to_keys(record, one_key, two_keys);
+  out.k = scores_to_keys(layer, record, same, one_key, two_keys);
   const X kept = layer.dropout > 0
                      ? scale_second(gradient, N(1 / (1 - calculus.real(layer.dropout))))
                      : gradient;
@@ -301,21 +305,13 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     of_weight = product(out.q, record.query_weight_norm);
     own = product(own, record.query_weight_norm);
     out.q = product(out.q, record.query_norm);
-    const X normed = out.k;
+    const X sizes = product(out.k, of_sizes(record.key_norm));
     out.k = product(out.k, record.key_norm);
-    of_key_weight = of_key_weight * record.key_weight_norm;
     // Gradients at normed keys add up to 0, and no longer where each is divided by its key's length
     // and has lost what lies along it: what all tokens have in common meets the rest.
-    if constexpr (C::next_orders) {
-      const auto of_all = [&](const X& k) {
-        return token_sum(uniform(k, Alike<double>{0, 1, 1, 0}), k, record.counts.keys,
-                         record.batch);
-      };
-      const double before =
-          of_all(normed) * average(product(record.common_source, record.key_norm)).second;
-      of_key_weight += std::max(
-          0.0, token_sum(record.common_source, out.k, record.counts.keys, record.batch) - before);
-    }
+    if constexpr (C::next_orders)
+      of_key_weight += token_sum(record.source, sum(out.k, scaled(sizes, N(-1))),
+                                 record.counts.keys, record.batch);
   }
   // A norm of one feature leaves its sign.
   const auto leaves_sign = [&](std::int64_t heads) {

@@ -52,7 +52,7 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double f_key = small.qk_norm ? of_unit : f;
   const double p2 = bend * row.p2_curvature - f_key * row.hp2 / 4;
   const double a = bend * row.a_curvature - f_key * row.ha / 4;
-  const double gram = plain * (row.t2 - row.a) * overlap +
+  const double gram = plain * (row.t2 - row.a) * (overlap + small.own * small.repeats) +
                       plain * row.a * small.own * small.uneven + 2 * row.b * along_width -
                       2 * f * (row.s + row.q2);
   // The cosine of two unit vectors follows that of their tokens less, and what lies along a key
@@ -94,7 +94,8 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
 
 PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
                                  double m2, double rest, double along, const Smallness& small) {
-  const double sine = 1 - c * c, turn = sine * sine, overlap = small.own * small.overlap;
+  const double sine = 1 - c * c, turn = sine * sine, overlap = small.own * small.overlap,
+               of_gradients = overlap + small.own * small.repeats;
   const double of_queries = small.added * small.added * small.query_overlap;
   const double v_c = turn * ((small.averaged ? 0 : 1 / small.head_width) + of_queries);
   // Rotated queries correlate by c, queries whose scores are a part of them by their cosine.
@@ -106,11 +107,12 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   out.omitted_score += sine * std::fabs(along) * 2 / 3;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
   out.mix = out.value + own_c * (m2 - rows.overlap) * small.added * overlap;
-  out.query = rows.a_prime * (1 + small.own * small.uneven + along) + rest * overlap +
+  out.query = rows.a_prime * (1 + small.own * small.uneven + along) + rest * of_gradients +
               v_c / 2 * rows.a_third;
   out.score = rows.a_prime + v_c / 2 * rows.a_third;
   out.key = cosine * rows.a_prime + v_c * (rows.a_second + cosine * rows.a_third / 2);
-  out.key_weight = out.key + cosine * (rest * overlap + rows.a_prime * small.own * small.uneven);
+  out.key_weight =
+      out.key + cosine * (rest * of_gradients + rows.a_prime * small.own * small.uneven);
   out.value_weight = own_c * tau2 * small.added * overlap * rest;
   out.query_weight = turn * small.added * small.query_overlap * rows.a_second;
   return out;

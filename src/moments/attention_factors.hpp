@@ -42,9 +42,12 @@ struct Smallness {
   double normalised = 0;  ///< share of the 2 V/D^2 of Gaussian tokens that these do not have
   bool qk_norm = false;   ///< nor do those of q and k
   bool averaged = false;  ///< over lengths of queries, or unit vectors (head_lengths.hpp)
-  double uneven = 0;      ///< relative variance of |x_s|^2 about the keys' mean, over the keys
-  double own = 1;         ///< with rotation, `own` of it, of one row or of two
-  double heads = 0;       ///< and what it adds to the relative variance of tau2 between heads
+  /// What tokens of one word add to `overlap` in the gradients of scores, as their scores and so
+  /// their weights vary together (docs/theory/attention.md#words-apart).
+  double repeats = 0;
+  double uneven = 0;  ///< relative variance of |x_s|^2 about the keys' mean, over the keys
+  double own = 1;     ///< with rotation, `own` of it, of one row or of two
+  double heads = 0;   ///< and what it adds to the relative variance of tau2 between heads
 };
 
 /// Relative variance of a row's tau2 over draws of queries and keys. Of normed ones

@@ -23,18 +23,16 @@ struct AttentionRecord {
   X input, source;  ///< what queries and keys are made of
   Factors<X> factors;
   X apart_v, apart_k, apart_source;  ///< Dv, Dk with rotation, and D of the source
-  X gradient_k, gradient_source;     ///< Dk and D as gradients weigh them
+  X gradient_k, gradient_source;     ///< Dk and D as gradients weigh them, D over normed keys' m
   X shared_source;                   ///< the source's x_s.x_s' over pairs of keys
-  X common_source;                   ///< what its tokens have in common, of one and of two
   X queries;                         ///< m_q, and (m_q m_q')^(1/2) for pairs, as scores see them
-  /// With a qk-norm, what gradients are multiplied by: at q, at k, of Wq and of Wk, over keys whose
-  /// tokens differ by as much as these are long.
+  /// With a qk-norm, what gradients are multiplied by: at q, at k and of Wq.
   X query_norm, key_norm, query_weight_norm;
-  N key_weight_norm{};
   N score_scale{};          ///< scale^2 d_h, with what turned features are multiplied by
   double turned_scale = 1;  ///< that
   X query_cosine;           ///< of residual attention
   Seldom<Rotation<X>> rotation;
+  Seldom<X> growth;  ///< of what comes back through scores of turned keys under a mask
   Seldom<Biases<X>> biases;
   NonNegative bias_truncation = 0;  ///< of their gradient
   bool words = false;               ///< equal keys share their scores

@@ -33,6 +33,15 @@ X geometric_seconds(const X& x) {
       [](const T& t, const T& u, const N&) { return N(sqrt(t.second * u.second)); });
 }
 
+/// The same of tokens that are alike without a root.
+template <class N>
+Alike<N> of_sizes(const Alike<N>& x) {
+  return {N(0), x.second, x.second, N(0)};
+}
+inline PerPosition of_sizes(const PerPosition& x) {
+  return geometric_seconds(x);
+}
+
 /// Of scores q_t.k_s over keys with Dk = `apart`.
 template <class N>
 Alike<N> score_covariance(const Alike<N>& q, const Alike<N>& apart) {

@@ -139,7 +139,8 @@ X by_values(const Attention& layer, const Rotation<X>& rotation, const X& values
   if constexpr (std::is_same_v<X, PerPosition>) {
     if (weights.keys)
       return weighed_apart(*weights.keys, values, keys, weights.apart, key_turns(layer));
-    if (layer.causal) return turned_by_values(layer, rotation.cosine.same.cross, values, keys);
+    if (layer.causal)
+      return turned_by_values(layer, rotation.cosine.same.cross, values, keys, weights.apart);
   }
   return found;
 }

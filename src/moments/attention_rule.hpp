@@ -14,6 +14,7 @@
 #include "moments/attention_words.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/softcap.hpp"
+#include "moments/turned_growth.hpp"
 
 /// Softmax attention (docs/theory/attention.md#leading). With p the softmax of scores of variance
 /// tau2 = scale^2 d_h m_q Dk and D = E x_s^2 - E x_s x_s' over the keys,
@@ -102,12 +103,14 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const auto seen = [&](const X& x) { return words ? of_words(x, source.repeats) : x; };
   X q = query_words ? of_words(out.q.x, input.repeats) : out.q.x, k = seen(out.k.x);
   const X v = seen(out.v.x);
+  // Each token over the length of its key, as the gradient of Wk has it.
+  std::optional<X> of_source;
   if (layer.qk_norm) {
     const HeadNorms norms(layer, static_cast<double>(input.width), input.normalised);
     record.query_norm = norm_factors(calculus, q, norms.query);
     record.query_weight_norm = norm_factors(calculus, q, norms.query_weights);
     record.key_norm = norm_factors(calculus, k, norms.key);
-    record.key_weight_norm = mean_factor(norm_factors(calculus, k, norms.key_weights), k);
+    of_source = of_sizes(norm_factors(calculus, k, norms.key_weights));
     q = normalised(calculus, q, norms.query);
     k = normalised(calculus, k, norms.key);
   }
@@ -120,19 +123,21 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   record.rotation = rotation_of(calculus, layer, keys.x, k, means_k, source.tokens, of_values);
   record.apart_k = turned_apart(calculus, means_k, record.rotation);
   record.gradient_k = record.rotation ? record.rotation->keys : record.apart_k;
-  record.gradient_source = record.apart_source;
+  const X sized = of_source ? product(source.x, *of_source) : source.x;
+  const KeyMeans<X> means_sized =
+      of_source ? key_means(q, product(keys.x, *of_source), record.counts) : means_source;
+  record.gradient_source = apart(calculus, means_sized);
   if (record.rotation)
     record.gradient_source =
-        by_values(layer, *record.rotation, source.x, source.x,
-                  turned_apart(calculus, means_source, record.rotation), of_values);
+        by_values(layer, *record.rotation, source.x, sized,
+                  turned_apart(calculus, means_sized, record.rotation), of_values);
   if constexpr (std::is_same_v<X, PerPosition>) {
     if (weights && !record.rotation) {
       record.gradient_k = weighed_apart(*weights, source.x, k, record.apart_source);
-      record.gradient_source = weighed_apart(*weights, source.x, source.x, record.apart_source);
+      record.gradient_source = weighed_apart(*weights, source.x, sized, record.apart_source);
     }
   }
   record.shared_source = without_between(means_source.other);
-  if constexpr (C::next_orders) record.common_source = common_part(keys.x);
   const X plain_apart = apart(calculus, means_v);
   record.apart_v = apart_with_dropout(calculus, layer, means_v);
   record.queries = geometric_seconds(q);
@@ -155,6 +160,15 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
     const X own = score_covariance(as_rows(q, record.rotation), record.apart_k);
     *residual = with_scores(calculus, *residual, scaled(own, record.score_scale));
     record.query_cosine = cosines<C>(q);
+  }
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (record.rotation && record.counts.causal && !weights && residual == nullptr) {
+      const X variance = scaled(product(record.queries, of_sizes(record.apart_k)), forward_scale);
+      record.growth = turned_growth(layer, source.x, k,
+                                    with_cross(variance, cosines<C>(as_rows(q, record.rotation))));
+      record.gradient_k = product(record.gradient_k, *record.growth);
+      record.gradient_source = product(record.gradient_source, *record.growth);
+    }
   }
   std::optional<ScoreSum<X>> biased;
   if constexpr (C::next_orders) {

@@ -46,13 +46,30 @@ double own_share(const ScoreInputs<double, X>& inputs) {
 /// (docs/theory/attention.md#words), past the mean of overlaps and their variance kappa rho^2,
 /// which are counted.
 template <class X>
-double omitted_repeats(const Signal<X>& source, double tau2, double p2, const Smallness& small) {
+double repeat_cosine(const Signal<X>& source, const Smallness& small) {
   if (!(source.repeats > 0)) return 0;
   const double of_words = std::max(0.0, small.overlap - 1 / small.width) / source.repeats;
-  const double cosine = std::sqrt(std::min(1.0, of_words)), shared = cosine * tau2;
+  return std::sqrt(std::min(1.0, of_words));
+}
+template <class X>
+double omitted_repeats(const Signal<X>& source, double tau2, double p2, const Smallness& small) {
+  if (!(source.repeats > 0)) return 0;
+  const double cosine = repeat_cosine(source, small), shared = cosine * tau2;
   const double tokens = static_cast<double>(source.tokens);
   const double more = std::max(0.0, std::expm1(shared) - shared) / (tokens * p2);
   return (tokens - 1) * source.repeats * cosine * std::min(1.0, more);
+}
+
+/// Scores of two such keys covary by the share `own` rho of tau2, and E p_s p_r is to that of two
+/// words as E p^2 is to it, to that power (docs/theory/attention.md#words-apart): what V = kappa
+/// rho^2 has of the gradients is as much more. `correlation` of the rows.
+template <class X>
+double repeats_of(const Signal<X>& source, const Smallness& small, double keys, double p2,
+                  double correlation) {
+  const double cosine = repeat_cosine(source, small);
+  if (!(cosine > 0) || !(keys * p2 > 1)) return 0;
+  const double more = std::pow(keys * p2, small.added * small.own * cosine * correlation) - 1;
+  return source.repeats * cosine * cosine * more;
 }
 
 void add_bends(const SoftmaxOrders& row, double tau2, Scores& scores) {
@@ -171,8 +188,12 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
                                     const RowPair& rows, bool averages_lengths, Scores& scores) {
   Smallness plain = smallness(inputs);
   plain.averaged = averages_lengths;
-  const Smallness small = of_row(plain, inputs.rotation);
+  Smallness small = of_row(plain, inputs.rotation);
   Smallness both_rows = of_rows(plain, inputs.rotation);
+  small.repeats = repeats_of(inputs.source, small, static_cast<double>(inputs.source.tokens),
+                             at_mean.one.p2, 1);
+  both_rows.repeats = repeats_of(inputs.source, both_rows,
+                                 static_cast<double>(inputs.source.tokens), at_mean.one.p2, rows.c);
   const Alike<double>& x = inputs.source.x;
   const double cosine = x.second > 0 ? x.cross / x.second : 1;
   const double c = rows.c, tokens = static_cast<double>(inputs.source.tokens);
@@ -317,7 +338,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     const double same = source.same.second[t];
     const double cosine = same > 0 ? source.other.second[t] / same : 1;
     const double share = plain_share(inputs.plain_apart_v.second[t], inputs.apart_v.second[t]);
-    const Smallness of_this = of_row(smalls[static_cast<std::size_t>(t)], rotation, t);
+    Smallness of_this = of_row(smalls[static_cast<std::size_t>(t)], rotation, t);
+    of_this.repeats = repeats_of(inputs.source, of_this, keys, one.p2, 1);
     RowFactors<double> row;
     if (lengths) {
       const AveragedRow averaged =
@@ -354,9 +376,13 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
       Smallness both = smalls[static_cast<std::size_t>(std::min(t, u))];
       both.averaged = with_pairs;
+      both = of_rows(both, rotation, t, u);
+      const double keys_u = rows.keys[static_cast<std::size_t>(u)];
+      both.repeats = repeats_of(inputs.source, both, std::sqrt(keys * keys_u),
+                                std::sqrt(one.p2 * other.p2), rows.c(t, u));
       const PairFactors<double> pair =
           pair_factors(two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
-                       (1 - one.p2) * (1 - other.p2), along(t, u), of_rows(both, rotation, t, u));
+                       (1 - one.p2) * (1 - other.p2), along(t, u), both);
       omitted_value = std::max(omitted_value, pair.omitted_value);
       omitted_score = std::max(omitted_score, pair.omitted_score);
       out.mix.cross(t, u) = pair.mix;

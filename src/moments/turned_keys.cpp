@@ -24,11 +24,22 @@ Matrix summed_columns(Matrix x) {
   for (Index t = 1; t < x.cols(); ++t) x.col(t) += x.col(t - 1);
   return x;
 }
+/// From each row, or column, to the last.
+template <class Matrix>
+Matrix rows_from(Matrix x) {
+  for (Index t = x.rows() - 1; t > 0; --t) x.row(t - 1) += x.row(t);
+  return x;
+}
+template <class Matrix>
+Matrix columns_from(Matrix x) {
+  for (Index t = x.cols() - 1; t > 0; --t) x.col(t - 1) += x.col(t);
+  return x;
+}
 
 /// Means of the values' overlaps, over the keys that rows see.
 class Centred {
  public:
-  explicit Centred(const PerPosition& values)
+  Centred(const PerPosition& values, const PerPosition& d)
       : weight(values.positions->weight),
         gram(values.cross),
         own(values.second - values.cross.matrix().diagonal().array()) {
@@ -42,7 +53,19 @@ class Centred {
     rows = (sums.rowwise() / keys.transpose()).colwise() / keys;
     ArrayXd traces = weight * (gram.matrix().diagonal().array() + own);
     for (Index t = 1; t < size; ++t) traces[t] += traces[t - 1];
-    apart = traces - keys * rows.matrix().diagonal().array();
+    const ArrayXd own_apart = traces - keys * rows.matrix().diagonal().array();
+    apart = ArrayXXd::Zero(size, size);
+    for (Index t = 0; t < size; ++t)
+      for (Index u = 0; u < size; ++u) {
+        const Index fewer = std::min(t, u);
+        if (own_apart[fewer] > 0 && d.second[fewer] > 0)
+          apart(t, u) =
+              own_apart[fewer] * (t == u ? 1 : std::max(d.cross(t, u), 0.0) / d.second[fewer]);
+      }
+  }
+  /// x of rows t and u over their (n - 1) D_tu, 0 where that is.
+  double per_pair(double x, Index t, Index u) const {
+    return apart(t, u) > 0 ? x / apart(t, u) : 0;
   }
   ArrayXd weight;
   ArrayXXd gram;    ///< of different tokens near two positions
@@ -50,7 +73,7 @@ class Centred {
   ArrayXd keys;     ///< of a row
   ArrayXXd to_key;  ///< (s, u): of key s with those of row u
   ArrayXXd rows;    ///< (t, u): of the keys of two rows
-  ArrayXd apart;    ///< (n - 1) D
+  ArrayXXd apart;   ///< (t, u): (n - 1) D_tu, n of the row that sees fewer
 };
 
 /// sum over keys of (C_t G C_u)_sr f_sr with weights, f_sr = K_sr conj(turn_s) turn_r.
@@ -90,36 +113,71 @@ ArrayXXd over_selves(const Centred& values, const ArrayXd& f, const ArrayXd& own
   return sums;
 }
 
+/// Each pair of features that turns, as e^(i t theta) of tokens near the positions, and what stays.
+template <class Add>
+void over_turns(const Attention& layer, const Positions& positions, const Add& add) {
+  const Eigen::MatrixXcd turns = cell_turns(layer, positions);
+  const std::vector<KeyTurn> shares = key_turns(layer);
+  for (Index i = 0; i < turns.cols(); ++i)
+    add(shares[static_cast<std::size_t>(i)].share, ArrayXcd(turns.col(i).array()));
+  if (static_cast<Index>(shares.size()) > turns.cols())
+    add(shares.back().share, ArrayXcd(ArrayXcd::Ones(turns.rows())));
+}
+
 }  // namespace
 
 PerPosition turned_by_values(const Attention& layer, const Eigen::ArrayXXd& rows,
-                             const PerPosition& values, const PerPosition& keys) {
-  const Centred centred(values);
+                             const PerPosition& values, const PerPosition& keys,
+                             const PerPosition& apart) {
+  const Centred centred(values, apart);
   const Index size = centred.weight.size();
   const ArrayXd selves = keys.second - keys.cross.matrix().diagonal().array();
   const ArrayXXd same = over_selves(centred, selves, centred.own * keys.second);
   ArrayXXd of_rows = rows * same;
   ArrayXd of_row = same.matrix().diagonal().array();
-  const auto add = [&](double share, const ArrayXcd& turn) {
+  over_turns(layer, *values.positions, [&](double share, const ArrayXcd& turn) {
     const ArrayXXcd pairs = over_pairs(centred, keys.cross, turn);
     of_rows += share * (pairs * (turn.matrix() * turn.matrix().adjoint()).array()).real();
     of_row += share * pairs.matrix().diagonal().array().real();
-  };
-  const Eigen::MatrixXcd turns = cell_turns(layer, *values.positions);
-  const std::vector<KeyTurn> shares = key_turns(layer);
-  for (Index i = 0; i < turns.cols(); ++i)
-    add(shares[static_cast<std::size_t>(i)].share, turns.col(i).array());
-  if (static_cast<Index>(shares.size()) > turns.cols())
-    add(shares.back().share, ArrayXcd::Ones(size));
+  });
   PerPosition found = without_means(keys);
   for (Index t = 0; t < size; ++t) {
-    const auto per_pair = [&](double sum, Index fewer) {
-      return centred.apart[fewer] > 0 ? sum / centred.apart[fewer] : 0;
-    };
-    found.second[t] = std::max(per_pair(of_row[t], t), 0.0);
-    for (Index u = 0; u < size; ++u) found.cross(t, u) = per_pair(of_rows(t, u), std::min(t, u));
+    found.second[t] = std::max(centred.per_pair(of_row[t], t, t), 0.0);
+    for (Index u = 0; u < size; ++u) found.cross(t, u) = centred.per_pair(of_rows(t, u), t, u);
   }
   return found;
+}
+
+PerPosition turned_to_keys(const Attention& layer, const PerPosition& values,
+                           const PerPosition& apart, const PerPosition& gradient) {
+  const Centred centred(values, apart);
+  const Index size = centred.weight.size();
+  // Of two rows of tokens near t and u, and what a row has with itself past two near it.
+  ArrayXXd rows(size, size);
+  ArrayXd own(size);
+  for (Index t = 0; t < size; ++t) {
+    for (Index u = 0; u < size; ++u)
+      rows(t, u) =
+          centred.weight[t] * centred.weight[u] * centred.per_pair(gradient.cross(t, u), t, u);
+    own[t] = centred.weight[t] * centred.per_pair(gradient.second[t] - gradient.cross(t, t), t, t);
+  }
+  const ArrayXXcd of_rows = centred.rows.cast<std::complex<double>>(),
+                  to_key = centred.to_key.transpose().cast<std::complex<double>>(),
+                  gram = centred.gram.cast<std::complex<double>>();
+  PerPosition out = without_means(gradient);
+  over_turns(layer, *values.positions, [&](double share, const ArrayXcd& turn) {
+    const ArrayXXcd turned = (turn.matrix() * turn.matrix().adjoint()).array();
+    ArrayXXcd seen = rows * turned;
+    seen.matrix().diagonal().array() += own;
+    const ArrayXXcd counts = rows_from(columns_from(seen));
+    const ArrayXXcd from_mean = rows_from(ArrayXXcd(to_key * columns_from(seen)));
+    const ArrayXXcd others = rows_from(columns_from(ArrayXXcd(seen * of_rows))) - from_mean -
+                             from_mean.matrix().adjoint().array();
+    out.cross += share * ((gram * counts + others) * turned.conjugate()).real();
+    out.second += share * (values.second * counts.matrix().diagonal().array().real() +
+                           others.matrix().diagonal().array().real());
+  });
+  return out;
 }
 
 }  // namespace scalecalc::moments

@@ -57,6 +57,11 @@ PerPosition tokens(std::int64_t count, bool all = true) {
   return x;
 }
 
+PerPosition apart_of(const PerPosition& x) {
+  const KeyMeans<PerPosition> means = key_means(x, x, {0, 0, true});
+  return combine(means.same, means.other, [](double same, double other) { return same - other; });
+}
+
 const std::vector<Attention> layers = {rotary(8, 8, 10000), rotary(8, 4, 100), rotary(6, 2, 2),
                                        stretched(6, {0.5, 0.125}, 1.25),
                                        stretched(4, {1, 0.01}, 1.5)};
@@ -118,7 +123,8 @@ TEST_CASE("D' as gradients weigh it, by counting") {
     const int count = 6;
     const PerPosition values = tokens(count), keys = scaled(tokens(count), 0.5);
     const RotaryMeans<PerPosition> means = masked_rotary_means(layer, keys);
-    const PerPosition found = turned_by_values(layer, means.cosine.same.cross, values, keys);
+    const PerPosition apart = apart_of(values);
+    const PerPosition found = turned_by_values(layer, means.cosine.same.cross, values, keys, apart);
     const auto overlap = [](const PerPosition& x, int s, int r) {
       return s == r ? x.second[s] : x.cross(s, r);
     };
@@ -140,8 +146,44 @@ TEST_CASE("D' as gradients weigh it, by counting") {
           trace += overlap(values, s, s);
           own += mean_of(s, fewer);
         }
-        const double expected = sum / (trace - own);
+        const double of_pair = t == u ? 1 : apart.cross(t, u) / apart.second[fewer];
+        const double expected = sum / ((trace - own) * of_pair);
         CHECK((t == u ? found.second[t] : found.cross(t, u)) == doctest::Approx(expected));
+      }
+  }
+}
+
+// Of each row and pair of rows, all that comes to its keys, as the sum over them says it too.
+TEST_CASE("what comes back to turned keys, by counting") {
+  for (const Attention& layer : layers) {
+    const int count = 6;
+    const PerPosition values = tokens(count), apart = apart_of(values);
+    PerPosition gradient = scaled(tokens(count), 0.3);
+    gradient.cross *= -1;
+    const PerPosition found = turned_to_keys(layer, values, apart, gradient);
+    const auto overlap = [&](int s, int r) {
+      return s == r ? values.second[s] : values.cross(s, r);
+    };
+    const auto mean_of = [&](int s, int u) {
+      double sum = 0;
+      for (int r = 0; r <= u; ++r) sum += overlap(s, r);
+      return sum / (u + 1);
+    };
+    for (int s = 0; s < count; ++s)
+      for (int r = 0; r < count; ++r) {
+        double expected = 0;
+        for (int t = std::max(s, 1); t < count; ++t)
+          for (int u = std::max(r, 1); u < count; ++u) {
+            const int fewer = std::min(t, u);
+            double all = 0, trace = 0;
+            for (int k = 0; k <= t; ++k) all += mean_of(k, u) / (t + 1);
+            for (int k = 0; k <= fewer; ++k) trace += overlap(k, k) - mean_of(k, fewer);
+            const double of_pair = t == u ? 1 : apart.cross(t, u) / apart.second[fewer];
+            const double g = t == u ? gradient.second[t] : gradient.cross(t, u);
+            expected += g * (overlap(s, r) - mean_of(s, u) - mean_of(r, t) + all) *
+                        c(layer, t - s - u + r) / (trace * of_pair);
+          }
+        CHECK((s == r ? found.second[s] : found.cross(s, r)) == doctest::Approx(expected));
       }
   }
 }
@@ -150,7 +192,7 @@ TEST_CASE("D' of tokens without a structure is c m - c' r") {
   const Attention layer = layers.front();
   const PerPosition x = spread_over({0, 1, 0.6, 0}, make_positions(9, true), 1);
   const RotaryMeans<PerPosition> means = masked_rotary_means(layer, x);
-  const PerPosition found = turned_by_values(layer, means.cosine.same.cross, x, x);
+  const PerPosition found = turned_by_values(layer, means.cosine.same.cross, x, x, apart_of(x));
   for (int t = 1; t < 9; ++t) {
     CHECK(found.second[t] == doctest::Approx(1 - 0.6 * means.cosine.other.second[t]));
     for (int u = 1; u < t; ++u)
@@ -167,8 +209,9 @@ TEST_CASE("some positions say what all of them do") {
   REQUIRE(some.second.size() < all.second.size());
   const auto found = [&](const PerPosition& x) {
     const RotaryMeans<PerPosition> means = masked_rotary_means(layer, x);
-    return std::pair{average(means.cosine.same).cross,
-                     average(turned_by_values(layer, means.cosine.same.cross, x, x)).second};
+    return std::pair{
+        average(means.cosine.same).cross,
+        average(turned_by_values(layer, means.cosine.same.cross, x, x, apart_of(x))).second};
   };
   const auto [cosine, apart] = found(all);
   const auto [of_some, apart_of_some] = found(some);
