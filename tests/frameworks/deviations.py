@@ -12,8 +12,8 @@ MORE_SEEDS = {"mixtral": 2, "qwen3_moe": 8, "olmo2": 8, "qwen2_moe": 10, "dinov2
               "timm_vit": 4, "clip_text_model": 4, "siglip_text_model": 4}
 RESAMPLED = 200
 # Why a row has figures outside, in docs/guide/configs.md.
-CAUSES = {"olmo2": "norms of q and k", "t5": "words",
-          "t5+gated": "words", "siglip_text_model": "words", "resnet": "batch norms"}
+CAUSES = {"qwen3": "overlaps of normed keys", "t5": "words", "t5+gated": "words",
+          "siglip_text_model": "words", "resnet": "batch norms"}
 
 
 class Measured:
