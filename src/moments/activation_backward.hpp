@@ -105,6 +105,24 @@ void align_below(const ActivationRecord<X>& record, Gradient<X>& g) {
   mean.less = mean.less * own / slope - (own / slope - 1) / mean.tokens;
 }
 
+/// Of a gradient that knows the stream it is of, phi' goes with what it knows.
+template <class C, class X>
+void slopes_of_stream(const C& calculus, const ActivationRecord<X>& record,
+                      const Gradient<X>& gradient, Gradient<X>& out) {
+  out.of_stream.reset();
+  if (!gradient.of_stream && !record.cells) return;
+  StreamPassed passed = through_slopes(
+      gradient.of_stream ? gradient.of_stream->at : record.cells,
+      gradient.of_stream ? &*gradient.of_stream : nullptr, values_of(calculus, gradient.x),
+      values_of(calculus, record.slopes),
+      record.slope_correlation ? values_of(calculus, record.slope_correlation->product)
+                               : Alike<double>{},
+      record.passage.x);
+  out.x = uniform(out.x, passed.x);
+  if (out.slope_correlation) out.slope_correlation->product = uniform(out.x, passed.product);
+  out.of_stream = std::move(passed.known);
+}
+
 template <class C, class X>
 Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& record,
                                 const Gradient<X>& gradient, const Counts& counts) {
@@ -117,6 +135,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     out.slope_correlation = record.slope_correlation;
     if (out.slope_correlation)
       out.slope_correlation->product = product(out.slope_correlation->product, gradient.x);
+    slopes_of_stream(calculus, record, gradient, out);
     out.aligned = gradient.aligned;
     align_below(record, out);
     const X known = scaled(products_along(gradient.along_mean, record.own),
@@ -179,6 +198,17 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     }
   }
   return out;
+}
+
+/// Below a max pool's activation, what the largest of its windows make of the gradient.
+template <class X>
+void take_below_activation(Gradient<X>& out) {
+  const auto below = std::exchange(out.below_activation, std::nullopt);
+  if (!below) return;
+  out.x = below->x;
+  if (!out.slope_correlation) return;
+  out.slope_correlation->input = below->slope_correlation.input;
+  out.slope_correlation->product = below->slope_correlation.product;
 }
 
 }  // namespace scalecalc::moments

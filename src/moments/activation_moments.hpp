@@ -30,6 +30,7 @@ struct ActivationRecord {
   /// Of x about its mean: E x_t x_u, and E x_t x_u phi'(x_t) phi'(x_u). Empty for a constant x, and
   /// where not wanted.
   Seldom<SlopeCorrelation<X>> slope_correlation;
+  std::shared_ptr<const StreamCells> cells;  ///< of an x that is not Gaussian
 };
 
 /// What a backward pass is going to ask of the record.
@@ -146,6 +147,22 @@ SlopeCorrelation<X> slope_correlation_of(C& calculus, const WidthMoments& moment
         return calculus.real(moments.input_slope_pair(c));
       });
   return {input, product, moments.slope_kurtosis - 1};
+}
+
+/// K - r dK/dr of K(r) = E phi(u)phi(v) at a correlation c, over (E phi)^2: what is left of the
+/// bend of that part where r has the sizes of both tokens already. 1 of independent tokens, 0 of
+/// equal ones where phi is homogeneous.
+inline double beside_slope(const WidthMoments& phi, double q, double c) {
+  double value = 0, slope = 0, power = 1, rest = q * phi.slope;
+  const auto& series = phi.pair_series;
+  for (std::size_t n = 0; n + 1 < series.size(); ++n, power *= c) {
+    const auto order = static_cast<double>(n);
+    value += series[n] * power;
+    slope += order * series[n] * power;
+    rest -= order * series[n];
+  }
+  const double left = value + series.back() * power - slope - std::max(rest, 0.0) * power;
+  return series[0] > 0 && std::isfinite(left) ? std::clamp(left / series[0], 0.0, 1.0) : 0;
 }
 
 }  // namespace scalecalc::moments

@@ -55,6 +55,7 @@ class BackwardPass {
         continue;
       }
       if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
+      if (!keeps_of_stream(*layer)) g.of_stream.reset();
       g = std::visit(step, layer->op);
       if constexpr (C::next_orders) {
         limit(g.error);

@@ -9,6 +9,7 @@
 #include "moments/mixture.hpp"
 #include "moments/seldom.hpp"
 #include "moments/state.hpp"
+#include "moments/stream_law.hpp"
 #include "moments/value_scatter.hpp"
 
 /// What travels backward: the moments of dL/dx, and what is known of its fluctuations.
@@ -28,6 +29,13 @@ struct SlopeCorrelation {
   X input;                    ///< E x_t x_u
   X product;                  ///< E x_t g_t x_u g_u
   double slope_variance = 0;  ///< Var(phi'^2)/(E phi'^2)^2
+};
+
+/// Below an activation that a max pool is right behind.
+template <class X>
+struct BelowActivation {
+  X x;                                    ///< the gradient
+  SlopeCorrelation<X> slope_correlation;  ///< of the activation's input
 };
 
 /// Coupling of backward to forward fluctuations in a plain stack: what ln E (dL/dx)^2, over weight
@@ -173,7 +181,9 @@ struct Gradient {
   /// averaged together.
   std::shared_ptr<const Gradient<X>> below_chain{};
   /// Below an activation that a max pool is right behind: the largest have slopes of their own.
-  Seldom<X> below_activation{};
+  Seldom<BelowActivation<X>> below_activation{};
+  /// Of the feature that it is of, as far up as nothing but sums and activations lie between.
+  Seldom<StreamGradient> of_stream{};
   /// Of the branches that it is in, the outermost first; empty below weights.
   Seldom<std::vector<WithSum<X>>> with_sums{};
 };

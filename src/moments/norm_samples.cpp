@@ -73,6 +73,21 @@ double size_variance(const SampleLevels& levels, const Counts& counts, double ma
   return squares > 0 ? 2 / (1 / (squares / (total * total) + map_overlap) + 2) : 0;
 }
 
+/// The integral over t of E e^(-t |x|^2), by equal steps of ln t.
+double inverse_of_levels(const std::vector<SampleLevel>& levels) {
+  constexpr double step = 0.1, below = 40, above = 80;
+  double total = 0, sum = 0;
+  for (const SampleLevel& level : levels) total += level.count * level.variance;
+  if (!(total > 0)) return 1;
+  for (double u = -below; u < above; u += step) {
+    double exponent = u;
+    for (const SampleLevel& level : levels)
+      exponent -= level.count / 2 * std::log1p(2 * std::exp(u) * level.variance / total);
+    sum += step * std::exp(exponent);
+  }
+  return sum;
+}
+
 SampleOrders sample_orders(const SampleLevels& levels, const Counts& counts, double share) {
   const std::array<double, 2> lambda{levels.within, levels.between};
   const std::array<double, 2> count{counts.batch * (counts.tokens - 1), counts.batch - 1};

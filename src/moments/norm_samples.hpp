@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "moments/norm_variance.hpp"
 
 /// Norms over samples, B sequences of T tokens each (docs/theory/layers.md#norm-samples). Of a
@@ -27,6 +29,12 @@ struct SampleOrders {
   SampleLevels back(const SampleLevels& gradient, double along = 1) const;
   double within(double along) const { return inverse + along * (to_within.within - inverse); }
 };
+
+/// E 1/|x|^2 times E |x|^2 of independent Gaussian parts, so many of each variance.
+struct SampleLevel {
+  double variance = 0, count = 0;
+};
+double inverse_of_levels(const std::vector<SampleLevel>& levels);
 
 /// Relative variance over features of |x|^2 of n samples that a norm over them takes out: 2/(nu +
 /// 2) with nu the dimensions that these levels fill, 1/nu more by V/D^2 of what weights have mixed.

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "moments/activation_error.hpp"
 #include "moments/constant_samples.hpp"
@@ -119,6 +122,47 @@ inline RelativeError error_over_samples(const RelativeError& in, const Alike<dou
   return {0, std::min(1.0, (in.second + in.cross) * x.second / apart), 0};
 }
 
+/// E 1/s2 of Gaussian samples that differ in size and go together in their own ways, over that of
+/// two levels: the eigenvalues of the centred state (docs/theory/layers.md#norm-samples-levels).
+template <class X>
+double inverse_of_state(const X& inside, const Counts& over, double share, double two_levels) {
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (!inside.positions->all()) return 1;
+    Eigen::MatrixXd within = inside.cross.matrix();
+    within.diagonal() = inside.second.matrix();
+    std::vector<SampleLevel> levels;
+    const auto add = [&](const Eigen::MatrixXd& state, double count) {
+      const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> of(state, Eigen::EigenvaluesOnly);
+      for (const double variance : of.eigenvalues())
+        if (variance > 0) levels.push_back({variance, count});
+    };
+    if (over.batch > 1) {
+      add(within - inside.between.matrix(), over.batch - 1);
+      add(within + (over.batch - 1) * inside.between.matrix(), 1);
+    } else {
+      add(within, 1);
+    }
+    return (1 + share * (inverse_of_levels(levels) - 1)) / two_levels;
+  }
+  return 1;
+}
+
+/// What features that are not Gaussian make of E 1/s2 where it is not known: of a gated unit beside
+/// Gaussian ones, and of a sum whose activation is the same at all samples of some features, which
+/// have what the branch makes of them (docs/theory/layers.md#norm-samples-parts).
+template <class C, class X>
+void state_parts(C& calculus, const Signal<X>& in, const Counts& over, NormRecord<X>& record) {
+  if (!in.summed) return;
+  const ActivationInput& of = in.summed->activation;
+  const ConstantSamples same =
+      constant_samples(calculus.function(of.function)->activation(), of.input, over, of.gate);
+  const double chance = std::min(1.0, same.all + same.few);
+  constexpr double nearly = 4;  // of features that are all but the same at all samples
+  const double left = std::max<double>(in.summed->left, chance / no_mean);
+  if (chance > few_enough && left > 0)
+    record.truncation += std::min(no_mean, nearly * chance * (1 / left - 1));
+}
+
 /// Statistics over samples are of Gaussian features: E 1/s2 is (n - 2)/(n - 3) of 1/E s2 where all
 /// samples are alike, so n > 3.
 template <class C, class X>
@@ -170,6 +214,13 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     out.mask_overlap = 0;
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
+    const double own_levels =
+        inverse_of_state(inside, over, in.spread.batch_noise, record.orders.inverse);
+    back = back * own_levels;
+    // Few large parts: a draw's average over features varies by as much, and rows that attention
+    // mixes differ from draw to draw.
+    record.truncation += std::min(no_mean, std::max(0.0, 2 * (own_levels - 1)));
+    state_parts(calculus, in, over, record);
     const double noise = in.spread.batch_noise;
     // Of what weights have mixed 1/s2 is larger by as much, to first order.
     if (in.map_overlap > 0)
@@ -199,6 +250,14 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       record.alive = std::max(1 - flat.all, 1 / static_cast<double>(in.width));
       record.few = flat.few;
       record.rare = flat.few > few_enough && flat.zero_sum;
+      constexpr double many = 256;  // past which omit_sample_scatter says it all
+      if (in.flat->gate && samples < many && flat.all + flat.few < few_enough) {
+        const Alike<double>& u = in.flat->input;
+        const double more = gated_inverse(phi, u.mean, u.second - u.mean * u.mean, samples) *
+                            (samples - 3) / (samples - 1);
+        // What the unit's own factors hand on of it is less, as they are small where s2 is.
+        record.truncation += std::min(no_mean, std::max(0.0, more - 1));
+      }
       if (!in.flat->gate)
         record.scatter = feature_scatter(phi, in.flat->input, over, record.projection.d, layer.eps,
                                          record.orders.inverse);

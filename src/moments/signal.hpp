@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -18,6 +19,9 @@
 /// What travels forward.
 namespace scalecalc::moments {
 
+struct StreamCells;
+struct StreamLaw;
+
 /// An activation's name, and its input's averages; `gate`: of a gated unit. `size_variance`: of
 /// ln q, q the variance of the features of one token's input given the layer before.
 struct ActivationInput {
@@ -25,6 +29,13 @@ struct ActivationInput {
   Alike<double> input;
   bool gate = false;
   NonNegative size_variance = 0;
+  std::shared_ptr<const StreamCells> cells{};  ///< of an input that is not Gaussian
+};
+
+/// An activation in a sum; `left`: of what samples of the sum differ by, what its branch has.
+struct SummedActivation {
+  ActivationInput activation;
+  NonNegative left = 0;
 };
 
 /// Inside a branch without weights so far: E x_t F_u about the means, of the branch's input x and
@@ -69,11 +80,13 @@ struct Signal {
   /// Of the variance V of overlaps, what the mask of one token makes: it is the same with all
   /// others, and drops out of centred overlaps.
   double mask_overlap = 0;
-  Mixture mixture;                      ///< of features behind dropout, until weights mix them
-  std::optional<ActivationInput> flat;  ///< right behind an activation
-  double repeats = 0;                   ///< chance that two tokens of a sequence are equal
-  double triples = 0;                   ///< that three are
-  double different = 0;                 ///< how many different ones a sequence has
+  Mixture mixture;                       ///< of features behind dropout, until weights mix them
+  std::optional<ActivationInput> flat;   ///< right behind an activation
+  std::shared_ptr<const StreamLaw> law;  ///< of a feature, where an activation and a branch add up
+  std::optional<SummedActivation> summed;  ///< right behind a sum of one and a branch
+  double repeats = 0;                      ///< chance that two tokens of a sequence are equal
+  double triples = 0;                      ///< that three are
+  double different = 0;                    ///< how many different ones a sequence has
   double collision = 0;     ///< chance that two are the same word, of which some may differ
   bool same_words = false;  ///< tokens of the same word are equal, as often as `repeats` says
   bool sinusoids = false;   ///< fixed ones are a part of it, of a size of its own in each feature

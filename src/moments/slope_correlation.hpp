@@ -15,6 +15,12 @@ inline bool keeps_slope_correlation(const Layer& layer) {
          std::holds_alternative<Residual>(layer.op);
 }
 
+/// Of a layer that a gradient meets which knows the stream it is of.
+inline bool keeps_of_stream(const Layer& layer) {
+  return std::holds_alternative<ActivationLayer>(layer.op) ||
+         std::holds_alternative<Residual>(layer.op);
+}
+
 /// An activation, a sum, an activation: both slopes follow the same stream, and the mean of their
 /// product is not that of the means. What is left out is the stream's share of that.
 template <class C, class X>

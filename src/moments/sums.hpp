@@ -101,6 +101,8 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
   const N a2 = a * a, b2 = b * b;
   Signal<X> out = stream;
   out.normalised = false;
+  out.law.reset();
+  out.summed.reset();
   out.same_words = stream.same_words && branch.same_words;
   if (stream.own) out.own = scaled(*stream.own, a);
   if (branch.own)

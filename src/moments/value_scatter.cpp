@@ -116,6 +116,53 @@ ValueScatter value_scatter(const Activation& activation, double mean, double var
   return scatter;
 }
 
+/// Given u a value is Gaussian, and E e^(-t (y - a)^2) = e^(-t a^2/(1 + 2 t phi^2))/(1 + 2 t
+/// phi^2)^(1/2); a Gaussian over all centres a as in about_mean.
+double gated_inverse(const Activation& activation, double mean, double variance, double count) {
+  constexpr double first = -10, last = 16, step = 0.5, reach = 6, fine = 0.5;
+  // u near where phi is 0 decides for large t: steps of its logarithm on either side of the mean.
+  std::vector<double> u, weight;
+  const double deviation = std::sqrt(variance);
+  constexpr double from = -16, to = 2, log_step = 0.2;
+  double chances = 0;
+  for (const double side : {-1.0, 1.0})
+    for (double l = from; l < to; l += log_step) {
+      const double z = std::exp(l);
+      u.push_back(mean + side * deviation * z);
+      weight.push_back(log_step * z * std::exp(-z * z / 2));
+      chances += weight.back();
+    }
+  std::vector<double> phi(u.size()), slope(u.size());
+  activation.evaluate(u.data(), phi.data(), slope.data(), u.size());
+  double size = 0;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    weight[i] /= chances;
+    size += weight[i] * phi[i] * phi[i];
+  }
+  if (!(size > 0)) return 1;
+  double inverse = 0, t = 0, all = 0;
+  for (double l = first; l < last; l += step) {
+    t = std::exp(l) / size;
+    const double spread = std::sqrt(1 / (2 * t) + size / count);
+    all = 0;
+    for (double z = -reach; z < reach + fine / 2; z += fine) {
+      const double a = spread * z;
+      double one = 0;
+      for (std::size_t i = 0; i < u.size(); ++i) {
+        const double wide = 1 + 2 * t * phi[i] * phi[i];
+        one += weight[i] * std::exp(-t * a * a / wide) / std::sqrt(wide);
+      }
+      all += std::pow(one, count);
+    }
+    all *= std::sqrt(count * t / std::numbers::pi) * fine * spread;
+    inverse += step * t * all;
+  }
+  // Of |x|^2 of `count` - 1 values the rest falls as a power of t.
+  constexpr double least = 0.5;
+  inverse += t * all / std::max((count - 3) / 2, least);
+  return inverse * size * (count - 1);
+}
+
 ValueScatter value_scatter_of_sizes(const Activation& activation, double mean, double variance,
                                     double sizes, double count, bool centred, double eps) {
   ValueScatter whole = value_scatter(activation, mean, variance, count, centred, eps);

@@ -31,6 +31,10 @@ ValueScatter value_scatter(const Activation& activation, double mean, double var
 ValueScatter value_scatter_of_sizes(const Activation& activation, double mean, double variance,
                                     double sizes, double count, bool centred, double eps);
 
+/// E 1/s^2 times E s^2 of `count` independent values phi(u) w about their mean, w Gaussian: of a
+/// gated unit. Infinite where phi is 0 so often that it does not exist.
+double gated_inverse(const Activation& activation, double mean, double variance, double count);
+
 /// Sizes whose logarithms differ by a smaller variance count as one.
 inline constexpr double least_sizes = 1e-4;
 

@@ -49,16 +49,17 @@ Side side_of(std::int64_t size, std::int64_t outputs, const MaxPool& layer) {
   return side;
 }
 
-/// e is in a cell of this chance; y = phi(u) there, s = phi'(u); sorted by y.
+/// e is in a cell of this chance; y = phi(u) there, s = phi'(u), and (u - E u) s; sorted by y.
 class ValueGrid {
  public:
-  ValueGrid(const Activation& phi, double mean, double deviation) {
+  /// `common`: of u - E u, what all positions have.
+  ValueGrid(const Activation& phi, double mean, double common, double deviation) {
     std::vector<double> u(cells), y(cells), s(cells), p(cells);
     const double step = 2 * reach / static_cast<double>(cells);
     for (std::size_t j = 0; j < cells; ++j) {
       const double from = -reach + step * static_cast<double>(j);
       p[j] = below(from + step) - below(from);
-      u[j] = mean + deviation * (from + step / 2);
+      u[j] = mean + common + deviation * (from + step / 2);
     }
     phi.evaluate(u.data(), y.data(), s.data(), cells);
     std::vector<std::size_t> order(cells);
@@ -73,6 +74,7 @@ class ValueGrid {
       upto_.push_back(sum);
       y_.push_back(y[j]);
       s_.push_back(s[j]);
+      input_.push_back((u[j] - mean) * s[j]);
     }
     for (double& value : upto_) value = std::min(1.0, value / sum);
     for (double& value : middle_) value = std::min(1.0, value / sum);
@@ -80,6 +82,7 @@ class ValueGrid {
 
   const std::vector<double>& values() const { return y_; }
   const std::vector<double>& slopes() const { return s_; }
+  const std::vector<double>& input_slopes() const { return input_; }
 
   /// Chance that all of `taps` are no larger.
   const std::vector<double>& all_below(std::int64_t taps) { return power(powers_, upto_, taps); }
@@ -145,31 +148,42 @@ class ValueGrid {
     return made;
   }
 
-  std::vector<double> upto_, middle_, y_, s_;
+  std::vector<double> upto_, middle_, y_, s_, input_;
   Powers powers_, middles_;
 };
 
 /// Averages over windows, given what the positions have in common.
 struct Given {
-  double y = 0, y2 = 0, y4 = 0, yy = 0, s = 0, s2 = 0, ss = 0, same = 0, same_s2 = 0;
+  /// Of a function s of the u that is the largest, as in WindowSlopes; its mean too.
+  struct Slopes {
+    double mean = 0, own = 0, pairs = 0, same = 0;
+  };
+  double y = 0, y2 = 0, y4 = 0, yy = 0, same = 0;
+  Slopes slopes, inputs;
 };
 
 Given given(ValueGrid& grid, const Windows& windows) {
   Given made;
-  const std::vector<double>&y = grid.values(), &s = grid.slopes();
+  const std::vector<double>& y = grid.values();
+  const std::pair<const std::vector<double>&, Given::Slopes&> functions[] = {
+      {grid.slopes(), made.slopes}, {grid.input_slopes(), made.inputs}};
   for (const Windows::One& one : windows.single) {
     const auto add = [&](double& to, const auto& f) { to += one.share * grid.mean(one.taps, f); };
     add(made.y, [&](std::size_t j) { return y[j]; });
     add(made.y2, [&](std::size_t j) { return y[j] * y[j]; });
     add(made.y4, [&](std::size_t j) { return y[j] * y[j] * y[j] * y[j]; });
-    add(made.s, [&](std::size_t j) { return s[j]; });
-    add(made.s2, [&](std::size_t j) { return s[j] * s[j]; });
+    for (const auto& [s, to] : functions) {
+      add(to.mean, [&of = s](std::size_t j) { return of[j]; });
+      add(to.own, [&of = s](std::size_t j) { return of[j] * of[j]; });
+    }
   }
   for (const Windows::Two& two : windows.pairs) {
     made.yy += two.share * grid.pair(two, y);
-    made.ss += two.share * grid.pair(two, s);
     made.same += two.share * grid.same(two, nullptr);
-    made.same_s2 += two.share * grid.same(two, &s);
+    for (const auto& [s, to] : functions) {
+      to.pairs += two.share * grid.pair(two, s);
+      to.same += two.share * grid.same(two, &s);
+    }
   }
   return made;
 }
@@ -216,26 +230,32 @@ WindowMaximum at_covariance(const Activation& phi, double mean, double variance,
   const double common = std::sqrt(within), own = std::sqrt(std::max(0.0, variance - within));
   WindowMaximum made;
   made.plain = {1, 1, 1, 0};
-  made.slopes = {0, 0, 0, 0};
-  std::vector<double> y, s;
+  made.slopes = made.inputs = {0, 0, 0, 0};
+  std::vector<double> y, s, inputs;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    ValueGrid grid(phi, mean + common * nodes[i], own);
+    ValueGrid grid(phi, mean, common * nodes[i], own);
     const Given at = given(grid, windows);
     const double w = weights[i];
     made.value.mean += w * at.y;
     made.value.second += w * at.y2;
     made.fourth += w * at.y4;
     made.value.cross += w * at.yy;
-    made.slopes.own += w * at.s2;
-    made.slopes.pairs += w * at.ss;
-    made.slopes.same += w * at.same_s2 * (windows.outputs - 1);
+    const auto add = [&](WindowSlopes& to, const Given::Slopes& of) {
+      to.own += w * of.own;
+      to.pairs += w * of.pairs;
+      to.same += w * of.same * (windows.outputs - 1);
+    };
+    add(made.slopes, at.slopes);
+    add(made.inputs, at.inputs);
     made.plain.same += w * at.same * (windows.outputs - 1);
     y.push_back(at.y);
-    s.push_back(at.s);
+    s.push_back(at.slopes.mean);
+    inputs.push_back(at.inputs.mean);
   }
   const double ratio = within > 0 ? std::clamp(between / within, -1.0, 1.0) : 0;
   made.value.between = of_two_images(y, nodes, weights, ratio);
   made.slopes.between = of_two_images(s, nodes, weights, ratio);
+  made.inputs.between = of_two_images(inputs, nodes, weights, ratio);
   // Values inside of a cell, and at its middle.
   const double step = 2 * reach / static_cast<double>(cells);
   made.error = step * step / 2;
@@ -254,6 +274,7 @@ WindowMaximum beyond(const WindowMaximum& a, const WindowMaximum& b) {
                 two(a.value.cross, b.value.cross), a.value.between};
   made.slopes = slopes(a.slopes, b.slopes);
   made.plain = slopes(a.plain, b.plain);
+  made.inputs = slopes(a.inputs, b.inputs);
   return made;
 }
 

@@ -44,6 +44,7 @@ struct WindowMaximum {
   double fourth = 0;    ///< its E y^4
   WindowSlopes slopes;  ///< s = phi'
   WindowSlopes plain;   ///< s = 1
+  WindowSlopes inputs;  ///< s = (u - E u) phi'
   double error = 0;     ///< by the grid, relative
 };
 /// `u`: raw moments of phi's input; one image has pairs of correlation `cross`, two `between`.

@@ -223,3 +223,17 @@ TEST_CASE("tokens keep what their sizes differ by") {
   const double fourth = 3 * 31.0 / 33, left = 1 - (fourth - 1) / 31;
   CHECK(out.spread.token_variance == rounded(own + left * left * sizes, 64));
 }
+
+// Of nu even levels E 1/|x|^2 is nu/(nu - 2) of 1/E |x|^2; of two it is what SampleOrders has.
+TEST_CASE("inverse sizes of samples that differ in size") {
+  // Steps of ln t of 0.1 leave exp(-2 pi^2/0.1) of a smooth integrand.
+  constexpr double steps = 1e-9;
+  for (const double count : {3.0, 4.0, 15.0}) {
+    CHECK(inverse_of_levels({{2.0, count}}) == near(count / (count - 2), steps));
+    CHECK(inverse_of_levels({{2.0, 1}, {2.0, count - 1}}) == near(count / (count - 2), steps));
+  }
+  const SampleOrders orders = sample_orders({0.5, 3}, {4, 3}, 1);
+  CHECK(inverse_of_levels({{0.5, 9}, {3, 2}}) == near(orders.inverse, steps));
+  // Uneven ones are fewer.
+  CHECK(inverse_of_levels({{0.027, 1}, {0.065, 1}, {0.180, 1}, {0.728, 1}}) > 3);
+}

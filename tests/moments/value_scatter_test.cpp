@@ -89,5 +89,41 @@ TEST_CASE("many values have the size of their mean") {
   CHECK(found.size > 0);
 }
 
+// Of few samples phi(u) w of a gated unit differ far more in size than Gaussian ones, of which
+// 1/s^2 is (n - 1)/(n - 3) of 1/E s^2.
+TEST_CASE("the size of few values of a gated unit") {
+  constexpr int draws = 200000;
+  // Steps of the integrals; 4.5 standard errors of four averages.
+  constexpr double steps = 0.02, deviations = 4.5;
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  for (const char* name : {"identity", "gelu"}) {
+    const Activation phi = Activation::named(name);
+    for (const int n : {9, 24}) {
+      CAPTURE(name);
+      CAPTURE(n);
+      testing::Sample inverse, size;
+      std::vector<double> y(static_cast<std::size_t>(n));
+      for (int i = 0; i < draws; ++i) {
+        double sum = 0, squares = 0;
+        for (double& value : y) {
+          value = phi.value(normal(random)) * normal(random);
+          sum += value;
+          squares += value * value;
+        }
+        const double s = squares - sum * sum / n;
+        inverse.add(1 / s);
+        size.add(s);
+      }
+      const double measured = inverse.mean() * size.mean();
+      const double error = measured * (inverse.standard_error() / inverse.mean() +
+                                       size.standard_error() / size.mean());
+      const double found = gated_inverse(phi, 0, 1, n);
+      CHECK(std::fabs(found - measured) <= deviations * error + steps * found);
+      CHECK(found > 1.05 * (n - 1) / (n - 3));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace scalecalc::moments

@@ -21,7 +21,8 @@ MaxPool pool_of(std::int64_t kernel, std::int64_t stride, std::int64_t padding, 
 
 /// Averages over one draw of a channel of two images.
 struct Drawn {
-  double y = 0, y2 = 0, yy = 0, between = 0, g2 = 0, gg = 0, slope_g2 = 0;
+  double y = 0, y2 = 0, yy = 0, between = 0, g2 = 0, gg = 0, slope_g2 = 0, input_g2 = 0,
+         input_gg = 0;
 };
 
 /// Two images whose positions have correlations `within` and `between`; a gradient of the windows
@@ -41,7 +42,7 @@ Drawn draw(const MaxPool& layer, const Activation& phi, const Alike<double>& u, 
       value =
           u.mean + std::sqrt(b) * all + std::sqrt(c - b) * one + std::sqrt(v - c) * normal(random);
     std::vector<double> g(inputs, 0), y;
-    double slope_g2 = 0;
+    double slope_g2 = 0, input_g2 = 0, input_sum = 0;
     std::vector<double> dx(inputs, 0);
     for (std::int64_t row = 0; row < layer.out_height(); ++row)
       for (std::int64_t column = 0; column < layer.out_width(); ++column) {
@@ -67,6 +68,9 @@ Drawn draw(const MaxPool& layer, const Activation& phi, const Alike<double>& u, 
       total += g[i];
       squares += g[i] * g[i];
       slope_g2 += dx[i] * dx[i];
+      const double along = (x[i] - u.mean) * dx[i];
+      input_sum += along;
+      input_g2 += along * along;
     }
     const auto n = static_cast<double>(y.size()), p = static_cast<double>(inputs);
     sums.push_back(sum / n);
@@ -76,6 +80,8 @@ Drawn draw(const MaxPool& layer, const Activation& phi, const Alike<double>& u, 
     made.g2 += squares / p / 2;
     made.gg += (total * total - squares) / (p * (p - 1)) / 2;
     made.slope_g2 += slope_g2 / p / 2;
+    made.input_g2 += input_g2 / p / 2;
+    made.input_gg += (input_sum * input_sum - input_g2) / (p * (p - 1)) / 2;
   }
   made.between = sums[0] * sums[1];
   return made;
@@ -88,12 +94,14 @@ void check_by_draws(const MaxPool& layer, const char* name, const Alike<double>&
   constexpr double deviations = 4.5;
   const Activation phi = Activation::named(name);
   std::mt19937_64 random(7);
-  const double Drawn::*const members[] = {&Drawn::y,  &Drawn::y2, &Drawn::yy,      &Drawn::between,
-                                          &Drawn::g2, &Drawn::gg, &Drawn::slope_g2};
-  double sums[7] = {}, squares[7] = {};
+  const double Drawn::*const members[] = {&Drawn::y,        &Drawn::y2,       &Drawn::yy,
+                                          &Drawn::between,  &Drawn::g2,       &Drawn::gg,
+                                          &Drawn::slope_g2, &Drawn::input_g2, &Drawn::input_gg};
+  constexpr int count = 9;
+  double sums[count] = {}, squares[count] = {};
   for (int i = 0; i < draws; ++i) {
     const Drawn one = draw(layer, phi, u, k, random);
-    for (int m = 0; m < 7; ++m) {
+    for (int m = 0; m < count; ++m) {
       sums[m] += one.*members[m];
       squares[m] += one.*members[m] * (one.*members[m]);
     }
@@ -101,11 +109,12 @@ void check_by_draws(const MaxPool& layer, const char* name, const Alike<double>&
   const Windows windows = windows_of(layer);
   const WindowMaximum found = window_maximum(phi, u, windows);
   const Alike<double> g = through_windows(windows, found.plain, {0, 1, k, 0}),
-                      below = through_windows(windows, found.slopes, {0, 1, k, 0});
+                      below = through_windows(windows, found.slopes, {0, 1, k, 0}),
+                      inputs = through_windows(windows, found.inputs, {0, 1, k, 0});
   const double predicted[] = {found.value.mean,    found.value.second, found.value.cross,
                               found.value.between, g.second,           g.cross,
-                              below.second};
-  for (int m = 0; m < 7; ++m) {
+                              below.second,        inputs.second,      inputs.cross};
+  for (int m = 0; m < count; ++m) {
     CAPTURE(name);
     CAPTURE(m);
     const double mean = sums[m] / draws,

@@ -17,6 +17,7 @@
 #include "moments/mixed_activation.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/sample_activation.hpp"
+#include "moments/stream_activation.hpp"
 #include "moments/token_distance.hpp"
 #include "moments/words.hpp"
 
@@ -88,22 +89,6 @@ double add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& i
   if (second > 0) calculus.omit(0, std::fabs(within.value) / second * left);
   const double kept = rule(within);
   return 2 * kept * kept;
-}
-
-/// K - r dK/dr of K(r) = E phi(u)phi(v) at a correlation c, over (E phi)^2: what is left of the
-/// bend of that part where r has the sizes of both tokens already. 1 of independent tokens, 0 of
-/// equal ones where phi is homogeneous.
-inline double beside_slope(const WidthMoments& phi, double q, double c) {
-  double value = 0, slope = 0, power = 1, rest = q * phi.slope;
-  const auto& series = phi.pair_series;
-  for (std::size_t n = 0; n + 1 < series.size(); ++n, power *= c) {
-    const auto order = static_cast<double>(n);
-    value += series[n] * power;
-    slope += order * series[n] * power;
-    rest -= order * series[n];
-  }
-  const double left = value + series.back() * power - slope - std::max(rest, 0.0) * power;
-  return series[0] > 0 && std::isfinite(left) ? std::clamp(left / series[0], 0.0, 1.0) : 0;
 }
 
 /// Of pairs of tokens the part (E phi)^2 bends with the size of u, of which each has its own: E
@@ -185,7 +170,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                  : rule(calculus, phi, in.x);
   };
   out.x = value_expectations(calculus, phi, in);
-  double bent = 0;
+  double bent = 0, not_gaussian = 1;
   if (wanted.slopes) {
     record.slopes = mixed
                         ? mixed_values(calculus, phi, in, Moment::slope_second, Moment::slope_cross)
@@ -193,6 +178,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     if (wanted.slope_correlation) note_slope_correlation(calculus, phi, in.x, record);
   }
   if constexpr (C::next_orders) {
+    if (in.law) not_gaussian = add_stream_law(calculus, phi, in, wanted, record, out.x);
     if ((in.size_excess < 0 || in.normalised) && !mixed)
       add_sample_excess(calculus, phi, in, record, out.x);
     if (!mixed)
@@ -273,8 +259,9 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                  uneven = in.spread.position_variance / 8;
     // Without weights between this activation and one before, features are not Gaussian: a fourth
     // moment of the input stands for what E phi^2 may be off by.
-    record.heavy =
-        std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 - 1 - in.size_excess);
+    // Of a law that is known, how two samples go together.
+    record.heavy = not_gaussian * std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 -
+                                            1 - in.size_excess);
     calculus.omit(record.heavy, record.heavy);
     out.kurtosis = moments.kurtosis;
     const double slope = wanted.slopes ? values_of(calculus, record.slopes).cross : 0;
@@ -282,7 +269,8 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     out.size_excess = out.sphere_excess = out.map_overlap = out.weight_cumulant = 0;
     out.mixture = {};
     out.flat.reset();
-    out.flat = {phi->activation().name(), x, false, std::max(0.0, size.variance)};
+    out.flat = {phi->activation().name(), x, false, std::max(0.0, size.variance), record.cells};
+    out.law.reset();
     if (mixed) mix_kinds(calculus, phi, in, out, record);
     out.spread.skewness = moments.skew;
     out.spread.position_variance =
@@ -412,6 +400,7 @@ Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
   if (g.below_chain) {
     if (!kept.last) return *g.below_chain;
     g.x = product(g.x, *kept.last);
+    g.of_stream.reset();
     return g;
   }
   const Counts counts = pass.counts(kept.at.tokens);
@@ -433,9 +422,10 @@ Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
     if (left_out > 0) out.error.cross += left_out / values_of(calculus, out.x).second;
     out.slopes = through_kernel(g.slopes, kept.kernel, k, kept.overlap);
   }
-  if (const auto below = std::exchange(out.below_activation, std::nullopt)) out.x = *below;
+  take_below_activation(out);
   if (kept.last) {
     g.x = product(g.x, *kept.last);
+    g.of_stream.reset();
     g.below_chain = std::make_shared<const Gradient<X>>(std::move(out));
     return g;
   }

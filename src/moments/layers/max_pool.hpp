@@ -20,7 +20,8 @@ template <class C, class X>
 struct Kept<MaxPool, C, X> {
   Places at;
   Windows windows;
-  WindowSlopes plain, slopes;
+  WindowSlopes plain, slopes, inputs;
+  Alike<double> centred;  ///< u about its mean
   bool behind_activation = false;
   double truncation = 0;  ///< of gradients, relative
 };
@@ -60,6 +61,9 @@ Signal<X> max_pool_forward(C& calculus, const MaxPool& layer, const Activation& 
   const WindowMaximum found = at(u.cross);
   kept.plain = found.plain;
   kept.slopes = found.slopes;
+  kept.inputs = found.inputs;
+  const double square = u.mean * u.mean;
+  kept.centred = {0, u.second - square, u.cross - square, u.between - square};
   const double overlap = calculus.value(in.overlap.variance());
   const auto [bend, bend_of_same] = bend_of_windows(found, u, overlap, at);
   kept.truncation = bend_of_same;
@@ -111,8 +115,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const MaxPool&, Gradient<X> 
     const Alike<double> above = values_of(pass.calculus(), g.x);
     g.truncation.second += kept.truncation;
     g.truncation.cross += kept.truncation;
+    // The largest are not any: u_t g_t u_s g_s of theirs is no product of means.
+    SlopeCorrelation<X> known{uniform(g.x, kept.centred),
+                              uniform(g.x, through_windows(kept.windows, kept.inputs, above))};
     if (kept.behind_activation)
-      g.below_activation = uniform(g.x, through_windows(kept.windows, kept.slopes, above));
+      g.below_activation = BelowActivation<X>{
+          uniform(g.x, through_windows(kept.windows, kept.slopes, above)), std::move(known)};
+    else if (kept.centred.second > 0)
+      g.slope_correlation = std::move(known);
     g.x = uniform(g.x, through_windows(kept.windows, kept.plain, above));
   }
   g.directions = {};

@@ -179,6 +179,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
                        const std::string& path, const char* kind) {
   C& calculus = pass.calculus();
   calculus.enter(path);
+  x.law.reset();
   if (layer.kind == NormKind::dyt) return dyt_forward(pass, layer, std::move(x), {path, kind});
   Kept<Norm, C, X> kept;
   kept.spread = {x.spread.token_variance, x.spread.batch_variance, x.spread.distance_response};
@@ -192,6 +193,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
       kept.truncation.second = std::min(no_mean, x.truncation.second * in.second / apart);
   }
   Signal<X> y = norm_forward(calculus, layer, x, pass.counts(x), kept.record);
+  y.summed.reset();
   if constexpr (C::next_orders) {
     kept.overlap = overlap_deviation(calculus, y);
     kept.overlap.noise += y.fresh;
@@ -358,6 +360,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
         below_norm(record.mixture_norm, record.kind_weight, g.directions.radial, out.kinds));
   }
   out.slope_correlation.reset();
+  out.of_stream.reset();
   const Alike<double> x = values_of(calculus, out.x);
   const double cross = x.second > 0 ? std::min(1.0, std::fabs(x.cross) / x.second) : 1;
   out.truncation.second += kept.truncation.second + record.truncation;

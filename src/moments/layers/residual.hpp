@@ -59,10 +59,54 @@ struct Kept<Residual, C, X> {
   double stream_overlap = 1;  ///< deviation of the sum's overlap that is the stream's, over it
   std::optional<X> input;     ///< where both ways may bring back parts along it
   MergedOverlap merged{};
-  double apart = 1;  ///< of it, as in OverlapDeviation
+  double apart = 1;                      ///< of it, as in OverlapDeviation
+  std::shared_ptr<const StreamSum> law;  ///< of an activation and a Gaussian branch
   /// Where E x F is followed: it over E x^2 and over E F^2, all about the means.
   std::optional<std::pair<double, double>> together;
 };
+
+/// The law of the sum of an activation and of a branch that ends in weights: of features that are
+/// Gaussian but for these.
+template <class C, class X>
+std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, const Signal<X>& x,
+                                            const Signal<X>& branch) {
+  if constexpr (C::next_orders && std::is_same_v<X, Alike<double>>) {
+    constexpr double rounding = 1e-9;
+    const bool is_plain = x.mixture.plain() && branch.mixture.plain() && !x.dropped &&
+                          !branch.dropped && !has_words(x);
+    if (!is_plain || !x.flat || x.flat->gate || branch.flat || branch.kurtosis > 3 + rounding)
+      return nullptr;
+    std::shared_ptr<const StreamCells> from = x.flat->cells;
+    const Alike<double>& u = x.flat->input;
+    const double variance = u.second - u.mean * u.mean;
+    if (!from) {
+      if (!(variance > 0)) return nullptr;
+      from = std::make_shared<const StreamCells>(stream_cells(
+          calculus.function(x.flat->function)->activation(), gaussian_law(u.mean, variance)));
+    }
+    const double b = layer.branch, mean = branch.x.mean;
+    return stream_sum(std::move(from), layer.skip, b * mean,
+                      b * b * (branch.x.second - mean * mean));
+  } else {
+    return nullptr;
+  }
+}
+
+/// Back through such a sum: the stream knows what it is of, and the branch's gradient its output.
+template <class C, class X>
+void through_law(const C& calculus, const Residual& layer, const Kept<Residual, C, X>& kept,
+                 const StreamGradient& known, Gradient<X>& skip, Gradient<X>& branch) {
+  const Alike<double> f = values_of(calculus, kept.branch);
+  const double b2 = layer.branch * layer.branch, square = f.mean * f.mean;
+  const Alike<double> apart{0, f.second - square, f.cross - square, f.between - square};
+  StreamParts parts =
+      through_stream_sum(*kept.law, known, values_of(calculus, branch.x), scaled(apart, b2));
+  scale(parts.stream, layer.skip * layer.skip);
+  skip.of_stream = std::move(parts.stream);
+  if (!branch.slope_correlation) return;
+  branch.slope_correlation->input = uniform(branch.x, apart);
+  branch.slope_correlation->product = uniform(branch.x, parts.product);
+}
 
 /// Of the sum y of x and the branch.
 template <class C, class X>
@@ -138,6 +182,15 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   Signal<X> y = residual_forward(calculus, layer, x, branch, pass.counts(x), &kinds,
                                  together ? &*together : nullptr);
   std::optional<std::pair<double, double>> along;
+  std::shared_ptr<const StreamSum> law;
+  if (!together) law = law_of_sum(calculus, layer, x, branch);
+  if (law) y.law = law->to;
+  if constexpr (C::next_orders) {
+    const double all = over_samples(values_of(calculus, y.x), pass.counts(y)),
+                 own = over_samples(values_of(calculus, branch.x), pass.counts(y));
+    if (x.flat && !branch.flat && all > 0)
+      y.summed = {*x.flat, std::clamp(layer.branch * layer.branch * own / all, 0.0, 1.0)};
+  }
   if (together) {
     const Alike<double> both = values_of(calculus, together->product);
     along = {along_input(both, values_of(calculus, x.x)),
@@ -149,6 +202,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
     kept.kinds = std::move(kinds);
     kept.input = std::move(input);
     kept.merged = merged;
+    kept.law = std::move(law);
     kept.apart = apart;
     pass.template keep<Residual>(std::move(kept));
   };
@@ -251,6 +305,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   const LogCovariance start = g.log_covariance;
   const double level = g.directions.radial;
   g.log_covariance.propagator.setIdentity();
+  const auto of_stream = std::exchange(g.of_stream, std::nullopt);
   Gradient<X> skip = g;
   skip.x = scaled(g.x, N(a * a));
   // Of y = (a + b kappa) x + b F', and likewise by F.
@@ -274,7 +329,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
     skip.tie->cross *= kept_of;
   }
   g.tie.reset();
-  if (kept.after_activation) repeated_slopes(calculus, skip, kept.stream_share);
+  if (kept.after_activation && !kept.law) repeated_slopes(calculus, skip, kept.stream_share);
   if constexpr (C::next_orders) {
     skip.kinds = left_of(kept.kinds, g.kinds);
     g.kinds = right_of(kept.kinds, g.kinds);
@@ -287,6 +342,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   }
   scale_slope_correlation(calculus, skip, a);
   scale_slope_correlation(calculus, g, b);
+  if constexpr (C::next_orders) {
+    if (of_stream && kept.law) through_law(calculus, layer, kept, *of_stream, skip, g);
+  }
   skip.directions.radial = across(g.directions.radial, kept.stream_share);
   g.directions.radial = across(g.directions.radial, kept.branch_share);
   skip.directions.samples = across(g.directions.samples, kept.stream_apart);
