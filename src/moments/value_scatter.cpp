@@ -143,7 +143,7 @@ double gated_inverse(const Activation& activation, double mean, double variance,
   double inverse = 0, t = 0, all = 0;
   for (double l = first; l < last; l += step) {
     t = std::exp(l) / size;
-    const double spread = std::sqrt(1 / (2 * t) + size / count);
+    const double spread = std::sqrt((1 / (2 * t) + size) / count);
     all = 0;
     for (double z = -reach; z < reach + fine / 2; z += fine) {
       const double a = spread * z;
