@@ -25,9 +25,13 @@ Value known_value(const Figure& figure) {
 }
 
 /// None of one token, and where the tokens' second moment is 0 or has underflowed.
-Value cosine_of(const Site& site) {
+std::optional<double> known_cosine(const Site& site) {
   const double cosine = site.cosine();
-  return std::isfinite(cosine) ? Value(cosine) : Value();
+  return std::isfinite(cosine) ? std::optional(cosine) : std::nullopt;
+}
+Value cosine_of(const Site& site) {
+  const std::optional<double> cosine = known_cosine(site);
+  return cosine ? Value(*cosine) : Value();
 }
 
 template <std::size_t size>
@@ -119,10 +123,9 @@ std::string between(const Trace& trace) {
   for (const StackLine& line : shorten_stack(paths)) {
     if (!line.left_out) continue;
     const Site& last = trace.sites[line.end - 1];
+    const std::optional<double> of_last = known_cosine(last);
     const std::string cosine =
-        !std::isfinite(last.cosine())
-            ? std::string()
-            : fmt::format("cosine {}, ", report::format_number(last.cosine(), 4));
+        of_last ? fmt::format("cosine {}, ", report::format_number(*of_last, 4)) : std::string();
     text += fmt::format("{}{} ends with second {}, {}grad_second {}.", text.empty() ? "" : "\n",
                         line.text.substr(4), report::format_number(last.second.value, 4), cosine,
                         report::format_number(last.grad_second.value, 4));

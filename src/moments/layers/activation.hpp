@@ -359,6 +359,7 @@ Signal<X> activation_step(ForwardPass<C, X>& pass, const ActivationSite& site,
   if (pass.chain_follows()) pass.set_chain(std::move(*chain));
   return y;
 }
+
 /// y = x: whatever is known of x is known of y, and of a gradient likewise.
 template <class C, class X>
 Signal<X> identity_step(ForwardPass<C, X>& pass, const ActivationSite& site, Signal<X> x) {
