@@ -28,6 +28,7 @@ class Numbers {
   static constexpr bool next_orders = true;
 
   explicit Numbers(const PropagateOptions& options) : options_(options) {}
+  Numbers(Numbers&&) = default;
   virtual ~Numbers() = default;
   const PropagateOptions& options() const { return options_; }
 
