@@ -101,7 +101,10 @@ struct OwnWord {
   double overlap = 1;
   double scatter = 0;  ///< relative variance of `word` over tokens
   double targets = 0;  ///< what targets add to that, each token's by itself
-  double seen = 0;     ///< E[h e] of the head's input times E g of the word's own logit
+  /// How far dk/dr of the logits is that of pairs of all kinds together: of a squared error wholly,
+  /// behind a cap by what the slope of the word's own logit is less than 1.
+  double one_kind = 0;
+  double seen = 0;  ///< E[h e] of the head's input times E g of the word's own logit
 
   /// What a norm takes from dk/dr. Pairs of one word against pairs of two make `words` of the
   /// variance of overlaps, the rest is chance, of which the head's slopes have `aligned` alone.

@@ -190,6 +190,7 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
                     v * own / (width * rest)};
         const double word = v * mean.mean;
         if (word != 0) made.own.targets = network.target_second / (word * word);
+        made.own.one_kind = 1;
         made.hessian += made.own.along;
         made.own_square = weight * weight * own;
       }

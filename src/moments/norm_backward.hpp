@@ -127,6 +127,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     // Of w e + a x the norm leaves w e and, along the stream, what it took of that.
     const double scale = values_of(calculus, record.factors).second;
     out.own.word = own.word * std::sqrt(scale);
+    out.own.one_kind = own.one_kind;
     out.aligned = out.along_mean ? gradient.aligned * scale : -own.along * scale;
     // Over samples a norm takes out what multiplies each feature's own x.
     out.uneven = record.over_samples ? 0 : gradient.uneven * scale * scale;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "moments/gradient_error.hpp"
@@ -128,6 +129,7 @@ void through_cap(C& calculus, const Network& network, const Signal<X>& before,
   if (z.mean != 0 && rest > 0) {
     loss.own.along *= own.slope * y.mean / z.mean * rest_behind / rest;
     loss.own.word *= own.slope;
+    loss.own.one_kind = std::max(loss.own.one_kind, 1 - std::clamp(own.slope, 0.0, 1.0));
   }
   const N others = loss.hessian - calculus.real(along);
   const double bend = weight * (is_mse ? of.bend : of.tilted_bend / classes);

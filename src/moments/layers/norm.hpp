@@ -307,8 +307,8 @@ double slope_across_words(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>
   const OverlapDeviation& overlap = kept.overlap;
   const double variance = overlap.coherent * overlap.coherent + overlap.noise;
   const double of_words = same * (1 - same) * run * run;
-  const bool apart = of_words < variance;
-  return own.slope_across(g.aligned, apart ? of_words / variance : 1, g.own.along != 0);
+  const double share = of_words < variance ? of_words / variance : 1;
+  return own.slope_across(g.aligned, share + (1 - share) * own.one_kind, g.own.along != 0);
 }
 
 template <class C, class X>
