@@ -65,13 +65,6 @@ X apart_with_dropout(const C& calculus, const Attention& layer, KeyMeans<X> mean
   return apart(calculus, means);
 }
 
-/// What masks of single tokens add to each row of a mix of equal words.
-template <class C, class X>
-X masked_values(const AttentionRecord<C, X>& record, const X& plain_apart) {
-  return product(sum(record.apart_v, scaled(plain_apart, typename C::Number(-1))),
-                 record.word_masks->mix);
-}
-
 /// Heads that share their values mix them by scores of their own: what all keys share they have in
 /// common, and 1/T of the rest. As many independent features fluctuate by as much.
 template <class X>
@@ -99,7 +92,7 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   const double heads = static_cast<double>(layer.heads);
   const double share = o.second > 0 ? dv.second / o.second : 0;
   const bool has_masks = static_cast<bool>(record.word_masks);
-  const double masked = has_masks ? average(masked_values(record, plain_apart)).second : 0;
+  const double masked = has_masks ? average(record.word_masks->added).second : 0;
   Alike<double> part =
       average(product(has_masks ? plain_apart : record.apart_v, record.factors.mix));
   part.second += masked;

@@ -47,6 +47,18 @@ std::vector<KeyTurn> key_turns(const Attention& layer);
 /// e^(i t theta) of each theta (a column), averaged over the tokens near each position.
 Eigen::MatrixXcd cell_turns(const Attention& layer, const Positions& positions);
 
+/// add(share, turn) of each pair of features that turns, as e^(i t theta) of tokens near the
+/// positions, and of what stays, 1 at all.
+template <class Add>
+void over_turns(const Attention& layer, const Positions& positions, const Add& add) {
+  const Eigen::MatrixXcd turns = cell_turns(layer, positions);
+  const std::vector<KeyTurn> shares = key_turns(layer);
+  for (Eigen::Index i = 0; i < turns.cols(); ++i)
+    add(shares[static_cast<std::size_t>(i)].share, Eigen::ArrayXcd(turns.col(i).array()));
+  if (static_cast<Eigen::Index>(shares.size()) > turns.cols())
+    add(shares.back().share, Eigen::ArrayXcd(Eigen::ArrayXcd::Ones(turns.rows())));
+}
+
 /// The last layer's, for those that are like it.
 struct KnownRotaryMeans {
   const Positions* positions = nullptr;

@@ -234,7 +234,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   double equal_rows = scores.equal_rows;
   if constexpr (C::next_orders) {
     if (record.word_masks) {
-      const X masked = masked_values(record, plain_apart);
+      const X& masked = record.word_masks->added;
       mix.x = sum(mix.x, masked);
       if (query_words)
         equal_rows *= equal_beside_masks(average(mix.x), average(masked).second, input.repeats);

@@ -89,8 +89,10 @@ WordMasks<X> word_masks(const ScoreInputs<double, X>& inputs, const Factors<X>& 
     of_words.second = words * of_words.second + (1 - words) * by_slope(of_tokens).second;
     return of_words;
   };
-  return {by_token(tokens.mix), both(found.query, tokens.query),
-          both(found.query_weight, tokens.query_weight), both(found.key_weight, tokens.key_weight)};
+  const X mix = by_token(tokens.mix);
+  return {mix, product(sum(inputs.apart_v, scaled(inputs.plain_apart_v, -1.0)), mix),
+          both(found.query, tokens.query), both(found.query_weight, tokens.query_weight),
+          both(found.key_weight, tokens.key_weight)};
 }
 
 /// Of equal frequencies over what words of unlike frequency make of one row, by what is summed

@@ -43,6 +43,7 @@ bool shares_scores(const Attention& layer, const Signal<X>& source, bool adds) {
 template <class X>
 struct WordMasks {
   X mix;                              ///< E sum p^2 of single tokens
+  X added;                            ///< to the mix: of each row, m_v rate/(1 - rate) times that
   X query, query_weight, key_weight;  ///< of one row averages of both by their shares of apart_v
 };
 

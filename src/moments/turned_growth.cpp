@@ -90,13 +90,10 @@ PerPosition turned_growth(const Attention& layer, const PerPosition& values,
   const Positions& positions = *keys.positions;
   const ArrayXd& weight = positions.weight;
   const Index size = weight.size();
-  const Eigen::MatrixXcd turns = cell_turns(layer, positions);
-  const std::vector<KeyTurn> shares = key_turns(layer);
   ArrayXXd cosine = ArrayXXd::Zero(size, size);
-  for (Index i = 0; i < turns.cols(); ++i)
-    cosine += shares[static_cast<std::size_t>(i)].share *
-              (turns.col(i) * turns.col(i).adjoint()).real().array();
-  if (static_cast<Index>(shares.size()) > turns.cols()) cosine += shares.back().share;
+  over_turns(layer, positions, [&](double share, const Eigen::ArrayXcd& turn) {
+    cosine += share * (turn.matrix() * turn.matrix().adjoint()).real().array();
+  });
   const auto gram = [](const ArrayXd& second, const ArrayXXd& pairs) {
     return Gram{second - pairs.matrix().diagonal().array(), pairs.matrix()};
   };

@@ -113,17 +113,6 @@ ArrayXXd over_selves(const Centred& values, const ArrayXd& f, const ArrayXd& own
   return sums;
 }
 
-/// Each pair of features that turns, as e^(i t theta) of tokens near the positions, and what stays.
-template <class Add>
-void over_turns(const Attention& layer, const Positions& positions, const Add& add) {
-  const Eigen::MatrixXcd turns = cell_turns(layer, positions);
-  const std::vector<KeyTurn> shares = key_turns(layer);
-  for (Index i = 0; i < turns.cols(); ++i)
-    add(shares[static_cast<std::size_t>(i)].share, ArrayXcd(turns.col(i).array()));
-  if (static_cast<Index>(shares.size()) > turns.cols())
-    add(shares.back().share, ArrayXcd(ArrayXcd::Ones(turns.rows())));
-}
-
 }  // namespace
 
 PerPosition turned_by_values(const Attention& layer, const Eigen::ArrayXXd& rows,
