@@ -2,7 +2,7 @@
 
 #include <map>
 #include <mutex>
-#include <utility>
+#include <tuple>
 
 #include "moments/gaussian_function.hpp"
 #include "scalecalc/activation.hpp"
@@ -17,12 +17,17 @@ Expr just_below() {
   return pow(Expr(2), Expr(-1000));
 }
 
-std::optional<std::string> made(const std::string& outer, const std::string& inner, bool slope) {
+enum class Part { value, slope, product };
+
+std::optional<std::string> made(const std::string& outer, const std::string& inner, Part part) {
   const Activation second = activation_of(outer), first = activation_of(inner);
   try {
     Expr at = first.expression();
-    if (slope && (second.name() == "relu" || second.name() == "selu")) at = at - just_below();
-    const Expr& of = slope ? second.derivative() : second.expression();
+    if (part != Part::value && (second.name() == "relu" || second.name() == "selu"))
+      at = at - just_below();
+    const Expr of = part == Part::value   ? second.expression()
+                    : part == Part::slope ? second.derivative()
+                                          : second.expression() * second.derivative();
     const std::string text = to_string(substitute(of, {{"x", at}}));
     Activation::from_expression(text);
     return text;
@@ -32,25 +37,29 @@ std::optional<std::string> made(const std::string& outer, const std::string& inn
 }
 
 /// Composing and its analysis take milliseconds: once for each pair of functions.
-std::optional<std::string> known(const std::string& outer, const std::string& inner, bool slope) {
-  using Key = std::pair<std::pair<std::string, std::string>, bool>;
+std::optional<std::string> known(const std::string& outer, const std::string& inner, Part part) {
+  using Key = std::tuple<std::string, std::string, Part>;
   static std::mutex guard;
   static std::map<Key, std::optional<std::string>> all;
   const std::lock_guard lock(guard);
-  const Key key{{outer, inner}, slope};
+  const Key key{outer, inner, part};
   auto found = all.find(key);
-  if (found == all.end()) found = all.emplace(key, made(outer, inner, slope)).first;
+  if (found == all.end()) found = all.emplace(key, made(outer, inner, part)).first;
   return found->second;
 }
 
 }  // namespace
 
 std::optional<std::string> composed(const std::string& outer, const std::string& inner) {
-  return known(outer, inner, false);
+  return known(outer, inner, Part::value);
 }
 
 std::optional<std::string> composed_slope(const std::string& outer, const std::string& inner) {
-  return known(outer, inner, true);
+  return known(outer, inner, Part::slope);
+}
+
+std::optional<std::string> composed_product(const std::string& outer, const std::string& inner) {
+  return known(outer, inner, Part::product);
 }
 
 }  // namespace scalecalc::moments

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "moments/activation_moments.hpp"
 #include "moments/signal.hpp"
 
 /// Activations in a row. The second one's input is a function of a Gaussian, so that its averages
@@ -22,5 +23,28 @@ std::optional<std::string> composed(const std::string& outer, const std::string&
 
 /// The same of outer'(inner(x)), the slope at a kink as passes take it.
 std::optional<std::string> composed_slope(const std::string& outer, const std::string& inner);
+/// And of outer outer'(inner(x)).
+std::optional<std::string> composed_product(const std::string& outer, const std::string& inner);
+
+/// Of the last activation phi of a row, over the Gaussian features that the first was given.
+template <class X>
+struct ChainSlopes {
+  X slopes;  ///< E phi'^2, E phi'(u)phi'(v)
+  X own;     ///< the same of phi phi', beyond the products of phi^2 and phi'^2
+};
+/// `outer` behind `chain`; nothing where an expression has too many kinks.
+template <class C, class X>
+std::optional<ChainSlopes<X>> chain_slopes(C& calculus, const std::string& outer,
+                                           const ActivationChain<X>& chain) {
+  const auto value = composed(outer, chain.function), slope = composed_slope(outer, chain.function),
+             product_of_both = composed_product(outer, chain.function);
+  if (!value || !slope || !product_of_both) return std::nullopt;
+  const auto pairs = [&](const std::string& of) {
+    return without_mean(expectations(calculus, calculus.function(of), chain.input.x));
+  };
+  const X slopes = pairs(*slope);
+  return ChainSlopes<X>{slopes,
+                        sum(pairs(*product_of_both), scaled(product(pairs(*value), slopes), -1))};
+}
 
 }  // namespace scalecalc::moments

@@ -67,12 +67,23 @@ X slope_expectations(C& calculus, const typename C::Function& phi, const X& x) {
       });
 }
 
+/// E V^2/(E V)^2 over features of the variance V of phi(u) given what all tokens share: 1 where
+/// they share nothing, E phi'^4/(E phi'^2)^2 of tokens that are all but one, and between by their
+/// cosine as it is for phi(u) = u^2 (docs/theory/attention.md#overlap).
+inline double spread_of_own(double slope_kurtosis, const Alike<double>& u) {
+  const double q = u.second - u.mean * u.mean;
+  const double c = q > 0 ? std::clamp((u.cross - u.mean * u.mean) / q, 0.0, 1.0) : 0;
+  const double near = 2 * c / (1 + c);
+  return 1 + (slope_kurtosis - 1) * near * near;
+}
+
 /// The centred overlap passes with the slope K = E phi'(u)phi'(v); n features have their own noise,
-/// Var phi(u)phi(v)/n, in which K^2 of D^2/n is what they make of the overlap of u: V has that less
-/// `fresh` already.
+/// that of Var phi(u)phi(v)/n, in which K^2 of D^2/n is what they make of the overlap of u: V has
+/// that less `fresh` already.
 template <class C, class X>
 Overlap<typename C::Number> overlap_through_activation(const C& calculus, const Signal<X>& in,
-                                                       const X& slopes, const X& y) {
+                                                       const X& slopes, const X& y,
+                                                       double slope_kurtosis) {
   using N = typename C::Number;
   const auto slope = average(slopes).cross;
   const auto moments = average(y);
@@ -81,7 +92,8 @@ Overlap<typename C::Number> overlap_through_activation(const C& calculus, const 
   // Var phi(u)phi(v) of independent u and v is m^2 - mean^4, D = m - mean^2 there.
   N own = apart * apart;
   if constexpr (C::next_orders) {
-    if (calculus.value(centred) > 0) own = own * (moments.second + square) / centred;
+    if (calculus.value(centred) > 0)
+      own = own * (spread_of_own(slope_kurtosis, values_of(calculus, in.x)) + 2 * square / centred);
   }
   N noise = own / calculus.size(in.width, "width");
   if constexpr (C::next_orders) {

@@ -77,7 +77,8 @@ struct ScoreInputs {
 template <class X>
 double relative_overlap(const Signal<X>& x) {
   const Alike<double> mean = average(x.x);
-  const double apart = mean.second - mean.cross, variance = x.overlap.variance() - x.mask_overlap;
+  const double apart = mean.second - mean.cross,
+               variance = x.overlap.variance() - overlap_of_tokens(x);
   const double fresh = 1 / static_cast<double>(x.width);
   const double found = variance / (apart * apart);
   return apart > 0 && variance > 0 && std::isfinite(found) ? std::min(found, 1.0) : fresh;

@@ -117,10 +117,11 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
   if constexpr (C::next_orders) {
     const Alike<double> x = values_of(calculus, in.x), y = values_of(calculus, out.x);
     const double apart = x.second - x.cross;
-    const double centred = std::max(0.0, calculus.value(in.overlap.variance()) - in.mask_overlap);
+    const double of_tokens = overlap_of_tokens(in),
+                 centred = std::max(0.0, calculus.value(in.overlap.variance()) - of_tokens);
     const double by = calculus.value(gain);
     out.map_overlap = apart > 0 ? std::min(1.0, centred / (apart * apart)) : 0;
-    out.mask_overlap *= by * by;
+    out.mask_overlap = by * by * of_tokens;
     const double share = input_share(calculus, layer, in.x);
     out.weight_cumulant = weight_cumulant(layer) * share * share;
     // Of a rotation the sizes of tokens have their own: of them 2/n of new features is none of it.

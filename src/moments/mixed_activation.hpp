@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "moments/activation_moments.hpp"
 #include "moments/calculus.hpp"
 #include "moments/mixture.hpp"
 
@@ -91,6 +93,48 @@ KindSizes kind_sizes(C& calculus, const typename C::Function& phi, const Mixture
                                      mixture.cross(i, k) * x.cross);
   }
   return sizes;
+}
+
+/// note_own_gradient of kinds of features, F = phi phi'; two of different kinds as of the geometric
+/// mean of their variances.
+template <class C, class X>
+void note_mixed_own(C& calculus, const typename C::Function& phi, const Mixture& mixture,
+                    const X& x, const X& y, ActivationRecord<X>& record) {
+  using T = Token<double>;
+  const Eigen::ArrayXd& w = mixture.weight;
+  const double at_zero = mixed_single(calculus, phi, Moment::mean, 0) *
+                         mixed_single(calculus, phi, Moment::slope_mean, 0);
+  const auto own = [&](double variance, double c) {
+    return variance > 0 ? calculus.width(phi, 0, variance).own_pair(std::clamp(c, -1.0, 1.0))
+                        : at_zero * at_zero;
+  };
+  const X whole = map(
+      x,
+      [&](const T& u) {
+        double sum = 0;
+        for (Eigen::Index i = 0; i < w.size(); ++i)
+          sum += w[i] * own(mixture.variance[i] * u.second, 1);
+        return T{0, sum};
+      },
+      [&](const T& t, const T& u, double cross) {
+        double sum = 0;
+        for (Eigen::Index i = 0; i < w.size(); ++i)
+          for (Eigen::Index k = 0; k < w.size(); ++k) {
+            const double size =
+                std::sqrt(mixture.variance[i] * t.second * mixture.variance[k] * u.second);
+            sum += w[i] * w[k] * own(size, size > 0 ? mixture.cross(i, k) * cross / size : 0);
+          }
+        return sum;
+      });
+  record.own = without_mean(sum(whole, scaled(product(y, record.slopes), -1)));
+  const double q = values_of(calculus, x).second;
+  if (!(q > 0)) return;
+  record.alignment = 0;
+  for (Eigen::Index i = 0; i < w.size(); ++i)
+    if (mixture.variance[i] > 0) {
+      const WidthMoments& kind = calculus.width(phi, 0, mixture.variance[i] * q);
+      record.alignment += w[i] * kind.exponent * kind.second / q;
+    }
 }
 
 /// What phi' of each kind makes of a gradient.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "moments/calculus.hpp"
 
@@ -53,13 +54,12 @@ struct SlopeKernel {
   Pair within, between;
 };
 
-/// The rise as the secant over what the overlap fluctuates by, so that it holds for large ones and
-/// for kinks at c = 1.
-template <class C>
-SlopeKernel slope_kernel(C& calculus, const typename C::Function& phi, const Alike<double>& x,
-                         const OverlapDeviation& overlap, const Counts& counts) {
+/// f of E u v at both kinds of pair. The rise is the secant over what the overlap fluctuates by, so
+/// that it holds for large ones and for kinks at c = 1.
+template <class F>
+SlopeKernel kernel_of(const F& f, const Alike<double>& x, const OverlapDeviation& overlap,
+                      const Counts& counts) {
   constexpr double least = 1e-3;
-  const Token<double> u{x.mean, x.second};
   const double variance = x.second - x.mean * x.mean;
   if (!(variance > 0)) return {};
   const double deviation = std::sqrt(overlap.coherent * overlap.coherent + overlap.noise);
@@ -67,22 +67,34 @@ SlopeKernel slope_kernel(C& calculus, const typename C::Function& phi, const Ali
     const double step = std::clamp(width, least * variance, variance);
     const double most = x.mean * x.mean + variance, fewest = x.mean * x.mean - variance;
     const double up = std::min(cross + step, most), down = std::max(cross - step, fewest);
-    const double above = calculus.pair(phi, Moment::slope_cross, u, u, up),
-                 below = calculus.pair(phi, Moment::slope_cross, u, u, down);
-    const double value = calculus.pair(phi, Moment::slope_cross, u, u, cross);
-    SlopeKernel::Pair made{value, up > down ? (above - below) / (up - down) : 0};
+    const double value = f(cross);
+    SlopeKernel::Pair made{value, up > down ? (f(up) - f(down)) / (up - down) : 0};
     const double room = std::min(most - cross, cross - fewest);
-    if (width > 0 && width <= room)
-      made.bend = (calculus.pair(phi, Moment::slope_cross, u, u, cross + width) +
-                   calculus.pair(phi, Moment::slope_cross, u, u, cross - width)) /
-                      2 -
-                  value;
+    if (width > 0 && width <= room) made.bend = (f(cross + width) + f(cross - width)) / 2 - value;
     return made;
   };
   SlopeKernel kernel;
   if (counts.tokens > 1) kernel.within = pair(x.cross, deviation);
   if (counts.batch > 1) kernel.between = pair(x.between, deviation * overlap.apart);
   return kernel;
+}
+template <class C>
+SlopeKernel slope_kernel(C& calculus, const typename C::Function& phi, const Alike<double>& x,
+                         const OverlapDeviation& overlap, const Counts& counts) {
+  const Token<double> u{x.mean, x.second};
+  return kernel_of(
+      [&](double cross) { return calculus.pair(phi, Moment::slope_cross, u, u, cross); }, x,
+      overlap, counts);
+}
+/// The same of E phi phi'(u) phi phi'(v), which a gradient along phi(u) makes.
+inline SlopeKernel own_kernel(const WidthMoments& phi, const Alike<double>& x,
+                              const OverlapDeviation& overlap, const Counts& counts) {
+  const double square = x.mean * x.mean;
+  return kernel_of(
+      [&](double cross) {
+        return phi.own_pair(std::clamp((cross - square) / (x.second - square), -1.0, 1.0));
+      },
+      x, overlap, counts);
 }
 
 /// Below merge_overlap; `apart` as in OverlapDeviation.
@@ -95,18 +107,21 @@ inline OverlapSlopes before_merge(const OverlapSlopes& slopes, const MergedOverl
   return {pair(slopes.within, merged.whole), pair(slopes.between, merged.whole * apart)};
 }
 
-/// u below phi: k = k' D, D = E phi'(u)phi'(v), and r' rises by D. `gradient`: k' of both kinds.
-inline OverlapSlopes through_kernel(const OverlapSlopes& slopes, const SlopeKernel& kernel,
-                                    const Alike<double>& gradient, const OverlapDeviation& u) {
-  const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k,
-                        double coherent) {
-    return OverlapSlope{s.own * d.value * d.value + k * d.rise,
-                        s.stream * d.value + k * d.rise * coherent};
-  };
-  return {pair(slopes.within, kernel.within, gradient.cross, u.coherent),
-          pair(slopes.between, kernel.between, gradient.between, u.coherent * u.apart)};
+/// What an activation y = phi(u) keeps of the overlaps of its two sides, for the way back.
+struct ActivationOverlaps {
+  OverlapDeviation input, output;
+  SlopeKernel slope;      ///< E phi'(u)phi'(v)
+  SlopeKernel own;        ///< E phi phi'(u) phi phi'(v)
+  Alike<double> product;  ///< E phi(u)phi(v)
+};
+template <class C>
+void note_kernels(C& calculus, const typename C::Function& phi, const Alike<double>& x,
+                  const Counts& counts, ActivationOverlaps& overlaps) {
+  const double variance = x.second - x.mean * x.mean;
+  if (!(variance > 0)) return;
+  overlaps.slope = slope_kernel(calculus, phi, x, overlaps.input, counts);
+  overlaps.own = own_kernel(calculus.width(phi, x.mean, variance), x, overlaps.input, counts);
 }
-
 /// Of k = k' D, averaged over overlaps that fluctuate: the covariance of k' and D, and what D bends
 /// (docs/theory/layers.md#bend). What is more than k' D itself is no small term of an expansion: it
 /// is left out, and its size at two tokens of a sequence stated.
@@ -114,23 +129,37 @@ struct GradientBend {
   Alike<double> kept;
   double left_out = 0;
 };
-inline GradientBend bend_of_gradient(const OverlapSlopes& slopes, const SlopeKernel& kernel,
-                                     const Alike<double>& gradient, const OverlapDeviation& u) {
-  const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k, double apart) {
-    return d.rise * (s.own * u.noise * apart * apart + s.stream * u.coherent * apart) + k * d.bend;
+struct SlopesBelow {
+  OverlapSlopes slopes;
+  GradientBend bend;
+};
+/// Below phi, of a gradient a phi(u) + g' (docs/theory/finite-width.md#overlap-slopes): of g' k =
+/// k' D, D = E phi'(u)phi'(v), and r' rises by D; of a phi(u) k = a^2 E phi phi'(u) phi phi'(v).
+/// `gradient`: E g_t g_u of both kinds; `along`: a^2.
+inline SlopesBelow slopes_below(const OverlapSlopes& slopes, double along,
+                                const Alike<double>& gradient, const ActivationOverlaps& phi) {
+  const OverlapSlopes rest = with_part_along(slopes, -along, phi.output);
+  struct Pair {
+    OverlapSlope slope;
+    double bend = 0, left_out = 0;
   };
-  const auto is_small = [](double bend, const SlopeKernel::Pair& d, double k) {
-    return std::fabs(bend) <= std::fabs(k * d.value);
+  const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d,
+                        const SlopeKernel::Pair& own, double g, double product, double apart) {
+    const double k = g - along * product, coherent = phi.input.coherent * apart;
+    const double rise = k * d.rise + along * own.rise;
+    Pair made{{s.own * d.value * d.value + rise, s.stream * d.value + rise * coherent}};
+    made.bend = d.rise * (s.own * phi.input.noise * apart * apart + s.stream * coherent) +
+                k * d.bend + along * own.bend;
+    if (std::fabs(made.bend) > std::fabs(k * d.value) + along * std::fabs(own.value))
+      std::swap(made.bend, made.left_out);
+    return made;
   };
-  const double within = pair(slopes.within, kernel.within, gradient.cross, 1),
-               between = pair(slopes.between, kernel.between, gradient.between, u.apart);
-  GradientBend made{{0, 0, within, between}};
-  if (!is_small(between, kernel.between, gradient.between)) made.kept.between = 0;
-  if (!is_small(within, kernel.within, gradient.cross)) {
-    made.kept.cross = 0;
-    made.left_out = std::fabs(within);
-  }
-  return made;
+  const Pair within = pair(rest.within, phi.slope.within, phi.own.within, gradient.cross,
+                           phi.product.cross, 1),
+             between = pair(rest.between, phi.slope.between, phi.own.between, gradient.between,
+                            phi.product.between, phi.input.apart);
+  return {{within.slope, between.slope},
+          {{0, 0, within.bend, between.bend}, std::fabs(within.left_out)}};
 }
 
 /// What a sum y = a x + b F does, for x or for F: its gradient is `back` of that of y, r of y has

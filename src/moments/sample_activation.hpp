@@ -32,32 +32,59 @@ void add_excess(C& calculus, const SphereExcess& excess, double size, Activation
                   std::fabs(size * excess.values.cross) / second);
 }
 
-/// What single samples that differ in size add, whose relative variance is `apart` beyond that of
-/// Gaussian ones: half of it times q^2 d^2/dq^2 of each average, in the size of one sample; of
-/// slopes where they are wanted.
+/// Single samples that differ in size, of a relative variance `apart` beyond that of Gaussian ones:
+/// half of it times q^2 d^2/dq^2 of an average, in the size of one sample.
+class ScatteredSizes {
+ public:
+  ScatteredSizes(double variance, double apart) : variance_(variance), apart_(apart) {
+    larger_ = 1 / (1 + 2 * bend([&](double q) { return std::sqrt(q / variance_); }));
+  }
+  /// Of f of a sample's variance.
+  template <class F>
+  double one(const F& f) const {
+    return bend(f);
+  }
+  /// Of f of the variance of both samples, and of E x x'. Either has a size of its own; E x x' is
+  /// `cross` with them, so the cosine of samples of one size is larger.
+  template <class F>
+  double two(const F& f, double cross) const {
+    const double own = std::clamp(cross * larger_, -variance_, variance_);
+    return f(variance_, own) - f(variance_, cross) + 2 * bend([&](double q) {
+                                                       const double ratio =
+                                                           std::sqrt(q / variance_);
+                                                       return f(variance_ * ratio, own * ratio);
+                                                     });
+  }
+
+ private:
+  static constexpr double step = 0.25;
+
+  template <class F>
+  double bend(const F& f) const {
+    return (f(variance_ * (1 + step)) + f(variance_ * (1 - step)) - 2 * f(variance_)) /
+           (step * step) * apart_ / 2;
+  }
+
+  double variance_, apart_, larger_ = 1;
+};
+
+/// What sizes add to the averages of phi, and of its slopes where they are wanted.
 template <class C>
 SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Alike<double>& x,
                           double apart, bool slopes) {
-  constexpr double step = 0.25;
-  const Token<double> u{0, x.second}, up{0, x.second * (1 + step)}, down{0, x.second * (1 - step)};
-  const auto bend = [&](const auto& of) {
-    return (of(up) + of(down) - 2 * of(u)) / (step * step) * apart / 2;
-  };
+  const ScatteredSizes sizes(x.second, apart);
   const auto one = [&](Moment moment) {
-    return bend([&](const Token<double>& at) { return calculus.expectation(phi, moment, at); });
+    return sizes.one([&](double q) {
+      return calculus.expectation(phi, moment, Token<double>{0, q});
+    });
   };
-  // Either sample has a size of its own; E x x' is `cross` with them, so the cosine of samples of
-  // one size is larger.
-  const double larger =
-      1 / (1 + 2 * bend([&](const Token<double>& at) { return std::sqrt(at.second / x.second); }));
   const auto two = [&](Moment moment, double cross) {
-    const double own = std::clamp(cross * larger, -x.second, x.second);
-    return calculus.pair(phi, moment, u, u, own) - calculus.pair(phi, moment, u, u, cross) +
-           2 * bend([&](const Token<double>& at) {
-             const double ratio = std::sqrt(at.second / x.second);
-             const Token<double> both{0, x.second * ratio};
-             return calculus.pair(phi, moment, both, both, own * ratio);
-           });
+    return sizes.two(
+        [&](double q, double r) {
+          const Token<double> u{0, q};
+          return calculus.pair(phi, moment, u, u, r);
+        },
+        cross);
   };
   // Two sizes are taken as their geometric mean, which leaves (ln of their ratio)^2/8 out.
   calculus.omit(0, std::fabs(apart) / 4);
@@ -72,16 +99,46 @@ SphereExcess size_scatter(C& calculus, const typename C::Function& phi, const Al
 
 /// Two tokens of cosine c have c^2 of the variance of their sizes together, so that of two that are
 /// one nothing is left.
-inline SphereExcess of_tokens_apart(SphereExcess excess, const Alike<double>& x) {
+inline Alike<double> of_tokens_apart(Alike<double> excess, const Alike<double>& x) {
   const auto apart = [&](double cross) {
     const double c = x.second > 0 ? std::clamp(cross / x.second, -1.0, 1.0) : 1;
     return 1 - c * c;
   };
-  for (Alike<double>* one : {&excess.values, &excess.slopes}) {
-    one->cross *= apart(x.cross);
-    one->between *= apart(x.between);
-  }
+  excess.cross *= apart(x.cross);
+  excess.between *= apart(x.between);
   return excess;
+}
+/// Of f ~ q^p, n = -2/apart features of one size have (n/2)^p G(n/2)/G(n/2 + p) of what Gaussian
+/// ones have: beyond 1 - p (p - 1)/n, by the p that f has at `variance`.
+template <class F>
+double beyond_first_order(const F& f, double variance, double apart) {
+  constexpr double step = 0.1;
+  const double up = f(variance * (1 + step)), down = f(variance * (1 - step));
+  if (!(apart < 0 && up > 0 && down > 0)) return 0;
+  const double p = std::log(up / down) / std::log((1 + step) / (1 - step)), half = -1 / apart;
+  if (!(half + p > 0)) return 0;
+  const double ratio = std::exp(p * std::log(half) + std::lgamma(half) - std::lgamma(half + p));
+  return f(variance) * (ratio - 1 - p * (p - 1) * apart / 2);
+}
+/// What tokens of one size, behind a norm over n features, make of E F(u)F(v), F = phi phi'.
+template <class C>
+Alike<double> own_scatter(C& calculus, const typename C::Function& phi, const Alike<double>& x,
+                          double apart) {
+  const ScatteredSizes sizes(x.second, apart);
+  const auto of = [&](double q, double r) {
+    return calculus.width(phi, 0, q).own_pair(std::clamp(r / q, -1.0, 1.0));
+  };
+  const auto own = [&](double q) { return of(q, q); };
+  const double second = sizes.one(own) + beyond_first_order(own, x.second, apart);
+  return of_tokens_apart({0, second, sizes.two(of, x.cross), sizes.two(of, x.between)}, x);
+}
+
+/// Relative variance of what single samples differ in size by, beside what a norm over samples
+/// does.
+template <class X>
+double apart_of_tokens(const Signal<X>& in) {
+  return in.spread.token_variance - 2 / static_cast<double>(in.width) + in.size_excess -
+         in.sphere_excess;
 }
 
 /// Samples of a feature are a point of a sphere behind a norm over them. What single samples differ
@@ -94,10 +151,13 @@ void add_sample_excess(C& calculus, const typename C::Function& phi, const Signa
   add_excess(calculus, sphere_excess(phi->activation(), x, in.sphere_excess), in.sphere_excess,
              record, y);
   const double tokens = in.spread.token_variance - 2 / static_cast<double>(in.width),
-               apart = tokens + in.size_excess - in.sphere_excess;
+               apart = apart_of_tokens(in);
   const double counted = calculus.width(phi, 0, x.second).curvature / 2 * tokens;
   SphereExcess scatter = size_scatter(calculus, phi, x, apart, has_slopes(record));
-  if (in.normalised) scatter = of_tokens_apart(scatter, x);
+  if (in.normalised) {
+    scatter.values = of_tokens_apart(scatter.values, x);
+    scatter.slopes = of_tokens_apart(scatter.slopes, x);
+  }
   scatter.values =
       sum(scatter.values,
           scaled(Alike<double>{from.mean / 2, from.second, from.cross, from.between}, -counted));

@@ -77,8 +77,8 @@ struct Signal {
   /// Right behind weights: V/D^2 of what they mix. Features differ in size by 2 V/D^2 more than n
   /// samples make them.
   double map_overlap = 0;
-  /// Of the variance V of overlaps, what the mask of one token makes: it is the same with all
-  /// others, and drops out of centred overlaps.
+  /// Of the variance V of overlaps, what the mask of one token makes, and the mean of its features
+  /// where weights have mixed them since (overlap_of_tokens).
   double mask_overlap = 0;
   Mixture mixture;                       ///< of features behind dropout, until weights mix them
   std::optional<ActivationInput> flat;   ///< right behind an activation
@@ -108,6 +108,14 @@ inline double fresh_overlap(const Alike<double>& y, double noise, double width) 
 inline double overlap_of_mean(const Alike<double>& x, double width) {
   const double square = x.mean * x.mean, centred = x.second - square, apart = x.second - x.cross;
   return centred > 0 ? 2 * square * apart * apart / (centred * width) : 0;
+}
+
+/// Of V, what each token makes by itself, by its mask and by the mean of its features: it is the
+/// same with all others and drops out of overlaps about the mean over tokens.
+template <class X>
+double overlap_of_tokens(const Signal<X>& x) {
+  const double of_mean = overlap_of_mean(average(x.x), static_cast<double>(x.width));
+  return x.mask_overlap + std::min<double>(of_mean, x.overlap.variance());
 }
 
 /// What the features drawn last make of overlaps, into these (docs/theory/attention.md#overlap).

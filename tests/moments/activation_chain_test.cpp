@@ -79,10 +79,29 @@ TEST_CASE("activations in a row are averaged as one function") {
   // What the overlap's fluctuation bends is no more than what is left out.
   CHECK(std::fabs(second.cross.value - expected(Moment::cross)) <=
         second.cross.truncation + 0.02 * second.second.value);
-  // Half of the features pass the gradient; of those that do the slopes of tanh remain.
-  CHECK(first.grad_second.value == near(second.grad_second.value / 2));
+  // Half of the features pass the gradient, of its part along the output all of it; of those that
+  // do the slopes of tanh remain.
+  CHECK(first.grad_second.value == near(second.grad_second.value / 2, 0.01));
+  CHECK(first.grad_second.value > second.grad_second.value / 2);
   CHECK(below.grad_second.value ==
         near(second.grad_second.value * expected(Moment::slope_second), 0.05));
+}
+
+TEST_CASE("the last of a row lets a gradient along its output pass as a function of the first's") {
+  Numbers numbers = calculus();
+  const ActivationChain<Pairs> chain{"tanh", signal(1, 0.3, 64)};
+  const auto slopes = chain_slopes(numbers, "relu", chain);
+  REQUIRE(slopes);
+  const auto of = [](const char* function, Moment moment) {
+    return quadrature(activation_of(function), moment,
+                      {0, 1, is_pair(moment) ? std::optional<double>(0.3) : std::nullopt})
+        .value;
+  };
+  CHECK(slopes->slopes.second == near(0.5));
+  // relu relu' = relu.
+  CHECK(slopes->own.second == near(of("max(tanh(x), 0)", Moment::second) / 2));
+  const double cross = of("max(tanh(x), 0)", Moment::cross);
+  CHECK(slopes->own.cross == near(cross * (1 - slopes->slopes.cross), 10 * by_interpolation));
 }
 
 TEST_CASE("relu behind relu changes nothing") {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "moments/linear_map.hpp"
 #include "support.hpp"
 #include "tolerance.hpp"
 
@@ -58,12 +59,40 @@ TEST_CASE("overlaps that fluctuate bend the products of pairs") {
     const SlopeKernel kernel =
         slope_kernel(numbers, numbers.function("square"), Pairs{0, 1, c, 0}, overlap, one_sequence);
     const OverlapSlopes slopes{{0, 0.5 * overlap.coherent}, {}};  // k' = 0.5 r
-    const auto more = bend_of_gradient(slopes, kernel, Pairs{0, 1, 0.5 * c, 0}, overlap);
+    const auto more =
+        slopes_below(slopes, 0, {0, 1, 0.5 * c, 0}, {overlap, {}, kernel, {}, {}}).bend;
     // By differences of slopes of about 1, over steps of (1 - c)/8 and more. Beside k' D = 0 it is
     // no small term, and stated.
     const double bend = 0.5 * 4 * variance;
     CHECK((c == 0 ? more.left_out : more.kept.cross) == near(bend, 1e-9));
     CHECK((c == 0 ? more.kept.cross : more.left_out) == 0);
+  }
+}
+
+// y = u^2 of u = sqrt(c) z + sqrt(1 - c) e, z of all tokens: given z a feature has the variance V =
+// 4 c (1 - c) z^2 + 2 (1 - c)^2 between them, E V^2/(E V)^2 = (1 + 2 c + 9 c^2)/(1 + c)^2. The mean
+// 1 of the features is each token's own.
+TEST_CASE("overlaps about the mean over tokens are of what features vary by between them") {
+  Numbers numbers = calculus();
+  const std::int64_t width = 64;
+  for (const double c : {0.0, 0.3, 0.9}) {
+    auto in = signal(1, c, width);
+    in.overlap = {};
+    in.fresh = fresh_overlap({0, 1, c, 0}, 2, width);
+    const Pairs slopes{0, 4, 4 * c, 0}, y{1, 3, 1 + 2 * c * c, 1};
+    const Overlap<double> overlap = overlap_through_activation(numbers, in, slopes, y, 3);
+    const double apart = y.second - y.cross, spread = (1 + 2 * c + 9 * c * c) / ((1 + c) * (1 + c));
+    CHECK(overlap.noise * width / (apart * apart) == near(spread + 1));
+    auto out = signal(3, y.cross, width);
+    out.x = y;
+    out.overlap = overlap;
+    CHECK(overlap_of_tokens(out) * width / (apart * apart) == near(1));
+    // Weights mix the features, and keep apart what each token makes.
+    Linear mixing;
+    mixing.fan_in = mixing.fan_out = width;
+    mixing.std = std::sqrt(2.0 / width);
+    const auto mixed = linear_forward(numbers, mixing, out, one_sequence);
+    CHECK(overlap_of_tokens(mixed) == near(4 * overlap_of_tokens(out)));
   }
 }
 

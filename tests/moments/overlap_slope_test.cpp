@@ -43,10 +43,31 @@ TEST_CASE("an activation's slope is that of its kernel") {
     CHECK(kernel.within.value == doctest::Approx((M_PI - theta) / (2 * M_PI)).epsilon(1e-9));
     CHECK(std::fabs(kernel.within.rise - rise) < s * s / 5 * bend + 1e-9);
     CHECK(kernel.between.rise == doctest::Approx(kernel.within.rise));
-    const OverlapSlopes below = through_kernel({{2, 0}, {0, 0}}, kernel, {0, 1, 0.5, 0}, {s, 0, 1});
+    const OverlapSlopes below =
+        slopes_below({{2, 0}, {0, 0}}, 0, {0, 1, 0.5, 0}, {{s, 0, 1}, {}, kernel, {}, {}}).slopes;
     const double d = kernel.within.value;
     CHECK(below.within.own == doctest::Approx(2 * d * d + 0.5 * kernel.within.rise));
     CHECK(below.within.stream == doctest::Approx(0.5 * kernel.within.rise * s));
+  }
+}
+
+// Of phi = u^2 F = phi phi' = 2 u^3 has E F(u)F(v) = 36 c + 24 c^3, whose slope at c = 0 is the
+// square of E u F: what a norm below takes as a part along u. That of a phi(u) beside a random part
+// of overlap k' and slope s' is a^2 as steep, and the latter's goes by D = 4 c, D' = 4.
+TEST_CASE("a gradient along the output has slopes of its own") {
+  Numbers numbers = calculus();
+  const auto square = numbers.function("square");
+  const double along = 0.7, random = 0.2, steep = 1.1;
+  for (const double c : {0.0, 0.3, -0.4}) {
+    ActivationOverlaps phi{{0.01, 0, 1}, {}, {}, {}, {0, 3, 1 + 2 * c * c, 1 + 2 * c * c}};
+    note_kernels(numbers, square, {0, 1, c, c}, {4, 2}, phi);
+    const double k = random + along * phi.product.cross;
+    const auto below =
+        slopes_below({{steep + along, 0}, {steep + along, 0}}, along, {0, 1, k, k}, phi);
+    // The secant over 0.01 is off by 1e-4/6 of the third derivative, 144.
+    const double expected = steep * 16 * c * c + random * 4 + along * (36 + 72 * c * c);
+    CHECK(std::fabs(below.slopes.within.own - expected) < along * 24e-4 + 1e-6);
+    CHECK(below.slopes.between.own == doctest::Approx(below.slopes.within.own));
   }
 }
 

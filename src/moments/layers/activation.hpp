@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "moments/activation_backward.hpp"
+#include "moments/activation_bend.hpp"
+#include "moments/activation_chain.hpp"
 #include "moments/activation_error.hpp"
 #include "moments/activation_moments.hpp"
 #include "moments/along_mean.hpp"
@@ -59,59 +61,6 @@ void note_slope_correlation(C& calculus, const typename C::Function& phi, const 
   }
 }
 
-/// To E phi(u)phi(v), what it bends over overlaps of u and v that fluctuate
-/// (docs/theory/layers.md#bend); `in`: of different words, which are all but `same` of the pairs.
-/// The variance that the bend gives to the overlap of what comes out.
-template <class C, class X>
-double add_bend(C& calculus, const typename C::Function& phi, const Signal<X>& in, double same,
-                const Counts& counts, X& y) {
-  const Alike<double> x = values_of(calculus, in.x);
-  const OverlapDeviation overlap = overlap_deviation(calculus, in);
-  const double variance = overlap.coherent * overlap.coherent + overlap.noise;
-  const double two = variance * overlap.apart * overlap.apart;
-  const auto bend = [&](double cross, double of, double count) {
-    Bend made = count > 1 ? bend_of_pair(calculus, phi, x, cross, of) : Bend{};
-    made.value *= 1 - same;
-    return made;
-  };
-  const Bend within = bend(x.cross, variance, counts.tokens),
-             between = bend(x.between, two, counts.batch);
-  // Equal words whose tokens are no longer equal differ in size as they do in overlap.
-  const bool by_words = in.repeats > 0;
-  const auto rule = [&](const Bend& of) { return of.fits && !by_words ? of.value : 0; };
-  const Alike<double> more{0, 0, rule(within), rule(between)};
-  if (more.cross != 0 || more.between != 0) y = with_bounded_cross(sum_cross(y, uniform(y, more)));
-  // What an overlap's third cumulant bends is its skewness of that, which is no more than its
-  // deviation over what tokens differ by.
-  const double apart = x.second - x.cross, second = values_of(calculus, y).second;
-  const double left =
-      within.fits && !by_words && apart > 0 ? std::min(1.0, std::sqrt(variance) / apart) : 1;
-  if (second > 0) calculus.omit(0, std::fabs(within.value) / second * left);
-  const double kept = rule(within);
-  return 2 * kept * kept;
-}
-
-/// Of pairs of tokens the part (E phi)^2 bends with the size of u, of which each has its own: E
-/// phi_t E phi_u has q^2 d^2 E phi/dq^2 of its relative `variance` v as often as E phi, as far as
-/// two tokens differ in size, no more than 1 - c^2 (docs/theory/layers.md#size-bend). Crosses
-/// alone.
-template <class X>
-Alike<double> size_bend(const WidthMoments& phi, double variance, const NormVariance& spread,
-                        const Alike<double>& x, const Counts& counts, double width, const X& y) {
-  const double v = std::max(0.0, variance), mean = average(y).mean, q = x.second - x.mean * x.mean;
-  if (!(v > 0 && q > 0) || mean == 0) return {};
-  // The mean shift of the spread has the bend of E phi^2 for all.
-  const double bend = (phi.mean_curvature - mean * phi.curvature / 2) / 2 * std::min(v, 1.0);
-  const double all = spread.batch_variance - 2 / width * pairs_squared(x, counts);
-  const double apart = std::clamp(1 - between_tokens(v, all, counts) / v, 0.0, 1.0);
-  const double most = std::fabs(mean) / 2, kept = std::clamp(bend, -most, most);
-  const auto pair = [&](double cross) {
-    const double c = std::clamp((cross - x.mean * x.mean) / q, -1.0, 1.0);
-    return (2 * mean * kept + kept * kept) * std::min(apart, 1 - c * c) * beside_slope(phi, q, c);
-  };
-  return {0, 0, pair(x.cross), pair(x.between)};
-}
-
 /// Sums u of n inputs by weights of a fourth cumulant kappa have kappa E x^4/(n m^2) for their own,
 /// of two independent tokens kappa/n: E phi^2 and E phi get a sixth of q^2 d^2/dq^2 of it, E
 /// phi(u)phi(v) the square of q dE phi/dq of the latter, and what E phi^2 has as far as both are
@@ -156,6 +105,13 @@ X value_expectations(C& calculus, const typename C::Function& phi, const Signal<
   return expectations(calculus, phi, in.x);
 }
 
+/// At the mean and the variance of a signal's features.
+template <class C, class X>
+const WidthMoments& width_of(C& calculus, const typename C::Function& phi, const Signal<X>& in) {
+  const Alike<double> x = values_of(calculus, in.x);
+  return calculus.width(phi, x.mean, x.second - x.mean * x.mean);
+}
+
 template <class C, class X>
 Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                              const Counts& counts, Wanted wanted, ActivationRecord<X>& record) {
@@ -186,8 +142,10 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
           add_bend(calculus, phi, words ? of_words(in) : in, words ? in.repeats : 0, counts, out.x);
   }
   if (wanted.slopes) {
-    out.overlap =
-        overlap_through_activation(calculus, words ? of_words(in) : in, record.slopes, out.x);
+    double slope_kurtosis = 1;
+    if constexpr (C::next_orders) slope_kurtosis = width_of(calculus, phi, in).slope_kurtosis;
+    out.overlap = overlap_through_activation(calculus, words ? of_words(in) : in, record.slopes,
+                                             out.x, slope_kurtosis);
     if constexpr (C::next_orders) out.overlap.noise += bent;
     out.fresh = 0;
     if (words) add_word_overlap(in.repeats, out);
@@ -195,7 +153,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
   if constexpr (C::next_orders) {
     const Alike<double> x = values_of(calculus, in.x);
     const double variance = x.second - x.mean * x.mean;
-    const WidthMoments& moments = calculus.width(phi, x.mean, variance);
+    const WidthMoments& moments = width_of(calculus, phi, in);
     const auto width = static_cast<double>(in.width);
     const auto sizes = [&](double scale) { return calculus.sizes(phi, x.mean, variance * scale); };
     if (in.weight_cumulant != 0 && !mixed) add_weight_cumulant(calculus, moments, in, x, out.x);
@@ -210,7 +168,13 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     record.slope_exponent = moments.slope_exponent;
     if (wanted.slopes) {
       note_own_gradient(calculus, moments, in.x, out.x, record);
-      if (in.normalised) record.own_mean = mean_of_own_gradient(calculus, phi, x);
+      if (mixed) note_mixed_own(calculus, phi, in.mixture, in.x, out.x, record);
+      if (in.normalised) {
+        record.own_mean = mean_of_own_gradient(calculus, phi, x);
+        if (!mixed && x.second > 0)
+          record.own = sum(record.own,
+                           uniform(record.own, own_scatter(calculus, phi, x, apart_of_tokens(in))));
+      }
       if (x.mean != 0) record.own_slope_mean = mean_of_own_gradient(calculus, phi, x);
     }
     double distance = 1;
@@ -291,12 +255,11 @@ template <class C, class X>
 struct Kept<ActivationLayer, C, X> {
   Places at;
   ActivationRecord<X> record;
-  OverlapDeviation overlap{}, output_overlap{};  ///< of u, of phi(u)
-  SlopeKernel kernel{};
+  ActivationOverlaps overlaps{};
   double error = 0;  ///< of the slopes, absolute
   bool is_identity = false;
   /// Behind another activation, `record` being of both: this one's own slopes.
-  std::optional<X> last{};
+  Seldom<ChainSlopes<X>> last{};
   Seldom<X> mean_slopes{};  ///< inside a branch without weights
 };
 
@@ -309,16 +272,16 @@ struct ActivationSite {
 /// y = phi(x), or a function of several activations of what the first of them was given.
 template <class C, class X>
 Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationSite& site,
-                       const std::string& function, const Signal<X>& x, std::optional<X> last) {
+                       const std::string& function, const Signal<X>& x,
+                       Seldom<ChainSlopes<X>> last) {
   C& calculus = pass.calculus();
   Kept<ActivationLayer, C, X> kept;
   kept.last = std::move(last);
   const auto phi = calculus.function(function);
   if constexpr (C::next_orders) {
     if (pass.backward()) {
-      kept.overlap = overlap_deviation(calculus, x);
-      kept.kernel =
-          slope_kernel(calculus, phi, values_of(calculus, x.x), kept.overlap, pass.counts(x));
+      kept.overlaps.input = overlap_deviation(calculus, x);
+      note_kernels(calculus, phi, values_of(calculus, x.x), pass.counts(x), kept.overlaps);
     }
   }
   const Wanted wanted{pass.backward(), pass.backward() && pass.wants_slope_correlation()};
@@ -327,7 +290,10 @@ Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationSite& site,
     kept.mean_slopes = mean_slopes(calculus, phi, x.x);
     input_through_activation<C>(*kept.mean_slopes, x, y);
   }
-  if constexpr (C::next_orders) kept.output_overlap = overlap_deviation(calculus, y);
+  if constexpr (C::next_orders) {
+    kept.overlaps.output = overlap_deviation(calculus, y);
+    kept.overlaps.product = values_of(calculus, y.x);
+  }
   kept.error = calculus.take_slope_error();
   kept.at = {pass.site(site.path, site.kind, y), 0, x.tokens};
   pass.template keep<ActivationLayer>(std::move(kept));
@@ -339,17 +305,12 @@ template <class C, class X>
 Signal<X> activation_step(ForwardPass<C, X>& pass, const ActivationSite& site,
                           const std::string& function, Signal<X> x,
                           std::optional<ActivationChain<X>> chain) {
-  std::optional<X> last;
+  Seldom<ChainSlopes<X>> last;
   std::optional<std::string> both;
   if constexpr (C::next_orders) {
     both = chain ? composed(function, chain->function) : std::nullopt;
-    const auto slope =
-        both && pass.backward() ? composed_slope(function, chain->function) : std::nullopt;
-    if (slope)
-      last = without_mean(
-          expectations(pass.calculus(), pass.calculus().function(*slope), chain->input.x));
-    else if (pass.backward())
-      both.reset();
+    if (both && pass.backward()) last = chain_slopes(pass.calculus(), function, *chain);
+    if (pass.backward() && !last) both.reset();
   }
   if (!both)
     chain = {function, std::move(x)};
@@ -400,7 +361,7 @@ Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
   if (kept.is_identity) return g;
   if (g.below_chain) {
     if (!kept.last) return *g.below_chain;
-    g.x = product(g.x, *kept.last);
+    g.x = product(g.x, kept.last->slopes);
     g.of_stream.reset();
     return g;
   }
@@ -414,18 +375,19 @@ Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
       covariance_through_activation(calculus, kept.record, g, counts, out.log_covariance);
     const Alike<double> k = values_of(calculus, g.x);
     // Of a gradient along phi(u) each feature's own product is known (note_own_gradient).
-    const double along = calculus.value(g.aligned);
-    const OverlapSlopes apart =
-        with_part_along(g.slopes, -along * along, kept.output_overlap, g.along_mean);
-    const auto [more, left_out] = bend_of_gradient(apart, kept.kernel, k, kept.overlap);
+    const double along = g.along_mean ? 0 : calculus.value(g.aligned);
+    auto [slopes, bend] = slopes_below(g.slopes, along * along, k, kept.overlaps);
+    const Alike<double>& more = bend.kept;
     if (more.cross != 0 || more.between != 0)
       out.x = with_bounded_cross(sum_cross(out.x, uniform(out.x, more)));
-    if (left_out > 0) out.error.cross += left_out / values_of(calculus, out.x).second;
-    out.slopes = through_kernel(g.slopes, kept.kernel, k, kept.overlap);
+    if (bend.left_out > 0) out.error.cross += bend.left_out / values_of(calculus, out.x).second;
+    out.slopes = slopes;
   }
   take_below_activation(out);
   if (kept.last) {
-    g.x = product(g.x, *kept.last);
+    const X along = scaled(kept.last->own, typename C::Number(g.aligned * g.aligned));
+    g.x = product(g.x, kept.last->slopes);
+    if (!g.along_mean) g.x = sum(g.x, along);
     g.of_stream.reset();
     g.below_chain = std::make_shared<const Gradient<X>>(std::move(out));
     return g;

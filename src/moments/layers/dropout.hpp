@@ -168,6 +168,13 @@ Gradient<X> drop_path_backward(BackwardPass<C, X>& pass, const Dropout& layer, c
   return g;
 }
 
+/// The gradient's root mean square at features that are dropped, the last of the kinds, beside its
+/// mean; no more than 1.
+inline double share_of_dropped(const KindGradient& kinds) {
+  if (kinds.plain()) return 1;
+  return std::sqrt(std::clamp(kinds.second[kinds.second.size() - 1], 0.0, 1.0));
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradient<X> g) {
   C& calculus = pass.calculus();
@@ -176,8 +183,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradie
   if (layer.rate == 0) return g;
   if (layer.per_sample) return drop_path_backward(pass, layer, kept.input, std::move(g));
   using N = typename C::Number;
-  // A token's own x has its mask twice.
-  const N own = g.aligned * calculus.real(own_share(g.along_mean));
+  // A token's own x has its mask twice, unless the gradient is known to be 0 where x is dropped.
+  const N own = g.aligned * calculus.real(own_share(g.along_mean) * share_of_dropped(g.kinds));
   g.x = sum(dropped(calculus, layer, g.x),
             dropped_part_along(calculus, layer, kept.input,
                                // Of a token's word and of x, a norm has left nothing along x.

@@ -38,6 +38,11 @@ inline double sizes_of_own(const NormVariance& u, double noise, double width, do
   return std::exp(std::min(1.0, e * (e - 1) / 2 * common));
 }
 
+/// E phi^2(u)phi^2(v) of two inputs of a correlation.
+inline double squares_of_pair(const WidthMoments& phi, double correlation) {
+  return phi.second * phi.second * (1 + phi.covariance(correlation));
+}
+
 /// A gradient y = phi(u) w becomes phi^2 w at w and phi phi' w^2 at u: E phi^4 in place of the
 /// square of E phi^2, and 3 E phi^2 phi'^2 in place of the product.
 template <class C, class X>
@@ -48,9 +53,7 @@ void note_own_gradient(const C& calculus, const WidthMoments& moments, const X& 
     const double size = std::sqrt(t.second * v.second);
     return size > 0 ? std::clamp(cross / size, -1.0, 1.0) : 0;
   };
-  const auto squares = [&](double c) {
-    return moments.second * moments.second * (1 + moments.covariance(c));
-  };
+  const auto squares = [&](double c) { return squares_of_pair(moments, c); };
   const X at_in = map(
       u,
       [&](const T&) {
@@ -83,6 +86,18 @@ void note_own_gradient(const C& calculus, const WidthMoments& moments, const X& 
         moments.exponent * moments.second * values_of(calculus, w).second / q.second;
 }
 
+/// E V^2/(E V)^2 over features of the variance V = q phi'^2 w^2/m_w + phi^2 that y = phi(u) w has
+/// between tokens that are all but one; of others as of an activation
+/// (docs/theory/attention.md#overlap).
+inline double spread_of_products(const WidthMoments& phi, const Alike<double>& u) {
+  const double q = u.second - u.mean * u.mean, f = phi.second, h = phi.slope, both = q * h + f;
+  if (!(both > 0)) return 1;
+  const double alike =
+      (3 * q * q * phi.slope_kurtosis * h * h + 2 * q * phi.own_pair(1) + phi.kurtosis * f * f) /
+      (both * both);
+  return spread_of_own(alike, u);
+}
+
 template <class C, class X>
 Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Signal<X>& gate,
                         const Signal<X>& in, const Counts& counts, GatedRecord<X>& record) {
@@ -110,7 +125,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
   const Overlap<N> ins = words ? of_words(in).overlap : in.overlap;
   const N apart = kernel.second * w.second - kernel.cross * w.cross;
   out.overlap = {gates.coherent * slope.cross * w.cross + ins.coherent * kernel.cross,
-                 2 * apart * apart / calculus.size(gate.width, "width")};
+                 apart * apart / calculus.size(gate.width, "width")};
   if constexpr (C::next_orders) {
     const double before = calculus.value(gates.coherent);
     const double slope_of_both = before > 0 ? calculus.value(out.overlap.coherent) / before : 0;
@@ -121,6 +136,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     const Alike<double> g = values_of(calculus, gate.x);
     out.flat = {phi->activation().name(), g, true};
     const WidthMoments& moments = calculus.width(phi, g.mean, g.second - g.mean * g.mean);
+    out.overlap.noise *= N(spread_of_products(moments, g));
     record.spread = gate.spread;
     out.kurtosis = 3 * moments.kurtosis;
     record.exponent = 1 + moments.exponent;
@@ -172,12 +188,36 @@ GatedGradient<X> gated_backward(const GatedRecord<X>& record, const X& gradient)
   return {product(gradient, record.slopes), product(gradient, record.kernel)};
 }
 
+/// What the way back asks of the overlaps of y = phi(u) w.
+struct GatedOverlaps {
+  SlopeKernel slope;    ///< E phi'(u)phi'(v)
+  SlopeKernel own;      ///< E phi phi'(u) phi phi'(v)
+  SlopeKernel squares;  ///< E phi^2(u)phi^2(v)
+  OverlapDeviation output;
+  Alike<double> product;  ///< of y
+};
+/// `u`: of the gate, of the overlap `of_gate`.
+template <class C>
+void note_kernels(C& calculus, const typename C::Function& phi, const Alike<double>& u,
+                  const OverlapDeviation& of_gate, const Counts& counts, GatedOverlaps& overlaps) {
+  const double square = u.mean * u.mean, q = u.second - square;
+  if (!(q > 0)) return;
+  const WidthMoments& moments = calculus.width(phi, u.mean, q);
+  overlaps.slope = slope_kernel(calculus, phi, u, of_gate, counts);
+  overlaps.own = own_kernel(moments, u, of_gate, counts);
+  overlaps.squares = kernel_of(
+      [&](double cross) {
+        return squares_of_pair(moments, std::clamp((cross - square) / q, -1.0, 1.0));
+      },
+      u, of_gate, counts);
+}
+
 template <class C, class X>
 struct Kept<Gated, C, X> {
   Places at, gate, in;
   GatedRecord<X> record;
   WeightInput<X> input;
-  SlopeKernel kernel{};   ///< of the gate
+  GatedOverlaps overlaps{};
   double same_words = 0;  ///< chance that two samples of a sequence are one word
   double error = 0;       ///< of the slopes, absolute
 };
@@ -201,11 +241,15 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x)
   const auto phi = calculus.function(layer.function);
   if constexpr (C::next_orders) {
     if (pass.backward())
-      kept.kernel = slope_kernel(calculus, phi, values_of(calculus, gate.x),
-                                 overlap_deviation(calculus, gate), over);
+      note_kernels(calculus, phi, values_of(calculus, gate.x), overlap_deviation(calculus, gate),
+                   over, kept.overlaps);
   }
   kept.record.noise = weight_noise(layer.gate);
   Signal<X> y = gated_forward(calculus, phi, gate, in, over, kept.record);
+  if constexpr (C::next_orders) {
+    kept.overlaps.output = overlap_deviation(calculus, y);
+    kept.overlaps.product = values_of(calculus, y.x);
+  }
   kept.error = calculus.take_slope_error();
   kept.at = {pass.site(layer.path, "gated", y), 0, x.tokens};
   kept.input.spread = x.spread;
@@ -242,39 +286,56 @@ void gated_words(const WordPairs& words, const X& factor, const X& gradient, con
   part.slopes.within.stream += (after - before) / overlap.coherent;
 }
 
-/// r' = K(r_u) r_w of linear maps u and w of one x: k_u = k' D r_w and k_w = k' K. The slopes are
-/// in x's overlap, for both.
+/// r' = K(r_u) r_w of linear maps u and w of one x: k_u = k' D r_w and k_w = k' K; of a part a y
+/// along the output k_u = a^2 M (m_w^2 + 2 r_w^2) and k_w = a^2 S r_w, of M = E phi phi'(u) phi
+/// phi'(v) and S = E phi^2(u)phi^2(v). The slopes are in x's overlap, for both.
 template <class C, class X>
 void gated_slopes(const C& calculus, const Gated& layer, const Kept<Gated, C, X>& kept,
                   const Gradient<X>& g, Gradient<X>& gate, Gradient<X>& in) {
+  const GatedOverlaps& of = kept.overlaps;
   const Alike<double> k = values_of(calculus, g.x),
                       kernel = values_of(calculus, kept.record.kernel),
                       x = values_of(calculus, kept.input.x);
   const OverlapDeviation& overlap = kept.input.overlap;
   const double of_gate = gain_of(calculus, layer.gate), of_in = gain_of(calculus, layer.in);
+  const double aligned = g.along_mean ? 0 : calculus.value(g.aligned), along = aligned * aligned;
+  const double w_square = of_in * x.second * of_in * x.second;
+  const OverlapSlopes rest = with_part_along(g.slopes, -along, of.output);
   // A pair's slopes, and what the covariance of its two overlaps adds to its gradient.
   struct Pair {
     OverlapSlope slope;
     double more = 0, rise = 0;
   };
-  const auto pair = [&](const OverlapSlope& s, const SlopeKernel::Pair& d, double k_out, double phi,
-                        double r, double apart, bool is_gate) {
-    const double slope = d.value * r, forward = of_gate * slope + of_in * phi;
-    const double factor = is_gate ? slope : phi;
-    const double rise = is_gate ? d.rise * of_gate * r + d.value * of_in : d.value * of_gate;
-    const double own = (s.own * forward * factor + k_out * rise);
+  struct Kernels {
+    const SlopeKernel::Pair &slope, &own, &squares;
+    double phi, product;
+  };
+  const auto pair = [&](const OverlapSlope& s, const Kernels& at, double k_out, double r,
+                        double apart, bool is_gate) {
+    const double slope = at.slope.value * r, forward = of_gate * slope + of_in * at.phi;
+    const double factor = is_gate ? slope : at.phi;
+    const double rise =
+        is_gate ? at.slope.rise * of_gate * r + at.slope.value * of_in : at.slope.value * of_gate;
+    const double own_rise =
+        is_gate ? at.own.rise * of_gate * (w_square + 2 * r * r) + at.own.value * 4 * r * of_in
+                : at.squares.rise * of_gate * r + at.squares.value * of_in;
+    const double both = (k_out - along * at.product) * rise + along * own_rise;
     const double coherent = overlap.coherent * apart;
     const double covariance = s.own * forward * overlap.noise * apart * apart + s.stream * coherent;
-    return Pair{{own / (is_gate ? of_gate : of_in), s.stream * factor + k_out * rise * coherent},
+    return Pair{{(s.own * forward * factor + both) / (is_gate ? of_gate : of_in),
+                 s.stream * factor + both * coherent},
                 covariance * rise,
                 rise};
   };
+  const Kernels inside{of.slope.within, of.own.within, of.squares.within, kernel.cross,
+                       of.product.cross},
+      across{of.slope.between, of.own.between, of.squares.between, kernel.between,
+             of.product.between};
   for (Gradient<X>* part : {&gate, &in}) {
     const bool is_gate = part == &gate;
-    const Pair within = pair(g.slopes.within, kept.kernel.within, k.cross, kernel.cross,
-                             of_in * x.cross, 1, is_gate);
-    const Pair between = pair(g.slopes.between, kept.kernel.between, k.between, kernel.between,
-                              of_in * x.between, overlap.apart, is_gate);
+    const Pair within = pair(rest.within, inside, k.cross, of_in * x.cross, 1, is_gate);
+    const Pair between =
+        pair(rest.between, across, k.between, of_in * x.between, overlap.apart, is_gate);
     part->slopes = {within.slope, between.slope};
     part->x = with_bounded_cross(
         sum_cross(part->x, uniform(part->x, Alike<double>{0, 0, within.more, between.more})));

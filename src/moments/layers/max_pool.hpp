@@ -74,7 +74,7 @@ Signal<X> max_pool_forward(C& calculus, const MaxPool& layer, const Activation& 
   const X slopes = uniform(in.x, Alike<double>{0, found.slopes.own, found.slopes.pairs / positions,
                                                found.slopes.between / positions});
   out.x = uniform(out.x, found.value);
-  out.overlap = overlap_through_activation(calculus, in, slopes, out.x);
+  out.overlap = overlap_through_activation(calculus, in, slopes, out.x, 1);
   out.fresh = 0;
   out.tokens = layer.out_height() * layer.out_width();
   const double second = found.value.second;
