@@ -27,6 +27,13 @@ inline bool is_tied(const Network& network) {
 /// Reads the tape from its end: the gradient at every site, and of every parameter. What a kind of
 /// layer does is its `backward_step(BackwardPass<C, X>&, const Kind&, Gradient<X>)` in layers/; a
 /// kind without one does not compile.
+/// How the gradient at the logits follows them, as in LossGradient.
+template <class X>
+struct LogitSlopes {
+  X pairs;
+  double own = 0;
+};
+
 template <class C, class X>
 class BackwardPass {
  public:
@@ -41,7 +48,7 @@ class BackwardPass {
   Gradient<X> run(Gradient<X> g, LossGradient<X> loss) {
     g.aligned = loss.hessian;
     g.own = loss.own;
-    logit_slopes_ = std::move(loss.slopes);
+    if (loss.slopes) logit_slopes_ = LogitSlopes<X>{std::move(*loss.slopes), loss.size_slope};
     if constexpr (C::next_orders) start_covariances(g);
     return run(network_.layers, std::move(g));
   }
@@ -116,8 +123,10 @@ class BackwardPass {
   std::optional<ScoreGradient<X>>& scores() { return scores_; }
   /// What all cross-attention behind gives the memory.
   std::optional<MemoryGradient<X>>& memory() { return memory_; }
-  /// dk/dr of the logits: known to the head's weights, which are the first to ask.
-  std::optional<X> take_logit_slopes() { return std::exchange(logit_slopes_, std::nullopt); }
+  /// Of the logits: known to the head's weights, which are the first to ask.
+  std::optional<LogitSlopes<X>> take_logit_slopes() {
+    return std::exchange(logit_slopes_, std::nullopt);
+  }
 
  private:
   void start_covariances(Gradient<X>& g) {
@@ -139,7 +148,7 @@ class BackwardPass {
   N batch_;
   Ledger<C, X>& ledger_;
   LossVariance head_;
-  std::optional<X> logit_slopes_;
+  std::optional<LogitSlopes<X>> logit_slopes_;
   std::optional<ScoreGradient<X>> scores_;  ///< of residual attention
   std::optional<MemoryGradient<X>> memory_;
 };

@@ -40,6 +40,15 @@ SizeDrift drift_of_sizes(C& calculus, const Head& prepared, double tau2, double 
   return drift;
 }
 
+/// d ln (1 - 2/V + P2)/d ln tau2.
+template <class C, class Head>
+double size_slope(C& calculus, const Head& prepared, double tau2, double classes) {
+  constexpr double step = 0.1;
+  const auto p2 = [&](double at) { return calculus.value(calculus.softmax_second(prepared, at)); };
+  const double g = 1 - 2 / classes + p2(tau2);
+  return g > 0 ? (p2(tau2 * (1 + step)) - p2(tau2 * (1 - step))) / (2 * step * g) : 0;
+}
+
 /// E f(tau2) for each token, E f(tau2, c) for each pair. Targets know nothing of the logits, and
 /// two are equal with the chance kappa, 1/V where they are uniform: g = (1 - 2/V + P2)/V, and k =
 /// (O - 2/V + kappa)/V, since what targets have in common gradients have.
@@ -95,6 +104,8 @@ LossGradient<X> cross_entropy_moments(C& calculus, const Network& network,
     if (g > 0) made.truncation.second = std::fabs(drift.second) * std::min(1.0, latent) / g;
     made.truncation.cross = made.truncation.second;
     made.own_drift = drift.own;
+    made.size_slope =
+        size_slope(calculus, prepared, calculus.value(average(logits).second), calculus.value(v));
   } else {
     made.logits = at(N(0), [](const T&, const T&, const N& cross) { return cross; });
   }
@@ -184,6 +195,8 @@ LossGradient<X> loss_gradient(C& calculus, const Network& network, const Signal<
     if constexpr (C::next_orders) {
       // E y^2 over that without the words' own logits.
       const double own = v * mean.mean * mean.mean, rest = mean.second - own;
+      const double g = mean.second + network.target_second;
+      if (!is_tied(network) && g > 0) made.size_slope = mean.second / g;
       if (is_tied(network) && rest > 0) {
         const double width = static_cast<double>(head_of(network).fan_in);
         made.own = {weight * v * mean.mean, weight * own / rest, own_collision(network),

@@ -14,6 +14,7 @@ struct LossGradient {
       hessian{};  ///< E of a diagonal entry of H of one token's loss, times the reduction
   typename X::Number loss{};
   std::optional<X> slopes{};  ///< dk/dr: of a pair's gradient in the pair's E y_t y_u
+  double size_slope = 0;      ///< d ln g^2/d ln |y|^2 of one token, of its logits' own size
   RelativeError truncation{};
   double own_drift = 1;   ///< of hessian^2, what draws of this width make of it
   double own_square = 0;  ///< E g^2 of the words' own logits, over all: a part of `logits`

@@ -122,6 +122,19 @@ TEST_CASE("mse: targets of different tokens share nothing") {
 
 // Notes 4, d = V = 64: mse g 3.02 against 3.04 measured (without the head's own weights 2.00),
 // k 1.01 against 1.03 (without: 0.5), unit weights and targets and a cosine of 1/2.
+TEST_CASE("a gradient grows with the logits as far as they make it") {
+  Numbers numbers = calculus();
+  Network network = head(32);
+  network.loss = Loss::mse;
+  network.target_second = 0.5;
+  CHECK(loss_gradient(numbers, network, fixed(Pairs{0, 1.5, 0.6, 0.6}), 4.0).size_slope ==
+        near(0.75));
+  // Of two classes p (1 - p) = 1/(2 + 2 cosh(y_1 - y_2)): 1 - 2/V + P2 = P2 = 1/2 + tau2/4 - .. .
+  const double tau2 = 1e-3;
+  CHECK(loss_gradient(numbers, head(2), fixed(Pairs{0, tau2, 0, 0}), 4.0).size_slope ==
+        near(tau2 / 2, 10 * tau2));
+}
+
 TEST_CASE("the head's own weights are in the gradient below it") {
   Numbers numbers = calculus();
   const Linear layer = linear(64, 64, 1.0 / 64);

@@ -51,6 +51,21 @@ void start_slopes(const C& calculus, const X& logit_slopes, const OverlapDeviati
   }
 }
 
+/// Gradients of logits that grow with them, |g_t|^2 ~ |x_t|^(2e), are large where x_t is: of one
+/// token's E |x_t|^2|g_t|^2 beside the product of means (docs/theory/layers.md#head-sizes).
+template <class C, class X>
+void add_logit_sizes(BackwardPass<C, X>& pass, const Linear& layer, std::size_t parameter,
+                     const WeightInput<X>& input, double exponent, const Gradient<X>& g) {
+  if (layer.tied || g.coupling || input.spread.log_range > 0) return;
+  constexpr double most = 1;  // of the logarithm: past it draws part ways
+  const C& calculus = pass.calculus();
+  const double scale = calculus.value(weight_scale(calculus, layer)),
+               own = values_of(calculus, input.x).second * values_of(calculus, g.x).second;
+  pass.parameter(parameter).gradient +=
+      scale * pass.counts(input.tokens).samples() * own *
+      std::expm1(std::min<double>(exponent * input.spread.token_variance, most));
+}
+
 /// Behind a tied head: of two tokens the token's own word is along the input of the same word
 /// alone, where linear_backward takes all of a x for sums over weights
 /// (docs/theory/layers.md#tied-head).
@@ -86,11 +101,15 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Linear& layer, Gradien
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<Linear>();
   pass.note(kept.at.site, g);
-  if (const std::optional<X> slopes = pass.take_logit_slopes()) {
-    if constexpr (C::next_orders)
-      start_slopes(calculus, *slopes, kept.input.overlap, gain_of(calculus, layer), g);
+  const auto slopes = pass.take_logit_slopes();
+  if constexpr (C::next_orders) {
+    if (slopes)
+      start_slopes(calculus, slopes->pairs, kept.input.overlap, gain_of(calculus, layer), g);
   }
   fill_weights(pass, layer, kept.at.parameter, kept.input, g);
+  if constexpr (C::next_orders) {
+    if (slopes) add_logit_sizes(pass, layer, kept.at.parameter, kept.input, slopes->own, g);
+  }
   Gradient<X> out = through_weights(pass, layer, kept.input, g);
   if (layer.tied) take_own_word(calculus, layer, kept.input, g.own, out);
   return out;
