@@ -123,6 +123,19 @@ TEST_CASE("nearly equal weights over tokens that add up to 0") {
                   "[input]\nkind = \"gaussian\"\n[init]\nscheme = { std = 0.02 }\n");
 }
 
+// Overlaps that a gradient follows ended at a convolution: weights' gradients came out half as
+// large.
+TEST_CASE("linear layers in front of a convolution under a squared error") {
+  agree("convolution",
+        parse_model("[model]\nkind = \"layers\"\nfeatures = 32\nclasses = 20\nsequence = 36\n"
+                    "[init]\nscheme = \"he\"\n[loss]\nkind = \"mse\"\n"
+                    "[[layer]]\ntype = \"linear\"\nwidth = 32\n"
+                    "[[layer]]\ntype = \"linear\"\nwidth = 32\n"
+                    "[[layer]]\ntype = \"conv2d\"\nchannels = 32\nkernel = 3\npadding = 1\n",
+                    "convolution"),
+        seeds);
+}
+
 // What new weights add to the variance of overlaps was counted by activations alone, and once more
 // by the sum behind: weights' gradients 26% too small and 24% too large.
 TEST_CASE("overlaps of new features, without an activation or in front of a sum") {

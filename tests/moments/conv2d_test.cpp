@@ -120,6 +120,14 @@ TEST_CASE("a stride leaves a state of each position at its own tokens") {
   CHECK(back.second.size() == 30);
 }
 
+TEST_CASE("a gradient follows overlaps through a window as far as it keeps them") {
+  const OverlapSlopes below = through_window(OverlapSlopes{{2, 3}, {4, 5}}, 0.5, 0.25, 1.5);
+  CHECK(below.within.own == rounded(2 * 1.5 * 0.25 * 0.5, 4));
+  CHECK(below.within.stream == rounded(3 * 0.5 * 0.5, 4));
+  CHECK(below.between.own == rounded(4 * 1.5 * 0.25 * 0.5, 4));
+  CHECK(below.between.stream == rounded(5 * 0.5 * 0.5, 4));
+}
+
 // Of independent pairs a chain of windows keeps sum h^2, h the filter of all of them.
 TEST_CASE("what windows keep of overlaps is what their filter does") {
   const auto direct = [](std::size_t first, std::size_t stride, std::size_t second) {

@@ -89,8 +89,8 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
     const double whole = calculus.value(in.overlap.variance());
     out.map_overlap =
         apart > 0
-            ? std::min(1.0,
-                       kept * (std::max(0.0, whole - in.mask_overlap) / (apart * apart) + more))
+            ? std::min(1.0, kept * (std::max(0.0, whole - overlap_of_tokens(in)) / (apart * apart) +
+                                    more))
             : 0;
     if (layer.groups > 1)
       out.kurtosis = 3 * (1 + group_variance(layer, in.kurtosis, values_of(calculus, in.x)));
@@ -177,14 +177,22 @@ template <class C>
 double conv_overlap_covariance(const C& calculus, const Conv2d& layer, const OverlapSlopes& slopes,
                                const OverlapDeviation& x, double window, double batch) {
   const Taps taps = count_taps(layer);
-  const double gain =
-      static_cast<double>(layer.weight.fan_in) * calculus.value(calculus.variance(layer.weight));
+  const double gain = gain_of(calculus, layer.weight);
   const auto pair = [&](const OverlapSlope& s, double apart) {
     return s.own * gain * window * x.noise * apart * apart +
            s.stream * std::sqrt(window) * x.coherent * apart;
   };
   return batch * taps.pairs / taps.count * pair(slopes.within, 1) +
          batch * (batch - 1) * taps.squares / taps.count * pair(slopes.between, x.apart);
+}
+
+/// dk/dr below: a token's gradient is that of all outputs which have seen it, `seen` times the gain
+/// of a tap, each of which follows the token's overlap as far as its window does.
+inline OverlapSlopes through_window(const OverlapSlopes& slopes, double seen, double window,
+                                    double gain) {
+  return slopes.each([&](const OverlapSlope& s) {
+    return OverlapSlope{s.own * gain * window * seen, s.stream * std::sqrt(window) * seen};
+  });
 }
 
 template <class C, class X>
@@ -246,7 +254,6 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   g.x = conv_backward(calculus, layer, kept.input, g.x);
   g.directions = {};
   g.kinds = {};
-  g.slopes = {};
   g.uneven = g.beyond_pairs = 0;
   // Of a y the same weights bring back a x, once for each tap and channel that has seen it.
   const Seen seen = taps_seen(layer);
@@ -255,6 +262,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   const N along = g.along_mean ? N(0) : N(g.aligned * channel);
   g.x = sum(g.x, scaled(without_mean(kept.input), N(along * along * calculus.real(seen.square))));
   g.aligned = along * calculus.real(seen.mean);
+  if constexpr (C::next_orders)
+    g.slopes =
+        with_part_along(through_window(g.slopes, calculus.value(channel) * seen.mean, kept.window,
+                                       gain_of(calculus, layer.weight)),
+                        calculus.value(along) * calculus.value(along) * seen.square, kept.overlap);
   g.along_mean = {};
   return g;
 }
