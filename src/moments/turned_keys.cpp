@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "moments/attention_rotation.hpp"
 
@@ -10,7 +14,6 @@ namespace {
 
 using Eigen::ArrayXcd;
 using Eigen::ArrayXd;
-using Eigen::ArrayXXcd;
 using Eigen::ArrayXXd;
 using Eigen::Index;
 
@@ -24,18 +27,6 @@ Matrix summed_columns(Matrix x) {
   for (Index t = 1; t < x.cols(); ++t) x.col(t) += x.col(t - 1);
   return x;
 }
-/// From each row, or column, to the last.
-template <class Matrix>
-Matrix rows_from(Matrix x) {
-  for (Index t = x.rows() - 1; t > 0; --t) x.row(t - 1) += x.row(t);
-  return x;
-}
-template <class Matrix>
-Matrix columns_from(Matrix x) {
-  for (Index t = x.cols() - 1; t > 0; --t) x.col(t - 1) += x.col(t);
-  return x;
-}
-
 /// Means of the values' overlaps, over the keys that rows see.
 class Centred {
  public:
@@ -76,19 +67,102 @@ class Centred {
   ArrayXXd apart;   ///< (t, u): (n - 1) D_tu, n of the row that sees fewer
 };
 
-/// sum over keys of (C_t G C_u)_sr f_sr with weights, f_sr = K_sr conj(turn_s) turn_r.
-ArrayXXcd over_pairs(const Centred& values, const ArrayXXd& keys, const ArrayXcd& turn) {
-  const ArrayXcd right = turn * values.weight, left = right.conjugate();
-  const ArrayXXcd turned =
-      ((keys.cast<std::complex<double>>()).rowwise() * right.transpose()).colwise() * left;
-  const ArrayXXcd of_row = summed_columns(turned);
-  const ArrayXXcd plain =
-      summed_rows(summed_columns(ArrayXXcd(turned * values.gram.cast<std::complex<double>>())));
-  const ArrayXXcd from_mean =
-      summed_rows(ArrayXXcd(of_row * values.to_key.cast<std::complex<double>>()));
-  const ArrayXXcd all = summed_rows(of_row);
-  return plain - from_mean - from_mean.matrix().adjoint().array() +
-         all * values.rows.cast<std::complex<double>>();
+/// Pairs of features that turn are independent of each other: this many are in a vector's lanes.
+constexpr Index kLanes = 8;
+using Lanes = Eigen::Array<double, kLanes, 1>;
+struct Turned {
+  Lanes re = Lanes::Zero(), im = Lanes::Zero();
+
+  void add(double factor, const Turned& x) {
+    re += factor * x.re;
+    im += factor * x.im;
+  }
+};
+/// conj(a) b.
+[[gnu::always_inline]] inline Turned conjugate_product(const Turned& a, const Turned& b) {
+  return {a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
+}
+/// Sum of share Re(a b).
+[[gnu::always_inline]] inline double real_sum(const Lanes& share, const Turned& a,
+                                              const Turned& b) {
+  return (share * (a.re * b.re - a.im * b.im)).sum();
+}
+
+/// Of so many pairs of features, what over_turns() gives; shares of lanes to spare are 0.
+struct TurnBlock {
+  explicit TurnBlock(Index positions) : at(static_cast<std::size_t>(positions)) {}
+  Lanes share = Lanes::Zero();
+  std::vector<Turned> at;
+};
+std::vector<TurnBlock> turn_blocks(const Attention& layer, const Positions& positions) {
+  std::vector<TurnBlock> blocks;
+  Index lane = kLanes;
+  over_turns(layer, positions, [&](double share, const ArrayXcd& turn) {
+    if (lane == kLanes) {
+      blocks.emplace_back(turn.size());
+      lane = 0;
+    }
+    blocks.back().share[lane] = share;
+    for (Index t = 0; t < turn.size(); ++t) {
+      Turned& at = blocks.back().at[static_cast<std::size_t>(t)];
+      at.re[lane] = turn[t].real();
+      at.im[lane] = turn[t].imag();
+    }
+    ++lane;
+  });
+  return blocks;
+}
+
+/// The last layer's, for those that are like it.
+struct KnownTurns {
+  std::shared_ptr<const Positions> positions;
+  Rotary rotary;
+  std::int64_t head_width = 0;
+  std::vector<TurnBlock> blocks;
+};
+const std::vector<TurnBlock>& known_turns(const Attention& layer,
+                                          const std::shared_ptr<const Positions>& positions) {
+  thread_local KnownTurns known;
+  if (known.positions != positions || known.rotary != layer.rotary ||
+      known.head_width != layer.head_width)
+    known = {positions, layer.rotary, layer.head_width, turn_blocks(layer, *positions)};
+  return known.blocks;
+}
+
+/// Of two rows, and of one with itself.
+struct RowSums {
+  ArrayXXd of_rows;
+  ArrayXd of_row;
+};
+
+/// Adds the sums over keys of (C_t G C_u)_sr f_sr with weights, f_sr = K_sr conj(turn_s) turn_r, of
+/// each pair of features times its share, turned by turn_t conj(turn_u). `keys`: K with weights.
+void add_pairs(const Centred& values, const ArrayXXd& keys, const TurnBlock& turns, RowSums& sums) {
+  const auto size = static_cast<std::size_t>(keys.rows());
+  const ArrayXXd products = keys * values.gram;
+  // Of each key s, over the keys r of row u.
+  std::vector<Turned> of_key(size), of_product(size);
+  for (Index u = 0; u < keys.cols(); ++u) {
+    const Turned& right = turns.at[static_cast<std::size_t>(u)];
+    Turned plain, from_mean, all;
+    for (Index t = 0; t < keys.rows(); ++t) {
+      const auto at = static_cast<std::size_t>(t);
+      const Turned& left = turns.at[at];
+      of_key[at].add(keys(t, u), right);
+      of_product[at].add(products(t, u), right);
+      const Turned of_this = conjugate_product(left, of_key[at]);
+      all.add(1, of_this);
+      from_mean.add(values.to_key(t, u), of_this);
+      plain.add(1, conjugate_product(left, of_product[at]));
+      Turned centred = plain;
+      centred.add(values.rows(t, u), all);
+      const Turned turned = conjugate_product(right, left);
+      const double mean = real_sum(turns.share, from_mean, turned);
+      sums.of_rows(t, u) += real_sum(turns.share, centred, turned) - mean;
+      sums.of_rows(u, t) -= mean;
+      if (t == u) sums.of_row[t] += (turns.share * (centred.re - 2 * from_mean.re)).sum();
+    }
+  }
 }
 
 /// sum over keys s that both rows see of (C_t G C_u)_ss f_s + own_s with weights.
@@ -113,6 +187,41 @@ ArrayXXd over_selves(const Centred& values, const ArrayXd& f, const ArrayXd& own
   return sums;
 }
 
+/// Adds to keys s and r of all rows from them on g (C_t G C_u)_sr turn_t conj(turn_u), turned back,
+/// of each pair of features times its share. `rows`: g with weights.
+void add_to_keys(const Centred& values, const ArrayXd& second, const RowSums& rows,
+                 const TurnBlock& turns, PerPosition& out) {
+  const Index size = second.size();
+  // Of each row t, over the rows u from r on.
+  std::vector<Turned> seen(static_cast<std::size_t>(size)), seen_rows = seen;
+  for (Index r = size - 1; r >= 0; --r) {
+    const Turned& right = turns.at[static_cast<std::size_t>(r)];
+    Turned counts, from_mean, others;
+    for (Index s = size - 1; s >= 0; --s) {
+      const auto at = static_cast<std::size_t>(s);
+      const Turned turned = conjugate_product(right, turns.at[at]);
+      seen[at].add(rows.of_rows(s, r), turned);
+      seen_rows[at].add(rows.of_rows(s, r) * values.rows(s, r), turned);
+      if (s == r) {
+        seen[at].re += rows.of_row[s];
+        seen_rows[at].re += rows.of_row[s] * values.rows(s, s);
+      }
+      counts.add(1, seen[at]);
+      from_mean.add(values.to_key(r, s), seen[at]);
+      others.add(1, seen_rows[at]);
+      const Turned back{turned.re, -turned.im};
+      Turned all = others;
+      all.add(values.gram(s, r), counts);
+      const double mean = real_sum(turns.share, from_mean, back);
+      out.cross(s, r) += real_sum(turns.share, all, back) - mean;
+      out.cross(r, s) -= mean;
+      if (s == r)
+        out.second[s] +=
+            (turns.share * (second[s] * counts.re + others.re - 2 * from_mean.re)).sum();
+    }
+  }
+}
+
 }  // namespace
 
 PerPosition turned_by_values(const Attention& layer, const Eigen::ArrayXXd& rows,
@@ -122,17 +231,15 @@ PerPosition turned_by_values(const Attention& layer, const Eigen::ArrayXXd& rows
   const Index size = centred.weight.size();
   const ArrayXd selves = keys.second - keys.cross.matrix().diagonal().array();
   const ArrayXXd same = over_selves(centred, selves, centred.own * keys.second);
-  ArrayXXd of_rows = rows * same;
-  ArrayXd of_row = same.matrix().diagonal().array();
-  over_turns(layer, *values.positions, [&](double share, const ArrayXcd& turn) {
-    const ArrayXXcd pairs = over_pairs(centred, keys.cross, turn);
-    of_rows += share * (pairs * (turn.matrix() * turn.matrix().adjoint()).array()).real();
-    of_row += share * pairs.matrix().diagonal().array().real();
-  });
+  RowSums sums{rows * same, same.matrix().diagonal().array()};
+  const ArrayXXd weighted =
+      (keys.cross.rowwise() * centred.weight.transpose()).colwise() * centred.weight;
+  for (const TurnBlock& turns : known_turns(layer, values.positions))
+    add_pairs(centred, weighted, turns, sums);
   PerPosition found = without_means(keys);
   for (Index t = 0; t < size; ++t) {
-    found.second[t] = std::max(centred.per_pair(of_row[t], t, t), 0.0);
-    for (Index u = 0; u < size; ++u) found.cross(t, u) = centred.per_pair(of_rows(t, u), t, u);
+    found.second[t] = std::max(centred.per_pair(sums.of_row[t], t, t), 0.0);
+    for (Index u = 0; u < size; ++u) found.cross(t, u) = centred.per_pair(sums.of_rows(t, u), t, u);
   }
   return found;
 }
@@ -150,22 +257,9 @@ PerPosition turned_to_keys(const Attention& layer, const PerPosition& values,
           centred.weight[t] * centred.weight[u] * centred.per_pair(gradient.cross(t, u), t, u);
     own[t] = centred.weight[t] * centred.per_pair(gradient.second[t] - gradient.cross(t, t), t, t);
   }
-  const ArrayXXcd of_rows = centred.rows.cast<std::complex<double>>(),
-                  to_key = centred.to_key.transpose().cast<std::complex<double>>(),
-                  gram = centred.gram.cast<std::complex<double>>();
   PerPosition out = without_means(gradient);
-  over_turns(layer, *values.positions, [&](double share, const ArrayXcd& turn) {
-    const ArrayXXcd turned = (turn.matrix() * turn.matrix().adjoint()).array();
-    ArrayXXcd seen = rows * turned;
-    seen.matrix().diagonal().array() += own;
-    const ArrayXXcd counts = rows_from(columns_from(seen));
-    const ArrayXXcd from_mean = rows_from(ArrayXXcd(to_key * columns_from(seen)));
-    const ArrayXXcd others = rows_from(columns_from(ArrayXXcd(seen * of_rows))) - from_mean -
-                             from_mean.matrix().adjoint().array();
-    out.cross += share * ((gram * counts + others) * turned.conjugate()).real();
-    out.second += share * (values.second * counts.matrix().diagonal().array().real() +
-                           others.matrix().diagonal().array().real());
-  });
+  for (const TurnBlock& turns : known_turns(layer, values.positions))
+    add_to_keys(centred, values.second, {rows, own}, turns, out);
   return out;
 }
 
