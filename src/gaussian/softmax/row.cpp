@@ -11,6 +11,8 @@ namespace {
 namespace vm = base::vector_math;
 using vm::Real;
 
+/// Of the lattice; more take new memory.
+constexpr std::size_t kUsualBlocks = 8;
 /// Of w, and of where the lattice bends: see Row.
 constexpr double kStep = 0.38, kBend = 0.5;
 /// Averages at a point are off by a wave of the step in z times tau, which sums over narrow steps
@@ -22,6 +24,8 @@ constexpr double kNegligible = 1e-9;
 constexpr double kNegligibleFront = 1e-13;
 /// Beyond, e^{-t} is 0 while t^8 is still a number.
 constexpr double kLargest = 1000.0;
+/// Of t: over 1e6 keys what is below adds 1e-12 of a row.
+constexpr double kNothing = 1e-18;
 
 /// Where the Gaussian is cut: E sum p^4 over 1e6 keys still feels 9 sigma.
 double reach_of(double keys) {
@@ -65,6 +69,9 @@ struct Row::Scores {
     double z, second, fourth;  ///< the weight times He_1, He_2 and He_4
   };
   std::vector<Moments> moments;
+  /// Sums from each z on, to the last: of the weights, of `hermite` and of the moments.
+  std::vector<double> weight_from, hermite_from;
+  std::vector<Moments> moments_from;
   int terms = 0;
   bool is_gaussian = true;
 
@@ -73,6 +80,13 @@ struct Row::Scores {
     const double step = std::min(0.5, 2.0 * std::numbers::pi / frequency) / finer;
     const int reach = tau == 0.0 ? 0 : static_cast<int>(std::ceil(reach_of(keys) / step));
     const double density = reach == 0 ? 1.0 : step / std::sqrt(2.0 * std::numbers::pi);
+    const auto points = static_cast<std::size_t>(2 * reach + 1);
+    weight.reserve(points);
+    factor.reserve(points);
+    moments.reserve(points);
+    hermite.reserve(points * (static_cast<std::size_t>(terms) + 1));
+    std::vector<double> roots(static_cast<std::size_t>(terms) + 1);
+    for (std::size_t n = 0; n < roots.size(); ++n) roots[n] = std::sqrt(static_cast<double>(n));
     for (int m = -reach; m <= reach; ++m) {
       const double z = m * step;
       weight.push_back(density * std::exp(-0.5 * z * z));
@@ -81,13 +95,14 @@ struct Row::Scores {
       moments.push_back({w * z, w * (zz - 1.0), w * (zz * (zz - 6.0) + 3.0)});
       double last = 0.0, value = weight.back();
       hermite.push_back(value);
-      for (int n = 0; n < terms; ++n) {
-        const double next = (z * value - std::sqrt(1.0 * n) * last) / std::sqrt(n + 1.0);
+      for (std::size_t n = 0; n + 1 < roots.size(); ++n) {
+        const double next = (z * value - roots[n] * last) / roots[n + 1];
         last = value;
         value = next;
         hermite.push_back(value);
       }
     }
+    add_up();
   }
 
   struct OnSphere {
@@ -137,6 +152,22 @@ struct Row::Scores {
         hermite.push_back(value);
       }
     }
+    add_up();
+  }
+
+ private:
+  void add_up() {
+    const std::size_t count = static_cast<std::size_t>(terms) + 1;
+    weight_from.assign(weight.size() + 1, 0.0);
+    moments_from.assign(weight.size() + 1, {});
+    hermite_from.assign(hermite.size() + count, 0.0);
+    for (std::size_t m = weight.size(); m-- > 0;) {
+      const Moments &here = moments[m], &rest = moments_from[m + 1];
+      weight_from[m] = weight_from[m + 1] + weight[m];
+      moments_from[m] = {rest.z + here.z, rest.second + here.second, rest.fourth + here.fourth};
+    }
+    for (std::size_t k = hermite.size(); k-- > 0;)
+      hermite_from[k] = hermite_from[k + count] + hermite[k];
   }
 };
 
@@ -153,6 +184,9 @@ Row::Row(double keys, double tau2, const Scores& scores, double step)
   const double bend = kBend + std::min(tau2, 6.0 * tau_);
   const double y0 = centre(keys, tau_);
   std::array<double, 2> largest{};
+  blocks_.reserve(kUsualBlocks);
+  if (terms_ > 0)
+    for (std::vector<double>& h : h_) h.reserve(at(kUsualBlocks, 0));
   for (int j = static_cast<int>(std::floor((-3.2 - bend) / step));; j += kLanes) {
     Real w;
     for (std::size_t k = 0; k < kLanes; ++k) w[k] = step * (j + static_cast<int>(k));
@@ -215,7 +249,14 @@ void Row::average(const Scores& scores, const Real& y, Block& block) {
     for (std::vector<double>& h : h_) h.resize(from + count * kLanes, 0.0);
   }
   const Real base = vm::exp(y);
-  for (std::size_t m = 0; m < scores.weight.size(); ++m) {
+  // Both y and z rise: in front of the first every t is nothing, and from the last on e^{-t} is.
+  const auto place = [&](double t, double of) {
+    return static_cast<std::size_t>(
+        std::lower_bound(scores.factor.begin(), scores.factor.end(), t / of) -
+        scores.factor.begin());
+  };
+  const std::size_t first = place(kNothing, base[kLanes - 1]), last = place(kLargest, base[0]);
+  for (std::size_t m = first; m < last; ++m) {
     const double weight = scores.weight[m];
     const Scores::Moments& z = scores.moments[m];
     const Real t = vm::clamp(base * scores.factor[m], 0.0, kLargest);
@@ -237,6 +278,15 @@ void Row::average(const Scores& scores, const Real& y, Block& block) {
         vm::store(vm::load(h) + hermite[n] * bumps[k], h);
       }
     }
+  }
+  const Scores::Moments& beyond = scores.moments_from[last];
+  block.fall += scores.weight_from[last];
+  block.d1[0] -= beyond.z;
+  block.d2[0] -= beyond.second;
+  block.d4[0] -= beyond.fourth;
+  for (std::size_t n = 0; terms_ > 0 && n < count; ++n) {
+    double* const h = &h_[0][from + n * kLanes];
+    vm::store(vm::load(h) - scores.hermite_from[last * count + n], h);
   }
   if (terms_ > 0) vm::store(Real{}, &h_[0][from]);
   block.fall = vm::clamp(block.fall, 0.0, 1.0);
