@@ -14,6 +14,7 @@
 #include "gaussian/softmax/orders.hpp"
 #include "gaussian/softmax/overlaps.hpp"
 #include "gaussian/softmax/pair.hpp"
+#include "gaussian/softmax/row_series.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc {
@@ -29,6 +30,8 @@ constexpr double kSmallVariance = 1e-12;
 constexpr double kPairLattice = 0.95, kPairDigits = 6.0;
 /// Of rows that are prepared; the last covers every series that is short.
 constexpr std::array<int, 4> kPairTerms = {16, 40, 90, kMostTerms};
+/// Rows of smaller variances take a few microseconds each.
+constexpr double kLongRow = 10.0;
 /// Opposed scores of many keys overlap in the tails, which the series leaves out.
 constexpr double kMostOpposed = 10.0;
 
@@ -121,11 +124,27 @@ struct SoftmaxRows::Impl {
     mutable std::array<std::optional<gaussian::softmax::Row>, gaussian::softmax::kPairTerms.size()>
         with;
 
+    std::optional<gaussian::softmax::Row> with_powers;  ///< that its averages are of
+    mutable std::once_flag once_series;
+    mutable std::optional<gaussian::softmax::RowSeries> series;
+    SoftmaxOrders orders;
+
     double tau2() const { return std::max(row.tau2, gaussian::softmax::kSmallVariance); }
     const gaussian::softmax::Row& of_terms(int terms) const;
+    /// Nothing where there is none.
+    const gaussian::softmax::RowSeries* of_powers() const;
   };
   std::deque<Prepared> rows;
-  std::vector<SoftmaxOrders> orders;
+
+  /// That with fewer keys is first.
+  std::array<const Prepared*, 2> ordered(std::size_t row, std::size_t other) const {
+    const Prepared *const one = &rows.at(row), *const two = &rows.at(other);
+    return one->row.keys > two->row.keys ? std::array{two, one} : std::array{one, two};
+  }
+  /// Nothing where the series does not tell.
+  std::optional<SoftmaxOverlaps> by_powers(std::size_t row, std::size_t other,
+                                           double correlation) const;
+  SoftmaxOverlaps by_integrals(std::size_t row, std::size_t other, double correlation) const;
 };
 
 const gaussian::softmax::Row& SoftmaxRows::Impl::Prepared::of_terms(int terms) const {
@@ -139,31 +158,25 @@ const gaussian::softmax::Row& SoftmaxRows::Impl::Prepared::of_terms(int terms) c
   return *with[at];
 }
 
-SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
-  auto impl = std::make_shared<Impl>();
-  for (const Row& row : rows) {
-    gaussian::softmax::check_keys(row.keys);
-    gaussian::softmax::check_variance(row.tau2);
-  }
-  for (const Row& row : rows) impl->rows.emplace_back().row = row;
-  impl->orders.resize(rows.size());
-  gaussian::softmax::for_each(rows.size(), threads, [&](std::size_t at) {
-    impl->orders[at] = gaussian::softmax::integrate_orders(
-        gaussian::softmax::Row(rows[at].keys, impl->rows[at].tau2(), 0));
-  });
-  impl_ = impl;
+const gaussian::softmax::RowSeries* SoftmaxRows::Impl::Prepared::of_powers() const {
+  using gaussian::softmax::RowSeries;
+  if (!RowSeries::covers(row.keys)) return nullptr;
+  std::call_once(once_series, [&] { series.emplace(*with_powers, orders); });
+  return &*series;
 }
 
-const SoftmaxOrders& SoftmaxRows::orders(std::size_t row) const {
-  return impl_->orders.at(row);
+std::optional<SoftmaxOverlaps> SoftmaxRows::Impl::by_powers(std::size_t row, std::size_t other,
+                                                            double correlation) const {
+  const auto [fewer, more] = ordered(row, other);
+  const gaussian::softmax::RowSeries *const first = fewer->of_powers(), *const second =
+                                                                            more->of_powers();
+  if (first == nullptr || second == nullptr) return std::nullopt;
+  return overlaps_by_series(*first, *second, correlation);
 }
 
-SoftmaxOverlaps SoftmaxRows::overlaps(std::size_t row, std::size_t other,
-                                      double correlation) const {
-  gaussian::softmax::check_correlation(correlation);
-  const Impl::Prepared* fewer = &impl_->rows.at(row);
-  const Impl::Prepared* more = &impl_->rows.at(other);
-  if (fewer->row.keys > more->row.keys) std::swap(fewer, more);
+SoftmaxOverlaps SoftmaxRows::Impl::by_integrals(std::size_t row, std::size_t other,
+                                                double correlation) const {
+  const auto [fewer, more] = ordered(row, other);
   const double tau2 = std::sqrt(fewer->tau2() * more->tau2());
   if (!gaussian::softmax::series_is_short(more->row.keys, tau2, correlation))
     return gaussian::softmax::by_differences(fewer->row.keys, more->row.keys, tau2, correlation);
@@ -171,6 +184,37 @@ SoftmaxOverlaps SoftmaxRows::overlaps(std::size_t row, std::size_t other,
       gaussian::softmax::series_terms(std::sqrt(tau2), correlation, gaussian::softmax::kPairDigits);
   return gaussian::softmax::integrate_overlaps(fewer->of_terms(terms), more->of_terms(terms),
                                                correlation, gaussian::softmax::kPairDigits);
+}
+
+SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
+  auto impl = std::make_shared<Impl>();
+  for (const Row& row : rows) {
+    gaussian::softmax::check_keys(row.keys);
+    gaussian::softmax::check_variance(row.tau2);
+  }
+  for (const Row& row : rows) impl->rows.emplace_back().row = row;
+  // Rows of small scores are over before threads have begun.
+  const bool is_long = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+    return row.tau2 > gaussian::softmax::kLongRow;
+  });
+  gaussian::softmax::for_each(rows.size(), is_long ? threads : 1, [&](std::size_t at) {
+    Impl::Prepared& row = impl->rows[at];
+    row.with_powers.emplace(row.row.keys, row.tau2(),
+                            gaussian::softmax::RowSeries::degree_of(row.tau2()));
+    row.orders = gaussian::softmax::integrate_orders(*row.with_powers);
+  });
+  impl_ = impl;
+}
+
+const SoftmaxOrders& SoftmaxRows::orders(std::size_t row) const {
+  return impl_->rows.at(row).orders;
+}
+
+SoftmaxOverlaps SoftmaxRows::overlaps(std::size_t row, std::size_t other,
+                                      double correlation) const {
+  gaussian::softmax::check_correlation(correlation);
+  if (const auto found = impl_->by_powers(row, other, correlation)) return *found;
+  return impl_->by_integrals(row, other, correlation);
 }
 
 std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& correlations,
@@ -182,11 +226,18 @@ std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& co
   }
   for (const double correlation : correlations) gaussian::softmax::check_correlation(correlation);
   std::vector<SoftmaxOverlaps> out(correlations.size());
-  gaussian::softmax::for_each(rows, threads, [&](std::size_t t) {
-    for (std::size_t u = 0; u <= t; ++u) {
-      const std::size_t at = t * (t + 1) / 2 + u;
-      out[at] = overlaps(t, u, correlations[at]);
-    }
+  // Short sums are over before threads have begun.
+  std::vector<std::array<std::size_t, 2>> rest;
+  for (std::size_t t = 0, at = 0; t < rows; ++t)
+    for (std::size_t u = 0; u <= t; ++u, ++at)
+      if (const auto found = impl_->by_powers(t, u, correlations[at]))
+        out[at] = *found;
+      else
+        rest.push_back({t, u});
+  gaussian::softmax::for_each(rest.size(), threads, [&](std::size_t k) {
+    const auto [t, u] = rest[k];
+    const std::size_t at = t * (t + 1) / 2 + u;
+    out[at] = impl_->by_integrals(t, u, correlations[at]);
   });
   return out;
 }

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "gaussian/softmax/row.hpp"
+#include "scalecalc/softmax.hpp"
+
+namespace scalecalc::gaussian::softmax {
+inline namespace SCALECALC_LANES_NAMESPACE {
+
+/// Averages of two rows as power series in the correlation of their scores, whose coefficients are
+/// sums of products of what each row has by itself (docs/theory/softmax.md#series): where many rows
+/// are compared with each other, most pairs are short sums.
+class RowSeries {
+ public:
+  /// Powers of the correlation.
+  static constexpr int kDegree = 8;
+
+  /// The powers that are enough for a row of this variance.
+  static int degree_of(double tau2);
+  /// `row`: with degree_of() terms or more; `orders`: its own averages.
+  RowSeries(const Row& row, const SoftmaxOrders& orders);
+  /// Rows of other numbers of keys may have no series: of keys that are no whole number, a key's
+  /// share of a coefficient may be negative.
+  static bool covers(double keys);
+
+ private:
+  friend std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer,
+                                                           const RowSeries& more,
+                                                           double correlation);
+  double keys_, tau_, p2_;
+  int degree_;  ///< as far as coefficients go
+  /// Of p_s, and of p_s p_r, by the power of the correlation, each power's to whole vectors; and
+  /// times how many keys or pairs of keys have such a coefficient.
+  std::vector<double> once_, twice_, all_once_, all_twice_;
+  /// By the series at c = 1, of the powers that rows of small variance have and of all.
+  struct LeftOut {
+    double p2 = 0, slope = 0;  ///< slope: of tau^2 A
+  };
+  LeftOut few_left_out_, left_out_;
+  const LeftOut& left_out(int degree) const { return degree < degree_ ? few_left_out_ : left_out_; }
+};
+
+/// Nothing where the terms that are left out might count: more than 1e-7 of the overlap.
+std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer, const RowSeries& more,
+                                                  double correlation);
+
+}  // namespace SCALECALC_LANES_NAMESPACE
+}  // namespace scalecalc::gaussian::softmax
