@@ -92,13 +92,23 @@ Inverses inverses(const Mixture& x, double width, double eps, double kurtosis) {
   constexpr double least = 0.05;  // features of one size
   const double spread = std::max(kurtosis - 1, least), shape = 1 / spread;
   const bool is_normal = std::fabs(shape - 0.5) < 1e-12;  // but for roundings of the kurtosis
-  const ArrayXd scale = spread * x.variance / width;
+  // To whole vectors, of features that are not there.
+  constexpr Index lanes = 8;
+  const Index padded = (kinds + lanes - 1) / lanes * lanes;
+  ArrayXd scale = ArrayXd::Zero(padded), weights = ArrayXd::Zero(padded);
+  scale.head(kinds) = spread * x.variance / width;
+  weights.head(kinds) = x.weight;
+  constexpr double linear = 1e-9;  // its square is below a rounding
+  const double most = scale.maxCoeff();
   for (double u = -below; u < above; u += step) {
     const double t = std::exp(u);
     const ArrayXd h = 1 / (1 + t * scale);
-    const ArrayXd decay = is_normal ? ArrayXd(h.sqrt()) : ArrayXd(h.pow(shape));
-    const double mean = (x.weight * decay).sum();
+    const ArrayXd decay = is_normal           ? ArrayXd(h.sqrt())
+                          : t * most < linear ? ArrayXd(1 - shape * t * scale)
+                                              : ArrayXd((shape * h.log()).exp());
+    const double mean = (weights * decay).sum();
     const double all_but_one = std::exp((width - 1) * std::log(mean) - t * eps);
+    if (all_but_one == 0 && !without_few) break;  // it falls
     // What stays of tokens that are 0 in every feature is no part of a mean.
     const double empty = never > 0 ? std::exp((width - 1) * std::log(never) - t * eps) : 0;
     const double weight = step * t * all_but_one, dead = step * t * empty;
