@@ -52,6 +52,84 @@ MatrixXd of_selves(const MatrixXd& rows, const ArrayXd& f) {
   return rows * f.matrix().asDiagonal() * rows.transpose();
 }
 
+/// Some keys, and the first row that sees any of them: most keys are seen by the last few rows.
+struct KeyBlock {
+  Index from, keys, row;
+};
+std::vector<KeyBlock> key_blocks(const Positions& positions) {
+  constexpr Index least = 32;
+  std::vector<KeyBlock> blocks;
+  Index from = 0, row = 0;
+  for (Index j = 0; j < positions.at.size(); ++j) {
+    const Index end = positions.at[j] + 1;
+    if (end - from < least && j + 1 < positions.at.size()) continue;
+    blocks.push_back({from, end - from, row});
+    from = end;
+    row = j + 1;
+  }
+  return blocks;
+}
+
+/// x w^H of the rows' weights w.
+template <class Weights>
+Weights with_rows(const Positions& positions, const Weights& x, const Weights& rows) {
+  const Index size = rows.rows();
+  Weights product = Weights::Zero(x.rows(), size);
+  for (const auto& [from, keys, row] : key_blocks(positions))
+    product.rightCols(size - row).noalias() +=
+        x.middleCols(from, keys) * rows.block(row, from, size - row, keys).adjoint();
+  return product;
+}
+
+/// f_s w_ts conj(w_us) summed over the keys.
+template <class Weights>
+Weights selves_of_rows(const Positions& positions, const Weights& rows, const ArrayXd& f) {
+  const Index size = rows.rows();
+  Weights product = Weights::Zero(size, size);
+  for (const auto& [from, keys, row] : key_blocks(positions)) {
+    const auto seen = rows.block(row, from, size - row, keys);
+    const Weights weighed = seen * f.segment(from, keys).matrix().asDiagonal();
+    product.bottomRightCorner(size - row, size - row).noalias() += weighed * seen.adjoint();
+  }
+  return product;
+}
+
+/// each(token, left, share): a token between two positions, `share` of it at the one on the right.
+template <class Each>
+void over_tokens(const Positions& positions, const Each& each) {
+  const auto tokens = static_cast<Index>(positions.tokens);
+  for (Index s = 0, right = 1; s < tokens; ++s) {
+    while (right + 1 < positions.at.size() && positions.at[right] < s) ++right;
+    const Index left = right - 1;
+    each(s, left,
+         static_cast<double>(s - positions.at[left]) / (positions.at[right] - positions.at[left]));
+  }
+}
+
+/// Columns of positions as those of tokens, and the other way round; and rows.
+template <class Matrix>
+Matrix columns_at_tokens(const Positions& positions, const Matrix& x) {
+  if (positions.all()) return x;
+  Matrix at(x.rows(), static_cast<Index>(positions.tokens));
+  over_tokens(positions, [&](Index s, Index left, double share) {
+    at.col(s) = (1 - share) * x.col(left) + share * x.col(left + 1);
+  });
+  return at;
+}
+template <class Matrix>
+Matrix gathered_columns(const Positions& positions, const Matrix& x) {
+  if (positions.all()) return x;
+  Matrix sums = Matrix::Zero(x.rows(), positions.at.size());
+  over_tokens(positions, [&](Index s, Index left, double share) {
+    sums.col(left) += (1 - share) * x.col(s);
+    sums.col(left + 1) += share * x.col(s);
+  });
+  return sums;
+}
+MatrixXd rows_at_tokens(const Positions& positions, const MatrixXd& x) {
+  return columns_at_tokens(positions, MatrixXd(x.transpose())).transpose();
+}
+
 /// pi_ts e^(i (t - s) theta).
 Eigen::MatrixXcd turned_rows(const MatrixXd& rows, const Positions& positions, double theta) {
   Eigen::VectorXcd row(rows.rows()), key(rows.cols());
@@ -75,7 +153,7 @@ KeyWeights::KeyWeights(std::vector<KeyBias> biases, std::shared_ptr<const Positi
         kind.columns(s, j) = weight(bias, other, at);
       }
     const MatrixXd& near = positions_->interpolation;
-    kind.gathered_rows = positions_->all() ? kind.rows : MatrixXd(kind.rows * near);
+    kind.gathered_rows = gathered_columns(*positions_, kind.rows);
     kind.gathered_columns =
         positions_->all() ? kind.columns : MatrixXd(near.transpose() * kind.columns);
     kinds_.push_back(std::move(kind));
@@ -99,12 +177,12 @@ void KeyWeights::measure() {
   slope_growth_ = feedback_ = ArrayXd::Zero(size);
   for (const Kind& kind : kinds_) {
     const ArrayXXd square = kind.rows.array().square();
-    const ArrayXXd shared = (kind.rows * kind.rows.transpose()).array();
+    const ArrayXXd shared = with_rows(*positions_, kind.rows, kind.rows).array();
     const ArrayXd p2 = square.rowwise().sum();
     const ArrayXd p3 = (square * kind.rows.array()).rowwise().sum();
     const ArrayXd p4 = square.square().rowwise().sum();
     overlap_ += shared;
-    own_twice_ += (square.matrix() * kind.rows.transpose()).array();
+    own_twice_ += with_rows(*positions_, MatrixXd(square.matrix()), kind.rows).array();
     sharp_overlap_ += shared.colwise() * p2;
     squared_overlap_ += shared.square();
     feedback_ += p4 - 2 * p2 * p3 + p2.cube();
@@ -118,8 +196,7 @@ void KeyWeights::measure() {
 }
 
 MatrixXd KeyWeights::to_tokens(const MatrixXd& columns) const {
-  if (positions_->all()) return columns;
-  return columns * positions_->interpolation.transpose();
+  return columns_at_tokens(*positions_, columns);
 }
 
 ArrayXd KeyWeights::at_tokens(const ArrayXd& x) const {
@@ -130,16 +207,23 @@ ArrayXd KeyWeights::at_tokens(const ArrayXd& x) const {
 /// What is interpolated between x(t, t) and its neighbours.
 ArrayXd KeyWeights::diagonal_at_tokens(const ArrayXXd& x) const {
   if (positions_->all()) return x.matrix().diagonal().array();
-  const MatrixXd& near = positions_->interpolation;
-  return ((near * x.matrix()).array() * near.array()).rowwise().sum();
+  ArrayXd at(static_cast<Index>(positions_->tokens));
+  over_tokens(*positions_, [&](Index s, Index left, double share) {
+    const Index right = left + 1;
+    const double kept = 1 - share;
+    at[s] = kept * kept * x(left, left) + kept * share * (x(left, right) + x(right, left)) +
+            share * share * x(right, right);
+  });
+  return at;
 }
 
 KeyMeans<PerPosition> KeyWeights::means(const PerPosition& keys) const {
   const ArrayXd second = at_tokens(keys.second), self = diagonal_at_tokens(keys.cross);
-  const ArrayXXd same = mean([&](const Kind& of) { return of_selves(of.rows, second); });
+  const ArrayXXd same =
+      mean([&](const Kind& of) { return selves_of_rows(*positions_, of.rows, second); });
   const ArrayXXd other = mean([&](const Kind& of) {
     return MatrixXd(of.gathered_rows * keys.cross.matrix() * of.gathered_rows.transpose() -
-                    of_selves(of.rows, self));
+                    selves_of_rows(*positions_, of.rows, self));
   });
   KeyMeans<PerPosition> out{without_means(keys), without_means(keys)};
   const Index size = overlap_.rows();
@@ -201,24 +285,22 @@ ArrayXXd KeyWeights::through(const Kind& of, const Weights& turned, const PerPos
                              const PerPosition& keys) const {
   using Scalar = typename Weights::Scalar;
   const auto cast = [](const auto& x) { return x.matrix().template cast<Scalar>(); };
-  const Weights gathered =
-      positions_->all() ? turned : Weights(turned * cast(positions_->interpolation));
-  const auto spread = [&](const Weights& x) {
-    return positions_->all() ? x : Weights(x * cast(positions_->interpolation).transpose());
-  };
+  const Weights gathered = gathered_columns(*positions_, turned);
   const ArrayXd second_v = at_tokens(values.second), self_v = diagonal_at_tokens(values.cross);
   const ArrayXd second_k = at_tokens(keys.second), self_k = diagonal_at_tokens(keys.cross);
   const ArrayXXd both = values.cross * keys.cross;
   const ArrayXd past = second_v * second_k - diagonal_at_tokens(both);
   const MatrixXd v = to_tokens(of.gathered_rows * values.cross.matrix()) +
                      of.rows * (second_v - self_v).matrix().asDiagonal();
-  const Weights k =
-      spread(gathered * cast(keys.cross)) + turned * cast(second_k - self_k).asDiagonal();
-  const Weights from_mean = cast(v).cwiseProduct(k) * turned.adjoint();
-  const Weights all =
-      cast(MatrixXd(v * of.rows.transpose())).cwiseProduct(Weights(k * turned.adjoint()));
-  const Weights plain = gathered * cast(both) * gathered.adjoint() +
-                        turned * cast(past).asDiagonal() * turned.adjoint();
+  const Weights k = columns_at_tokens(*positions_, Weights(gathered * cast(keys.cross))) +
+                    turned * cast(second_k - self_k).asDiagonal();
+  const auto by_rows = [&](const auto& x, const auto& rows) {
+    return with_rows(*positions_, x, rows);
+  };
+  const Weights from_mean = by_rows(Weights(cast(v).cwiseProduct(k)), turned);
+  const Weights all = cast(by_rows(v, of.rows)).cwiseProduct(by_rows(k, turned));
+  const Weights plain =
+      gathered * cast(both) * gathered.adjoint() + selves_of_rows(*positions_, turned, past);
   return Weights(plain - from_mean - from_mean.adjoint() + all).real().array();
 }
 
@@ -261,12 +343,11 @@ PerPosition KeyWeights::scores_to_keys(const PerPosition& values,
                       of_selves(seen.transpose(), own));
     };
     const auto rows = [&](const MatrixXd& x, const MatrixXd& own) {
-      const MatrixXd at = positions_->all() ? x : MatrixXd(positions_->interpolation * x);
-      return MatrixXd(at + own);
+      return MatrixXd(rows_at_tokens(*positions_, x) + own);
     };
     const MatrixXd means = of.gathered_rows * values.cross.matrix();
     const ArrayXXd of_rows = (means * of.gathered_rows.transpose()).array() +
-                             of_selves(of.rows, second_v - self_v).array();
+                             selves_of_rows(*positions_, of.rows, second_v - self_v).array();
     const MatrixXd plain = back(gradient.cross, own_g);
     const MatrixXd with_mean =
         seen.transpose() *
