@@ -26,7 +26,7 @@ class RowAverages {
  public:
   RowAverages(const EntryRule& rule, const MatrixUse& use)
       : rule_(rule), use_(use), n_(use.samples.count()) {
-    if (use.outputs.empty()) add_outputs({1, use.gradient, 0});
+    if (use.outputs.empty()) add_outputs({1, use.gradient});
     for (const GradientClass& output : use.outputs) add_outputs(output);
     const Kernel parts = use.gradient * multiplicities(use.samples);
     const double rest = parts.token + parts.sequence;
@@ -38,18 +38,37 @@ class RowAverages {
   Kernel response() const { return {slope_, slope_, all_}; }
   const Kernel& second() const { return second_; }
   double square() const { return square_; }
+  /// E of (the slope times g)^2, of a sample.
+  double sloped() const { return sloped_; }
   /// E f(G)^2 x_s x_t.
   Kernel of_features() const { return kernel_of({own_, shared_, shared_}, use_.samples); }
 
  private:
   void add_outputs(const GradientClass& output) {
-    const Kernel& gradient = output.gradient;
-    const double slope_before = slope_, all_before = all_;
-    const double share = output.share, mean = output.mean * std::sqrt(n_);
-    const double deviation = std::sqrt(std::max(gradient.all - mean * mean, 0.0));
-    const Kernel counts = multiplicities(use_.samples);
-    const Kernel part = gradient * counts;
+    const double slope_before = slope_, all_before = all_, sloped_before = sloped_;
+    const Kernel part = output.gradient * multiplicities(use_.samples);
     rest_ = std::max(part.token + part.sequence, 0.0);
+    output.rows.empty() ? add_gaussian(output, part) : add_rows(output);
+    const double along = (slope_ - slope_before + all_ - all_before) / output.share;
+    const double less = along > 0 ? std::min(size_of_sums(output) / along, 1.0) : 1;
+    slope_ = slope_before + (slope_ - slope_before) * less;
+    all_ = all_before + (all_ - all_before) * less;
+    sloped_ = sloped_before + (sloped_ - sloped_before) * less * less;
+  }
+
+  void add_rows(const GradientClass& output) {
+    const double squares = trace_of(output.gradient, use_.samples);
+    for (const GradientRow& row : output.rows) {
+      const double square = squares * row.square;
+      const double rest = rest_ > 0 ? (1 - row.along) * square / rest_ : 0;
+      add(std::sqrt(row.along * square), output.share * row.share, rest, output.gradient);
+    }
+  }
+
+  void add_gaussian(const GradientClass& output, const Kernel& part) {
+    const Kernel& gradient = output.gradient;
+    const double share = output.share, deviation = std::sqrt(std::max(gradient.all, 0.0));
+    const Kernel counts = multiplicities(use_.samples);
     const double squares =
         (counts.token > 0 ? part.token * part.token / counts.token : 0) +
         (counts.sequence > 0 ? part.sequence * part.sequence / counts.sequence : 0);
@@ -60,12 +79,11 @@ class RowAverages {
             ? std::min(std::max(squares / (rest_ * rest_), use_.concentration) + logits, 1.0)
             : 0;
     const double spread = 2 * concentration / 9;
-    // Rules are odd: without a mean, both signs of the sum give the same.
-    const bool is_odd = mean == 0;
+    // Rules are odd: both signs of the sum give the same.
     for (Node sum : normal_nodes<33>()) {
-      if (is_odd && sum.at < 0) continue;
-      if (is_odd && sum.at > 0) sum.weight *= 2;
-      const double along = mean + deviation * sum.at;
+      if (sum.at < 0) continue;
+      if (sum.at > 0) sum.weight *= 2;
+      const double along = deviation * sum.at;
       if (rest_ <= 0) add(along, share * sum.weight, 0, gradient);
       for (const Node& of_rest : normal_nodes<9>()) {
         if (rest_ <= 0) break;
@@ -73,10 +91,6 @@ class RowAverages {
         add(along, share * sum.weight * of_rest.weight, root * root * root, gradient);
       }
     }
-    const double along = (slope_ - slope_before + all_ - all_before) / share;
-    const double less = along > 0 ? std::min(size_of_sums(output) / along, 1.0) : 1;
-    slope_ = slope_before + (slope_ - slope_before) * less;
-    all_ = all_before + (all_ - all_before) * less;
   }
 
   /// E |G| by the second moment and the fourth cumulant of G = sum_t g_t x_t,
@@ -84,7 +98,7 @@ class RowAverages {
   /// few large g_t, and features that are mostly 0, have less than any law that is smooth.
   double size_of_sums(const GradientClass& output) const {
     const double none = std::numeric_limits<double>::infinity();
-    if (rule_.kind != EntryRule::Kind::sign || output.mean != 0) return none;
+    if (rule_.kind != EntryRule::Kind::sign || !output.rows.empty()) return none;
     bool is_gaussian = output.peaked <= 1;
     double size = 0;
     const Entries g = entries_of(output.gradient, use_.samples);
@@ -131,6 +145,7 @@ class RowAverages {
     all_ += weight * of_all * along;
     second_.all += weight * of_all * of_all;
     slope_ += weight * slope * rest_ * rest;
+    sloped_ += weight * slope * slope * squares / n_;
     second_.token += weight * slope * slope * rest * gradient.token;
     second_.sequence += weight * slope * slope * rest * gradient.sequence;
   }
@@ -164,7 +179,7 @@ class RowAverages {
   const EntryRule& rule_;
   const MatrixUse& use_;
   double n_, rest_ = 0;
-  double slope_ = 0, all_ = 0, square_ = 0, shared_ = 0, own_ = 0;
+  double slope_ = 0, all_ = 0, square_ = 0, shared_ = 0, own_ = 0, sloped_ = 0;
   Kernel second_;
 };
 
@@ -190,9 +205,9 @@ OwnChange by_entries(const Update& update, const MatrixUse& use) {
   const Entries x = entries_of(use.input, use.samples);
   const double shared = use.samples.tokens > 1 ? x.cross : x.between;
   const double more = use.overlap_variance - std::max(product - shared * shared, 0.0) / n;
-  const double slope = x.same > shared ? made.response.token / (x.same - shared) : 0;
-  made.noise = made.noise + diagonal(std::max(more, 0.0) * (use.samples.count() - 1) * slope *
-                                     slope * diagonal_of(use.gradient, use.samples));
+  const double apart = x.same > shared ? size * n / (x.same - shared) : 0;
+  made.noise = made.noise + diagonal(std::max(more, 0.0) * (use.samples.count() - 1) * apart *
+                                     apart * rows.sloped());
   made.update_second = update.scale * update.scale * rows.square();
   return made;
 }
@@ -307,10 +322,11 @@ std::vector<FeatureClass> gaussian_features(double mean, const Kernel& values,
                                             const Samples& samples) {
   const Entries x = entries_of(values, samples);
   const double others = samples.count() - 1;
+  // One sample shares nothing with another.
   const double shared =
       others > 0
           ? ((samples.tokens - 1) * x.cross + (others - samples.tokens + 1) * x.between) / others
-          : x.same;
+          : 0;
   const double common = std::clamp(shared - mean * mean, 0.0, std::max(x.same - mean * mean, 0.0));
   std::vector<FeatureClass> made;
   if (common == 0) return {{1, mean, std::max(x.same - mean * mean, 0.0)}};
@@ -326,10 +342,7 @@ OwnChange own_change(const Update& update, const MatrixUse& use) {
   MatrixUse of_theta = use;
   const double square = use.multiplier * use.multiplier;
   of_theta.gradient = use.gradient * square;
-  for (GradientClass& output : of_theta.outputs) {
-    output.gradient = output.gradient * square;
-    output.mean *= use.multiplier;
-  }
+  for (GradientClass& output : of_theta.outputs) output.gradient = output.gradient * square;
   OwnChange made = of_parameter(update, of_theta);
   made.response = made.response * use.multiplier;
   const Kernel second = made.noise + made.response * made.response * use.gradient;

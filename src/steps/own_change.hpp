@@ -31,12 +31,19 @@ struct FeatureClass {
 std::vector<FeatureClass> gaussian_features(double mean, const Kernel& values,
                                             const Samples& samples);
 
+/// A row g of a gradient over the samples, so large a share of a class: |g|^2, in its average over
+/// the class, and which share of it lies along the vector of ones.
+struct GradientRow {
+  double share = 1, square = 1, along = 0;
+};
+
 /// Features of an output, so large a share of all, whose gradients have these second moments.
 struct GradientClass {
   double share = 1;
   Kernel gradient;
-  double mean = 0;    ///< E g, the same in all samples
   double peaked = 1;  ///< E g^4/(3 (E g^2)^2), each sample by itself
+  /// None: Gaussian.
+  std::vector<GradientRow> rows = {};
 };
 
 /// A matrix of fan_in x fan_out that multiplies inputs with these second moments, per feature.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "steps/logit_rows.hpp"
 #include "steps/walk.hpp"
 
 /// Features of an output whose gradients are not alike.
@@ -17,7 +18,7 @@ std::vector<GradientClass> Walk::behind_activation(const Linear& layer, const Ac
   for (const auto& [share, d2, dd, d4] : slopes_of(next, x).near.slopes)
     made.push_back({share,
                     at_least_zero(kernel_of({d2 * g.same, dd * g.cross, dd * g.between}, samples)),
-                    0, d2 > 0 ? d4 / (d2 * d2) : 1});
+                    d2 > 0 ? d4 / (d2 * d2) : 1});
   return made;
 }
 
@@ -37,19 +38,26 @@ std::vector<GradientClass> Walk::of_logits(const Site& head, const Samples& samp
   const double left = diagonal_of(all - no_target * share, samples);
   // Of a condensed softmax e^z overflows, and says nothing of p.
   if (share <= 0 || share >= 1 || !(left > 0)) return {};
-  return {{share, at_least_zero(no_target), each / classes},
-          {1 - share, at_least_zero((all - no_target * share) * (1 / (1 - share))), 0}};
+  const double tokens = samples.tokens - 1, apart = n - samples.tokens;
+  const double common = n > 1 ? (tokens * z.cross + apart * z.between) / (n - 1) : 0;
+  const double shared = std::clamp(common - head.mean.value * head.mean.value, 0.0, alike);
+  const Kernel target = at_least_zero((all - no_target * share) * (1 / (1 - share)));
+  return {{share, at_least_zero(no_target), 1, rows_of_others(n, alike - shared, shared)},
+          {1 - share, target, 1,
+           rows_of_targets(n, classes, std::exp(alike) / (classes * classes),
+                           target.all / (each * each))}};
 }
 
-/// By how much the classes of logits change what their own step does, and what that leaves out.
+/// What a head's own step leaves out: of rows with targets the second order of N/classes.
 double Walk::unresolved(const std::string& path, MatrixUse use) {
   const Update update = update_of(indices_.at(path));
   const auto second = [&](const OwnChange& own) {
     return diagonal_of(own.noise + own.response * own.response * use.gradient, use.samples);
   };
-  const OwnChange resolved = own_change(update, use);
-  use.outputs.clear();
-  return resolved.truncation + std::fabs(second(resolved) - second(own_change(update, use)));
+  const double left_out = own_change(update, use).truncation;
+  use.outputs.erase(use.outputs.begin());
+  const double others = std::min(use.samples.count() / use.fan_out, 1.0);
+  return left_out + others * others * second(own_change(update, use));
 }
 
 double Walk::more_where_steep(const std::string& path, MatrixUse use) {

@@ -125,7 +125,7 @@ TEST_CASE("own change: signs between two relus, whose features and gradients are
   use.features = relu.features;
   use.gradient = kernel_of({0.04 * relu.d2, 0, 0}, counts);
   use.overlap_variance = (relu.f2 * relu.f2 - relu.ff * relu.ff) / in;
-  use.outputs = {{1, use.gradient, 0, relu.d4 / (relu.d2 * relu.d2)}};
+  use.outputs = {{1, use.gradient, relu.d4 / (relu.d2 * relu.d2)}};
   Update update;
   update.scale = 0.01;
   update.entry.kind = EntryRule::Kind::sign;
