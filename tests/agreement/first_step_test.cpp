@@ -80,3 +80,30 @@ TEST_CASE("first step of mlps: of widths and activations") {
                  width + "\nactivation = \"" + activation + "\"\n",
              {"sgd", "adam", "lamb", "muon"});
 }
+
+TEST_CASE("first step of a head alone: rows of a softmax' gradient under a sign") {
+  // Steps of all other parameters are as good as none.
+  OptimizerOptions rule = optimizer_options("adam");
+  rule.learning_rate = 1e-13;
+  rule.factors["head.weight"].learning_rate = 1e7;
+  for (const char* sequence : {"1", "4", "16"})
+    for (const char* vocab : {"60", "400"}) {
+      CAPTURE(sequence);
+      CAPTURE(vocab);
+      const Network network = build_network(
+          parse_model(std::string("[model]\nkind = \"transformer\"\nlayers = 2\nwidth = 128\n"
+                                  "heads = 4\nffn = 256\nplacement = \"pre\"\nvocab = ") +
+                          vocab + "\nsequence = " + sequence + "\n[input]\nkind = \"tokens\"\n",
+                      "test"));
+      const FirstStep said = predict_first_step(network, propagate(network), rule);
+      const FirstStep seen = first_step_of(sample_steps(network, {}, rule, 1, 4 * seeds));
+      const Figure &a = said.sites.back().change, &b = seen.sites.back().change;
+      INFO("said " << a.value << " +- " << a.truncation << " seen " << b.value << " +- "
+                   << b.error);
+      CHECK(std::fabs(a.value - b.value) <= a.truncation + 4 * b.error);
+      CHECK(a.truncation < 0.25 * a.value);
+      INFO("loss said " << said.loss_change.value << " seen " << seen.loss_change.value);
+      CHECK(std::fabs(said.loss_change.value - seen.loss_change.value) <=
+            said.loss_change.truncation + 4 * seen.loss_change.error);
+    }
+}

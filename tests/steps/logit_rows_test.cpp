@@ -75,6 +75,7 @@ TEST_CASE("logit rows: lognormal numbers lie along the ones as draws of them do"
       }
       const LognormalRow said = lognormal_row(count, variance);
       const Mean first = mean_of(along), second = mean_of(square);
+      // The integral's steps and the nodes' reach of five deviations: 1e-6.
       CHECK(std::fabs(said.along - first.value) < 4 * first.error + 1e-6);
       const double said_second =
           said.along * said.along + said.along_deviation * said.along_deviation;
