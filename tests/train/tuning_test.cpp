@@ -243,6 +243,9 @@ TEST_CASE("tuning: what the solver says of one rate, and of each parameter's own
   }
   CHECK(power("sgd", "standard") == "-1");
   CHECK(power("sgd", "mup") == "0");
+  // AdamW steps the head beside Muon; hidden matrices would keep one rate.
+  CHECK(power("muon", "standard") == "-1");
+  CHECK(power("muon", "mup") == "0");
   const Folder folder;
   TuningOptions options = tiny_grid(folder, "standard");
   options.grids = {{"warmup", {1, 2, 3}}};

@@ -46,10 +46,9 @@ struct InitFlags {
     add.text("--dtype", dtype, {"DTYPE", {"f32", "f16", "bf16"}},
              "of --weights: f32, f16 or bf16 (default " + WeightOptions().dtype + ")");
     add.flag("--seedless", seedless, "code without a seed of its own");
-    add.text(
-        "--transfer-from", transfer_from, "SIZES",
-        "pytorch, flax, c: from the numbers of the same model at these sizes (width=256,layers=4), "
-        "with groups of parameters for --optimizer");
+    add.text("--transfer-from", transfer_from, "SIZES",
+             "pytorch, flax, keras, c: from the numbers of the same model at these sizes "
+             "(width=256,layers=4), with groups of parameters for --optimizer");
     add.text("--parametrization", parametrization, types::parametrization(),
              "of --transfer-from: " + alternatives(parametrization_names()) +
                  "; or a file of one (default: mup)");
