@@ -9,6 +9,7 @@
 #include "scalecalc/layers/activation.hpp"
 #include "scalecalc/layers/attention.hpp"
 #include "scalecalc/layers/class_tokens.hpp"
+#include "scalecalc/layers/concat.hpp"
 #include "scalecalc/layers/conv2d.hpp"
 #include "scalecalc/layers/dropout.hpp"
 #include "scalecalc/layers/dual_stream.hpp"
@@ -23,6 +24,7 @@
 #include "scalecalc/layers/pool.hpp"
 #include "scalecalc/layers/residual.hpp"
 #include "scalecalc/layers/rotary.hpp"
+#include "scalecalc/layers/upsample.hpp"
 
 /// The kinds of layer, as a network has them and as a model file writes them.
 namespace scalecalc {
@@ -30,7 +32,8 @@ namespace scalecalc {
 /// One layer of a laid-out network, of any kind.
 struct Layer {
   std::variant<Linear, ActivationLayer, Norm, Attention, Residual, Embedding, Gated, Dropout,
-               Conv2d, DualStream, Pool, Parallel, Encoder, ClassTokens, Experts, MaxPool>
+               Conv2d, DualStream, Pool, Parallel, Encoder, ClassTokens, Experts, MaxPool, Upsample,
+               Concat>
       op;
 };
 
@@ -46,11 +49,14 @@ struct LayerSpec {
     dropout,
     conv2d,
     conv1d,
+    conv_transpose2d,
     residual,
+    concat,
     repeat,
     embedding,
     pool,
     max_pool,
+    upsample,
     encoder
   };
   Type type = Type::linear;
@@ -75,8 +81,10 @@ struct LayerSpec {
   bool per_sample = false;    ///< of a dropout: one mask for all of a sample
   std::optional<Expr> scale;  ///< of the scores, in head_width, width, N
   std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;
-  std::optional<Expr> gain;   ///< in N, lambda; left out: lambda in a branch, else 1
-  std::optional<double> std;  ///< of the weights (of an embedding: of its rows), gain apart
+  std::int64_t output_padding = 0;  ///< of a conv_transpose2d
+  std::int64_t factor = 2;          ///< of an upsample
+  std::optional<Expr> gain;         ///< in N, lambda; left out: lambda in a branch, else 1
+  std::optional<double> std;        ///< of the weights (of an embedding: of its rows), gain apart
   /// Of one of the matrices that an attention or a gate has, instead of std.
   std::optional<double> q_std, k_std, v_std, o_std, gate_std, in_std;
   std::optional<double> bias_std;  ///< of the biases; left out: by the model's bias_variance

@@ -29,6 +29,7 @@ struct NamedTensor {
   std::vector<std::int64_t> shape;  ///< as stored
   int axis = 0;                     ///< along which the parts lie side by side
   bool transposed = false;          ///< stored (out, in)
+  bool mirrored = false;            ///< stored (in, out/groups, taps): a transposed convolution
   std::vector<std::size_t> parts;   ///< indices into parameters(network), in order
   std::int64_t rounds = 1;          ///< in which they lie side by side (NamePattern)
   std::optional<std::string> tied_to;

@@ -17,6 +17,11 @@ struct Stored {
     outputs = shape[static_cast<std::size_t>(tensor.axis)];
     if (shape.size() == 2) inputs = shape[tensor.transposed ? 1 : 0];
     if (shape.size() != 4) return;
+    if (tensor.mirrored) {
+      inputs = shape[0];
+      taps = shape[2] * shape[3];
+      return;
+    }
     inputs = shape[tensor.transposed ? 1 : 2];
     taps = tensor.transposed ? shape[2] * shape[3] : shape[0] * shape[1];
   }
@@ -39,6 +44,7 @@ class Assembler {
     const NamedTensor& tensor = plan_.named.tensors[index];
     const Stored stored(tensor);
     values_.assign(static_cast<std::size_t>(stored.size()), 0);
+    if (tensor.mirrored) return mirror(tensor, stored);
     std::int64_t offset = 0;
     for (const std::size_t part : tensor.parts) {
       const std::vector<float> drawn = draws_(part);
@@ -65,6 +71,22 @@ class Assembler {
           values_[static_cast<std::size_t>(at)] = row[c];
         }
       }
+  }
+
+  /// Of a transposed convolution: row `tap * inputs/groups + input`, to (input, output of its
+  /// group, tap).
+  void mirror(const NamedTensor& tensor, const Stored& stored) {
+    const std::vector<float> drawn = draws_(tensor.parts.front());
+    const std::int64_t columns = plan_.plan.parameters[tensor.parts.front()].columns,
+                       groups = columns / stored.outputs, each = stored.inputs / groups;
+    for (std::int64_t tap = 0; tap < stored.taps; ++tap)
+      for (std::int64_t input = 0; input < each; ++input)
+        for (std::int64_t c = 0; c < columns; ++c) {
+          const std::int64_t of = c / stored.outputs * each + input;
+          const std::int64_t at = (of * stored.outputs + c % stored.outputs) * stored.taps + tap;
+          values_[static_cast<std::size_t>(at)] =
+              drawn[static_cast<std::size_t>((tap * each + input) * columns + c)];
+        }
   }
 
   const NamedPlan& plan_;

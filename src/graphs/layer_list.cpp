@@ -142,6 +142,7 @@ class ListWriter {
         case Item::Kind::attention: made.push_back(attention(item)); break;
         case Item::Kind::gated: made.push_back(gated(item)); break;
         case Item::Kind::residual: made.push_back(residual(item)); break;
+        case Item::Kind::concat: made.push_back(concat(item)); break;
       }
     }
     return made;
@@ -154,7 +155,10 @@ class ListWriter {
     switch (part.kind) {
       case Kind::linear:
       case Kind::convolution:
-        spec.type = part.kind == Kind::linear ? Type::linear : Type::conv2d;
+        spec.type = part.kind == Kind::linear ? Type::linear
+                    : part.is_transposed      ? Type::conv_transpose2d
+                                              : Type::conv2d;
+        spec.output_padding = part.output_padding;
         spec.width = part.features;
         spec.kernel = part.kernel;
         spec.stride = part.stride;
@@ -188,6 +192,10 @@ class ListWriter {
         spec.stride = part.stride;
         spec.padding = part.padding;
         break;
+      case Kind::upsample:
+        spec.type = Type::upsample;
+        spec.factor = part.factor;
+        break;
       case Kind::table:
         known_.remarks.insert(
             "a table of parameters that is added to the stream is left out: "
@@ -211,12 +219,6 @@ class ListWriter {
     return spec;
   }
 
-  std::optional<double> std_of(const Part& part) const {
-    const auto figure = known_.figures.weight(part);
-    if (!figure) return std::nullopt;
-    return neat(figure->std, figure->counted);
-  }
-
   void bias(const std::vector<std::size_t>& parts, LayerSpec& spec) const {
     std::vector<Figure> found;
     spec.bias = false;
@@ -234,7 +236,6 @@ class ListWriter {
     const auto figure = known_.figures.weight(part);
     if (figure) spec.std = neat(figure->std, figure->counted);
     if (figure && figure->is_uniform && figure->std > 0) spec.distribution = Distribution::uniform;
-    std::vector<Figure> found;
     spec.bias = part.bias != nothing;
     if (const auto of_bias = known_.figures.bias(part))
       if (of_bias->std > 0) spec.bias_std = neat(of_bias->std, of_bias->counted);
@@ -358,6 +359,18 @@ class ListWriter {
     put_inside(list(item.body), spec.layers, ".", made);
     put_inside(list(item.shortcut), spec.shortcut, ".shortcut.", made);
     if (spec.layers.empty()) known_.fail(item.part, "a branch that holds no layer is added");
+    return made;
+  }
+
+  Made concat(const Item& item) {
+    Made made;
+    made.spec.type = Type::concat;
+    put_inside(list(item.body), made.spec.layers, ".", made);
+    if (made.spec.layers.empty()) known_.fail(item.part, "a tensor is joined with itself");
+    if (item.is_behind)
+      known_.remarks.insert(
+          "a skip that is joined behind what follows it stands in front here: rows of the weights "
+          "that read both are in another order");
     return made;
   }
 

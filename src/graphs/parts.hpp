@@ -56,7 +56,9 @@ struct Part {
     dropout,
     pool,
     max_pool,
+    upsample,
     sum,
+    concat,  ///< the features of two parts side by side
     product,
     scale,     ///< times a parameter
     attention  ///< of inputs q, k, v; what is mixed, before a map
@@ -86,6 +88,8 @@ struct Part {
   bool is_segment = false;       ///< of a table: all tokens get one row
   std::optional<double> second;  ///< of a fixed table: its mean square
   std::int64_t kernel = 1, stride = 1, padding = 0, groups = 1;  ///< of windows
+  bool is_transposed = false;                                    ///< of a convolution
+  std::int64_t output_padding = 0, factor = 1;                   ///< of that, and of an upsampling
 
   std::int64_t heads = 1, kv_heads = 1, head_width = 0;  ///< of attention
   bool is_causal = false;

@@ -32,12 +32,10 @@ std::optional<View> input_view(const Sizes& sizes) {
 /// What is known and does what is nearest to it, where names do not say so.
 const std::map<std::string, std::string>& alike_operations() {
   static const std::map<std::string, std::string> all = {
-      {"conv_transpose1d", "conv2d"},
-      {"conv_transpose2d", "conv2d"},
+      {"conv_transpose1d", "conv_transpose2d"},
       {"conv1d", "conv2d"},
       {"conv3d", "conv2d"},
-      {"upsample_nearest2d", "conv2d"},
-      {"upsample_bilinear2d", "conv2d"},
+      {"upsample_bilinear2d", "upsample_nearest2d"},
       {"pixel_shuffle", "conv2d"},
       {"group_norm", "layer_norm"},
       {"native_group_norm", "layer_norm"},
@@ -79,7 +77,8 @@ const std::map<std::string, Reader::Way>& Reader::ways() {
     add(&Reader::multiply_matrices, {"matmul", "mm", "bmm"});
     add(&Reader::masked_product, {"baddbmm"});
     add(&Reader::einsum, {"einsum"});
-    add(&Reader::convolution, {"conv2d", "convolution"});
+    add(&Reader::convolution, {"conv2d", "convolution", "conv_transpose2d"});
+    add(&Reader::upsample, {"upsample_nearest2d"});
     add(&Reader::layer_norm, {"layer_norm", "native_layer_norm", "rms_norm", "_fused_rms_norm"});
     add(&Reader::batch_norm, {"batch_norm", "_native_batch_norm_legit_no_training", "instance_norm",
                               "native_batch_norm", "_native_batch_norm_legit_functional"});

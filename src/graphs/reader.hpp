@@ -144,6 +144,7 @@ class Reader {
                  std::int64_t size, std::int64_t step);
   void class_tokens(const Node& node, std::size_t rows, std::size_t others);
   void concatenate_heads(const Node& node);
+  bool concatenate_features(const Node& node, std::size_t dim);
 
   // reader_layers.cpp
   void embedding(const Node& node);
@@ -162,6 +163,10 @@ class Reader {
   void convolution(const Node& node);
   void pool(const Node& node);
   void max_pool(const Node& node);
+  void upsample(const Node& node);
+  void read_kernel(const Node& node, const Sizes& shape, Part& part) const;
+  /// The image that leaves `part`, so high and wide.
+  void become_image(const Node& node, const Value& input, Part part, std::int64_t width);
   /// An argument that is the same of rows and of columns.
   std::int64_t one_of_both(const Node& node, const char* name, std::int64_t otherwise) const;
   /// The image that leaves `part`, whose features and window are known.

@@ -223,6 +223,7 @@ void Reader::concatenate(const Node& node) {
   const bool is_rows = values.size() == 2 && values[0]->kind == Value::Kind::parameter &&
                        values[1]->kind == Value::Kind::signal;
   if (is_rows && dim + 2 == rank) return class_tokens(node, *list[0], *list[1]);
+  if (values.size() == 2 && concatenate_features(node, dim)) return;
   if (dim + 1 == rank && values.size() == 2) return concatenate_heads(node);
   fail(node, "it joins tensors: the network is no tree of layers",
        "sums, gates and heads of attention are known");
@@ -246,6 +247,33 @@ void Reader::class_tokens(const Node& node, std::size_t rows, std::size_t others
   View view = input.view;
   view.dims[dim] = {{Axis::Of::token, part.tokens, 1}};
   become(node, add(node, std::move(part)), std::move(view));
+}
+
+/// All features of two parts, side by side; false where it is no such.
+bool Reader::concatenate_features(const Node& node, std::size_t dim) {
+  const auto is_whole = [&](const Value& one) {
+    return one.kind == Value::Kind::signal && !one.turns && dim < one.view.dims.size() &&
+           count(axes_of({{one.view.dims[dim]}, 0, 0}, Axis::Of::feature)) ==
+               graph_.parts[one.part].features;
+  };
+  const Value &first = value_of(node, *node.arguments[0].tensors[0]),
+              &second = value_of(node, *node.arguments[0].tensors[1]);
+  if (!is_whole(first) || !is_whole(second) || first.part == second.part) return false;
+  const Value a = whole(node, first), b = whole(node, second);
+  const Part &left = graph_.parts[a.part], &right = graph_.parts[b.part];
+  if (left.tokens != right.tokens || left.height != right.height) return false;
+  View view = a.view, other = b.view;
+  other.dims[dim] = view.dims[dim];
+  if (!(view == other)) return false;
+  Part part;
+  part.kind = Part::Kind::concat;
+  part.inputs = {a.part, b.part};
+  part.features = left.features + right.features;
+  part.tokens = left.tokens;
+  part.height = left.height;
+  view.dims[dim] = {{Axis::Of::feature, part.features, 1}};
+  become(node, add(node, std::move(part)), std::move(view));
+  return true;
 }
 
 /// The halves of heads exchanged, or a part of each head that is turned and one that is not.

@@ -155,6 +155,7 @@ class Tree {
     Item item;
     item.part = at;
     if (part.kind == Kind::sum) return residual(at, depth);
+    if (part.kind == Kind::concat) return concat(at, depth);
     if (part.kind == Kind::product) return gated(at);
     if (part.kind == Kind::attention)
       fail(at, "no linear map follows the attention", "end it with an output projection");
@@ -263,6 +264,22 @@ class Tree {
       item.body.pop_back();
       item.branch *= take_factor(item.body);
     }
+    before_ = fork;
+    return item;
+  }
+
+  /// A tensor beside what layers make of it.
+  Item concat(std::size_t at, int depth) {
+    const std::size_t fork = fork_[at];
+    Item item;
+    item.kind = Item::Kind::concat;
+    item.part = at;
+    const std::vector<std::size_t>& inputs = parts_[at].inputs;
+    item.is_behind = inputs[1] == fork;
+    if (inputs[0] != fork && inputs[1] != fork)
+      fail(at, "it joins two tensors of which none is what the other is made of",
+           "a skip that is concatenated with what follows it is known");
+    item.body = chain(inputs[item.is_behind ? 0 : 1], fork, depth + 1);
     before_ = fork;
     return item;
   }

@@ -11,7 +11,7 @@ namespace scalecalc::graphs {
 
 /// A layer, with the layers inside it: what a graph is once every sum is a residual.
 struct Item {
-  enum class Kind { part, attention, gated, residual };
+  enum class Kind { part, attention, gated, residual, concat };
   Kind kind = Kind::part;
   std::size_t part = nothing;  ///< the part that it ends with
   /// Of attention: projections, a norm of each head's queries and keys, one of what is mixed.
@@ -21,6 +21,7 @@ struct Item {
   /// Of a gate: f(gate x) in x.
   std::size_t gate = nothing, in = nothing;
   Function function;
+  bool is_behind = false;  ///< of a concat, whose layers are its body: the stream stands second
   /// Of a residual: skip * shortcut(x) + branch * body(x), times a parameter.
   std::vector<Item> body, shortcut;
   double skip = 1, branch = 1;

@@ -69,6 +69,7 @@ class BackwardPass {
         limit(g.truncation);
       }
       if (draws_weights(*layer)) g.with_sums.reset();
+      if (!std::holds_alternative<Norm>(layer->op)) g.of_populations.reset();
       g.by_slopes = is_pointwise(*layer) || (g.by_slopes && !draws_weights(*layer));
       if (!std::holds_alternative<ActivationLayer>(layer->op)) g.feature_mean = 0;
     }

@@ -135,6 +135,11 @@ struct WithSum {
   NonNegative left_out = 0;  ///< relative
 };
 
+/// What E g^2 is of features of two kinds side by side, over that of all.
+struct PopulationGradient {
+  double left = 1, right = 1;
+};
+
 /// Everything that travels backward; `spread` is that of (dL/dx)^2. The loss sees x through the
 /// same weights that its gradient comes back by, so the gradient has a part `aligned` x_t beside
 /// what is random (docs/theory/layers.md#head-weights, followed further down as
@@ -178,7 +183,8 @@ struct Gradient {
   double size_power = 0;
   double of_kept = 1;  ///< at a branch's end: E b^2 g^2 over E b^2 E g^2 of drop path's b
   std::optional<SlopeTie> tie{};
-  Seldom<ValueScatter> of_values{};  ///< of such a norm right above the activation
+  Seldom<PopulationGradient> of_populations{};  ///< below a norm right behind a concatenation
+  Seldom<ValueScatter> of_values{};             ///< of such a norm right above the activation
   OverlapSlopes slopes{};
   /// Below an activation that another is right in front of: what is below both, their slopes
   /// averaged together.

@@ -4,6 +4,7 @@
 #include "moments/layers/activation.hpp"
 #include "moments/layers/attention.hpp"
 #include "moments/layers/class_tokens.hpp"
+#include "moments/layers/concat.hpp"
 #include "moments/layers/conv2d.hpp"
 #include "moments/layers/dropout.hpp"
 #include "moments/layers/dual_stream.hpp"
@@ -17,3 +18,4 @@
 #include "moments/layers/parallel.hpp"
 #include "moments/layers/pool.hpp"
 #include "moments/layers/residual.hpp"
+#include "moments/layers/upsample.hpp"

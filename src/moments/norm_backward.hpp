@@ -178,6 +178,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     return out;
   }
   out.directions = {};
+  out.of_populations = record.populations;
   const N sequences = record.over_batch ? batch : N(1);
   out.directions.samples = 0;
   out.tie.reset();

@@ -77,6 +77,7 @@ struct NormRecord {
   double few_tokens = 0;        ///< of a pass, with MixtureNorm::few
   Seldom<ValueScatter> values;  ///< right behind an activation
   Seldom<DroppedPaths> dropped;
+  Seldom<PopulationGradient> populations;  ///< of 1/s2 over samples, right behind a concatenation
   Eigen::ArrayXd kind_weight;
 };
 

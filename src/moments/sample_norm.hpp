@@ -163,6 +163,39 @@ void state_parts(C& calculus, const Signal<X>& in, const Counts& over, NormRecor
     record.truncation += std::min(no_mean, nearly * chance * (1 / left - 1));
 }
 
+/// Right behind a concatenation features have one of two s2: y y is the mean of both kinds', and so
+/// is 1/s2, which their gradients have each for itself (docs/theory/layers.md#concat). What E 1/s2
+/// is over 1/E s2.
+template <class X>
+double norm_populations(const Norm& layer, const Signal<X>& in, const X& inside, const Counts& over,
+                        NormRecord<X>& record, Signal<X>& out) {
+  const Populations& two = *in.populations;
+  const double p = two.share, q = 1 - p;
+  const auto levels = [&](const Alike<double>& one) {
+    const Alike<double> about = centred(one, over.tokens, over.batch);
+    return record.over_batch ? about : without_between(about);
+  };
+  const Alike<double> left = levels(two.left), right = levels(two.right);
+  const Alike<double> all = record.over_batch ? average(inside) : without_between(average(inside));
+  const double a = left.second + layer.eps, b = right.second + layer.eps,
+               c = all.second + layer.eps;
+  if (!(a > 0 && b > 0)) {
+    record.truncation = no_mean;
+    return 1;
+  }
+  const auto beside = [&](double l, double r, double both) {
+    return p * l / a + q * r / b - both / c;
+  };
+  out.x =
+      sum(out.x, uniform(out.x, Alike<double>{0, beside(left.second, right.second, all.second),
+                                              beside(left.cross, right.cross, all.cross),
+                                              beside(left.between, right.between, all.between)}));
+  out.kurtosis /= two.unequal;
+  const double inverse = p / a + q / b;
+  record.populations = PopulationGradient{1 / (a * inverse), 1 / (b * inverse)};
+  return inverse * c;
+}
+
 /// Statistics over samples are of Gaussian features: E 1/s2 is (n - 2)/(n - 3) of 1/E s2 where all
 /// samples are alike, so n > 3.
 template <class C, class X>
@@ -268,6 +301,12 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       // 1/s2 of those that are not.
       back = back * record.alive * record.scatter.inverse;
     }
+  }
+  if constexpr (C::next_orders) {
+    if (in.populations)
+      back = back * norm_populations(layer, in, inside,
+                                     {counts.tokens, record.over_batch ? counts.batch : 1}, record,
+                                     out);
   }
   record.factors = each(out.x, [&](const N&) { return back; });
   const double own_variance = 2 / static_cast<double>(in.width);

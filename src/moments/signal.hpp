@@ -46,6 +46,14 @@ struct WithInput {
   NonNegative left_out = 0;  ///< relative
 };
 
+/// Features of two kinds side by side: this share of them are `left`. Of a feature drawn from both,
+/// E x^4/(E x^2)^2 is `unequal` times that of features of one size.
+struct Populations {
+  double share = 1;
+  Alike<double> left, right;
+  double unequal = 1;
+};
+
 /// Everything that travels forward. X is Alike<N> or PerPosition.
 template <class X>
 struct Signal {
@@ -93,6 +101,7 @@ struct Signal {
   bool normalised = false;  ///< by a layernorm or rmsnorm right before: |x| does not fluctuate
   /// Of the branches that it is in, the outermost first; empty once weights have mixed features.
   Seldom<std::vector<WithInput<X>>> with_inputs;
+  Seldom<Populations> populations;  ///< right behind a concatenation
   Seldom<DroppedPaths> dropped;     ///< what drop path makes samples differ by
   RelativeError error, truncation;  ///< from how primitives are computed; from orders left out
 };

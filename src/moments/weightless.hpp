@@ -36,7 +36,8 @@ inline bool draws_weights(const Layer& layer) {
 
 /// Of one tap at every position: its rule is that of a linear.
 inline bool has_one_tap(const Conv2d& layer) {
-  return layer.kernel == 1 && layer.stride == 1 && layer.padding == 0 && layer.groups == 1;
+  return layer.kernel == 1 && layer.stride == 1 && layer.padding == 0 && layer.groups == 1 &&
+         !layer.transposed;
 }
 
 /// Whether it multiplies every token by one matrix.

@@ -64,10 +64,14 @@ class ListLayout {
   Extent extent_;
 };
 
-/// A weight matrix with the layer's own keys, and the model's for what it leaves out. `scheme_out`
-/// where the fan-out of the schemes is not the matrix' own.
+/// The fans that schemes count.
+struct SchemeFans {
+  Expr in, out;
+};
+/// A weight matrix with the layer's own keys, and the model's for what it leaves out. `fans` where
+/// those of the schemes are not the matrix' own.
 Linear listed_weight(const Parts& parts, const Place& place, std::int64_t in, std::int64_t out,
-                     const std::optional<Expr>& scheme_out = {});
+                     const std::optional<SchemeFans>& fans = {});
 Norm listed_norm(const Parts& parts, const LayerSpec& spec, const std::string& path,
                  const Shape& shape);
 std::string listed_activation(const Parts& parts, const LayerSpec& spec);

@@ -66,7 +66,7 @@ void check_sizes(const LayerSpec& layer, const std::string& path) {
         Range{"kv_heads", layer.kv_heads, 0}, Range{"head_width", layer.head_width, 0},
         Range{"kernel", layer.kernel, 1}, Range{"stride", layer.stride, 1},
         Range{"padding", layer.padding, 0}, Range{"groups", layer.groups, 1},
-        Range{"vocab", layer.vocab, 0}})
+        Range{"output_padding", layer.output_padding, 0}, Range{"vocab", layer.vocab, 0}})
     if (range.value < range.least || range.value > max_size)
       throw layer_error(
           layer, path,

@@ -19,6 +19,8 @@ std::vector<std::int64_t> stored_shape(const ParameterInfo& info, const Conv2d* 
                                        bool transposed) {
   if (conv != nullptr) {
     const std::int64_t in = conv->in_channels / conv->groups, out = conv->out_channels;
+    if (conv->transposed && transposed)
+      return {conv->in_channels, out / conv->groups, conv->kernel, conv->kernel};
     if (conv->one_row && transposed) return {out, in, conv->kernel};
     if (conv->one_row) return {conv->kernel, in, out};
     if (transposed) return {out, in, conv->kernel, conv->kernel};
@@ -145,7 +147,10 @@ class Namer {
     const auto conv = convolutions_.find(first.path);
     tensor.shape = stored_shape(first, conv == convolutions_.end() ? nullptr : conv->second,
                                 tensor.transposed);
-    tensor.axis = tensor.transposed ? 0 : static_cast<int>(tensor.shape.size()) - 1;
+    tensor.mirrored = tensor.transposed && conv != convolutions_.end() && conv->second->transposed;
+    tensor.axis = tensor.mirrored     ? 1
+                  : tensor.transposed ? 0
+                                      : static_cast<int>(tensor.shape.size()) - 1;
     for (std::size_t i = 1; i < tensor.parts.size(); ++i) {
       const ParameterInfo& part = parameters_[tensor.parts[i]];
       if (part.rows != first.rows || part.is_matrix != first.is_matrix || tensor.shape.size() > 2 ||

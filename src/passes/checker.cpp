@@ -178,6 +178,7 @@ void Checker::operator()(const Conv2d& layer) {
   expect(layer.path, layer.in_channels);
   image(layer.path, layer.height, layer.width);
   weights(layer.weight);
+  if (layer.transposed) add_parameters(2 * layer.weight.fan_in, layer.weight.fan_out);
   at_ = {layer.out_height() * layer.out_width(), layer.out_channels};
   add_product(layer.weight.fan_in, layer.weight.fan_out);
   add_activations(1);
@@ -207,6 +208,28 @@ void Checker::operator()(const MaxPool& layer) {
   add_activations(1);
 }
 
+void Checker::operator()(const Upsample& layer) {
+  check_size(layer.path, "factor", layer.factor);
+  check_size(layer.path, "height", layer.height);
+  check_size(layer.path, "width", layer.width);
+  expect(layer.path, layer.channels);
+  image(layer.path, layer.height, layer.width);
+  at_ = {layer.out_height() * layer.out_width(), layer.channels};
+  add_activations(1);
+}
+
+void Checker::operator()(const Concat& layer) {
+  expect(layer.path, layer.stream);
+  const Shape in = at_;
+  run(layer.body);
+  if (at_.tokens != in.tokens)
+    refuse(layer.path, fmt::format("{} tokens beside {}", at_.tokens, in.tokens),
+           "what is concatenated has the tokens of the stream");
+  expect(layer.path, layer.branch);
+  at_.width += in.width;
+  add_activations(1);
+}
+
 void Checker::conv_sizes(const Conv2d& layer) const {
   check_size(layer.path, "in_channels", layer.in_channels);
   check_size(layer.path, "out_channels", layer.out_channels);
@@ -220,7 +243,13 @@ void Checker::conv_sizes(const Conv2d& layer) const {
   check_multiple(layer.path, "out_channels", layer.out_channels, "groups", layer.groups);
   const std::int64_t side = layer.one_row ? layer.width : std::min(layer.height, layer.width);
   const std::int64_t image = side + 2 * layer.padding;
-  if (layer.kernel > image) {
+  if (layer.transposed) {
+    if (layer.output_padding < 0 || layer.output_padding >= layer.stride)
+      refuse(layer.path, fmt::format("an output padding of {}", layer.output_padding),
+             "at least 0, and less than the stride");
+    if (std::min(layer.out_height(), layer.out_width()) < 1)
+      refuse(layer.path, fmt::format("a padding of {}", layer.padding), "nothing is left of it");
+  } else if (layer.kernel > image) {
     refuse(layer.path, fmt::format("a kernel of {} on an image of {}", layer.kernel, image),
            "use a smaller kernel or more padding");
   }

@@ -9,6 +9,7 @@
 
 #include "base/deadline.hpp"
 #include "passes/forward.hpp"
+#include "passes/sinusoids.hpp"
 #include "tensor/ops.hpp"
 
 /// The forward pass, layer by layer.
@@ -367,6 +368,10 @@ class Forward {
                           layer.groups,       layer.one_row};
     const Value w = weight(layer.weight);
     const std::optional<Value> b = bias(layer.weight);
+    if (layer.transposed)
+      return seen(layer.path, "conv2d",
+                  convolve_transposed(tape_, shape, layer.out_height(), layer.out_width(), x, w,
+                                      b ? &*b : nullptr));
     return seen(layer.path, "conv2d", convolve(tape_, shape, x, w, b ? &*b : nullptr));
   }
   Value apply(const Pool& layer, const Value& x) {
@@ -386,28 +391,20 @@ class Forward {
                           layer.stride,   layer.padding,  1};
     return seen(layer.path, "max_pool", max_pool(tape_, shape, x));
   }
+  Value apply(const Upsample& layer, const Value& x) {
+    return seen(
+        layer.path, "upsample",
+        upsample(tape_, {network_.batch, layer.height, layer.width, layer.channels, layer.factor},
+                 x));
+  }
+  Value apply(const Concat& layer, const Value& x) {
+    return seen(layer.path, "concat", concat(tape_, x, run(layer.body, x)));
+  }
   Value apply(const ClassTokens& layer, Value x) {
     if (layer.count > 0) x = prepend(tape_, tokens(x), next(), x);
     if (layer.position_std != 0.0) x = add_positions(tape_, x, next());
-    if (layer.sinusoids) x = add_positions(tape_, x, sinusoids(layer));
+    if (layer.sinusoids) x = add_positions(tape_, x, sinusoids(tape_, layer.tokens, layer.width));
     return seen(layer.path, "embedding", x);
-  }
-  /// A table of them, row after row.
-  Value sinusoids(const ClassTokens& layer) {
-    const std::int64_t half = layer.width / 2;
-    const double step =
-        std::log(10000.0) / static_cast<double>(std::max<std::int64_t>(1, half - 1));
-    std::vector<Real> values;
-    values.reserve(static_cast<std::size_t>(layer.tokens * layer.width));
-    for (std::int64_t t = 0; t < layer.tokens; ++t)
-      for (std::int64_t i = 0; i < layer.width; ++i) {
-        const double angle =
-            static_cast<double>(t) * std::exp(-step * static_cast<double>(i % half));
-        values.push_back(static_cast<Real>(i < half ? std::sin(angle) : std::cos(angle)));
-      }
-    Tensor<Real> table = tape_.make(layer.tokens, layer.width);
-    tape_.device().upload(values.data(), table.data(), table.bytes());
-    return tape_.constant(std::move(table));
   }
   Value apply(const Embedding& layer, const Value&) {
     Value x = embed(tape_, next(), in_encoder_ ? drawn_.data.memory_ids : drawn_.data.ids);

@@ -33,6 +33,8 @@ class Checker {
   void operator()(const ClassTokens& layer);
   void operator()(const Experts& layer);
   void operator()(const MaxPool& layer);
+  void operator()(const Upsample& layer);
+  void operator()(const Concat& layer);
 
  private:
   void expect(const std::string& path, std::int64_t width) const;

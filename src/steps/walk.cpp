@@ -416,6 +416,8 @@ Point Walk::step(const Op& layer, const Point&) {
   if constexpr (std::is_same_v<Op, ClassTokens>) kind = "class tokens";
   if constexpr (std::is_same_v<Op, Experts>) kind = "mixtures of experts";
   if constexpr (std::is_same_v<Op, MaxPool>) kind = "max pools";
+  if constexpr (std::is_same_v<Op, Upsample>) kind = "images that are made larger";
+  if constexpr (std::is_same_v<Op, Concat>) kind = "skips that are concatenated";
   throw no_rule(layer.path, kind);
 }
 template Point Walk::step(const Conv2d&, const Point&);
@@ -424,5 +426,7 @@ template Point Walk::step(const Encoder&, const Point&);
 template Point Walk::step(const ClassTokens&, const Point&);
 template Point Walk::step(const Experts&, const Point&);
 template Point Walk::step(const MaxPool&, const Point&);
+template Point Walk::step(const Upsample&, const Point&);
+template Point Walk::step(const Concat&, const Point&);
 
 }  // namespace scalecalc::steps

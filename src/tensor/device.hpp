@@ -81,6 +81,18 @@ struct ConvShape {
   SCALECALC_HOST_DEVICE std::int64_t group_in() const { return in_channels / groups; }
   SCALECALC_HOST_DEVICE std::int64_t group_out() const { return out_channels / groups; }
 };
+/// Rows of x are the positions of one image after the other, row by row, as in ConvShape.
+struct UpsampleShape {
+  std::int64_t images, height, width, channels, factor;
+  SCALECALC_HOST_DEVICE std::int64_t positions() const { return height * width; }
+  SCALECALC_HOST_DEVICE std::int64_t out_positions() const {
+    return factor * height * factor * width;
+  }
+};
+/// Columns of two matrices side by side.
+struct ConcatShape {
+  std::int64_t rows, left, right;
+};
 /// Rows are the tokens of one sequence after the other.
 struct SequenceShape {
   std::int64_t sequences, tokens, width;

@@ -31,6 +31,18 @@ Activated<Real> linear_activated(Tape<Real>& tape, const PointFunction& phi,
 template <class Real>
 Variable<Real> convolve(Tape<Real>& tape, const ConvShape& shape, const Variable<Real>& x,
                         const Variable<Real>& weight, const Variable<Real>* bias);
+/// The transposed convolution of `shape`, which is of its input: the image that leaves is of
+/// `height` x `width`. The weight is as in ConvShape.
+template <class Real>
+Variable<Real> convolve_transposed(Tape<Real>& tape, const ConvShape& shape, std::int64_t height,
+                                   std::int64_t width, const Variable<Real>& x,
+                                   const Variable<Real>& weight, const Variable<Real>* bias);
+/// Each position of an image factor x factor times.
+template <class Real>
+Variable<Real> upsample(Tape<Real>& tape, const UpsampleShape& shape, const Variable<Real>& x);
+/// The columns of a and behind them those of b.
+template <class Real>
+Variable<Real> concat(Tape<Real>& tape, const Variable<Real>& a, const Variable<Real>& b);
 template <class Real>
 Variable<Real> activate(Tape<Real>& tape, ActivationKind kind, const Variable<Real>& x);
 /// `phi` outlives the tape.

@@ -16,6 +16,7 @@ struct InSeries {
   int operator()(const Attention*) const { return 2; }
   int operator()(const Gated*) const { return 1; }
   int operator()(const Residual* layer) const { return in_series(layer->body); }
+  int operator()(const Concat* layer) const { return in_series(layer->body); }
   int operator()(const Parallel* layer) const {
     int longest = 0;
     for (const std::vector<Layer>& branch : layer->branches)

@@ -52,8 +52,69 @@ class Writer {
     if (kind < 12) return dropout(list);
     if (kind < 14) return convolution_or(list, true);
     if (nesting >= 3) return dense(list);
+    Draws more = draw_.apart();
+    if (more.chance(15)) return beside(list, more, nesting);
     if (kind < 18) return residual(list, nesting);
     repeat(list, nesting);
+  }
+
+  /// A skip that is concatenated with what follows, of an image half as large where there is one.
+  void beside(List& list, Draws& draw, int nesting) {
+    LayerSpec made = layer(Type::concat);
+    const Shape before = shape_;
+    const bool is_smaller = shape_.side >= 3;
+    if (is_smaller) smaller(made.layers, draw);
+    const std::int64_t count = draw.between(is_smaller ? 0 : 1, 2);
+    for (std::int64_t k = 0; k < count; ++k) branch_unit(made.layers, nesting + 1);
+    if (is_smaller) larger(made.layers, draw, before.side);
+    shape_.side = before.side;
+    shape_.tokens = before.tokens;
+    shape_.features += before.features;
+    list.push_back(made);
+    LayerSpec mixed = layer(before.side > 0 ? Type::conv2d : Type::linear);
+    mixed.width = shape_.features = draw.of<std::int64_t>({12, 24, 32});
+    if (draw.chance(20)) norm(list);
+    list.push_back(mixed);
+    if (draw.chance(85)) list.push_back(layer(Type::activation));
+  }
+
+  /// Half of the side, rounded up.
+  void smaller(List& list, Draws& draw) {
+    LayerSpec made = layer(draw.chance(50) ? Type::max_pool : Type::conv2d);
+    made.kernel = made.type == Type::conv2d ? 3 : shape_.side % 2 == 0 ? 2 : 3;
+    made.stride = 2;
+    made.padding = made.kernel / 2 * (made.kernel % 2);
+    if (made.type == Type::conv2d) made.width = shape_.features = draw.of<std::int64_t>({12, 24});
+    shape_.side = (shape_.side + 1) / 2;
+    shape_.tokens = shape_.side * shape_.side;
+    list.push_back(made);
+    if (made.type == Type::conv2d && draw.chance(85)) list.push_back(layer(Type::activation));
+  }
+
+  /// Twice the side, or one less.
+  void larger(List& list, Draws& draw, std::int64_t side) {
+    LayerSpec made = layer(Type::conv_transpose2d);
+    made.width = draw.of<std::int64_t>({8, 12, 24});
+    made.stride = 2;
+    if (side % 2 == 1) {
+      made.kernel = 3;
+      made.padding = 1;
+    } else if (draw.chance(50)) {
+      made = layer(Type::upsample);
+    } else {
+      made.kernel = draw.of<std::int64_t>({2, 4});
+      made.padding = made.kernel / 4;
+    }
+    if (made.type == Type::conv_transpose2d) shape_.features = made.width;
+    list.push_back(made);
+    if (draw.chance(40)) {
+      LayerSpec conv = layer(Type::conv2d);
+      conv.width = shape_.features = draw.of<std::int64_t>({8, 12, 24});
+      conv.kernel = 3;
+      conv.padding = 1;
+      list.push_back(conv);
+      list.push_back(layer(Type::activation));
+    }
   }
 
   void dense(List& list) {

@@ -34,6 +34,15 @@ Conv2d along(std::int64_t kernel, std::int64_t stride, std::int64_t padding, std
   return layer;
 }
 
+/// From an image of 6 x 5.
+Conv2d transposed(std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                  std::int64_t output_padding, std::int64_t groups = 1) {
+  Conv2d layer = conv(kernel, stride, padding, groups);
+  layer.transposed = true;
+  layer.output_padding = output_padding;
+  return layer;
+}
+
 struct Direct {
   double outputs = 0, valid = 0, pairs = 0, squares = 0;
 };
@@ -46,6 +55,13 @@ Direct direct(const Conv2d& layer) {
       double n = 0;
       for (int y = 0; y < layer.out_height(); ++y) {
         for (int x = 0; x < layer.out_width(); ++x) {
+          if (layer.transposed) {
+            // The input that reaches this output through the tap, if there is one.
+            const auto down = y + layer.padding - i, right = x + layer.padding - j;
+            n += down >= 0 && right >= 0 && down % layer.stride == 0 && right % layer.stride == 0 &&
+                 down / layer.stride < layer.height && right / layer.stride < layer.width;
+            continue;
+          }
           const auto row = layer.one_row ? y : y * layer.stride + i - layer.padding;
           const auto column = x * layer.stride + j - layer.padding;
           n += row >= 0 && row < layer.height && column >= 0 && column < layer.width;
@@ -62,8 +78,10 @@ Direct direct(const Conv2d& layer) {
 }  // namespace
 
 TEST_CASE("a convolution averages over the taps that fall inside") {
-  for (const auto& layer : {conv(3, 1, 1, 1), conv(3, 2, 1, 2), conv(1, 1, 0, 1), conv(5, 2, 2, 4),
-                            along(3, 1, 1, 1), along(5, 2, 2, 4)}) {
+  for (const auto& layer :
+       {conv(3, 1, 1, 1), conv(3, 2, 1, 2), conv(1, 1, 0, 1), conv(5, 2, 2, 4), along(3, 1, 1, 1),
+        along(5, 2, 2, 4), transposed(2, 2, 0, 0), transposed(3, 2, 1, 1),
+        transposed(4, 2, 1, 0, 2), transposed(1, 3, 0, 2)}) {
     Numbers numbers = calculus();
     const Direct sums = direct(layer);
     const double taps = static_cast<double>(layer.taps()), P = sums.outputs;
@@ -154,4 +172,35 @@ TEST_CASE("what windows keep of overlaps is what their filter does") {
   const WindowedLags shared = through_window({{1}, 1}, 3, 2);
   CHECK(shared.kept == rounded(1, 64));
   CHECK(shared.lags.at(7) == rounded(1, 64));
+}
+
+TEST_CASE("a transposed convolution makes the image that a convolution would have read") {
+  const Conv2d layer = transposed(3, 2, 1, 1);
+  CHECK(layer.out_height() == 12);
+  CHECK(layer.out_width() == 10);
+  // Four taps at a quarter of the outputs, none less than 1.
+  CHECK(std::fabs(count_taps(transposed(2, 2, 0, 0)).uneven) < rounding(64));
+  CHECK(count_taps(transposed(1, 2, 0, 1)).uneven == rounded(3, 64));
+}
+
+// Every output of a kernel as large as its stride reads one input: a pair of two has the overlap of
+// its inputs where both have the same place in their blocks, else none.
+TEST_CASE("outputs of a transposed convolution overlap where they share taps") {
+  const TransposedLags blocks = through_transposed({}, 2, 2);
+  CHECK(blocks.kept == rounded(2, 64));
+  CHECK(blocks.uneven == rounded(2, 64));
+  CHECK(blocks.lags.at(1) == rounded(0.5, 64));
+  CHECK(blocks.lags.at(2) == rounded(0, 64));
+  // Remainders of two taps and of one.
+  const TransposedLags uneven = through_transposed({}, 3, 2);
+  CHECK(uneven.kept == rounded(4.0 * 3 / 9, 64));
+  CHECK(uneven.uneven == rounded(4.0 * 5 / 9, 64));
+  Numbers numbers = calculus();
+  const auto x = signal(1, 0.4, 8, 30);
+  const auto y = conv_forward(numbers, transposed(2, 2, 0, 0), x, {30, 1});
+  const double pairs = y.x.cross;
+  const double same = 8 * 0.02 * 0.4;
+  // E r^2 of pairs of which n have `same` and the others nothing.
+  CHECK(pairs == near(same * 29 / 119));
+  CHECK(y.overlap.variance() >= pairs * pairs * 3 * (1 - by_quadrature));
 }

@@ -39,6 +39,12 @@ struct Describe {
   void operator()(const Conv2d& layer) const { out.push_back("conv " + layer.path); }
   void operator()(const Pool& layer) const { out.push_back("pool " + layer.path); }
   void operator()(const MaxPool& layer) const { out.push_back("max_pool " + layer.path); }
+  void operator()(const Upsample& layer) const { out.push_back("upsample " + layer.path); }
+  void operator()(const Concat& layer) const {
+    out.push_back("concat( " + layer.path);
+    describe(layer.body, out);
+    out.push_back(")");
+  }
   void operator()(const Parallel& layer) const {
     out.push_back("parallel( " + layer.path);
     for (const std::vector<Layer>& branch : layer.branches) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "describe.hpp"
+#include "layer_lists.hpp"
 #include "scalecalc/network.hpp"
 #include "tolerance.hpp"
 
@@ -10,37 +11,6 @@ using namespace scalecalc;
 using namespace scalecalc::testing;
 
 namespace {
-
-const std::string head = "[[layer]]\ntype = \"linear\"\nwidth = 10\n";
-
-ModelSpec read(const std::string& layers, const std::string& model = "") {
-  return parse_model("[model]\nkind = \"layers\"\nfeatures = 8\n" + model + layers, "m.toml");
-}
-Network built(const std::string& layers, const std::string& model = "") {
-  return build_network(read(layers, model));
-}
-
-/// "WHERE | MESSAGE | HINT".
-std::string error_of(const std::string& layers, const std::string& model = "") {
-  try {
-    read(layers, model);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::input);
-    CHECK_FALSE(error.hint().empty());
-    return error.where() + " | " + error.message() + " | " + error.hint();
-  }
-  return "no error";
-}
-
-void contains(const std::string& text, const std::string& part) {
-  CAPTURE(text);
-  CAPTURE(part);
-  CHECK(text.find(part) != std::string::npos);
-}
-
-std::string layer(const std::string& keys) {
-  return "[[layer]]\n" + keys + "\n";
-}
 
 std::string nested(int depth) {
   std::string text, heading = "layer";

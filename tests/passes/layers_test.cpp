@@ -283,6 +283,68 @@ TEST_CASE("layers: the largest of windows") {
   CHECK(refused({"pool", 4, 3, 0, 1, 5, 4}).find("stride") == 0);
 }
 
+TEST_CASE("layers: features beside those that layers make of them") {
+  const auto beside = [](std::vector<Layer> body, std::int64_t branch) {
+    Concat layer;
+    layer.path = "skip";
+    layer.body = std::move(body);
+    layer.stream = 4;
+    layer.branch = branch;
+    return layer;
+  };
+  Network network =
+      network_of({{dense("first", 4, 4)},
+                  {beside({{ActivationLayer{"act", "tanh"}}, {dense("inner", 4, 3)}}, 3)},
+                  {dense("last", 7, 6)}},
+                 6);
+  network.features = 4;
+  check_gradients(network);
+  network.layers[1].op = beside({{dense("inner", 4, 3)}}, 2);
+  CHECK(refusal_of(network).find("skip") != std::string::npos);
+  network.layers[1].op = beside({{Pool{"pool"}}}, 4);
+  CHECK(refusal_of(network).find("1 tokens beside") == 0);
+}
+
+TEST_CASE("layers: an image that is made larger") {
+  const Upsample up{"up", 4, 2, 2, 3};
+  Conv2d back = conv("back", 4, 6, 3, 4, 6);
+  back.stride = 2;
+  back.padding = 1;
+  back.weight = dense("back", 9 * 4, 6);
+  Conv2d larger = conv("larger", 6, 4, 3, 2, 3);
+  larger.transposed = true;
+  larger.stride = 2;
+  larger.padding = 1;
+  larger.output_padding = 1;
+  larger.weight = dense("larger", 9 * 6, 4);
+  larger.weight.bias = true;
+  larger.weight.bias_std = 0.3;
+  CHECK(larger.out_height() == 4);
+  CHECK(larger.out_width() == 6);
+  Network network = network_of({{dense("first", 4, 4)},
+                                {up},
+                                {back},
+                                {ActivationLayer{"act", "tanh"}},
+                                {larger},
+                                {dense("last", 4, 6)}},
+                               6, 6);
+  network.features = 4;
+  check_gradients(network);
+  const auto refused = [&](std::size_t at, auto wrong) {
+    Network other = network;
+    other.layers[at].op = std::move(wrong);
+    return refusal_of(other);
+  };
+  CHECK(refused(1, Upsample{"up", 4, 0, 2, 3}).find("factor") == 0);
+  CHECK(refused(1, Upsample{"up", 4, 2, 2, 2}).find("an image of 2 x 2") == 0);
+  Conv2d wrong = larger;
+  wrong.output_padding = 2;
+  CHECK(refused(4, wrong).find("an output padding of 2") == 0);
+  wrong = larger;
+  wrong.padding = 9;
+  CHECK(refused(4, wrong).find("a padding of 9") == 0);
+}
+
 TEST_CASE("layers: positions, and words of Zipf's frequencies") {
   Network network = network_of({{Embedding{"embedding", 5, 6, 1.0, 0.5}}}, 6);
   network.input = InputKind::tokens;

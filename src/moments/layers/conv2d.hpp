@@ -41,6 +41,22 @@ inline double group_variance(const Conv2d& layer, double kurtosis, const Alike<d
   return std::max(0.0, kurtosis - 1) / features * together * (1 - 1 / groups);
 }
 
+/// What a window makes of overlaps along all its sides.
+struct ConvLags {
+  double kept = 1, uneven = 1;  ///< as in TransposedLags
+  OverlapLags lags;
+};
+inline ConvLags lags_through(const Conv2d& layer, const OverlapLags& in) {
+  const auto kernel = static_cast<std::size_t>(layer.kernel),
+             stride = static_cast<std::size_t>(layer.stride);
+  if (layer.transposed) {
+    TransposedLags made = through_transposed(in, kernel, stride);
+    return {made.kept * made.kept, made.uneven * made.uneven, std::move(made.lags)};
+  }
+  WindowedLags made = through_window(in, kernel, stride);
+  return {layer.one_row ? made.kept : made.kept * made.kept, 1, std::move(made.lags)};
+}
+
 /// Means over outputs (m, tap by tap), over pairs of them, and over positions of two images.
 /// `window_share`: of the variance of overlaps, what a window's average keeps.
 template <class C, class X>
@@ -74,11 +90,13 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
   out.overlap = overlap_through_linear(in.overlap, share(taps.pairs, pairs));
   if constexpr (C::next_orders) {
     // Each tap has a pair of positions of its own, whose overlaps fluctuate by themselves.
-    WindowedLags window = through_window(in.overlap_lags ? *in.overlap_lags : OverlapLags{},
-                                         static_cast<std::size_t>(layer.kernel),
-                                         static_cast<std::size_t>(layer.stride));
-    const double kept = layer.one_row ? window.kept : window.kept * window.kept;
+    ConvLags window = lags_through(layer, in.overlap_lags ? *in.overlap_lags : OverlapLags{});
+    const double kept = window.kept;
     out.overlap = {out.overlap.coherent * std::sqrt(kept), out.overlap.noise * kept};
+    if (window.uneven > 1) {
+      const double mean = calculus.value(N(share(taps.pairs, pairs) * x.cross));
+      out.overlap.coherent = std::hypot(out.overlap.coherent, mean * std::sqrt(window.uneven - 1));
+    }
     out.overlap_lags = std::move(window.lags);
     if (window_share) *window_share = kept;
     // Outputs of a group share its channels alone, whose overlaps add groups/channels - 1/channels.
@@ -89,8 +107,9 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
     const double whole = calculus.value(in.overlap.variance());
     out.map_overlap =
         apart > 0
-            ? std::min(1.0, kept * (std::max(0.0, whole - overlap_of_tokens(in)) / (apart * apart) +
-                                    more))
+            ? std::min(1.0,
+                       kept / window.uneven *
+                           (std::max(0.0, whole - overlap_of_tokens(in)) / (apart * apart) + more))
             : 0;
     if (layer.groups > 1)
       out.kurtosis = 3 * (1 + group_variance(layer, in.kurtosis, values_of(calculus, in.x)));
@@ -104,7 +123,7 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
     const double one = in.spread.token_variance,
                  common =
                      std::clamp(between_tokens(one, in.spread.batch_variance, counts), 0.0, one);
-    of_window.token_variance = common + (one - common) * kept;
+    of_window.token_variance = common + (one - common) * kept / window.uneven;
     out.spread =
         through_linear(of_window, part, weight_noise(layer.weight), values_of(calculus, out.x),
                        static_cast<double>(layer.out_channels), after);
@@ -127,6 +146,8 @@ struct Seen {
 inline Seen taps_seen(const Conv2d& layer) {
   const Taps taps = count_taps(layer);
   const double mean = taps.once / taps.inputs;
+  // Outputs of a transposed one are skipped by none of its inputs.
+  if (layer.transposed) return {mean, mean * mean};
   const double line = static_cast<double>(layer.kernel) / static_cast<double>(layer.stride),
                part = line - std::floor(line), uneven = part * (1 - part) / (line * line);
   const double square = layer.one_row ? 1 + uneven : (1 + uneven) * (1 + uneven);

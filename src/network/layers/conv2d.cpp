@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "network/layer_spec.hpp"
 #include "network/layers/kinds.hpp"
 
 namespace scalecalc {
 namespace conv2d_layer {
-
-constexpr std::int64_t max_tokens = 1000000;
 
 std::vector<LayerKey> keys() {
   return joined(
@@ -21,6 +20,24 @@ std::vector<LayerKey> keys() {
 
 void check(const LayerSpec& spec, const std::string& path, const ModelSpec&) {
   if (spec.width == 0) throw missing_key(spec, path, "channels", "64");
+}
+
+void check_transposed(const LayerSpec& spec, const std::string& path, const ModelSpec& model) {
+  check(spec, path, model);
+  if (spec.output_padding != 0 && spec.output_padding >= spec.stride)
+    throw layer_error(spec, path,
+                      fmt::format("an output_padding of {} is not less than the stride of {}",
+                                  spec.output_padding, spec.stride),
+                      fmt::format("use output_padding = {}", spec.stride - 1));
+}
+
+std::vector<LayerKey> transposed_keys() {
+  std::vector<LayerKey> all = keys();
+  const auto groups = std::find_if(all.begin(), all.end(), [](const LayerKey& key) {
+    return std::string_view(key.name) == "groups";
+  });
+  all.insert(groups, layer_key("output_padding", &LayerSpec::output_padding));
+  return all;
 }
 
 void check_groups(const LayerSpec& spec, const std::string& path, const Shape& shape) {
@@ -36,7 +53,7 @@ std::string enough_padding(const LayerSpec& spec) {
 }
 
 /// Fan-in taps in/groups, fan-out taps out/(groups strides), the strides along all sides that the
-/// kernel has: docs/theory/layers.md#conv-fans.
+/// kernel has; of a transposed one the fan-in is divided: docs/theory/layers.md#conv-fans.
 void lay_out(ListLayout& layout, const Place& place, Shape& shape, Conv2d layer,
              std::vector<Layer>& out) {
   const LayerSpec& spec = place.spec;
@@ -50,13 +67,15 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, Conv2d layer,
   const std::int64_t strides = layer.one_row ? spec.stride : spec.stride * spec.stride;
   shape = {spec.width, layer.out_height() * layer.out_width(), layer.out_height(),
            layer.out_width()};
-  if (std::max(shape.height, shape.width) > max_tokens || shape.tokens > max_tokens)
-    throw layer_error(spec, place.path,
-                      fmt::format("an image may have at most {} pixels", max_tokens),
-                      "use less padding");
-  layer.weight = listed_weight(
-      layout.parts(), place, layer.taps() * (layer.in_channels / spec.groups), spec.width,
-      Expr(layer.taps()) * Expr(spec.width) / (Expr(spec.groups) * Expr(strides)));
+  check_pixels(spec, place.path, shape,
+               layer.transposed ? "use a smaller stride" : "use less padding");
+  // What an output reads and what an input is read by, of which strides skip one.
+  const Expr read_by = Expr(layer.taps()) * Expr(spec.width) / Expr(spec.groups),
+             reads = Expr(layer.taps()) * Expr(layer.in_channels) / Expr(spec.groups);
+  const SchemeFans fans = layer.transposed ? SchemeFans{reads / Expr(strides), read_by}
+                                           : SchemeFans{reads, read_by / Expr(strides)};
+  layer.weight = listed_weight(layout.parts(), place,
+                               layer.taps() * (layer.in_channels / spec.groups), spec.width, fans);
   layout.emit({std::move(layer)}, out);
 }
 
@@ -67,6 +86,31 @@ void lay_out_image(ListLayout& layout, const Place& place, Shape& shape, std::ve
   Conv2d layer;
   layer.height = shape.height;
   layer.width = shape.width;
+  lay_out(layout, place, shape, std::move(layer), out);
+}
+
+void lay_out_transposed(ListLayout& layout, const Place& place, Shape& shape,
+                        std::vector<Layer>& out) {
+  const LayerSpec& spec = place.spec;
+  check_image(spec, place.path, shape);
+  check_groups(spec, place.path, shape);
+  Conv2d layer;
+  layer.transposed = true;
+  layer.kernel = spec.kernel;
+  layer.stride = spec.stride;
+  layer.padding = spec.padding;
+  layer.output_padding = spec.output_padding;
+  layer.height = shape.height;
+  layer.width = shape.width;
+  const std::int64_t side = std::min(shape.height, shape.width);
+  if ((side - 1) * spec.stride + spec.kernel + spec.output_padding <= 2 * spec.padding)
+    throw layer_error(
+        spec, place.path,
+        fmt::format("nothing is left of {} with padding {}", to_string(shape), spec.padding),
+        enough_padding(spec));
+  // Their product, once each is known to be no overflow.
+  check_pixels(spec, place.path, {0, 1, layer.out_height(), layer.out_width()},
+               "use a smaller stride");
   lay_out(layout, place, shape, std::move(layer), out);
 }
 
@@ -101,6 +145,10 @@ constinit const LayerKind conv1d_kind = {.name = "conv1d",
                                          .keys = conv2d_layer::keys,
                                          .check = conv2d_layer::check,
                                          .lay_out = conv2d_layer::lay_out_row};
+constinit const LayerKind conv_transpose2d_kind = {.name = "conv_transpose2d",
+                                                   .keys = conv2d_layer::transposed_keys,
+                                                   .check = conv2d_layer::check_transposed,
+                                                   .lay_out = conv2d_layer::lay_out_transposed};
 
 void visit_parts(const Conv2d& layer, PartVisitor& visitor) {
   visitor.member(layer.weight);

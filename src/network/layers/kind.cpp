@@ -50,6 +50,13 @@ void check_image(const LayerSpec& spec, const std::string& path, const Shape& sh
                       "give height in [model], a divisor of sequence");
 }
 
+void check_pixels(const LayerSpec& spec, const std::string& path, const Shape& shape,
+                  const std::string& hint) {
+  constexpr std::int64_t most = 1000000;
+  if (std::max(shape.height, shape.width) > most || shape.tokens > most)
+    throw layer_error(spec, path, fmt::format("an image may have at most {} pixels", most), hint);
+}
+
 void check_kernel(const LayerSpec& spec, const std::string& path, const Shape& shape,
                   const std::string& hint) {
   if (spec.kernel > std::min(shape.height, shape.width) + 2 * spec.padding)

@@ -60,4 +60,8 @@ void check_image(const LayerSpec& spec, const std::string& path, const Shape& sh
 void check_kernel(const LayerSpec& spec, const std::string& path, const Shape& shape,
                   const std::string& hint);
 
+/// Throws where an image that leaves has too many pixels.
+void check_pixels(const LayerSpec& spec, const std::string& path, const Shape& shape,
+                  const std::string& hint);
+
 }  // namespace scalecalc

@@ -23,10 +23,12 @@ void visit_parts(const Encoder& layer, PartVisitor& visitor);
 void visit_parts(const ClassTokens& layer, PartVisitor& visitor);
 void visit_parts(const Experts& layer, PartVisitor& visitor);
 void visit_parts(const MaxPool& layer, PartVisitor& visitor);
+void visit_parts(const Upsample& layer, PartVisitor& visitor);
+void visit_parts(const Concat& layer, PartVisitor& visitor);
 
 extern const LayerKind linear_kind, activation_kind, norm_kind, attention_kind, gated_kind,
-    dropout_kind, conv2d_kind, conv1d_kind, residual_kind, repeat_kind, embedding_kind, pool_kind,
-    max_pool_kind, encoder_kind;
+    dropout_kind, conv2d_kind, conv1d_kind, conv_transpose2d_kind, residual_kind, concat_kind,
+    repeat_kind, embedding_kind, pool_kind, max_pool_kind, upsample_kind, encoder_kind;
 
 /// Null behind the last.
 constexpr const LayerKind* find_kind(LayerSpec::Type type) {
@@ -40,11 +42,14 @@ constexpr const LayerKind* find_kind(LayerSpec::Type type) {
     case Type::dropout: return &dropout_kind;
     case Type::conv2d: return &conv2d_kind;
     case Type::conv1d: return &conv1d_kind;
+    case Type::conv_transpose2d: return &conv_transpose2d_kind;
     case Type::residual: return &residual_kind;
+    case Type::concat: return &concat_kind;
     case Type::repeat: return &repeat_kind;
     case Type::embedding: return &embedding_kind;
     case Type::pool: return &pool_kind;
     case Type::max_pool: return &max_pool_kind;
+    case Type::upsample: return &upsample_kind;
     case Type::encoder: return &encoder_kind;
   }
   return nullptr;

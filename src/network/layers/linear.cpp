@@ -46,7 +46,7 @@ void visit_parts(const Linear& layer, PartVisitor& visitor) {
 }
 
 Linear listed_weight(const Parts& parts, const Place& place, std::int64_t in, std::int64_t out,
-                     const std::optional<Expr>& scheme_out) {
+                     const std::optional<SchemeFans>& fans) {
   const ModelSpec& model = parts.spec();
   const LayerSpec& spec = place.spec;
   WeightRequest request;
@@ -54,9 +54,9 @@ Linear listed_weight(const Parts& parts, const Place& place, std::int64_t in, st
   request.in = {in, Expr(in)};
   request.out = {out, Expr(out)};
   request.gain = spec.gain.value_or(role_gain(model, request.role, place.in_branch));
-  request.variance =
-      spec.std ? pow(Expr(Rational::shortest(*spec.std)), 2)
-               : scheme_variance(model, request.role, Expr(in), scheme_out.value_or(Expr(out)));
+  request.variance = spec.std ? pow(Expr(Rational::shortest(*spec.std)), 2)
+                              : scheme_variance(model, request.role, fans ? fans->in : Expr(in),
+                                                fans ? fans->out : Expr(out));
   request.distribution = spec.distribution.value_or(model.init.distribution);
   request.bias = spec.bias.value_or(model.bias && !place.is_head);
   request.in_branch = place.in_branch;
