@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graphs/describe.hpp"
+#include "graphs/listed_weights.hpp"
 #include "graphs/repeats.hpp"
 #include "network/model_keys.hpp"
 
@@ -23,6 +24,11 @@ struct Made {
   LayerSpec spec;
   std::vector<Named> names;
 };
+
+bool is_one_tap(const LayerSpec& spec) {
+  return spec.type == Type::conv2d && spec.kernel == 1 && spec.stride == 1 && spec.padding == 0 &&
+         spec.groups == 1;
+}
 
 class ListWriter {
  public:
@@ -114,9 +120,10 @@ class ListWriter {
       known_.remarks.insert("a table of positions that is zero, or not in the file, is left out");
   }
 
-  /// The last linear map is the head.
+  /// The last linear map is the head, as is a convolution of one tap: one map of every pixel.
   void end(std::vector<Made>& layers) {
     layers.insert(layers.begin(), made_.begin(), made_.end());
+    if (!layers.empty() && is_one_tap(layers.back().spec)) layers.back().spec.type = Type::linear;
     if (!layers.empty() && layers.back().spec.type == Type::linear) {
       const Part &head = known_.part(known_.items.back().part),
                  &root = known_.part(known_.items[0].part);
@@ -164,7 +171,7 @@ class ListWriter {
         spec.stride = part.stride;
         spec.padding = part.padding;
         spec.groups = part.groups;
-        weights(part, spec);
+        set_weights(known_, part, spec);
         made.names.push_back({Named::Of::map, "", item.part});
         break;
       case Kind::function:
@@ -219,53 +226,6 @@ class ListWriter {
     return spec;
   }
 
-  void bias(const std::vector<std::size_t>& parts, LayerSpec& spec) const {
-    std::vector<Figure> found;
-    spec.bias = false;
-    for (const std::size_t index : parts) {
-      const Part& part = known_.part(index);
-      if (part.bias == nothing) continue;
-      spec.bias = true;
-      if (const auto figure = known_.figures.bias(part)) found.push_back(*figure);
-    }
-    const auto all = pooled(found);
-    if (all && all->std > 0) spec.bias_std = neat(all->std, all->counted);
-  }
-
-  void weights(const Part& part, LayerSpec& spec) const {
-    const auto figure = known_.figures.weight(part);
-    if (figure) spec.std = neat(figure->std, figure->counted);
-    if (figure && figure->is_uniform && figure->std > 0) spec.distribution = Distribution::uniform;
-    spec.bias = part.bias != nothing;
-    if (const auto of_bias = known_.figures.bias(part))
-      if (of_bias->std > 0) spec.bias_std = neat(of_bias->std, of_bias->counted);
-  }
-
-  /// One std for all, or one each.
-  void share(LayerSpec& spec,
-             const std::vector<std::pair<std::size_t, std::optional<double>*>>& of) const {
-    std::vector<Figure> found;
-    bool is_uniform = true;
-    for (const auto& [index, std] : of) {
-      const auto figure = known_.figures.weight(known_.part(index));
-      if (!figure) return;
-      found.push_back(*figure);
-      is_uniform = is_uniform && figure->is_uniform;
-    }
-    const Figure all = *pooled(found);
-    const bool is_one = std::all_of(found.begin(), found.end(), [&](const Figure& one) {
-      return std::fabs(one.std - all.std) <=
-             4 / std::sqrt(2.0 * static_cast<double>(one.counted)) * all.std;
-    });
-    if (is_uniform) spec.distribution = Distribution::uniform;
-    if (is_one) {
-      spec.std = neat(all.std, all.counted);
-      return;
-    }
-    for (std::size_t i = 0; i < of.size(); ++i)
-      *of[i].second = neat(found[i].std, found[i].counted);
-  }
-
   Made attention(const Item& item) const {
     const Part& part = known_.part(item.attention);
     const std::int64_t width = known_.part(known_.part(item.q).inputs[0]).features;
@@ -315,11 +275,12 @@ class ListWriter {
       spec.affine = known_.part(item.mix_norm).weight != nothing;
       made.names.push_back({Named::Of::norm, ".mix_norm", item.mix_norm});
     }
-    share(spec, {{item.q, &spec.q_std},
-                 {item.k, &spec.k_std},
-                 {item.v, &spec.v_std},
-                 {item.o, &spec.o_std}});
-    bias({item.q, item.k, item.v, item.o}, spec);
+    share_stds(known_, spec,
+               {{item.q, &spec.q_std},
+                {item.k, &spec.k_std},
+                {item.v, &spec.v_std},
+                {item.o, &spec.o_std}});
+    set_biases(known_, {item.q, item.k, item.v, item.o}, spec);
     for (const auto& [suffix, index] :
          {std::pair{".q", item.q}, {".k", item.k}, {".v", item.v}, {".o", item.o}})
       made.names.push_back({Named::Of::map, suffix, index});
@@ -332,8 +293,8 @@ class ListWriter {
     spec.type = Type::gated;
     spec.width = known_.part(item.gate).features;
     spec.activation = item.function.text == "x" ? "identity" : activation_of(item.function);
-    share(spec, {{item.gate, &spec.gate_std}, {item.in, &spec.in_std}});
-    bias({item.gate, item.in}, spec);
+    share_stds(known_, spec, {{item.gate, &spec.gate_std}, {item.in, &spec.in_std}});
+    set_biases(known_, {item.gate, item.in}, spec);
     made.names = {{Named::Of::map, ".gate", item.gate}, {Named::Of::map, ".in", item.in}};
     return made;
   }

@@ -28,11 +28,12 @@ SEEDS = 32
 OUTPUTS, GRADIENTS, FAR, SHARE = 0.03, 0.05, 0.15, 1 / 20
 NAMES = ("mlp", "residual-mlp", "convnet", "gpt", "written-out", "einsum", "encoder", "dropout-mlp",
          "blocks", "gated-stack", "translator", "gpt2", "llama", "gemma2", "bert", "t5", "vit",
-         "resnet", "convnext")
+         "resnet", "convnext", "unet", "unet-upsample")
 
-BATCH_NORMS = ("convnet", "resnet", "resnet50")
+BATCH_NORMS = ("convnet", "resnet", "resnet50", "unet", "unet-upsample")
 # Held against so many passes of what was read, as the rules leave out too much in small images.
-PASSES = {"convnet": 16 * SEEDS, "resnet": 16 * SEEDS, "convnext": 16 * SEEDS, "resnet50": 2 * SEEDS}
+PASSES = {"convnet": 16 * SEEDS, "resnet": 16 * SEEDS, "convnext": 16 * SEEDS, "resnet50": 2 * SEEDS,
+          "unet": 4 * SEEDS, "unet-upsample": 4 * SEEDS}
 CONFIGS = ("gemma2", "t5", "t5-gated", "convnext", "resnet", "resnet50")
 LISTS = ("convnext", "resnet", "resnet50")
 
@@ -80,6 +81,8 @@ class Measured:
                    if self.site_of(name) not in (None, "embedding")]
         output = run(model, inputs)
         logits = getattr(output, "logits", output)
+        if logits.dim() == 4:  # a class for each pixel
+            logits = logits.permute(0, 2, 3, 1)
         logits = logits.reshape(-1, logits.shape[-1])
         targets = torch.randint(0, logits.shape[-1], logits.shape[:1])
         torch.nn.functional.cross_entropy(logits, targets, reduction="sum").backward()

@@ -40,9 +40,10 @@ bool has(const std::string& text, const std::string& part) {
 
 /// "type type(type ...)" of a list and what it contains.
 std::string types(const std::vector<LayerSpec>& layers) {
-  static const char* const names[] = {"linear",    "activation", "norm",     "attention", "gated",
-                                      "dropout",   "conv2d",     "conv1d",   "residual",  "repeat",
-                                      "embedding", "pool",       "max_pool", "encoder"};
+  static const char* const names[] = {
+      "linear",   "activation",       "norm",     "attention", "gated",  "dropout",   "conv2d",
+      "conv1d",   "conv_transpose2d", "residual", "concat",    "repeat", "embedding", "pool",
+      "max_pool", "upsample",         "encoder"};
   std::string text;
   for (const LayerSpec& layer : layers) {
     text += (text.empty() ? "" : " ") + std::string(names[static_cast<int>(layer.type)]);
@@ -271,6 +272,28 @@ TEST_CASE("a ResNet of its graph and of its config are the same network") {
   CHECK(names_of(graph) == names_of(config));
 }
 
+TEST_CASE("a U-Net: skips that are concatenated around all that is deeper") {
+  const std::string twice = "conv2d norm activation conv2d norm activation";
+  const auto skip = [&](const std::string& deeper, const std::string& up) {
+    return "concat(max_pool " + twice + deeper + " " + up + ")";
+  };
+  for (const auto& [name, up] :
+       {std::pair{"unet", "conv_transpose2d"}, {"unet-upsample", "upsample conv2d"}}) {
+    CAPTURE(name);
+    const ModelSpec spec = graph_of(name).spec;
+    CHECK(types(spec.layer_list) ==
+          twice + " " + skip(" " + skip("", up) + " " + twice, up) + " " + twice + " linear");
+    CHECK(spec.vocab == 0);
+    CHECK(spec.layer_list.back().width == 5);
+    CHECK(model_text(parse_model(model_text(spec), "model.toml")) == model_text(spec));
+    check_names(name);
+  }
+  const Network network = build_network(graph_of("unet").spec);
+  const auto& joined = std::get<Concat>(network.layers[6].op);
+  CHECK(joined.stream == 16);
+  CHECK(joined.branch == 16);
+}
+
 TEST_CASE("plain modules become lists of layers") {
   const GraphModel mlp = graph_of("mlp");
   CHECK(types(mlp.spec.layer_list) == "linear activation linear activation linear");
@@ -394,10 +417,6 @@ TEST_CASE("what is no tree, or not known, is named with its line") {
   const std::string unknown = refused("unknown");
   CHECK(has(unknown, "aten.cumsum.default"));
   CHECK(has(unknown, "torch.cumsum(self.a(x), dim=-1)"));
-  const std::string up = refused("unet");
-  CHECK(has(up, "aten.conv_transpose2d.input is not known"));
-  CHECK(has(up, "x = self.conv1(torch.cat([x2, self.up1(x)], dim=1))"));
-  CHECK(has(up, "the nearest that is known is conv2d"));
   const std::string time = refused("dit");
   CHECK(has(time, "it reads the input 't'"));
   CHECK(has(time, "angles = t[:, None] * self.frequencies[None]"));

@@ -182,7 +182,7 @@ def slim(text, archive, root):
 
 
 # Too large to be kept, or alike to others.
-NOT_KEPT = {"dropout-mlp", "gated-stack", "unet-upsample", "t5-gated", "resnet50", "gpt2-48",
+NOT_KEPT = {"dropout-mlp", "gated-stack", "t5-gated", "resnet50", "gpt2-48",
             "llama-48"}
 
 

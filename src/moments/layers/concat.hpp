@@ -37,10 +37,10 @@ void join_fluctuations(C& calculus, double p, const Signal<X>& stream, const Sig
   constexpr double no_products = std::numeric_limits<double>::infinity();
   const double q = 1 - p;
   const Alike<double> x = values_of(calculus, stream.x), f = values_of(calculus, branch.x);
-  const auto without = [](double share, const Alike<double>& of) {
+  const auto part_of = [](double share, const Alike<double>& of) {
     return Alike<double>{0, share * of.second, share * of.cross, share * of.between};
   };
-  const Alike<double> left = without(p, x), right = without(q, f);
+  const Alike<double> left = part_of(p, x), right = part_of(q, f);
   const double total = left.second + right.second;
   const auto variance = [&](const Signal<X>& of) {
     return calculus.value(of.overlap.variance()) + of.fresh;

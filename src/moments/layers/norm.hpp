@@ -166,6 +166,21 @@ Alike<double> heavy_pairs(C& calculus, const Norm& layer, const Signal<X>& in, c
     }
     own = phi.centred_kurtosis - 3;
   }
+  if (in.populations) {
+    // Of features of two kinds the products of pairs are those of each, about as large as `output`
+    // has them.
+    const Populations& two = *in.populations;
+    const Alike<double> x = values_of(calculus, in.x);
+    const double scale = x.second > 0 ? square / (x.second * x.second) : 0, p = two.share;
+    const auto excess = [&](double l, double r, double both) {
+      return scale * (p * (two.left.second * two.left.second + 2 * l * l) +
+                      (1 - p) * (two.right.second * two.right.second + 2 * r * r) -
+                      x.second * x.second - 2 * both * both);
+    };
+    return {0, excess(two.left.second, two.right.second, x.second),
+            excess(two.left.cross, two.right.cross, x.cross),
+            excess(two.left.between, two.right.between, x.between)};
+  }
   // Of a mean all pairs have the -2 mu^4 that one token has.
   const double of_mean = -2 * std::pow(y.mean * y.mean / y.second, 2);
   const double independent = (own - of_mean) / in.mixture.square();

@@ -55,6 +55,7 @@ template <class C, class X>
 struct Kept<Upsample, C, X> {
   Places at;
   X input;
+  double apart = 0;  ///< of the input, 1 - E x_t x_u/E x^2: what copies and other pairs differ by
 };
 
 template <class C, class X>
@@ -63,7 +64,12 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Upsample& layer, Signal<X>
   settle(x);
   Signal<X> y = upsample_forward(pass.calculus(), layer, x);
   const std::size_t at = pass.site(layer.path, "upsample", y);
-  pass.template keep<Upsample>({{at, 0, x.tokens}, std::move(x.x)});
+  double apart = 0;
+  if constexpr (C::next_orders) {
+    const Alike<double> values = values_of(pass.calculus(), x.x);
+    if (values.second > 0) apart = std::clamp(1 - values.cross / values.second, 0.0, 1.0);
+  }
+  pass.template keep<Upsample>({{at, 0, x.tokens}, std::move(x.x), apart});
   return y;
 }
 
@@ -90,6 +96,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Upsample& layer, Gradi
   X random = g.along_mean ? g.x
                           : sum(g.x, scaled(without_mean(uniform(g.x, average(kept.input))),
                                             N(-(g.aligned * g.aligned))));
+  if constexpr (C::next_orders) {
+    // What layers above know of x is more alike at copies than at any two positions.
+    const Alike<double> of = values_of(calculus, random);
+    const double others = (copies_of(layer) - 1) * std::fabs(of.cross);
+    const double left_out = of.second + others > 0 ? kept.apart * others / (of.second + others) : 0;
+    g.truncation.second += left_out;
+    g.truncation.cross += left_out;
+  }
   g.x = sum(upsample_backward(calculus, layer, kept.input, random),
             scaled(without_mean(kept.input), N(along * along)));
   forget_tokens(g);
