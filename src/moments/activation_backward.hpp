@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "moments/activation_error.hpp"
@@ -200,15 +201,29 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
   return out;
 }
 
+/// The share `beside` of x, entry by entry, and all of the other.
+template <class X>
+X with_share(const X& other, const Alike<double>& beside, const X& x) {
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    if (beside.second == 0 && beside.cross == 0 && beside.between == 0) return other;
+    const Alike<double> all = average(x);
+    return sum(other,
+               uniform(other, Alike<double>{0, beside.second * all.second, beside.cross * all.cross,
+                                            beside.between * all.between}));
+  }
+  return other;
+}
+
 /// Below a max pool's activation, what the largest of its windows make of the gradient.
 template <class X>
 void take_below_activation(Gradient<X>& out) {
   const auto below = std::exchange(out.below_activation, std::nullopt);
   if (!below) return;
-  out.x = below->x;
+  out.x = with_share(below->x, below->beside, out.x);
   if (!out.slope_correlation) return;
   out.slope_correlation->input = below->slope_correlation.input;
-  out.slope_correlation->product = below->slope_correlation.product;
+  out.slope_correlation->product =
+      with_share(below->slope_correlation.product, below->beside, out.slope_correlation->product);
 }
 
 }  // namespace scalecalc::moments

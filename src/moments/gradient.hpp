@@ -36,6 +36,8 @@ template <class X>
 struct BelowActivation {
   X x;                                    ///< the gradient
   SlopeCorrelation<X> slope_correlation;  ///< of the activation's input
+  Alike<double>
+      beside{};  ///< of E g^2, E g_t g_u at the activation, what has come past the windows
 };
 
 /// Coupling of backward to forward fluctuations in a plain stack: what ln E (dL/dx)^2, over weight

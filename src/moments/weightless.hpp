@@ -23,8 +23,10 @@ inline bool is_pointwise(const Layer& layer) {
   return std::holds_alternative<ActivationLayer>(layer.op) ||
          (norm != nullptr && norm->kind == NormKind::dyt);
 }
-/// Whether it asks what an activation right before it was given.
+/// Whether it asks what an activation right before it was given, or what it begins with does.
 inline bool continues_chain(const Layer& layer) {
+  if (const auto* concat = std::get_if<Concat>(&layer.op))
+    return !concat->body.empty() && std::holds_alternative<MaxPool>(concat->body.front().op);
   return is_pointwise(layer) || std::holds_alternative<MaxPool>(layer.op);
 }
 

@@ -40,7 +40,7 @@ TEST_CASE("features of a skip and of what follows it") {
   holds("linear", op(0, "linear", "width = 24\n") + op(0, "concat") +
                       op(1, "linear", "width = 12\n") + op(0, "linear", "width = 24\n") + act);
   holds("two sizes", op(0, "linear", "width = 24\n") + op(0, "concat") +
-                         op(1, "linear", "width = 24\nstd = 0.6\n") + inner +
+                         op(1, "linear", "width = 24\nstd = 0.3\n") + inner +
                          op(0, "linear", "width = 24\n") + act);
   holds("activation", op(0, "linear", "width = 24\n") + op(0, "concat") + inner +
                           op(0, "linear", "width = 24\n") + act);

@@ -179,10 +179,21 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Concat& layer, Gradien
   Gradient<X> last = gradient_of_part(calculus, kept, kept.branch, std::move(g), 1 - p,
                                       1 - kept.stream_share, kinds.right);
   last.spread.susceptibility = 1;
-  const Gradient<X> branch = pass.run(layer.body, std::move(last));
+  Gradient<X> branch = pass.run(layer.body, std::move(last));
+  const X beside = skip.x;
   Gradient<X> out = sum_of_ways(pass, std::move(skip), branch, start, kept.at.tokens,
                                 std::optional<X>(kept.stream));
-  if constexpr (C::next_orders) out.slopes = before_merge(out.slopes, kept.merged, kept.apart);
+  if constexpr (C::next_orders) {
+    out.slopes = before_merge(out.slopes, kept.merged, kept.apart);
+    if (branch.below_activation) {
+      const Alike<double> all = values_of(calculus, out.x), past = values_of(calculus, beside);
+      const auto share = [](double part, double whole) { return whole != 0 ? part / whole : 0; };
+      out.below_activation = std::move(branch.below_activation);
+      out.below_activation->beside = {0, share(past.second, all.second),
+                                      share(past.cross, all.cross),
+                                      share(past.between, all.between)};
+    }
+  }
   return out;
 }
 
