@@ -107,12 +107,14 @@ TEST_CASE("transposed convolutions: backward against central differences") {
 
 TEST_CASE("transposed convolutions: a value that is read twice gets both gradients") {
   const Transposed one{{1, 2, 2, 2, 2, 1, 1, 0, 1}};
-  const OperationRun twice{[one](Tape<double>& tape, const std::vector<Variable<double>>& in) {
-                             const Variable<double> y =
-                                 convolve_transposed(tape, one.shape, 2, 2, in[0], in[1], nullptr);
-                             return convolve_transposed(tape, one.shape, 2, 2,
-                                                        blend(tape, 1.0, in[0], 1.0, y), in[1],
-                                                        nullptr);
+  const auto through = [one](Tape<double>& tape, const Variable<double>& x,
+                             const Variable<double>& w) {
+    const Variable<double>* no_bias = nullptr;
+    return convolve_transposed(tape, one.shape, one.height(), one.width(), x, w, no_bias);
+  };
+  const OperationRun twice{[through](Tape<double>& tape, const std::vector<Variable<double>>& in) {
+                             const Variable<double> y = through(tape, in[0], in[1]);
+                             return through(tape, blend(tape, 1.0, in[0], 1.0, y), in[1]);
                            },
                            {random_input(4, 2, 1), random_input(2, 2, 2)}};
   CHECK(twice.worst_gradient_error() < kDifferences);
