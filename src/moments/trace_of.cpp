@@ -28,6 +28,8 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
       for (const std::vector<Layer>& expert : op.experts) read(expert, contents);
     } else if constexpr (std::is_same_v<Op, Encoder>) {
       read(op.layers, contents);
+    } else if constexpr (std::is_same_v<Op, Concat>) {
+      read(op.body, contents);
     } else if constexpr (std::is_same_v<Op, Attention>) {
       ++contents.attentions;
       contents.causal |= op.causal;
