@@ -25,7 +25,9 @@ struct Std {
 std::vector<Std> stds_of(LayerSpec& layer) {
   // Of n biases and of at least n^2/2 weights, four standard errors of a difference.
   const double n = layer.width > 0 ? static_cast<double>(layer.width) : 100;
-  const double weights = std::max(0.1, 4 * std::sqrt(2.0) / n),
+  // A kernel of images has as many of each tap.
+  const double taps = layer.groups == 1 ? static_cast<double>(layer.kernel) : 1;
+  const double weights = std::max(0.1, 4 * std::sqrt(2.0) / (n * taps)),
                biases = std::max(0.1, 4 / std::sqrt(n));
   std::vector<Std> all = {{&layer.bias_std, biases}};
   for (auto* std : {&layer.std, &layer.q_std, &layer.k_std, &layer.v_std, &layer.o_std,
