@@ -76,16 +76,16 @@ TEST_CASE("both parts of a concatenation get the gradient that weights give any 
 TEST_CASE("a norm over samples behind a concatenation divides both parts by their own size") {
   const std::string branch = op("linear", "width = 24\nstd = 1\n", "layer.layers");
   const std::string text = model(op("linear", "width = 24\nstd = 0.1\n") + op("concat") + branch +
-                                     op("norm", "norm = \"batchnorm\"\n") +
+                                     op("norm", "norm = \"batchnorm\"\neps = 0\n") +
                                      op("linear", "width = 12\n") + op("activation"),
                                  "batch = 8\n");
   const Trace trace = trace_of_model(text);
   const Site &stream = site(trace, "linear[0]"), &inner = site(trace, "concat[0].linear[0]"),
              &joined = site(trace, "concat[0]"), &norm = site(trace, "norm[0]");
-  CHECK(norm.second.value == near(1, 1e-6));
+  CHECK(norm.second.value == near(1));
   // All samples of both have one correlation, so that the ratio of 1/s2 is that of E x^2.
   const double small = stream.second.value, large = inner.second.value;
   CHECK(large / small == near(24));
   const double of_branch = inner.grad_second.value / joined.grad_second.value;
-  CHECK(of_branch == near(2 * small / (small + large), 1e-6));
+  CHECK(of_branch == near(2 * small / (small + large)));
 }
