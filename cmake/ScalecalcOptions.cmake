@@ -1,7 +1,8 @@
 # What every target of the project is compiled with.
 add_library(scalecalc_options INTERFACE)
 target_compile_features(scalecalc_options INTERFACE cxx_std_20)
-target_compile_options(scalecalc_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow=local
+target_compile_options(scalecalc_options INTERFACE -Wall -Wextra -Wpedantic
+  $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>
   # False alarms of GCC 12: string concatenation (bug 105329), inlined Boost integers.
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>"
   $<$<BOOL:${SCALECALC_WERROR}>:-Werror>)
@@ -9,6 +10,10 @@ if(SCALECALC_SANITIZE)
   target_compile_options(scalecalc_options INTERFACE
     -fsanitize=${SCALECALC_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(scalecalc_options INTERFACE -fsanitize=${SCALECALC_SANITIZE})
+endif()
+if(SCALECALC_FUZZ)
+  # What libFuzzer looks at: which edges an input takes, and what it is compared with.
+  target_compile_options(scalecalc_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 # Eigen, the same for whoever includes it, since it lays out memory for the processor that it is
 # compiled for: without threads of its own, on whose number results would depend, and with the

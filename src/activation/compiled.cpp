@@ -57,7 +57,7 @@ std::pair<double, double> extremes(const double* x, std::size_t count) {
     least = least < at ? least : at;
     greatest = greatest > at ? greatest : at;
   }
-  std::pair result(least[0], greatest[0]);
+  std::pair<double, double> result{double{least[0]}, double{greatest[0]}};
   for (std::size_t k = 1; k < lanes; ++k) {
     if (!(result.first <= least[k])) result.first = least[k];
     if (!(result.second >= greatest[k])) result.second = greatest[k];

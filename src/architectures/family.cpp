@@ -209,6 +209,8 @@ class Reader {
 
 }  // namespace
 
+Defaults::Defaults() = default;
+
 Family parse_family(std::string_view toml, const std::string& name) {
   try {
     return Reader(name).read(toml::parse(toml));

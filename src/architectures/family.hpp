@@ -49,6 +49,7 @@ struct Default {
 };
 /// Of a config: its keys, and those of the configs inside it.
 struct Defaults {
+  Defaults();  // where the class is complete: clang 14 asks for that
   std::vector<Default> keys;
   std::vector<std::pair<std::string, Defaults>> inner;
 };

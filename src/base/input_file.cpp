@@ -109,6 +109,26 @@ std::size_t InputFile::read(void* out, std::size_t count) {
   return done;
 }
 
+std::optional<std::string> InputFile::read_line(std::size_t most) {
+  std::string text;
+  while (text.size() < most) {
+    const std::size_t before = text.size();
+    text.resize(before + std::min(kBlock, most - before));
+    const std::size_t got = read(text.data() + before, text.size() - before);
+    text.resize(before + got);
+    const std::size_t end = text.find('\n', before);
+    if (end != std::string::npos) {
+      const auto behind = static_cast<off_t>(text.size() - end - 1);
+      if (::lseek(descriptor_, -behind, SEEK_CUR) < 0)
+        fail("cannot read the " + kind_.what + ": " + std::strerror(errno));
+      text.resize(end);
+      return text;
+    }
+    if (got == 0) break;
+  }
+  return std::nullopt;
+}
+
 std::string InputFile::read_rest() {
   std::string text;
   for (;;) {

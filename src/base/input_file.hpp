@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace scalecalc::base {
@@ -37,6 +38,9 @@ class InputFile {
   std::uint64_t size() const { return size_; }
   /// The next `count` bytes, fewer only at the end. Throws Error(input).
   std::size_t read(void* out, std::size_t count);
+  /// Of a regular file: up to the end of the line, which is left out; nothing where `most` bytes
+  /// have none. What follows is read next. Throws Error(input).
+  std::optional<std::string> read_line(std::size_t most);
   /// All that is left. Throws Error(input), also above the limit.
   std::string read_rest();
 

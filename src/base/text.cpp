@@ -38,8 +38,9 @@ std::string printable(std::string_view text) {
     const Character next = character_at(text, at);
     const unsigned char lead = static_cast<unsigned char>(text[at]);
     // C1 controls (0xC2 0x80..0x9F) would reach a terminal as commands.
-    const bool control = lead < 0x20 || lead == 0x7F ||
-                         (lead == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
+    const bool control =
+        lead < 0x20 || lead == 0x7F ||
+        (next.bytes == 2 && lead == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
     if (!next.valid || control) {
       line += '?';
     } else {

@@ -21,16 +21,6 @@ void check_options(const CheckOptions& options) {
 
 }  // namespace
 
-std::string to_string(ClaimMethod method) {
-  switch (method) {
-    case ClaimMethod::symbolic: return "symbolic";
-    case ClaimMethod::quadrature: return "quadrature";
-    case ClaimMethod::montecarlo: return "montecarlo";
-    case ClaimMethod::passes: break;
-  }
-  return "passes";
-}
-
 std::string verdict_of(const ClaimResult& claim) {
   if (claim.methods.empty()) return "undecided";
   if (!claim.holds) return "does not hold";

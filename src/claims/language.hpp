@@ -29,6 +29,7 @@ struct Node {
     member,       ///< call.name
     expectation,  ///< E[a]
   };
+  Node();  // where the class is complete: clang 14 asks for that
   Kind kind = Kind::number;
   std::string text;  ///< the name, function, member, or what is quoted
   Rational value;    ///< of a number

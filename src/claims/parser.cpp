@@ -308,6 +308,8 @@ class Parser {
 
 }  // namespace
 
+Node::Node() = default;
+
 std::string to_string(Relation relation) {
   for (const Comparison& comparison : comparisons)
     if (comparison.relation == relation) return std::string(comparison.sign);

@@ -8,11 +8,10 @@
 #include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "train/files.hpp"
+#include "train/records.hpp"
 
 namespace scalecalc::train_room {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kRemove[] = "remove it; the same training writes it again";
 
@@ -60,7 +59,7 @@ void load_corpus(const std::string& folder, std::uint64_t fingerprint, TrainFold
   const std::string path = path_of(folder);
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return;
-  const Json json = Json::parse(read_file(path), nullptr, false);
+  const Json json = read_json(read_file(path));
   try {
     if (!json.is_object()) throw Error(ErrorKind::input, "");
     if (json.at("fingerprint").get<std::uint64_t>() != fingerprint) return;

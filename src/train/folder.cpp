@@ -56,7 +56,7 @@ class LogReader {
   void read_line(const std::string& with_sum) {
     const std::optional<std::string> line = sums_.take(with_sum);
     if (!line) damaged(train_room::kDamaged);
-    const Json json = Json::parse(*line, nullptr, false);
+    const Json json = train_room::read_json(*line);
     if (!json.is_object() || logged_.finished) damaged(train_room::kDamaged);
     try {
       if (at_ == 0) {
@@ -135,7 +135,7 @@ Json logged_configuration(const std::string& path) {
   const std::string text = base::read_input(path, {"log", kRemove, train_room::kMostLogBytes});
   train_room::LineSums sums;
   const std::optional<std::string> line = sums.take(text.substr(0, text.find('\n')));
-  const Json json = line ? Json::parse(*line, nullptr, false) : Json();
+  const Json json = line ? train_room::read_json(*line) : Json();
   return json.is_object() ? json.value("configuration", Json()) : Json();
 }
 

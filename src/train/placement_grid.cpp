@@ -115,8 +115,14 @@ std::vector<TrainRun> train_placement_grid(const Corpus& corpus, const TrainOpti
 
 std::vector<std::string> placement_grid_keys(const TrainFolder& folder) {
   const Json json = Json::parse(folder.tuning, nullptr, false);
-  if (!json.is_object() || json.value(kOf, "") != kPlacements || !json.contains("keys")) return {};
-  return json.at("keys").get<std::vector<std::string>>();
+  if (!json.is_object() || !json.contains("keys") || json.value(kOf, Json()) != kPlacements)
+    return {};
+  try {
+    return json.at("keys").get<std::vector<std::string>>();
+  } catch (const Json::exception&) {
+    throw Error(ErrorKind::input, train_room::kDamaged, "tuning",
+                "give a folder that train --grid has filled");
+  }
 }
 
 std::vector<BestOfGrid> best_of_grid(const std::vector<TrainRun>& runs, std::int64_t vocab) {

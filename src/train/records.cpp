@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/text.hpp"
@@ -25,6 +26,17 @@ LayerNorms norms_from(const Json& json) {
 
 }  // namespace
 
+Json read_json(std::string_view text) {
+  constexpr int kDeepest = 32;
+  int depth = 0;
+  const auto measure = [&depth](int nested, Json::parse_event_t, Json&) {
+    depth = std::max(depth, nested);
+    return nested <= kDeepest;
+  };
+  Json json = Json::parse(text, measure, false);
+  return depth > kDeepest ? Json(Json::value_t::discarded) : json;
+}
+
 std::string placement_of(const std::string& group) {
   return group.substr(0, group.find('@'));
 }
@@ -40,7 +52,7 @@ Json common_part(const Json& configuration) {
   Json rest = configuration;
   const bool is_grid = configuration.contains("grid");
   for (const char* key : {"layers", "seed", "model", "ramp_steps"}) rest.erase(key);
-  const bool of_placements = is_grid && configuration.at("tuning").contains("of");
+  const bool of_placements = is_grid && configuration.value("tuning", Json()).contains("of");
   if (is_grid)
     for (const char* key : {"grid", "optimizer"}) rest.erase(key);
   if (!is_grid || of_placements) rest.erase("group");

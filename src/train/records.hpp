@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "scalecalc/train.hpp"
 
@@ -25,6 +26,11 @@ Json common_part(const Json& configuration);
 void check_others(const std::string& folder, const Json& configuration);
 /// The first key whose values differ, with both.
 std::string first_difference(const Json& here, const Json& there, const std::string& path = {});
+
+/// What a text of an experiment's folder says: discarded where it is no JSON, or has brackets in
+/// brackets deeper than any that is written there; those who copy, compare and print it call
+/// themselves for each.
+Json read_json(std::string_view text);
 
 Json to_json(const GridPlace& place);
 Json to_json(const LayerNorms& norms);

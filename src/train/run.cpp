@@ -86,7 +86,7 @@ void Run::read_log() {
 }
 
 void Run::read_line(std::size_t at) {
-  const Json json = Json::parse(log_->lines()[at], nullptr, false);
+  const Json json = read_json(log_->lines()[at]);
   if (!json.is_object() || finished_) log_->damaged(at, kDamaged);
   try {
     if (at == 0) {

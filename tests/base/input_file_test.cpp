@@ -110,6 +110,19 @@ TEST_CASE("a stream is waited for while its writer writes, and not beyond its li
   CHECK(error_of(full.path(), kStream) == "a list may have at most 1000 bytes");
 }
 
+TEST_CASE("a line is read in blocks, and what follows it next") {
+  const TemporaryFolder folder;
+  // Longer than a block of 64 KiB.
+  const std::string line(100'000, 'x'), rest = "rest\n";
+  std::ofstream(folder / "file") << line << "\n" << rest;
+  InputFile file(folder / "file", {"list", ""});
+  CHECK(file.read_line(200'000) == line);
+  CHECK(file.read_rest() == rest);
+  CHECK(InputFile(folder / "file", {"list", ""}).read_line(99'999) == std::nullopt);
+  std::ofstream(folder / "endless") << "no end";
+  CHECK(InputFile(folder / "endless", {"list", ""}).read_line(100) == std::nullopt);
+}
+
 TEST_CASE("who watches sees each file before it is read, and may refuse it") {
   const TemporaryFolder folder;
   std::ofstream(folder / "file") << "text";

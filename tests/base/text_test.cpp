@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 using namespace scalecalc::base;
 
 TEST_CASE("characters are counted as UTF-8") {
@@ -17,6 +19,15 @@ TEST_CASE("characters are counted as UTF-8") {
   CHECK_FALSE(character_at("\xf0\x8f\xbf\xbf", 0).valid);  // an overlong U+FFFF
   CHECK_FALSE(character_at("\xed\xa0\x80", 0).valid);      // a surrogate
   CHECK_FALSE(character_at("\xf4\x90\x80\x80", 0).valid);  // beyond U+10FFFF
+}
+
+TEST_CASE("nothing is read behind the end of a text") {
+  // A byte on the heap of its own: AddressSanitizer sees a look at the next.
+  for (const char begin : {'\xc2', '\xe0', '\xf0', '\xff', 'a'}) {
+    const std::vector<char> text = {begin};
+    CHECK(printable({text.data(), text.size()}).size() == 1);
+    CHECK(shortened({text.data(), text.size()}, 5).size() == 1);
+  }
 }
 
 TEST_CASE("what is shown cannot break the line or the terminal") {
