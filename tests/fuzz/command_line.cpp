@@ -24,16 +24,20 @@ constexpr std::array<std::string_view, 10> kRun = {
     "activation", "convention", "deepnorm", "explain", "help",
     "init",       "list",       "presets",  "schema",  "solve"};
 /// Words that would write a file, wait for one or start another program.
-constexpr std::array<std::string_view, 4> kNotTaken = {"-o", "--output", "--plot", "--verify"};
+constexpr std::array<std::string_view, 3> kNotTaken = {"--output", "--plot", "--verify"};
 
 bool is_taken(std::string_view word) {
-  return word != "-" && word.find('/') == std::string_view::npos &&
+  // Flags of one letter may stand in one word: -qo.
+  const bool has_short_output =
+      word.starts_with('-') && !word.starts_with("--") && word.find('o') != std::string_view::npos;
+  return word != "-" && !has_short_output && word.find('/') == std::string_view::npos &&
          std::none_of(kNotTaken.begin(), kNotTaken.end(),
                       [&](std::string_view start) { return word.starts_with(start); });
 }
 
-/// Counters that libFuzzer looks at like those of edges.
-__attribute__((section("__libfuzzer_extra_counters"))) std::uint8_t messages[1 << 14];
+/// Counters that libFuzzer looks at like those of edges; nothing here reads them.
+__attribute__((section("__libfuzzer_extra_counters"),
+               used)) volatile std::uint8_t messages[1 << 14];
 
 /// Messages that differ in their digits and in what they quote are one.
 void remember(std::string_view message) {

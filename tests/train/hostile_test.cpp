@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scalecalc/error.hpp"
+#include "scalecalc/train.hpp"
 #include "temporary_folder.hpp"
 #include "train/checkpoint_file.hpp"
 #include "train/hash.hpp"
