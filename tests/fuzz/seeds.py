@@ -42,6 +42,39 @@ sqrt(8)*sqrt(18)/sqrt(2)
 
 CHECKPOINT = {"scalecalc checkpoint": 1, "run": 7, "step": 3, "loss_sum": 1.5, "loss_count": 2,
               "tensors": [["head.weight", 1, 2]]}
+# Words that write a file, wait for one or start another program are left out of command lines.
+COMMANDS = """
+deepnorm --layers 1000 --optimizer adam
+activation gelu --digits 20
+activation selu --variance 2 --format json
+solve --constraint alpha=2*N --layers 12
+explain pre-norm
+list optimizers
+schema deepnorm
+help verify
+init gpt2 --format csv
+presets gpt2
+convention torch.nn.Linear(256,1024) --shape 3,4
+propagate mlp-relu --layers 50
+compare gpt2 llama
+verify gpt2 --layers 2,3 --seeds 4
+sweep --depths 2:32:x4
+train --depths 2 --placements post,pre --steps 20 --seeds 1
+transfer gpt2 --width 64 --to-width 128
+check claims.toml
+audit model.safetensors
+coordinates mlp-relu --widths 32,64
+table --all
+import config.json
+choose --layers 24
+report folder
+completion bash
+devices
+""".strip().splitlines()
+VALUES = ["gpt2", "llama", "mlp-relu", "pre-ln-12", "adam", "sgd", "gelu", "relu", "selu", "json",
+          "csv", "table", "latex", "1e308", "-1", "nan", "inf", "2:32:x4", "1,2,3", "alpha=2*N", "\n"]
+LEFT_OUT = ("--plot", "--output", "--verify")
+
 
 MODEL = """[model]
 kind = "transformer"
@@ -220,6 +253,20 @@ def train_logs(program):
     write_words("train_log", list(words) + ["null", "1e999", "-1", "{}", "[]", "\0", "\n"])
 
 
+def command_lines(program):
+    corpus = Corpus("command_line")
+    options, commands = set(), set()
+    for line in COMMANDS:
+        corpus.add("\n".join(line.split()))
+        commands.add(line.split()[0])
+    for command in commands:
+        page = subprocess.run([program, command, "--help"], check=True, capture_output=True,
+                              text=True).stdout
+        options |= set(re.findall(r"--[a-z][a-z0-9-]+", page))
+    write_words("command_line", [o for o in options if not o.startswith(LEFT_OUT)] +
+                list(commands) + VALUES)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
@@ -234,6 +281,7 @@ def main():
     graphs()
     checkpoints()
     train_logs(arguments.program)
+    command_lines(arguments.program)
 
 
 if __name__ == "__main__":
