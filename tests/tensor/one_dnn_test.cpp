@@ -2,9 +2,14 @@
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -66,7 +71,36 @@ double worst_error(const Case& c, float scale) {
   return worst;
 }
 
+/// Lets this process have that many bytes of addresses more than it has.
+void limit_memory(std::size_t more) {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t bytes = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + more;
+  const rlimit limit = {bytes, bytes};
+  ::setrlimit(RLIMIT_AS, &limit);
+}
+
 }  // namespace
+
+// The first of this file: where a product has been made before, its code is there.
+TEST_CASE("oneDNN: without memory for its code the first product is an exception") {
+  if (!OneDnn::here().available()) return;
+  constexpr int kNoMemory = 7;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    limit_memory(std::size_t{4} << 20);
+    try {
+      worst_error({4, 4, 4, false, false, false}, 1.0F);
+    } catch (const std::bad_alloc&) {
+      ::_exit(kNoMemory);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == kNoMemory);
+}
 
 TEST_CASE("oneDNN: products against sums written out") {
   if (!OneDnn::here().available()) {

@@ -1,7 +1,9 @@
 #include "tensor/cpu/one_dnn.hpp"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
+#include <mutex>
 #include <new>
 
 namespace scalecalc::tensor {
@@ -19,6 +21,20 @@ constexpr unsigned kSequential = 1, kOpenMp = 2;
 template <class Function>
 Function* function(void* library, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(library, name));
+}
+
+/// oneDNN makes the code of a product at its first of a kind and does not look whether the system
+/// gave it the memory for that, 6 MiB in version 2.6: it ends the program. Throws std::bad_alloc
+/// where there is not twice as much.
+void make_room_for_code(const FloatProduct& product) {
+  constexpr std::size_t kBytes = std::size_t{12} << 20;
+  static std::once_flag made[2][2];
+  std::call_once(made[product.a_transposed][product.b_transposed], [] {
+    void* const room = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) throw std::bad_alloc();
+    ::munmap(room, kBytes);
+  });
 }
 
 }  // namespace
@@ -63,6 +79,7 @@ const OneDnn& OneDnn::here() {
 }
 
 void OneDnn::multiply(const FloatProduct& p) const {
+  make_room_for_code(p);
   // A pass shares its tiles out itself; the caller's own number comes back.
   const int before = threads_ != nullptr ? threads_() : 1;
   if (before != 1) set_threads_(1);
