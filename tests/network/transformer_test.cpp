@@ -137,7 +137,7 @@ TEST_CASE("experts stand in the place of the ffn, and a shared one beside them")
   std::string text = description(build_network(spec));
   CHECK(text.find("experts( block[0].ffn.experts linear block[0].ffn.router\n" + expert + "+\n") !=
         std::string::npos);
-  const auto& plain = std::get<Experts>(residual(build_network(spec), 1).body.back().op);
+  const Experts plain = std::get<Experts>(residual(build_network(spec), 1).body.back().op);
   CHECK(plain.router.role == "router");
   CHECK(plain.router.fan_out == 2);
   CHECK_FALSE(plain.router.bias);
