@@ -99,11 +99,53 @@ TomlTable convert(const toml::table& table, const std::string& name) {
   return entries;
 }
 
+/// Behind the string that begins at `at`, or at the end of its line where it is not closed.
+std::size_t behind_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string thrice(3, quote);
+  const bool is_long = text.substr(at).starts_with(thrice);
+  const std::string_view close = is_long ? std::string_view(thrice) : text.substr(at, 1);
+  for (at += close.size(); at < text.size() && (is_long || text[at] != '\n'); ++at) {
+    if (text.substr(at).starts_with(close)) return at + close.size();
+    if (text[at] == '\\' && quote == '"') ++at;
+  }
+  return std::min(at, text.size());
+}
+
+/// Each part of a key "a.b.c" is a table in a table, and what reads, converts and frees them calls
+/// itself for each: a header has as many as layers in layers need, a value's key fewer, since the
+/// parser takes 256 inline values in each other, each perhaps behind such a key. Throws
+/// Error(input).
+void check_keys(std::string_view text, const std::string& file) {
+  constexpr int most_of_header = 256, most_of_value = 8;
+  int parts = 1, most = most_of_value;
+  bool at_line_start = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '[' && at_line_start) most = most_of_header;
+    if (c == '\n') most = most_of_value;
+    at_line_start = c == '\n' || (at_line_start && (c == ' ' || c == '\t'));
+    if (c == '.' && ++parts > most) {
+      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n');
+      throw Error(ErrorKind::input, fmt::format("a key of more than {} parts", most),
+                  fmt::format("{}:{}", file, line), "write lines such as width = 256");
+    }
+    if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) parts = 1;
+    if (c == '"' || c == '\'')
+      at = behind_string(text, at);
+    else if (c == '#')
+      at = std::min(text.find('\n', at), text.size());
+    else
+      ++at;
+  }
+}
+
 }  // namespace
 
 TomlTable parse_toml(std::string_view text, const std::string& name, const std::string& what) {
   const std::string file = base::shortened(name);
   base::check_text(text, name, what);
+  check_keys(text, file);
   try {
     return convert(toml::parse(text), file);
   } catch (const toml::parse_error& error) {

@@ -367,6 +367,31 @@ TEST_CASE("texts that are no model") {
   contains(error_of("[model]\nalpha = \"" + std::string(5000, '(') + "\""), "m.toml:2:1 | ");
 }
 
+TEST_CASE("keys of many parts are refused before anything calls itself for each") {
+  std::string deep = "a";
+  for (int i = 0; i < 300'000; ++i) deep += ".a";
+  for (const std::string& text :
+       {deep + " = 1\n", "[" + deep + "]\n", "[[" + deep + "]]\n", "x = { " + deep + " = 1 }\n",
+        std::string("\"a\" . 'a' .a.a.a.a.a.a.a = 1\n"), "s = 'it''s'\n" + deep + " = 1\n",
+        "s = \"\\\"\"\n" + deep + " = 1\n"})
+    contains(error_of("[model]\n" + text), "a key of more than ");
+  // As many in each other as there can be: a header, and inline tables of the longest keys.
+  std::string inner = "1", header = "a";
+  for (int i = 0; i < 250; ++i) inner = "{ a.b.c.d.e.f.g.h = " + inner + " }";
+  for (int i = 1; i < 256; ++i) header += ".a";
+  contains(error_of("[" + header + "]\nx = " + inner + "\n"), "unknown section 'a'");
+  contains(error_of("[model]\n\na.b.c.d.e.f.g.h.i = 1\n"), "m.toml:3 | a key of more than 8 parts");
+  // A text that ends within a string, or behind a backslash of it.
+  for (const char* open : {"s = \"", "s = \"\\", "s = '''", "s = \"\"\"\\", "s = '"})
+    contains(error_of(std::string("[model]\n") + open), "not valid TOML");
+  // Dots of texts, comments and numbers are no parts.
+  const std::string dots(300, '.');
+  CHECK(error_of("[model] # " + dots + "\nkind = \"mlp\"\n") == "no error");
+  for (const std::string& text : {"\"" + dots + "\"", "'" + dots + "'", "'''\n" + dots + "'''",
+                                  "\"\"\"\n\\\"\"\"" + dots + "\"\"\""})
+    contains(error_of("[model]\nactivation = " + text + "\n"), "m.toml:2");
+}
+
 TEST_CASE("foreign text in a message is cut and on one line") {
   const std::string error = error_of("[model]\n" + std::string(500, 'k') + " = 1");
   CHECK(error.size() < 800);
