@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <new>
@@ -82,19 +83,25 @@ void limit_memory(std::size_t more) {
 
 }  // namespace
 
-// The first of this file: where a product has been made before, its code is there.
+// In a process of its own: where a product has been made before, its code is there.
 TEST_CASE("oneDNN: without memory for its code the first product is an exception") {
-  if (!OneDnn::here().available()) return;
+  constexpr char kInside[] = "SCALECALC_TEST_FIRST_PRODUCT";
   constexpr int kNoMemory = 7;
-  const pid_t child = ::fork();
-  if (child == 0) {
+  if (!OneDnn::here().available()) return;
+  if (std::getenv(kInside) != nullptr) {
     limit_memory(std::size_t{4} << 20);
     try {
       worst_error({4, 4, 4, false, false, false}, 1.0F);
     } catch (const std::bad_alloc&) {
-      ::_exit(kNoMemory);
+      std::_Exit(kNoMemory);
     }
-    ::_exit(0);
+    std::_Exit(0);
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv(kInside, "1", 1);
+    ::execl("/proc/self/exe", "test_tensor", "-tc=oneDNN: without memory*", nullptr);
+    std::_Exit(1);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
