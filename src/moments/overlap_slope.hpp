@@ -150,7 +150,8 @@ inline SlopesBelow slopes_below(const OverlapSlopes& slopes, double along,
     Pair made{{s.own * d.value * d.value + rise, s.stream * d.value + rise * coherent}};
     made.bend = d.rise * (s.own * phi.input.noise * apart * apart + s.stream * coherent) +
                 k * d.bend + along * own.bend;
-    if (std::fabs(made.bend) > std::fabs(k * d.value) + along * std::fabs(own.value))
+    // Neither is what has overflowed.
+    if (!(std::fabs(made.bend) <= std::fabs(k * d.value) + along * std::fabs(own.value)))
       std::swap(made.bend, made.left_out);
     return made;
   };

@@ -184,7 +184,7 @@ TEST_CASE("relu right behind a layernorm") {
 // Were a defect of the program and a number that is none.
 TEST_CASE("signals that explode or vanish") {
   const std::string mlp =
-      "[model]\nkind = \"mlp\"\nlayers = 8\nwidth = 128\nfeatures = 21\nclasses = 10\n"
+      "[model]\nkind = \"mlp\"\nlayers = 10\nwidth = 128\nfeatures = 21\nclasses = 10\n"
       "sequence = 4\nbatch = 2\nntk = true\nactivation = \"square\"\nnorm = \"none\"\n"
       "placement = \"none\"\n[init]\nscheme = \"lecun\"\n[input]\ncross = 0\n";
   try {

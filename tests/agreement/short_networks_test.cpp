@@ -37,9 +37,9 @@ const std::vector<Kind> kinds = {
 /// that share nothing, whose overlaps vary by 1.6 times what the rule has, as some keys win all
 /// heads.
 const std::set<std::pair<std::string, std::string>> beyond_the_rules = {
-    {"gated", "gated"},        {"gated", "batchnorm"},   {"gated", "attention"},
-    {"attention", "linear"},   {"attention", "rmsnorm"}, {"attention", "batchnorm"},
-    {"batchnorm", "attention"}};
+    {"gated", "gated"},      {"gated", "batchnorm"},    {"gated", "attention"},
+    {"attention", "linear"}, {"attention", "rmsnorm"},  {"attention", "batchnorm"},
+    {"attention", "sum"},    {"batchnorm", "attention"}};
 
 struct Short {
   std::string name;

@@ -44,6 +44,9 @@ scalecalc_cli_test("propagate a long stack: all of it in CSV" ARGS propagate ${t
 scalecalc_cli_test("propagate: no cosine where the second moment has underflowed"
   ARGS propagate mlp-relu --layers 200 --lambda 1e-3
   STDOUT "layer\\[199\\]\\.act +0 +0 +- .*ends with second 0, grad_second")
+scalecalc_cli_test("propagate: no typical second moment where draws part ways"
+  ARGS propagate mlp-relu --activation square --layers 5
+  STDOUT "layer\\[3\\]\\.act [^\n]* [0-9.e]+\n.*layer\\[4\\]\\.act [^\n]* -\n")
 scalecalc_cli_test("propagate as Markdown" ARGS propagate ${tiny} --format md STDOUT "\\| site")
 scalecalc_cli_test("propagate as LaTeX" ARGS propagate ${tiny} --format latex
   STDOUT "begin{tabular}")

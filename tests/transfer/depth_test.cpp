@@ -68,6 +68,10 @@ TEST_CASE("what repeats with the depth is what there is more of in a deeper netw
   for (const Preset& preset : presets()) {
     CAPTURE(preset.name);
     const ModelSpec spec = find_model(preset.name);
+    if (preset.name == "unet-small") {  // whose depth is its list's
+      CHECK_THROWS_AS(transfer_model(spec, {width, depth}), Error);
+      continue;
+    }
     const std::map<std::string, int> few = counts(spec, 18), more = counts(spec, 36);
     for (const TransferTensor& tensor : transfer_model(spec, {width, depth}).tensors) {
       CAPTURE(tensor.name);

@@ -100,7 +100,8 @@ Table sites_table(const Trace& trace) {
         site.path,          known_value(site.second),      known_value(site.cross),
         cosine_of(site),    known_value(site.grad_second), known_value(site.grad_cross),
         double{site.spread}};
-    if (typical) row.push_back(site.second_typical);
+    // Draws that part ways have none.
+    if (typical) row.push_back(std::isnan(site.second_typical) ? Value() : site.second_typical);
     return row;
   });
 }
