@@ -401,6 +401,16 @@ TEST_CASE("foreign text in a message is cut and on one line") {
   CHECK(typed.find('\n') == std::string::npos);
 }
 
+// toml++ takes any letter between U+00A1 and U+0499 outside strings for impossible.
+TEST_CASE("a key of other letters than ASCII is one clear error") {
+  for (const char* key : {"b\u00e9ta", "asse\u03cdt", "\u0416", "\u2003a"}) {
+    CAPTURE(key);
+    const std::string text = "[model]\nkind = \"mlp\"\n" + std::string(key) + " = 1\n";
+    CHECK_THROWS_AS(parse_model(text, "letters"), Error);
+  }
+  CHECK_NOTHROW(parse_model("# \u00e9\n[model]\nkind = \"mlp\"\n", "letters"));
+}
+
 TEST_CASE("a file is read, and what cannot be read is said") {
   const TemporaryFile file(full);
   CHECK(read_model(file.path.string()).width == 256);
