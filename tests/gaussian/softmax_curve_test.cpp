@@ -42,8 +42,8 @@ TEST_CASE("sharp scores need more nodes and get them") {
 
 TEST_CASE("the ends of a curve") {
   const SoftmaxCurve curve(8, 0.0, 2.0, -0.1);
-  CHECK(relative(curve(1.0).one.p2, 0.125) < stated_share);
-  CHECK(relative(curve(1.0).two.overlap, 0.125) < stated_share);
+  CHECK(relative(curve(1.0).one.p2, 0.125) < softmax_share);
+  CHECK(relative(curve(1.0).two.overlap, 0.125) < softmax_share);
   CHECK(curve(1.0 + 1e-12).one.p2 == curve(1.0).one.p2);
   CHECK(curve.covers(-0.1));
   CHECK(!curve.covers(-0.2));

@@ -67,7 +67,7 @@ TEST_CASE("the error of one row is honest and small") {
       CHECK(std::abs(one.p22.value - finer.p22.value) <= one.p22.error);
       CHECK(std::abs(one.a.value - finer.a.value) <= one.a.error);
       CHECK(relative_error(one.p2) < stated_share_p2);
-      CHECK(relative_error(one.a) < stated_share);
+      CHECK(relative_error(one.a) < softmax_share);
     }
   }
 }

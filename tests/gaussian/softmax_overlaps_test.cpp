@@ -18,7 +18,7 @@ TEST_CASE("overlaps by the series are those by quadrature") {
         CHECK(std::abs(two.a_prime - pair.a_prime.value) <=
               two.error * pair.overlap.value + pair.a_prime.error);
         // Differences state ten times what integrals do.
-        CHECK(two.error < 10 * stated_share);
+        CHECK(two.error < 10 * softmax_share);
       }
     }
   }
@@ -91,11 +91,11 @@ TEST_CASE("rows of their own lengths and variances agree with draws") {
     const auto size = [](std::size_t n) { return static_cast<double>(n); };
     const SoftmaxRows rows({{size(of.fewer), of.tau2_fewer}, {size(of.more), of.tau2_more}});
     const SoftmaxOverlaps two = rows.overlaps(1, 0, of.c);
-    CHECK(std::abs(two.overlap - overlap.mean()) <= 5 * overlap.error() + stated_share / 10);
-    CHECK(std::abs(two.square - square.mean()) <= 5 * square.error() + stated_share / 10);
-    CHECK(std::abs(two.a_prime - slope.mean()) <= 5 * slope.error() + stated_share / 10);
+    CHECK(std::abs(two.overlap - overlap.mean()) <= 5 * overlap.error() + softmax_share / 10);
+    CHECK(std::abs(two.square - square.mean()) <= 5 * square.error() + softmax_share / 10);
+    CHECK(std::abs(two.a_prime - slope.mean()) <= 5 * slope.error() + softmax_share / 10);
     CHECK(relative(rows.orders(0).p2, softmax_one(size(of.fewer), of.tau2_fewer).p2.value) <
-          stated_share / 10);
+          softmax_share / 10);
   }
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("all pairs of rows, whatever the threads") {
     CHECK(a[k].a_third == b[k].a_third);
   }
   CHECK(a[4].overlap == one.overlaps(1, 2, 0.3).overlap);
-  CHECK(relative(a[2].overlap, softmax_pair(2, 0.4, 0.8).overlap.value) < stated_share / 10);
+  CHECK(relative(a[2].overlap, softmax_pair(2, 0.4, 0.8).overlap.value) < softmax_share / 10);
   CHECK_THROWS_AS(one.overlaps({0.5}, 1), Error);
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("prepared rows of large scores are those of the integrals") {
                 two.error * two.overlap + pair.overlap.error);
           CHECK(std::abs(two.a_prime - pair.a_prime.value) <=
                 two.error * pair.overlap.value + pair.a_prime.error);
-          CHECK(two.error < stated_share);
+          CHECK(two.error < softmax_share);
         }
       }
     }

@@ -65,7 +65,7 @@ TEST_CASE("the integrals over two rows agree with reference digits") {
     const SoftmaxPair pair = softmax_pair(row.keys, row.tau2, std::stod(row.correlation));
     const Estimate value = row.quantity == "overlap" ? pair.overlap : pair.a_prime;
     CHECK(std::abs(value.value - row.value) <= value.error);
-    CHECK(relative_error(value) < stated_share);
+    CHECK(relative_error(value) < softmax_share);
     ++compared;
   }
   CHECK(compared == 12);
@@ -83,8 +83,8 @@ TEST_CASE("the error of two rows is honest and small") {
         const SoftmaxPair finer = gaussian::softmax::integrate_pair(t, t, tau2, c, 1.6);
         CHECK(std::abs(pair.overlap.value - finer.overlap.value) <= pair.overlap.error);
         CHECK(std::abs(pair.a_prime.value - finer.a_prime.value) <= pair.a_prime.error);
-        CHECK(relative_error(pair.overlap) < stated_share);
-        CHECK(relative_error(pair.a_prime) < stated_share);
+        CHECK(relative_error(pair.overlap) < softmax_share);
+        CHECK(relative_error(pair.a_prime) < softmax_share);
       }
     }
   }
@@ -132,8 +132,8 @@ TEST_CASE("the two ways of integrating meet at no correlation") {
     for (const double tau2 : kVariances) {
       const SoftmaxPair below = softmax_pair(fewer, more, tau2, -1e-9);
       const SoftmaxPair above = softmax_pair(fewer, more, tau2, 1e-9);
-      CHECK(relative(below.overlap.value, above.overlap.value) < stated_share / 10);
-      CHECK(relative(below.a_prime.value, above.a_prime.value) < stated_share);
+      CHECK(relative(below.overlap.value, above.overlap.value) < softmax_share / 10);
+      CHECK(relative(below.a_prime.value, above.a_prime.value) < softmax_share);
     }
   }
 }
@@ -148,7 +148,7 @@ TEST_CASE("rows with different numbers of keys") {
         const SoftmaxPair pair = softmax_pair(10, more, tau2, c);
         CHECK(pair.overlap.value < previous);
         CHECK(pair.a_prime.value > 0.0);
-        CHECK(relative_error(pair.overlap) < stated_share);
+        CHECK(relative_error(pair.overlap) < softmax_share);
         previous = pair.overlap.value;
       }
     }
@@ -171,8 +171,8 @@ TEST_CASE("corners that ask for finer lattices") {
                                              {23278, 23278, 883.0, -0.9999},
                                              {363946, 363946, 5.62, -0.055}}) {
     const SoftmaxPair pair = softmax_pair(fewer, more, tau2, c);
-    CHECK(relative_error(pair.overlap) < stated_share);
-    CHECK(relative_error(pair.a_prime) < stated_share);
+    CHECK(relative_error(pair.overlap) < softmax_share);
+    CHECK(relative_error(pair.a_prime) < softmax_share);
   }
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("pairs of rows by powers of the correlation are integrals in the plane
               two->error * two->overlap + exact.error * exact.overlap);
         CHECK(std::abs(two->a_prime - exact.a_prime) <=
               two->error * two->overlap + exact.error * exact.overlap);
-        CHECK(two->error < stated_share);
+        CHECK(two->error < softmax_share);
         const double slope = std::max(std::abs(exact.a_prime), exact.overlap);
         CHECK(std::abs(two->a_second - exact.a_second) <= derivative * slope * tau2);
         CHECK(std::abs(two->a_third - exact.a_third) <= derivative * slope * tau2 * (1 + tau2));

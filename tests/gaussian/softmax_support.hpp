@@ -18,7 +18,7 @@ inline double relative(double value, double reference) {
 }
 /// What softmax averages state is below these shares of them: P2, which has one integral, and what
 /// is a difference or has two.
-constexpr double stated_share_p2 = 1e-8, stated_share = 1e-6;
+constexpr double stated_share_p2 = 1e-8, softmax_share = 1e-6;
 
 inline double relative_error(const Estimate& estimate) {
   return estimate.error / estimate.value;
