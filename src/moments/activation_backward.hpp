@@ -94,16 +94,9 @@ double level_below(const C& calculus, const ActivationRecord<X>& record,
 /// another's. Of a (p - less phi_t) that leaves a s (p - less' x_t).
 template <class X>
 void align_below(const ActivationRecord<X>& record, Gradient<X>& g) {
-  AlongMean& mean = g.along_mean;
-  const double own = record.alignment,
-               slope = mean ? averaged_tokens(mean, record.slopes).cross : 0;
-  if (!(slope > 0)) {
-    g.aligned *= own * own_share(mean);
-    mean = {};
-    return;
-  }
-  g.aligned *= slope;
-  mean.less = mean.less * own / slope - (own / slope - 1) / mean.tokens;
+  const AlongMean& mean = g.along_mean;
+  const double slope = mean ? averaged_tokens(mean, record.slopes).cross : 0;
+  g.along_mean = mean_below(mean, record.alignment, slope, g.aligned);
 }
 
 /// Of a gradient that knows the stream it is of, phi' goes with what it knows.

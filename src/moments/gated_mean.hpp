@@ -7,9 +7,9 @@
 #include "moments/positions.hpp"
 #include "moments/width_moments.hpp"
 
-/// A gradient along the mean of tokens (docs/theory/layers.md#pool) at a gated unit: a (p - less
-/// y_t), y = phi(u) w, is at w a sum over tokens s of C_ts phi_s phi_t w_s, C_ts = 1/T, less `less`
-/// of the token's own (docs/theory/layers.md#gated-mean).
+/// A gradient along the mean of tokens (docs/theory/layers.md#pool) at a gated unit: a (weight p -
+/// less y_t), y = phi(u) w, is at w a sum over tokens s of C_ts phi_s phi_t w_s, C_ts = weight/T,
+/// less `less` of the token's own (docs/theory/layers.md#gated-mean).
 namespace scalecalc::moments {
 
 /// Of two tokens: E phi phi, E phi^2 phi^2, E phi^3 phi, E phi' phi', E (phi phi')(phi phi') and
@@ -54,7 +54,7 @@ struct MeanProducts {
 /// of four 4 (E phi)^2 Cov(phi_s, phi_r); the rest goes as its square. Both are exact of equal
 /// tokens, and of nearly independent ones.
 inline MeanProducts in_of_mean(const GatedTokens& of, const AlongMean& mean) {
-  const double tokens = mean.tokens, other = 1 / tokens, own = other - mean.less;
+  const double tokens = mean.tokens, other = mean.weight / tokens, own = own_share(mean);
   const double f = of.one.kernel, fourth = of.one.squares, m = of.one.w;
   const double whole = fourth - f * f, line = 2 * of.mean * (of.third + 2 * of.mean * of.variance);
   const auto part = [&](const GatedPair& p, double linear) {
@@ -68,7 +68,7 @@ inline MeanProducts in_of_mean(const GatedTokens& of, const AlongMean& mean) {
   const GatedPair& p = of.within;
   const double k = p.kernel, r = p.w, t3 = three(p), t4 = four(p), more = f * k + t3 - k * k;
   const double n1 = tokens - 1, n2 = std::max(0.0, tokens - 2), n3 = std::max(0.0, tokens - 3);
-  const double both = own * other, square = other * other;
+  const double both = own * other, square = other * other, all = mean.weight - mean.less;
   const double far = n1 * n2 * square * t3 * r;
   MeanProducts made;
   made.beside.second = own * own * (fourth - f * f) * m + n1 * square * (p.squares - f * f) * m +
@@ -79,7 +79,7 @@ inline MeanProducts in_of_mean(const GatedTokens& of, const AlongMean& mean) {
                       2 * both * (p.third - f * k) * m + of_three + of_four;
   const GatedPair& q = of.between;
   made.beside.between = own * own * (q.squares - q.kernel * q.kernel) * q.w +
-                        ((1 - mean.less) * (1 - mean.less) - own * own) * four(q) * q.w;
+                        (all * all - own * own) * four(q) * q.w;
   made.left_out = std::fabs(far) + std::fabs(of_three) + std::fabs(of_four);
   return made;
 }
@@ -87,12 +87,12 @@ inline MeanProducts in_of_mean(const GatedTokens& of, const AlongMean& mean) {
 /// At u, times phi' w of the token: of w the three pairings of a Gaussian's fourth moment, of phi
 /// and phi' the product of means but where both are of one pair of tokens, which is stated.
 inline MeanProducts gate_of_mean(const GatedTokens& of, const AlongMean& mean) {
-  const double tokens = mean.tokens, other = 1 / tokens, own = other - mean.less;
+  const double tokens = mean.tokens, other = mean.weight / tokens, own = own_share(mean);
   const double f = of.one.kernel, h = of.one.slopes, m = of.one.w;
   const GatedPair& p = of.within;
   const double k = p.kernel, d = p.slopes, r = p.w;
   const double n1 = tokens - 1, n2 = std::max(0.0, tokens - 2), n3 = std::max(0.0, tokens - 3);
-  const double both = own * other, square = other * other;
+  const double both = own * other, square = other * other, all = mean.weight - mean.less;
   const double far = 2 * h * r * (n1 * square * (f + n2 * k) * r + 2 * n1 * both * k * m);
   MeanProducts made;
   made.beside.second = own * own * (3 * of.one.own - h * f) * m * m + far;
@@ -105,22 +105,10 @@ inline MeanProducts gate_of_mean(const GatedTokens& of, const AlongMean& mean) {
   };
   made.beside.cross = (own * own + square) * one_pair(p) + of_two + of_three + of_four;
   const GatedPair& q = of.between;
-  made.beside.between = own * own * one_pair(q) + ((1 - mean.less) * (1 - mean.less) - own * own) *
-                                                      q.slopes * q.kernel * (r * r + q.w * q.w);
+  made.beside.between = own * own * one_pair(q) +
+                        (all * all - own * own) * q.slopes * q.kernel * (r * r + q.w * q.w);
   made.left_out = std::fabs(far) + std::fabs(of_two) + std::fabs(of_three) + std::fabs(of_four);
   return made;
-}
-
-/// Of a (p - less y_t) a factor that has `own` of a token's own and `pair` of another's leaves a
-/// pair (p - less' x_t).
-inline AlongMean mean_below(AlongMean mean, double own, double pair, double& aligned) {
-  if (!(pair > 0)) {
-    aligned *= own * own_share(mean);
-    return {};
-  }
-  aligned *= pair;
-  mean.less = mean.less * own / pair - (own / pair - 1) / mean.tokens;
-  return mean;
 }
 
 /// Adds them to a gradient whose square along p is `square`.

@@ -120,11 +120,11 @@ struct OwnWord {
 };
 
 /// Below a mean p over `tokens` of a sequence (of those behind class tokens: `others`): along
-/// p - less x_t.
+/// weight p - less x_t. Without a mean along x_t itself.
 struct AlongMean {
   double tokens = 0;
   bool others = false;
-  double less = 0;
+  double less = 0, weight = 1;
   explicit operator bool() const { return tokens > 0; }
 };
 

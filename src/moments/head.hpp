@@ -78,27 +78,31 @@ LossGradient<X> cross_entropy_moments(C& calculus, const Network& network,
     // y_t.y_u fluctuates over draws, and O with it: the mean of both sides, and the slope between
     // them.
     const double fluctuation = std::sqrt(std::max(0.0, calculus.value(signal.overlap.variance())));
-    const auto step = [&](const T& t, const T& u, const N& cross) {
+    const auto step = [&](double width, const T& t, const T& u, const N& cross) {
       const double most = std::sqrt(calculus.value(t.second) * calculus.value(u.second));
-      return std::clamp(fluctuation, 0.0, std::max(0.0, most - std::fabs(calculus.value(cross))));
+      return std::clamp(width, 0.0, std::max(0.0, most - std::fabs(calculus.value(cross))));
     };
     const double latent =
         std::clamp(signal.spread.token_variance - 2 / calculus.value(v), 0.0, 2.0);
     const SizeDrift drift =
         drift_of_sizes(calculus, prepared, calculus.value(average(logits).second), latent);
-    const auto moved = [&](double sign) {
-      return at(N(drift.second), [&, sign](const T& t, const T& u, const N& cross) {
-        return N(cross + sign * step(t, u, cross));
+    const auto moved = [&](double width, double sign) {
+      return at(N(drift.second), [&, width, sign](const T& t, const T& u, const N& cross) {
+        return N(cross + sign * step(width, t, u, cross));
       });
     };
-    const X up = moved(1), down = moved(-1);
+    const X up = moved(fluctuation, 1), down = moved(fluctuation, -1);
     made.logits = combine(up, down, [](const N& a, const N& b) { return N((a + b) / 2); });
+    // Over less than this the difference is what O is rounded to.
+    const double run = std::max(fluctuation, 1e-5 * calculus.value(average(logits).second));
     const X steps = map(
         logits, [](const T&) { return T{}; },
-        [&](const T& t, const T& u, const N& cross) { return N(2 * step(t, u, cross)); });
-    const X rises = combine(up, down, [](const N& a, const N& b) { return N(a - b); });
-    made.slopes = combine(rises, steps, [&](const N& rise, const N& run) {
-      return calculus.value(run) > 0 ? N(rise / run) : N(0);
+        [&](const T& t, const T& u, const N& cross) { return N(2 * step(run, t, u, cross)); });
+    const auto difference = [](const N& a, const N& b) { return N(a - b); };
+    const X rises = run > fluctuation ? combine(moved(run, 1), moved(run, -1), difference)
+                                      : combine(up, down, difference);
+    made.slopes = combine(rises, steps, [&](const N& rise, const N& width) {
+      return calculus.value(width) > 0 ? N(rise / width) : N(0);
     });
     const double g = values_of(calculus, made.logits).second * calculus.value(v);
     if (g > 0) made.truncation.second = std::fabs(drift.second) * std::min(1.0, latent) / g;

@@ -24,10 +24,15 @@ OverlapDeviation overlap_deviation(const C& calculus, const Signal<X>& x) {
   const double coherent = calculus.value(x.overlap.coherent),
                noise = calculus.value(x.overlap.noise), variance = coherent * coherent + noise;
   // Where D is all but 0, what fluctuates is not by it: no more than D^2/n of two sequences then.
-  const double most = std::max(1.0, between * between / (static_cast<double>(x.width) * variance));
-  const double apart =
-      within > 0 && variance > 0 ? std::min(std::max(0.0, between / within), std::sqrt(most)) : 1;
-  return {coherent, noise, apart};
+  // Of equal tokens, those of two sequences are what they are of independent features.
+  constexpr double nearly = 1e-9;
+  if (!(variance > 0) && between > 0)
+    return {nearly * between / std::sqrt(static_cast<double>(x.width)), 0, 1 / nearly};
+  if (!(variance > 0)) return {coherent, noise, 1};
+  const double most =
+      std::sqrt(std::max(1.0, between * between / (static_cast<double>(x.width) * variance)));
+  if (!(within > 0)) return {coherent, noise, most};
+  return {coherent, noise, std::min(std::max(0.0, between / within), most)};
 }
 
 /// y = x W: r' = forward r, k = back k'.

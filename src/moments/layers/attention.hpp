@@ -317,7 +317,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   pass.note(kept.mix.site, g);
   const OverlapSlope& slope = g.slopes.within;
   auto made = attention_backward(
-      calculus, layer, kept.record, g.x, g.aligned * calculus.real(1 - g.along_mean.less),
+      calculus, layer, kept.record, g.x,
+      g.aligned * calculus.real(g.along_mean.weight - g.along_mean.less),
       {shared_weights(slope, kept.weights, values_of(calculus, kept.record.apart_v).cross,
                       values_of(calculus, g.x).second),
        slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent,
@@ -405,6 +406,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     // Weights that are much alike give every token its sequence's mean.
     if (layer.over_memory || g.aligned == 0) g.along_mean = {};
     g.along_mean.less = 0;
+    g.along_mean.weight = 1;
     if (g.along_mean) g.aligned /= share_along(g.along_mean, kept.record.source);
   }
   g.truncation.second += made.truncation.second;
