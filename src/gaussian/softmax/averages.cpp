@@ -30,6 +30,8 @@ constexpr double kSmallVariance = 1e-12;
 constexpr double kPairLattice = 0.95, kPairDigits = 6.0;
 /// Of rows that are prepared; the last covers every series that is short.
 constexpr std::array<int, 4> kPairTerms = {16, 40, 90, kMostTerms};
+/// A row's series of more powers and of many cost as much as so many integrals of pairs.
+constexpr std::array<std::size_t, 3> kIntegralsOfSeries = {0, 1, 4};
 /// Rows of smaller variances take a few microseconds each.
 constexpr double kLongRow = 10.0;
 /// Opposed scores of many keys overlap in the tails, which the series leaves out.
@@ -117,6 +119,8 @@ SoftmaxOverlaps softmax_overlaps(std::int64_t keys, double tau2, double correlat
 
 /// Rows whose series would be too long have none, and are compared by softmax_pair.
 struct SoftmaxRows::Impl {
+  using Length = gaussian::softmax::RowSeries::Length;
+  static constexpr std::array<Length, 3> kLengths = {Length::few, Length::more, Length::many};
   /// A row with so many terms, made when a pair first needs them: few pairs of a layer need many.
   struct Prepared {
     Row row;
@@ -125,14 +129,14 @@ struct SoftmaxRows::Impl {
         with;
 
     std::optional<gaussian::softmax::Row> with_powers;  ///< that its averages are of
-    mutable std::once_flag once_series;
-    mutable std::optional<gaussian::softmax::RowSeries> series;
+    mutable std::array<std::once_flag, kLengths.size()> once_series;
+    mutable std::array<std::optional<gaussian::softmax::RowSeries>, kLengths.size()> series;
     SoftmaxOrders orders;
 
     double tau2() const { return std::max(row.tau2, gaussian::softmax::kSmallVariance); }
     const gaussian::softmax::Row& of_terms(int terms) const;
     /// Nothing where there is none.
-    const gaussian::softmax::RowSeries* of_powers() const;
+    const gaussian::softmax::RowSeries* of_powers(Length length) const;
   };
   std::deque<Prepared> rows;
 
@@ -142,7 +146,7 @@ struct SoftmaxRows::Impl {
     return one->row.keys > two->row.keys ? std::array{two, one} : std::array{one, two};
   }
   /// Nothing where the series does not tell.
-  std::optional<SoftmaxOverlaps> by_powers(std::size_t row, std::size_t other,
+  std::optional<SoftmaxOverlaps> by_powers(Length length, std::size_t row, std::size_t other,
                                            double correlation) const;
   SoftmaxOverlaps by_integrals(std::size_t row, std::size_t other, double correlation) const;
 };
@@ -158,18 +162,28 @@ const gaussian::softmax::Row& SoftmaxRows::Impl::Prepared::of_terms(int terms) c
   return *with[at];
 }
 
-const gaussian::softmax::RowSeries* SoftmaxRows::Impl::Prepared::of_powers() const {
+const gaussian::softmax::RowSeries* SoftmaxRows::Impl::Prepared::of_powers(Length length) const {
   using gaussian::softmax::RowSeries;
-  if (!RowSeries::covers(row.keys)) return nullptr;
-  std::call_once(once_series, [&] { series.emplace(*with_powers, orders); });
-  return &*series;
+  if (!RowSeries::covers(row.keys, length)) return nullptr;
+  const auto at = static_cast<std::size_t>(length);
+  std::call_once(once_series[at], [&] {
+    if (length == Length::few) {
+      series[at].emplace(*with_powers, orders);
+      return;
+    }
+    const gaussian::softmax::Row with_more(row.keys, tau2(), RowSeries::degree_of(length));
+    series[at].emplace(with_more, orders, length);
+  });
+  return &*series[at];
 }
 
-std::optional<SoftmaxOverlaps> SoftmaxRows::Impl::by_powers(std::size_t row, std::size_t other,
+std::optional<SoftmaxOverlaps> SoftmaxRows::Impl::by_powers(Length length, std::size_t row,
+                                                            std::size_t other,
                                                             double correlation) const {
   const auto [fewer, more] = ordered(row, other);
-  const gaussian::softmax::RowSeries *const first = fewer->of_powers(), *const second =
-                                                                            more->of_powers();
+  const gaussian::softmax::RowSeries *const first = fewer->of_powers(length), *const second =
+                                                                                  more->of_powers(
+                                                                                      length);
   if (first == nullptr || second == nullptr) return std::nullopt;
   return overlaps_by_series(*first, *second, correlation);
 }
@@ -213,7 +227,8 @@ const SoftmaxOrders& SoftmaxRows::orders(std::size_t row) const {
 SoftmaxOverlaps SoftmaxRows::overlaps(std::size_t row, std::size_t other,
                                       double correlation) const {
   gaussian::softmax::check_correlation(correlation);
-  if (const auto found = impl_->by_powers(row, other, correlation)) return *found;
+  if (const auto found = impl_->by_powers(Impl::Length::few, row, other, correlation))
+    return *found;
   return impl_->by_integrals(row, other, correlation);
 }
 
@@ -226,18 +241,27 @@ std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& co
   }
   for (const double correlation : correlations) gaussian::softmax::check_correlation(correlation);
   std::vector<SoftmaxOverlaps> out(correlations.size());
-  // Short sums are over before threads have begun.
+  const auto pair_at = [](const std::array<std::size_t, 2>& pair) {
+    return pair[0] * (pair[0] + 1) / 2 + pair[1];
+  };
+  // What one series does not tell is left to the next, as long as that is worth making.
   std::vector<std::array<std::size_t, 2>> rest;
-  for (std::size_t t = 0, at = 0; t < rows; ++t)
-    for (std::size_t u = 0; u <= t; ++u, ++at)
-      if (const auto found = impl_->by_powers(t, u, correlations[at]))
-        out[at] = *found;
-      else
-        rest.push_back({t, u});
+  for (std::size_t t = 0; t < rows; ++t)
+    for (std::size_t u = 0; u <= t; ++u) rest.push_back({t, u});
+  for (const Impl::Length length : Impl::kLengths) {
+    if (rest.size() <=
+        rows * gaussian::softmax::kIntegralsOfSeries[static_cast<std::size_t>(length)])
+      continue;
+    std::erase_if(rest, [&](const std::array<std::size_t, 2>& pair) {
+      const std::size_t at = pair_at(pair);
+      const auto found = impl_->by_powers(length, pair[0], pair[1], correlations[at]);
+      if (found) out[at] = *found;
+      return found.has_value();
+    });
+  }
   gaussian::softmax::for_each(rest.size(), threads, [&](std::size_t k) {
-    const auto [t, u] = rest[k];
-    const std::size_t at = t * (t + 1) / 2 + u;
-    out[at] = impl_->by_integrals(t, u, correlations[at]);
+    const std::size_t at = pair_at(rest[k]);
+    out[at] = impl_->by_integrals(rest[k][0], rest[k][1], correlations[at]);
   });
   return out;
 }

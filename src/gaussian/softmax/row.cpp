@@ -11,6 +11,8 @@ namespace {
 namespace vm = base::vector_math;
 using vm::Real;
 
+/// Scores whose terms are added up at once.
+constexpr std::size_t kScoresTogether = 8;
 /// Of the lattice; more take new memory.
 constexpr std::size_t kUsualBlocks = 8;
 /// Of w, and of where the lattice bends: see Row.
@@ -242,6 +244,20 @@ bool Row::vanished(const Block& block, std::array<double, 2>& largest) {
   return all;
 }
 
+/// The terms of `points` scores one after another: many terms are read and written once for these.
+template <std::size_t points>
+void Row::add_terms(const double* hermite, const Bumps* bumps, std::size_t from) {
+  const std::size_t count = static_cast<std::size_t>(terms_) + 1;
+  for (std::size_t k = 0; k < kBumps; ++k) {
+    double* h = &h_[k][from];
+    for (std::size_t n = 0; n < count; ++n, h += kLanes) {
+      Real sum = vm::load(h);
+      for (std::size_t m = 0; m < points; ++m) sum += hermite[m * count + n] * bumps[m][k];
+      vm::store(sum, h);
+    }
+  }
+}
+
 void Row::average(const Scores& scores, const Real& y, Block& block) {
   const std::size_t count = static_cast<std::size_t>(terms_) + 1;
   const std::size_t from = at(blocks_.size(), 0);
@@ -256,6 +272,8 @@ void Row::average(const Scores& scores, const Real& y, Block& block) {
         scores.factor.begin());
   };
   const std::size_t first = place(kNothing, base[kLanes - 1]), last = place(kLargest, base[0]);
+  std::array<Bumps, kScoresTogether> some;
+  std::size_t kept = 0;
   for (std::size_t m = first; m < last; ++m) {
     const double weight = scores.weight[m];
     const Scores::Moments& z = scores.moments[m];
@@ -271,14 +289,14 @@ void Row::average(const Scores& scores, const Real& y, Block& block) {
       block.d4[k] += z.fourth * bumps[k];
     }
     if (terms_ == 0) continue;
-    const double* const hermite = &scores.hermite[m * count];
-    for (std::size_t k = 0; k < kBumps; ++k) {
-      double* h = &h_[k][from];
-      for (std::size_t n = 0; n < count; ++n, h += kLanes) {
-        vm::store(vm::load(h) + hermite[n] * bumps[k], h);
-      }
-    }
+    std::copy_n(bumps.begin(), kBumps, some[kept].begin());
+    if (++kept < kScoresTogether) continue;
+    add_terms<kScoresTogether>(&scores.hermite[(m + 1 - kScoresTogether) * count], some.data(),
+                               from);
+    kept = 0;
   }
+  for (std::size_t k = 0; k < kept; ++k)
+    add_terms<1>(&scores.hermite[(last - kept + k) * count], &some[k], from);
   const Scores::Moments& beyond = scores.moments_from[last];
   block.fall += scores.weight_from[last];
   block.d1[0] -= beyond.z;

@@ -57,6 +57,9 @@ class Row {
     return (block * static_cast<std::size_t>(terms_ + 1) + static_cast<std::size_t>(n)) * kLanes;
   }
   static constexpr int kBumps = 3;
+  using Bumps = std::array<base::vector_math::Real, kBumps>;
+  template <std::size_t points>
+  void add_terms(const double* hermite, const Bumps* bumps, std::size_t from);
   void average(const Scores& scores, const base::vector_math::Real& y, Block& block);
   std::array<base::vector_math::Real, 2> integrands(const Block& block) const;
   bool vanished(const Block& block, std::array<double, 2>& largest);

@@ -14,10 +14,13 @@ namespace {
 namespace vm = base::vector_math;
 using vm::Real;
 
-constexpr int kDegree = RowSeries::kDegree;
-constexpr std::size_t kPowers = kDegree + 1;
-/// Of the overlap.
-constexpr double kMostLeftOut = 1e-7;
+using Length = RowSeries::Length;
+
+constexpr std::size_t kPowers = static_cast<std::size_t>(RowSeries::degree_of(Length::many)) + 1;
+/// Of averages of (sum p p')^2, which have many more coefficients.
+constexpr std::array<int, 3> kSquares = {8, 10, 13};
+/// Of the overlap, and of its square.
+constexpr double kMostOfFew = 1e-7, kMostLeftOut = 8e-7, kMostOfSquare = 1e-4;
 /// What averages and the edges of the lattice leave, and what a sum may lack beside P2 by it.
 constexpr double kLattice = 1e-8, kResolved = 1e-9;
 
@@ -41,21 +44,23 @@ struct Kind {
   bool is_pair = false;  ///< of p_s p_r, else of p_s (in `once`) or its square (in `twice`)
 };
 
-/// All kinds, by the power of the correlation that they come with, each power's to whole vectors.
+/// All kinds up to a degree, by the power of the correlation that they come with, each power's to
+/// whole vectors.
 struct Kinds {
+  int degree, squares;
   std::vector<Parts> parts{{}};
   std::vector<Kind> once, twice;
   std::array<std::size_t, kPowers + 1> once_from{}, twice_from{};
 
-  Kinds() {
+  Kinds(int highest, int highest_of_squares) : degree(highest), squares(highest_of_squares) {
     for (std::size_t at = 0; at < parts.size(); ++at)
-      for (int part = 1; parts[at].total + part <= kDegree; ++part) {
+      for (int part = 1; parts[at].total + part <= degree; ++part) {
         const Parts of = parts[at];
         if (of.keys > 0 && part > of.part) break;
         const int same = part == of.part ? of.same + 1 : 1;
         parts.push_back({at, part, of.keys + 1, of.total + part, of.orders * same, same});
       }
-    for (std::size_t power = 0; power < kPowers; ++power) {
+    for (std::size_t power = 0; power <= static_cast<std::size_t>(degree); ++power) {
       for (std::size_t at = 0; at < parts.size(); ++at) add(static_cast<int>(power), at);
       fill(once, once_from[power + 1]);
       fill(twice, twice_from[power + 1]);
@@ -67,6 +72,7 @@ struct Kinds {
     const int rest = power - parts[at].total;
     if (rest < 0) return;
     once.push_back({at, rest, 0, false});
+    if (power > squares) return;
     twice.push_back({at, rest, 0, false});
     for (int a = 0; 2 * a <= rest; ++a) twice.push_back({at, a, rest - a, true});
   }
@@ -77,9 +83,17 @@ struct Kinds {
   }
 };
 
-const Kinds& all_kinds() {
-  static const Kinds made;
+template <Length length>
+const Kinds& made_kinds() {
+  static const Kinds made(RowSeries::degree_of(length), kSquares[static_cast<std::size_t>(length)]);
   return made;
+}
+const Kinds& kinds_of(Length length) {
+  switch (length) {
+    case Length::few: return made_kinds<Length::few>();
+    case Length::more: return made_kinds<Length::more>();
+    default: return made_kinds<Length::many>();
+  }
 }
 
 /// n (n-1) ... (n-k+1).
@@ -90,12 +104,24 @@ double falling(double n, int k) {
 }
 
 /// How many keys s, or pairs of s and r, and choices of other keys there are among n.
-double count_of(const Kind& kind, double n) {
-  const Parts& parts = all_kinds().parts[kind.parts];
-  if (!kind.is_pair) return n * falling(n - 1, parts.keys) / parts.orders;
-  const double both = kind.a == kind.b ? 1 : 2;
-  return both * n * (n - 1) * falling(n - 2, parts.keys) / parts.orders;
-}
+class Choices {
+ public:
+  explicit Choices(double n) {
+    for (std::size_t keys = 0; keys < kPowers; ++keys) {
+      const int others = static_cast<int>(keys);
+      of_one_[keys] = n * falling(n - 1, others);
+      of_two_[keys] = n * (n - 1) * falling(n - 2, others);
+    }
+  }
+  double operator()(const Kind& kind, const Parts& parts) const {
+    const auto keys = static_cast<std::size_t>(parts.keys);
+    if (!kind.is_pair) return of_one_[keys] / parts.orders;
+    return (kind.a == kind.b ? 1 : 2) * of_two_[keys] / parts.orders;
+  }
+
+ private:
+  std::array<double, kPowers> of_one_, of_two_;
+};
 
 using Powers = std::array<double, kPowers>;
 
@@ -115,8 +141,8 @@ Powers sums(const std::vector<double>& a, const std::vector<double>& b,
 /// Sums over the points of a row, of what each kind is an average of.
 class RowCoefficients {
  public:
-  RowCoefficients(const Row& row, int degree) : row_(row), blocks_(row.blocks().size()) {
-    const std::vector<Parts>& parts = all_kinds().parts;
+  RowCoefficients(const Row& row, const std::vector<Parts>& parts, int degree)
+      : row_(row), blocks_(row.blocks().size()) {
     products_.resize(parts.size() * blocks_);
     inverse_.resize(blocks_);
     for (std::size_t block = 0; block < blocks_; ++block) {
@@ -172,25 +198,30 @@ double total_of(const Powers& b) {
 /// The d-th derivative of sum b_k c^k.
 double derivative(const Powers& b, int d, double c) {
   double total = 0;
-  for (int k = kDegree; k >= d; --k)
+  for (int k = static_cast<int>(kPowers) - 1; k >= d; --k)
     total = total * c + falling(k, d) * b[static_cast<std::size_t>(k)];
   return total;
 }
 
 }  // namespace
 
-bool RowSeries::covers(double keys) {
-  return keys > kDegree + 2 || keys == std::floor(keys);
+bool RowSeries::covers(double keys, Length length) {
+  return keys > degree_of(length) + 2 || keys == std::floor(keys);
 }
 
 int RowSeries::degree_of(double tau2) {
-  return tau2 < kSmallVariance ? kFewPowers : kDegree;
+  return tau2 < kSmallVariance ? kFewPowers : degree_of(Length::few);
 }
 
-RowSeries::RowSeries(const Row& row, const SoftmaxOrders& orders)
-    : keys_(row.keys()), tau_(row.tau()), p2_(orders.p2), degree_(std::min(row.terms(), kDegree)) {
-  const Kinds& kinds = all_kinds();
-  const RowCoefficients coefficients(row, degree_);
+RowSeries::RowSeries(const Row& row, const SoftmaxOrders& orders, Length length)
+    : keys_(row.keys()),
+      tau_(row.tau()),
+      p2_(orders.p2),
+      length_(length),
+      degree_(std::min(row.terms(), kinds_of(length).degree)) {
+  const Kinds& kinds = kinds_of(length);
+  const RowCoefficients coefficients(row, kinds.parts, degree_);
+  const Choices choices(keys_);
   const auto powers = static_cast<std::size_t>(degree_) + 1;
   const auto fill = [&](const std::vector<Kind>& of, std::size_t count, std::vector<double>& each,
                         std::vector<double>& all, const auto& coefficient) {
@@ -199,7 +230,7 @@ RowSeries::RowSeries(const Row& row, const SoftmaxOrders& orders)
     for (std::size_t k = 0; k < count; ++k) {
       if (of[k].a < 0) continue;
       each[k] = coefficient(of[k]);
-      all[k] = count_of(of[k], keys_) * each[k];
+      all[k] = choices(of[k], kinds.parts[of[k].parts]) * each[k];
     }
   };
   fill(kinds.once, kinds.once_from[powers], once_, all_once_,
@@ -215,6 +246,11 @@ RowSeries::RowSeries(const Row& row, const SoftmaxOrders& orders)
   };
   few_left_out_ = left_out(kFewPowers);
   left_out_ = left_out(degree_);
+  if (length != Length::few) {
+    const double p22 = orders.t2 - 1 + 2 * p2_;
+    p22_left_out_ = std::max(
+        p22 - total_of(sums(twice_, all_twice_, kinds.twice_from, kinds.squares)), kResolved * p22);
+  }
 }
 
 std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer, const RowSeries& more,
@@ -232,16 +268,24 @@ std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer, const 
                left_slope =
                    power * std::sqrt(shared * out_of_fewer.slope * out_of_more.slope) / price;
   const double left_out = std::max(left, left_slope);
+  const bool is_few = fewer.length_ == Length::few;
+  const double most = is_few ? kMostOfFew : kMostLeftOut;
   // The overlap is about 1/n or more.
-  if (!(left_out <= kMostLeftOut * std::sqrt(fewer.p2_ * more.p2_))) return std::nullopt;
-  const Kinds& kinds = all_kinds();
+  if (!(left_out <= most * std::sqrt(fewer.p2_ * more.p2_))) return std::nullopt;
+  const Kinds& kinds = kinds_of(fewer.length_);
   const Powers b = sums(fewer.all_once_, more.once_, kinds.once_from, degree);
   const double overlap = derivative(b, 0, correlation);
-  if (!(left_out <= kMostLeftOut * overlap)) return std::nullopt;
-  const Powers squares = sums(fewer.all_twice_, more.twice_, kinds.twice_from, degree);
+  if (!(left_out <= most * overlap)) return std::nullopt;
+  const int highest = std::min(degree, kinds.squares);
+  if (!is_few) {
+    const double of_squares =
+        std::pow(size, highest + 1) * shared * std::sqrt(fewer.p22_left_out_ * more.p22_left_out_);
+    if (!(of_squares <= kMostOfSquare * overlap * overlap)) return std::nullopt;
+  }
+  const Powers squares = sums(fewer.all_twice_, more.twice_, kinds.twice_from, highest);
   // The variance of sum p p' by itself: to leave out the same powers of the mean's square.
   Powers variance = squares;
-  for (std::size_t k = 0; k < kPowers; ++k)
+  for (std::size_t k = 0; k <= static_cast<std::size_t>(highest); ++k)
     for (std::size_t j = 0; j <= k; ++j) variance[k] -= b[j] * b[k - j];
   return SoftmaxOverlaps{overlap,
                          derivative(b, 1, correlation) / price,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -14,23 +16,29 @@ inline namespace SCALECALC_LANES_NAMESPACE {
 /// are compared with each other, most pairs are short sums.
 class RowSeries {
  public:
-  /// Powers of the correlation.
-  static constexpr int kDegree = 8;
+  /// Powers of the correlation: the coefficients of each are many more than those of the last.
+  enum class Length { few, more, many };
+  static constexpr std::array<int, 3> kDegrees = {8, 11, 16};
+  static constexpr int degree_of(Length length) {
+    return kDegrees[static_cast<std::size_t>(length)];
+  }
 
-  /// The powers that are enough for a row of this variance.
+  /// The powers that are enough for a row of this variance in a series of few.
   static int degree_of(double tau2);
   /// `row`: with degree_of() terms or more; `orders`: its own averages.
-  RowSeries(const Row& row, const SoftmaxOrders& orders);
+  RowSeries(const Row& row, const SoftmaxOrders& orders, Length length = Length::few);
   /// Rows of other numbers of keys may have no series: of keys that are no whole number, a key's
   /// share of a coefficient may be negative.
-  static bool covers(double keys);
+  static bool covers(double keys, Length length = Length::few);
 
  private:
   friend std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer,
                                                            const RowSeries& more,
                                                            double correlation);
   double keys_, tau_, p2_;
-  int degree_;  ///< as far as coefficients go
+  Length length_;
+  int degree_;               ///< as far as coefficients go
+  double p22_left_out_ = 0;  ///< of (sum p^2)^2, by more powers than few
   /// Of p_s, and of p_s p_r, by the power of the correlation, each power's to whole vectors; and
   /// times how many keys or pairs of keys have such a coefficient.
   std::vector<double> once_, twice_, all_once_, all_twice_;
@@ -42,7 +50,8 @@ class RowSeries {
   const LeftOut& left_out(int degree) const { return degree < degree_ ? few_left_out_ : left_out_; }
 };
 
-/// Nothing where the terms that are left out might count: more than 1e-7 of the overlap.
+/// Both of one length. Nothing where the terms that are left out might count: more than 1e-7 of the
+/// overlap; of more powers than few, than 8e-7 of it and 1e-4 of its square.
 std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer, const RowSeries& more,
                                                   double correlation);
 
