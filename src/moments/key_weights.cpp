@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <type_traits>
 
 namespace scalecalc::moments {
 namespace {
@@ -12,44 +13,11 @@ using Eigen::ArrayXXd;
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-/// Heads of nearly the same slope count as one: more kinds than these are put together, neighbours
-/// by neighbours, which leaves out (ln ratio)^2/24 of what goes with the slope.
-constexpr std::size_t kMostKinds = 16;
-
-std::vector<KeyBias> few_kinds(std::vector<KeyBias> biases) {
-  const auto flatter = [](const KeyBias& a, const KeyBias& b) { return a.slope < b.slope; };
-  std::sort(biases.begin(), biases.end(), flatter);
-  if (biases.front().slope == biases.back().slope) return {biases.front()};
-  if (biases.size() <= kMostKinds) return biases;
-  std::vector<KeyBias> kinds;
-  for (std::size_t kind = 0; kind < kMostKinds; ++kind) {
-    const std::size_t from = kind * biases.size() / kMostKinds,
-                      to = (kind + 1) * biases.size() / kMostKinds;
-    double sum = 0;
-    for (std::size_t i = from; i < to; ++i) sum += std::log(biases[i].slope);
-    kinds.push_back({std::exp(sum / static_cast<double>(to - from)), biases.front().window});
-  }
-  return kinds;
-}
-
-/// pi_ts of row t.
-double weight(const KeyBias& bias, double t, double s) {
-  const double seen = bias.window > 0 ? std::min(t + 1, static_cast<double>(bias.window)) : t + 1;
-  if (s > t || s <= t - seen) return 0;
-  if (bias.slope == 0) return 1 / seen;
-  return std::exp(-bias.slope * (t - s)) * std::expm1(-bias.slope) / std::expm1(-bias.slope * seen);
-}
-
 /// A share of less than this is one that rounding left.
 constexpr double kSmallestShare = 1e-12;
 
 double over(double sum, double share, double of = 1) {
   return share > kSmallestShare && of > 0 ? sum / (share * of) : 0;
-}
-
-/// f_s pi_ts pi_us summed over the keys.
-MatrixXd of_selves(const MatrixXd& rows, const ArrayXd& f) {
-  return rows * f.matrix().asDiagonal() * rows.transpose();
 }
 
 /// Some keys, and the first row that sees any of them: most keys are seen by the last few rows.
@@ -72,7 +40,7 @@ std::vector<KeyBlock> key_blocks(const Positions& positions) {
 
 /// x w^H of the rows' weights w.
 template <class Weights>
-Weights with_rows(const Positions& positions, const Weights& x, const Weights& rows) {
+Weights times_rows(const Positions& positions, const Weights& x, const Weights& rows) {
   const Index size = rows.rows();
   Weights product = Weights::Zero(x.rows(), size);
   for (const auto& [from, keys, row] : key_blocks(positions))
@@ -83,7 +51,7 @@ Weights with_rows(const Positions& positions, const Weights& x, const Weights& r
 
 /// f_s w_ts conj(w_us) summed over the keys.
 template <class Weights>
-Weights selves_of_rows(const Positions& positions, const Weights& rows, const ArrayXd& f) {
+Weights selves_by_rows(const Positions& positions, const Weights& rows, const ArrayXd& f) {
   const Index size = rows.rows();
   Weights product = Weights::Zero(size, size);
   for (const auto& [from, keys, row] : key_blocks(positions)) {
@@ -142,23 +110,44 @@ Eigen::MatrixXcd turned_rows(const MatrixXd& rows, const Positions& positions, d
 
 KeyWeights::KeyWeights(std::vector<KeyBias> biases, std::shared_ptr<const Positions> positions)
     : positions_(std::move(positions)) {
+  for (const KeyBias& bias : few_kinds(std::move(biases))) kinds_.push_back(kind_of(bias));
+  measure();
+}
+
+KeyWeights::Kind KeyWeights::kind_of(const KeyBias& bias) const {
   const auto tokens = static_cast<Index>(positions_->tokens);
   const Index size = positions_->at.size();
-  for (const KeyBias& bias : few_kinds(std::move(biases))) {
-    Kind kind{MatrixXd(size, tokens), {}, MatrixXd(tokens, size), {}};
-    for (Index j = 0; j < size; ++j)
-      for (Index s = 0; s < tokens; ++s) {
-        const double at = positions_->at[j], other = static_cast<double>(s);
-        kind.rows(j, s) = weight(bias, at, other);
-        kind.columns(s, j) = weight(bias, other, at);
-      }
-    const MatrixXd& near = positions_->interpolation;
-    kind.gathered_rows = gathered_columns(*positions_, kind.rows);
-    kind.gathered_columns =
-        positions_->all() ? kind.columns : MatrixXd(near.transpose() * kind.columns);
-    kinds_.push_back(std::move(kind));
-  }
-  measure();
+  Kind kind{MatrixXd(size, tokens), {}, MatrixXd(tokens, size), {}, {}};
+  const BiasedWeight weight(bias, tokens);
+  for (Index s = 0; s < tokens; ++s)
+    for (Index j = 0; j < size; ++j) kind.rows(j, s) = weight(positions_->at[j], s);
+  for (Index j = 0; j < size; ++j)
+    for (Index t = 0; t < tokens; ++t) kind.columns(t, j) = weight(t, positions_->at[j]);
+  kind.gathered_rows = gathered_columns(*positions_, kind.rows);
+  kind.gathered_columns = positions_->all()
+                              ? kind.columns
+                              : MatrixXd(positions_->interpolation.transpose() * kind.columns);
+  if (bias.slope > 0 && (bias.window == 0 || bias.window >= tokens))
+    kind.falling.emplace(bias.slope, *positions_);
+  return kind;
+}
+
+MatrixXd KeyWeights::with_rows(const Kind& of, const MatrixXd& x) const {
+  return of.falling ? of.falling->with_rows(x) : times_rows(*positions_, x, of.rows);
+}
+MatrixXd KeyWeights::selves_of_rows(const Kind& of, const ArrayXd& f) const {
+  return of.falling ? of.falling->selves_of_rows(f) : selves_by_rows(*positions_, of.rows, f);
+}
+MatrixXd KeyWeights::with_columns(const Kind& of, const MatrixXd& x) {
+  return of.falling ? of.falling->with_columns(x) : MatrixXd(of.columns.transpose() * x);
+}
+MatrixXd KeyWeights::selves_of_columns(const Kind& of, const ArrayXd& f) {
+  if (of.falling) return of.falling->selves_of_columns(f);
+  return of.columns.transpose() * f.matrix().asDiagonal() * of.columns;
+}
+ArrayXd KeyWeights::squares_of_columns(const Kind& of, const ArrayXd& f) {
+  if (of.falling) return of.falling->squares_of_columns(f);
+  return (of.columns.array().square().matrix().transpose() * f.matrix()).array();
 }
 
 template <class Add>
@@ -177,12 +166,12 @@ void KeyWeights::measure() {
   slope_growth_ = feedback_ = ArrayXd::Zero(size);
   for (const Kind& kind : kinds_) {
     const ArrayXXd square = kind.rows.array().square();
-    const ArrayXXd shared = with_rows(*positions_, kind.rows, kind.rows).array();
+    const ArrayXXd shared = with_rows(kind, kind.rows).array();
     const ArrayXd p2 = square.rowwise().sum();
     const ArrayXd p3 = (square * kind.rows.array()).rowwise().sum();
     const ArrayXd p4 = square.square().rowwise().sum();
     overlap_ += shared;
-    own_twice_ += with_rows(*positions_, MatrixXd(square.matrix()), kind.rows).array();
+    own_twice_ += with_rows(kind, square.matrix()).array();
     sharp_overlap_ += shared.colwise() * p2;
     squared_overlap_ += shared.square();
     feedback_ += p4 - 2 * p2 * p3 + p2.cube();
@@ -219,11 +208,10 @@ ArrayXd KeyWeights::diagonal_at_tokens(const ArrayXXd& x) const {
 
 KeyMeans<PerPosition> KeyWeights::means(const PerPosition& keys) const {
   const ArrayXd second = at_tokens(keys.second), self = diagonal_at_tokens(keys.cross);
-  const ArrayXXd same =
-      mean([&](const Kind& of) { return selves_of_rows(*positions_, of.rows, second); });
+  const ArrayXXd same = mean([&](const Kind& of) { return selves_of_rows(of, second); });
   const ArrayXXd other = mean([&](const Kind& of) {
     return MatrixXd(of.gathered_rows * keys.cross.matrix() * of.gathered_rows.transpose() -
-                    selves_of_rows(*positions_, of.rows, self));
+                    selves_of_rows(of, self));
   });
   KeyMeans<PerPosition> out{without_means(keys), without_means(keys)};
   const Index size = overlap_.rows();
@@ -253,16 +241,18 @@ PerPosition KeyWeights::to_keys(const PerPosition& same, const PerPosition& othe
     own_same[t] = over(same.second[t], shared);
     own_other[t] = rest > kSmallestShare ? other.second[t] / rest : 0;
   }
-  const auto sums = [&](const ArrayXXd& pairs, const ArrayXd& own) {
-    const ArrayXd past = at_tokens(own) - diagonal_at_tokens(pairs);
-    return mean([&](const Kind& of) {
-      return MatrixXd(of.gathered_columns.transpose() * pairs.matrix() * of.gathered_columns +
-                      of_selves(of.columns.transpose(), past));
-    });
-  };
+  const ArrayXd past_same = at_tokens(own_same) - diagonal_at_tokens(of_same),
+                past_other = at_tokens(own_other) - diagonal_at_tokens(of_other);
   PerPosition out = without_means(same);
-  out.second = sums(of_same, own_same).matrix().diagonal().array();
-  out.cross = sums(of_other, own_other);
+  out.second.setZero();
+  out.cross = mean([&](const Kind& of) {
+    const MatrixXd& gathered = of.gathered_columns;
+    out.second += (of_same.matrix() * gathered).cwiseProduct(gathered).colwise().sum().array() +
+                  squares_of_columns(of, past_same).transpose();
+    return MatrixXd(gathered.transpose() * of_other.matrix() * gathered +
+                    selves_of_columns(of, past_other));
+  });
+  out.second /= static_cast<double>(kinds_.size());
   return out;
 }
 
@@ -294,13 +284,21 @@ ArrayXXd KeyWeights::through(const Kind& of, const Weights& turned, const PerPos
                      of.rows * (second_v - self_v).matrix().asDiagonal();
   const Weights k = columns_at_tokens(*positions_, Weights(gathered * cast(keys.cross))) +
                     turned * cast(second_k - self_k).asDiagonal();
-  const auto by_rows = [&](const auto& x, const auto& rows) {
-    return with_rows(*positions_, x, rows);
+  const auto by_turned = [&](const Weights& x) {
+    if constexpr (std::is_same_v<Weights, MatrixXd>)
+      return with_rows(of, x);
+    else
+      return times_rows(*positions_, x, turned);
   };
-  const Weights from_mean = by_rows(Weights(cast(v).cwiseProduct(k)), turned);
-  const Weights all = cast(by_rows(v, of.rows)).cwiseProduct(by_rows(k, turned));
-  const Weights plain =
-      gathered * cast(both) * gathered.adjoint() + selves_of_rows(*positions_, turned, past);
+  const auto turned_selves = [&](const ArrayXd& f) {
+    if constexpr (std::is_same_v<Weights, MatrixXd>)
+      return selves_of_rows(of, f);
+    else
+      return selves_by_rows(*positions_, turned, f);
+  };
+  const Weights from_mean = by_turned(cast(v).cwiseProduct(k));
+  const Weights all = cast(with_rows(of, v)).cwiseProduct(by_turned(k));
+  const Weights plain = gathered * cast(both) * gathered.adjoint() + turned_selves(past);
   return Weights(plain - from_mean - from_mean.adjoint() + all).real().array();
 }
 
@@ -340,19 +338,18 @@ PerPosition KeyWeights::scores_to_keys(const PerPosition& values,
     const MatrixXd& seen = of.columns;
     const auto back = [&](const ArrayXXd& pairs, const ArrayXd& own) {
       return MatrixXd(of.gathered_columns.transpose() * pairs.matrix() * of.gathered_columns +
-                      of_selves(seen.transpose(), own));
+                      selves_of_columns(of, own));
     };
     const auto rows = [&](const MatrixXd& x, const MatrixXd& own) {
       return MatrixXd(rows_at_tokens(*positions_, x) + own);
     };
     const MatrixXd means = of.gathered_rows * values.cross.matrix();
     const ArrayXXd of_rows = (means * of.gathered_rows.transpose()).array() +
-                             selves_of_rows(*positions_, of.rows, second_v - self_v).array();
+                             selves_of_rows(of, second_v - self_v).array();
     const MatrixXd plain = back(gradient.cross, own_g);
-    const MatrixXd with_mean =
-        seen.transpose() *
-        rows(gradient.cross.matrix() * of.gathered_columns, own_g.matrix().asDiagonal() * seen)
-            .cwiseProduct(rows(means, seen * own_v.matrix().asDiagonal()));
+    const MatrixXd with_mean = with_columns(
+        of, rows(gradient.cross.matrix() * of.gathered_columns, own_g.matrix().asDiagonal() * seen)
+                .cwiseProduct(rows(means, seen * own_v.matrix().asDiagonal())));
     const MatrixXd all =
         back(gradient.cross * of_rows, own_g * at_tokens(of_rows.matrix().diagonal().array()));
     const ArrayXXd others = all.array() - with_mean.array() - with_mean.transpose().array();

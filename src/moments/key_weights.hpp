@@ -1,19 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "moments/attention_keys.hpp"
+#include "moments/falling_weights.hpp"
+#include "moments/key_bias.hpp"
 #include "scalecalc/network.hpp"
 
 namespace scalecalc::moments {
-
-/// What weighs the keys of one kind of head: pi_ts ~ e^(-slope (t - s)) of the last `window` keys,
-/// of all where it is 0.
-struct KeyBias {
-  double slope = 0;
-  std::int64_t window = 0;
-};
 
 /// Where all overlaps of keys are turned by their distance, (t - s) - (u - s'), times theta, with
 /// `share` of the features.
@@ -65,7 +61,15 @@ class KeyWeights {
   /// Rows at the positions, keys all tokens or gathered to positions; and the other way round.
   struct Kind {
     Eigen::MatrixXd rows, gathered_rows, columns, gathered_columns;
+    std::optional<FallingWeights> falling;  ///< where no window ends a row
   };
+  Kind kind_of(const KeyBias& bias) const;
+  /// x times the rows, w_us f_s w_ts of them, and the same of columns.
+  Eigen::MatrixXd with_rows(const Kind& of, const Eigen::MatrixXd& x) const;
+  Eigen::MatrixXd selves_of_rows(const Kind& of, const Eigen::ArrayXd& f) const;
+  static Eigen::MatrixXd with_columns(const Kind& of, const Eigen::MatrixXd& x);
+  static Eigen::MatrixXd selves_of_columns(const Kind& of, const Eigen::ArrayXd& f);
+  static Eigen::ArrayXd squares_of_columns(const Kind& of, const Eigen::ArrayXd& f);
   Eigen::MatrixXd to_tokens(const Eigen::MatrixXd& columns) const;
   Eigen::ArrayXd at_tokens(const Eigen::ArrayXd& x) const;
   Eigen::ArrayXd diagonal_at_tokens(const Eigen::ArrayXXd& x) const;
