@@ -262,16 +262,43 @@ double Routing::rise(double correlation) const {
   return (at(high).plain.weights - at(low).plain.weights) / (high - low);
 }
 
-bool Routing::is_of(const Experts& layer, double variance) const {
+Routing::Routing(const std::array<Routing, 3>& nodes, double variance, double spread)
+    : Routing(nodes[1]) {
+  const double x = std::log(variance / variance_) / spread;
+  variance_ = variance;
+  for (std::size_t k = 0; k < of_angle_.size(); ++k) {
+    RoutedPair between;
+    add(between, nodes[0].of_angle_[k], x * (x - 1) / 2);
+    add(between, nodes[1].of_angle_[k], 1 - x * x);
+    add(between, nodes[2].of_angle_[k], x * (x + 1) / 2);
+    of_angle_[k] = between;
+  }
+}
+
+bool Routing::is_of(const Experts& layer) const {
   return experts_ == static_cast<std::int64_t>(layer.experts.size()) && top_k_ == layer.top_k &&
-         score_ == layer.score && normalised_ == layer.normalised &&
-         std::fabs(variance_ - variance) <= 1e-6 * variance;
+         score_ == layer.score && normalised_ == layer.normalised;
 }
 
 const Routing& Routings::operator()(const Experts& layer, double variance) {
+  constexpr double same = 1e-6;
+  const auto is_at = [&](const Routing& one) {
+    return one.is_of(layer) && std::fabs(one.variance() - variance) <= same * variance;
+  };
   for (const Routing& one : made_)
-    if (one.is_of(layer, variance)) return one;
-  return made_.emplace_back(layer, variance);
+    if (is_at(one)) return one;
+  for (Sheet& sheet : sheets_) {
+    if (is_at(sheet.middle)) return sheet.middle;
+    const double centre = sheet.middle.variance();
+    if (!sheet.middle.is_of(layer) || !(centre > 0) || !(variance > 0) ||
+        std::fabs(std::log(variance / centre)) > kSpread)
+      continue;
+    if (sheet.nodes.empty())
+      sheet.nodes.push_back({Routing(layer, centre * std::exp(-kSpread)), sheet.middle,
+                             Routing(layer, centre * std::exp(kSpread))});
+    return made_.emplace_back(sheet.nodes.front(), variance, kSpread);
+  }
+  return sheets_.emplace_back(Sheet{Routing(layer, variance), {}}).middle;
 }
 
 }  // namespace scalecalc::moments

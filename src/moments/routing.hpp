@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "scalecalc/layers/experts.hpp"
 
@@ -40,7 +41,12 @@ class Routing {
   RoutedPair at(double correlation) const;
   /// d of the plain weights/d correlation, over a step of the angle.
   double rise(double correlation) const;
-  bool is_of(const Experts& layer, double variance) const;
+  /// Between three, of which the middle has this one's variance: by the parabola in ln(variance),
+  /// in which they are `spread` apart. The draws are the same, and so is what they choose: means
+  /// over them are smooth.
+  Routing(const std::array<Routing, 3>& nodes, double variance, double spread);
+  bool is_of(const Experts& layer) const;
+  double variance() const { return variance_; }
 
  private:
   static constexpr int kAngles = 24;
@@ -52,13 +58,23 @@ class Routing {
   std::array<RoutedPair, kAngles + 1> of_angle_;
 };
 
-/// Those that a propagation has asked for.
+/// Those that a propagation has asked for. Routers of a deep network have nearly the same variance:
+/// close to one that has been asked for, others are interpolated.
 class Routings {
  public:
+  /// How far variances are from the one in the middle, in the logarithm: a parabola leaves out
+  /// about a sixteenth of its cube.
+  static constexpr double kSpread = 0.02;
+
   const Routing& operator()(const Experts& layer, double variance);
 
  private:
-  std::deque<Routing> made_;
+  struct Sheet {
+    Routing middle;
+    std::vector<std::array<Routing, 3>> nodes;  ///< of a sheet that has been asked for twice
+  };
+  std::deque<Sheet> sheets_;
+  std::deque<Routing> made_;  ///< between nodes
 };
 
 }  // namespace scalecalc::moments

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -76,6 +77,44 @@ TEST_CASE("routing: is remembered for the router that it is of") {
   CHECK(first != &all(layer, 2.0));
   CHECK(first != &all(router(4, 2, false), 1.0));
   CHECK(first == &all(layer, 1.0));
+}
+
+// The parabola leaves out x (x^2 - 1)/6 h^3 of the third derivative in ln v, at most h^3/15.6;
+// differences over a wider step tell that derivative, and the next order is h^4 of the value.
+TEST_CASE("routing: routers of nearly one variance are interpolated") {
+  constexpr double h = Routings::kSpread, wide = 0.1;
+  struct Case {
+    bool normalised;
+    double variance;
+  };
+  for (const auto& [normalised, variance] : {Case{true, 0.8}, {false, 0.05}, {false, 6.0}}) {
+    CAPTURE(variance);
+    const Experts layer = router(8, 2, normalised);
+    const auto made = [&, v = variance](double x) { return Routing(layer, v * std::exp(x)); };
+    const std::array<Routing, 4> apart = {made(-1.5 * wide), made(-0.5 * wide), made(0.5 * wide),
+                                          made(1.5 * wide)};
+    Routings all;
+    all(layer, variance);
+    for (const double x : {-0.9 * h, 0.58 * h}) {
+      const Routing& found = all(layer, variance * std::exp(x));
+      CHECK(&found == &all(layer, variance * std::exp(x)));
+      const Routing exact = made(x);
+      for (const double rho : {-0.5, 0.0, 0.3, 0.9, 1.0}) {
+        CAPTURE(rho);
+        const auto check = [&](const auto& of) {
+          const auto at = [&](std::size_t k) { return of(apart[k].at(rho)); };
+          const double third = (at(3) - 3 * at(2) + 3 * at(1) - at(0)) / (wide * wide * wide);
+          const double value = of(exact.at(rho));
+          CHECK(std::fabs(of(found.at(rho)) - value) <=
+                2 * h * h * h / 15.6 * std::fabs(third) + h * h * h * h * std::fabs(value));
+        };
+        check([](const RoutedPair& pair) { return pair.plain.weights; });
+        check([](const RoutedPair& pair) { return pair.plain.slopes; });
+        check([](const RoutedPair& pair) { return pair.divided.across; });
+        check([](const RoutedPair& pair) { return pair.inverse; });
+      }
+    }
+  }
 }
 
 TEST_CASE("routing: the gate of a shared expert is integrated") {
