@@ -98,6 +98,20 @@ class BackwardPass {
     }
     calculus_.check(*record.path, record.gradient);
   }
+  /// What has been noted in these records, in those of the layers that ForwardPass::repeat took
+  /// them for, the `times`-th time.
+  void repeat(const RecordRange& of, std::size_t times) {
+    const auto again = [&](auto& records, std::size_t from, std::size_t to) {
+      for (std::size_t at = from; at < to; ++at) {
+        auto& other = records[at + times * (to - from)];
+        const std::string* const path = other.path;
+        other = records[at];
+        other.path = path;
+      }
+    };
+    again(ledger_.sites, of.from.site, of.to.site);
+    again(ledger_.parameters, of.from.parameter, of.to.parameter);
+  }
   /// What the forward step of the layer kept; it is there until the pass is over.
   template <class Op>
   Kept<Op, C, X>& take() {

@@ -91,6 +91,21 @@ class ForwardPass {
     made.second = calculus_.real(second);
     return ledger_.parameters.size() - 1;
   }
+  /// Where the next records go.
+  RecordPlace place() const { return {ledger_.sites.size(), ledger_.parameters.size()}; }
+  /// The same records once more, of layers that are alike but for their paths: `paths` has those
+  /// noted and what stands for each.
+  void repeat(const RecordRange& of, const SamePaths& paths) {
+    const auto again = [&](auto& records, std::size_t from, std::size_t to) {
+      for (std::size_t at = from; at < to; ++at) {
+        auto record = records[at];
+        record.path = paths.of(record.path);
+        records.push(std::move(record));
+      }
+    };
+    again(ledger_.sites, of.from.site, of.to.site);
+    again(ledger_.parameters, of.from.parameter, of.to.parameter);
+  }
   template <class Op>
   void keep(Kept<Op, C, X>&& entry) {
     if (backward_) ledger_.tape.template push<Op>(std::move(entry));

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "moments/fluctuations.hpp"
 #include "moments/pieces.hpp"
@@ -52,6 +53,22 @@ struct ParameterRecord {
 struct Places {
   std::size_t site = 0, parameter = 0;
   std::int64_t tokens = 0;  ///< of the input
+};
+/// Records that are noted one after another.
+struct RecordPlace {
+  std::size_t site = 0, parameter = 0;
+};
+struct RecordRange {
+  RecordPlace from, to;
+};
+/// Paths of layers, and those of others that are alike.
+struct SamePaths {
+  std::vector<std::pair<const std::string*, const std::string*>> pairs;
+  const std::string* of(const std::string* path) const {
+    for (const auto& [first, other] : pairs)
+      if (first == path) return other;
+    return path;
+  }
 };
 /// Where a value has no site of its own.
 inline constexpr std::size_t no_site = static_cast<std::size_t>(-1);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "moments/layers/alike_layers.hpp"
 #include "moments/layers/residual.hpp"
 #include "moments/routing.hpp"
 #include "moments/weight_matrix.hpp"
@@ -34,6 +35,9 @@ struct Kept<Experts, C, X> {
   double share = 0, divided_share = 0;
   double directions = 1;  ///< in which the scores' gradients of all tokens vary
   double loads = 0;       ///< relative variance over experts of what one gets of the tokens
+  /// Of the first expert, where all others are as it is and their records are its own once more.
+  RecordRange of_first;
+  bool all_alike = false;
 };
 
 /// The average of a moment over one token and over pairs, tokens of one word being one.
@@ -126,6 +130,24 @@ void add_routed_overlap(const C& calculus, const Experts& layer, const Routing& 
                                                 kept.rise_between * both * apart * apart})));
 }
 
+/// The output of one of the experts. Those that are alike but for their draws have the same
+/// moments.
+template <class C, class X>
+Signal<X> run_experts(ForwardPass<C, X>& pass, const Experts& layer, const Signal<X>& x,
+                      Kept<Experts, C, X>& kept) {
+  kept.all_alike = are_alike(layer.experts);
+  kept.of_first.from = pass.place();
+  Signal<X> expert = pass.run(layer.experts.front(), x);
+  kept.of_first.to = pass.place();
+  for (std::size_t e = 1; e < layer.experts.size(); ++e) {
+    if (kept.all_alike)
+      pass.repeat(kept.of_first, same_paths(layer.experts.front(), layer.experts[e]));
+    else
+      expert = pass.run(layer.experts[e], x);
+  }
+  return expert;
+}
+
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Experts& layer, Signal<X> x) {
   C& calculus = pass.calculus();
@@ -142,8 +164,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Experts& layer, Signal<X> 
     Signal<X> scores = linear_forward(calculus, layer.router, x, over);
     kept.scores = {pass.site(layer.router.path, "linear", scores), note_weights(pass, layer.router),
                    x.tokens};
-    Signal<X> expert;
-    for (const std::vector<Layer>& body : layer.experts) expert = pass.run(body, x);
+    Signal<X> expert = run_experts(pass, layer, x, kept);
     calculus.enter(layer.path);
     const Routing& by =
         calculus.template cache<Routings>()(layer, values_of(calculus, scores.x).second);
@@ -245,32 +266,44 @@ Gradient<X> score_gradient(const BackwardPass<C, X>& pass, const Experts& layer,
   return out;
 }
 
+/// What comes back through the experts together, and the gradients of each.
+template <class C, class X>
+Gradient<X> back_through_experts(BackwardPass<C, X>& pass, const Experts& layer,
+                                 const Kept<Experts, C, X>& kept, const Gradient<X>& g,
+                                 const LogCovariance& start) {
+  const double loads = std::log1p(kept.loads);
+  std::optional<Gradient<X>> all, one;
+  for (auto expert = layer.experts.rbegin(); expert != layer.experts.rend(); ++expert) {
+    if (!one || !kept.all_alike) {
+      one = expert_gradient(pass.calculus(), layer, kept, g);
+      one->log_covariance.value.array() += loads;
+      one = pass.run(*expert, *std::move(one));
+      one->log_covariance.value.array() -= loads;
+    }
+    all = all ? sum_of_ways(pass, Gradient<X>(*one), *all, start, kept.at.tokens) : *one;
+  }
+  if (kept.all_alike)
+    for (std::size_t e = 1; e < layer.experts.size(); ++e) pass.repeat(kept.of_first, e);
+  return *std::move(all);
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Experts& layer, Gradient<X> g) {
   if constexpr (!C::next_orders) {
     return g;  // forward_step has refused
   } else {
-    C& calculus = pass.calculus();
     const auto& kept = pass.template take<Experts>();
     pass.note(kept.at.site, g);
     const auto before = g.log_covariance.propagator;
     g.log_covariance.propagator.setIdentity();
     const LogCovariance start = g.log_covariance;
     const auto width = static_cast<double>(pass.stream_width());
-    const double loads = std::log1p(kept.loads);
-    std::optional<Gradient<X>> all;
-    for (auto expert = layer.experts.rbegin(); expert != layer.experts.rend(); ++expert) {
-      Gradient<X> part = expert_gradient(calculus, layer, kept, g);
-      part.log_covariance.value.array() += loads;
-      part = pass.run(*expert, std::move(part));
-      part.log_covariance.value.array() -= loads;
-      all = all ? sum_of_ways(pass, std::move(part), *all, start, kept.at.tokens) : std::move(part);
-    }
+    Gradient<X> all = back_through_experts(pass, layer, kept, g, start);
     const Gradient<X> scores = score_gradient(pass, layer, kept, g, width);
     pass.note(kept.scores.site, scores);
     fill_weights(pass, layer.router, kept.scores.parameter, kept.input, scores);
     Gradient<X> out =
-        sum_of_ways(pass, *std::move(all), through_weights(pass, layer.router, kept.input, scores),
+        sum_of_ways(pass, std::move(all), through_weights(pass, layer.router, kept.input, scores),
                     start, kept.at.tokens);
     out.log_covariance.propagator = out.log_covariance.propagator * before;
     return out;
