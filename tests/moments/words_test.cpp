@@ -187,9 +187,8 @@ TEST_CASE("counts of words are those of draws") {
       layer.vocab = 20;
       std::vector<double> frequency;
       for (int k = 1; k <= layer.vocab; ++k) frequency.push_back(std::pow(k, -zipf));
-      const WordCounts counts =
-          word_counts(token_collision(network, layer), triple_word(network, layer),
-                      different_words(network, layer, tokens), tokens);
+      const WordChances words = chances_of(network, layer, tokens);
+      const WordCounts counts = word_counts(words.same, words.triple, words.different, tokens);
       std::mt19937_64 random(5);
       std::discrete_distribution<int> word(frequency.begin(), frequency.end());
       testing::Sample squares, cubes, different;

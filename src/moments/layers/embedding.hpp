@@ -8,52 +8,27 @@
 #include "moments/forward_pass.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/parameter_gradients.hpp"
+#include "moments/word_chances.hpp"
 
 /// A table of words, and one of positions: second = both variances; two tokens share what they have
 /// in common (docs/theory/layers.md#embedding).
 namespace scalecalc::moments {
 
+/// Frequencies go as k^-zipf, or are as many equal ones as make the given chance of two.
+inline WordChances chances_of(const Network& network, const Embedding& layer, double tokens) {
+  const double same = network.token_collision;
+  if (same > 0) return {same, same * same, (1 - std::pow(1 - same, tokens)) / same};
+  return word_chances(layer.vocab, network.zipf, tokens);
+}
+
 /// kappa = sum of f^2 over words of frequency f ~ k^-zipf: the chance that two are the same.
 inline double same_word(std::int64_t vocab, double zipf) {
-  if (zipf == 0) return 1 / static_cast<double>(vocab);
-  double sum = 0, squares = 0;
-  for (std::int64_t k = 1; k <= vocab; ++k) {
-    const double f = std::pow(static_cast<double>(k), -zipf);
-    sum += f;
-    squares += f * f;
-  }
-  return squares / (sum * sum);
-}
-
-/// Sum of f^3: that three are.
-inline double triple_word(const Network& network, const Embedding& layer) {
-  // Of a given chance of two: as many words as make it where all are equally frequent.
-  if (network.token_collision > 0) return network.token_collision * network.token_collision;
-  double sum = 0, cubes = 0;
-  for (std::int64_t k = 1; k <= layer.vocab; ++k) {
-    const double f = std::pow(static_cast<double>(k), -network.zipf);
-    sum += f;
-    cubes += f * f * f;
-  }
-  return cubes / (sum * sum * sum);
-}
-
-/// Expected number of different words among so many tokens.
-inline double different_words(const Network& network, const Embedding& layer, double tokens) {
-  const auto seen = [&](double frequency) { return 1 - std::pow(1 - frequency, tokens); };
-  if (network.token_collision > 0) return seen(network.token_collision) / network.token_collision;
-  double sum = 0, found = 0;
-  for (std::int64_t k = 1; k <= layer.vocab; ++k)
-    sum += std::pow(static_cast<double>(k), -network.zipf);
-  for (std::int64_t k = 1; k <= layer.vocab; ++k)
-    found += seen(std::pow(static_cast<double>(k), -network.zipf) / sum);
-  return found;
+  return word_chances(vocab, zipf, 1).same;
 }
 
 /// The chance that two tokens are the same word.
 inline double token_collision(const Network& network, const Embedding& layer) {
-  if (network.token_collision > 0) return network.token_collision;
-  return same_word(layer.vocab, network.zipf);
+  return chances_of(network, layer, 1).same;
 }
 
 inline double word_second(const Embedding& layer) {
@@ -101,6 +76,7 @@ N position_gradient(const X& gradient, const N& same, const N& batch) {
 template <class C, class X>
 struct Kept<Embedding, C, X> {
   Places at;
+  double collision = 0;  ///< chance that two tokens are the same word
 };
 
 template <class C, class X>
@@ -109,7 +85,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
   const Network& network = pass.network();
   calculus.enter(layer.path);
   const typename C::Number tokens = calculus.size(x.tokens, "tokens");
-  const double collision = token_collision(network, layer);
+  const WordChances words = chances_of(network, layer, static_cast<double>(x.tokens));
+  const double collision = words.same;
   x.x = uniform(x.x, embedded(calculus, layer, collision, tokens));
   x.x = with_own_positions(x.x, calculus.real(layer.position_std * layer.position_std));
   x = input_signal(calculus, std::move(x.x), layer.width, x.tokens, pass.counts(x));
@@ -120,9 +97,9 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
     x.own = uniform(x.x, {own, own, own, own});
   }
   x.repeats = x.collision = collision;
-  x.triples = triple_word(network, layer);
+  x.triples = words.triple;
   x.same_words = layer.position_std == 0;
-  x.different = different_words(network, layer, static_cast<double>(x.tokens));
+  x.different = words.different;
   const std::size_t at = pass.site(layer.path, "embedding", x);
   const std::size_t index =
       pass.parameter(layer.path, ".weight", layer.vocab, layer.width, layer.std * layer.std);
@@ -131,7 +108,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Embedding& layer, Signal<X
                    layer.position_std * layer.position_std);
   if (layer.segments > 0)
     pass.parameter(layer.path, ".segment", layer.segments, layer.width, layer.std * layer.std);
-  pass.template keep<Embedding>({{at, index, x.tokens}});
+  pass.template keep<Embedding>({{at, index, x.tokens}, collision});
   return x;
 }
 
@@ -171,11 +148,11 @@ typename C::Number equal_positions(const C& calculus, double position_std, const
 /// is along the word that the other has in h.
 template <class C, class X>
 typename C::Number shared_rows(const BackwardPass<C, X>& pass, const Embedding& layer,
-                               const Gradient<X>& g, std::int64_t tokens) {
+                               const Gradient<X>& g, const Kept<Embedding, C, X>& kept) {
   const C& calculus = pass.calculus();
   if constexpr (!C::next_orders) return typename C::Number(0);
-  const double samples = pass.counts(tokens).samples();
-  const double pairs = samples * (1 + (samples - 1) * token_collision(pass.network(), layer));
+  const double samples = pass.counts(kept.at.tokens).samples();
+  const double pairs = samples * (1 + (samples - 1) * kept.collision);
   const double word = g.own.word + layer.multiplier * own_aligned(calculus, g);
   return calculus.real(2 * layer.multiplier * word * g.own.seen * pairs /
                        static_cast<double>(layer.vocab));
@@ -203,7 +180,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Grad
   const C& calculus = pass.calculus();
   const auto& kept = pass.template take<Embedding>();
   pass.note(kept.at.site, g);
-  const N kappa = calculus.real(token_collision(pass.network(), layer));
+  const N kappa = calculus.real(kept.collision);
   const N vocab = calculus.size(layer.vocab, "vocab");
   const N tokens = pass.tokens(kept.at.tokens);
   const N row =
@@ -213,8 +190,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Embedding& layer, Grad
   fill(pass, at, calculus.real(layer.multiplier * layer.multiplier) * row, g, {});
   if (&layer == std::get_if<Embedding>(&pass.network().layers.front().op) &&
       is_tied(pass.network()))
-    add_part(calculus, of_head, shared_rows(pass, layer, g, kept.at.tokens),
-             pass.network().loss == Loss::mse, pass.parameter(at));
+    add_part(calculus, of_head, shared_rows(pass, layer, g, kept), pass.network().loss == Loss::mse,
+             pass.parameter(at));
   if (layer.position_std > 0)
     fill(pass, ++at,
          position_gradient(g.x, equal_positions(calculus, layer.position_std, g, tokens),
