@@ -1,7 +1,9 @@
 #include "symbolic/layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "symbolic/big.hpp"
 
@@ -12,8 +14,10 @@ using Kind = Expr::Kind;
 
 /// A common denominator past this would give powers that nobody reads.
 constexpr std::int64_t largest_root = 64;
-/// Numbers above this may be unfactored, and unfactored numbers do not survive a merge.
-constexpr std::int64_t largest_factored = std::int64_t{1} << 28;
+/// Numbers above 2^28 may be unfactored (factor_power), and do not survive a merge: what is
+/// multiplied there may be read as other factors.
+constexpr int factored_bits = 28;
+const Rational largest_factored = std::int64_t{1} << factored_bits;
 /// A coefficient 1/m goes under the root of a group while m^q stays below this.
 const Rational largest_absorbed = 1000;
 
@@ -129,6 +133,17 @@ void absorb_coefficient(Rational& coefficient, RadicalGroup& group) {
   coefficient = 1;
 }
 
+/// Whether the numbers of these, as one, are read as the same primes.
+bool reads_back(const std::vector<Inner>& parts) {
+  double bits = 0;
+  for (const Inner& part : parts) {
+    if (part.base.is_number()) {
+      bits += part.exponent.to_double() * std::log2(part.base.number().to_double());
+    }
+  }
+  return bits <= factored_bits;
+}
+
 /// All of them under one root: 2^(1/4)*N^(1/4) is (2*N)^(1/4). The common exponent is negative when
 /// every part's is.
 RadicalGroup make_group(const std::vector<Part>& parts, std::int64_t root) {
@@ -149,23 +164,36 @@ RadicalGroup make_group(const std::vector<Part>& parts, std::int64_t root) {
     }
   }
   if (descending) group.exponent = -group.exponent;
+  return group;
+}
+
+/// The radical of those that can share one, or nothing.
+std::optional<RadicalGroup> common_radical(const std::vector<Part>& parts) {
+  const std::int64_t root = common_denominator(parts);
+  if (root == 0 || parts.empty()) return std::nullopt;
+  RadicalGroup group = make_group(parts, root);
+  if (!reads_back(group.numerator) || !reads_back(group.denominator)) return std::nullopt;
   merge_numbers(group.numerator);
   merge_numbers(group.denominator);
   return group;
 }
 
+/// The primes go under the root of the symbols where what they make there can be read, else each
+/// under one of its own: (169483^131*N)^(1/6) would not be taken for a power of 169483.
 void make_groups(Parts& parts, ProductLayout& layout) {
   std::vector<Part> shared = parts.roots, apart;
   for (const Part& prime : parts.primes) {
-    const bool factored = !(Rational(largest_factored) < prime.base.number());
+    const bool factored = !(largest_factored < prime.base.number());
     (factored ? shared : apart).push_back(prime);
   }
-  const std::int64_t root = common_denominator(shared);
-  if (root == 0) {
-    apart.insert(apart.end(), shared.begin(), shared.end());
-  } else if (!shared.empty()) {
-    layout.groups.push_back(make_group(shared, root));
+  std::optional<RadicalGroup> common = common_radical(shared);
+  if (!common) {
+    apart.insert(apart.end(), shared.begin() + std::ssize(parts.roots), shared.end());
+    common = common_radical(parts.roots);
+    if (!common) apart.insert(apart.end(), parts.roots.begin(), parts.roots.end());
   }
+  if (common && !parts.roots.empty()) absorb_coefficient(parts.coefficient, *common);
+  if (common) layout.groups.push_back(std::move(*common));
   for (const Part& part : apart) {
     RadicalGroup group;
     const bool below = part.exponent.sign() < 0;
@@ -173,7 +201,6 @@ void make_groups(Parts& parts, ProductLayout& layout) {
     (below ? group.denominator : group.numerator).push_back({part.base, 1});
     layout.groups.push_back(std::move(group));
   }
-  if (root != 0 && !parts.roots.empty()) absorb_coefficient(parts.coefficient, layout.groups[0]);
 }
 
 bool stands_before_groups(const Expr& factor) {

@@ -8,6 +8,9 @@ namespace {
 constexpr std::size_t longest_output = 1 << 20;
 /// Smaller denominators are written as fractions, 81/100 and not 0.81.
 const Rational smallest_decimal = 1000000;
+/// As many places as the smallest double has. What has more is a fraction, which is shorter, and no
+/// longer than a number may be to be read.
+constexpr int most_places = 1074;
 
 /// The decimal places of an exact decimal, or -1.
 int decimal_places(const Rational& value) {
@@ -61,7 +64,7 @@ NumberText number_text(const Rational& value) {
   if (value.is_integer()) return {value.to_string(), {}};
   if (!(value.denominator() < smallest_decimal)) {
     const int places = decimal_places(value);
-    if (places > 0) return {decimal_text(value, places), {}};
+    if (places > 0 && places <= most_places) return {decimal_text(value, places), {}};
   }
   return {value.numerator().to_string(), value.denominator().to_string()};
 }

@@ -43,6 +43,15 @@ TEST_CASE("radicals are grouped as a person writes them") {
                 Notation::text);
 }
 
+TEST_CASE("numbers that would not be read as the same primes stay out of a radical") {
+  check_written({{"169483^(1/2)*N^(1/2)", "(169483*N)^(1/2)"},
+                 {"16411^(1/2)*16417^(1/2)*N^(1/2)", "N^(1/2)*16411^(1/2)*16417^(1/2)"},
+                 {"16411^(1/2)*16417^(-1/2)", "(16411/16417)^(1/2)"},
+                 {"169483^(-131/6)*N^(-131/6)*25^(131/6)",
+                  "1136868377216160297393798828125*N^(-131/6)*5^(2/3)*169483^(-131/6)"}},
+                Notation::text);
+}
+
 TEST_CASE("quotients, sums and signs") {
   check_written({{"1/(2*N)", "1/(2*N)"},
                  {"lambda/alpha", "lambda/alpha"},
