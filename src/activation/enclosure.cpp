@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/deadline.hpp"
 #include "symbolic/evaluate.hpp"
 
 namespace scalecalc::activation_room {
@@ -97,6 +98,7 @@ bool may_vanish_at(const Expr& expr, const Real& x) {
 }
 
 double value_at(const Expr& expr, const Real& x) {
+  base::check_deadline();
   for (mpfr_prec_t bits = first_bits;; bits *= 2) {
     const Interval value = enclose_over(expr, point(widened(x, bits)));
     if (value.is_nan()) return std::numeric_limits<double>::quiet_NaN();

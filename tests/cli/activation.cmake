@@ -99,12 +99,17 @@ set(factors "")
 foreach(k RANGE 1 60)
   string(APPEND factors "*tanh(x + ${k}/7)")
 endforeach()
-foreach(expression IN ITEMS "sin(1e6*x)" "sigmoid(1e300*x)" "x${factors}" "exp(x)*Phi(x)^3")
+set(powers "")
+foreach(k RANGE 2 900)
+  string(APPEND powers " + x^${k}")
+endforeach()
+foreach(expression IN ITEMS "x${powers}" "sin(1e6*x)" "sigmoid(1e300*x)" "x${factors}" "exp(x)*Phi(x)^3")
   string(SUBSTRING "${expression}" 0 24 shown)
   scalecalc_cli_test("activation ${shown} ends at its time limit"
     ARGS activation --expr "${expression}" --digits 30 --time-limit 0.3 --format json
     STDOUT "not found in the time limit of 0.3 s" STDERR "--time-limit 3 allows more"
     JSON results.expression results.methods results.gain_activation results.unavailable)
+  set_tests_properties("cli: activation ${shown} ends at its time limit" PROPERTIES TIMEOUT 60)
 endforeach()
 scalecalc_cli_test("activation keeps what it finds in its time"
   ARGS activation --expr "sin(1e6*x)" --time-limit 2 --format json

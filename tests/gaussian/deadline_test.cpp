@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/deadline.hpp"
+#include "gaussian/quadrature/exact.hpp"
 #include "scalecalc/gaussian.hpp"
 
 namespace scalecalc {
@@ -75,6 +76,21 @@ TEST_CASE("every method ends at a deadline, and is none the worse for it") {
 TEST_CASE("an expression is not read past a deadline") {
   const Deadline passed(Time::min(), "too late");
   CHECK_THROWS_AS(Activation::from_expression("x*Phi(3*x)"), DeadlinePassed);
+}
+
+TEST_CASE("values of a polynomial, which calls no function, end at a deadline") {
+  using gaussian::quadrature::ExactFunction;
+  const Activation phi = Activation::from_expression("1 + x + x^2/7 + x^3");
+  const ExactFunction exact(phi, ExactFunction::Which::value, 240);
+  symbolic::Real half(64);
+  mpfr_set_d(half.get(), 0.5, MPFR_RNDN);
+  {
+    const Deadline passed(Time::min(), "too late");
+    CHECK_THROWS_AS(phi.value(0.5), DeadlinePassed);  // code is measured before its first value
+    CHECK_THROWS_AS(exact(half), DeadlinePassed);
+  }
+  CHECK(phi.value(0.5) == Activation::from_expression("1 + x + x^2/7 + x^3").value(0.5));
+  CHECK(exact(half).is_finite());
 }
 
 TEST_CASE("a formula that was not sought for want of time is found later") {

@@ -1,5 +1,6 @@
 #include "gaussian/quadrature/exact.hpp"
 
+#include "base/deadline.hpp"
 #include "symbolic/evaluate.hpp"
 
 namespace scalecalc::gaussian::quadrature {
@@ -81,6 +82,7 @@ const Expr& ExactFunction::piece(const Real& x) const {
 }
 
 Real ExactFunction::operator()(const Real& x) const {
+  base::check_deadline();
   const Expr& expr = piece(x);
   Interval value(bits_);
   for (mpfr_prec_t bits = bits_ + 16; bits <= 16 * bits_ + 256; bits *= 2) {
