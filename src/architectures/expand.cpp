@@ -52,11 +52,19 @@ class Expander {
       inner.locals[part.variable] =
           values.is_array() ? values[static_cast<std::size_t>(i)] : Value(i);
       paths(entry, at + 1, here + written(inner.locals[part.variable]), inner);
-      // Of others that are no less than half of the first there is no need to make any.
-      const double first = static_cast<double>(out_.size() - before);
-      if (i == 0 && first * static_cast<double>(count) > 2.0 * kMostTensors)
-        fail("more than a million tensors", here);
+      if (tells_too_many(static_cast<double>(out_.size() - before), i, static_cast<double>(count)))
+        fail("more than a million tensors", here + written(inner.locals[part.variable]));
     }
+  }
+
+  /// What the first turns of a loop have made tells how much all of them would: nothing more has to
+  /// be made where the others are no less than half of the first, or, as blocks that differ do so
+  /// in short periods, as much each as the first 256 in the mean.
+  static bool tells_too_many(double made, std::int64_t turn, double count) {
+    constexpr std::int64_t telling = 256;
+    const double total = made * count / static_cast<double>(turn + 1);
+    return (turn == 0 && total > 2.0 * kMostTensors) ||
+           (turn == telling - 1 && total > 1.0 * kMostTensors);
   }
 
   void alternative(const Entry& entry, const std::string& path, const Scope& scope) {

@@ -322,6 +322,9 @@ TEST_CASE("a config that cannot be read is one line that names the key") {
   CHECK(says(refusal(R"({"model_type": "llama", "hidden_size": -4})"), "hidden_size is -4"));
   CHECK(says(refusal(R"({"model_type": "llama", "num_hidden_layers": 2.5})"), "is 2.5"));
   CHECK(says(refusal(R"({"model_type": "llama", "num_hidden_layers": 1e9})"), "million tensors"));
+  // The first blocks tell that all of them would be too many.
+  CHECK(says(refusal(R"({"model_type": "gpt2", "n_layer": 100000})"), "million tensors"));
+  CHECK(says(refusal(R"({"model_type": "gpt2", "n_layer": 100000})"), "h.255"));
   CHECK(says(refusal(R"({"model_type": "llama", "head_dim": 8, "head_dim": 9})"),
              "head_dim is given twice"));
   CHECK(says(refusal(R"({"model_type": "llama", "rope_parameters": {"a": 1, "a": 1}})"),
