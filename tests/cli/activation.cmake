@@ -69,6 +69,30 @@ scalecalc_cli_error("solve an exploding stack" EXIT 1 SAYS "explodes"
 scalecalc_cli_error("solve of nothing" EXIT 2 SAYS "solve what" ARGS solve)
 scalecalc_cli_error("solve of what is not there" EXIT 2 SAYS "did you mean 'critical'"
   ARGS solve critcal)
+# What another problem has a use for is no option of this one.
+foreach(idle IN ITEMS
+    "self-normalizing|--variance|2|--variance belongs to tuned, not to self-normalizing"
+    "self-normalizing|--expr|x|--expr belongs to tuned, critical, fixed-point, not to"
+    "self-normalizing|--param|a=1|--param belongs to" "self-normalizing|--bounds|0,1|--bounds belongs to"
+    "truncated-normal|--range|1,2|--range belongs to self-normalizing"
+    "critical;gelu|--variance|2|--variance belongs to tuned"
+    "critical;gelu|--weight-variance|2|--weight-variance belongs to fixed-point"
+    "tuned;gelu|--bias-variance|2|--bias-variance belongs to critical, fixed-point"
+    "fixed-point;gelu|--family|x|--family belongs to self-normalizing")
+  string(REPLACE ";" "," idle "${idle}")
+  string(REPLACE "|" ";" parts "${idle}")
+  list(GET parts 0 problem)
+  list(GET parts 1 option)
+  list(GET parts 2 value)
+  list(GET parts 3 says)
+  string(REPLACE "," ";" problem "${problem}")
+  scalecalc_cli_error("solve ${problem} with an idle ${option}" EXIT 2 SAYS "${says}"
+    ARGS solve ${problem} "${option}=${value}")
+endforeach()
+scalecalc_cli_error("solve truncated-normal of an activation" EXIT 2
+  SAYS "ACTIVATION belongs to tuned, critical, fixed-point, not to truncated-normal"
+  ARGS solve truncated-normal gelu --bounds=-2,2)
+
 scalecalc_cli_error("solve truncated-normal the wrong way round" EXIT 2 SAYS "below the upper"
   ARGS solve truncated-normal --bounds=2,-2)
 scalecalc_cli_error("solve truncated-normal with one bound" EXIT 2 SAYS "two numbers"

@@ -1,6 +1,11 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <tuple>
 
 #include "base/text.hpp"
 #include "cli/activation/options.hpp"
@@ -46,8 +51,11 @@ class Solve {
   }
 
   report::Document run() {
-    for (const Problem& problem : problems())
-      if (flags_.what == problem.name) return (this->*problem.solve)();
+    for (const Problem& problem : problems()) {
+      if (flags_.what != problem.name) continue;
+      refuse_idle();
+      return (this->*problem.solve)();
+    }
     if (flags_.what.empty()) {
       throw Error(ErrorKind::usage, "solve what?", "scalecalc solve",
                   "for example scalecalc solve self-normalizing");
@@ -75,6 +83,32 @@ class Solve {
                                              {"fixed-point", &Solve::fixed_point},
                                              {"truncated-normal", &Solve::truncated}};
     return all;
+  }
+
+  /// What the problem has no use for. A default that is given in so many words changes nothing.
+  void refuse_idle() const {
+    const SolveFlags none;
+    const auto differs = [&](std::string SolveFlags::*member) {
+      return flags_.*member != none.*member;
+    };
+    const ActivationOptions& activation = flags_.activation;
+    const std::vector<std::string> of_activation = {"tuned", "critical", "fixed-point"};
+    const std::tuple<bool, std::string, std::vector<std::string>> options[] = {
+        {!activation.name.empty(), "ACTIVATION", of_activation},
+        {!activation.expression.empty(), "--expr", of_activation},
+        {!activation.parameters.empty(), "--param", of_activation},
+        {differs(&SolveFlags::family), "--family", {"self-normalizing"}},
+        {differs(&SolveFlags::range), "--range", {"self-normalizing"}},
+        {differs(&SolveFlags::weight_variance), "--weight-variance", {"fixed-point"}},
+        {differs(&SolveFlags::bias_variance), "--bias-variance", {"critical", "fixed-point"}},
+        {differs(&SolveFlags::variance), "--variance", {"tuned"}},
+        {differs(&SolveFlags::bounds), "--bounds", {"truncated-normal"}}};
+    for (const auto& [is_given, option, problems] : options)
+      if (is_given && std::ranges::find(problems, flags_.what) == problems.end())
+        throw Error(ErrorKind::usage,
+                    fmt::format("{} belongs to {}, not to {}", option, fmt::join(problems, ", "),
+                                flags_.what),
+                    option, "leave it out");
   }
 
   bool beyond_double() const { return digits_ > 17; }
