@@ -38,6 +38,9 @@ foreach(wrong IN ITEMS
 endforeach()
 scalecalc_cli_error("coordinates: no sizes" EXIT 2 SAYS "sizes are missing"
   ARGS coordinates gpt2 --optimizer adamw)
+scalecalc_cli_test("coordinates: sizes in any order, the smallest is the first" EXIT 1
+  ARGS coordinates mlp-relu --layers 2 --widths 64,32 --optimizer sgd --steps 1 --seeds 2 --format json
+  STDOUT "32\\.0,[ \n]*64\\.0")
 scalecalc_cli_error("coordinates: no optimizer" EXIT 2 SAYS "--optimizer is missing"
   ARGS coordinates gpt2 --widths 96,192)
 scalecalc_cli_error("coordinates: no model" EXIT 2 SAYS "a model is missing"

@@ -32,6 +32,8 @@ foreach(wrong IN ITEMS
   scalecalc_cli_error("transfer: --${option} ${value}" EXIT 2 SAYS "${says}"
     ARGS transfer --${option} "${value}")
 endforeach()
+scalecalc_cli_test("transfer: a size that stays changes nothing" ARGS transfer --from width=256
+  --to width=256 --lr 1e-3 STDOUT "hidden +x 1 +x 1 +0\\.001 -> 0\\.001 +x 1 +x 1")
 scalecalc_cli_error("transfer: contradictory sizes" EXIT 2 SAYS "--to does not"
   ARGS transfer --from width=2,layers=2 --to width=4)
 scalecalc_cli_error("transfer: sizes beside the axes" EXIT 2 SAYS "--axes does not"
