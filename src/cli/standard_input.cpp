@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 
+#include "base/text.hpp"
 #include "cli/launch.hpp"
 #include "scalecalc/audit.hpp"
 #include "scalecalc/error.hpp"
@@ -111,6 +113,11 @@ ModelSpec read_model_argument(const std::string& name) {
   if (name == kStandardInput)
     return parse_model(read_standard_input("model file"), kStandardInputName, of_config);
   if (const auto spec = of_config(name)) return *spec;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(name, ignored))
+    throw Error(ErrorKind::input, "the folder has no config.json that tells of a model",
+                base::shortened(name),
+                "give the path of a model file (TOML), or a folder with a config.json");
   return find_model(name, of_config);
 }
 

@@ -142,8 +142,9 @@ Json logged_configuration(const std::string& path) {
 std::vector<LoggedRun> read_logs(const std::string& folder) {
   std::error_code failure;
   if (!std::filesystem::is_directory(folder, failure)) {
-    throw Error(ErrorKind::input, "no such folder", base::shortened(folder),
-                "give the folder that scalecalc train -o has filled");
+    const bool is_there = std::filesystem::exists(folder, failure);
+    throw Error(ErrorKind::input, is_there ? "it is no folder" : "no such folder",
+                base::shortened(folder), "give the folder that scalecalc train -o has filled");
   }
   const std::vector<std::string> paths = log_paths(folder, failure);
   if (failure || paths.empty()) {

@@ -72,6 +72,9 @@ scalecalc_cli_error("config: an unknown model type" EXIT 2 SAYS "list architectu
   ARGS init "${CMAKE_CURRENT_LIST_DIR}/wrong_config.json")
 scalecalc_cli_error("config: none" EXIT 2 SAYS "no such config" ARGS import nothing.json)
 scalecalc_cli_error("config: no path" EXIT 2 SAYS "a path is missing" ARGS import)
+scalecalc_cli_error("config: a folder without one as a model" EXIT 2
+  SAYS "the folder has no config.json .*a model file .TOML., or a folder with a config.json"
+  ARGS propagate "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles")
 scalecalc_cli_error("config: a folder without one" EXIT 2 SAYS "a config.json, or a folder"
   ARGS import "${CMAKE_CURRENT_LIST_DIR}/claims")
 

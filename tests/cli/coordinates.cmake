@@ -41,6 +41,12 @@ scalecalc_cli_error("coordinates: no sizes" EXIT 2 SAYS "sizes are missing"
 scalecalc_cli_test("coordinates: sizes in any order, the smallest is the first" EXIT 1
   ARGS coordinates mlp-relu --layers 2 --widths 64,32 --optimizer sgd --steps 1 --seeds 2 --format json
   STDOUT "32\\.0,[ \n]*64\\.0")
+scalecalc_cli_error("coordinates: an optimizer that is none, by its option" EXIT 2
+  SAYS "unknown optimizer 'sdg' .--optimizer.; did you mean 'sgd'"
+  ARGS coordinates mlp-relu --widths 64,128 --optimizer sdg)
+scalecalc_cli_error("coordinates: three optimizers" EXIT 2
+  SAYS "of two optimizers, not of more .--optimizer muon.adamw.sgd"
+  ARGS coordinates mlp-relu --widths 64,128 --optimizer muon+adamw+sgd)
 scalecalc_cli_error("coordinates: no optimizer" EXIT 2 SAYS "--optimizer is missing"
   ARGS coordinates gpt2 --widths 96,192)
 scalecalc_cli_error("coordinates: no model" EXIT 2 SAYS "a model is missing"

@@ -38,7 +38,7 @@ set_tests_properties("cli: report: a loss that all reach" "cli: report: its plot
 scalecalc_cli_error("report without a folder" EXIT 2 ARGS report SAYS "DIR is missing")
 scalecalc_cli_error("report: no such folder" EXIT 2 ARGS report none
   SAYS "no such folder \\(none\\); give the folder that scalecalc train -o has filled")
-scalecalc_cli_error("report: a file" EXIT 2 ARGS report ${tiny} SAYS "no such folder")
+scalecalc_cli_error("report: a file" EXIT 2 ARGS report ${tiny} SAYS "it is no folder")
 scalecalc_cli_error("report: another folder" EXIT 2 ARGS report ${CMAKE_CURRENT_SOURCE_DIR}
   SAYS "no runs in the folder")
 scalecalc_cli_error("report: a wrong loss" EXIT 2 ARGS report none --target-loss x

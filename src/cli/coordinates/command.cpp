@@ -8,6 +8,7 @@
 #include "cli/coordinates/document.hpp"
 #include "cli/coordinates/measured.hpp"
 #include "cli/model_options.hpp"
+#include "cli/optimizer_option.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/transfer/sizes.hpp"
@@ -87,7 +88,7 @@ class Coordinates {
 
   CoordinateOptions options() {
     CoordinateOptions made;
-    const OptimizerOptions optimizer = optimizer_options(flags_.optimizer);
+    const OptimizerOptions optimizer = read_optimizer("--optimizer", flags_.optimizer);
     made.optimizer = optimizer_text(optimizer);
     read_rates(optimizer, made);
     if (!flags_.parametrization.empty())

@@ -5,6 +5,7 @@
 #include "cli/app.hpp"
 #include "cli/figures.hpp"
 #include "cli/model_options.hpp"
+#include "cli/optimizer_option.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/propagate/document.hpp"
@@ -115,7 +116,7 @@ class Propagation {
     if (flags_.lr.empty())
       throw Error(ErrorKind::usage, "--after-step needs a learning rate", "--lr",
                   "for example --lr 1e-3");
-    optimizer_ = optimizer_options(flags_.step);
+    optimizer_ = read_optimizer("--after-step", flags_.step);
     constexpr double most_lr = 1e6;
     answer_.lr = parse_number("--lr", flags_.lr, 0, most_lr, "1e-3");
     if (!flags_.steps.empty())

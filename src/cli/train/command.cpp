@@ -7,6 +7,7 @@
 
 #include "cli/app.hpp"
 #include "cli/model_options.hpp"
+#include "cli/optimizer_option.hpp"
 #include "cli/options.hpp"
 #include "cli/plot_option.hpp"
 #include "cli/standard_input.hpp"
@@ -370,7 +371,7 @@ class Experiment {
     if (!flags_.optimizer.empty()) {
       const double rate = optimizer.learning_rate;
       const std::string before = optimizer_text(optimizer);
-      optimizer = optimizer_options(flags_.optimizer);
+      optimizer = read_optimizer("--optimizer", flags_.optimizer);
       if (optimizer_text(optimizer) == before) optimizer.learning_rate = rate;
     }
     set_of_each("--learning-rate", flags_.learning_rate, "5e-4", &OptimizerOptions::learning_rate);
