@@ -32,9 +32,10 @@ struct Parts {
   std::vector<Expr> others;
 };
 
+/// 1/s is read as -1/(-s) for a sum s whose opposite is preferred, and a root of that is none of s.
 bool may_share_radical(const Expr& base) {
   const bool plain = base.kind() == Kind::symbol || base.kind() == Kind::constant ||
-                     (base.kind() == Kind::sum && base.is_positive());
+                     (base.kind() == Kind::sum && base.is_positive() && !prefers_opposite(base));
   return plain && is_nonnegative(base);
 }
 

@@ -52,6 +52,11 @@ TEST_CASE("numbers that would not be read as the same primes stay out of a radic
                 Notation::text);
 }
 
+TEST_CASE("a positive sum whose opposite is preferred is read back from under a root") {
+  const Expr expr = formula("5^(1/2)*(6^(1/3) - silu(-N))^(-1/2)");
+  CHECK(formula(to_string(expr)) == expr);
+}
+
 TEST_CASE("quotients, sums and signs") {
   check_written({{"1/(2*N)", "1/(2*N)"},
                  {"lambda/alpha", "lambda/alpha"},
