@@ -10,6 +10,7 @@
 #include "moments/along_mean.hpp"
 #include "moments/kept_input.hpp"
 #include "moments/norm_tokens.hpp"
+#include "moments/overlap_slope.hpp"
 #include "moments/sample_norm.hpp"
 
 /// The way back through a norm (docs/theory/layers.md#norm-tokens,
@@ -27,17 +28,47 @@ X along_output(const X& y, const Gradient<X>& g) {
   return without_mean(sum(scaled(g.slope_correlation->product, square), product(rest, g.x)));
 }
 
+/// The samples that centred states of this norm are about.
+template <class X>
+Counts samples_of(const NormRecord<X>& record, const Counts& counts) {
+  return {counts.tokens, record.over_batch ? counts.batch : 1};
+}
+
+/// Of a gradient that is tied to y, E (sum y g)^2/n^2 beyond that of one that is not, of which a
+/// norm over n samples takes 1/n along y; and E of the product of two images' where each has a norm
+/// of its own.
+struct TakenAlong {
+  double within = 0, between = 0;
+};
+template <class X>
+TakenAlong taken_along(const NormRecord<X>& record, const Gradient<X>& gradient,
+                       const Counts& over) {
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    if (!gradient.slope_correlation) return {};
+    const X more =
+        sum(along_output(record.output, gradient), scaled(product(record.output, gradient.x), -1));
+    const double taken =
+        pair_sum(more, over.tokens, over.batch) / (over.samples() * over.samples());
+    return {taken, record.over_batch ? taken : average(more).between};
+  }
+  return {};
+}
+/// dk/dr without it.
+inline OverlapSlopes slopes_across(const OverlapSlopes& slopes, const TakenAlong& taken,
+                                   const OverlapDeviation& y) {
+  return slopes + OverlapSlopes{{-taken.within, -taken.within * y.coherent},
+                                {-taken.between, -taken.between * y.coherent * y.apart}};
+}
+
 /// (I - y y^T/n)/s of a centred gradient, and what it takes more where that is tied to y.
 template <class C, class X>
 X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
                  const X& inside, const Counts& over) {
-  const double scale = average(record.factors).second, samples = over.samples();
+  const double scale = average(record.factors).second;
   const double radial = gradient.directions.samples;
   SampleLevels to = record.orders.back(sample_levels(values_of(calculus, inside), over), radial);
   if (gradient.slope_correlation) {
-    const X more =
-        sum(along_output(record.output, gradient), scaled(product(record.output, gradient.x), -1));
-    const double taken = pair_sum(more, over.tokens, over.batch) / (samples * samples);
+    const double taken = taken_along(record, gradient, over).within;
     const SampleLevels along = sample_levels(values_of(calculus, record.output), over);
     to.within -= along.within * taken;
     to.between -= along.between * taken;
