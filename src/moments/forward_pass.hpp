@@ -50,6 +50,7 @@ class ForwardPass {
       x = std::visit(step, layer->op);
       if (draws_weights(*layer)) x.with_inputs.reset();
       if (!keeps_dropped(*layer)) x.dropped.reset();
+      if (!keeps_profile(*layer)) x.profile.reset();
       if (!std::holds_alternative<Concat>(layer->op)) x.populations.reset();
       if (!std::holds_alternative<Residual>(layer->op)) {
         x.law.reset();

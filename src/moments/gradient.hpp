@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "moments/fluctuations.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/mixture.hpp"
 #include "moments/seldom.hpp"
 #include "moments/state.hpp"
@@ -197,6 +198,7 @@ struct Gradient {
   Seldom<StreamGradient> of_stream{};
   /// Of the branches that it is in, the outermost first; empty below weights.
   Seldom<std::vector<WithSum<X>>> with_sums{};
+  Profile profile{};  ///< as in Signal, of E g^2
 };
 
 /// Below a layer that gives a token other tokens' gradients: nothing is known of a token's own x.

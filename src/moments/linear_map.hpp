@@ -6,6 +6,7 @@
 
 #include "moments/along_mean.hpp"
 #include "moments/calculus.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/norm_variance.hpp"
 #include "moments/projection.hpp"
 
@@ -130,6 +131,10 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
     out.fresh = fresh_overlap(y, noise, static_cast<double>(layer.fan_out));
     out.spread =
         through_linear(in.spread, share, noise, y, static_cast<double>(layer.fan_out), counts);
+    if (in.profile)
+      out.profile = make_profile(
+          in.profile->at * share + (1 - share),
+          pairs_of(x, in.profile, in.tokens) * calculus.value(gain) + calculus.value(bias));
     for (RelativeError* bound : {&out.error, &out.truncation}) {
       bound->second *= share;
       bound->cross *= share;

@@ -70,6 +70,14 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
       last.equal_words = equal_words_of(calculus, network, logits, average(last.x).second,
                                         static_cast<double>(logits.tokens * network.batch));
   }
+  if constexpr (has_profiles<C, X>) {
+    // Of the loss, what is along the logits is as they are.
+    const double square = loss.hessian * loss.hessian, whole = square * logits.x.second;
+    const Alike<double> along = scaled(
+        without_mean(logits.x), whole > last.x.second ? last.x.second / logits.x.second : square);
+    last.profile =
+        profile_of_sum(logits.profile, along, nullptr, sum(last.x, scaled(along, -1.0)), last.x);
+  }
   const Gradient<X> first = back.run(std::move(last), std::move(loss));
   back.note(input_site, first);
   made.ledger.tape = {};  // of deep networks it is as large as the trace

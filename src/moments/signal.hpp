@@ -11,6 +11,7 @@
 
 #include "moments/drop_path.hpp"
 #include "moments/fluctuations.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/mixture.hpp"
 #include "moments/overlap_lags.hpp"
 #include "moments/seldom.hpp"
@@ -103,6 +104,7 @@ struct Signal {
   Seldom<std::vector<WithInput<X>>> with_inputs;
   Seldom<Populations> populations;  ///< right behind a concatenation
   Seldom<DroppedPaths> dropped;     ///< what drop path makes samples differ by
+  Profile profile;                  ///< of the positions of an image, where they are not alike
   RelativeError error, truncation;  ///< from how primitives are computed; from orders left out
 };
 

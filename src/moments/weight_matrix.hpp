@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "moments/forward_pass.hpp"
 #include "moments/gradient_error.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/parameter_gradients.hpp"
@@ -23,6 +25,7 @@ struct WeightInput {
   RelativeError truncation;
   OverlapDeviation overlap{};
   std::int64_t tokens = 0;
+  Profile profile{};
 };
 
 /// Notes the matrix, unless it is tied, and, behind it, its bias. Returns the index of the first.
@@ -60,6 +63,15 @@ inline double of_sizes(const NormVariance& x, double follows, const Counts& coun
   return std::exp(-follows * std::max<double>(x.token_variance, shared));
 }
 
+/// Of a gradient, what it makes of products with an input of this profile.
+template <class X>
+const X& with_input(const Gradient<X>& g, const Profile& /*input*/) {
+  return g.x;
+}
+inline Alike<double> with_input(const Gradient<Alike<double>>& g, const Profile& input) {
+  return g.profile && input ? product(g.x, together(input, g.profile)) : g.x;
+}
+
 /// The gradients of the matrix and its bias, from g at its output; `first`: what note_weights gave.
 /// Of a tied matrix it goes to the first parameter, the table, whose own part is added to it.
 template <class C, class X>
@@ -69,8 +81,9 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t fir
   C& calculus = pass.calculus();
   const std::size_t parameter = layer.tied ? 0 : first, bias = layer.tied ? first : first + 1;
   fill(pass, parameter,
-       weight_gradient(calculus, layer, input.x, g.x, pass.tokens(input.tokens), pass.batch()), g,
-       input.spread);
+       weight_gradient(calculus, layer, input.x, with_input(g, input.profile),
+                       pass.tokens(input.tokens), pass.batch()),
+       g, input.spread);
   fill_product_variance(pass, parameter, g, input.x, input.spread, input.tokens);
   const Counts counts = pass.counts(input.tokens);
   if constexpr (C::next_orders) {
@@ -119,6 +132,14 @@ LogCovariance covariance_through_weights(const BackwardPass<C, X>& pass, const L
   return logs;
 }
 
+/// Of the gradient below a matrix, what is along its input.
+template <class C>
+double part_of_input(const C& calculus, const Linear& layer,
+                     const WeightInput<Alike<double>>& input,
+                     const Gradient<Alike<double>>& below) {
+  return std::min(part_along(calculus, layer, below.aligned) * input.x.second, below.x.second);
+}
+
 /// W^T g: Gaussian in n_in features again.
 template <class C, class X>
 Gradient<X> through_weights(BackwardPass<C, X>& pass, const Linear& layer,
@@ -127,6 +148,15 @@ Gradient<X> through_weights(BackwardPass<C, X>& pass, const Linear& layer,
   Gradient<X> out = linear_backward(calculus, layer, input.x, g);
   out.by_slopes = false;
   out.mean_beyond = 0;
+  if constexpr (has_profiles<C, X>) {
+    if (g.profile || input.profile) {
+      const double of_input = g.along_mean ? 0 : part_of_input(calculus, layer, input, out);
+      const double along = input.x.second > 0 ? of_input / input.x.second : 0,
+                   rest = g.x.second > 0 ? (out.x.second - of_input) / g.x.second : 0;
+      out.profile = profile_of_sum(g.profile, scaled(g.x, rest), input.profile,
+                                   scaled(input.x, along), out.x);
+    }
+  }
   if constexpr (C::next_orders) {
     const double gain = gain_of(calculus, layer);
     // Of what W^T does to k, beside what W does to r.

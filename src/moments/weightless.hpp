@@ -62,6 +62,15 @@ inline bool keeps_dropped(const Layer& layer) {
          std::holds_alternative<Attention>(layer.op) || is_drop_path(layer);
 }
 
+/// Whether it hands on how squares are shared between positions (image_profile.hpp).
+inline bool keeps_profile(const Layer& layer) {
+  return std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Linear>(layer.op) ||
+         std::holds_alternative<ActivationLayer>(layer.op) ||
+         std::holds_alternative<Norm>(layer.op) || std::holds_alternative<Residual>(layer.op) ||
+         std::holds_alternative<Dropout>(layer.op) || std::holds_alternative<MaxPool>(layer.op) ||
+         std::holds_alternative<Concat>(layer.op) || std::holds_alternative<Upsample>(layer.op);
+}
+
 /// Whether a branch hands on a part of its input that no weights have been drawn for, so that E[x
 /// F] is not 0.
 inline bool keeps_input(const std::vector<Layer>& layers) {

@@ -334,4 +334,42 @@ Alike<double> through_windows(const Windows& windows, const WindowSlopes& slopes
   return made;
 }
 
+namespace {
+
+/// Calls found(window, position, share of the window's positions).
+template <class Found>
+void for_windows(const MaxPool& layer, const Found& found) {
+  const auto range = [&](std::int64_t out, std::int64_t size) {
+    const std::int64_t first = out * layer.stride - layer.padding;
+    return std::pair{std::max<std::int64_t>(first, 0), std::min(first + layer.kernel, size)};
+  };
+  for (std::int64_t row = 0; row < layer.out_height(); ++row)
+    for (std::int64_t column = 0; column < layer.out_width(); ++column) {
+      const auto [top, bottom] = range(row, layer.height);
+      const auto [left, right] = range(column, layer.width);
+      const double share = 1 / static_cast<double>((bottom - top) * (right - left));
+      for (std::int64_t i = top; i < bottom; ++i)
+        for (std::int64_t j = left; j < right; ++j)
+          found(row * layer.out_width() + column, i * layer.width + j, share);
+    }
+}
+
+}  // namespace
+
+Eigen::ArrayXd over_windows(const MaxPool& layer, const Eigen::ArrayXd& positions) {
+  Eigen::ArrayXd windows = Eigen::ArrayXd::Zero(layer.out_height() * layer.out_width());
+  for_windows(layer, [&](std::int64_t window, std::int64_t position, double share) {
+    windows[window] += share * positions[position];
+  });
+  return windows;
+}
+
+Eigen::ArrayXd from_windows(const MaxPool& layer, const Eigen::ArrayXd& windows) {
+  Eigen::ArrayXd positions = Eigen::ArrayXd::Zero(layer.height * layer.width);
+  for_windows(layer, [&](std::int64_t window, std::int64_t position, double share) {
+    positions[position] += share * windows[window];
+  });
+  return positions;
+}
+
 }  // namespace scalecalc::moments

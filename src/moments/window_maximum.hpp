@@ -47,6 +47,11 @@ struct WindowMaximum {
   WindowSlopes inputs;  ///< s = (u - E u) phi'
   double error = 0;     ///< by the grid, relative
 };
+/// What each window has of its positions on average, and each position of the windows that it is
+/// in, a share of each.
+Eigen::ArrayXd over_windows(const MaxPool& layer, const Eigen::ArrayXd& positions);
+Eigen::ArrayXd from_windows(const MaxPool& layer, const Eigen::ArrayXd& windows);
+
 /// `u`: raw moments of phi's input; one image has pairs of correlation `cross`, two `between`.
 WindowMaximum window_maximum(const Activation& phi, const Alike<double>& u, const Windows& windows);
 

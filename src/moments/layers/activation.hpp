@@ -16,6 +16,7 @@
 #include "moments/backward_pass.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/gradient_error.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/mixed_activation.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/sample_activation.hpp"
@@ -261,6 +262,7 @@ struct Kept<ActivationLayer, C, X> {
   /// Behind another activation, `record` being of both: this one's own slopes.
   Seldom<ChainSlopes<X>> last{};
   Seldom<X> mean_slopes{};  ///< inside a branch without weights
+  Seldom<ProfileThrough> profile{};
 };
 
 /// Where an activation shows.
@@ -272,12 +274,21 @@ struct ActivationSite {
 /// y = phi(x), or a function of several activations of what the first of them was given.
 template <class C, class X>
 Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationSite& site,
-                       const std::string& function, const Signal<X>& x,
+                       const std::string& function, const Signal<X>& given,
                        Seldom<ChainSlopes<X>> last) {
   C& calculus = pass.calculus();
   Kept<ActivationLayer, C, X> kept;
   kept.last = std::move(last);
   const auto phi = calculus.function(function);
+  std::optional<Signal<X>> level;
+  if constexpr (has_profiles<C, X>) {
+    if (given.profile) {
+      level = given;
+      Profile profile = take_profile(*level);
+      kept.profile = profile_through(calculus, phi, level->x, std::move(profile));
+    }
+  }
+  const Signal<X>& x = level ? *level : given;
   if constexpr (C::next_orders) {
     if (pass.backward()) {
       kept.overlaps.input = overlap_deviation(calculus, x);
@@ -295,6 +306,7 @@ Signal<X> step_through(ForwardPass<C, X>& pass, const ActivationSite& site,
     kept.overlaps.product = values_of(calculus, y.x);
   }
   kept.error = calculus.take_slope_error();
+  if (kept.profile) give_sizes(y, kept.profile->values, kept.profile->value_rows);
   kept.at = {pass.site(site.path, site.kind, y), 0, x.tokens};
   pass.template keep<ActivationLayer>(std::move(kept));
   return y;
@@ -353,6 +365,24 @@ void covariance_through_activation(const C& calculus, const ActivationRecord<X>&
                             values_of(calculus, g.x), counts);
 }
 
+/// Below an activation whose gradient has these p and v above; windows have slopes of their own.
+inline void slopes_with_profiles(const Seldom<ProfileThrough>& through, bool below_windows,
+                                 Eigen::ArrayXd sizes, Eigen::ArrayXd rows,
+                                 Gradient<Alike<double>>& out) {
+  if (through && !below_windows) {
+    sizes *= through->slopes;
+    rows *= through->slope_rows;
+  }
+  give_sizes(out, sizes, rows);
+  if (!out.slope_correlation) return;
+  const Profile input = through ? through->input : nullptr;
+  SlopeCorrelation<Alike<double>>& known = *out.slope_correlation;
+  known.input = unlevelled(known.input, input);
+  known.product =
+      product(unlevelled(unlevelled(scaled(known.product, sizes.mean()), input), out.profile),
+              together(input, out.profile));
+}
+
 template <class C, class X>
 Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
   C& calculus = pass.calculus();
@@ -366,6 +396,7 @@ Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
     return g;
   }
   const Counts counts = pass.counts(kept.at.tokens);
+  const Profile above = take_profile(g);
   Gradient<X> out = activation_backward(calculus, kept.record, g, counts);
   add_slope_error(calculus, out, g, kept.error);
   if (g.with_sums && kept.mean_slopes)
@@ -383,11 +414,22 @@ Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
     if (bend.left_out > 0) out.error.cross += bend.left_out / values_of(calculus, out.x).second;
     out.slopes = slopes;
   }
+  const bool below_windows = static_cast<bool>(out.below_activation);
   take_below_activation(out);
+  if constexpr (has_profiles<C, X>) {
+    if (above || kept.profile) {
+      slopes_with_profiles(kept.profile, below_windows, sizes_of(above, kept.at.tokens),
+                           rows_of(above, kept.at.tokens), out);
+    }
+  }
   if (kept.last) {
     const X along = scaled(kept.last->own, typename C::Number(g.aligned * g.aligned));
     g.x = product(g.x, kept.last->slopes);
     if (!g.along_mean) g.x = sum(g.x, along);
+    if constexpr (has_profiles<C, X>) {
+      g.x = unlevelled(g.x, above);
+      g.profile = above;
+    }
     g.of_stream.reset();
     g.below_chain = std::make_shared<const Gradient<X>>(std::move(out));
     return g;

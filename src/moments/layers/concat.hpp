@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "moments/along_mean.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/layers/residual.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/sums.hpp"
@@ -98,6 +99,9 @@ Signal<X> concat_forward(C& calculus, const Concat& layer, const Signal<X>& stre
       },
       [&](const T&, const T&, const N& x, const N& f) { return N(p * x + q * f); });
   if constexpr (C::next_orders) join_fluctuations(calculus, share, stream, branch, counts, out);
+  if constexpr (has_profiles<C, X>)
+    out.profile = profile_of_sum(stream.profile, scaled(stream.x, share), branch.profile,
+                                 scaled(branch.x, 1 - share), out.x);
   return out;
 }
 
@@ -181,8 +185,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Concat& layer, Gradien
   last.spread.susceptibility = 1;
   Gradient<X> branch = pass.run(layer.body, std::move(last));
   const X beside = skip.x;
+  const Profile of_positions = skip.profile;
   Gradient<X> out = sum_of_ways(pass, std::move(skip), branch, start, kept.at.tokens,
                                 std::optional<X>(kept.stream));
+  if constexpr (has_profiles<C, X>)
+    out.profile = profile_of_sum(of_positions, beside, branch.profile, branch.x, out.x);
   if constexpr (C::next_orders) {
     out.slopes = before_merge(out.slopes, kept.merged, kept.apart);
     if (branch.below_activation) {

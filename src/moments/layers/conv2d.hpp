@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "moments/image_profile.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/overlap_lags.hpp"
 #include "moments/overlap_slope.hpp"
@@ -27,6 +28,18 @@ struct Taps {
   double uneven = 0;               ///< relative variance of the taps an output has
 };
 Taps count_taps(const Conv2d& layer);
+/// With each pair of an input and an output by what it has of x and of g, for averages of states
+/// with these profiles; `uneven` is of the taps alone.
+Taps count_taps(const Conv2d& layer, const Profile& x, const Profile& g);
+/// Whether the image is small enough for profiles.
+bool keeps_positions(const Conv2d& layer);
+/// What each output has of its taps' inputs, and each input of the outputs that see it, added up.
+Eigen::ArrayXd added_taps(const Conv2d& layer, const Eigen::ArrayXd& inputs);
+Eigen::ArrayXd added_back(const Conv2d& layer, const Eigen::ArrayXd& outputs);
+/// Of x_i x_j = v_i v_j, the sums over taps of the pairs that each output, or each input on the way
+/// back, makes with all.
+Eigen::ArrayXd pairs_through(const Conv2d& layer, const Eigen::ArrayXd& rows);
+Eigen::ArrayXd pairs_back(const Conv2d& layer, const Eigen::ArrayXd& rows);
 
 /// Relative variance, over groups, of the size of what a group's outputs read: in_channels/groups
 /// features of as many tokens as it has taps, of fourth moment `kurtosis`; sizes of tokens go
@@ -63,7 +76,7 @@ template <class C, class X>
 Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, const Counts& counts,
                        double* window_share = nullptr) {
   using N = typename C::Number;
-  const Taps taps = count_taps(layer);
+  const Taps taps = count_taps(layer, in.profile, nullptr);
   const double outputs = taps.outputs, pairs = outputs * (outputs - 1);
   const N gain = calculus.size(layer.weight.fan_in, "fan_in") * calculus.variance(layer.weight);
   const N bias = calculus.bias_variance(layer.weight);
@@ -127,11 +140,22 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
     out.spread =
         through_linear(of_window, part, weight_noise(layer.weight), values_of(calculus, out.x),
                        static_cast<double>(layer.out_channels), after);
-    const double borders = std::sqrt(in.spread.position_variance * taps.uneven);
-    out.spread.position_variance = in.spread.position_variance + taps.uneven;
-    calculus.omit(borders, borders);
-    calculus.assume("conv2d", "positions at the border are as those inside", "relative variance",
-                    out.spread.position_variance, 0.1);
+    out.profile.reset();
+    if (has_profiles<C, X> && keeps_positions(layer)) {
+      const std::int64_t inputs = layer.height * layer.width;
+      const double of_tap = calculus.value(gain) / taps.count, of_bias = calculus.value(bias);
+      const Alike<double> level = levelled(values_of(calculus, in.x), in.profile);
+      const double pair = level.cross != 0 ? level.cross : level.between;
+      out.profile = make_profile(
+          added_taps(layer, sizes_of(in.profile, inputs)) * (of_tap * level.second) + of_bias,
+          pairs_through(layer, rows_of(in.profile, inputs)) * (of_tap * pair / outputs) + of_bias);
+    } else {
+      const double borders = std::sqrt(in.spread.position_variance * taps.uneven);
+      out.spread.position_variance = in.spread.position_variance + taps.uneven;
+      calculus.omit(borders, borders);
+      calculus.assume("conv2d", "positions at the border are as those inside", "relative variance",
+                      out.spread.position_variance, 0.1);
+    }
     calculus.assume("conv2d", "two positions of an image have one correlation, near or far");
   }
   return out;
@@ -155,9 +179,10 @@ inline Seen taps_seen(const Conv2d& layer) {
 }
 
 template <class C, class X>
-X conv_backward(C& calculus, const Conv2d& layer, const X& input, const X& gradient) {
+X conv_backward(C& calculus, const Conv2d& layer, const X& input, const X& gradient,
+                const Profile& profile = nullptr) {
   using N = typename C::Number;
-  const Taps taps = count_taps(layer);
+  const Taps taps = count_taps(layer, nullptr, profile);
   const N channel = calculus.size(layer.out_channels / layer.groups, "out_channels") *
                     calculus.variance(layer.weight);
   const auto g = average(gradient);
@@ -172,9 +197,11 @@ X conv_backward(C& calculus, const Conv2d& layer, const X& input, const X& gradi
 /// Mean over taps of B [n m g + n (n-1) r k] + B (B-1) n^2 r_b k_b.
 template <class C, class X>
 typename C::Number conv_weight_gradient(C& calculus, const Conv2d& layer, const X& input,
-                                        const X& gradient, const typename C::Number& batch) {
+                                        const X& gradient, const typename C::Number& batch,
+                                        const Profile& of_input = nullptr,
+                                        const Profile& of_gradient = nullptr) {
   using N = typename C::Number;
-  const Taps taps = count_taps(layer);
+  const Taps taps = count_taps(layer, of_input, of_gradient);
   const auto x = average(input), g = average(gradient);
   const auto mean = [&](double sum) { return N(calculus.real(sum / taps.count)); };
   return weight_scale(calculus, layer.weight) *
@@ -190,6 +217,7 @@ struct Kept<Conv2d, C, X> {
   RelativeError truncation;  ///< of the input
   OverlapDeviation overlap;  ///< of the input
   double window = 1;         ///< of its variance, what a window's average keeps
+  Profile profile;           ///< of the input
 };
 
 /// What overlaps of the input and of the gradient that follows them add to conv_weight_gradient():
@@ -231,7 +259,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Conv2d& layer, Signal<X> x
                               x.spread,
                               x.truncation,
                               overlap,
-                              window});
+                              window,
+                              std::move(x.profile)});
   return y;
 }
 
@@ -241,8 +270,10 @@ void fill_kernel(BackwardPass<C, X>& pass, const Conv2d& layer, const Kept<Conv2
                  const Gradient<X>& g) {
   using N = typename C::Number;
   C& calculus = pass.calculus();
-  fill(pass, kept.at.parameter,
-       conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch()), g, kept.spread);
+  fill(
+      pass, kept.at.parameter,
+      conv_weight_gradient(calculus, layer, kept.input, g.x, pass.batch(), kept.profile, g.profile),
+      g, kept.spread);
   const std::int64_t outputs = layer.out_height() * layer.out_width();
   fill_product_variance(pass, kept.at.parameter, g, kept.input, kept.spread, outputs);
   if constexpr (C::next_orders) {
@@ -262,6 +293,31 @@ void fill_kernel(BackwardPass<C, X>& pass, const Conv2d& layer, const Kept<Conv2
   }
 }
 
+/// To what has come back at random of a gradient with g.profile at the outputs, the part a x of
+/// each input for every tap that has seen it.
+inline void add_along(const Conv2d& layer, const Alike<double>& input, const Profile& profile,
+                      double along, Gradient<Alike<double>>& g) {
+  const std::int64_t outputs = layer.out_height() * layer.out_width();
+  Eigen::ArrayXd back = added_back(layer, sizes_of(g.profile, outputs));
+  Eigen::ArrayXd rows = pairs_back(layer, rows_of(g.profile, outputs));
+  const double mean = back.mean(), of_pairs = rows.mean();
+  if (mean > 0) back *= g.x.second / mean;
+  if (of_pairs > 0) rows *= (g.x.cross != 0 ? g.x.cross : g.x.between) / of_pairs;
+  if (along != 0) {
+    const Eigen::ArrayXd seen = added_back(layer, Eigen::ArrayXd::Ones(outputs)) * along;
+    const Eigen::ArrayXd sizes = seen.square() * sizes_of(profile, seen.size()),
+                         seen_rows = seen * rows_of(profile, seen.size());
+    Gradient<Alike<double>> part;
+    part.x = without_mean(levelled(input, profile));
+    // The mean of v_i/p_i^(1/2) is 1 of both.
+    give_sizes(part, sizes, seen_rows);
+    g.x = sum(g.x, part.x);
+    back += sizes * input.second;
+    rows += pairs_of(part.x, part.profile, seen.size());
+  }
+  g.profile = make_profile(back, rows);
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradient<X> g) {
   using N = typename C::Number;
@@ -272,7 +328,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   fill_kernel(pass, layer, kept, g);
   if (layer.weight.bias)
     fill_bias(pass, kept.at.parameter + 1, g, layer.out_height() * layer.out_width());
-  g.x = conv_backward(calculus, layer, kept.input, g.x);
+  g.x = conv_backward(calculus, layer, kept.input, g.x, g.profile);
   g.directions = {};
   g.kinds = {};
   g.uneven = g.beyond_pairs = 0;
@@ -281,7 +337,16 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Conv2d& layer, Gradien
   const N channel = calculus.size(layer.out_channels / layer.groups, "out_channels") *
                     calculus.variance(layer.weight);
   const N along = g.along_mean ? N(0) : N(g.aligned * channel);
-  g.x = sum(g.x, scaled(without_mean(kept.input), N(along * along * calculus.real(seen.square))));
+  if constexpr (has_profiles<C, X>) {
+    if (keeps_positions(layer)) {
+      add_along(layer, kept.input, kept.profile, along, g);
+    } else {
+      g.x = sum(g.x, scaled(without_mean(kept.input), along * along * seen.square));
+      g.profile.reset();
+    }
+  } else {
+    g.x = sum(g.x, scaled(without_mean(kept.input), N(along * along * calculus.real(seen.square))));
+  }
   g.aligned = along * calculus.real(seen.mean);
   if constexpr (C::next_orders)
     g.slopes =

@@ -26,8 +26,9 @@ Signal<X> through_matrix(ForwardPass<C, X>& pass, const Linear& layer, const cha
   const std::size_t at = pass.site(layer.path, kind, y);
   OverlapDeviation overlap;
   if constexpr (C::next_orders) overlap = overlap_deviation(calculus, x);
-  pass.template keep<Linear>({{at, note_weights(pass, layer), x.tokens},
-                              {std::move(x.x), x.spread, with_mask_sizes(x), overlap, x.tokens}});
+  pass.template keep<Linear>(
+      {{at, note_weights(pass, layer), x.tokens},
+       {std::move(x.x), x.spread, with_mask_sizes(x), overlap, x.tokens, std::move(x.profile)}});
   return y;
 }
 

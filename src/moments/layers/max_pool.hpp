@@ -95,35 +95,50 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const MaxPool& layer, Signal<X> 
     throw Error(ErrorKind::input, "no formula gives the largest of a window", layer.path,
                 "use --engine quadrature");
   } else {
-    const std::optional<ActivationChain<X>> chain = pass.take_chain();
+    std::optional<ActivationChain<X>> chain = pass.take_chain();
     const auto phi = calculus.function(chain ? chain->function : "identity");
     Kept<MaxPool, C, X> kept;
     kept.behind_activation = chain.has_value();
-    Signal<X> y =
-        max_pool_forward(calculus, layer, phi->activation(), chain ? chain->input : x, x, kept);
-    kept.at = {pass.site(layer.path, "max_pool", y), 0, x.tokens};
+    Signal<X> input = chain ? std::move(chain->input) : x;
+    take_profile(input);
+    const Profile positions = take_profile(x);
+    Signal<X> y = max_pool_forward(calculus, layer, phi->activation(), input, std::move(x), kept);
+    if constexpr (has_profiles<C, X>) {
+      if (positions)
+        give_sizes(y, over_windows(layer, positions->at), over_windows(layer, positions->row));
+    }
+    kept.at = {pass.site(layer.path, "max_pool", y), 0, layer.height * layer.width};
     pass.template keep<MaxPool>(std::move(kept));
     return y;
   }
 }
 
 template <class C, class X>
-Gradient<X> backward_step(BackwardPass<C, X>& pass, const MaxPool&, Gradient<X> g) {
+Gradient<X> backward_step(BackwardPass<C, X>& pass, const MaxPool& layer, Gradient<X> g) {
   const auto& kept = pass.template take<MaxPool>();
   pass.note(kept.at.site, g);
   if constexpr (C::next_orders) {
+    // All positions together have what all windows have, whatever each has.
+    Profile positions;
+    if (has_profiles<C, X> && g.profile)
+      positions =
+          make_profile(from_windows(layer, g.profile->at), from_windows(layer, g.profile->row));
     const Alike<double> above = values_of(pass.calculus(), g.x);
+    const auto below = [&](const WindowSlopes& slopes) {
+      return through_windows(kept.windows, slopes, above);
+    };
     g.truncation.second += kept.truncation;
     g.truncation.cross += kept.truncation;
     // The largest are not any: u_t g_t u_s g_s of theirs is no product of means.
     SlopeCorrelation<X> known{uniform(g.x, kept.centred),
-                              uniform(g.x, through_windows(kept.windows, kept.inputs, above))};
+                              uniform(g.x, levelled(below(kept.inputs), positions))};
     if (kept.behind_activation)
-      g.below_activation = BelowActivation<X>{
-          uniform(g.x, through_windows(kept.windows, kept.slopes, above)), std::move(known)};
+      g.below_activation = BelowActivation<X>{uniform(g.x, levelled(below(kept.slopes), positions)),
+                                              std::move(known)};
     else if (kept.centred.second > 0)
       g.slope_correlation = std::move(known);
-    g.x = uniform(g.x, through_windows(kept.windows, kept.plain, above));
+    g.x = uniform(g.x, below(kept.plain));
+    g.profile = std::move(positions);
   }
   g.directions = {};
   forget_tokens(g);

@@ -15,6 +15,7 @@
 #include "moments/mixture_gradient.hpp"
 #include "moments/multiplied.hpp"
 #include "moments/norm_backward.hpp"
+#include "moments/norm_positions.hpp"
 #include "moments/norm_tokens.hpp"
 #include "moments/overlap_slope.hpp"
 #include "moments/own_word.hpp"
@@ -103,6 +104,7 @@ struct Kept<Norm, C, X> {
   OverlapDeviation overlap{};       ///< of the output
   Alike<double> heavy{};            ///< of the output, where there is a gain: heavy_pairs
   Seldom<AlphaMoments<X>> alpha{};  ///< of dyt, whose activation is kept right before
+  NormPositions positions{};
 };
 
 /// Of an affine norm.
@@ -207,8 +209,13 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
     if (samples && apart > 0)
       kept.truncation.second = std::min(no_mean, x.truncation.second * in.second / apart);
   }
+  const Profile before = is_token_norm(layer.kind) ? take_profile(x) : x.profile;
   Signal<X> y = norm_forward(calculus, layer, x, pass.counts(x), kept.record);
   y.summed.reset();
+  if constexpr (has_profiles<C, X>) {
+    if (before)
+      kept.positions = positions_through_norm(layer, x, before, pass.counts(x), kept.record, y);
+  }
   if constexpr (C::next_orders) {
     kept.overlap = overlap_deviation(calculus, y);
     kept.overlap.noise += y.fresh;
@@ -256,7 +263,7 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
   using N = typename C::Number;
   const N tokens = pass.tokens(kept.at.tokens);
   const X& y = kept.record.output;
-  N drawn = pair_sum(along_output(y, whole), tokens, pass.batch());
+  N drawn = pair_sum(along_positions(y, kept.positions, whole), tokens, pass.batch());
   double below = 0;  // of orders left out
   if constexpr (C::next_orders) {
     // A feature's y_t y_u is a part of the overlap that g_t g_u follows; aligned_gain has that of
@@ -356,6 +363,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
   pass.note(kept.at.site, whole);
   if (layer.scale != 1) g = multiplied(calculus, std::move(g), layer.scale);
   if (layer.affine) fill_affine(pass, kept, whole, g);
+  const Profile above = is_token_norm(layer.kind) ? take_profile(g) : g.profile;
   Gradient<X> out = norm_backward(calculus, record, g, pass.tokens(kept.at.tokens), pass.batch());
   if (g.with_sums && layer.kind != NormKind::none) {
     const Counts over = pass.counts(kept.at.tokens);
@@ -377,6 +385,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
     scale_kinds(
         calculus, out,
         below_norm(record.mixture_norm, record.kind_weight, g.directions.radial, out.kinds));
+  }
+  if constexpr (has_profiles<C, X>) {
+    if (layer.kind != NormKind::none)
+      positions_below_norm(record, kept.positions, g.x, above, pass.counts(kept.at.tokens), out);
   }
   out.slope_correlation.reset();
   out.of_stream.reset();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "moments/along_mean.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/layers/norm.hpp"
 #include "moments/parameter_gradients.hpp"
 #include "moments/slope_correlation.hpp"
@@ -181,6 +182,11 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   MixedSum kinds;
   Signal<X> y = residual_forward(calculus, layer, x, branch, pass.counts(x), &kinds,
                                  together ? &*together : nullptr);
+  if constexpr (has_profiles<C, X>) {
+    const double a2 = layer.skip * layer.skip, b2 = layer.branch * layer.branch;
+    y.profile =
+        profile_of_sum(x.profile, scaled(x.x, a2), branch.profile, scaled(branch.x, b2), y.x);
+  }
   std::optional<std::pair<double, double>> along;
   std::shared_ptr<const StreamSum> law;
   if (!together) law = law_of_sum(calculus, layer, x, branch);
@@ -363,12 +369,17 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   g.aligned = g.aligned * b * (b + a * by_branch);
   g.spread.susceptibility = 1;
   const double of_skip = values_of(calculus, skip.x).second;
+  const Profile of_positions = skip.profile;
+  Alike<double> by_skip;
+  if constexpr (has_profiles<C, X>) by_skip = skip.x;
   Gradient<X> branch = pass.run(layer.body, std::move(g));
   std::optional<WithSum<X>> both;
   if (kept.together) both = pop(branch.with_sums);
   if (both) both->product = scaled(both->product, a);
   Gradient<X> out = sum_of_ways(pass, std::move(skip), branch, start, kept.at.tokens, kept.input,
                                 both ? &both->product : nullptr);
+  if constexpr (has_profiles<C, X>)
+    out.profile = profile_of_sum(of_positions, by_skip, branch.profile, branch.x, out.x);
   if constexpr (C::next_orders) {
     const double all = values_of(calculus, out.x).second;
     if (layer.shortcut.empty() && all > 0)

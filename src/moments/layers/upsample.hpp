@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "moments/backward_pass.hpp"
 #include "moments/forward_pass.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/overlap_lags.hpp"
 #include "moments/overlap_slope.hpp"
 
@@ -23,6 +25,25 @@ inline double chance_of_copies(const Upsample& layer) {
   return all > 1 ? (copies - 1) / (all - 1) : 0;
 }
 
+/// Calls found(copy, position) for every copy.
+template <class Found>
+void for_copies(const Upsample& layer, const Found& found) {
+  for (std::int64_t row = 0; row < layer.out_height(); ++row)
+    for (std::int64_t column = 0; column < layer.out_width(); ++column)
+      found(row * layer.out_width() + column,
+            row / layer.factor * layer.width + column / layer.factor);
+}
+inline Eigen::ArrayXd at_copies(const Upsample& layer, const Eigen::ArrayXd& positions) {
+  Eigen::ArrayXd copies(layer.out_height() * layer.out_width());
+  for_copies(layer, [&](std::int64_t copy, std::int64_t at) { copies[copy] = positions[at]; });
+  return copies;
+}
+inline Eigen::ArrayXd of_copies(const Upsample& layer, const Eigen::ArrayXd& copies) {
+  Eigen::ArrayXd positions = Eigen::ArrayXd::Zero(layer.height * layer.width);
+  for_copies(layer, [&](std::int64_t copy, std::int64_t at) { positions[at] += copies[copy]; });
+  return positions;
+}
+
 template <class C, class X>
 Signal<X> upsample_forward(C& calculus, const Upsample& layer, const Signal<X>& in) {
   using N = typename C::Number;
@@ -30,6 +51,8 @@ Signal<X> upsample_forward(C& calculus, const Upsample& layer, const Signal<X>& 
   const auto x = average(in.x);
   Signal<X> out = in;
   out.tokens = layer.out_height() * layer.out_width();
+  if (in.profile)
+    out.profile = make_profile(at_copies(layer, in.profile->at), at_copies(layer, in.profile->row));
   out.same_words = out.sinusoids = false;
   out.flat.reset();
   out.law.reset();
@@ -106,6 +129,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Upsample& layer, Gradi
   }
   g.x = sum(upsample_backward(calculus, layer, kept.input, random),
             scaled(without_mean(kept.input), N(along * along)));
+  if (g.profile)
+    g.profile = make_profile(of_copies(layer, g.profile->at), of_copies(layer, g.profile->row));
   forget_tokens(g);
   g.directions = {};
   g.aligned = along;
