@@ -9,6 +9,7 @@
 #include "moments/activation_error.hpp"
 #include "moments/activation_moments.hpp"
 #include "moments/along_mean.hpp"
+#include "moments/along_tokens.hpp"
 #include "moments/gradient.hpp"
 #include "moments/norm_variance.hpp"
 
@@ -132,6 +133,11 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     slopes_of_stream(calculus, record, gradient, out);
     out.aligned = gradient.aligned;
     align_below(record, out);
+    if (out.along_tokens) {
+      *out.along_tokens = product(*out.along_tokens, record.slopes);
+      rescale_own(out, calculus.value(gradient.aligned) * values_of(calculus, record.slopes).second,
+                  calculus.value(out.aligned));
+    }
     const X known = scaled(products_along(gradient.along_mean, record.own),
                            typename C::Number(gradient.aligned * gradient.aligned));
     out.x = sum(out.x, known);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "moments/along_tokens.hpp"
 #include "moments/attention_rule.hpp"
 
 /// Attention's way back: gradients at queries, keys and values, and of their weights, from that at
@@ -22,6 +23,7 @@ struct AttentionBackward {
   double memory_beyond_pairs = 0;  ///< Gradient::beyond_pairs of the memory
   /// Of what comes back along the memory, `memory_gain` y_t: E y_t.y'_u of two layers alike.
   std::optional<X> memory_along{};
+  std::optional<X> along_tokens{};  ///< K of what k and v are made of, of that of the mix
   double memory_gain = 0;
   double through_queries = 1;  ///< of E `input`^2
   double equal_keys = 1;       ///< E g_s g_r of two equal keys over E g^2
@@ -66,6 +68,27 @@ void feedback_to_source(const C& calculus, const Attention& layer,
   const double m = average(record.source).second;
   const double each = record.counts.queries / record.counts.keys;
   if (m > 0) out.aligned = each * gain * average(along).second / m;
+}
+
+/// Of a gradient along the mixes of all tokens, K: the values get P^T K P x, of which
+/// feedback_to_source has what a token's own mix makes, and the scores no more, as J leaves nothing
+/// of what all rows have in common (docs/theory/attention.md#along-tokens).
+template <class C, class X>
+void tokens_to_source(const C& calculus, const Attention& layer,
+                      const AttentionRecord<C, X>& record, const X& k, AttentionBackward<X>& out) {
+  const double gain =
+      static_cast<double>(layer.heads * layer.head_width) * calculus.variance(layer.v);
+  const auto back = [&](const X& of) {
+    return scaled(tokens_to_keys(of, record.factors.value, record.source, record.counts), gain);
+  };
+  const auto& keys = record.counts.keys;
+  const X source = without_mean(record.source), own = back(own_tokens(k));
+  out.along_tokens = back(k);
+  X& to = layer.over_memory ? out.memory : out.input;
+  to =
+      with_positive_second(calculus, sum(to, squares_beyond(*out.along_tokens, own, source, keys)));
+  const double m = average(source).second;
+  if (m > 0) out.aligned = average(over_tokens(*out.along_tokens, source, keys)).second / m;
 }
 
 /// Heads that share their values get P^T z each of the same v: E (P_h^T z_h).(P_h'^T z_h') of two

@@ -63,6 +63,7 @@ class BackwardPass {
       }
       if (!keeps_slope_correlation(*layer)) g.slope_correlation.reset();
       if (!keeps_of_stream(*layer)) g.of_stream.reset();
+      if (!keeps_along_tokens(*layer)) g.along_tokens.reset();
       g = std::visit(step, layer->op);
       if constexpr (C::next_orders) {
         limit(g.error);

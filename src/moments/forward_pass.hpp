@@ -32,6 +32,7 @@ class ForwardPass {
         network_(network),
         backward_(backward),
         averages_tokens_(std::any_of(network.layers.begin(), network.layers.end(), averages)),
+        makes_memory_(std::any_of(network.layers.begin(), network.layers.end(), makes)),
         memory_(std::move(memory)),
         ledger_(ledger) {}
 
@@ -117,6 +118,8 @@ class ForwardPass {
   bool backward() const { return backward_; }
   /// Whether a mean over tokens is among the outermost layers.
   bool averages_tokens() const { return averages_tokens_; }
+  /// Whether an encoder is.
+  bool makes_memory() const { return makes_memory_; }
   /// The layer that comes before in the list, after on the way back, uses or hands on the
   /// correlation of slopes.
   bool wants_slope_correlation() const { return wants_slope_correlation_; }
@@ -146,7 +149,10 @@ class ForwardPass {
     return pool != nullptr && pool->of != Pool::Of::first && pool->of != Pool::Of::last;
   }
 
-  bool backward_, averages_tokens_, wants_slope_correlation_ = false, chain_follows_ = false;
+  static bool makes(const Layer& layer) { return std::holds_alternative<Encoder>(layer.op); }
+
+  bool backward_, averages_tokens_, makes_memory_;
+  bool wants_slope_correlation_ = false, chain_follows_ = false;
   std::optional<ActivationChain<X>> chain_;
   std::optional<Signal<X>> memory_;
   std::optional<ScoreSum<X>> scores_;  ///< of residual attention

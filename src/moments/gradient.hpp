@@ -154,6 +154,9 @@ struct Gradient {
   RelativeError error{}, truncation{};
   typename X::Number aligned{};
   AlongMean along_mean{};  ///< what `aligned` goes with in the place of x_t
+  /// K of the part sum_u K_tu x_u, of which `aligned` is that of a token's own x
+  /// (along_tokens.hpp); empty where other tokens have none, or it is not followed.
+  Seldom<X> along_tokens{};
   OwnWord own{};
   /// Variance over features of what multiplies a feature's own x: (W^T W)_ii is not the same for
   /// all, and a norm takes out the mean alone.
@@ -210,6 +213,7 @@ void forget_tokens(Gradient<X>& g) {
   g.follows_size = g.size_power = 0;
   g.aligned = typename X::Number(0);
   g.along_mean = {};
+  g.along_tokens.reset();
 }
 
 /// What the layers of cross-attention visited so far give the memory, and how far the gradient of

@@ -181,6 +181,7 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   out.beyond_pairs = 0;
   out.aligned =
       gradient.aligned * calculus.size(layer.fan_out, "fan_out") * calculus.variance(layer);
+  if (out.along_tokens) *out.along_tokens = linear_backward(calculus, layer, *out.along_tokens);
   // Normal weights bring a part of y back along x and another at random; orthogonal ones that do
   // not widen keep the size of every gradient exactly.
   const N along = calculus.real(weight_noise(transposed(layer)) / 2);

@@ -44,6 +44,7 @@ Gradient<X> multiplied(const C& calculus, Gradient<X> g, double factor) {
   const N c = calculus.real(factor), square = c * c;
   g.x = scaled(g.x, square);
   g.aligned = g.aligned * square;
+  if (g.along_tokens) *g.along_tokens = scaled(*g.along_tokens, square);
   scale_sums(g.with_sums, c, calculus.value(c));
   scale_slope_correlation(calculus, g, c);
   if constexpr (C::next_orders) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "moments/along_mean.hpp"
+#include "moments/along_tokens.hpp"
 #include "moments/kept_input.hpp"
 #include "moments/norm_tokens.hpp"
 #include "moments/overlap_slope.hpp"
@@ -142,6 +143,36 @@ X across_words(const X& output, const typename X::Number& whole, const OwnWord& 
   return across;
 }
 
+/// All that a gradient has along the output of its own token, that which is along other tokens'
+/// too.
+template <class X>
+typename X::Number along_own(const X& output, const Gradient<X>& g,
+                             const typename X::Number& tokens) {
+  const auto m = average(output).second;
+  return m > 0 ? average(over_tokens(*g.along_tokens, output, tokens)).second / m : g.aligned;
+}
+
+/// Of a gradient along the outputs of all tokens a norm takes out what is along its own,
+/// `whole`, where the rest of a pair's is not along both (docs/theory/attention.md#along-tokens).
+template <class X>
+X across_tokens(const X& output, const typename X::Number& whole, const Gradient<X>& g,
+                const typename X::Number& tokens, const OwnWord& own, X across, X& left) {
+  using N = typename X::Number;
+  using T = Token<N>;
+  const X along = over_tokens(left, output, tokens);
+  const X both = scaled(sum(along, transposed(along)), N(-whole));
+  // Of along x_t alone pairs would have aligned x_t.x_u.
+  across = sum_cross(across, sum(both, scaled(output, N(2 * whole * g.aligned))));
+  // K of what is left: nothing of all along a token's own.
+  left = zip(
+      left, along,
+      [&](const T& k, const T& all) {
+        return T{N(0), N(k.second - all.second - own.along)};
+      },
+      [](const T&, const T&, const N& cross, const N&) { return cross; });
+  return across;
+}
+
 /// What of the gradient is along the output, a norm takes out exactly.
 template <class C, class X>
 Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradient<X>& gradient,
@@ -171,6 +202,15 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     const double mean = std::exchange(out.feature_mean, 0.0), taken = -mean * mean;
     if (mean != 0 && record.projection.layernorm)
       across = sum(across, uniform(across, Alike<double>{0, taken, taken, taken}));
+  }
+  if constexpr (C::next_orders) {
+    if (record.over_samples) out.along_tokens.reset();
+    if (out.along_tokens) {
+      across = across_tokens(record.output, whole, gradient, tokens, own, std::move(across),
+                             *out.along_tokens);
+      *out.along_tokens = product(*out.along_tokens, record.factors);
+      out.aligned = average(*out.along_tokens).second;
+    }
   }
   out.follows_size = record.over_samples ? 0 : record.projection.w;
   const bool of_stream = record.dropped && record.dropped->of_stream;

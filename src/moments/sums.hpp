@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "moments/along_mean.hpp"
+#include "moments/along_tokens.hpp"
 #include "moments/backward_pass.hpp"
 #include "moments/kept_input.hpp"
 #include "moments/slope_correlation.hpp"
@@ -224,7 +225,8 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
   skip.with_sums = sum_of_sums(skip.with_sums, branch.with_sums);
   if constexpr (C::next_orders) {
     const double both = 2 * skip.aligned * branch.aligned;
-    if (input && !together && both != 0 && skip.own.word == 0)
+    const bool by_tokens = skip.along_tokens && branch.along_tokens;
+    if (input && !together && both != 0 && skip.own.word == 0 && !by_tokens)
       skip.x =
           sum(skip.x, scaled(products_along(skip.along_mean, branch.along_mean, *input), both));
     skip.along_mean = sum_along(skip.along_mean, skip.aligned, branch.along_mean, branch.aligned);
@@ -244,7 +246,9 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
       skip.follows_size = share * branch.follows_size;
     }
   }
+  if constexpr (C::next_orders) sum_along_tokens(skip, branch);
   skip.aligned = skip.aligned + branch.aligned;
+  if (skip.along_tokens) skip.aligned = average(*skip.along_tokens).second;
   skip.slope_correlation.reset();
   return skip;
 }

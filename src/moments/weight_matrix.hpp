@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "moments/along_tokens.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/gradient_error.hpp"
 #include "moments/image_profile.hpp"
@@ -158,6 +159,13 @@ Gradient<X> through_weights(BackwardPass<C, X>& pass, const Linear& layer,
     }
   }
   if constexpr (C::next_orders) {
+    if (out.along_tokens) {
+      // W^T W K x is along x, as of K = aligned alone linear_backward has it.
+      const X beyond = squares_beyond(*out.along_tokens, own_tokens(*out.along_tokens),
+                                      without_mean(input.x), pass.tokens(input.tokens));
+      out.x = with_positive_second(calculus,
+                                   sum(out.x, scaled(beyond, weight_noise(transposed(layer)) / 2)));
+    }
     const double gain = gain_of(calculus, layer);
     // Of what W^T does to k, beside what W does to r.
     const double ratio = static_cast<double>(layer.fan_out) / static_cast<double>(layer.fan_in);

@@ -54,6 +54,16 @@ inline bool is_drop_path(const Layer& layer) {
   return dropout != nullptr && dropout->per_sample;
 }
 
+/// Whether what a gradient has along other tokens' signals is followed through it.
+inline bool keeps_along_tokens(const Layer& layer) {
+  const auto* dropout = std::get_if<Dropout>(&layer.op);
+  return std::holds_alternative<Residual>(layer.op) || std::holds_alternative<Norm>(layer.op) ||
+         std::holds_alternative<Attention>(layer.op) || std::holds_alternative<Linear>(layer.op) ||
+         std::holds_alternative<Gated>(layer.op) ||
+         std::holds_alternative<ActivationLayer>(layer.op) ||
+         std::holds_alternative<Encoder>(layer.op) || (dropout != nullptr && !dropout->per_sample);
+}
+
 /// Whether what samples differ by is known behind it.
 inline bool keeps_dropped(const Layer& layer) {
   const auto* norm = std::get_if<Norm>(&layer.op);

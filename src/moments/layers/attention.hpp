@@ -210,6 +210,7 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   Gradient<X> part{made.memory, above.spread, above.error, above.truncation};
   part.log_covariance = own;
   part.aligned = made.aligned;
+  part.along_tokens = made.along_tokens;
   part.beyond_pairs = made.memory_beyond_pairs;
   part.equal_words = kept.record.words ? made.equal_keys : 0;
   part.truncation.second += made.truncation.second + made.k_truncation;
@@ -227,11 +228,21 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   LogCovariance start = memory->last;
   start.propagator.setIdentity();
   for (Gradient<X>* each : {&memory->sum, &part}) each->log_covariance.propagator.setIdentity();
+  // Along the memory itself all layers give much the same, of one sign.
+  std::optional<X> together;
+  if constexpr (C::next_orders) {
+    const X source = without_mean(kept.record.source);
+    const auto& tokens = kept.record.counts.keys;
+    if (memory->sum.along_tokens && part.along_tokens)
+      together = meeting(*part.along_tokens, over_tokens(*memory->sum.along_tokens, source, tokens),
+                         tokens);
+  }
   memory->sum = sum_of_ways(pass, std::move(memory->sum), part, start, kept.k.tokens);
   memory->last = stream;
   if constexpr (C::next_orders) {
-    // Along the memory itself all layers give much the same, of one sign.
-    if (made.memory_along && memory->gain != 0) {
+    if (together) {
+      memory->sum.x = with_positive_second(calculus, sum(memory->sum.x, *together));
+    } else if (made.memory_along && memory->gain != 0) {
       const double both = 2 * memory->gain * made.memory_gain;
       memory->sum.x =
           with_positive_second(calculus, sum(memory->sum.x, scaled(*made.memory_along, both)));
@@ -315,6 +326,11 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   }
   const auto& kept = pass.template take<Attention>();
   pass.note(kept.mix.site, g);
+  if constexpr (C::next_orders) {
+    if (layer.over_memory && !g.along_tokens && g.aligned != 0 && !g.along_mean)
+      g.along_tokens = uniform(g.x, Alike<double>{0, calculus.value(g.aligned), 0, 0});
+    if (g.along_tokens) g.aligned = average(*g.along_tokens).second;
+  }
   const OverlapSlope& slope = g.slopes.within;
   auto made = attention_backward(
       calculus, layer, kept.record, g.x,
@@ -324,6 +340,9 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
        slope.own * kept.rise * kept.queries.noise + slope.stream * kept.queries.coherent,
        WordPairs{kept.same_queries, g.equal_words}},
       layer.residual_attention ? &pass.scores() : nullptr);
+  if constexpr (C::next_orders) {
+    if (g.along_tokens) tokens_to_source(calculus, layer, kept.record, *g.along_tokens, made);
+  }
   AttentionCovariances covariances;
   NormDirections directions;
   double of_queries = 0, of_keys = 0;
@@ -402,6 +421,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     if (!layer.over_memory) g.slopes.within.stream = slope_of_words(kept, g);
   }
   g.aligned = layer.over_memory ? N(0) : made.aligned;
+  g.along_tokens.reset();
+  if (!layer.over_memory) g.along_tokens = std::move(made.along_tokens);
   if constexpr (C::next_orders) {
     // Weights that are much alike give every token its sequence's mean.
     if (layer.over_memory || g.aligned == 0) g.along_mean = {};

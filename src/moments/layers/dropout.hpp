@@ -193,6 +193,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Dropout& layer, Gradie
     g.along_mean.less -= own_share(g.along_mean) * layer.rate / (1 - layer.rate);
   else
     g.aligned = g.aligned / (1 - calculus.real(layer.rate));
+  if constexpr (C::next_orders) rescale_own(g, 1, 1 / (1 - layer.rate));
   g.equal_words *= 1 - layer.rate;
   if constexpr (C::next_orders) scale_kinds(calculus, g, before_dropout(kept.before, g.kinds));
   return g;

@@ -398,7 +398,17 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   gate.directions = in.directions = {};
   gate.x = std::move(parts.gate);
   in.x = std::move(parts.in);
-  if constexpr (C::next_orders) gated_own(g, kept.record, gate, in);
+  if constexpr (C::next_orders) {
+    gated_own(g, kept.record, gate, in);
+    const auto along = [&](const X& factor, Gradient<X>& part) {
+      if (!part.along_tokens) return;
+      *part.along_tokens = product(*part.along_tokens, factor);
+      rescale_own(part, values_of(calculus, *part.along_tokens).second,
+                  calculus.value(part.aligned));
+    };
+    along(kept.record.slopes, gate);
+    along(kept.record.kernel, in);
+  }
   if constexpr (C::next_orders) gated_slopes(calculus, layer, kept, g, gate, in);
   add_slope_error(calculus, gate, g, kept.error);
   if constexpr (C::next_orders) gated_orders(pass, layer, kept, g, gate, in);
@@ -420,6 +430,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   out.along_mean = sum_along(out.along_mean, calculus.value(out.aligned), other.along_mean,
                              calculus.value(other.aligned));
   out.aligned = out.aligned + other.aligned;
+  if constexpr (C::next_orders) sum_along_tokens(out, other);
   out.uneven += other.uneven;
   out.beyond_pairs += other.beyond_pairs;
   out.slopes = out.slopes + other.slopes;

@@ -359,6 +359,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
     g.aligned = typename C::Number(0);
     g.along_mean = {};
   }
+  if constexpr (C::next_orders) {
+    if (g.along_tokens && !record.over_samples)
+      g.aligned = along_own(record.output, g, pass.tokens(kept.at.tokens));
+  }
   const Gradient<X>& whole = shown ? *shown : g;
   pass.note(kept.at.site, whole);
   if (layer.scale != 1) g = multiplied(calculus, std::move(g), layer.scale);

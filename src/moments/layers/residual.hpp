@@ -59,6 +59,7 @@ struct Kept<Residual, C, X> {
   MixedSum kinds;
   double stream_overlap = 1;  ///< deviation of the sum's overlap that is the stream's, over it
   std::optional<X> input;     ///< where both ways may bring back parts along it
+  std::optional<X> word;      ///< Signal::own of that
   MergedOverlap merged{};
   double apart = 1;                      ///< of it, as in OverlapDeviation
   std::shared_ptr<const StreamSum> law;  ///< of an activation and a Gaussian branch
@@ -157,9 +158,12 @@ inline bool may_return_along(const std::vector<Layer>& layers) {
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X> x) {
   C& calculus = pass.calculus();
-  std::optional<X> input;
-  if (C::next_orders && (pass.averages_tokens() || (!layer.norm && may_return_along(layer.body))))
+  std::optional<X> input, word;
+  if (C::next_orders && (pass.averages_tokens() || pass.makes_memory() || x.own ||
+                         (!layer.norm && may_return_along(layer.body)))) {
     input = x.x;
+    word = x.own;
+  }
   // An activation counts what its features make of overlaps itself.
   if (layer.body.empty() || !is_pointwise(layer.body.front())) settle(x);
   const MergedOverlap merged = merge_overlap(x);
@@ -207,6 +211,7 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
         kept_of_sum(calculus, layer, {at, scale, x.tokens}, x, y, branch, pass.counts(x), along);
     kept.kinds = std::move(kinds);
     kept.input = std::move(input);
+    kept.word = std::move(word);
     kept.merged = merged;
     kept.law = std::move(law);
     kept.apart = apart;
@@ -299,6 +304,20 @@ void add_meeting(const C& calculus, const Kept<Residual, C, X>& kept, double lev
   out.x = scaled(out.x, calculus.real(1 + meet / width));
 }
 
+/// Twice the product of what comes by the skip and by the branch: along the signals of all tokens
+/// both ways meet (docs/theory/attention.md#along-tokens).
+template <class C, class X>
+std::optional<X> meeting_of_ways(const BackwardPass<C, X>& pass, const Kept<Residual, C, X>& kept,
+                                 const Gradient<X>& skip, const Gradient<X>& branch) {
+  if (!skip.along_tokens || !branch.along_tokens || !kept.input || kept.together)
+    return std::nullopt;
+  const auto tokens = pass.tokens(kept.at.tokens);
+  X along = over_tokens(*skip.along_tokens, without_mean(*kept.input), tokens);
+  if (kept.word && skip.own.word != 0)
+    along = sum(along, along_word(*kept.word, skip.own.word, skip.own.same));
+  return meeting(*branch.along_tokens, along, tokens);
+}
+
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradient<X> g) {
   using N = typename C::Number;
@@ -308,6 +327,12 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   pass.note(kept.at.site, g);
   if (layer.trainable_branch) fill_branch_scale(pass, layer, kept, g);
   const N a = calculus.skip(layer), b = calculus.branch(layer);
+  if constexpr (C::next_orders) {
+    // Behind a tied head it begins where the stream does.
+    if (!g.along_tokens && g.own.word != 0 && g.aligned != 0 && kept.input && !g.along_mean)
+      g.along_tokens = uniform(g.x, Alike<double>{0, calculus.value(g.aligned), 0, 0});
+    if (kept.together || !layer.shortcut.empty()) g.along_tokens.reset();
+  }
   const LogCovariance start = g.log_covariance;
   const double level = g.directions.radial;
   g.log_covariance.propagator.setIdentity();
@@ -318,6 +343,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   const N by_input = calculus.real(kept.together ? kept.together->first : 0),
           by_branch = calculus.real(kept.together ? kept.together->second : 0);
   skip.aligned = g.aligned * a * (a + b * by_input);
+  if (skip.along_tokens) {
+    *skip.along_tokens = scaled(*g.along_tokens, N(a * a));
+    *g.along_tokens = scaled(*g.along_tokens, N(b * b));
+  }
   if constexpr (C::next_orders) {
     const double along = g.along_mean ? 0 : g.aligned;
     skip.mean_beyond = a * (g.mean_beyond + along * b * kept.branch_mean);
@@ -376,11 +405,14 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   std::optional<WithSum<X>> both;
   if (kept.together) both = pop(branch.with_sums);
   if (both) both->product = scaled(both->product, a);
+  std::optional<X> meet;
+  if constexpr (C::next_orders) meet = meeting_of_ways(pass, kept, skip, branch);
   Gradient<X> out = sum_of_ways(pass, std::move(skip), branch, start, kept.at.tokens, kept.input,
                                 both ? &both->product : nullptr);
   if constexpr (has_profiles<C, X>)
     out.profile = profile_of_sum(of_positions, by_skip, branch.profile, branch.x, out.x);
   if constexpr (C::next_orders) {
+    if (meet) out.x = with_positive_second(calculus, sum(out.x, *meet));
     const double all = values_of(calculus, out.x).second;
     if (layer.shortcut.empty() && all > 0)
       add_meeting(calculus, kept, level, of_skip / all, static_cast<double>(pass.stream_width()),
