@@ -7,8 +7,8 @@
 #include "moments/positions.hpp"
 
 /// Below a mean over tokens a gradient's part along the signal is along that mean p, the same for
-/// every token, and below a norm along p - `less` x_t, with a weight of p where a sum has another part
-/// along x_t (docs/theory/layers.md#pool).
+/// every token, and below a norm along p - `less` x_t, with a weight of p where a sum has another
+/// part along x_t (docs/theory/layers.md#pool).
 namespace scalecalc::moments {
 
 /// Means over those tokens; p^2 = (m + (T - 1) r)/T.
@@ -59,8 +59,7 @@ typename X::Number share_along(const AlongMean& mean, const X& x) {
   if constexpr (std::is_same_v<N, double>) {
     if (!mean) return 1;
     const Alike<double> each = averaged_tokens(mean, x);
-    return each.second > 0 ? mean.weight * square_of_mean(mean, each) / each.second - mean.less
-                           : 1;
+    return each.second > 0 ? mean.weight * square_of_mean(mean, each) / each.second - mean.less : 1;
   }
   return N(1);
 }

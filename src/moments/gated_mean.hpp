@@ -78,8 +78,8 @@ inline MeanProducts in_of_mean(const GatedTokens& of, const AlongMean& mean) {
   made.beside.cross = (own * own + square) * (p.squares - k * k) * r +
                       2 * both * (p.third - f * k) * m + of_three + of_four;
   const GatedPair& q = of.between;
-  made.beside.between = own * own * (q.squares - q.kernel * q.kernel) * q.w +
-                        (all * all - own * own) * four(q) * q.w;
+  made.beside.between =
+      own * own * (q.squares - q.kernel * q.kernel) * q.w + (all * all - own * own) * four(q) * q.w;
   made.left_out = std::fabs(far) + std::fabs(of_three) + std::fabs(of_four);
   return made;
 }
@@ -105,8 +105,8 @@ inline MeanProducts gate_of_mean(const GatedTokens& of, const AlongMean& mean) {
   };
   made.beside.cross = (own * own + square) * one_pair(p) + of_two + of_three + of_four;
   const GatedPair& q = of.between;
-  made.beside.between = own * own * one_pair(q) +
-                        (all * all - own * own) * q.slopes * q.kernel * (r * r + q.w * q.w);
+  made.beside.between =
+      own * own * one_pair(q) + (all * all - own * own) * q.slopes * q.kernel * (r * r + q.w * q.w);
   made.left_out = std::fabs(far) + std::fabs(of_two) + std::fabs(of_three) + std::fabs(of_four);
   return made;
 }

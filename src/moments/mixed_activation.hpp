@@ -104,9 +104,13 @@ void note_mixed_own(C& calculus, const typename C::Function& phi, const Mixture&
   const Eigen::ArrayXd& w = mixture.weight;
   const double at_zero = mixed_single(calculus, phi, Moment::mean, 0) *
                          mixed_single(calculus, phi, Moment::slope_mean, 0);
+  // Of one in 16 to the e sizes, and as a power of it in between: pairs of positions have as many.
   const auto own = [&](double variance, double c) {
-    return variance > 0 ? calculus.width(phi, 0, variance).own_pair(std::clamp(c, -1.0, 1.0))
-                        : at_zero * at_zero;
+    if (!(variance > 0)) return at_zero * at_zero;
+    constexpr double steps = 16;
+    const double near = std::exp(std::round(std::log(variance) * steps) / steps);
+    const WidthMoments& at = calculus.width(phi, 0, near);
+    return at.own_pair(std::clamp(c, -1.0, 1.0)) * std::pow(variance / near, 2 * at.exponent - 1);
   };
   const X whole = map(
       x,
