@@ -1,5 +1,6 @@
 #include "moments/layers/conv2d.hpp"
 
+#include "image_conv.hpp"
 #include "support.hpp"
 #include "tolerance.hpp"
 
@@ -10,18 +11,7 @@ using namespace scalecalc::testing;
 namespace {
 
 Conv2d conv(std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t groups) {
-  Conv2d layer;
-  layer.path = "conv";
-  layer.in_channels = 8;
-  layer.out_channels = 16;
-  layer.kernel = kernel;
-  layer.stride = stride;
-  layer.padding = padding;
-  layer.groups = groups;
-  layer.height = 6;
-  layer.width = 5;
-  layer.weight = linear(kernel * kernel * 8 / groups, 16, 0.02);
-  return layer;
+  return image_conv(6, 5, kernel, stride, padding, groups);
 }
 
 /// Along a sequence of 30 tokens.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "image_conv.hpp"
 #include "moments/layers/conv2d.hpp"
 #include "support.hpp"
 #include "tolerance.hpp"
@@ -13,23 +14,8 @@ using namespace scalecalc::testing;
 
 namespace {
 
-Conv2d conv(std::int64_t height, std::int64_t width, std::int64_t kernel, std::int64_t stride,
-            std::int64_t padding, bool transposed = false) {
-  Conv2d layer;
-  layer.path = "conv";
-  layer.in_channels = 8;
-  layer.out_channels = 16;
-  layer.kernel = kernel;
-  layer.stride = stride;
-  layer.padding = padding;
-  layer.height = height;
-  layer.width = width;
-  layer.transposed = transposed;
-  layer.weight = linear(kernel * kernel * 8, 16, 0.02);
-  return layer;
-}
-const std::vector<Conv2d> kinds = {conv(5, 4, 3, 1, 1), conv(6, 5, 5, 2, 2), conv(7, 5, 3, 2, 0),
-                                   conv(5, 3, 3, 2, 1, true)};
+const std::vector<Conv2d> kinds = {image_conv(5, 4, 3, 1, 1), image_conv(6, 5, 5, 2, 2),
+                                   image_conv(7, 5, 3, 2, 0), image_conv(5, 3, 3, 2, 1, 1, true)};
 
 /// found(tap, input, output), by hand.
 template <class F>
@@ -165,7 +151,7 @@ TEST_CASE("stacked convolutions have the squares of every position") {
     std::int64_t height = 6, width = 7;
     const std::vector<std::pair<int, int>> sides = {{3, 1}, {5, 2}, {3, 1}};
     for (std::size_t l = 0; l < sides.size(); ++l) {
-      const Conv2d made = conv(height, width, sides[l].first, sides[l].second, 1);
+      const Conv2d made = image_conv(height, width, sides[l].first, sides[l].second, 1);
       Eigen::ArrayXd next = Eigen::ArrayXd::Zero(made.out_height() * made.out_width());
       every_tap(made, [&](std::int64_t, std::int64_t in, std::int64_t out) {
         next[out] += 12 * 0.01 * at[in];
