@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "moments/key_weights.hpp"
+#include "moments/masked_sums.hpp"
 
 namespace scalecalc::moments {
 namespace {
@@ -12,69 +13,12 @@ using Eigen::ArrayXXd;
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-/// Token s between two positions: 1 - share of the left one, share of the next.
-struct Place {
-  Index left;
-  double share;
-};
-Place place(const Positions& positions, Index s) {
-  const int* const begin = positions.at.data();
-  const int* const end = begin + positions.at.size();
-  const Index left = std::upper_bound(begin, end, static_cast<int>(s)) - begin - 1;
-  if (begin[left] == s) return {left, 0};
-  return {left, static_cast<double>(s - begin[left]) / (begin[left + 1] - begin[left])};
-}
-
-/// Sums over the tokens up to (or from) each position, of a weight times what the state says of the
-/// tokens between its positions.
-class RunningSums {
- public:
-  template <class Weight>
-  RunningSums(const Positions& positions, bool from_the_end, const Weight& weight) {
-    const Index size = positions.at.size(), tokens = static_cast<Index>(positions.tokens);
-    for (MatrixXd* sums : {&once_, &twice_, &next_}) sums->setZero(size, size);
-    Eigen::RowVectorXd once = Eigen::RowVectorXd::Zero(size), twice = once, next = once;
-    for (Index step = 0; step < tokens; ++step) {
-      const Index s = from_the_end ? tokens - 1 - step : step;
-      const auto [left, share] = place(positions, s);
-      const double w = weight(static_cast<double>(s)), kept = w * (1 - share), rest = w * share;
-      once[left] += kept;
-      twice[left] += kept * kept;
-      if (share > 0) {
-        once[left + 1] += rest;
-        twice[left + 1] += rest * rest;
-        next[left] += 2 * kept * rest;
-        continue;
-      }
-      once_.row(left) = once;
-      twice_.row(left) = twice;
-      next_.row(left) = next;
-    }
-  }
-
-  ArrayXd singles(const ArrayXd& f) const { return (once_ * f.matrix()).array(); }
-  /// Over pairs (s, s') with s in the sum of row t and s' in that of row u.
-  ArrayXXd pairs(const ArrayXXd& f) const {
-    return (once_ * f.matrix() * once_.transpose()).array();
-  }
-  /// Of those, s = s' where t = u.
-  ArrayXd equal_pairs(const ArrayXXd& f) const {
-    const Index size = f.rows();
-    ArrayXd sum = (twice_ * f.matrix().diagonal()).array();
-    if (size > 1) sum += (next_.leftCols(size - 1) * f.matrix().diagonal(1)).array();
-    return sum;
-  }
-
- private:
-  MatrixXd once_, twice_, next_;
-};
-
 ArrayXd row_lengths(const Positions& positions) {
   return positions.at.cast<double>() + 1;
 }
 
 KeyMeans<PerPosition> masked_means(const PerPosition& queries, const PerPosition& keys) {
-  const RunningSums prefix(*keys.positions, false, [](double) { return 1.0; });
+  const RunningSums& prefix = keys.positions->masked->keys;
   const ArrayXd n = row_lengths(*keys.positions);
   const ArrayXd second = prefix.singles(keys.second) / n, own = prefix.equal_pairs(keys.cross);
   const ArrayXXd pairs = prefix.pairs(keys.cross);
@@ -96,10 +40,8 @@ PerPosition masked_to_keys(const PerPosition& same, const PerPosition& other) {
   const Positions& positions = *same.positions;
   const ArrayXd n = row_lengths(positions);
   const Index size = n.size();
-  // Of sums over rows and pairs of rows: 1/n_t and 1/(n_t n_u) are in the weights, so that what is
-  // interpolated is smooth.
-  const RunningSums once(positions, true, [](double t) { return 1 / (t + 1); });
-  const RunningSums others(positions, true, [](double t) { return t > 0 ? 1 / (t * (t + 1)) : 0; });
+  const RunningSums& once = positions.masked->rows;
+  const RunningSums& others = positions.masked->others;
   ArrayXXd of_same(size, size), of_other(size, size);
   for (Index t = 0; t < size; ++t) {
     for (Index u = 0; u < size; ++u) {
@@ -142,7 +84,7 @@ ArrayXXd between_means(const PerPosition& queries, const PerPosition& keys,
   if (keys.between.size() == 0) return queries.between;
   if (counts.weights) return counts.weights->between_means(keys.between);
   if (!counts.causal) return uniform(queries, average(keys)).between;
-  const RunningSums prefix(*keys.positions, false, [](double) { return 1.0; });
+  const RunningSums& prefix = keys.positions->masked->keys;
   const ArrayXd n = row_lengths(*keys.positions);
   return prefix.pairs(keys.between) / (n.matrix() * n.matrix().transpose()).array();
 }
@@ -152,8 +94,7 @@ ArrayXXd between_to_keys(const PerPosition& gradient, const PerPosition& keys,
   if (gradient.between.size() == 0) return keys.between;
   if (counts.weights) return counts.weights->between_to_keys(gradient.between);
   if (counts.causal) {
-    const RunningSums suffix(*gradient.positions, true, [](double t) { return 1 / (t + 1); });
-    return suffix.pairs(gradient.between);
+    return gradient.positions->masked->rows.pairs(gradient.between);
   }
   const double each = counts.queries / counts.keys;
   return uniform(keys, scaled(average(gradient), each * each)).between;

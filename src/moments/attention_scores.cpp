@@ -14,17 +14,19 @@ namespace {
 /// Beyond, single precision holds no difference of two scores.
 constexpr double kLargestVariance = 1e12;
 
-/// Linear interpolation between positions an eighth apart leaves up to an eighth of that squared of
-/// what falls as 1/t, on the way forward and again on the way back.
-constexpr double kInterpolation = 0.125 * 0.125 / 4;
+/// What interpolation between positions a step h apart leaves of means over tokens of what falls as
+/// 1/n or grows as ln n, on the way forward and again on the way back
+/// (docs/theory/attention.md#positions).
+double interpolation_error(const Positions& positions) {
+  return positions.step * positions.step / 12;
+}
 
-/// Of rows whose keys are counted by positions, the last one stands for half a step beyond, which
-/// D' as gradients weigh it counts in.
-constexpr double kHalfStep = 0.125 / 2;
-
-/// Of weights that fall from a query on, positions an eighth apart leave an eighth of what one key
-/// gets, and its square of sums over keys.
-constexpr double kUnevenGrid = 0.125;
+/// With rotation a position stands for the tokens near it, the last one for those of half a step,
+/// which D' as gradients weigh it counts in: a quarter of the step is beyond what is seen beside
+/// every position.
+double half_cell_error(const Positions& positions) {
+  return positions.step / 4;
+}
 
 /// Dv without dropout, relative to what it is with it.
 double plain_share(double plain, double kept) {
@@ -421,7 +423,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.centred_slope = scores.overlap_slope * (m - average(inputs.input.x).cross);
   scores.overlap_variance = average(pair_fluctuation).cross;
   scores.mean_overlap = average(mean_fluctuation).cross;
-  const double grid = inputs.q.positions->all() || inputs.q.positions->kinds ? 0 : kInterpolation;
+  const Positions& positions = *inputs.q.positions;
+  const double grid = interpolation_error(positions);
   const Smallness last = of_row(small, rotation, size - 1);
   scores.truncation = omitted_score +
                       omitted_overlaps(averages.one.back(), rows.tau2[size - 1], last) + grid +
@@ -436,11 +439,13 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.bias_truncation = omitted_score + grid + repeats;
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
   scores.feedback_truncation = omitted_feedback(averages.one.back(), small);
-  if (rotation && grid > 0) scores.truncation += kHalfStep;
+  if (rotation) scores.truncation += half_cell_error(positions);
   if (inputs.counts.weights && grid > 0) {
-    scores.mix_truncation += kUnevenGrid * kUnevenGrid;
-    scores.truncation += kUnevenGrid;
-    scores.grid_truncation = kUnevenGrid;
+    // Of weights that fall from a query on a step leaves as much of what one key gets, and its
+    // square of sums over keys.
+    scores.mix_truncation += positions.step * positions.step;
+    scores.truncation += positions.step;
+    scores.grid_truncation = positions.step;
   }
   if (rotation)
     add_omitted_rotation(rotation->structure.second[size - 1], rows.tau2[size - 1], scores);

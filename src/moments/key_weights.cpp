@@ -62,36 +62,31 @@ Weights selves_by_rows(const Positions& positions, const Weights& rows, const Ar
   return product;
 }
 
-/// each(token, left, share): a token between two positions, `share` of it at the one on the right.
-template <class Each>
-void over_tokens(const Positions& positions, const Each& each) {
-  const auto tokens = static_cast<Index>(positions.tokens);
-  for (Index s = 0, right = 1; s < tokens; ++s) {
-    while (right + 1 < positions.at.size() && positions.at[right] < s) ++right;
-    const Index left = right - 1;
-    each(s, left,
-         static_cast<double>(s - positions.at[left]) / (positions.at[right] - positions.at[left]));
-  }
-}
-
 /// Columns of positions as those of tokens, and the other way round; and rows.
 template <class Matrix>
 Matrix columns_at_tokens(const Positions& positions, const Matrix& x) {
   if (positions.all()) return x;
   Matrix at(x.rows(), static_cast<Index>(positions.tokens));
-  over_tokens(positions, [&](Index s, Index left, double share) {
-    at.col(s) = (1 - share) * x.col(left) + share * x.col(left + 1);
-  });
+  for (Index s = 0; s < at.cols(); ++s) {
+    const Index left = positions.left[s];
+    const double share = positions.share[s];
+    if (share > 0)
+      at.col(s) = (1 - share) * x.col(left) + share * x.col(left + 1);
+    else
+      at.col(s) = x.col(left);
+  }
   return at;
 }
 template <class Matrix>
 Matrix gathered_columns(const Positions& positions, const Matrix& x) {
   if (positions.all()) return x;
   Matrix sums = Matrix::Zero(x.rows(), positions.at.size());
-  over_tokens(positions, [&](Index s, Index left, double share) {
+  for (Index s = 0; s < x.cols(); ++s) {
+    const Index left = positions.left[s];
+    const double share = positions.share[s];
     sums.col(left) += (1 - share) * x.col(s);
-    sums.col(left + 1) += share * x.col(s);
-  });
+    if (share > 0) sums.col(left + 1) += share * x.col(s);
+  }
   return sums;
 }
 MatrixXd rows_at_tokens(const Positions& positions, const MatrixXd& x) {
@@ -197,12 +192,12 @@ ArrayXd KeyWeights::at_tokens(const ArrayXd& x) const {
 ArrayXd KeyWeights::diagonal_at_tokens(const ArrayXXd& x) const {
   if (positions_->all()) return x.matrix().diagonal().array();
   ArrayXd at(static_cast<Index>(positions_->tokens));
-  over_tokens(*positions_, [&](Index s, Index left, double share) {
-    const Index right = left + 1;
-    const double kept = 1 - share;
+  for (Index s = 0; s < at.size(); ++s) {
+    const Index left = positions_->left[s], right = std::min(left + 1, x.rows() - 1);
+    const double share = positions_->share[s], kept = 1 - share;
     at[s] = kept * kept * x(left, left) + kept * share * (x(left, right) + x(right, left)) +
             share * share * x(right, right);
-  });
+  }
   return at;
 }
 

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "moments/masked_sums.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
+/// So many tokens have a position each.
 constexpr std::int64_t dense = 64;
-/// Past `first`, steps are this share of the position.
+/// Up to here positions stand one apart.
 constexpr std::int64_t first = 8;
-constexpr double step = 0.125;
 
-std::vector<std::int64_t> places(std::int64_t tokens, bool all, bool last_apart) {
+std::vector<std::int64_t> places(std::int64_t tokens, double step, bool last_apart) {
   std::vector<std::int64_t> at;
-  if (all || tokens <= dense) {
+  if (step == 0) {
     for (std::int64_t t = 0; t < tokens; ++t) at.push_back(t);
     return at;
   }
@@ -25,34 +27,57 @@ std::vector<std::int64_t> places(std::int64_t tokens, bool all, bool last_apart)
   return at;
 }
 
+/// Of a row of n keys what is interpolated is linear in this.
+double coordinate(double position) {
+  return 1 / std::sqrt(position + 1);
+}
+
+void place_tokens(Positions& positions) {
+  const auto tokens = static_cast<Eigen::Index>(positions.tokens);
+  positions.left.resize(tokens);
+  positions.share.resize(tokens);
+  for (Eigen::Index s = 0, left = 0; s < tokens; ++s) {
+    if (left + 1 < positions.at.size() && positions.at[left + 1] == s) ++left;
+    positions.left[s] = static_cast<int>(left);
+    positions.share[s] = 0;
+    if (positions.at[left] == s) continue;
+    const double from = coordinate(positions.at[left]), to = coordinate(positions.at[left + 1]);
+    positions.share[s] = (coordinate(static_cast<double>(s)) - from) / (to - from);
+  }
+}
+
 /// Row s holds the weights of the two neighbours of token s.
-Eigen::MatrixXd linear_interpolation(const Eigen::ArrayXi& at, Eigen::Index tokens) {
-  Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(tokens, at.size());
-  for (Eigen::Index s = 0, right = 1; s < tokens; ++s) {
-    while (right + 1 < at.size() && at[right] < s) ++right;
-    const double share = static_cast<double>(s - at[right - 1]) / (at[right] - at[right - 1]);
-    rows(s, right - 1) = 1 - share;
-    rows(s, right) = share;
+Eigen::MatrixXd interpolation_of(const Positions& positions) {
+  const Eigen::Index tokens = positions.left.size();
+  Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(tokens, positions.at.size());
+  for (Eigen::Index s = 0; s < tokens; ++s) {
+    const int left = positions.left[s];
+    rows(s, left) = 1 - positions.share[s];
+    if (positions.share[s] > 0) rows(s, left + 1) = positions.share[s];
   }
   return rows;
 }
 
 }  // namespace
 
-std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all, bool last_apart) {
-  const std::vector<std::int64_t> at = places(tokens, all, last_apart);
-  const auto size = static_cast<Eigen::Index>(at.size());
+std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all, bool last_apart,
+                                                double spacing) {
   auto made = std::make_shared<Positions>();
   made->tokens = tokens;
+  made->step = all || tokens <= dense ? 0 : spacing;
   made->last_apart = last_apart;
+  const std::vector<std::int64_t> at = places(tokens, made->step, last_apart);
+  const auto size = static_cast<Eigen::Index>(at.size());
   made->at.resize(size);
   for (Eigen::Index t = 0; t < size; ++t) made->at[t] = static_cast<int>(at[t]);
+  place_tokens(*made);
+  made->masked = std::make_shared<MaskedSums>(*made);
   if (made->all()) {
     made->weight = Eigen::ArrayXd::Ones(size);
     made->pairs = 1 - Eigen::ArrayXXd(Eigen::MatrixXd::Identity(size, size));
     return made;
   }
-  const Eigen::MatrixXd rows = linear_interpolation(made->at, tokens);
+  const Eigen::MatrixXd rows = interpolation_of(*made);
   made->weight = rows.colwise().sum().transpose().array();
   made->pairs =
       (made->weight.matrix() * made->weight.matrix().transpose() - rows.transpose() * rows).array();
@@ -191,7 +216,8 @@ double pair_scatter(const Sinusoids& of) {
 PerPosition among(const PerPosition& x, std::int64_t tokens) {
   if (x.positions->tokens == tokens) return x;
   return spread_over(average(x),
-                     make_positions(tokens, x.positions->all(), x.positions->last_apart),
+                     make_positions(tokens, x.positions->all(), x.positions->last_apart,
+                                    x.positions->step > 0 ? x.positions->step : Spacing::wide),
                      x.between.size() > 0 ? 2 : 1);
 }
 

@@ -6,10 +6,18 @@
 
 namespace scalecalc::moments {
 
-/// All positions up to 64 (or when asked), then a grid whose steps grow with the position. With
-/// `last_apart` the last stands for itself alone: a head reads it.
+/// How far positions of a grid stand apart, over the position.
+struct Spacing {
+  static constexpr double wide = 0.25;
+  static constexpr double narrow = 0.125;  ///< where weights of attention fall with the distance
+};
+
+/// All positions up to 64 (or when asked), then a grid whose steps grow with the position
+/// (docs/theory/attention.md#positions). With `last_apart` the last stands for itself alone: a head
+/// reads it.
 std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all,
-                                                bool last_apart = false);
+                                                bool last_apart = false,
+                                                double spacing = Spacing::wide);
 
 /// The last token, in front of the others, which are alike, `tokens` in all.
 std::shared_ptr<const Positions> make_last_apart(std::int64_t tokens);

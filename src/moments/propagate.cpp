@@ -71,10 +71,13 @@ Trace trace_by(Numbers& calculus, const Network& network) {
                                  });
   }
   if (network.sequence > 1 && contents.causal) {
+    const bool falls = contents.alibi || contents.window || contents.relative;
     return trace_in<PerPosition>(
         calculus, network, contents, [&](const Alike<double>& x, std::int64_t tokens) {
           return spread_over(
-              x, make_positions(tokens, calculus.options().all_positions, contents.reads_last),
+              x,
+              make_positions(tokens, calculus.options().all_positions, contents.reads_last,
+                             falls ? Spacing::narrow : Spacing::wide),
               network.batch);
         });
   }

@@ -24,14 +24,16 @@ TEST_CASE("weights of a grid add up to all tokens and all pairs") {
   CHECK(make_positions(1024, false)->at.size() < 64);
 }
 
+// In n^(-1/2) of the keys n of a row.
 TEST_CASE("sums over a grid are exact for what is linear between its positions") {
   const auto grid = make_positions(300, false), all = make_positions(300, true);
-  const auto fill = [](const std::shared_ptr<const Positions>& at) {
+  const auto root = [](int position) { return 1 / std::sqrt(position + 1.0); };
+  const auto fill = [&](const std::shared_ptr<const Positions>& at) {
     PerPosition x = spread_over(Pairs{0, 1, 0, 0}, at, 2);
     for (Eigen::Index t = 0; t < at->at.size(); ++t) {
-      x.second[t] = 1 + 0.01 * at->at[t];
+      x.second[t] = 1 + 3 * root(at->at[t]);
       for (Eigen::Index u = 0; u < at->at.size(); ++u)
-        x.cross(t, u) = x.between(t, u) = 0.3 + 0.002 * (at->at[t] + at->at[u]);
+        x.cross(t, u) = x.between(t, u) = 0.3 + 0.2 * (root(at->at[t]) + root(at->at[u]));
     }
     return x;
   };
@@ -42,6 +44,24 @@ TEST_CASE("sums over a grid are exact for what is linear between its positions")
   CHECK(average(coarse).between == near(average(fine).between));
   CHECK(token_sum(coarse, ones, 300, 2) ==
         near(token_sum(fine, spread_over(Pairs{0, 1, 1, 1}, all, 2), 300, 2)));
+}
+
+// Chords in n^(-1/2) of positions a step h apart: h^2/24 of the mean of 1/n and of ln n.
+TEST_CASE("of what falls as 1/n or grows as ln n a grid keeps the mean") {
+  for (const double spacing : {Spacing::wide, Spacing::narrow}) {
+    const auto grid = make_positions(2000, false, false, spacing);
+    const auto all = make_positions(2000, true);
+    const auto mean = [](const Positions& at, double (*f)(double)) {
+      return (at.weight * (at.at.cast<double>() + 1).unaryExpr(f)).sum() / 2000;
+    };
+    const double allowed = spacing * spacing / 24;
+    const auto inverse = [](double n) { return 1 / n; };
+    const auto logarithm = [](double n) { return std::log(n); };
+    CHECK(mean(*grid, inverse) == doctest::Approx(mean(*all, inverse)).epsilon(allowed));
+    CHECK(std::fabs(mean(*grid, logarithm) - mean(*all, logarithm)) < allowed);
+    CHECK(grid->step == spacing);
+    CHECK(all->step == 0);
+  }
 }
 
 TEST_CASE("alike tokens by position give what alike tokens give") {
