@@ -55,7 +55,7 @@ const char* version() {
 
 int run(int argc, char** argv) {
   name_plugins();
-  return cli::run(argc, argv);
+  return cli::run(argc, argv, cli::commands());
 }
 
 }  // namespace scalecalc::package

@@ -6,13 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/forms.hpp"
 #include "cli/side_by_side/axes.hpp"
-
-namespace CLI {
-class App;
-}
 
 /// The program: one register function a command, one folder each.
 namespace scalecalc::cli {
@@ -45,36 +42,11 @@ struct CommandInfo {
 /// right.
 CLI::App* add_command(CLI::App& app, Context& context, const CommandInfo& info, Run run);
 
-void register_deepnorm(CLI::App& app, Context& context);
-void register_activation(CLI::App& app, Context& context);
-void register_choose(CLI::App& app, Context& context);
-void register_solve(CLI::App& app, Context& context);
-void register_sweep(CLI::App& app, Context& context);
-void register_propagate(CLI::App& app, Context& context);
-void register_compare(CLI::App& app, Context& context);
-void register_verify(CLI::App& app, Context& context);
-void register_init(CLI::App& app, Context& context);
-void register_convention(CLI::App& app, Context& context);
-void register_audit(CLI::App& app, Context& context);
-void register_presets(CLI::App& app, Context& context);
-void register_import(CLI::App& app, Context& context);
-void register_table(CLI::App& app, Context& context);
-void register_check(CLI::App& app, Context& context);
-void register_explain(CLI::App& app, Context& context);
-void register_train(CLI::App& app, Context& context);
-void register_coordinates(CLI::App& app, Context& context);
-void register_transfer(CLI::App& app, Context& context);
-void register_report(CLI::App& app, Context& context);
-void register_list(CLI::App& app, Context& context);
-void register_devices(CLI::App& app, Context& context);
-void register_schema(CLI::App& app, Context& context);
-void register_help(CLI::App& app, Context& context);
-void register_completion(CLI::App& app, Context& context);
-
-/// Parses and runs one command; of others than `only`, if it is given, it knows nothing. Returns
-/// the exit code. Throws Error, and base::Stopped.
-int run_command(Context& context, int argc, const char* const* argv, std::string_view only = {});
+/// Parses and runs one of these commands; of others than `only`, if it is given, it knows nothing.
+/// Returns the exit code. Throws Error, and base::Stopped.
+int run_command(Context& context, int argc, const char* const* argv, Commands commands,
+                std::string_view only = {});
 /// The same as the whole of a process: reports its error.
-int run(int argc, char** argv);
+int run(int argc, char** argv, Commands commands);
 
 }  // namespace scalecalc::cli

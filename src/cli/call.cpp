@@ -36,7 +36,7 @@ Reply call(const std::vector<std::string>& words, const Progress& progress) {
   const base::Deadline endless(base::Deadline::Clock::now() + kNever, "stopped");
   try {
     reply.code = run_command(context, static_cast<int>(arguments.size()), arguments.data(),
-                             words.empty() ? "" : words.front());
+                             commands(), words.empty() ? "" : words.front());
   } catch (...) {
     if (base::is_stop_requested()) throw base::Stopped();
     throw;

@@ -68,7 +68,8 @@ void run(const std::vector<std::string>& words) {
   cli::Reply reply;
   cli::Context context(reply, {});
   const base::Deadline soon(base::Deadline::Clock::now() + kLongest, "stopped");
-  cli::run_command(context, static_cast<int>(arguments.size()), arguments.data(), words.front());
+  cli::run_command(context, static_cast<int>(arguments.size()), arguments.data(), cli::commands(),
+                   words.front());
   for (const std::string& note : reply.notes) remember(note);
 }
 
