@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "moments/condensed_softmax.hpp"
+#include "moments/head_lengths.hpp"
 #include "moments/pair_sheets.hpp"
 
 namespace scalecalc::moments {
@@ -95,6 +96,10 @@ SoftmaxAverages SoftmaxLines::interpolate(Sheet& sheet, double x, double c) {
 /// A line asked for twice is asked for often: by then it gets its curves.
 SoftmaxAverages SoftmaxLines::operator()(const ScoreLine& line, double c) {
   const auto exact = [&] { return condensed_averages(line.keys, line.tau2(c), c); };
+  if (line.tau2(c) <= HeadLengths::even) {
+    if (even_.keys != line.keys || even_.c != c) even_ = {line.keys, c, exact()};
+    return even_.averages;
+  }
   const double largest = std::exp(kSpread) * line.tau2(0);
   if (!(line.scale > 0) || c < 0 || largest > kMostVariance) return exact();
   if (Sheet* sheet = find(line)) {

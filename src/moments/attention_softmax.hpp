@@ -35,6 +35,12 @@ class SoftmaxLines {
   static SoftmaxAverages interpolate(Sheet& sheet, double x, double c);
   Sheet* find(const ScoreLine& line);
   std::vector<Sheet> sheets_;
+  /// Of even rows, the last that were asked for.
+  struct Even {
+    std::int64_t keys = 0;
+    double c = 0;
+    SoftmaxAverages averages;
+  } even_;
 };
 
 /// The leading order of a calculus of formulas; P2, A, O and A' by its own primitives. `c` and

@@ -26,6 +26,7 @@ AveragedPair average_pair(const HeadLengths& lengths, const Smallness& small, do
                           const SoftmaxOverlaps& mean) {
   if (small.qk_norm)
     return UnitPairs({keys}, {tau2}, key_cosine, small)(0, 0, cosine, turned, mean);
+  if (tau2 <= HeadLengths::even) return lengths.even_pair(keys, tau2, cosine, mean);
   return PairLengths(lengths, {keys}, {tau2}, 1)(0, 0, cosine, turned, mean);
 }
 

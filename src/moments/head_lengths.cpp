@@ -93,8 +93,9 @@ AveragedRow HeadLengths::row(double keys, double tau2, double cosine, double pla
   AveragedRow out;
   RowFactors<double> every_second;
   double weights = 0;
-  for (std::size_t n = 0; n < points_.size(); ++n) {
-    const auto [x, weight] = points_[n];
+  const std::vector<Point> points = tau2 <= even ? std::vector<Point>{{1, 1}} : points_;
+  for (std::size_t n = 0; n < points.size(); ++n) {
+    const auto [x, weight] = points[n];
     const SoftmaxOrders orders = orders_at(keys, x * tau2);
     RowFactors<double> row = row_factors(orders, x * tau2, cosine, plain, given);
     // What comes to a key is as long as the query.
@@ -116,6 +117,12 @@ AveragedRow HeadLengths::row(double keys, double tau2, double cosine, double pla
   fine.omitted_score +=
       std::max(square(fine.query, every_second.query), square(fine.key, every_second.key));
   return out;
+}
+
+AveragedPair HeadLengths::even_pair(double keys, double tau2, double cosine,
+                                    const SoftmaxOverlaps& mean) const {
+  const SoftmaxOrders one = orders_at(keys, tau2);
+  return {mean, cosine, one.a > 0 ? (one.b / one.a - 1) / features_ : 0, 0};
 }
 
 namespace {

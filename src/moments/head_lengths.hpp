@@ -44,6 +44,8 @@ class HeadLengths {
   /// Above, the expansion leaves out less than a percent of what it corrects.
   static constexpr double most_features = 16;
   static bool are_few(const Smallness& small);
+  /// Scores of no more variance leave rows even, whatever the length of the query: to rounding.
+  static constexpr double even = 1e-14;
   /// A value of X and the share of its density.
   struct Point {
     double x, weight;
@@ -56,6 +58,9 @@ class HeadLengths {
   /// The arguments of row_factors().
   AveragedRow row(double keys, double tau2, double cosine, double plain,
                   const Smallness& small) const;
+  /// Of two even rows, the arguments as of PairLengths.
+  AveragedPair even_pair(double keys, double tau2, double cosine,
+                         const SoftmaxOverlaps& mean) const;
 
  private:
   friend class PairLengths;

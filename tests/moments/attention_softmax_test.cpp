@@ -56,6 +56,19 @@ TEST_CASE("other lines are integrated") {
   }
 }
 
+// Tokens that are equal, up to rounding of what they differ by.
+TEST_CASE("even rows are integrated, whichever were before") {
+  SoftmaxLines lines;
+  for (const std::int64_t rows : {24, 24, 9, 24})
+    for (const double c : {1.0, 1.0, 0.5}) {
+      const ScoreLine line{rows, 3e-16, 1, 0};
+      const SoftmaxAverages found = lines(line, c), exact = softmax_averages(rows, line.tau2(c), c);
+      CHECK(found.one.p2 == exact.one.p2);
+      CHECK(found.two.overlap == exact.two.overlap);
+      CHECK(found.two.a_prime == exact.two.a_prime);
+    }
+}
+
 // The next term of the lognormal form is of the order of e^{4 tau2}/T.
 TEST_CASE("the lognormal form, when asked for") {
   PropagateOptions options;

@@ -95,6 +95,37 @@ TEST_CASE("differences of flat rows") {
   }
 }
 
+// Beside integrals over lengths, of seven digits.
+TEST_CASE("even rows are what rows of ever smaller variance come to") {
+  const double tau2 = HeadLengths::even, digits = 1e-6;
+  for (const double features : {1.0, 2.0, 4.0, 16.0}) {
+    for (const double rho : {0.0, 0.5, 1.0}) {
+      CAPTURE(features);
+      CAPTURE(rho);
+      const HeadLengths lengths(features);
+      const SoftmaxAverages mean = softmax_averages(keys, tau2, rho);
+      const AveragedPair even = lengths.even_pair(keys, tau2, rho, mean.two),
+                         pair = PairLengths(lengths, {keys}, {tau2}, 1)(0, 0, rho, 1, mean.two);
+      const auto close = [&](double found, double expected) {
+        CHECK(std::abs(found - expected) <= digits * std::max(std::abs(expected), digits));
+      };
+      close(even.overlaps.overlap, pair.overlaps.overlap);
+      close(even.overlaps.a_prime, pair.overlaps.a_prime);
+      close(even.overlaps.square, pair.overlaps.square);
+      CHECK(std::abs(even.cosine - pair.cosine) <= digits);
+      CHECK(std::abs(even.along - pair.along) <= digits);
+      CHECK(even.omitted <= pair.omitted);
+      const AveragedRow row = lengths.row(keys, tau2, 0.3, 1, wide(features)),
+                        next = lengths.row(keys, 2 * tau2, 0.3, 1, wide(features));
+      close(row.factors.mix, next.factors.mix);
+      close(row.factors.query, next.factors.query);
+      close(row.factors.key, next.factors.key);
+      close(row.factors.value, next.factors.value);
+      close(row.factors.score, next.factors.score);
+    }
+  }
+}
+
 // E sign sign' of two Gaussians is 2/pi asin rho, and a score of one feature is k q.
 TEST_CASE("heads of one feature") {
   const double tau2 = 0.01, rho = 0.6;
