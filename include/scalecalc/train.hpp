@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,7 +21,9 @@ namespace scalecalc {
 // ---- the text -----------------------------------------------------------------------------------
 
 enum class TokenLevel { word, byte };
-/// "word", "byte". Throws Error(input) with the nearest name.
+/// "word", "byte".
+const std::vector<std::string>& token_level_names();
+/// Throws Error(input) with the nearest name.
 TokenLevel token_level_from(std::string_view name, const std::string& where = "--level");
 
 /// What is learned of a text: the token that follows, by one stack; or, by an encoder that reads a
@@ -45,6 +48,7 @@ struct Corpus {
   /// tokens that are <unk>, of whose letters nothing is guessed.
   double bytes_per_token = 0, unknown = 0;
   TrainTask task = TrainTask::next;
+  TokenLevel level = TokenLevel::word;  ///< what a token is
   std::int64_t vocab() const { return static_cast<std::int64_t>(words.size()); }
 };
 /// Sentences of a small grammar, drawn by Philox: nothing has to be downloaded. A noun phrase is a
@@ -67,6 +71,10 @@ double perplexity_per_byte(double loss, double bytes_per_token);
 /// validation. Throws Error(input).
 Corpus read_corpus(const std::vector<std::string>& paths, TokenLevel level,
                    std::int64_t vocab = 10000);
+/// The same text in the words of another: those that it lacks are <unk>. What words alone leave to
+/// guess is measured anew. Throws Error(input) where tokens are of another level or task, and for a
+/// word that the other lacks where it has no <unk> either.
+Corpus in_words_of(const Corpus& other, Corpus corpus);
 
 // ---- the experiment -----------------------------------------------------------------------------
 
@@ -91,6 +99,8 @@ const std::vector<TrainGroup>& train_groups();
 /// of what has one already, or branches with a scalar that is trained.
 TrainGroup train_group(std::string_view name, const std::string& where = "--placements");
 
+struct Pretrained;  // pretrained.hpp
+
 struct TrainOptions {
   /// What all groups share; layers, placement, alpha and lambda are set by group and depth, and
   /// dropout_place by groups that have one; vocab by the corpus. Throws where it is no transformer.
@@ -112,7 +122,14 @@ struct TrainOptions {
   int threads = 1;
   std::string device = "cpu";
   bool recompute = false;
-  std::string folder;                                ///< made when it is not there
+  std::string folder;  ///< made when it is not there
+  /// Keep the weights that a run ends with, for read_pretrained(). A run that has ended without
+  /// them is trained again against its own log. It changes no number.
+  bool keep_weights = false;
+  /// Each run begins with the weights that the same group, depth and seed of this folder ended
+  /// with, and with the model of that run: batch and rates of dropout alone may be others, and a
+  /// ramp stays where it ended. The corpus is to be in its words (in_words_of()).
+  std::shared_ptr<const Pretrained> pretrained = {};
   std::function<void(const PassWork&)> expect = {};  ///< called once, before the first step
   Ranks* ranks = nullptr;  ///< that share the runs; the folder is one that all of them see
   Progress progress;
@@ -160,6 +177,18 @@ struct TrainRecord {
   /// Scalars in front of branches that are trained (ReZero, SkipInit), after the step, by path:
   /// "block[0].attn.scale".
   std::vector<std::pair<std::string, double>> scales = {};
+  /// Of a run that begins with trained weights: validation loss on the text of those.
+  std::optional<double> pretraining_loss = {};
+};
+
+/// What a run began with that goes on from trained weights.
+struct TrainStart {
+  std::string text;        ///< that the weights were trained on
+  std::int64_t steps = 0;  ///< of that training
+  double final_loss = 0;   ///< that it ended with, of validation on its text, nats a token
+  /// Before the first step here, of validation: on this text, and on the earlier one.
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  double pretraining_loss = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// What is known before the first step.
@@ -204,7 +233,8 @@ struct TrainRun {
   double perplexity = 0;   ///< its exponential
   /// The first record at or below the target loss; empty: none was.
   std::optional<std::int64_t> steps_to_target;
-  TrainPrediction prediction;
+  TrainPrediction prediction;  ///< of drawn weights alone: of others there is none
+  std::optional<TrainStart> start = {};
   std::vector<TrainRecord> records;  ///< of step 1, of every multiple of record_every, of the last
   std::string remark;  ///< of its Passes, where it was trained by this call, or of its log
 };
@@ -213,6 +243,8 @@ TrainVerdict judge(const std::vector<TrainRecord>& records, std::int64_t vocab,
                    double unigram_entropy);
 /// Of the first record whose validation loss is at most `loss`.
 std::optional<std::int64_t> steps_to_loss(const std::vector<TrainRecord>& records, double loss);
+/// The same of a run: 0 where it began at or below it.
+std::optional<std::int64_t> steps_to_loss(const TrainRun& run, double loss);
 
 /// How a run went on its way, by its records; NaN where it has no number.
 struct TrainCourse {
@@ -277,6 +309,7 @@ struct TrainFolder {
   double unigram_entropy = std::numeric_limits<double>::quiet_NaN();
   double entropy = std::numeric_limits<double>::quiet_NaN();
   double bytes_per_token = 0;  ///< 0 where it is unknown
+  double unknown = 0;          ///< share of validation's tokens that are <unk>
 };
 /// Only reads. The target loss of the runs is `target_loss`; 0: what train_target() has without
 /// one. Throws Error(input) for what is no folder of train(), for a damaged file, and where the

@@ -61,22 +61,22 @@ Shape points() {
 }
 
 Keys cells() {
-  return {
-      {"placement", text(), "what is compared (scalecalc list groups)"},
-      {"layers", count(), "the depth"},
-      {"runs", count(), "runs of this placement and depth, one a seed"},
-      {"converged", count(), "of them, how many came below the target"},
-      {"verdicts", list(one_of({"converged", "stall", "vanishing", "explosion", "nan"})),
-       "of each run"},
-      {"final_loss", number().or_null(), "validation loss in nats, mean over the runs"},
-      {"final_loss_standard_error", number().or_null(), "of that mean; null below two runs"},
-      {"perplexity", number().or_null(), "exp of the loss, mean over the runs"},
-      {"perplexity_standard_error", number().or_null(), "of that mean; null below two runs"},
-      maybe("perplexity_per_byte", number().or_null(), "of a text that is read"),
-      {"reached_target", count(), "runs whose loss came to the target"},
-      {"steps_to_target", number().or_null(), "steps until then, mean over these runs"},
-      {"forecast", one_of({"trains", "fails"}).or_null(), "what the moment rules say beforehand"},
-      {"as_forecast", count(), "runs that did what was forecast"}};
+  return {{"placement", text(), "what is compared (scalecalc list groups)"},
+          {"layers", count(), "the depth"},
+          {"runs", count(), "runs of this placement and depth, one a seed"},
+          {"converged", count(), "of them, how many came below the target"},
+          {"verdicts", list(one_of({"converged", "stall", "vanishing", "explosion", "nan"})),
+           "of each run"},
+          {"final_loss", number().or_null(), "validation loss in nats, mean over the runs"},
+          {"final_loss_standard_error", number().or_null(), "of that mean; null below two runs"},
+          {"perplexity", number().or_null(), "exp of the loss, mean over the runs"},
+          {"perplexity_standard_error", number().or_null(), "of that mean; null below two runs"},
+          maybe("perplexity_per_byte", number().or_null(), "of a text that is read"),
+          {"reached_target", count(), "runs whose loss came to the target"},
+          {"steps_to_target", number().or_null(), "steps until then, mean over these runs"},
+          maybe("forecast", one_of({"trains", "fails"}).or_null(),
+                "what the moment rules say beforehand, of drawn weights"),
+          maybe("as_forecast", count(), "runs that did what was forecast, likewise")};
 }
 
 Shape differences() {

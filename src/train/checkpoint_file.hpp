@@ -7,8 +7,8 @@
 
 #include "train/files.hpp"
 
-/// A checkpoint as it lies on the disk: a line of JSON, the values of all tensors one after the
-/// other, and the hash of both (hash.hpp).
+/// A checkpoint, and the weights that a run ended with, as they lie on the disk: a line of JSON,
+/// the values of all tensors one after the other, and the hash of both (hash.hpp).
 namespace scalecalc::train_room {
 
 struct Checkpoint {
@@ -23,5 +23,8 @@ nlohmann::ordered_json tensors_json(const std::vector<StateTensor>& tensors);
 /// has other tensors than these.
 Checkpoint read_checkpoint(const std::string& path, std::uint64_t run,
                            const std::vector<StateTensor>& tensors);
+/// The same of save_weights().
+std::vector<std::vector<float>> read_weights(const std::string& path, std::uint64_t run,
+                                             const std::vector<StateTensor>& tensors);
 
 }  // namespace scalecalc::train_room

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/text.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/train.hpp"
 #include "tensor/draw.hpp"
@@ -91,6 +92,7 @@ std::vector<std::int32_t> words_of(std::string_view text, std::int64_t vocab, Co
 }
 
 std::vector<std::int32_t> bytes_of(std::string_view text, Corpus& corpus) {
+  corpus.level = TokenLevel::byte;
   for (int byte = 0; byte < 256; ++byte) corpus.words.push_back(fmt::format("\\x{:02x}", byte));
   std::vector<std::int32_t> out;
   out.reserve(text.size());
@@ -106,24 +108,6 @@ void check_tokens(std::int64_t tokens) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& train_task_names() {
-  static const std::vector<std::string> names = {"next", "copy", "reverse"};
-  return names;
-}
-
-TrainTask train_task_from(std::string_view name, const std::string& where) {
-  const auto found = std::ranges::find(train_task_names(), name);
-  if (found == train_task_names().end())
-    throw unknown_name("task", name, train_task_names(), where);
-  return static_cast<TrainTask>(found - train_task_names().begin());
-}
-
-TokenLevel token_level_from(std::string_view name, const std::string& where) {
-  if (name == "word") return TokenLevel::word;
-  if (name == "byte") return TokenLevel::byte;
-  throw unknown_name("level", name, {"word", "byte"}, where);
-}
 
 Corpus generated_corpus(std::int64_t tokens, std::uint64_t seed) {
   check_tokens(tokens);
@@ -158,6 +142,49 @@ Corpus symbol_corpus(TrainTask task, std::int64_t tokens, std::int64_t symbols,
   tensor::fill_indices({seed, tensor::stream_id("train.symbols")}, symbols, tokens, ids.data());
   for (std::int32_t& id : ids) ++id;
   finish(corpus, std::move(ids));
+  return corpus;
+}
+
+Corpus in_words_of(const Corpus& other, Corpus corpus) {
+  const std::string name = base::shortened(corpus.name);
+  if (corpus.level != other.level ||
+      (corpus.task == TrainTask::next) != (other.task == TrainTask::next))
+    throw Error(ErrorKind::input, "tokens of another kind than those that were trained on", name,
+                "give the same --level and --task");
+  std::unordered_map<std::string_view, std::int32_t> ids;
+  for (std::size_t id = 0; id < other.words.size(); ++id)
+    ids.emplace(other.words[id], static_cast<std::int32_t>(id));
+  constexpr std::int32_t kNone = -1;
+  const auto id_of = [&ids](std::string_view word, std::int32_t otherwise) {
+    const auto found = ids.find(word);
+    return found == ids.end() ? otherwise : found->second;
+  };
+  const std::int32_t unknown = id_of(kUnknown, kNone);
+  std::vector<std::int32_t> there;
+  for (const std::string& word : corpus.words) there.push_back(id_of(word, unknown));
+  std::vector<std::int32_t> all = std::move(corpus.train);
+  const std::size_t split = all.size();
+  all.insert(all.end(), corpus.validation.begin(), corpus.validation.end());
+  std::size_t missing = 0, missing_at_end = 0;  // the latter of validation
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto id = static_cast<std::size_t>(all[i]);
+    all[i] = there.at(id);
+    if (all[i] == kNone)
+      throw Error(ErrorKind::input,
+                  fmt::format("the word '{}' is not among the {} that were trained on, nor is {}",
+                              base::shortened(corpus.words[id]), other.words.size(), kUnknown),
+                  name, "use a text of those words, or train the first on --text too");
+    if (all[i] == unknown) ++(i < split ? missing : missing_at_end);
+  }
+  if (missing == split)
+    throw Error(ErrorKind::input, "no word of the text is among those that were trained on", name,
+                "use a text of those words");
+  corpus.unknown =
+      static_cast<double>(missing_at_end) / static_cast<double>(corpus.validation.size());
+  if (missing + missing_at_end > 0) corpus.entropy.reset();
+  corpus.words = other.words;
+  corpus.unigram_entropy = corpus.collision = 0;
+  finish(corpus, std::move(all));
   return corpus;
 }
 

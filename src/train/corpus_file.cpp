@@ -36,6 +36,7 @@ std::string text_of(const Corpus& corpus) {
   json["fingerprint"] = corpus.fingerprint;
   json["unigram_entropy"] = corpus.unigram_entropy;
   if (corpus.bytes_per_token > 0) json["bytes_per_token"] = corpus.bytes_per_token;
+  if (corpus.unknown > 0) json["unknown"] = corpus.unknown;
   json["entropy"] = corpus.entropy ? Json(*corpus.entropy) : Json();
   return json.dump(2) + "\n";
 }
@@ -68,6 +69,7 @@ void load_corpus(const std::string& folder, std::uint64_t fingerprint, TrainFold
     into.unigram_entropy = json.at("unigram_entropy").get<double>();
     // Of earlier versions, and of what is no text, there is none.
     into.bytes_per_token = json.value("bytes_per_token", 0.0);
+    into.unknown = json.value("unknown", 0.0);
     if (!json.at("entropy").is_null()) into.entropy = json.at("entropy").get<double>();
   } catch (const std::exception&) {
     throw Error(ErrorKind::input, "the file is damaged", base::shortened(path), kRemove);

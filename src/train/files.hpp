@@ -14,6 +14,7 @@
 namespace scalecalc::train_room {
 
 inline constexpr char kDamaged[] = "the log is damaged";
+inline constexpr char kWeightsEnding[] = ".weights";
 inline constexpr std::uint64_t kMostLogBytes = std::uint64_t{1} << 30;
 
 /// A text file that only grows, by whole lines with their checksums (line_sums.hpp), which lines()
@@ -59,6 +60,11 @@ void save_checkpoint(const std::string& path, std::uint64_t run, const Progress&
 /// False when there is no such file. Throws Error(input) for a damaged one, or one of another run.
 bool load_checkpoint(const std::string& path, std::uint64_t run, Progress& progress,
                      Trainer<float>& trainer);
+/// The weights alone, likewise.
+void save_weights(const std::string& path, std::uint64_t run, const Passes<float>& passes);
+/// Throws Error(input) where there is no such file, for a damaged one, and one of another run or
+/// other parameters.
+void load_weights(const std::string& path, std::uint64_t run, Passes<float>& passes);
 /// With what a killed save has left.
 void remove_checkpoint(const std::string& path);
 /// What a write into an experiment's folder that fails says.

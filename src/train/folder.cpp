@@ -63,6 +63,7 @@ class LogReader {
         read_configuration(json.at("configuration"));
       } else if (at_ == 1) {
         logged_.run.prediction = train_room::prediction_from(json.at("prediction"));
+        if (logged_.run.start) train_room::take_losses(json.at("start"), *logged_.run.start);
       } else if (json.contains("verdict")) {
         read_verdict(json.at("verdict").get<std::string>());
       } else {
@@ -90,6 +91,7 @@ class LogReader {
     placement = placement.substr(0, placement.find('+'));
     const auto found = std::ranges::find(train_groups(), placement, &TrainGroup::name);
     logged_.order = static_cast<std::size_t>(found - train_groups().begin());
+    if (json.contains("pretrained")) run.start = train_room::start_from(json.at("pretrained"));
     if (json.contains("grid")) run.place = train_room::place_from(json.at("grid"));
     logged_.configuration = json;
   }
@@ -128,15 +130,6 @@ std::vector<std::string> log_paths(const std::string& folder, std::error_code& f
     if (entry->path().extension() == ".jsonl") paths.push_back(entry->path().string());
   }
   return paths;
-}
-
-/// Null where the first line has none.
-Json logged_configuration(const std::string& path) {
-  const std::string text = base::read_input(path, {"log", kRemove, train_room::kMostLogBytes});
-  train_room::LineSums sums;
-  const std::optional<std::string> line = sums.take(text.substr(0, text.find('\n')));
-  const Json json = line ? train_room::read_json(*line) : Json();
-  return json.is_object() ? json.value("configuration", Json()) : Json();
 }
 
 std::vector<LoggedRun> read_logs(const std::string& folder) {
@@ -242,6 +235,14 @@ void read_common(const std::string& folder, const std::vector<LoggedRun>& logs,
 
 }  // namespace
 
+train_room::Json train_room::logged_configuration(const std::string& path) {
+  const std::string text = base::read_input(path, {"log", kRemove, kMostLogBytes});
+  LineSums sums;
+  const std::optional<std::string> line = sums.take(text.substr(0, text.find('\n')));
+  const Json json = line ? read_json(*line) : Json();
+  return json.is_object() ? json.value("configuration", Json()) : Json();
+}
+
 void train_room::check_others(const std::string& folder, const Json& configuration) {
   const Json& own = configuration.at("configuration");
   std::error_code failure;
@@ -265,7 +266,7 @@ TrainFolder read_train(const std::string& folder, double target_loss) {
   for (LoggedRun& logged : logs) {
     TrainRun& run = logged.run;
     if (!logged.finished) run.verdict = judge(run.records, result.vocab, result.unigram_entropy);
-    run.steps_to_target = steps_to_loss(run.records, target);
+    run.steps_to_target = steps_to_loss(run, target);
     result.finished.push_back(logged.finished);
     result.runs.push_back(std::move(run));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scalecalc/error.hpp"
+#include "scalecalc/pretrained.hpp"
 #include "scalecalc/scaling.hpp"
 #include "scalecalc/train.hpp"
 #include "train/differences.hpp"
@@ -75,7 +76,13 @@ std::vector<GroupDifference> train_differences(const TrainOptions& options, cons
   std::vector<std::pair<std::string, std::string>> models;
   for (const std::string& name : options.groups) {
     const TrainGroup group = train_group(name);
-    const ModelSpec spec = train_model(options, group, options.depths.at(0), corpus);
+    const std::int64_t layers = options.depths.at(0);
+    const ModelSpec spec =
+        options.pretrained
+            ? finetuned_model(options, group,
+                              pretrained_run(*options.pretrained, group.name, layers, options.seed),
+                              corpus)
+            : train_model(options, group, layers, corpus);
     models.emplace_back(group.name, model_text(spec));
   }
   return train_room::model_differences(models);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "train/hash.hpp"
 
 namespace scalecalc::train_room {
 namespace {
@@ -48,6 +49,16 @@ std::string run_name(const TrainRun& run) {
   return fmt::format("{}-{}{}-seed{}", run.group, run.layers, place, run.seed);
 }
 
+/// What all runs of a folder began with: they share the text, not the weights.
+static Json start_text(const Json& pretrained) {
+  return pretrained.is_object() ? pretrained.value("text", Json()) : Json();
+}
+
+std::uint64_t run_id(const Json& configuration) {
+  const std::string text = configuration.dump();
+  return hash(text.data(), text.size());
+}
+
 Json common_part(const Json& configuration) {
   Json rest = configuration;
   const bool is_grid = configuration.contains("grid");
@@ -56,6 +67,7 @@ Json common_part(const Json& configuration) {
   if (is_grid)
     for (const char* key : {"grid", "optimizer"}) rest.erase(key);
   if (!is_grid || of_placements) rest.erase("group");
+  if (rest.contains("pretrained")) rest["pretrained"] = start_text(rest.at("pretrained"));
   return rest;
 }
 
@@ -70,6 +82,27 @@ std::string first_difference(const Json& here, const Json& there, const std::str
                        base::shortened(value.dump()));
   }
   return "a key is missing here";
+}
+
+Json to_json(const PretrainedRun& run, const std::string& text) {
+  return {{"run", run.id}, {"text", text}, {"steps", run.steps}, {"final_loss", run.final_loss}};
+}
+
+TrainStart start_from(const Json& json) {
+  TrainStart start;
+  start.text = json.at("text").get<std::string>();
+  start.steps = json.at("steps").get<std::int64_t>();
+  start.final_loss = number(json.at("final_loss"));
+  return start;
+}
+
+Json losses_json(const TrainStart& start) {
+  return {{"loss", start.loss}, {"pretraining_loss", start.pretraining_loss}};
+}
+
+void take_losses(const Json& json, TrainStart& start) {
+  start.loss = number(json.at("loss"));
+  start.pretraining_loss = number(json.at("pretraining_loss"));
 }
 
 Json to_json(const GridPlace& place) {
@@ -102,6 +135,7 @@ Json to_json(const TrainRecord& record) {
                {"update_ratio", record.update_ratio},
                {"validation_loss", record.validation_loss}};
   for (const auto& [path, value] : record.scales) json["scales"][path] = value;
+  if (record.pretraining_loss) json["pretraining_loss"] = *record.pretraining_loss;
   return json;
 }
 
@@ -135,6 +169,8 @@ TrainRecord record_from(const Json& json) {
   if (json.contains("scales"))
     for (const auto& [path, value] : json.at("scales").items())
       record.scales.emplace_back(path, number(value));
+  if (json.contains("pretraining_loss"))
+    record.pretraining_loss = number(json.at("pretraining_loss"));
   return record;
 }
 

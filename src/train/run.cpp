@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "base/text.hpp"
 #include "scalecalc/error.hpp"
-#include "train/hash.hpp"
 
 namespace scalecalc::train_room {
 
@@ -30,6 +30,11 @@ Json optimizer_json(const OptimizerOptions& options) {
   return json;
 }
 
+/// That of the weights that a run begins with has ended.
+static bool has_ramp(const RunPlan& plan) {
+  return plan.from == nullptr && train_group(plan.group).ramp;
+}
+
 Json configuration_of(const Corpus& corpus, const TrainOptions& options, const RunPlan& plan) {
   Json config;
   config["format"] = 1;
@@ -39,7 +44,7 @@ Json configuration_of(const Corpus& corpus, const TrainOptions& options, const R
   config["steps"] = train_steps(options, corpus);
   config["record_every"] = options.record_every;
   config["validation_batches"] = options.validation_batches;
-  if (train_group(plan.group).ramp) config["ramp_steps"] = ramp_steps(options, corpus);
+  if (has_ramp(plan)) config["ramp_steps"] = ramp_steps(options, corpus);
   config["corpus"] = {{"name", corpus.name},
                       {"tokens", corpus.train.size() + corpus.validation.size()},
                       {"vocab", corpus.vocab()},
@@ -48,6 +53,8 @@ Json configuration_of(const Corpus& corpus, const TrainOptions& options, const R
     config["task"] = train_task_names().at(static_cast<std::size_t>(corpus.task));
   config["optimizer"] = optimizer_json(plan.optimizer);
   config["model"] = model_text(plan.spec);
+  if (plan.from != nullptr)
+    config["pretrained"] = to_json(*plan.from, options.pretrained->corpus.name);
   if (plan.place.width > 0) {
     config["grid"] = to_json(plan.place);
     config["tuning"] = plan.tuning;
@@ -62,18 +69,24 @@ Run::Run(const Corpus& corpus, const TrainOptions& options, const RunPlan& plan)
       spec_(plan.spec),
       batches_(corpus, spec_.batch, spec_.sequence),
       steps_(train_steps(options, corpus)),
-      ramp_steps_(train_group(plan.group).ramp ? ramp_steps(options, corpus) : 0) {
+      ramp_steps_(has_ramp(plan) ? ramp_steps(options, corpus) : 0) {
   result_.group = plan.group;
   result_.layers = plan.layers;
   result_.seed = plan.seed;
   result_.place = plan.place;
   const std::filesystem::path stem = std::filesystem::path(options.folder) / name();
   checkpoint_ = stem.string() + ".checkpoint";
-  const std::string config = configuration().dump();
-  id_ = hash(config.data(), config.size());
+  weights_ = stem.string() + kWeightsEnding;
+  const Json config = configuration();
+  id_ = run_id(config);
+  if (plan.from != nullptr) result_.start = start_from(config.at("configuration").at("pretrained"));
   log_ = std::make_unique<Log>(stem.string() + ".jsonl");
   if (log_->is_without_sums()) result_.remark = kNoSums;
   read_log();
+  std::error_code none;
+  again_ = finished_ && options.keep_weights && result_.verdict != TrainVerdict::nan &&
+           !std::filesystem::exists(weights_, none);
+  if (again_) finished_ = false;
   if (finished_) remove_checkpoint(checkpoint_);
 }
 
@@ -100,6 +113,7 @@ void Run::read_line(std::size_t at) {
     }
     if (at == 1) {
       result_.prediction = prediction_from(json.at("prediction"));
+      if (result_.start) take_losses(json.at("start"), *result_.start);
     } else if (json.contains("verdict")) {
       judge_run();
       if (json.at("verdict") != to_string(result_.verdict)) {
@@ -142,7 +156,7 @@ PassWork Run::work_left() const {
 
 void Run::judge_run() {
   result_.verdict = judge(result_.records, corpus_.vocab(), corpus_.unigram_entropy);
-  result_.steps_to_target = steps_to_loss(result_.records, train_target(options_, corpus_));
+  result_.steps_to_target = steps_to_loss(result_, train_target(options_, corpus_));
   if (result_.records.empty()) return;
   result_.final_loss = result_.records.back().validation_loss;
   result_.perplexity = std::exp(result_.final_loss);
@@ -154,7 +168,11 @@ class Run::Training {
   Training(Run& run, int threads)
       : run_(run),
         passes_(run.plan_.build(run.model_at(1)), pass_options(run, threads)),
-        trainer_(passes_, run.plan_.optimizer) {}
+        trainer_(passes_, run.plan_.optimizer) {
+    if (run.plan_.from == nullptr) return;
+    const ModelSpec& spec = run.spec_;
+    earlier_.emplace(run.options_.pretrained->corpus, spec.batch, spec.sequence);
+  }
 
   void go(const std::function<bool(std::int64_t)>& go_on) {
     begin();
@@ -169,6 +187,7 @@ class Run::Training {
         throw Error(ErrorKind::fault, "interrupted", run_.name(),
                     "the same call goes on from here");
     }
+    if (run_.options_.keep_weights && !broken_) save_weights(run_.weights_, run_.id_, passes_);
     if (!passes_.remark().empty()) run_.result_.remark = passes_.remark();
   }
 
@@ -185,9 +204,12 @@ class Run::Training {
       records.clear();
       run_.write(run_.configuration().dump());
       run_.result_.prediction = prediction();
-      const Json line = {{"prediction", to_json(run_.result_.prediction)}};
+      Json line = {{"prediction", to_json(run_.result_.prediction)}};
+      if (run_.plan_.from != nullptr) line["start"] = losses_json(start());
       run_.write(line.dump());
-      run_.result_.prediction = prediction_from(Json::parse(line.dump()).at("prediction"));
+      const Json read = Json::parse(line.dump());
+      run_.result_.prediction = prediction_from(read.at("prediction"));
+      if (run_.result_.start) take_losses(read.at("start"), *run_.result_.start);
       return;
     }
     const auto after = [this](const TrainRecord& record) { return record.step > at_.step; };
@@ -201,11 +223,23 @@ class Run::Training {
   }
 
   TrainPrediction prediction() const {
-    if (run_.plan_.is_predicted)
+    const bool is_drawn = run_.plan_.from == nullptr;
+    if (run_.plan_.is_predicted && is_drawn)
       return predict(run_.model_at(1), run_.plan_.optimizer, run_.corpus_, 1);
     TrainPrediction none;
-    none.why_none = "a grid compares losses alone";
+    none.why_none = is_drawn ? "a grid compares losses alone"
+                             : "the weights are trained, and the rules are of drawn ones";
     return none;
+  }
+
+  /// Takes the weights that the run begins with, and measures them.
+  TrainStart start() {
+    const PretrainedRun& from = *run_.plan_.from;
+    load_weights(from.weights, from.id, passes_);
+    TrainStart start;
+    start.loss = validation_loss();
+    start.pretraining_loss = pretraining_loss();
+    return start;
   }
 
   void step() {
@@ -234,6 +268,7 @@ class Run::Training {
       record.update_ratio = update_ratio(norms);
     }
     record.validation_loss = validation_loss();
+    if (earlier_) record.pretraining_loss = pretraining_loss();
     record.scales = scales();
     const std::string line = to_json(record).dump();
     run_.write(line);
@@ -265,18 +300,28 @@ class Run::Training {
     return found;
   }
 
-  double validation_loss() {
+  double validation_loss() { return mean_loss(run_.batches_, run_.options_.validation_batches); }
+
+  /// On the text of the weights that the run began with.
+  double pretraining_loss() {
+    const std::int64_t batch = run_.spec_.batch;
+    const std::int64_t sequences = run_.options_.pretrained->validation_sequences;
+    return mean_loss(*earlier_, sequences / batch + (sequences % batch > 0 ? 1 : 0));
+  }
+
+  double mean_loss(const Batches& batches, std::int64_t count) {
     double sum = 0.0;
-    for (int i = 0; i < run_.options_.validation_batches; ++i) {
-      passes_.set_batch(run_.batches_.validation(i));
+    for (std::int64_t i = 0; i < count; ++i) {
+      passes_.set_batch(batches.validation(i));
       sum += passes_.evaluate();
     }
-    return sum / run_.options_.validation_batches;
+    return sum / static_cast<double>(count);
   }
 
   Run& run_;
   Passes<float> passes_;
   Trainer<float> trainer_;
+  std::optional<Batches> earlier_;  ///< of the text that the first weights were trained on
   Progress at_;
   bool broken_ = false;
 };

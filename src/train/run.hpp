@@ -47,6 +47,7 @@ struct RunPlan {
   GridPlace place = {};
   bool is_predicted = true;  ///< its gradients, before the first step
   Json tuning = {};          ///< of a grid, all that its runs have in common beside their options
+  const PretrainedRun* from = nullptr;  ///< whose weights it begins with; null: they are drawn
 
   Network build(const ModelSpec& at_step) const {
     return network ? network(at_step) : build_network(at_step);
@@ -76,8 +77,8 @@ class Run {
   bool finished() const { return finished_; }
   const TrainRun& result() const { return result_; }
   std::string name() const;
-  /// Steps that the log has seen.
-  std::int64_t logged() const { return result_.steps; }
+  /// Steps that need not be made again: that the log has seen, unless for the weights.
+  std::int64_t logged() const { return again_ ? 0 : result_.steps; }
   /// Of the passes of the steps that are left.
   PassWork work_left() const;
   /// Trains to the end. `go_on` is asked after each step; when it says no, what was reached is kept
@@ -97,13 +98,14 @@ class Run {
   const RunPlan& plan_;
   const ModelSpec& spec_;
   Batches batches_;
-  std::int64_t steps_, ramp_steps_;  ///< the latter 0 without a ramp
+  std::int64_t steps_, ramp_steps_;  ///< the latter 0 without a ramp, and where it has ended
   TrainRun result_;
   std::unique_ptr<Log> log_;
   std::size_t written_ = 0;  ///< lines that this training has come to, in the log or not
   bool finished_ = false;
+  bool again_ = false;  ///< it had ended, without the weights that are to be kept
   std::uint64_t id_ = 0;
-  std::string checkpoint_;
+  std::string checkpoint_, weights_;
 
   class Training;
 };

@@ -15,6 +15,7 @@
 #include "train/corpus_file.hpp"
 #include "train/records.hpp"
 #include "train/run.hpp"
+#include "train/vocabulary_file.hpp"
 
 namespace scalecalc {
 namespace {
@@ -57,6 +58,18 @@ double work_left(const Run& run, std::int64_t steps) {
   return static_cast<double>(run.result().layers) * static_cast<double>(steps - run.logged());
 }
 
+/// Of one group and depth, each seed from the weights of the same.
+void add_finetunings(const Corpus& corpus, const TrainOptions& options, const TrainGroup& group,
+                     std::int64_t layers, std::vector<RunPlan>& plans) {
+  for (int i = 0; i < options.seeds; ++i) {
+    const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+    const PretrainedRun& from = pretrained_run(*options.pretrained, group.name, layers, seed);
+    plans.push_back({group.name, layers, seed, finetuned_model(options, group, from, corpus),
+                     options.optimizer});
+    plans.back().from = &from;
+  }
+}
+
 class Experiment {
  public:
   Experiment(const Corpus& corpus, const TrainOptions& options, const std::vector<RunPlan>& plans)
@@ -69,7 +82,6 @@ class Experiment {
     train_room::make_folder(options.folder);
     train_room::check_others(options.folder,
                              train_room::configuration_of(corpus, options, plans.front()));
-    if (ranks_.rank() == 0) train_room::save_corpus(options.folder, corpus);
     for (const RunPlan& plan : plans)
       small_ = small_ && parameter_count(build_network(plan.spec)) <= kSmallModel;
     runs_.resize(plans.size());
@@ -77,6 +89,7 @@ class Experiment {
 
   std::vector<TrainRun> run() {
     const std::vector<double> left = look();
+    if (ranks_.rank() == 0) describe_text();
     std::vector<double> costs = left;
     for (double& cost : costs) cost = std::max(cost, 0.0);
     const std::vector<int> owners = deal(costs, ranks_.size());
@@ -107,6 +120,15 @@ class Experiment {
   }
 
  private:
+  /// Once the runs of the folder are known to be of this text.
+  void describe_text() const {
+    train_room::save_corpus(options_.folder, corpus_);
+    if (!options_.keep_weights) return;
+    const ModelSpec& spec = plans_.front().spec;
+    train_room::save_vocabulary(options_.folder, corpus_, options_.validation_batches * spec.batch,
+                                spec.sequence);
+  }
+
   void open(std::size_t i) {
     if (!runs_[i]) runs_[i] = std::make_unique<Run>(corpus_, options_, plans_[i]);
   }
@@ -231,6 +253,10 @@ std::vector<RunPlan> train_room::placement_plans(const Corpus& corpus,
   for (const std::string& name : options.groups) {
     const TrainGroup group = train_group(name);
     for (const std::int64_t layers : options.depths) {
+      if (options.pretrained) {
+        add_finetunings(corpus, options, group, layers, plans);
+        continue;
+      }
       const ModelSpec spec = train_model(options, group, layers, corpus);
       for (int i = 0; i < options.seeds; ++i)
         plans.push_back({group.name, layers, options.seed + static_cast<std::uint64_t>(i), spec,

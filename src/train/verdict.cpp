@@ -59,6 +59,11 @@ double train_target(const TrainFolder& folder, double target_loss) {
   return target_loss > 0 ? target_loss : kUsesContext * folder.unigram_entropy;
 }
 
+std::optional<std::int64_t> steps_to_loss(const TrainRun& run, double loss) {
+  if (run.start && run.start->loss <= loss) return 0;
+  return steps_to_loss(run.records, loss);
+}
+
 double train_target(const TrainOptions& options, const Corpus& corpus) {
   return options.target_loss > 0 ? options.target_loss : kUsesContext * corpus.unigram_entropy;
 }

@@ -119,7 +119,7 @@ scalecalc_cli_error("train: a short text" EXIT 2 ARGS train --tokens 200 --seque
 scalecalc_cli_error("train: no folder can be made" EXIT 3 ARGS ${tiny} -o /dev/null/runs
   SAYS "cannot make the folder")
 
-foreach(case killed interrupted full damaged mixture)
+foreach(case killed interrupted full damaged mixture finetuned)
   add_test(NAME "cli: train: ${case}" COMMAND ${CMAKE_COMMAND}
     "-DPROGRAM=$<TARGET_FILE:scalecalc_program>" "-DCASE=${case}"
     "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/train-${case}"

@@ -52,6 +52,66 @@ function(case_mixture)
     err MATCHES "--learning-rate must be a number")
 endfunction()
 
+# Trained on numbers that rise, tuned on numbers that fall: each run begins where the same one ended,
+# a killed tuning goes on with the same bits, and what contradicts the weights is one line.
+function(case_finetuned)
+  set(model "train --placements post,pre+ramp --depths 1,2 --seeds 2 --width 8 --heads 2 --sequence 8
+    --batch 2 --validation-batches 2 --format json")
+  string(REPLACE "\n" " " model "${model}")
+  shell("seq 2000 >up.txt; { seq 2000 -1 1; echo a word; } >down.txt
+         $P ${model} --text up.txt --vocab 500 --steps 8 --record-every 4 --keep-weights -o up >up.json")
+  expect("weights are kept" code EQUAL 0)
+  set(tune "train --finetune-from up --text down.txt --steps 60 --record-every 5 --format json")
+  shell("$P ${tune} -o whole >whole.json")
+  expect("tuned" code EQUAL 0)
+  foreach(round RANGE 1 8)
+    shell("$P ${tune} -o parts >parts.json & pid=$!; sleep 0.0${round}; kill -9 $pid 2>/dev/null; wait $pid; true")
+  endforeach()
+  shell("$P ${tune} -o parts >parts.json && diff -r whole parts && cmp whole.json parts.json")
+  expect("killed, the same bytes" code EQUAL 0)
+  file(READ "${WORK}/up.json" up)
+  file(READ "${WORK}/whole.json" whole)
+  foreach(i RANGE 7)
+    string(JSON ended GET "${up}" results runs ${i} final_loss)
+    string(JSON began GET "${whole}" results runs ${i} start pretraining_loss)
+    string(JSON noted GET "${whole}" results runs ${i} start final_loss)
+    string(JSON forecast ERROR_VARIABLE none GET "${whole}" results runs ${i} forecast)
+    expect("run ${i} begins where it ended: ${ended}, ${began}" ended EQUAL began AND
+      ended EQUAL noted)
+    expect("nothing is forecast" none MATCHES "not found")
+  endforeach()
+  string(JSON unknown GET "${whole}" results corpus unknown)
+  expect("words that the first text lacked" unknown GREATER 0 AND unknown LESS 1)
+  shell("$P report whole -o page.html && grep -c 'Loss on the text of pre-training' page.html
+         $P report whole --format json | grep -c '\"forgotten\"'")
+  expect("reported" code EQUAL 0 AND out MATCHES "Fine-tuned, from the weights of 8 steps on up.txt" AND
+    out MATCHES "forgotten" AND NOT out MATCHES "forecast")
+  foreach(wrong
+      "--width 16|model.width is 16 here, and the weights were trained with 8"
+      "--vocab 9|the words are those that the weights of --finetune-from were trained with .--vocab."
+      "--model gpt2|the model is the one that the weights"
+      "--level byte|tokens of another kind"
+      "--task copy --text-less|draws its own symbols"
+      "--placements none|there is no run none-1-seed0 to start from"
+      "--depths 3|there is no run post-3-seed0"
+      "--seeds 3|there is no run post-1-seed2"
+      "--seed 7|there is no run post-1-seed7"
+      "--ramp 4|the ramp stays where"
+      "--grid lr=1e-3,1e-2|a grid begins with drawn weights")
+    string(REGEX REPLACE "\\|.*" "" options "${wrong}")
+    string(REGEX REPLACE "^[^|]*\\|" "" says "${wrong}")
+    string(REPLACE " --text-less" "" options "${options}")
+    shell("$P ${tune} ${options} -o wrong")
+    expect("${options}: ${err}" code EQUAL 2 AND err MATCHES "^scalecalc: [^\n]*${says}[^\n]*\n$")
+  endforeach()
+  shell("$P ${tune} -o up; $P ${tune} --lr 0.1 -o whole; $P train --finetune-from none -o x
+         $P train --finetune-from up -o x; $P ${model} -o plain --tokens 2000 --steps 2 >/dev/null
+         $P train --finetune-from plain -o x; $P train --grid lr=1e-3,1e-2 --keep-weights -o x")
+  expect("folders: ${err}" err MATCHES "^[^\n]*a file that is read and would be written[^\n]*\n\
+[^\n]*learning_rate is 0.003 there and 0.1 here[^\n]*\n[^\n]*no such folder[^\n]*\n\
+[^\n]*no word of the text is among[^\n]*\n[^\n]*keeps no weights[^\n]*--keep-weights[^\n]*\n[^\n]*a grid keep no weights[^\n]*\n$")
+endfunction()
+
 function(case_interrupted)
   shell("$P ${long} -o runs & pid=$!; sleep 0.5; kill -INT $pid; wait $pid; echo $?")
   expect("Ctrl-C" out STREQUAL "130\n" AND err MATCHES "scalecalc: interrupted. the same command goes on")

@@ -4,8 +4,8 @@
 #include "train/checkpoint_file.hpp"
 #include "train/hash.hpp"
 
-/// Checkpoints of `train`. An input that ends in 's' has the hash of the bytes before instead of
-/// it, so that what stands behind that check is reached.
+/// Checkpoints of `train`, and weights that it keeps. An input that ends in 's' has the hash of the
+/// bytes before instead of it, so that what stands behind that check is reached.
 namespace scalecalc::fuzz {
 
 void one(std::string_view input) {
@@ -22,6 +22,7 @@ void one(std::string_view input) {
     const auto read = train_room::read_checkpoint(path, 7, {{"head.weight", 1, 2}});
     hold(read.values.size() == 1 && read.values[0].size() == 2, "other values than there are");
   });
+  accepts([&] { train_room::read_weights(path, 7, {{"head.weight", 1, 2}}); });
 }
 
 }  // namespace scalecalc::fuzz

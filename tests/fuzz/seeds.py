@@ -228,7 +228,10 @@ def checkpoints():
     line = json.dumps(CHECKPOINT, separators=(",", ":")) + "\n"
     corpus.add(line.encode() + struct.pack("<2f", 1.0, -2.0) + b"s")
     corpus.add(line.encode() + struct.pack("<2f", 1.0, -2.0) + b"01234567")
-    write_words("checkpoint", [f'"{key}":' for key in CHECKPOINT] +
+    weights = {"scalecalc weights": 1, "run": 7, "tensors": CHECKPOINT["tensors"]}
+    line = json.dumps(weights, separators=(",", ":")) + "\n"
+    corpus.add(line.encode() + struct.pack("<2f", 1.0, -2.0) + b"s")
+    write_words("checkpoint", [f'"{key}":' for key in CHECKPOINT | weights] +
                 ["head.weight", "1e999", "null", "-1", "18446744073709551615"])
 
 
@@ -236,7 +239,7 @@ def train_logs(program):
     corpus = Corpus("train_log")
     words = set()
     for extra in (["--placements", "pre"], ["--placements", "post,pre+ramp@input"],
-                  ["--placements", "pre", "--task", "copy"]):
+                  ["--placements", "pre", "--task", "copy"], ["--placements", "pre", "--keep-weights"]):
         with tempfile.TemporaryDirectory() as folder:
             model = pathlib.Path(folder) / "model.toml"
             model.write_text(MODEL)
@@ -244,6 +247,9 @@ def train_logs(program):
                             "--record-every", "2", "--seeds", "1", "--tokens", "2000", "-o", folder,
                             *extra], check=True, stdout=subprocess.DEVNULL)
             about = (pathlib.Path(folder) / "corpus.json").read_text()
+            vocabulary = pathlib.Path(folder) / "vocabulary.json"
+            if vocabulary.exists():
+                about += "\0s" + re.sub(r'"fingerprint":\d+', '"fingerprint":7', vocabulary.read_text())
             for log in sorted(pathlib.Path(folder).glob("*.jsonl")):
                 text = log.read_text()
                 corpus.add(text + "\0" + about)

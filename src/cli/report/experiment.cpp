@@ -10,6 +10,7 @@
 #include "cli/report/course.hpp"
 #include "cli/train/document.hpp"
 #include "cli/train/figures.hpp"
+#include "cli/train/finetuning.hpp"
 #include "cli/train/forecast.hpp"
 
 namespace scalecalc::cli {
@@ -28,6 +29,16 @@ constexpr char kCourse[] =
     "validation loss rose from one record to the next, added up; 0 nats of one that only falls. "
     "Its batches are the same at each record: no draw of them is in it. Norms: from the least to "
     "the most over seeds and records.";
+
+constexpr char kPredicted[] =
+    "Predicted by the moment rules before anything is trained; measured at the first step, over "
+    "the seeds.";
+constexpr char kMeasuredOnly[] =
+    "Measured, over the seeds. The weights are trained, and the moment rules are of drawn ones: "
+    "nothing is predicted.";
+constexpr char kForecast[] =
+    "Forecast from what is known before the first step; as forecast above are the runs that "
+    "converged, or did not, accordingly.";
 
 /// "0.003", or of a mixture "0.02+0.003".
 std::string of_each(const OptimizerOptions& optimizer, double OptimizerOptions::*member) {
@@ -106,6 +117,7 @@ Table outcome_table(const ReportAnswer& answer, const std::vector<TrainCell>& ce
                           share_of(share), steps_of(cell), known(cell.perplexity),
                           known(cell.perplexity_error)});
   }
+  if (are_finetuned(answer.trained.runs)) leave_out({"as forecast"}, table);
   add_per_byte(answer.trained.bytes_per_token, cells, table);
   table.curves = loss_curves(cells, answer.trained.runs);
   return table;
@@ -136,7 +148,7 @@ std::vector<GradientCell> gradients_of(const TrainFolder& folder,
   return gradients;
 }
 
-Table gradient_table(const std::vector<GradientCell>& gradients) {
+Table gradient_table(const std::vector<GradientCell>& gradients, bool is_finetuned) {
   Table table{{"placement", "layers", "predicted norm", "measured norm", "standard error",
                "measured / predicted"},
               {}};
@@ -145,6 +157,7 @@ Table gradient_table(const std::vector<GradientCell>& gradients) {
                           known(cell.measured.value), known(cell.measured.error),
                           known(cell.measured.value / cell.predicted)});
   }
+  if (is_finetuned) leave_out({"predicted norm", "measured / predicted"}, table);
   return table;
 }
 
@@ -191,7 +204,11 @@ Facts run_facts(const ReportAnswer& answer) {
       {"text", folder.description.empty()
                    ? folder.text
                    : folder.text + ": " + folder.description + " (" + folder.license + ")"},
-      {"tokens", fmt::format("{}, of {} different words", folder.tokens, folder.vocab)}};
+      {"tokens", fmt::format("{}, of {} different words{}", folder.tokens, folder.vocab,
+                             folder.unknown > 0 ? fmt::format("; {:.1f}% of validation are <unk>",
+                                                              100 * folder.unknown)
+                                                : "")}};
+  if (are_finetuned(folder.runs)) facts.rows.push_back({"begun with", start_text(folder.runs)});
   const auto entropy = [&facts](const char* name, double value) {
     if (std::isnan(value)) return;
     facts.rows.push_back(
@@ -210,7 +227,7 @@ Facts model_facts(const std::string& text) {
 }
 
 /// What the words of the table mean.
-Facts verdict_facts() {
+Facts verdict_facts(bool is_finetuned) {
   Facts facts;
   facts.rows = {{"converged",
                  "the validation loss ended at least a twentieth below the entropy of single "
@@ -226,7 +243,15 @@ Facts verdict_facts() {
                 {"steps",
                  "to the first record at or below that validation loss: the median over seeds, "
                  "those that did not come there being the slowest"}};
+  if (is_finetuned)
+    std::erase_if(facts.rows, [](const auto& row) { return row.first == "as forecast"; });
   return facts;
+}
+
+/// What is said of placements is said of training from the start.
+Table said_of(const TrainFolder& folder, const std::vector<TrainCell>& cells,
+              const std::vector<CourseCell>& courses) {
+  return are_finetuned(folder.runs) ? Table{} : said_table(folder, cells, courses);
 }
 
 /// What the reports of placements and of a grid begin with.
@@ -312,11 +337,15 @@ report::Document report_document(const ReportAnswer& answer) {
   report::Document document = opened_document(answer);
   Value cell_list = Value::array();
   const std::vector<TrainRun> ended = finished_runs(folder);
+  const bool is_finetuned = are_finetuned(folder.runs);
+  const std::vector<FinetunedCell> finetuned = finetuned_cells(ended, cells);
   for (const TrainCell& cell : cells) {
     Value entry = cell_value(cell);
-    const ForecastShare share = forecast_share(cell, ended, folder.vocab);
-    entry["forecast"] = share.runs > 0 ? Value(share.word()) : Value();
-    entry["as_forecast"] = share.agree;
+    if (!is_finetuned) {
+      const ForecastShare share = forecast_share(cell, ended, folder.vocab);
+      entry["forecast"] = share.runs > 0 ? Value(share.word()) : Value();
+      entry["as_forecast"] = share.agree;
+    }
     add_per_byte(folder.bytes_per_token, cell.loss, entry);
     cell_list.push_back(entry);
   }
@@ -336,17 +365,20 @@ report::Document report_document(const ReportAnswer& answer) {
   const std::vector<CourseCell> courses = courses_of(folder.runs, cells);
   document.results["courses"] = courses_value(courses);
   document.results["differences"] = differences_value(folder.differences);
+  if (is_finetuned) document.results["finetuning"] = finetuned_value(finetuned);
   document.rows = outcome_table(answer, cells);
   document.sections = {
       {title_of(folder), document.rows},
       {"Over the steps", course_table(courses)},
-      {"Gradients at the first step", gradient_table(gradients)},
-      {"What was to be expected", forecast_table(folder.runs, folder.vocab)},
+      {"Gradients at the first step", gradient_table(gradients, is_finetuned)},
+      is_finetuned
+          ? finetuned_section(folder.runs, finetuned)
+          : report::Section{"What was to be expected", forecast_table(folder.runs, folder.vocab)},
       {"All that differs between the placements", difference_table(folder.differences)}};
   if (const report::Table scales = scales_table(folder.runs, cells); !scales.rows.empty())
     document.sections.insert(document.sections.begin() + 2,
                              {"Trained scalars of branches at the end", scales});
-  if (const report::Table said = said_table(folder, cells, courses); !said.rows.empty())
+  if (const Table said = said_of(folder, cells, courses); !said.rows.empty())
     document.sections.insert(document.sections.begin() + 2, {"What is said, and what came", said});
   return document;
 }
@@ -363,10 +395,16 @@ report::Page report_page(const ReportAnswer& answer) {
     page.parts.insert(page.parts.end(), plots.begin(), plots.end());
   };
   add({"Outcome", outcome_table(answer, cells)});
-  add({"", verdict_facts()});
+  const bool is_finetuned = are_finetuned(folder.runs);
+  add({"", verdict_facts(is_finetuned)});
   draw(perplexity_plots(trained));
+  if (is_finetuned) {
+    add(finetuned_section(folder.runs, finetuned_cells(finished_runs(folder), cells)));
+    add({"", report::Paragraph{kForgotten}});
+    draw(pretraining_plots(trained));
+  }
   const std::vector<CourseCell> courses = courses_of(folder.runs, cells);
-  if (const Table said = said_table(folder, cells, courses); !said.rows.empty()) {
+  if (const Table said = said_of(folder, cells, courses); !said.rows.empty()) {
     add({"What is said, and what came", said});
     add({"", report::Paragraph{kSaid}});
   }
@@ -377,10 +415,10 @@ report::Page report_page(const ReportAnswer& answer) {
   add({"Over the steps", course_table(courses)});
   add({"", report::Paragraph{kCourse}});
   draw(norm_plots(trained));
-  add({"Gradients at the first step, predicted and measured",
-       gradient_table(gradients_of(folder, cells))});
-  add({"", report::Paragraph{"Predicted by the moment rules before anything is trained; measured "
-                             "at the first step, over the seeds."}});
+  add({is_finetuned ? "Gradients at the first step"
+                    : "Gradients at the first step, predicted and measured",
+       gradient_table(gradients_of(folder, cells), is_finetuned)});
+  add({"", report::Paragraph{is_finetuned ? kMeasuredOnly : kPredicted}});
   draw(gradient_plots(trained));
   add({"Gradients by layer over the steps",
        report::Paragraph{"Of each placement and depth, from the first step to the last."}});
@@ -391,9 +429,10 @@ report::Page report_page(const ReportAnswer& answer) {
                                "branches and seeds."}});
     draw(scale_plots(trained));
   }
-  add({"What was to be expected", forecast_table(folder.runs, folder.vocab)});
-  add({"", report::Paragraph{"Forecast from what is known before the first step; as forecast above "
-                             "are the runs that converged, or did not, accordingly."}});
+  if (!is_finetuned) {
+    add({"What was to be expected", forecast_table(folder.runs, folder.vocab)});
+    add({"", report::Paragraph{kForecast}});
+  }
   add({"All that differs between the placements", difference_table(folder.differences)});
   add({"", report::Paragraph{"Every key of the model files that is not the same in all placements, "
                              "from the logs of the runs themselves; all else is equal."}});

@@ -1,5 +1,6 @@
 #include "cli/forms.hpp"
 #include "cli/train/best.hpp"
+#include "cli/train/finetuning.hpp"
 #include "cli/train/tuning.hpp"
 
 namespace scalecalc::cli {
@@ -33,6 +34,8 @@ JsonForm report_form() {
                   {"gradients", list(gradient), "one a placement and depth"},
                   {"courses", list(course), "over the steps, one a placement and depth"},
                   {"differences", forms::differences(), "between the placements' configurations"},
+                  maybe("finetuning", finetuned_shape(),
+                        "what was forgotten and learned, of train --finetune-from"),
                   maybe("best", best_shape(),
                         "of a folder of train --grid with several placements, of which the other "
                         "lists are empty"),

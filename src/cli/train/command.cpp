@@ -12,6 +12,7 @@
 #include "cli/plot_option.hpp"
 #include "cli/standard_input.hpp"
 #include "cli/train/document.hpp"
+#include "cli/train/finetuning.hpp"
 #include "cli/train/placements.hpp"
 #include "cli/train/tuning.hpp"
 #include "scalecalc/activation.hpp"
@@ -26,12 +27,13 @@ constexpr char kProfile[] = "small", kLarger[] = "full";
 
 struct TrainFlags {
   std::string profile = kProfile, model, placements, depths, seeds;
-  std::string task = "next", level, vocab, tokens;
+  std::string task, level, vocab, tokens;
   std::vector<std::string> text;
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
       dropout_place;
   TuningFlags tuning;
+  FinetuneFlags finetuning;
   PlotOption plot;
   ModelOptions block;
 
@@ -110,6 +112,7 @@ void TrainFlags::add_to(CLI::App* app) {
       "--dropout-place", dropout_place, "P,...",
       "each placement with dropout at each: input, branch, activation, stream, input+branch, ... "
       "(default: at the branch)");
+  finetuning.add_to(app);
   plot.add_to(app);
   tuning.add_to(app);
   const Options of_optimizer{app, "Optimizer"};
@@ -185,16 +188,19 @@ class Experiment {
     flags.plot.check();
     answer_.profile = flags.profile;
     answer_.model = flags.model;
+    answer_.finetune_from = flags.finetuning.from;
     options() = train_profile(flags.profile);
     options().folder = context.output_path();
     context.set_passes(options());
+    flags.finetuning.apply_to(options());
     set_runs();
     set_model();
     refuse_idle();
     set_corpus();
     set_optimizer();
     set_grid();
-    check_folder(options().folder, {".jsonl", ".checkpoint", "corpus.json", "results.json"});
+    check_folder(options().folder, {".jsonl", ".checkpoint", ".weights", "corpus.json",
+                                    "vocabulary.json", "results.json"});
     if (!answer_.grid) answer_.differences = train_differences(options(), answer_.corpus);
   }
 
@@ -314,13 +320,14 @@ class Experiment {
       if (!given.empty() && !has_effect) throw Error(ErrorKind::usage, why, option, hint);
     };
     if (!flags_.tuning.is_given()) flags_.tuning.refuse_idle();
+    flags_.finetuning.refuse_contradictions(flags_.tuning, flags_.model, flags_.vocab, flags_.ramp);
     if (!flags_.tuning.widths.empty() && flags_.block.has("width"))
       throw Error(ErrorKind::usage, "--width and a list of the same are given", "--width",
                   "leave it out");
     idle("--target-loss", flags_.target_loss, !flags_.tuning.is_given(),
          "a grid compares the losses at the end", "leave it out");
     const bool reads = !flags_.text.empty();
-    const bool of_symbols = train_task_from(flags_.task) != TrainTask::next;
+    const bool of_symbols = task() != TrainTask::next;
     const auto has_ramp = [](const std::string& name) { return train_group(name).ramp; };
     idle("--ramp", flags_.ramp, std::ranges::any_of(answer_.options.groups, has_ramp),
          "none of the placements has a ramp",
@@ -335,25 +342,40 @@ class Experiment {
          "leave it out, or use --level word");
   }
 
+  /// What is learned: of trained weights by default what they learned.
+  TrainTask task() const {
+    const auto& pretrained = answer_.options.pretrained;
+    if (flags_.task.empty()) return pretrained ? pretrained->corpus.task : TrainTask::next;
+    return train_task_from(flags_.task);
+  }
+
+  std::string task_name() const { return train_task_names()[static_cast<std::size_t>(task())]; }
+
   void set_corpus() {
-    const TokenLevel level = token_level_from(flags_.level.empty() ? "word" : flags_.level);
-    const TrainTask task = train_task_from(flags_.task);
-    const bool of_symbols = task != TrainTask::next;
+    answer_.corpus = read_text();
+    if (const auto& pretrained = options().pretrained)
+      answer_.corpus = in_words_of(pretrained->corpus, std::move(answer_.corpus));
+  }
+
+  Corpus read_text() const {
+    const auto& pretrained = answer_.options.pretrained;
+    const TokenLevel own = pretrained ? pretrained->corpus.level : TokenLevel::word;
+    const TokenLevel level = flags_.level.empty() ? own : token_level_from(flags_.level);
+    const bool of_symbols = task() != TrainTask::next;
     if (of_symbols && !flags_.text.empty())
-      throw Error(ErrorKind::usage, "--task " + flags_.task + " draws its own symbols", "--text",
+      throw Error(ErrorKind::usage, "--task " + task_name() + " draws its own symbols", "--text",
                   "leave --text out, or use --task next");
     const auto words = [&](const char* otherwise) {
       return parse_integer("--vocab", flags_.vocab.empty() ? otherwise : flags_.vocab, 1, 1'000'000,
                            otherwise);
     };
-    if (!flags_.text.empty()) {
-      answer_.corpus = read_corpus(flags_.text, level, words("10000"));
-      return;
-    }
+    // All words of the text are looked for among those that the weights know.
+    if (!flags_.text.empty())
+      return read_corpus(flags_.text, level, words(pretrained ? "1000000" : "10000"));
     const std::int64_t tokens = parse_integer(
         "--tokens", flags_.tokens.empty() ? "200000" : flags_.tokens, 100, 100'000'000, "200000");
-    answer_.corpus =
-        of_symbols ? symbol_corpus(task, tokens, words("16")) : generated_corpus(tokens);
+    if (!of_symbols) return generated_corpus(tokens);
+    return symbol_corpus(task(), tokens, pretrained ? pretrained->corpus.vocab() - 1 : words("16"));
   }
 
   /// One number for the whole; of a mixture also one for each, joined by + as the names are.

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "cli/train/best.hpp"
 #include "cli/train/figures.hpp"
+#include "cli/train/finetuning.hpp"
 #include "cli/train/forecast.hpp"
 
 namespace scalecalc::cli {
@@ -44,6 +46,7 @@ Value inputs_of(const TrainAnswer& answer) {
   }
   inputs["profile"] = answer.profile;
   inputs["model"] = answer.model.empty() ? Value() : Value(answer.model);
+  if (!answer.finetune_from.empty()) inputs["finetune_from"] = answer.finetune_from;
   inputs["placements"] = list_of_items(options.groups);
   inputs["depths"] = list_of_items(options.depths);
   inputs["seeds"] = options.seeds;
@@ -70,10 +73,8 @@ Value corpus_value(const Corpus& corpus) {
   value["train_tokens"] = static_cast<std::int64_t>(corpus.train.size());
   value["validation_tokens"] = static_cast<std::int64_t>(corpus.validation.size());
   value["unigram_entropy"] = corpus.unigram_entropy;
-  if (corpus.bytes_per_token > 0) {
-    value["bytes_per_token"] = corpus.bytes_per_token;
-    value["unknown"] = corpus.unknown;
-  }
+  if (corpus.bytes_per_token > 0) value["bytes_per_token"] = corpus.bytes_per_token;
+  if (corpus.bytes_per_token > 0 || corpus.unknown > 0) value["unknown"] = corpus.unknown;
   value["entropy"] = corpus.entropy ? Value(*corpus.entropy) : Value();
   return value;
 }
@@ -125,6 +126,7 @@ Value records_value(const TrainRun& run) {
     entry["validation_loss"] = record.validation_loss;
     entry["perplexity"] = std::exp(record.validation_loss);
     for (const auto& [path, value] : record.scales) entry["scales"][path] = value;
+    if (record.pretraining_loss) entry["pretraining_loss"] = *record.pretraining_loss;
     records.push_back(entry);
   }
   return records;
@@ -142,10 +144,14 @@ Value runs_value(const std::vector<TrainRun>& runs, std::int64_t vocab) {
     entry["perplexity"] = run.perplexity;
     entry["steps"] = run.steps;
     entry["steps_to_target"] = run.steps_to_target ? Value(*run.steps_to_target) : Value();
-    const TrainForecast expected = forecast(run.prediction, vocab);
-    entry["forecast"] = Value::object();
-    entry["forecast"]["trains"] = expected.trains;
-    entry["forecast"]["rule"] = expected.rule;
+    if (run.start) {
+      entry["start"] = start_value(*run.start);
+    } else {
+      const TrainForecast expected = forecast(run.prediction, vocab);
+      entry["forecast"] = Value::object();
+      entry["forecast"]["trains"] = expected.trains;
+      entry["forecast"]["rule"] = expected.rule;
+    }
     entry["first_gradient"] = gradients_value(run);
     entry["records"] = records_value(run);
     list.push_back(entry);
@@ -157,9 +163,11 @@ Value cells_value(const TrainAnswer& answer, const std::vector<TrainCell>& cells
   Value list = Value::array();
   for (const TrainCell& cell : cells) {
     Value entry = cell_value(cell);
-    const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
-    entry["forecast"] = share.word();
-    entry["as_forecast"] = share.agree;
+    if (!are_finetuned(answer.runs)) {
+      const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
+      entry["forecast"] = share.word();
+      entry["as_forecast"] = share.agree;
+    }
     add_per_byte(answer.corpus.bytes_per_token, cell.loss, entry);
     list.push_back(entry);
   }
@@ -180,6 +188,7 @@ report::Table outcome(const TrainAnswer& answer, const std::vector<TrainCell>& c
                           known(cell.perplexity_error), cell.loss, known(cell.loss_error),
                           known(cell.steps_to_target)});
   }
+  if (are_finetuned(answer.runs)) leave_out({"forecast", "as forecast"}, table);
   return table;
 }
 
@@ -197,6 +206,9 @@ report::Table first_step(const std::vector<TrainRun>& runs, std::uint64_t seed) 
                           known(measured.least), known(predicted.most), known(measured.most),
                           known(-run.prediction.loss_change)});
   }
+  if (!are_finetuned(runs)) return table;
+  table.columns = {"placement", "layers", "norm", "blocks from", "to"};
+  for (auto& row : table.rows) row = {row[0], row[1], row[3], row[5], row[7]};
   return table;
 }
 
@@ -217,6 +229,9 @@ report::Facts text_facts(const Corpus& corpus) {
                                "is guessed: perplexities per byte are too low",
                                100 * corpus.unknown)
                  : "")});
+  if (corpus.bytes_per_token <= 0 && corpus.unknown > 0)
+    facts.rows.push_back(
+        {"unknown words", fmt::format("{:.1f}% of validation", 100 * corpus.unknown)});
   if (corpus.entropy) {
     facts.rows.push_back(
         {"entropy of the text", fmt::format("{:.4f} nats: no perplexity below {:.2f}",
@@ -226,6 +241,16 @@ report::Facts text_facts(const Corpus& corpus) {
 }
 
 }  // namespace
+
+void leave_out(const std::vector<std::string>& columns, report::Table& table) {
+  for (const std::string& column : columns) {
+    const auto found = std::ranges::find(table.columns, column);
+    if (found == table.columns.end()) continue;
+    const auto at = found - table.columns.begin();
+    table.columns.erase(found);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
+}
 
 std::set<std::string> remarks_of(const std::vector<TrainRun>& runs) {
   std::set<std::string> remarks;
@@ -341,6 +366,13 @@ static report::Document best_document(const TrainAnswer& answer) {
   return document;
 }
 
+/// Of drawn weights what the rules say beforehand, of trained ones what they knew before.
+static report::Section expectation(const TrainAnswer& answer, const std::vector<TrainCell>& cells) {
+  if (!are_finetuned(answer.runs))
+    return {"What was to be expected", forecast_table(answer.runs, answer.corpus.vocab())};
+  return finetuned_section(answer.runs, finetuned_cells(answer.runs, cells));
+}
+
 report::Document train_document(const TrainAnswer& answer) {
   if (answer.tuned) return grid_document(answer);
   if (!answer.axes.empty()) return best_document(answer);
@@ -354,6 +386,8 @@ report::Document train_document(const TrainAnswer& answer) {
   document.results["runs"] = runs_value(answer.runs, answer.corpus.vocab());
   document.results["cells"] = cells_value(answer, cells);
   document.results["differences"] = differences_value(answer.differences);
+  if (are_finetuned(answer.runs))
+    document.results["finetuning"] = finetuned_value(finetuned_cells(answer.runs, cells));
   document.results["corpus"] = corpus_value(answer.corpus);
   document.rows.columns = {"placement",  "layers",     "seed",  "verdict",
                            "final_loss", "perplexity", "steps", "steps_to_target"};
@@ -369,7 +403,7 @@ report::Document train_document(const TrainAnswer& answer) {
       {"Text", text_facts(answer.corpus)},
       {fmt::format("Gradients at the first step, seed {}", answer.options.seed),
        first_step(answer.runs, answer.options.seed)},
-      {"What was to be expected", forecast_table(answer.runs, answer.corpus.vocab())},
+      expectation(answer, cells),
       {"All that differs between the placements, from " + answer.options.groups.front(),
        difference_table(answer.differences)}};
   return document;

@@ -14,7 +14,8 @@ namespace scalecalc::cli {
 /// What `scalecalc train` was asked for and what came of it.
 struct TrainAnswer {
   std::string profile;
-  std::string model;  ///< empty: the profile's
+  std::string model;          ///< empty: the profile's
+  std::string finetune_from;  ///< empty: the weights are drawn
   Corpus corpus;
   TrainOptions options;
   std::vector<GroupDifference> differences;
@@ -41,6 +42,8 @@ report::Value cell_value(const TrainCell& cell);
 void add_per_byte(double bytes_per_token, double loss, report::Value& entry);
 void add_per_byte(double bytes_per_token, const std::vector<TrainCell>& cells,
                   report::Table& table);
+/// The one that is called so, and its like.
+void leave_out(const std::vector<std::string>& columns, report::Table& table);
 report::Value differences_value(const std::vector<GroupDifference>& differences);
 report::Table difference_table(const std::vector<GroupDifference>& differences);
 

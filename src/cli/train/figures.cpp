@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/statistics.hpp"
+#include "cli/train/finetuning.hpp"
 #include "cli/train/panels.hpp"
 
 namespace scalecalc::cli {
@@ -32,6 +33,7 @@ Plot loss_plot(const TrainedRuns& trained, const std::vector<std::string>& group
     bool is_lost = false;
     for (const TrainRun* run : runs_of(trained, groups[i], layers)) {
       Series series{name, Origin::measured, {}, static_cast<int>(i), true};
+      if (run->start) series.points.push_back({0, run->start->loss});
       for (const TrainRecord& record : run->records) {
         const double step = static_cast<double>(record.step);
         last = std::max(last, step);
@@ -94,7 +96,9 @@ Plot gradient_plot(const TrainedRuns& trained, const std::vector<std::string>& g
     const std::vector<const TrainRun*> runs = runs_of(trained, groups[i], layers);
     if (runs.empty()) continue;
     const TrainPrediction& prediction = runs.front()->prediction;
-    if (!prediction.why_none.empty()) {
+    if (runs.front()->start) {
+      // The rules are of drawn weights.
+    } else if (!prediction.why_none.empty()) {
       plot.note += " No prediction for " + groups[i] + ": " + prediction.why_none + ".";
     } else {
       predicted.push_back(predicted_gradient(prediction.gradient, plot.x.names));
@@ -173,8 +177,9 @@ std::vector<Plot> perplexity_plots(const TrainedRuns& trained) {
 
 report::Figure train_figure(const TrainedRuns& trained) {
   report::Figure figure{"Placement experiment", loss_plots(trained)};
-  for (const auto& plots : {training_loss_plots(trained), perplexity_plots(trained),
-                            norm_plots(trained), gradient_plots(trained)}) {
+  for (const auto& plots :
+       {pretraining_plots(trained), training_loss_plots(trained), perplexity_plots(trained),
+        norm_plots(trained), gradient_plots(trained)}) {
     figure.panels.insert(figure.panels.end(), plots.begin(), plots.end());
   }
   return figure;

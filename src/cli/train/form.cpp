@@ -1,5 +1,6 @@
 #include "cli/forms.hpp"
 #include "cli/train/best.hpp"
+#include "cli/train/finetuning.hpp"
 #include "cli/train/tuning.hpp"
 
 namespace scalecalc::cli {
@@ -12,6 +13,7 @@ Shape inputs() {
                  maybe("layers", list(count()), "likewise"),
                  {"profile", text(), "small or full"},
                  {"model", text().or_null(), "that the runs share; null: the profile's"},
+                 maybe("finetune_from", text(), "the folder whose weights the runs begin with"),
                  {"placements", list(text()), "that are compared"},
                  {"depths", list(count()), "layers"},
                  {"seeds", count(), "runs of each placement and depth"},
@@ -50,25 +52,29 @@ Shape records() {
               {"update_ratio", some, "|dtheta|/|theta|, root mean square over matrices"},
               {"validation_loss", some, "nats"},
               {"perplexity", some, "exp of it"},
-              maybe("scales", map(some), "trained scalars in front of branches, by path")}));
+              maybe("scales", map(some), "trained scalars in front of branches, by path"),
+              maybe("pretraining_loss", some,
+                    "of validation on the text of the weights that a fine-tuning began with")}));
 }
 
 Shape runs() {
   using namespace shapes;
   const Shape forecast = object(
       {{"trains", truth(), "whether the run should converge"}, {"rule", text(), "that says so"}});
-  return list(object({{"placement", text(), "what is compared"},
-                      {"layers", count(), "the depth"},
-                      {"seed", count(), "of the run"},
-                      {"verdict", one_of({"converged", "stall", "vanishing", "explosion", "nan"}),
-                       "what became of it"},
-                      {"final_loss", number().or_null(), "of validation, nats"},
-                      {"perplexity", number().or_null(), "exp of it"},
-                      {"steps", count(), "that were made"},
-                      {"steps_to_target", count().or_null(), "until the target; null: not reached"},
-                      {"forecast", forecast, "by the moment rules, beforehand"},
-                      {"first_gradient", first_gradient(), "predicted and measured"},
-                      {"records", records(), "in the order of the steps"}}));
+  return list(object(
+      {{"placement", text(), "what is compared"},
+       {"layers", count(), "the depth"},
+       {"seed", count(), "of the run"},
+       {"verdict", one_of({"converged", "stall", "vanishing", "explosion", "nan"}),
+        "what became of it"},
+       {"final_loss", number().or_null(), "of validation, nats"},
+       {"perplexity", number().or_null(), "exp of it"},
+       {"steps", count(), "that were made"},
+       {"steps_to_target", count().or_null(), "until the target; null: not reached"},
+       maybe("forecast", forecast, "by the moment rules, beforehand; of drawn weights alone"),
+       maybe("start", start_shape(), "the trained weights that it began with"),
+       {"first_gradient", first_gradient(), "predicted and measured"},
+       {"records", records(), "in the order of the steps"}}));
 }
 
 Shape corpus() {
@@ -94,6 +100,8 @@ JsonForm train_form() {
           object({{"runs", runs(), "in the order of placements, depths and seeds"},
                   {"cells", list(object(forms::cells())), "one a placement and depth"},
                   {"differences", forms::differences(), "between the placements' configurations"},
+                  maybe("finetuning", finetuned_shape(),
+                        "what was forgotten and learned, of --finetune-from"),
                   maybe("best", best_shape(),
                         "of --grid with several placements, where runs and cells are empty"),
                   maybe("tuning", tuning_shape(),
