@@ -20,8 +20,8 @@ namespace scalecalc {
 
 // ---- the text -----------------------------------------------------------------------------------
 
-enum class TokenLevel { word, byte };
-/// "word", "byte".
+enum class TokenLevel { word, byte, bpe };
+/// "word", "byte", "bpe".
 const std::vector<std::string>& token_level_names();
 /// Throws Error(input) with the nearest name.
 TokenLevel token_level_from(std::string_view name, const std::string& where = "--level");
@@ -49,6 +49,8 @@ struct Corpus {
   double bytes_per_token = 0, unknown = 0;
   TrainTask task = TrainTask::next;
   TokenLevel level = TokenLevel::word;  ///< what a token is
+  /// Of bpe: of all in the tokenizer's file that tokens depend on; 0: there is none.
+  std::uint64_t tokenizer = 0;
   std::int64_t vocab() const { return static_cast<std::int64_t>(words.size()); }
 };
 /// Sentences of a small grammar, drawn by Philox: nothing has to be downloaded. A noun phrase is a
@@ -71,6 +73,11 @@ double perplexity_per_byte(double loss, double bytes_per_token);
 /// validation. Throws Error(input).
 Corpus read_corpus(const std::vector<std::string>& paths, TokenLevel level,
                    std::int64_t vocab = 10000);
+/// The same in the tokens of a tokenizer.json of the library tokenizers, byte-level BPE as GPT-2
+/// has it, as that library encodes all of the text at once without special tokens around it. Throws
+/// Error(input) that names the field for a file that asks for anything else, and for a text that is
+/// not UTF-8.
+Corpus tokenized_corpus(const std::vector<std::string>& paths, const std::string& tokenizer);
 /// The same text in the words of another: those that it lacks are <unk>. What words alone leave to
 /// guess is measured anew. Throws Error(input) where tokens are of another level or task, and for a
 /// word that the other lacks where it has no <unk> either.

@@ -11,6 +11,7 @@
 #include "train/grammar.hpp"
 #include "train/hash.hpp"
 #include "train/texts.hpp"
+#include "train/tokenizer.hpp"
 
 namespace scalecalc {
 namespace {
@@ -19,6 +20,7 @@ constexpr std::int64_t kFewestTokens = 100, kMostTokens = 100'000'000, kMostWord
 constexpr std::size_t kValidationShare = 10;
 constexpr const char* kUnknown = "<unk>";
 constexpr const char* kEndOfLine = "<eos>";
+constexpr const char* kOwnText = "the user's own text";
 
 std::size_t validation_begin(std::size_t tokens) {
   return std::min(tokens - tokens / kValidationShare, tokens - 1);
@@ -101,6 +103,13 @@ std::vector<std::int32_t> bytes_of(std::string_view text, Corpus& corpus) {
   return out;
 }
 
+/// Of a text that is read.
+void check_length(std::size_t tokens, const std::string& name) {
+  if (static_cast<std::int64_t>(tokens) >= kFewestTokens) return;
+  throw Error(ErrorKind::input, fmt::format("a text of {} tokens", tokens), name,
+              fmt::format("at least {} are needed", kFewestTokens));
+}
+
 void check_tokens(std::int64_t tokens) {
   if (tokens >= kFewestTokens && tokens <= kMostTokens) return;
   throw Error(ErrorKind::input, fmt::format("a text of {} tokens", tokens), "corpus",
@@ -151,6 +160,9 @@ Corpus in_words_of(const Corpus& other, Corpus corpus) {
       (corpus.task == TrainTask::next) != (other.task == TrainTask::next))
     throw Error(ErrorKind::input, "tokens of another kind than those that were trained on", name,
                 "give the same --level and --task");
+  if (corpus.tokenizer != other.tokenizer)
+    throw Error(ErrorKind::input, "tokens of another tokenizer than those that were trained on",
+                name, "give --tokenizer the same file");
   std::unordered_map<std::string_view, std::int32_t> ids;
   for (std::size_t id = 0; id < other.words.size(); ++id)
     ids.emplace(other.words[id], static_cast<std::int32_t>(id));
@@ -202,14 +214,32 @@ Corpus read_corpus(const std::vector<std::string>& paths, TokenLevel level, std:
   corpus.name = train_room::name_of_texts(paths);
   std::vector<std::int32_t> ids =
       level == TokenLevel::byte ? bytes_of(text, corpus) : words_of(text, vocab, corpus);
-  if (static_cast<std::int64_t>(ids.size()) < kFewestTokens) {
-    throw Error(ErrorKind::input, fmt::format("a text of {} tokens", ids.size()), corpus.name,
-                fmt::format("at least {} are needed", kFewestTokens));
-  }
+  check_length(ids.size(), corpus.name);
   corpus.description = fmt::format("{} {}", ids.size(),
                                    level == TokenLevel::byte ? "bytes" : "words and ends of lines");
-  corpus.license = "the user's own text";
+  corpus.license = kOwnText;
   finish(corpus, std::move(ids));
+  return corpus;
+}
+
+Corpus tokenized_corpus(const std::vector<std::string>& paths, const std::string& tokenizer) {
+  train_room::Tokenizer encoder(train_room::read_tokenizer(tokenizer));
+  const std::string text = train_room::read_texts(paths);
+  Corpus corpus;
+  corpus.name = train_room::name_of_texts(paths);
+  corpus.level = TokenLevel::bpe;
+  corpus.tokenizer = encoder.fingerprint();
+  train_room::Tokenizer::Encoded encoded = encoder.encode(text, corpus.name);
+  const std::size_t tokens = encoded.ids.size();
+  check_length(tokens, corpus.name);
+  corpus.words = encoder.file().words;
+  double bytes = 0;
+  for (std::size_t i = validation_begin(tokens); i < tokens; ++i) bytes += encoded.bytes[i];
+  corpus.bytes_per_token = bytes / static_cast<double>(tokens - validation_begin(tokens));
+  corpus.description = fmt::format("{} tokens of {} in {} bytes", tokens,
+                                   train_room::name_of_texts({tokenizer}), text.size());
+  corpus.license = kOwnText;
+  finish(corpus, std::move(encoded.ids));
   return corpus;
 }
 

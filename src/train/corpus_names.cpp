@@ -18,7 +18,7 @@ TrainTask train_task_from(std::string_view name, const std::string& where) {
 }
 
 const std::vector<std::string>& token_level_names() {
-  static const std::vector<std::string> names = {"word", "byte"};
+  static const std::vector<std::string> names = {"word", "byte", "bpe"};
   return names;
 }
 

@@ -49,6 +49,7 @@ Json configuration_of(const Corpus& corpus, const TrainOptions& options, const R
                       {"tokens", corpus.train.size() + corpus.validation.size()},
                       {"vocab", corpus.vocab()},
                       {"fingerprint", corpus.fingerprint}};
+  if (corpus.tokenizer != 0) config["corpus"]["tokenizer"] = corpus.tokenizer;
   if (corpus.task != TrainTask::next)
     config["task"] = train_task_names().at(static_cast<std::size_t>(corpus.task));
   config["optimizer"] = optimizer_json(plan.optimizer);

@@ -71,6 +71,7 @@ Json vocabulary_json(const Corpus& corpus, std::int64_t sequences, std::int64_t 
   json["fingerprint"] = corpus.fingerprint;
   json["task"] = train_task_names().at(static_cast<std::size_t>(corpus.task));
   json["level"] = token_level_names().at(static_cast<std::size_t>(corpus.level));
+  if (corpus.tokenizer != 0) json["tokenizer"] = corpus.tokenizer;
   json["sequences"] = sequences;
   json["words"] = Json::array();
   for (const std::string& word : corpus.words) json["words"].push_back(characters_of(word));
@@ -102,6 +103,7 @@ Vocabulary vocabulary_from(Json json, std::uint64_t fingerprint, const std::stri
     corpus.name = json.at("name").get<std::string>();
     corpus.task = train_task_from(json.at("task").get<std::string>(), base::shortened(path));
     corpus.level = token_level_from(json.at("level").get<std::string>(), base::shortened(path));
+    corpus.tokenizer = json.value("tokenizer", std::uint64_t{0});
     vocabulary.validation_sequences = json.at("sequences").get<std::int64_t>();
     for (const Json& word : json.at("words")) {
       std::optional<std::string> bytes = bytes_of_characters(word.get<std::string>());

@@ -37,6 +37,11 @@ foreach(level word byte)
   set_tests_properties("cli: report: a folder of texts by ${level}" PROPERTIES
     FIXTURES_REQUIRED train_texts_${level})
 endforeach()
+scalecalc_cli_test("train: tokens of a tokenizer" ARGS train --placements pre --depths 1
+  --seeds 1 --steps 2 --width 8 --heads 2 --sequence 8 --batch 2 --validation-batches 1
+  --text "${CMAKE_CURRENT_SOURCE_DIR}/train.cmake" --tokenizer ${CMAKE_CURRENT_SOURCE_DIR}/tokenizer.json
+  -o ${folder}/bpe STDOUT "per byte\n.*tokens of tokenizer.json in [0-9]+ bytes.*words +298\n.*bytes a token +1\\.")
+set_tests_properties("cli: train: tokens of a tokenizer" PROPERTIES FIXTURES_REQUIRED train_folder)
 scalecalc_cli_test("train: event files" ARGS ${tiny} -o ${folder}/events
   --tensorboard ${folder}/events/board STDOUT "Placement experiment")
 scalecalc_cli_test("train: event files that cannot be written" ARGS ${tiny} -o ${folder}/null
@@ -114,6 +119,21 @@ scalecalc_cli_error("train: words of the generated text" EXIT 2 ARGS train --voc
 scalecalc_cli_error("train: words among bytes" EXIT 2
   ARGS train --text ${CMAKE_CURRENT_LIST_FILE} --level byte --vocab 50 -o x
   SAYS "bytes are 256 \\(--vocab\\)")
+set(text_by ARGS train --text ${CMAKE_CURRENT_LIST_FILE} -o x --tokenizer)
+scalecalc_cli_error("train: a tokenizer that is none" EXIT 2 ${text_by} ${CMAKE_CURRENT_LIST_FILE}
+  SAYS "this is no tokenizer file")
+scalecalc_cli_error("train: a tokenizer that is not there" EXIT 2 ${text_by} none.json
+  SAYS "no such tokenizer file")
+foreach(also "--level;byte" "--vocab;50")
+  scalecalc_cli_error("train: a tokenizer and ${also}" EXIT 2
+    ${text_by} ${CMAKE_CURRENT_SOURCE_DIR}/tokenizer.json ${also} SAYS "the .* tokens|the words are")
+endforeach()
+scalecalc_cli_error("train: a tokenizer of no text" EXIT 2
+  ARGS train -o x --tokenizer ${CMAKE_CURRENT_SOURCE_DIR}/tokenizer.json
+  SAYS "the text is generated, of words \\(--tokenizer\\)")
+scalecalc_cli_error("train: tokens of no tokenizer" EXIT 2
+  ARGS train --text ${CMAKE_CURRENT_LIST_FILE} --level bpe -o x
+  SAYS "the tokens are those of a tokenizer .*give --tokenizer FILE")
 scalecalc_cli_error("train: a short text" EXIT 2 ARGS train --tokens 200 --sequence 64 -o x
   SAYS "20 tokens for validation are no sequence of 64")
 scalecalc_cli_error("train: no folder can be made" EXIT 3 ARGS ${tiny} -o /dev/null/runs

@@ -259,6 +259,14 @@ def train_logs(program):
     write_words("train_log", list(words) + ["null", "1e999", "-1", "{}", "[]", "\0", "\n"])
 
 
+def tokenizers():
+    corpus = Corpus("tokenizer")
+    file = (ROOT / "tests/cli/tokenizer.json").read_text()
+    corpus.add(file + "\0The quick  fox isn't\n here: 12 345 <|end|> \u00c9t\u00e9 \u4f60\u597d New<|mark|> ")
+    words = set(re.findall(r'"[a-z_]{3,30}":', file))
+    write_words("tokenizer", list(words) + ['"BPE"', '"ByteLevel"', "null", "true", "-1", "\0", "<|end|>"])
+
+
 def command_lines(program):
     corpus = Corpus("command_line")
     options, commands = set(), set()
@@ -287,6 +295,7 @@ def main():
     graphs()
     checkpoints()
     train_logs(arguments.program)
+    tokenizers()
     command_lines(arguments.program)
 
 

@@ -27,7 +27,7 @@ constexpr char kProfile[] = "small", kLarger[] = "full";
 
 struct TrainFlags {
   std::string profile = kProfile, model, placements, depths, seeds;
-  std::string task, level, vocab, tokens;
+  std::string task, level, tokenizer, vocab, tokens;
   std::vector<std::string> text;
   std::string steps, epochs, record_every, validation_batches, ramp, target_loss, tensorboard;
   std::string optimizer, learning_rate, schedule, warmup, weight_decay, clip_norm, dropout,
@@ -77,6 +77,8 @@ void TrainFlags::add_to(CLI::App* app) {
                "what is learned: a file, or a folder of files; again for more (default: generated "
                "sentences)");
   add.text("--level", level, {"LEVEL", {"word", "byte"}}, "of --text: word or byte (default word)");
+  add.text("--tokenizer", tokenizer, types::file(),
+           "tokens of --text by a tokenizer.json of Hugging Face: byte-level BPE as GPT-2's");
   add.text("--vocab", vocab, "V",
            "most words of --text, with <unk> for the others (default 10000); symbols of --task "
            "(default 16)");
@@ -334,6 +336,13 @@ class Experiment {
          "leave it out, or name one with a ramp: --placements none,none+ramp");
     idle("--level", flags_.level, reads, "the text is generated, of words",
          "leave it out, or give --text FILE");
+    idle("--tokenizer", flags_.tokenizer, reads, "the text is generated, of words",
+         "leave it out, or give --text FILE");
+    const bool has_words = flags_.tokenizer.empty();
+    idle("--level", flags_.level, has_words || flags_.level == "bpe",
+         "the tokenizer says the tokens", "leave it out, or leave --tokenizer out");
+    idle("--vocab", flags_.vocab, has_words, "the words are the tokenizer's",
+         "leave it out, or leave --tokenizer out");
     idle("--tokens", flags_.tokens, !reads, "the length of the text is that of --text",
          "leave it out, or leave --text out");
     idle("--vocab", flags_.vocab, reads || of_symbols, "the generated text has words of its own",
@@ -349,8 +358,6 @@ class Experiment {
     return train_task_from(flags_.task);
   }
 
-  std::string task_name() const { return train_task_names()[static_cast<std::size_t>(task())]; }
-
   void set_corpus() {
     answer_.corpus = read_text();
     if (const auto& pretrained = options().pretrained)
@@ -362,9 +369,14 @@ class Experiment {
     const TokenLevel own = pretrained ? pretrained->corpus.level : TokenLevel::word;
     const TokenLevel level = flags_.level.empty() ? own : token_level_from(flags_.level);
     const bool of_symbols = task() != TrainTask::next;
+    const std::string& name = train_task_names().at(static_cast<std::size_t>(task()));
     if (of_symbols && !flags_.text.empty())
-      throw Error(ErrorKind::usage, "--task " + task_name() + " draws its own symbols", "--text",
+      throw Error(ErrorKind::usage, "--task " + name + " draws its own symbols", "--text",
                   "leave --text out, or use --task next");
+    if (!flags_.tokenizer.empty()) return tokenized_corpus(flags_.text, flags_.tokenizer);
+    if (level == TokenLevel::bpe)
+      throw Error(ErrorKind::usage, "the tokens are those of a tokenizer", "--text",
+                  "give --tokenizer FILE too");
     const auto words = [&](const char* otherwise) {
       return parse_integer("--vocab", flags_.vocab.empty() ? otherwise : flags_.vocab, 1, 1'000'000,
                            otherwise);
