@@ -63,15 +63,6 @@ struct SymbolicTrace {
 };
 SymbolicTrace propagate_symbolic(const ModelSpec& spec);
 
-/// What depth does to the signal, in words, with the site where it begins.
-struct DepthVerdict {
-  std::string
-      what;  ///< "explodes", "vanishes", "collapses in rank", "gradient explodes", ..., "ok"
-  std::string site;  ///< the first that is past the bound; empty for ok
-  std::string text;  ///< "E x^2 doubles every 3.1 layers; past 1e3 of its start at layer[31].act"
-};
-std::vector<DepthVerdict> depth_verdicts(const Trace& trace);
-
 /// Which of the sites, given their kinds, are the stream that depth acts on: sums of residuals
 /// where there are several, else activations, else all.
 std::vector<std::size_t> stream_sites(const std::vector<std::string>& kinds);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -254,17 +256,59 @@ struct SublayerShare {
   double grad_stream = 0;  ///< E (dL/dx)^2 there
   double gradient = 0;     ///< norm of the gradient of its weight matrices
 };
+/// A block that sums of a stack stand in.
+struct BlockShare {
+  std::string path;  ///< "block[3]"
+  /// Amplitude that the input still has after its last sum; NaN where two streams share it.
+  double identity = 1;
+  /// Of the squared gradients of the parameters of all these blocks; NaN where they are not known.
+  double gradient = std::numeric_limits<double>::quiet_NaN();
+};
+/// Sources: docs/theory/scaling.md#depth-profile.
 struct DepthProfile {
   std::string scheme;  ///< "post", "deepnorm", "pre", ...
+  std::string stack;   ///< "encoder"; empty: of the stream that the head reads
   double alpha = 1, lambda = 1;
-  double identity_weight = 1;  ///< product of (1 - share)^(1/2)
+  /// Product of (1 - share)^(1/2): the mean, over draws of the weights, of the cosine between what
+  /// leaves the stack and what came in, where layers between the sums turn nothing.
+  double identity_weight = 1;
   /// Sum of the shares: branches that a path through the network passes on average, each path
   /// weighted with the signal's power that it carries.
   double effective_depth = 0;
   double delta_loss = 0;
-  std::vector<SublayerShare> sublayers;
+  std::vector<SublayerShare> sublayers;  ///< none of two streams that share their branches
+  std::size_t sums = 0;
+  std::vector<BlockShare> blocks;
+  /// Of the squared gradients of all parameters of the network, what those of the blocks have.
+  double block_gradient = std::numeric_limits<double>::quiet_NaN();
+  bool norm_behind_sums = false;  ///< behind each
+  /// No sum has a norm behind it, and all that reads the stream begins with one: of the stream's
+  /// size nothing depends.
+  bool norm_before_readers = false;
 };
+/// Of the stream that the head reads.
 DepthProfile depth_profile(const Network& network, const Trace& trace);
+/// Of each stack that has sums: an encoder's, then that of the stream that the head reads. Sums
+/// inside branches are no sums of the stream.
+std::vector<DepthProfile> depth_profiles(const Network& network, const Trace& trace);
+
+/// The outermost part that a path stands in: "block[3]" of "block[3].attn.q.weight",
+/// "encoder.block[3]" of an encoder's.
+std::string outermost_part(const std::string& path);
+
+/// What depth does to the signal, in words, with the site where it begins.
+struct DepthVerdict {
+  /// "explodes", "vanishes", "collapses in rank", "gradient explodes", "forgets its input", ...,
+  /// "ok"
+  std::string what;
+  std::string site;  ///< the first that is past the bound; empty for ok
+  std::string text;  ///< "E x^2 doubles every 3.1 layers; past 1e3 of its start at layer[31].act"
+  std::string change = {};  ///< what to do about it, in numbers; empty where nothing follows
+};
+/// Each stack by itself. `profiles` are those of the trace; without residual sums there are none.
+std::vector<DepthVerdict> depth_verdicts(const ModelSpec& spec, const Trace& trace,
+                                         const std::vector<DepthProfile>& profiles);
+
 /// The spec as it is, and the same block under post and pre with alpha = lambda = 1, res-post and
 /// sub-ln, each at the spec's depth. delta_loss is that of the update.
 std::vector<DepthProfile> scheme_profiles(const ModelSpec& spec, const Optimizer& optimizer);

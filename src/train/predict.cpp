@@ -7,22 +7,12 @@
 
 namespace scalecalc::train_room {
 
-namespace {
-
-/// "block[3]" of "block[3].attn.q.weight", "encoder.block[3]" of an encoder's.
-std::string layer_of(const std::string& path) {
-  const std::string encoder = "encoder.";
-  return path.substr(0, path.find('.', path.starts_with(encoder) ? encoder.size() : 0));
-}
-
-}  // namespace
-
 LayerNorms by_layer(const std::vector<ParameterInfo>& parameters,
                     const std::vector<double>& norms) {
   LayerNorms result;
   double total = 0.0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::string layer = layer_of(parameters[i].path);
+    const std::string layer = outermost_part(parameters[i].path);
     if (result.layers.empty() || result.layers.back() != layer) {
       result.layers.push_back(layer);
       result.norms.push_back(0.0);

@@ -13,7 +13,18 @@ set(trace_keys ${site_keys} results.parameters.0.path results.parameters.0.secon
   results.parameters.0.grad_second results.verdicts.0.what results.assumptions)
 scalecalc_cli_test("propagate" ARGS propagate ${tiny}
   STDOUT "Sites.*block\\[1\\]\\.ffn\\.act.*Parameters.*What depth does.*Taken for granted")
-scalecalc_cli_test("propagate as JSON" ARGS propagate ${tiny} --format json JSON ${trace_keys})
+scalecalc_cli_test("propagate as JSON" ARGS propagate ${tiny} --format json JSON ${trace_keys}
+  results.stacks.0.stack results.stacks.0.sums results.stacks.0.identity_weight
+  results.stacks.0.effective_depth results.stacks.0.block_gradient results.stacks.0.gradient_ratio
+  results.stacks.0.blocks.1.path results.stacks.0.blocks.1.identity
+  results.stacks.0.blocks.1.gradient_share results.verdicts.0.change)
+scalecalc_cli_test("propagate: no stack without sums" ARGS propagate mlp-relu --format json
+  STDOUT "\"stacks\": \\[\\]")
+scalecalc_cli_test("propagate: what the sums keep, and what would help"
+  ARGS propagate roberta-1280x48
+  STDOUT "What the sums keep.*stream +96 +0\\.0000671.*forgets its input.*What would help.*alpha = 3\\.92")
+scalecalc_cli_test("propagate: each stack of two" ARGS propagate transformer-base
+  STDOUT "What the sums keep.*encoder +12 .*stream +18 ")
 scalecalc_cli_test("propagate a preset" ARGS propagate mlp-relu --format json JSON ${trace_keys})
 scalecalc_cli_test("propagate: relu with He's gain keeps the second moment"
   ARGS propagate mlp-relu --layers 10 --format csv STDOUT "\nlayer\\[9\\]\\.linear,linear,0,(2,|2\\.000000000000|1\\.999999999999)")

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <vector>
 
 #include "scalecalc/moments.hpp"
 #include "scalecalc/scaling.hpp"
@@ -102,4 +104,106 @@ TEST_CASE("profiles: what the input keeps of a stream, and how deep the signal g
   CHECK(post.effective_depth == doctest::Approx(8 * (1 / 2.0 + 1 / 3.0)).epsilon(1e-6));
   CHECK(pre.effective_depth < post.effective_depth);
   CHECK(post.sublayers[3].gradient > 0);
+}
+
+namespace {
+
+std::vector<DepthProfile> profiles_of(const std::string& toml) {
+  const Network network = build_network(parse_model(toml, "model"));
+  return depth_profiles(network, propagate(network));
+}
+
+const std::string kOneToken =
+    "[model]\nkind = \"transformer\"\nwidth = 512\nheads = 2\nffn = 512\nsequence = 1\n"
+    "activation = \"relu\"\nnorm = \"rmsnorm\"\nlayers = 8\n";
+
+}  // namespace
+
+TEST_CASE("profiles: a skip of alpha keeps (1 + b/alpha^2)^(-1/2) a sum") {
+  const auto found = profiles_of(kOneToken + "placement = \"post\"\nalpha = 3\nlambda = 1\n");
+  REQUIRE(found.size() == 1);
+  // Attention hands one token on, relu halves it.
+  const double attn = 1.0 / 9, ffn = 0.5 / 9;
+  CHECK(found[0].identity_weight ==
+        doctest::Approx(std::pow((1 + attn) * (1 + ffn), -4)).epsilon(1e-6));
+  CHECK(found[0].effective_depth ==
+        doctest::Approx(8 * (attn / (1 + attn) + ffn / (1 + ffn))).epsilon(1e-6));
+  CHECK(found[0].norm_behind_sums);
+  CHECK_FALSE(found[0].norm_before_readers);
+}
+
+TEST_CASE("profiles: the blocks' shares of the squared gradient add up to 1") {
+  for (const char* placement : {"post", "pre", "sandwich", "resi-dual", "rezero", "none"}) {
+    CAPTURE(placement);
+    for (const char* parallel : {"false", "true"}) {
+      const auto found = profiles_of(
+          "[model]\nkind = \"transformer\"\nwidth = 32\nheads = 2\n"
+          "ffn = 64\nlayers = 5\nbias = true\nplacement = \"" +
+          std::string(placement) + "\"\nparallel = " + parallel + "\n");
+      REQUIRE(found.size() == 1);
+      REQUIRE(found[0].blocks.size() == 5);
+      double sum = 0;
+      for (const BlockShare& block : found[0].blocks) sum += block.gradient;
+      // Five shares of sums of dozens of squares: rounding.
+      CHECK(sum == doctest::Approx(1).epsilon(1e-12));
+      CHECK(found[0].blocks[3].path == "block[3]");
+      CHECK(found[0].block_gradient > 0);
+      CHECK(found[0].block_gradient <= 1);
+    }
+  }
+}
+
+TEST_CASE("profiles: two streams have the input in both") {
+  const auto found = profiles_of(kOneToken + "placement = \"resi-dual\"\nalpha = 1\nlambda = 1\n");
+  REQUIRE(found.size() == 1);
+  // x keeps 3^(-4), z the part 1/(1 + 8 b)^(1/2) beside branches of 1 and 1/2; E (x + z)^2 is 2 and
+  // twice what both have of each branch.
+  double x = 1, z = 1, both = 1;
+  for (int i = 0; i < 16; ++i) {
+    const double branch = i % 2 == 0 ? 1 : 0.5;
+    both = (both + branch) / std::sqrt(1 + branch);
+    x /= std::sqrt(1 + branch);
+    z += branch;
+  }
+  const double end = 2 + 2 * both / std::sqrt(z);
+  // The end's second moment leaves out 1/width.
+  CHECK(found[0].identity_weight ==
+        doctest::Approx((x + 1 / std::sqrt(z)) / std::sqrt(end)).epsilon(1.0 / 512));
+  CHECK(found[0].effective_depth > 2);
+  CHECK(found[0].effective_depth < 8 * (1 / 2.0 + 1 / 3.0));
+}
+
+TEST_CASE("profiles: an encoder and its decoder each by itself") {
+  const auto found = profiles_of(
+      "[model]\nkind = \"transformer\"\nencoder_decoder = true\nlayers = 4\ndecoder_layers = 2\n"
+      "width = 32\nheads = 2\nffn = 64\nvocab = 50\nplacement = \"post\"\n[input]\n"
+      "kind = \"tokens\"\n[memory]\nsequence = 12\n");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].stack == "encoder");
+  CHECK(found[0].sums == 8);
+  CHECK(found[0].blocks[3].path == "encoder.block[3]");
+  CHECK(found[1].stack.empty());
+  CHECK(found[1].sums == 6);
+  for (const DepthProfile& one : found) {
+    double weight = 1;
+    for (const SublayerShare& sum : one.sublayers) weight *= std::sqrt(1 - sum.share);
+    CHECK(one.identity_weight == doctest::Approx(weight));
+    CHECK(one.identity_weight < 0.9);
+  }
+}
+
+TEST_CASE("profiles: a shortcut's path is the skip, sums inside branches are no stream's") {
+  const std::string list =
+      "[model]\nkind = \"layers\"\nfeatures = 64\nclasses = 8\nsequence = 1\n"
+      "activation = \"identity\"\nalpha = 1\nlambda = 1\n";
+  const std::string map = "type = \"linear\"\nwidth = 64\nstd = 0.25\n";  // E x^2 times 4
+  const auto found =
+      profiles_of(list + "[[layer]]\ntype = \"residual\"\n[[layer.layers]]\n" + map +
+                  "[[layer.layers]]\ntype = \"residual\"\n[[layer.layers.layers]]\n" + map +
+                  "[[layer.shortcut]]\n" + map + "[[layer]]\ntype = \"linear\"\nwidth = 8\n");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].sums == 1);
+  // A skip of 4 beside a branch of 4 (1 + 4).
+  CHECK(found[0].effective_depth == doctest::Approx(20.0 / 24).epsilon(1e-6));
+  CHECK(profiles_of(list + "[[layer]]\n" + map).empty());
 }

@@ -64,6 +64,7 @@ report::Document model_document(const ModelArgument& argument, const Context& co
   PropagateOptions options;
   options.threads = context.threads();
   answer.trace = propagate(plan.network, options);
+  judge_depth(plan.network, answer);
   const Value fields = fields_of(answer.spec);
   report::Document document = propagate_document(std::move(answer), context.made_format());
   document.command = "compare";
@@ -91,7 +92,8 @@ void register_compare(CLI::App& app, Context& context) {
        .uses = {.threads = true, .digits = true},
        .lists = Lists{.parts = {{.name = "fields", .only_differing = true},
                                 {"init", {"count", "std"}},
-                                {"sites", moments}},
+                                {"sites", moments},
+                                {"stacks", {"identity_weight", "effective_depth"}}},
                       .least = 2}},
       [&context, model] {
         context.emit(model_document(*model, context));

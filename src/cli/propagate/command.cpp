@@ -88,7 +88,7 @@ class Propagation {
         answer_.lr_of = set_rates(network, answer_.lr, flags_.lr_of, flags_.eps_of, optimizer_);
         answer_.step = step(network);
       }
-      answer_.verdicts = depth_verdicts(answer_.trace);
+      judge_depth(network, answer_);
     }
     return std::move(answer_);
   }
@@ -196,7 +196,8 @@ void register_propagate(CLI::App& app, Context& context) {
                    .form = propagate_form,
                    .uses = kPassesAlongPaths,
                    .lists = Lists{.parts = {{"sites", {"second", "cosine", "grad_second"}},
-                                            {"parameters", {"second", "grad_second"}}}}},
+                                            {"parameters", {"second", "grad_second"}},
+                                            {"stacks", {"identity_weight", "effective_depth"}}}}},
                   [&context, flags] {
                     flags->plot.check();
                     PropagateAnswer answer = Propagation(*flags, context).run();

@@ -134,26 +134,6 @@ std::string between(const Trace& trace) {
   return text;
 }
 
-Table verdicts_table(const std::vector<DepthVerdict>& verdicts) {
-  Table table{{"depth", "from", "why"}, {}};
-  for (const DepthVerdict& verdict : verdicts)
-    table.rows.push_back(
-        {verdict.what, verdict.site.empty() ? Value() : Value(verdict.site), verdict.text});
-  return table;
-}
-
-Value verdicts_value(const std::vector<DepthVerdict>& verdicts) {
-  Value list = Value::array();
-  for (const DepthVerdict& verdict : verdicts) {
-    Value entry = Value::object();
-    entry["what"] = verdict.what;
-    entry["site"] = verdict.site.empty() ? Value() : Value(verdict.site);
-    entry["text"] = verdict.text;
-    list.push_back(entry);
-  }
-  return list;
-}
-
 /// One row a site, then one a parameter.
 Table csv_rows(const Trace& trace) {
   Table table{
@@ -209,6 +189,7 @@ void fill_results(PropagateAnswer& answer, report::Document& document) {
                                                  return parameter_value(kept->parameters[i]);
                                                }};
   document.results["loss"] = known_value(trace.loss);
+  document.results["stacks"] = stacks_value(answer.stacks);
   document.results["verdicts"] = verdicts_value(answer.verdicts);
   document.results["assumptions"] = assumptions_of(trace.assumptions);
 }
@@ -220,8 +201,12 @@ void fill_sections(const PropagateAnswer& answer, report::Document& document) {
   if (!words.empty()) document.sections.push_back({"", report::Paragraph{words}});
   document.sections.push_back(along_depth(trace));
   document.sections.push_back({"Parameters", parameters_table(trace)});
+  if (!answer.stacks.empty())
+    document.sections.push_back({"What the sums keep", stacks_table(answer.stacks)});
   if (!answer.verdicts.empty())
     document.sections.push_back({"What depth does", verdicts_table(answer.verdicts)});
+  Table changes = changes_table(answer.verdicts);
+  if (!changes.rows.empty()) document.sections.push_back({"What would help", std::move(changes)});
   if (!trace.assumptions.empty())
     document.sections.push_back({"Taken for granted", assumptions_table(trace.assumptions)});
 }

@@ -8,6 +8,7 @@
 
 #include "scalecalc/moments.hpp"
 #include "scalecalc/report.hpp"
+#include "scalecalc/scaling.hpp"
 #include "scalecalc/steps.hpp"
 
 /// How the answer of `propagate` is laid out.
@@ -18,6 +19,7 @@ struct PropagateAnswer {
   ModelSpec spec;
   std::string engine;
   Trace trace;
+  std::vector<DepthProfile> stacks;
   std::vector<DepthVerdict> verdicts;
   std::optional<SymbolicTrace> symbolic;  ///< instead of the trace
   std::uint64_t seed = 0;
@@ -30,6 +32,9 @@ struct PropagateAnswer {
   int steps = 1;
 };
 
+/// What depth does to the model, from the trace of its network.
+void judge_depth(const Network& network, PropagateAnswer& answer);
+
 /// Of a trace only what that format shows: JSON its results, CSV its rows, the others sections.
 report::Document propagate_document(PropagateAnswer answer, report::Format format);
 
@@ -39,6 +44,14 @@ void add_fields(const ModelSpec& spec, const std::vector<std::string>& names,
                 report::Value& inputs);
 void add_model(const std::string& model, const ModelSpec& spec, report::Value& inputs);
 std::string model_line(const ModelSpec& spec);
+/// What each stack of residual sums does to its input and to gradients.
+report::Value stacks_value(const std::vector<DepthProfile>& stacks);
+report::Table stacks_table(const std::vector<DepthProfile>& stacks);
+/// What depth does.
+report::Value verdicts_value(const std::vector<DepthVerdict>& verdicts);
+report::Table verdicts_table(const std::vector<DepthVerdict>& verdicts);
+/// What would help, of the verdicts that something follows from.
+report::Table changes_table(const std::vector<DepthVerdict>& verdicts);
 /// What the first step does, as sections and as results.step.
 void add_step(const PropagateAnswer& answer, report::Format format, report::Document& document);
 /// What the rules took for granted, as JSON values and as a table.

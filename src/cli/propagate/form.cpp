@@ -89,7 +89,25 @@ Shape verdicts() {
   using namespace shapes;
   return list(object({{"what", text(), "ok, explodes, vanishes, collapses in rank, ..."},
                       {"site", text().or_null(), "the first where it does; null: everywhere"},
-                      {"text", text(), "in words"}}));
+                      {"text", text(), "in words"},
+                      {"change", text().or_null(), "what to do about it, in numbers"}}));
+}
+
+Shape stacks() {
+  using namespace shapes;
+  const Shape some = number().or_null();
+  const Shape block = object(
+      {{"path", text(), "of the block"},
+       {"identity", some, "amplitude of the input that is left behind it; null of two streams"},
+       {"gradient_share", some, "of the squared gradients of all these blocks' parameters"}});
+  return list(object(
+      {{"stack", text(), "encoder, or stream: what the head reads"},
+       {"sums", count(), "residual sums, one after the other"},
+       {"identity_weight", some, "amplitude that the input keeps: mean cosine of end and input"},
+       {"effective_depth", some, "branches that the signal's power passes on average"},
+       {"block_gradient", some, "share of the blocks in the squared gradients of all parameters"},
+       {"gradient_ratio", some, "largest to smallest gradient_share; null: one is 0"},
+       {"blocks", list(block), "that the sums stand in, in the order of the forward pass"}}));
 }
 
 }  // namespace propagate_keys
@@ -113,6 +131,7 @@ Keys propagation_results() {
   return {{"sites", sites(), "in the order of the forward pass"},
           {"parameters", parameters(), "in the order of the forward pass"},
           {"loss", number().or_null(), "predicted at the start"},
+          {"stacks", stacks(), "each stack of residual sums, of a network that has some"},
           {"verdicts", verdicts(), "what depth does"},
           {"assumptions", forms::assumptions(), "what the rules take for granted"}};
 }
