@@ -92,6 +92,24 @@ double kurtosis_of_sum(const C& calculus, const Signal<X>& stream, const Signal<
   return std::max(1.0, 3 + excess / (sum.second * sum.second));
 }
 
+/// Of a sum with a shortcut: both ways start from one x, of `before`, and each follows that as far
+/// as it says. `as_stream`: as of a branch beside what it started from, which stays where no
+/// weights make both ways independent (no `width`).
+inline NormVariance spread_of_ways(const NormVariance& before, const NormVariance& as_stream,
+                                   const NormVariance& shortcut, const Alike<double>& x,
+                                   const NormVariance& branch, const Alike<double>& f, double width,
+                                   const Counts& counts) {
+  NormVariance start = before;
+  start_branch(start);
+  NormVariance out =
+      width > 0 ? through_branches(start, shortcut, branch, x, f, width, counts) : as_stream;
+  out.distance_susceptibility = out.distance_susceptibility * before.distance_slope +
+                                out.susceptibility * before.distance_susceptibility;
+  out.distance_slope *= before.distance_slope;
+  out.susceptibility *= before.susceptibility;
+  return out;
+}
+
 /// a x + b F of independent directions, or with `together`, E x F about the means.
 template <class C, class X>
 Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C::Number& b,

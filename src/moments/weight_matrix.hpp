@@ -55,13 +55,13 @@ double gain_of(const C& calculus, const Linear& layer) {
 }
 
 /// E (x_t.x_u)(g_t.g_u) over the product of both means, where a norm above has divided g_t by the
-/// size of what is made of x_t: g^2 goes as |x|^(-2 follows), and sizes are lognormal
-/// (docs/theory/layers.md#sizes-together). Tokens of one
-/// draw that differ in size by themselves make as much of a pair of them as of one.
+/// size of what is made of x_t: g^2 goes as |x|^(-2 follows), and E 1/s^2 has 1 + v of a norm
+/// (docs/theory/layers.md#sizes-together). Tokens of one draw that differ in size by themselves
+/// make as much of a pair of them as of one.
 inline double of_sizes(const NormVariance& x, double follows, const Counts& counts) {
   if (follows == 0 || x.log_range > 0) return 1;
   const double shared = between_tokens(x.token_variance, x.batch_variance, counts);
-  return std::exp(-follows * std::max<double>(x.token_variance, shared));
+  return 1 / (1 + follows * std::max<double>(x.token_variance, shared));
 }
 
 /// Of a gradient, what it makes of products with an input of this profile.
@@ -86,6 +86,12 @@ void fill_weights(BackwardPass<C, X>& pass, const Linear& layer, std::size_t fir
                        pass.tokens(input.tokens), pass.batch()),
        g, input.spread);
   fill_product_variance(pass, parameter, g, input.x, input.spread, input.tokens);
+  // ln |g|^2 has -follows times what ln |x|^2 varies by: so much less has their sum.
+  if (C::next_orders && !g.coupling && g.follows_size > 0) {
+    auto& record = pass.parameter(parameter);
+    const double together = 2 * std::min(1.0, g.follows_size) * input.spread.batch_variance;
+    record.spread = std::max(0.0, record.spread - together);
+  }
   const Counts counts = pass.counts(input.tokens);
   if constexpr (C::next_orders) {
     auto& record = pass.parameter(parameter);

@@ -168,13 +168,29 @@ TEST_CASE("a state by positions interpolates the head's overlaps") {
 
 TEST_CASE("pooling shares out the gradient") {
   Numbers numbers = calculus();
-  const auto pooled = pool_forward(numbers, Pool{"pool"}, signal(1, 0.2, 64, 5));
+  const auto pooled = pool_forward(numbers, Pool{"pool"}, signal(1, 0.2, 64, 5), {5, 1});
   CHECK(pooled.tokens == 1);
   CHECK(pooled.x.second == rounded((1 + 4 * 0.2) / 5, 64));
   const Pairs back = pool_backward(Pool{"pool"}, Pairs{0, 3, 3, 1}, 5.0);
   CHECK(back.second == rounded(3 / 25.0, 64));
   CHECK(back.cross == rounded(3 / 25.0, 64));
   CHECK(back.between == rounded(1 / 25.0, 64));
+}
+
+// |p|^2 of normal features has 2/n, whatever tokens share.
+TEST_CASE("the mean of normal tokens fluctuates as one of them does") {
+  Numbers numbers = calculus();
+  constexpr double width = 64;
+  const Counts counts{5, 2};
+  for (const double cross : {0.0, 0.2, 0.9}) {
+    auto in = signal(1, cross, 64, 5);
+    in.x.between = 0;
+    in.spread = gaussian_spread(in.x, width, counts);
+    in.overlap = {0, (1 - cross) * (1 - cross) / width};
+    const auto pooled = pool_forward(numbers, Pool{"pool"}, in, counts);
+    CHECK(pooled.spread.token_variance == rounded(2 / width, width));
+    CHECK(pooled.spread.batch_variance == rounded(2 / width / 2, width));
+  }
 }
 
 TEST_CASE("how often tokens are equal stands for the frequencies that say so") {

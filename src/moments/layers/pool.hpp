@@ -35,8 +35,37 @@ auto pooled(const Pool& layer, const X& x) {
   return Alike<typename X::Number>(average(x));
 }
 
+/// |p|^2 of the mean p over tokens fluctuates by what maps of normal features make of overlaps, 2
+/// V/D^2, as that of any token does, where the average of |x_t|^2 does by the share `pairs_squared`
+/// of it; what tokens' sizes vary by besides is averaged (docs/theory/finite-width.md#pool). `y`:
+/// of p.
 template <class C, class X>
-Signal<X> pool_forward(C& calculus, const Pool& layer, const Signal<X>& in) {
+void spread_of_mean(const C& calculus, const Signal<X>& in, const Alike<double>& y,
+                    const Counts& counts, NormVariance& spread) {
+  const Alike<double> x = values_of(calculus, in.x);
+  const double apart = x.second - x.cross, token = in.spread.token_variance;
+  double maps = 0;
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    if (apart > 0)
+      maps = 2 * std::max(0.0, in.overlap.variance() - overlap_of_tokens(in)) / (apart * apart);
+  }
+  // Behind a norm tokens are of one size, and their mean is not, but where they are equal.
+  maps = std::min(maps, std::max(token, 2 / static_cast<double>(in.width)));
+  const double cosine = x.second > 0 ? std::clamp(x.cross / x.second, -1.0, 1.0) : 1;
+  if (maps > token) maps = token + (maps - token) * (1 - cosine * cosine);
+  const double one = std::max(0.0, token - maps),
+               all = std::max(0.0, in.spread.batch_variance - maps * pairs_squared(x, counts)),
+               both = std::clamp(within_sequence(one, all, x, counts), 0.0, one);
+  // Of features the mean is in all draws.
+  const double fixed = y.second > 0 ? std::min(1.0, y.mean * y.mean / y.second) : 0,
+               made = maps * (1 - fixed * fixed * (1 - cosine * cosine));
+  spread.token_variance = made + both + (one - both) / counts.tokens;
+  spread.batch_variance =
+      std::min<double>(made * pairs_squared(y, {1, counts.batch}) + all, spread.token_variance);
+}
+
+template <class C, class X>
+Signal<X> pool_forward(C& calculus, const Pool& layer, const Signal<X>& in, const Counts& counts) {
   using N = typename C::Number;
   const std::int64_t count = pooled_tokens(layer, in.tokens);
   const N tokens = calculus.size(count, "tokens");
@@ -51,14 +80,15 @@ Signal<X> pool_forward(C& calculus, const Pool& layer, const Signal<X>& in) {
   out.x = uniform(in.x, Alike<N>{x.mean, second, second, x.between});
   out.overlap = {in.overlap.coherent, in.overlap.noise};
   if constexpr (C::next_orders) {
+    if (in.tokens == 1) return in;
+    const Alike<double> y = values_of(calculus, out.x);
     // One token fluctuates by itself.
     if (count == 1)
       out.spread.batch_variance = in.spread.token_variance;
     else
-      out.spread.token_variance = in.spread.batch_variance;
+      spread_of_mean(calculus, in, y, counts, out.spread);
     // Only two sequences have an overlap left: no more than that of features that differ by as
     // much.
-    const Alike<double> y = values_of(calculus, out.x);
     const double apart = y.second - y.between,
                  fresh = apart * apart / static_cast<double>(in.width),
                  found = calculus.value(in.overlap.variance());
@@ -92,7 +122,7 @@ template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Pool& layer, Signal<X> x) {
   pass.calculus().enter(layer.path);
   settle(x);
-  Signal<X> y = pool_forward(pass.calculus(), layer, x);
+  Signal<X> y = pool_forward(pass.calculus(), layer, x, pass.counts(x));
   Kept<Pool, C, X> kept{{pass.site(layer.path, "pool", y), 0, x.tokens}};
   if constexpr (C::next_orders) {
     kept.second = values_of(pass.calculus(), y.x).second;
@@ -107,13 +137,12 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool& layer, Gradient<
   const auto& kept = pass.template take<Pool>();
   pass.note(kept.at.site, g);
   if constexpr (C::next_orders) {
+    if (kept.at.tokens == 1) return g;
     // Of one token the part along it stays there, and is a share of all that there is.
     const double all = values_of(pass.calculus(), g.x).second;
     const double along = pass.calculus().value(g.aligned);
-    if (reads_one(layer) && all > 0) {
-      const double share = std::min(1.0, along * along * kept.second / all);
-      g.directions.radial += share * (kept.width - g.directions.radial);
-    }
+    const double share = all > 0 ? std::min(1.0, along * along * kept.second / all) : 0;
+    if (reads_one(layer)) g.directions.radial += share * (kept.width - g.directions.radial);
   }
   const std::int64_t count = pooled_tokens(layer, kept.at.tokens);
   g.x = pool_backward(layer, g.x, pass.tokens(count));

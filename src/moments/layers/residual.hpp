@@ -180,12 +180,23 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Residual& layer, Signal<X>
   if (layer.trainable_branch)
     scale =
         pass.parameter(layer.path, ".scale", 1, layer.scale_features, layer.branch * layer.branch);
-  if (!layer.shortcut.empty()) x = pass.run(layer.shortcut, std::move(x));
+  const NormVariance before = x.spread;
+  if (!layer.shortcut.empty()) {
+    start_branch(x.spread);
+    x = pass.run(layer.shortcut, std::move(x));
+  }
   calculus.enter(layer.path);
   settle(x);
   MixedSum kinds;
   Signal<X> y = residual_forward(calculus, layer, x, branch, pass.counts(x), &kinds,
                                  together ? &*together : nullptr);
+  if constexpr (C::next_orders) {
+    if (!layer.shortcut.empty())
+      y.spread = spread_of_ways(
+          before, y.spread, x.spread, scaled(values_of(calculus, x.x), layer.skip * layer.skip),
+          branch.spread, scaled(values_of(calculus, branch.x), layer.branch * layer.branch),
+          together ? 0 : static_cast<double>(x.width), pass.counts(x));
+  }
   if constexpr (has_profiles<C, X>) {
     const double a2 = layer.skip * layer.skip, b2 = layer.branch * layer.branch;
     y.profile =
