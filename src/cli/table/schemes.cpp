@@ -46,20 +46,23 @@ double scale_of(const std::optional<Expr>& formula, std::int64_t layers) {
 std::vector<Value> measured(const std::string& scheme, const ModelSpec& spec) {
   const Network network = build_network(spec);
   const DepthProfile profile = depth_profile(network, propagate(network, {}));
-  if (profile.sublayers.empty())
-    throw Error(ErrorKind::input, "two streams: no branch has one share of the signal");
-  const SublayerShare& first = profile.sublayers.front();
-  const SublayerShare& last = profile.sublayers.back();
-  return {scheme,
-          spec.layers,
-          scale_of(spec.alpha, spec.layers),
-          scale_of(spec.lambda, spec.layers),
-          profile.identity_weight,
-          profile.effective_depth,
-          last.stream / first.stream,
-          last.gradient > 0 ? Value(first.gradient / last.gradient) : Value(),
-          last.grad_stream > 0 ? Value(first.grad_stream / last.grad_stream) : Value(),
-          Value()};
+  std::vector<Value> row = {scheme,
+                            spec.layers,
+                            scale_of(spec.alpha, spec.layers),
+                            scale_of(spec.lambda, spec.layers),
+                            profile.identity_weight,
+                            profile.effective_depth};
+  // Two streams share their branches.
+  if (!profile.sublayers.empty()) {
+    const SublayerShare& first = profile.sublayers.front();
+    const SublayerShare& last = profile.sublayers.back();
+    row.insert(row.end(),
+               {last.stream / first.stream,
+                last.gradient > 0 ? Value(first.gradient / last.gradient) : Value(),
+                last.grad_stream > 0 ? Value(first.grad_stream / last.grad_stream) : Value()});
+  }
+  row.resize(columns().size());
+  return row;
 }
 
 std::vector<Value> row_of(const std::string& scheme, const ModelSpec& spec) {
@@ -101,7 +104,8 @@ report::Document schemes_table_document() {
       "moment rules. identity_weight: amplitude that the input keeps; effective_depth: branches "
       "that the signal's power passes on average; stream_growth: second moment of the stream, last "
       "over first; gradient_first_over_last: norms of the gradients of the first branch's and the "
-      "last branch's matrices. rezero, skipinit and fixup start as the identity: their branch "
+      "last branch's matrices; resi-dual, of two streams, has none of the last three. rezero, skipinit and fixup "
+      "start as the identity: their branch "
       "weights have no gradient yet.",
       std::move(table), digits);
 }
