@@ -193,11 +193,35 @@ def _add_errors(data: Any, errors: Any) -> None:
             data[key] += errors[of]
 
 
+def _mean_error(facts: dict[str, Any], mean: float, second: float) -> float:
+    """E |f - fit| at most, of a Gaussian x with these moments: two fits whose errors are odd agree in the
+    mean of an odd function."""
+    import numpy as np
+
+    nodes, weights = np.polynomial.hermite_e.hermegauss(32)
+    x = mean + max(second - mean * mean, 0.0)**0.5 * nodes
+    scale = float((weights * (1 + x * x)**(facts["growth"] / 2)).sum() / weights.sum())
+    return float(facts["value_error"] * facts["size"] * scale)
+
+
+def _add_mean_error(errors: dict[str, Any], error: float) -> None:
+    """To every mean that `activation` tells."""
+    places = [(errors, "mean"), (errors.get("tuned"), "shift")]
+    places += [(method.get("mean"), "value") for method in errors.get("methods", {}).values()]
+    for place, key in places:
+        if isinstance(place, dict) and isinstance(place.get(key), float):
+            place[key] += error
+
+
 def state_errors(result: Result, coarse: dict[str, Any], samples: list[Sample]) -> None:
     """Of a result of the expressions, by that of the coarse ones."""
     from ._result import Record
 
     errors = _apart(result._data, coarse)
+    inputs = result.inputs
+    if "mean" in errors and {"mean", "second"} <= set(inputs):
+        _add_mean_error(errors, sum(_mean_error(sample.facts, inputs["mean"], inputs["second"])
+                                    for sample in samples))
     _add_errors(result._data, errors)
     result.sampled = Record({"functions": [sample.facts for sample in samples], "errors": errors})
     for sample in samples:
