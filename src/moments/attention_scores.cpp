@@ -440,7 +440,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);
   scores.feedback_truncation = omitted_feedback(averages.one.back(), small);
   if (rotation) scores.truncation += half_cell_error(positions);
-  if (inputs.counts.weights && grid > 0) {
+  if (inputs.counts.weights) {
     // Of weights that fall from a query on a step leaves as much of what one key gets, and its
     // square of sums over keys.
     scores.mix_truncation += positions.step * positions.step;

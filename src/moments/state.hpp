@@ -27,8 +27,8 @@ struct Alike {
 
 struct MaskedSums;
 
-/// The positions that a PerPosition state is kept at; what lies between is interpolated. Of tokens in
-/// two kinds, those that are kept.
+/// The positions that a PerPosition state is kept at; what lies between is interpolated. Of tokens
+/// in two kinds, those that are kept.
 struct Positions {
   std::int64_t tokens = 0;
   double step = 0;                ///< from one to the next, over it; 0 where every one is there
@@ -36,8 +36,8 @@ struct Positions {
   Eigen::ArrayXd weight;          ///< of each in a sum over the tokens; adds up to `tokens`
   Eigen::ArrayXXd pairs;          ///< of each in a sum over t != s; adds up to tokens (tokens - 1)
   Eigen::MatrixXd interpolation;  ///< tokens x positions; empty when every position is there
-  /// Of each token the last position that is not behind it, and the share of the next one in what is
-  /// interpolated there (docs/theory/attention.md#positions).
+  /// Of each token the last position that is not behind it, and the share of the next one in what
+  /// is interpolated there (docs/theory/attention.md#positions).
   Eigen::ArrayXi left;
   Eigen::ArrayXd share;
   /// Sums over the keys and the rows of a causal mask.

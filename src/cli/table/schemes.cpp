@@ -104,7 +104,8 @@ report::Document schemes_table_document() {
       "moment rules. identity_weight: amplitude that the input keeps; effective_depth: branches "
       "that the signal's power passes on average; stream_growth: second moment of the stream, last "
       "over first; gradient_first_over_last: norms of the gradients of the first branch's and the "
-      "last branch's matrices; resi-dual, of two streams, has none of the last three. rezero, skipinit and fixup "
+      "last branch's matrices; resi-dual, of two streams, has none of the last three. rezero, "
+      "skipinit and fixup "
       "start as the identity: their branch "
       "weights have no gradient yet.",
       std::move(table), digits);
