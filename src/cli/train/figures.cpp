@@ -19,11 +19,8 @@ using report::Series;
 
 Plot loss_plot(const TrainedRuns& trained, const std::vector<std::string>& groups,
                std::int64_t layers) {
-  Plot plot;
+  Plot plot = plot_over_steps();
   plot.title = "Loss curves, " + blocks_text(layers);
-  plot.x.label = "step";
-  plot.x.unit = "updates";
-  plot.x.whole = true;
   plot.y.label = "validation loss";
   plot.y.unit = "nats a token";
   double last = 1;

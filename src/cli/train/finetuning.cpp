@@ -180,11 +180,8 @@ namespace {
 
 report::Plot pretraining_plot(const TrainedRuns& trained, const std::vector<std::string>& groups,
                               std::int64_t layers) {
-  report::Plot plot;
+  report::Plot plot = plot_over_steps();
   plot.title = "Loss on the text of pre-training, " + blocks_text(layers);
-  plot.x.label = "step";
-  plot.x.unit = "updates";
-  plot.x.whole = true;
   plot.y.label = "validation loss";
   plot.y.unit = "nats a token";
   plot.y.most = kFarFromGuess * std::log(static_cast<double>(trained.vocab));

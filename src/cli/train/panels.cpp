@@ -38,6 +38,14 @@ std::vector<const TrainRun*> runs_of(const TrainedRuns& trained, const std::stri
   return runs;
 }
 
+report::Plot plot_over_steps() {
+  report::Plot plot;
+  plot.x.label = "step";
+  plot.x.unit = "updates";
+  plot.x.whole = true;
+  return plot;
+}
+
 std::string blocks_text(std::int64_t layers) {
   return fmt::format("{} {}", layers, layers == 1 ? "block" : "blocks");
 }

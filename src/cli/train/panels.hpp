@@ -21,6 +21,8 @@ std::set<std::int64_t> depths_of(const std::vector<TrainRun>& runs);
 /// One a seed.
 std::vector<const TrainRun*> runs_of(const TrainedRuns& trained, const std::string& group,
                                      std::int64_t layers);
+/// Without curves, along the steps of training.
+report::Plot plot_over_steps();
 /// "1 block", "12 blocks".
 std::string blocks_text(std::int64_t layers);
 /// The layers of all groups, some of which have a norm before the blocks, others one behind them.

@@ -38,10 +38,7 @@ std::string lost_text(const TrainedRuns& trained, const std::vector<std::string>
 template <class ValueOf>
 Plot plot_by_step(const TrainedRuns& trained, const std::vector<std::string>& groups,
                   std::int64_t layers, const ValueOf& value_of) {
-  Plot plot;
-  plot.x.label = "step";
-  plot.x.unit = "updates";
-  plot.x.whole = true;
+  Plot plot = plot_over_steps();
   plot.y.unit = "nats";
   for (std::size_t i = 0; i < groups.size(); ++i) {
     Series series{groups[i], Origin::measured, {}, static_cast<int>(i), true};
