@@ -14,6 +14,6 @@ scalecalc_cli_error("table: --all without a folder" EXIT 2 SAYS "needs a folder"
 scalecalc_cli_error("table: --all into nowhere" EXIT 2 SAYS "no such folder"
   ARGS table --all -o /nowhere/at/all)
 scalecalc_cli_error("table: --all and a name" EXIT 2 SAYS "both given"
-  ARGS table init --all -o "${CMAKE_CURRENT_BINARY_DIR}")
+  ARGS table init --all -o "${CMAKE_CURRENT_BINARY_DIR}/no-table")
 scalecalc_cli_error("table: --compare of one" EXIT 2 SAYS "belongs to --all"
   ARGS table init --compare)

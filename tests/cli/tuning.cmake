@@ -1,4 +1,5 @@
 # train --grid: the best learning rate by size, in every form; folders to go on from; what is no grid.
+# A process that trains in a folder locks its runs, so tests of one folder hold a RESOURCE_LOCK.
 set(small --seeds 2 --steps 6 --heads 2 --sequence 8 --batch 2 --tokens 2000 --dropout 0
   --validation-batches 1)
 set(grid train --grid lr=1e-3:1:x4 --widths 8,16 --parametrization mup ${small})
@@ -37,7 +38,8 @@ scalecalc_cli_test("tuning: more values and sizes" ARGS train --grid lr=0.001,0.
   --widths 8,16,24 --parametrization mup ${small} -o ${folder}/runs STDOUT "width 24\n.*0.5 ")
 foreach(name "as a table" "as JSON" "as CSV" "report as a table" "report as JSON"
     "report as a page" "report's plot" "more values and sizes")
-  set_tests_properties("cli: tuning: ${name}" PROPERTIES FIXTURES_REQUIRED tuning_runs)
+  set_tests_properties("cli: tuning: ${name}" PROPERTIES FIXTURES_REQUIRED tuning_runs
+    RESOURCE_LOCK tuning_runs)
 endforeach()
 scalecalc_cli_test("tuning: two keys, two axes, one rate" ARGS train --grid lr=1e-2,1e-1,1
   --grid decay=0,0.1 --widths 8,16 --depths 1,2 --rates shared --parametrization depth-mup ${small}
@@ -75,7 +77,7 @@ foreach(other "parametrization standard" "rates shared" "steps 7" "widths 16,32"
       --tokens 2000 --dropout 0 --validation-batches 1 -o ${folder}/runs
     SAYS "the folder has a run of another configuration \\(.*-width.*; give the same options, or -o another")
   set_tests_properties("cli: wrong: tuning: a folder of another: ${option}" PROPERTIES
-    FIXTURES_REQUIRED tuning_runs)
+    FIXTURES_REQUIRED tuning_runs RESOURCE_LOCK tuning_runs)
 endforeach()
 # Several placements, each at its best.
 set(best train --grid lr=1e-3,1e-2 --grid warmup=0,2 --placements post,pre --depths 1,2 --width 8
@@ -96,21 +98,22 @@ scalecalc_cli_test("tuning: report of placements" ARGS report ${folder}/best
 scalecalc_cli_test("tuning: report of placements as JSON" ARGS report ${folder}/best --format json
   JSON results.best.3.points.3.values.lr results.differences.0.key)
 foreach(name "as a table" "as JSON" "as CSV")
-  set_tests_properties("cli: tuning: placements ${name}" PROPERTIES FIXTURES_REQUIRED best_runs)
+  set_tests_properties("cli: tuning: placements ${name}" PROPERTIES FIXTURES_REQUIRED best_runs
+    RESOURCE_LOCK best_runs)
 endforeach()
 foreach(name "" " as JSON")
   set_tests_properties("cli: tuning: report of placements${name}" PROPERTIES
-    FIXTURES_REQUIRED best_runs)
+    FIXTURES_REQUIRED best_runs RESOURCE_LOCK best_runs)
 endforeach()
 scalecalc_cli_error("tuning: another grid of placements" EXIT 2 ARGS train --grid lr=1e-3,1e-2
   --placements post,pre --depths 1,2 --width 8 ${small} -o ${folder}/best
   SAYS "another configuration")
 set_tests_properties("cli: wrong: tuning: another grid of placements" PROPERTIES
-  FIXTURES_REQUIRED best_runs)
+  FIXTURES_REQUIRED best_runs RESOURCE_LOCK best_runs)
 scalecalc_cli_error("tuning: placements in a folder of a grid" EXIT 2 ARGS train --placements pre
   --depths 2 --width 8 ${small} -o ${folder}/runs SAYS "another configuration")
 set_tests_properties("cli: wrong: tuning: placements in a folder of a grid" PROPERTIES
-  FIXTURES_REQUIRED tuning_runs)
+  FIXTURES_REQUIRED tuning_runs RESOURCE_LOCK tuning_runs)
 
 foreach(wrong IN ITEMS
     "lr|takes KEY=VALUES" "lr=|--grid lr must be a number" "=1,2,3|unknown number of a grid ''"
