@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "moments/head.hpp"
-#include "scalecalc/softmax.hpp"
 
 namespace scalecalc::moments {
 namespace {
@@ -13,10 +12,19 @@ constexpr int few = 4;
 constexpr int points = 14;
 /// Centred tokens are at -1/(n - 1) of each other.
 constexpr double lowest = -0.35;
+/// Up to this variance of the logits the series is short at any correlation past `lowest`.
+constexpr double small_variance = 2.5;
 
 }  // namespace
 
 Estimate Numbers::HeadSoftmax::overlap(double correlation) {
+  if (tau2 > small_variance || correlation < lowest) return by_integrals(correlation);
+  if (!row) row.emplace(std::vector<SoftmaxRows::Row>{{static_cast<double>(classes), tau2}});
+  const SoftmaxOverlaps found = row->overlaps(0, 0, correlation);
+  return {found.overlap, found.error * found.overlap, Method::quadrature};
+}
+
+Estimate Numbers::HeadSoftmax::by_integrals(double correlation) {
   if (correlation < lowest || ++asked <= few)
     return softmax_pair(classes, tau2, correlation).overlap;
   if (overlaps.empty()) {

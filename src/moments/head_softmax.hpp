@@ -1,17 +1,20 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "moments/interpolation.hpp"
 #include "moments/numbers.hpp"
+#include "scalecalc/softmax.hpp"
 
 namespace scalecalc::moments {
 
 /// Past this variance of the logits the softmax has condensed on its largest, up to 1/tau.
 inline constexpr double condensed = 1e3;
 
-/// Softmax over the classes of a head: integrals for a few correlations, an interpolation of them
-/// for the many of a state by positions.
+/// Softmax over the classes of a head. Logits of small variance overlap by the series of a row in
+/// their correlation; of others, integrals for a few correlations and an interpolation of them for
+/// the many of a state by positions.
 struct Numbers::HeadSoftmax {
   std::int64_t classes = 0;
   double tau2 = 0;
@@ -19,8 +22,12 @@ struct Numbers::HeadSoftmax {
   int asked = 0;
   ChebyshevPoints places;
   std::vector<double> overlaps;
+  std::optional<SoftmaxRows> row;
 
   Estimate overlap(double correlation);
+
+ private:
+  Estimate by_integrals(double correlation);
 };
 
 }  // namespace scalecalc::moments
