@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "gaussian/softmax/gauss_hermite.hpp"
+
 namespace scalecalc::gaussian::softmax {
 namespace {
 
@@ -28,6 +30,12 @@ constexpr double kNegligibleFront = 1e-13;
 constexpr double kLargest = 1000.0;
 /// Of t: over 1e6 keys what is below adds 1e-12 of a row.
 constexpr double kNothing = 1e-18;
+
+/// Gauss's rule for z converges as e^{-pi sqrt(2 n)/tau}, the bumps g_k(y + tau z) being analytic
+/// up to Im z = pi/(2 tau), and has to be exact for the polynomials of the series: so many nodes.
+int gauss_nodes(double tau, int terms, double finer) {
+  return static_cast<int>(std::ceil(finer * (8.0 + terms / 2.0 + 28.0 * tau * tau)));
+}
 
 /// Where the Gaussian is cut: E sum p^4 over 1e6 keys still feels 9 sigma.
 double reach_of(double keys) {
@@ -61,9 +69,9 @@ double gegenbauer_step(double dimensions, int k) {
   return std::sqrt(k * (k + n - 3.0) / ((2.0 * k + n - 2.0) * (2.0 * k + n - 4.0)));
 }
 
-/// z = m step with the weights of N(0, 1) and, for n >= 1, of the normalised Hermite polynomials.
-/// The step resolves the bumps, of width 1/tau, and the waves of the highest polynomial, of
-/// frequency sqrt(n).
+/// Points z with the weights of N(0, 1) and, for n >= 1, of the normalised Hermite polynomials: the
+/// nodes of Gauss's rule where few are enough, else z = m step, whose step resolves the bumps, of
+/// width 1/tau, and the waves of the highest polynomial, of frequency sqrt(n).
 struct Row::Scores {
   std::vector<double> weight, factor;  ///< factor = e^{tau z}
   std::vector<double> hermite;         ///< by z, then by n; weight included
@@ -78,30 +86,22 @@ struct Row::Scores {
   bool is_gaussian = true;
 
   Scores(double keys, double tau, int terms_asked, double finer) : terms(terms_asked) {
-    const double frequency = std::sqrt(static_cast<double>(terms)) + 6.5 + 10.0 * tau;
-    const double step = std::min(0.5, 2.0 * std::numbers::pi / frequency) / finer;
-    const int reach = tau == 0.0 ? 0 : static_cast<int>(std::ceil(reach_of(keys) / step));
-    const double density = reach == 0 ? 1.0 : step / std::sqrt(2.0 * std::numbers::pi);
-    const auto points = static_cast<std::size_t>(2 * reach + 1);
-    weight.reserve(points);
-    factor.reserve(points);
-    moments.reserve(points);
-    hermite.reserve(points * (static_cast<std::size_t>(terms) + 1));
-    std::vector<double> roots(static_cast<std::size_t>(terms) + 1);
+    roots.resize(static_cast<std::size_t>(terms) + 1);
     for (std::size_t n = 0; n < roots.size(); ++n) roots[n] = std::sqrt(static_cast<double>(n));
-    for (int m = -reach; m <= reach; ++m) {
-      const double z = m * step;
-      weight.push_back(density * std::exp(-0.5 * z * z));
-      factor.push_back(std::exp(tau * z));
-      const double w = weight.back(), zz = z * z;
-      moments.push_back({w * z, w * (zz - 1.0), w * (zz * (zz - 6.0) + 3.0)});
-      double last = 0.0, value = weight.back();
-      hermite.push_back(value);
-      for (std::size_t n = 0; n + 1 < roots.size(); ++n) {
-        const double next = (z * value - roots[n] * last) / roots[n + 1];
-        last = value;
-        value = next;
-        hermite.push_back(value);
+    const int nodes = gauss_nodes(tau, terms, finer);
+    if (nodes <= kMostNodes) {
+      const GaussHermite& rule = gauss_hermite(nodes);
+      reserve(rule.z.size());
+      for (std::size_t m = 0; m < rule.z.size(); ++m) add(rule.z[m], rule.weight[m], tau);
+    } else {
+      const double frequency = std::sqrt(static_cast<double>(terms)) + 6.5 + 10.0 * tau;
+      const double step = std::min(0.5, 2.0 * std::numbers::pi / frequency) / finer;
+      const int reach = static_cast<int>(std::ceil(reach_of(keys) / step));
+      const double density = step / std::sqrt(2.0 * std::numbers::pi);
+      reserve(static_cast<std::size_t>(2 * reach + 1));
+      for (int m = -reach; m <= reach; ++m) {
+        const double z = m * step;
+        add(z, density * std::exp(-0.5 * z * z), tau);
       }
     }
     add_up();
@@ -158,6 +158,28 @@ struct Row::Scores {
   }
 
  private:
+  std::vector<double> roots;  ///< of n, for He_n/sqrt(n!)
+
+  void reserve(std::size_t points) {
+    weight.reserve(points);
+    factor.reserve(points);
+    moments.reserve(points);
+    hermite.reserve(points * roots.size());
+  }
+  void add(double z, double of_z, double tau) {
+    weight.push_back(of_z);
+    factor.push_back(std::exp(tau * z));
+    const double zz = z * z;
+    moments.push_back({of_z * z, of_z * (zz - 1.0), of_z * (zz * (zz - 6.0) + 3.0)});
+    double last = 0.0, value = of_z;
+    hermite.push_back(value);
+    for (std::size_t n = 0; n + 1 < roots.size(); ++n) {
+      const double next = (z * value - roots[n] * last) / roots[n + 1];
+      last = value;
+      value = next;
+      hermite.push_back(value);
+    }
+  }
   void add_up() {
     const std::size_t count = static_cast<std::size_t>(terms) + 1;
     weight_from.assign(weight.size() + 1, 0.0);
