@@ -17,11 +17,16 @@ constexpr std::size_t keep = 64;
 /// Pairs by panels: experts and branches that read one stream ask for the same ones, each in its
 /// turn.
 constexpr std::size_t keep_pairs = 1 << 15;
-/// Networks whose variance changes at every layer go on by panels after so many inputs.
-constexpr std::size_t before_panels = 24;
+/// Where the variance changes at every layer, and between positions, so many inputs within a
+/// panel's range of variances are met one by one; then a panel, which is worth ten of them, is
+/// made.
+constexpr int before_panels = 8;
 constexpr int panel_nodes = 10;
 static_assert(panel_nodes <= SeriesTable::width);
 constexpr double panels_per_unit = 2.5;  ///< of ln(variance)
+long panel_of(double variance) {
+  return static_cast<long>(std::floor(std::log(variance) * panels_per_unit));
+}
 /// What ten nodes leave of functions that are analytic in ln(variance), here within a radius of 1.
 constexpr double panel_error = 1e-10;
 
@@ -102,7 +107,7 @@ GaussianFunction::AtInput* GaussianFunction::find(double mean, double variance) 
 
 GaussianFunction::AtInput& GaussianFunction::at(double mean, double variance) {
   if (AtInput* found = find(mean, variance)) return *found;
-  ++misses_;
+  if (mean == 0 && variance > 0) ++misses_[panel_of(variance)];
   if (kept_.size() == keep) kept_.pop_front();
   AtInput& input = kept_.emplace_back();
   input.mean = mean;
@@ -173,12 +178,19 @@ const PairFunction& GaussianFunction::pair_at(AtInput& input, Moment moment) con
   return *pair;
 }
 
-bool GaussianFunction::wanders(double mean, double variance) const {
-  return misses_ > before_panels && mean == 0 && variance > 0;
+bool GaussianFunction::wanders(double mean, double variance) {
+  if (mean != 0 || !(variance > 0)) return false;
+  if (variance >= wandering_[0] && variance < wandering_[1]) return true;
+  const long index = panel_of(variance);
+  const auto found = misses_.find(index);
+  if (found == misses_.end() || found->second < before_panels) return false;
+  const auto low = static_cast<double>(index);
+  wandering_ = {std::exp(low / panels_per_unit), std::exp((low + 1) / panels_per_unit)};
+  return true;
 }
 
-GaussianFunction::Panel& GaussianFunction::panel(Moment moment, double place) {
-  const auto index = static_cast<long>(std::floor(place * panels_per_unit));
+GaussianFunction::Panel& GaussianFunction::panel(Moment moment, double variance) {
+  const long index = panel_of(variance);
   Panel& panel = panels_[{moment, index}];
   if (panel.places.at().empty()) {
     const auto low = static_cast<double>(index);
@@ -189,7 +201,7 @@ GaussianFunction::Panel& GaussianFunction::panel(Moment moment, double place) {
 
 Estimate GaussianFunction::by_panel(Moment moment, double variance) {
   const double place = std::log(variance);
-  Panel& in = panel(moment, place);
+  Panel& in = panel(moment, variance);
   if (in.values.empty())
     for (const double at : in.places.at())
       in.values.push_back(quadrature(activation_, moment, {0, std::exp(at), {}}));
@@ -206,7 +218,7 @@ Estimate GaussianFunction::by_panel(Moment moment, double variance, double corre
 
 Estimate GaussianFunction::from_panel(Moment moment, double variance, double correlation) {
   const double place = std::log(variance);
-  Panel& in = panel(moment, place);
+  Panel& in = panel(moment, variance);
   if (in.functions.empty()) {
     for (const double at : in.places.at())
       in.functions.emplace_back(activation_, moment, 0.0, std::exp(at));

@@ -91,18 +91,19 @@ class GaussianFunction {
   const PairFunction& pair_at(AtInput& input, Moment moment) const;
   const ClosedFormFunction* formula(Moment moment, double variance);
   std::optional<Estimate> by_formula(Moment moment, double variance, double correlation);
-  /// Wandering: the variance is new at every layer.
-  bool wanders(double mean, double variance) const;
+  /// Wandering: many variances near this one have been asked for.
+  bool wanders(double mean, double variance);
   Estimate by_panel(Moment moment, double variance);
   Estimate by_panel(Moment moment, double variance, double correlation);
   Estimate from_panel(Moment moment, double variance, double correlation);
-  Panel& panel(Moment moment, double place);
+  Panel& panel(Moment moment, double variance);
 
   Activation activation_;
   std::deque<AtInput> kept_;
   std::deque<AtWidth> widths_;
   AtInput* last_ = nullptr;
-  std::size_t misses_ = 0;
+  std::map<long, int> misses_;                ///< by the panel that the variance is in
+  std::array<double, 2> wandering_ = {0, 0};  ///< a panel's variances, where they wander
   std::map<Moment, std::optional<ClosedFormFunction>> formulas_;
   std::map<std::pair<Moment, long>, Panel> panels_;
   std::unordered_map<PairPlace, Estimate, HashOfPlace> known_pairs_;
