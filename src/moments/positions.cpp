@@ -11,7 +11,7 @@ namespace {
 /// So many tokens have a position each.
 constexpr std::int64_t dense = 64;
 /// Up to here positions stand one apart.
-constexpr std::int64_t first = 8;
+constexpr std::int64_t first = 6;
 
 std::vector<std::int64_t> places(std::int64_t tokens, double step, bool last_apart) {
   std::vector<std::int64_t> at;

@@ -8,7 +8,8 @@ namespace scalecalc::moments {
 
 /// How far positions of a grid stand apart, over the position.
 struct Spacing {
-  static constexpr double wide = 0.25;
+  static constexpr double wide = 1.0 / 3;
+  static constexpr double turned = 0.25;   ///< where queries and keys are turned by their position
   static constexpr double narrow = 0.125;  ///< where weights of attention fall with the distance
 };
 

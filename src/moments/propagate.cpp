@@ -72,13 +72,15 @@ Trace trace_by(Numbers& calculus, const Network& network) {
   }
   if (network.sequence > 1 && contents.causal) {
     const bool falls = contents.alibi || contents.window || contents.relative;
+    const double spacing = falls             ? Spacing::narrow
+                           : contents.rotary ? Spacing::turned
+                                             : Spacing::wide;
     return trace_in<PerPosition>(
         calculus, network, contents, [&](const Alike<double>& x, std::int64_t tokens) {
-          return spread_over(
-              x,
-              make_positions(tokens, calculus.options().all_positions, contents.reads_last,
-                             falls ? Spacing::narrow : Spacing::wide),
-              network.batch);
+          return spread_over(x,
+                             make_positions(tokens, calculus.options().all_positions,
+                                            contents.reads_last, spacing),
+                             network.batch);
         });
   }
   if (network.sequence > 1 && contents.reads_last) {

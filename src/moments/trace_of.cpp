@@ -36,6 +36,7 @@ void read(const std::vector<Layer>& layers, Contents& contents) {
       contents.alibi |= op.alibi != 0;
       contents.window |= op.window != 0;
       contents.relative |= op.relative.buckets > 0;
+      contents.rotary |= op.rotary.width > 0;
     } else if constexpr (std::is_same_v<Op, Pool>) {
       contents.reads_last |= op.of == Pool::Of::last;
     } else if constexpr (std::is_same_v<Op, ClassTokens>) {

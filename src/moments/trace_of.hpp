@@ -11,7 +11,7 @@ namespace scalecalc::moments {
 
 /// What stands in the layers and inside them.
 struct Contents {
-  bool alibi = false, window = false, relative = false;
+  bool alibi = false, window = false, relative = false, rotary = false;
   int attentions = 0;
   bool causal = false;                   ///< some attention has a causal mask: tokens differ
   bool class_tokens = false;             ///< stand in front of the others

@@ -56,10 +56,11 @@ TEST_CASE("from queries back to the keys of a mask, by counting") {
   }
 }
 
-// What is interpolated between positions an eighth apart bends on the scale of T: 1/8 of the square
-// of an eighth, times derivatives of about 1.
+// Means over keys, and what comes back to keys, are interpolated in n^(-1/2) over steps h of the
+// position: chords are h^2/16 off (docs/theory/attention.md#positions), of derivatives up to 2
+// twice that.
 TEST_CASE("a grid of positions gives what all of them do") {
-  const double allowed = 0.125 * 0.125 / 4;  // for derivatives up to 2
+  const double allowed = Spacing::wide * Spacing::wide / 8;
   for (const std::int64_t tokens : {65, 300}) {
     const PerPosition grid = smooth(tokens, false), all = smooth(tokens, true);
     const auto counts = masked(static_cast<double>(tokens));

@@ -44,7 +44,8 @@ double c(const Attention& layer, int distance) {
 
 /// Second 1 + t/T, cross (1 + (s + t)/2T) e^{-|t - u|/T} 3/4.
 PerPosition tokens(std::int64_t count, bool all = true) {
-  PerPosition x = spread_over({0, 1, 0.5, 0}, make_positions(count, all), 1);
+  PerPosition x =
+      spread_over({0, 1, 0.5, 0}, make_positions(count, all, false, Spacing::turned), 1);
   const double length = static_cast<double>(count);
   for (Eigen::Index t = 0; t < x.second.size(); ++t) {
     const double at = x.positions->at[t] / length;
