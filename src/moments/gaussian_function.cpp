@@ -14,9 +14,6 @@ namespace scalecalc::moments {
 namespace {
 
 constexpr std::size_t keep = 64;
-/// Pairs by panels: experts and branches that read one stream ask for the same ones, each in its
-/// turn.
-constexpr std::size_t keep_pairs = 1 << 15;
 /// Where the variance changes at every layer, and between positions, so many inputs within a
 /// panel's range of variances are met one by one; then a panel, which is worth ten of them, is
 /// made.
@@ -210,10 +207,11 @@ Estimate GaussianFunction::by_panel(Moment moment, double variance) {
 }
 
 Estimate GaussianFunction::by_panel(Moment moment, double variance, double correlation) {
-  if (known_pairs_.size() >= keep_pairs) known_pairs_.clear();
-  const auto [place, is_new] = known_pairs_.try_emplace(PairPlace{moment, variance, correlation});
-  if (is_new) place->second = from_panel(moment, variance, correlation);
-  return place->second;
+  const KnownPairs::Place place{moment, variance, correlation};
+  if (const Estimate* known = known_pairs_.find(place)) return *known;
+  const Estimate found = from_panel(moment, variance, correlation);
+  known_pairs_.add(place, found);
+  return found;
 }
 
 Estimate GaussianFunction::from_panel(Moment moment, double variance, double correlation) {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "moments/interpolation.hpp"
+#include "moments/known_pairs.hpp"
 #include "moments/series_table.hpp"
 #include "moments/width_moments.hpp"
 #include "scalecalc/activation.hpp"
@@ -64,18 +64,6 @@ class GaussianFunction {
     double mean = 0, variance = 0, correlation = 2;
     Estimate found;
   };
-  struct PairPlace {
-    Moment moment;
-    double variance, correlation;
-    bool operator==(const PairPlace&) const = default;
-  };
-  struct HashOfPlace {
-    std::size_t operator()(const PairPlace& at) const {
-      const std::hash<double> hash;
-      return (hash(at.variance) * 31 + hash(at.correlation)) * 31 +
-             static_cast<std::size_t>(at.moment);
-    }
-  };
   /// The pair, by `compute` where it has not been found lately.
   template <class Compute>
   const Estimate& lately(Moment moment, double mean, double variance, double correlation,
@@ -106,7 +94,7 @@ class GaussianFunction {
   std::array<double, 2> wandering_ = {0, 0};  ///< a panel's variances, where they wander
   std::map<Moment, std::optional<ClosedFormFunction>> formulas_;
   std::map<std::pair<Moment, long>, Panel> panels_;
-  std::unordered_map<PairPlace, Estimate, HashOfPlace> known_pairs_;
+  KnownPairs known_pairs_;  ///< by panels: experts and branches that read one stream ask again
   std::array<Asked, 8> asked_;
   std::size_t next_asked_ = 0;
 };

@@ -15,6 +15,15 @@ inline void append(Patterns& to, Patterns more) {
   for (NamePattern& pattern : more) to.push_back(std::move(pattern));
 }
 
+/// These in a list, moved: an initializer list would copy them.
+template <class... Tables>
+std::vector<Naming> list_of(Tables... tables) {
+  std::vector<Naming> all;
+  all.reserve(sizeof...(tables));
+  (all.push_back(std::move(tables)), ...);
+  return all;
+}
+
 /// weight and bias of a linear map, or of a packed one.
 inline void linear(Patterns& to, const std::string& name, const std::vector<std::string>& paths,
                    const char* weight = ".weight", const char* bias = ".bias") {
@@ -23,7 +32,8 @@ inline void linear(Patterns& to, const std::string& name, const std::vector<std:
     weights.paths.push_back(path + ".weight");
     biases.paths.push_back(path + ".bias");
   }
-  append(to, {weights, biases});
+  to.push_back(std::move(weights));
+  to.push_back(std::move(biases));
 }
 
 inline void norm(Patterns& to, const std::string& name, const std::string& path) {

@@ -143,7 +143,7 @@ Naming t5_stack(const char* name, const char* title, const std::string& stack, b
 }
 
 std::vector<Naming> encoder_decoder_tables() {
-  return {bart(), whisper(), t5()};
+  return list_of(bart(), whisper(), t5());
 }
 
 }  // namespace scalecalc::names

@@ -50,7 +50,7 @@ Naming torchvision_vit() {
 }  // namespace
 
 std::vector<Naming> image_tables() {
-  return {timm_vit(), torchvision_vit()};
+  return list_of(timm_vit(), torchvision_vit());
 }
 
 }  // namespace scalecalc::names

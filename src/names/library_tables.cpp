@@ -255,21 +255,10 @@ Naming electra() {
 }  // namespace
 
 std::vector<Naming> library_tables() {
-  std::vector<Naming> all = {
-      gemma(),
-      olmo2(),
-      phi3(),
-      opt(),
-      bloom(),
-      mpt(),
-      gpt_neo(),
-      distilbert(),
-      deberta(),
-      dinov2(),
-      vision_tower(),
-      text_tower("hf-clip-text", "Hugging Face CLIPTextModel", "text_projection"),
-      text_tower("hf-siglip-text", "Hugging Face SiglipTextModel", "head"),
-      electra()};
+  std::vector<Naming> all = list_of(
+      gemma(), olmo2(), phi3(), opt(), bloom(), mpt(), gpt_neo(), distilbert(), deberta(), dinov2(),
+      vision_tower(), text_tower("hf-clip-text", "Hugging Face CLIPTextModel", "text_projection"),
+      text_tower("hf-siglip-text", "Hugging Face SiglipTextModel", "head"), electra());
   for (Naming& naming : parallel_tables()) all.push_back(std::move(naming));
   for (Naming& naming : image_tables()) all.push_back(std::move(naming));
   for (Naming& naming : encoder_decoder_tables()) all.push_back(std::move(naming));

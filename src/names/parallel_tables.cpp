@@ -113,14 +113,11 @@ Naming cohere() {
 }  // namespace
 
 std::vector<Naming> parallel_tables() {
-  return {gptj(),
-          phi(),
-          cohere(),
-          gpt_neox(),
-          codegen(),
-          falcon("hf-falcon", "Hugging Face FalconForCausalLM", "ln_attn", "ln_mlp"),
-          falcon("hf-falcon-rw", "Hugging Face FalconForCausalLM, one branch after the other",
-                 "input_layernorm", "post_attention_layernorm")};
+  return list_of(
+      gptj(), phi(), cohere(), gpt_neox(), codegen(),
+      falcon("hf-falcon", "Hugging Face FalconForCausalLM", "ln_attn", "ln_mlp"),
+      falcon("hf-falcon-rw", "Hugging Face FalconForCausalLM, one branch after the other",
+             "input_layernorm", "post_attention_layernorm"));
 }
 
 }  // namespace scalecalc::names

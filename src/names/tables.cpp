@@ -211,21 +211,15 @@ Naming ours(const char* name, const char* title, Layout layout) {
 
 const std::vector<Naming>& naming_tables() {
   static const std::vector<Naming> all = [] {
-    std::vector<Naming> tables = {
-        ours("scalecalc", "the paths of this program", Layout::in_out),
-        ours("torch", "the paths as names of PyTorch modules", Layout::out_in),
-        ours("flax", "the paths as a tree of Flax parameters", Layout::in_out),
-        ours("keras", "the paths as those of Keras variables", Layout::in_out),
-        torch_encoder(),
-        hf_gpt2(),
-        hf_bert(),
-        hf_llama(),
-        t5_stack("hf-t5", "Hugging Face T5, the encoder", "encoder", false),
-        t5_stack("hf-t5-decoder", "Hugging Face T5, the decoder", "decoder", true),
-        hf_vit(),
-        hf_vit_v5(),
-        nanogpt(),
-        torchscale()};
+    std::vector<Naming> tables =
+        list_of(ours("scalecalc", "the paths of this program", Layout::in_out),
+                ours("torch", "the paths as names of PyTorch modules", Layout::out_in),
+                ours("flax", "the paths as a tree of Flax parameters", Layout::in_out),
+                ours("keras", "the paths as those of Keras variables", Layout::in_out),
+                torch_encoder(), hf_gpt2(), hf_bert(), hf_llama(),
+                t5_stack("hf-t5", "Hugging Face T5, the encoder", "encoder", false),
+                t5_stack("hf-t5-decoder", "Hugging Face T5, the decoder", "decoder", true),
+                hf_vit(), hf_vit_v5(), nanogpt(), torchscale());
     for (Naming& naming : library_tables()) tables.push_back(std::move(naming));
     return tables;
   }();
