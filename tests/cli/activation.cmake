@@ -113,7 +113,8 @@ scalecalc_cli_error("activation --second and --variance" EXIT 2 SAYS "give one o
 scalecalc_cli_error("activation --correlation" EXIT 2 SAYS "from -1 to 1"
   ARGS activation relu --correlation 1.5)
 scalecalc_cli_error("activation --digits" EXIT 2 SAYS "at most 100" ARGS activation relu --digits 101)
-scalecalc_cli_error("a misspelt function" EXIT 2 SAYS "sigmoid" ARGS activation --expr "x*sigmod(x)")
+scalecalc_cli_error("a misspelt function" EXIT 2 SAYS "column 3 \\(--expr\\); did you mean 'sigmoid'"
+  ARGS activation --expr "x*sigmod(x)")
 scalecalc_cli_error("a broken expression" EXIT 2 SAYS "column" ARGS activation --expr "1/(")
 scalecalc_cli_error("a pole at 0" EXIT 2 SAYS "expectation does not exist" ARGS activation --expr "1/x")
 

@@ -71,7 +71,13 @@ Activation ActivationOptions::read(const std::string& command) const {
     throw Error(ErrorKind::usage, "an expression has no parameters", "--param",
                 "write the numbers into the expression");
   }
-  return Activation::from_expression(name.empty() ? expression : name);
+  if (expression.empty()) return Activation::from_expression(name);
+  try {
+    return Activation::from_expression(expression);
+  } catch (const Error& error) {
+    const std::string where = error.where() == "activation" ? "--expr" : error.where();
+    throw Error(error.kind(), error.message(), where, error.hint());
+  }
 }
 
 void InputOptions::add_to(CLI::App* app) {
