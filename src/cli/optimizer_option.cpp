@@ -1,5 +1,7 @@
 #include "cli/optimizer_option.hpp"
 
+#include <algorithm>
+
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::cli {
@@ -13,6 +15,15 @@ OptimizerOptions read_optimizer(const std::string& option, const std::string& te
     if (where.starts_with(place)) where.replace(0, place.size(), option);
     throw Error(error.kind(), error.message(), where, error.hint());
   }
+}
+
+void validate_training(const OptimizerOptions& optimizer) {
+  validate(optimizer);
+  const bool moves = std::ranges::any_of(
+      optimizer.rest, [](const OptimizerOptions& of) { return of.learning_rate > 0; });
+  if (optimizer.learning_rate > 0 || moves) return;
+  throw Error(ErrorKind::usage, "a learning rate of 0 trains nothing", "--learning-rate",
+              "for example --learning-rate 5e-4");
 }
 
 }  // namespace scalecalc::cli

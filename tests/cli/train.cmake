@@ -134,6 +134,12 @@ scalecalc_cli_error("train: a tokenizer of no text" EXIT 2
 scalecalc_cli_error("train: tokens of no tokenizer" EXIT 2
   ARGS train --text ${CMAKE_CURRENT_LIST_FILE} --level bpe -o x
   SAYS "the tokens are those of a tokenizer .*give --tokenizer FILE")
+foreach(rate IN ITEMS 0 0e5)
+  scalecalc_cli_error("train: a learning rate of ${rate}" EXIT 2
+    SAYS "a learning rate of 0 trains nothing \\(--learning-rate\\)" ARGS train --lr ${rate} -o x)
+endforeach()
+scalecalc_cli_error("train: two learning rates of 0" EXIT 2 SAYS "a learning rate of 0 trains nothing"
+  ARGS train --optimizer muon+adamw --lr 0+0 -o x)
 scalecalc_cli_error("train: a short text" EXIT 2 ARGS train --tokens 200 --sequence 64 -o x
   SAYS "20 tokens for validation are no sequence of 64")
 scalecalc_cli_error("train: no folder can be made" EXIT 3 ARGS ${tiny} -o /dev/null/runs

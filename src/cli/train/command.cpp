@@ -414,7 +414,7 @@ class Experiment {
     if (!flags_.schedule.empty()) optimizer.schedule.kind = schedule_from(flags_.schedule);
     set_integer("--warmup", flags_.warmup, 0, kMostSteps, "100", optimizer.schedule.warmup);
     optimizer.schedule.steps = train_steps(options(), answer_.corpus);
-    validate(optimizer);
+    validate_training(optimizer);
   }
 
   const TrainFlags& flags_;
