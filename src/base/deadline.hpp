@@ -55,7 +55,7 @@ class InheritedDeadline {
 };
 
 /// What is at most between two looks at the clock: one enclosure of a function in many digits, one
-/// node of an expression, one panel of a quadrature.
+/// node of an expression, one panel of a quadrature, one site of a network.
 inline void check_deadline() {
   if (const Deadline* deadline = Deadline::current()) deadline->check();
 }

@@ -172,7 +172,7 @@ int run_command(Context& context, int argc, const char* const* argv, Commands co
     throw;
   } catch (const base::DeadlinePassed& passed) {
     throw Error(ErrorKind::input, std::string("the answer was ") + passed.what(), "--time-limit",
-                "allow more, or take a simpler expression");
+                "allow more, or ask for less");
   } catch (const base::Stopped&) {
     throw;
   } catch (const std::bad_alloc&) {

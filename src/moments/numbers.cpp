@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/deadline.hpp"
 #include "scalecalc/error.hpp"
 
 namespace scalecalc::moments {
@@ -105,6 +106,7 @@ void Numbers::assume(std::string_view rule, std::string_view text, std::string_v
 
 void Numbers::complete(const std::string& path, const Alike<double>& x, RelativeError& error,
                        RelativeError& truncation) {
+  base::check_deadline();
   const bool known = std::isfinite(x.second) && std::isfinite(x.cross) &&
                      std::isfinite(x.between) && std::isfinite(x.mean);
   if (x.second > (known ? largest_second : tested_second))
@@ -128,6 +130,7 @@ void Numbers::complete(const std::string& path, const Alike<double>& x, Relative
 }
 
 void Numbers::check(const std::string& path, const Alike<double>& gradient) const {
+  base::check_deadline();
   if (std::isfinite(gradient.second) && std::isfinite(gradient.cross)) return;
   throw Error(ErrorKind::input,
               fmt::format("the gradient's second moment is no number: {}", gradient.second), path,

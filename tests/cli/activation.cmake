@@ -156,7 +156,7 @@ scalecalc_cli_error("an expression that is not read in time" EXIT 2
   SAYS "the answer was not found in the time limit of 0.001 s")
 scalecalc_cli_error("solve past its time limit" EXIT 2 ARGS solve critical gelu --digits 80
   --time-limit 0.001 SAYS "not found in the time limit of 0.001 s \\(--time-limit\\)")
-foreach(command IN ITEMS "activation;gelu" "solve;critical;gelu")
+foreach(command IN ITEMS "activation;gelu" "solve;critical;gelu" "propagate;mlp-relu")
   foreach(value IN ITEMS 0 -1 abc nan inf 1e7)
     scalecalc_cli_error("${command} --time-limit ${value}" EXIT 2 ARGS ${command} --time-limit=${value}
       SAYS "--time-limit must be a number from 0.001 to 1000000")

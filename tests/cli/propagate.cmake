@@ -185,6 +185,15 @@ scalecalc_cli_error("a step with dropout" EXIT 2 SAYS "no rule for dropout"
   ARGS propagate ${tiny} --dropout 0.1 --after-step adam --lr 1e-3)
 scalecalc_cli_test("propagate: the first step as CSV" ARGS propagate ${tiny} --after-step sgd
   --lr 1e-3 --format csv STDOUT "step_change,step_relative\ninput,.*,0,0\n.*head\\.weight,parameter,.*,[0-9.e-]+,[0-9.e-]+\n")
+# Each engine looks at the clock, and the steps behind it.
+set(late EXIT 2 SAYS "the answer was not found in the time limit of 0.001 s \\(--time-limit\\)"
+  ARGS propagate gpt2 --time-limit 0.001)
+scalecalc_cli_error("propagate past its time limit" ${late} --layers 12)
+scalecalc_cli_error("sampled moments past their time limit" ${late} --engine montecarlo)
+scalecalc_cli_error("passes past their time limit" ${late} --engine passes --layers 1 --seeds 2)
+scalecalc_cli_error("formulas past their time limit" ${late} --engine symbolic)
+scalecalc_cli_test("propagate in its time limit" ARGS propagate mlp-relu --layers 2 --time-limit 600
+  STDOUT "head")
 # Every option of a model beside lists of layers.
 add_test(NAME "cli: propagate: options of lists" COMMAND Python3::Interpreter
   "${CMAKE_CURRENT_LIST_DIR}/list_model_options.py" "$<TARGET_FILE:scalecalc_program>")

@@ -10,6 +10,7 @@
 #include "cli/plot_option.hpp"
 #include "cli/propagate/document.hpp"
 #include "cli/propagate/rates.hpp"
+#include "cli/time_limit.hpp"
 #include "cli/work_note.hpp"
 #include "scalecalc/passes.hpp"
 
@@ -27,6 +28,7 @@ struct PropagateFlags {
   std::string engine = "quadrature", seeds, samples, step, lr, steps;
   std::vector<std::string> lr_of, eps_of;
   PlotOption plot;
+  TimeLimit time{""};
   bool approximate = false, all_positions = false;
 
   void add_to(CLI::App* app) {
@@ -48,6 +50,7 @@ struct PropagateFlags {
     add.flag("--approx", approximate, "softmax by its lognormal form for many tokens");
     add.flag("--all-positions", all_positions,
              "every position under a causal mask, not a grid past 64");
+    time.add_to(app, "an answer that takes longer is refused");
   }
 };
 
@@ -200,7 +203,9 @@ void register_propagate(CLI::App& app, Context& context) {
                                             {"stacks", {"identity_weight", "effective_depth"}}}}},
                   [&context, flags] {
                     flags->plot.check();
-                    PropagateAnswer answer = Propagation(*flags, context).run();
+                    flags->time.begin();
+                    PropagateAnswer answer =
+                        flags->time.within([&] { return Propagation(*flags, context).run(); });
                     report::Figure figure;
                     if (flags->plot.is_given()) figure = propagate_figure(answer);
                     context.emit(propagate_document(std::move(answer), context.made_format()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/deadline.hpp"
 #include "gaussian/monte_carlo/normals.hpp"
 #include "scalecalc/softmax.hpp"
 
@@ -69,6 +70,7 @@ double Sampled::expectation(Function f, Moment moment, const Token<double>& u) {
   // Samples never see a jump, whose E phi'^2 is infinite: that error is the quadrature's.
   if (moment == Moment::slope_second && f->activation().has_jump())
     return Numbers::expectation(f, moment, u);
+  base::check_deadline();
   draw();
   const double width = std::sqrt(positive(variance_of(u)));
   for (std::size_t i = 0; i < half_; ++i) {
@@ -103,6 +105,7 @@ Sampled::PairCurve& Sampled::curve_of(Function f, Moment moment, const Token<dou
 
 double Sampled::pair_at(Function f, Moment moment, const Token<double>& u, const Token<double>& v,
                         double c) {
+  base::check_deadline();
   const double width_u = std::sqrt(positive(variance_of(u))),
                width_v = std::sqrt(positive(variance_of(v)));
   const double rest = std::sqrt((1 - c) * (1 + c));
