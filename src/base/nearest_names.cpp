@@ -62,10 +62,10 @@ Error unknown_name(const std::string& what, std::string_view name,
                    ErrorKind kind) {
   std::string hint;
   const std::vector<std::string> near = nearest_names(name, known);
-  if (!near.empty()) hint = "did you mean '" + near.front() + "'? ";
+  if (!near.empty()) hint = "did you mean '" + base::printable(near.front()) + "'? ";
   hint += "known: ";
   for (std::size_t k = 0; k < std::min(known.size(), most_listed); ++k) {
-    hint += (k ? ", " : "") + known[k];
+    hint += (k ? ", " : "") + base::shortened(known[k], longest_name);
   }
   if (known.size() > most_listed) hint += ", ...";
   if (known.empty()) hint = "no " + what + " is known here";

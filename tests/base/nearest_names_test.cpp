@@ -34,4 +34,7 @@ TEST_CASE("a long or strange name is cut and stays on its line") {
   CHECK(line.find(std::string(81, 'a')) == std::string::npos);
   const std::string control = unknown_name("name", "a\nb", {"b"}, "").what();
   CHECK(control.find('\n') == std::string::npos);
+  // Names that are known may be a file's own.
+  CHECK(std::string(unknown_name("name", "abc", {"abc\td", std::string(90, 'd')}, "").what()) ==
+        "unknown name 'abc'; did you mean 'abc?d'? known: abc?d, " + std::string(80, 'd') + "...");
 }
