@@ -239,13 +239,15 @@ def train_logs(program):
     corpus = Corpus("train_log")
     words = set()
     for extra in (["--placements", "pre"], ["--placements", "post,pre+ramp@input"],
-                  ["--placements", "pre", "--task", "copy"], ["--placements", "pre", "--keep-weights"]):
+                  ["--placements", "pre", "--task", "copy"], ["--placements", "pre", "--keep-weights"],
+                  ["--placements", "pre", "--keep-weights", "--text", str(HERE / "seeds.py"),
+                   "--tokenizer", str(ROOT / "tests/cli/tokenizer.json")]):
         with tempfile.TemporaryDirectory() as folder:
             model = pathlib.Path(folder) / "model.toml"
             model.write_text(MODEL)
             subprocess.run([program, "train", "--model", str(model), "--depths", "1", "--steps", "4",
-                            "--record-every", "2", "--seeds", "1", "--tokens", "2000", "-o", folder,
-                            *extra], check=True, stdout=subprocess.DEVNULL)
+                            "--record-every", "2", "--seeds", "1", "-o", folder, *extra,
+                            *([] if "--text" in extra else ["--tokens", "2000"])], check=True, stdout=subprocess.DEVNULL)
             about = (pathlib.Path(folder) / "corpus.json").read_text()
             vocabulary = pathlib.Path(folder) / "vocabulary.json"
             if vocabulary.exists():
