@@ -84,17 +84,6 @@ Expr parameter(Arguments& arguments, const std::string& member) {
   return figure(engine, member == "second" ? found->second : found->grad_second, member);
 }
 
-Expr profile(Arguments& arguments, const std::string& member) {
-  Engine& engine = arguments.engine();
-  if (engine.is_symbolic()) throw NotApplicable{"profile(...) is found by numbers"};
-  const ModelSpec spec = model_of(arguments, engine.networks());
-  const DepthProfile found =
-      depth_profile(build_network(spec), engine.networks().trace(spec, engine, default_seeds));
-  if (member == "identity_weight") return plain(engine, found.identity_weight, member);
-  if (member == "effective_depth") return plain(engine, found.effective_depth, member);
-  return plain(engine, found.delta_loss, member);
-}
-
 double chosen(const PredictedStep& step, Quantity quantity) {
   const std::string name = to_string(quantity);
   if (const std::optional<double> value = step.find(name)) return *value;
@@ -133,6 +122,18 @@ double predicted(const ModelSpec& spec, Engine& engine, Quantity quantity, bool 
     return Estimate{chosen(step, quantity), 0, {}};
   };
   return engine.networks().number(key_of(spec, engine, quantity, all), find).value;
+}
+
+Expr profile(Arguments& arguments, const std::string& member) {
+  Engine& engine = arguments.engine();
+  if (engine.is_symbolic()) throw NotApplicable{"profile(...) is found by numbers"};
+  const ModelSpec spec = model_of(arguments, engine.networks());
+  if (member == "delta_loss")
+    return plain(engine, predicted(spec, engine, Quantity::delta_loss, false), member);
+  const DepthProfile found =
+      depth_profile(build_network(spec), engine.networks().trace(spec, engine, default_seeds));
+  if (member == "identity_weight") return plain(engine, found.identity_weight, member);
+  return plain(engine, found.effective_depth, member);
 }
 
 /// What a slope goes along: depths, or widths with all that grows with them.
