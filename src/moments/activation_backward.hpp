@@ -127,6 +127,8 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
   out.uneven = out.beyond_pairs = 0;
   out.aligned = typename C::Number(0);
   if constexpr (C::next_orders) {
+    out.size_exponent =
+        record.slope_exponent + record.passage.passage.slope * gradient.size_exponent;
     out.slope_correlation = record.slope_correlation;
     if (out.slope_correlation)
       out.slope_correlation->product = product(out.slope_correlation->product, gradient.x);

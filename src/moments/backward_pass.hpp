@@ -48,6 +48,7 @@ class BackwardPass {
   Gradient<X> run(Gradient<X> g, LossGradient<X> loss) {
     g.aligned = loss.hessian;
     g.own = loss.own;
+    g.size_exponent = loss.slopes ? loss.size_slope : 1;
     if (loss.slopes) logit_slopes_ = LogitSlopes<X>{std::move(*loss.slopes), loss.size_slope};
     if constexpr (C::next_orders) start_covariances(g);
     return run(network_.layers, std::move(g));

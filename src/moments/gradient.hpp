@@ -184,8 +184,11 @@ struct Gradient {
   bool by_slopes = false;  ///< below a function of each entry, with nothing but sums between
   /// E g^2 of a token falls as this power of its |x|^2, by which a norm above has divided it.
   double follows_size = 0;
-  /// The same of the stream's sizes, at a sum and in its branches, that all of a sample shares: of
-  /// drop path.
+  /// d ln E g^2/d ln |x|^2 of a token, where no norm has made tokens of one size; of a sum the
+  /// largest of its parts.
+  double size_exponent = 1;
+  /// The same as `follows_size` of the stream's sizes, at a sum and in its branches, that all of a
+  /// sample shares: of drop path.
   double size_power = 0;
   double of_kept = 1;  ///< at a branch's end: E b^2 g^2 over E b^2 E g^2 of drop path's b
   std::optional<SlopeTie> tie{};

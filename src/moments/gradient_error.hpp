@@ -75,6 +75,22 @@ void add_size_error(Gradient<X>& g, const NormVariance& of, double power, std::i
   g.truncation.cross += bound;
 }
 
+/// The same at u and w of a gated unit whose E y^2 goes as the power e of the size S of its input:
+/// of a gradient as S^p, E S^p over a typical S^p is stated, of S that varies by more than 2/n; of
+/// less what is beyond a gradient along y, p = 2e - 1 (docs/theory/layers.md#gated-sizes).
+template <class X>
+void add_gate_error(Gradient<X>& g, const NormVariance& of, double e, std::int64_t width) {
+  const double own = 2 / static_cast<double>(width), all = of.token_variance;
+  const auto growth = [](double p) { return p * p / 2; };
+  const double p = g.size_exponent, known = growth(2 * e - 1);
+  const double grown =
+      growth(p) * std::max(0.0, all - own) + std::max(0.0, growth(p) - known) * std::min(all, own);
+  const double bound =
+      std::expm1(std::min(std::max(grown, std::fabs(p) * of.log_range), largest_log));
+  g.truncation.second += bound;
+  g.truncation.cross += bound;
+}
+
 /// An absolute error of E phi'^2 and its like, relative to what comes out.
 template <class C, class X>
 void add_slope_error(const C& calculus, Gradient<X>& out, const Gradient<X>& g, double error) {

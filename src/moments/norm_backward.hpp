@@ -213,6 +213,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     }
   }
   out.follows_size = record.over_samples ? 0 : record.projection.w;
+  if (!record.over_samples) out.size_exponent = -record.projection.w;
   const bool of_stream = record.dropped && record.dropped->of_stream;
   if (of_stream) out.size_power += out.follows_size;
   out.of_values = record.values;

@@ -233,6 +233,7 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
                        p * skip.directions.samples + (1 - p) * branch.directions.samples};
     skip.slope_scatter = p * skip.slope_scatter + (1 - p) * branch.slope_scatter;
     skip.size_power = p * skip.size_power + (1 - p) * branch.size_power;
+    skip.size_exponent = std::max(skip.size_exponent, branch.size_exponent);
     skip.equal_words = p * skip.equal_words + (1 - p) * branch.equal_words;
     skip.kinds = sum_of_kinds(skip.kinds, branch.kinds, p);
     skip.error = mixed(skip.error, branch.error);

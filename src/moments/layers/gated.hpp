@@ -5,6 +5,8 @@
 
 #include "moments/activation_moments.hpp"
 #include "moments/gated_mean.hpp"
+#include "moments/gated_sizes.hpp"
+#include "moments/gated_words.hpp"
 #include "moments/token_distance.hpp"
 #include "moments/weight_matrix.hpp"
 #include "moments/words.hpp"
@@ -29,14 +31,6 @@ struct GatedRecord {
   double sizes = 1;    ///< E S^e/(E S)^e of the sizes S that a gradient y follows at u and w
   GatedTokens tokens;  ///< what a gradient along the mean of tokens meets
 };
-
-/// Sizes of tokens that no norm has made one are lognormal, and a gradient y at u or w goes as
-/// their power e; past one unit of its logarithm it is left to the stated error.
-inline double sizes_of_own(const NormVariance& u, double noise, double width, double e) {
-  if (u.log_range > 0) return 1;
-  const double common = std::max(0.0, u.token_variance - noise / width);
-  return std::exp(std::min(1.0, e * (e - 1) / 2 * common));
-}
 
 /// E phi^2(u)phi^2(v) of two inputs of a correlation.
 inline double squares_of_pair(const WidthMoments& phi, double correlation) {
@@ -157,22 +151,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
       bound->second *= 1 + moments.exponent;
       bound->cross *= 1 + moments.exponent;
     }
-    const LogSize size = log_size(gate.spread, static_cast<double>(gate.width));
-    const double e = record.exponent;
-    if (gate.spread.log_range > 0 || leaves_lognormal(size.variance, e)) {
-      const double far = gate.spread.log_range > 0
-                             ? gate.spread.log_range
-                             : std::max(0.0, size.mean) +
-                                   range_deviations * std::sqrt(std::max(0.0, size.variance));
-      out.spread = beyond_lognormal(gate.spread, std::min(e * far, largest_log),
-                                    3 * moments.kurtosis / static_cast<double>(gate.width));
-      out.truncation = error_of_range(out.spread.log_range);
-      calculus.assume("gated unit", "draws of this width part ways: some die, some grow",
-                      "variance of ln E x^2 where its map is steeper than 1", size.variance,
-                      most_lognormal);
-    } else {
-      calculus.omit(0, omitted_of_cross(size.variance, e));
-    }
+    gate_sizes(calculus, phi, moments, gate, out);
     calculus.assume("gated unit", "the two factors are independent given the input");
     calculus.omit(0, calculus.value(gates.variance()) / (2 * g.second * g.second));
   }
@@ -258,32 +237,6 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Gated& layer, Signal<X> x)
   kept.input.x = std::move(x.x);
   pass.template keep<Gated>(std::move(kept));
   return y;
-}
-
-/// Of equal words the factor and the gradient are those of one token, which a slope at what two
-/// words share does not say: the covariance of both is kappa (1 - kappa) times both differences, in
-/// the place of `rise` times that of the gradient with the overlap, and so is what weights below
-/// sum.
-template <class X>
-void gated_words(const WordPairs& words, const X& factor, const X& gradient, const X& x,
-                 const OverlapDeviation& overlap, double rise, double stream, Gradient<X>& part) {
-  const double share = words.same * (1 - words.same);
-  const X g = word_difference(scaled(as_one(gradient), words.equal), gradient, words.same),
-          f = word_difference(as_one(factor), factor, words.same),
-          r = word_difference(as_one(x), x, words.same);
-  const double apart = average(r).cross, of_words = share * apart * average(g).cross;
-  const double deviation = std::min(std::sqrt(share) * apart, overlap.coherent);
-  if (!(deviation > 0) || !(of_words > 0)) return;
-  const double counted = std::min(std::max(stream * overlap.coherent, 0.0), of_words);
-  const double before =
-      average(factor).cross * counted + average(gradient).cross * rise * deviation * deviation;
-  part.x = with_bounded_cross(
-      sum_cross(part.x, sum_cross(scaled(product(f, g), share),
-                                  uniform(part.x, Alike<double>{0, 0, -rise * counted, 0}))));
-  const double after =
-      share * apart *
-      average(word_difference(scaled(as_one(part.x), words.equal), part.x, words.same)).cross;
-  part.slopes.within.stream += (after - before) / overlap.coherent;
 }
 
 /// r' = K(r_u) r_w of linear maps u and w of one x: k_u = k' D r_w and k_w = k' K; of a part a y
@@ -372,17 +325,55 @@ template <class C, class X>
 void gated_orders(const BackwardPass<C, X>& pass, const Gated& layer, const Kept<Gated, C, X>& kept,
                   const Gradient<X>& g, Gradient<X>& gate, Gradient<X>& in) {
   const C& calculus = pass.calculus();
-  for (Gradient<X>* part : {&gate, &in})
-    add_size_error(*part, kept.input.spread, 2 * kept.record.exponent, layer.in.fan_in);
   const Alike<double> from = values_of(calculus, g.x), x = values_of(calculus, kept.input.x);
+  const double y = kept.overlaps.product.second, aligned = calculus.value(g.aligned),
+               own = from.second > 0 ? std::min(1.0, aligned * aligned * y / from.second) : 0;
+  const GatePowers powers = gate_powers(g, kept.record.exponent, y);
+  for (Gradient<X>* part : {&gate, &in}) {
+    part->size_exponent = own * powers.along + (1 - own) * powers.rest;
+    add_gate_error(*part, kept.input.spread, kept.record.exponent, layer.in.fan_in);
+  }
   const auto width = static_cast<double>(layer.in.fan_out);
+  // phi^2, and phi'^2 w^2, go as S^(e - 1) of what sizes of the input have in common.
+  const double power = kept.record.exponent - 1,
+               follows = power * power * kept.input.spread.batch_variance;
   const auto through = [&](LogCovariance& logs, const X& factors, double kurtosis) {
     logs.propagator.setIdentity();
-    covariance_through_slopes(logs, {values_of(calculus, factors), x, kurtosis, 0, width}, from,
-                              pass.counts(kept.at.tokens));
+    covariance_through_slopes(logs, {values_of(calculus, factors), x, kurtosis, follows, width},
+                              from, pass.counts(kept.at.tokens));
   };
   through(gate.log_covariance, kept.record.slopes, kept.record.gate_kurtosis);
   through(in.log_covariance, kept.record.kernel, kept.record.in_kurtosis);
+}
+
+/// What |x_t|^2|g_t|^2 of the gate's weights, or of those of w, has beside the product of means
+/// where sizes of tokens vary is not made, and stated (docs/theory/layers.md#gated-sizes).
+template <class C, class X>
+void state_gate_sizes(BackwardPass<C, X>& pass, const Kept<Gated, C, X>& kept, const Gradient<X>& g,
+                      const Gradient<X>& part, bool is_gate) {
+  const NormVariance& sizes = kept.input.spread;
+  if (!(sizes.token_variance > 0) || sizes.log_range > 0) return;
+  const C& calculus = pass.calculus();
+  const GatedRecord<X>& record = kept.record;
+  const double y = kept.overlaps.product.second;
+  const Alike<double> below = values_of(calculus, part.x), x = values_of(calculus, kept.input.x);
+  const double aligned = g.along_mean ? 0 : calculus.value(g.aligned);
+  const double own = values_of(calculus, is_gate ? record.own_gate : record.own_in).second,
+               factor = values_of(calculus, is_gate ? record.slopes : record.kernel).second;
+  const double along =
+      below.second > 0 ? std::clamp(aligned * aligned * (own + y * factor) / below.second, 0.0, 1.0)
+                       : 0;
+  const GatePowers powers = gate_powers(g, record.exponent, y);
+  const Counts counts = pass.counts(kept.input.tokens);
+  const double one = std::fabs(x.second * below.second),
+               pairs = (counts.tokens - 1) * std::fabs(x.cross * below.cross) +
+                       (counts.batch - 1) * counts.tokens * std::fabs(x.between * below.between);
+  if (!(one + pairs > 0)) return;
+  const double share = one / (one + pairs),
+               both = std::max(0.0, sizes.token_variance - sizes.decorrelation);
+  pass.parameter(is_gate ? kept.gate.parameter : kept.in.parameter).truncation +=
+      share * beside_sizes(powers, along, sizes.token_variance) +
+      (1 - share) * beside_sizes(powers, along, both);
 }
 
 template <class C, class X>
@@ -416,6 +407,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   pass.note(kept.in.site, in);
   fill_weights(pass, layer.gate, kept.gate.parameter, kept.input, gate);
   fill_weights(pass, layer.in, kept.in.parameter, kept.input, in);
+  if constexpr (C::next_orders) {
+    state_gate_sizes(pass, kept, g, gate, true);
+    state_gate_sizes(pass, kept, g, in, false);
+  }
   Gradient<X> out = through_weights(pass, layer.in, kept.input, in);
   const Gradient<X> other = through_weights(pass, layer.gate, kept.input, gate);
   if constexpr (C::next_orders)
@@ -431,6 +426,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
                              calculus.value(other.aligned));
   out.aligned = out.aligned + other.aligned;
   if constexpr (C::next_orders) sum_along_tokens(out, other);
+  out.size_exponent = std::max(out.size_exponent, other.size_exponent);
   out.uneven += other.uneven;
   out.beyond_pairs += other.beyond_pairs;
   out.slopes = out.slopes + other.slopes;

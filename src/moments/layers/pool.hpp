@@ -116,17 +116,21 @@ template <class C, class X>
 struct Kept<Pool, C, X> {
   Places at;
   double second = 0, width = 1;  ///< of the pooled token
+  double follows = 1;            ///< how far ln of its size goes with that of one of its tokens
 };
 
 template <class C, class X>
 Signal<X> forward_step(ForwardPass<C, X>& pass, const Pool& layer, Signal<X> x) {
   pass.calculus().enter(layer.path);
   settle(x);
+  const NormVariance spread = x.spread;
   Signal<X> y = pool_forward(pass.calculus(), layer, x, pass.counts(x));
   Kept<Pool, C, X> kept{{pass.site(layer.path, "pool", y), 0, x.tokens}};
   if constexpr (C::next_orders) {
     kept.second = values_of(pass.calculus(), y.x).second;
     kept.width = static_cast<double>(y.width);
+    if (!reads_one(layer) && x.tokens > 1 && spread.token_variance > 0)
+      kept.follows = std::min(1.0, spread.batch_variance / spread.token_variance);
   }
   pass.template keep<Pool>(std::move(kept));
   return y;
@@ -143,6 +147,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool& layer, Gradient<
     const double along = pass.calculus().value(g.aligned);
     const double share = all > 0 ? std::min(1.0, along * along * kept.second / all) : 0;
     if (reads_one(layer)) g.directions.radial += share * (kept.width - g.directions.radial);
+    g.size_exponent = std::max(g.size_exponent, share) * kept.follows;
   }
   const std::int64_t count = pooled_tokens(layer, kept.at.tokens);
   g.x = pool_backward(layer, g.x, pass.tokens(count));
