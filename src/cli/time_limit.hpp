@@ -11,8 +11,8 @@ namespace CLI {
 class App;
 }
 
-/// --time-limit of the commands whose answer may take long: expectations of a user's expression, and
-/// propagation through a network.
+/// --time-limit of the commands whose answer may take long: expectations of a user's expression,
+/// and propagation through a network.
 namespace scalecalc::cli {
 
 class TimeLimit {

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "train/hash.hpp"
 #include "train/records.hpp"
+#include "train/whole_number.hpp"
 
 namespace scalecalc::train_room {
 namespace {
@@ -43,7 +44,7 @@ Header read_header(base::InputFile& file, const FileKind& kind, std::uint64_t ru
   if (!header.is_object() || !header.contains(kind.mark) || header.at(kind.mark) != 1)
     damaged(file.path(), kind, std::string("this is no ") + kind.name);
   try {
-    if (header.at("run").get<std::uint64_t>() != run ||
+    if (whole<std::uint64_t>(header.at("run")) != run ||
         header.at("tensors") != tensors_json(tensors))
       damaged(file.path(), kind, std::string(kind.what) + " is of another run");
   } catch (const Json::exception&) {
@@ -87,9 +88,9 @@ Checkpoint read_checkpoint(const std::string& path, std::uint64_t run,
   const Header header = read_header(file, kCheckpoint, run, tensors);
   Checkpoint checkpoint;
   try {
-    checkpoint.progress = {header.json.at("step").get<std::int64_t>(),
+    checkpoint.progress = {whole<std::int64_t>(header.json.at("step")),
                            header.json.at("loss_sum").get<double>(),
-                           header.json.at("loss_count").get<std::int64_t>()};
+                           whole<std::int64_t>(header.json.at("loss_count"))};
   } catch (const Json::exception&) {
     damaged(path, kCheckpoint, "the checkpoint is damaged");
   }

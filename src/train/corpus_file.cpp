@@ -9,6 +9,7 @@
 #include "scalecalc/error.hpp"
 #include "train/files.hpp"
 #include "train/records.hpp"
+#include "train/whole_number.hpp"
 
 namespace scalecalc::train_room {
 namespace {
@@ -63,7 +64,7 @@ void load_corpus(const std::string& folder, std::uint64_t fingerprint, TrainFold
   const Json json = read_json(read_file(path));
   try {
     if (!json.is_object()) throw Error(ErrorKind::input, "");
-    if (json.at("fingerprint").get<std::uint64_t>() != fingerprint) return;
+    if (whole<std::uint64_t>(json.at("fingerprint")) != fingerprint) return;
     into.description = json.at("description").get<std::string>();
     into.license = json.at("license").get<std::string>();
     into.unigram_entropy = json.at("unigram_entropy").get<double>();

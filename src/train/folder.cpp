@@ -14,11 +14,13 @@
 #include "train/differences.hpp"
 #include "train/files.hpp"
 #include "train/records.hpp"
+#include "train/whole_number.hpp"
 
 namespace scalecalc {
 namespace {
 
 using train_room::Json;
+using train_room::whole;
 
 constexpr char kRemove[] = "remove this file and its checkpoint to train the run again";
 
@@ -77,8 +79,8 @@ class LogReader {
   void read_configuration(const Json& json) {
     TrainRun& run = logged_.run;
     run.group = json.at("group").get<std::string>();
-    run.layers = json.at("layers").get<std::int64_t>();
-    run.seed = json.at("seed").get<std::uint64_t>();
+    run.layers = whole<std::int64_t>(json.at("layers"));
+    run.seed = whole<std::uint64_t>(json.at("seed"));
     const auto is_known = [&run] {
       try {
         return train_group(run.group).name == run.group;
@@ -198,10 +200,10 @@ OptimizerOptions optimizer_from(const Json& json) {
   OptimizerOptions options = optimizer_options(json.at("name").get<std::string>());
   options.learning_rate = json.at("learning_rate").get<double>();
   const Json& schedule = json.at("schedule");
-  const int kind = schedule.at(0).get<int>();
+  const int kind = whole<int>(schedule.at(0));
   options.schedule.kind = static_cast<Schedule::Kind>(std::clamp(kind, 0, 3));
-  options.schedule.warmup = schedule.at(1).get<std::int64_t>();
-  options.schedule.steps = schedule.at(2).get<std::int64_t>();
+  options.schedule.warmup = whole<std::int64_t>(schedule.at(1));
+  options.schedule.steps = whole<std::int64_t>(schedule.at(2));
   options.schedule.final = schedule.at(3).get<double>();
   options.weight_decay = json.at("weight_decay").get<double>();
   options.clip_norm = json.at("clip_norm").get<double>();
@@ -214,15 +216,15 @@ void read_common(const std::string& folder, const std::vector<LoggedRun>& logs,
                  TrainFolder& result) {
   const Json& config = logs.front().configuration;
   try {
-    result.steps = config.at("steps").get<std::int64_t>();
-    result.record_every = config.at("record_every").get<std::int64_t>();
-    result.validation_batches = config.at("validation_batches").get<std::int64_t>();
+    result.steps = whole<std::int64_t>(config.at("steps"));
+    result.record_every = whole<std::int64_t>(config.at("record_every"));
+    result.validation_batches = whole<std::int64_t>(config.at("validation_batches"));
     result.optimizer = optimizer_from(config.at("optimizer"));
     const Json& corpus = config.at("corpus");
     result.text = corpus.at("name").get<std::string>();
-    result.tokens = corpus.at("tokens").get<std::int64_t>();
-    result.vocab = corpus.at("vocab").get<std::int64_t>();
-    train_room::load_corpus(folder, corpus.at("fingerprint").get<std::uint64_t>(), result);
+    result.tokens = whole<std::int64_t>(corpus.at("tokens"));
+    result.vocab = whole<std::int64_t>(corpus.at("vocab"));
+    train_room::load_corpus(folder, whole<std::uint64_t>(corpus.at("fingerprint")), result);
     if (config.contains("tuning")) result.tuning = config.at("tuning").dump();
     const auto models = models_of(logs);
     result.model = models.front().second;

@@ -12,11 +12,13 @@
 #include "train/files.hpp"
 #include "train/records.hpp"
 #include "train/vocabulary_file.hpp"
+#include "train/whole_number.hpp"
 
 namespace scalecalc {
 namespace {
 
 using train_room::Json;
+using train_room::whole;
 
 constexpr char kKeep[] = "the same training with --keep-weights makes them";
 
@@ -100,7 +102,7 @@ Pretrained read_pretrained(const std::string& folder) {
     made.runs.push_back(pretrained_from(folder, read.runs[i], read.finished[i]));
   const Json configuration =
       train_room::logged_configuration(stem_of(folder, read.runs.front()) + ".jsonl");
-  const auto fingerprint = configuration.at("corpus").at("fingerprint").get<std::uint64_t>();
+  const auto fingerprint = whole<std::uint64_t>(configuration.at("corpus").at("fingerprint"));
   train_room::Vocabulary vocabulary = train_room::load_vocabulary(folder, fingerprint);
   if (vocabulary.corpus.vocab() != read.vocab)
     throw Error(ErrorKind::input, "the vocabulary is of another text than the runs",

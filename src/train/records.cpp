@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "train/hash.hpp"
+#include "train/whole_number.hpp"
 
 namespace scalecalc::train_room {
 namespace {
@@ -91,7 +92,7 @@ Json to_json(const PretrainedRun& run, const std::string& text) {
 TrainStart start_from(const Json& json) {
   TrainStart start;
   start.text = json.at("text").get<std::string>();
-  start.steps = json.at("steps").get<std::int64_t>();
+  start.steps = whole<std::int64_t>(json.at("steps"));
   start.final_loss = number(json.at("final_loss"));
   return start;
 }
@@ -152,7 +153,7 @@ TrainPrediction prediction_from(const Json& json) {
 
 GridPlace place_from(const Json& json) {
   GridPlace place;
-  place.width = json.at("width").get<std::int64_t>();
+  place.width = whole<std::int64_t>(json.at("width"));
   for (const auto& [key, value] : json.at("values").items())
     place.values.emplace_back(key, value.get<double>());
   return place;
@@ -160,7 +161,7 @@ GridPlace place_from(const Json& json) {
 
 TrainRecord record_from(const Json& json) {
   TrainRecord record;
-  record.step = json.at("step").get<std::int64_t>();
+  record.step = whole<std::int64_t>(json.at("step"));
   record.loss = number(json.at("loss"));
   record.gradient = norms_from(json.at("gradient"));
   record.update_ratio = number(json.at("update_ratio"));

@@ -11,6 +11,7 @@
 #include "scalecalc/tuning.hpp"
 #include "train/open_ended.hpp"
 #include "train/records.hpp"
+#include "train/whole_number.hpp"
 
 namespace scalecalc {
 namespace {
@@ -154,8 +155,8 @@ TuningSetup tuning_setup(const TrainFolder& folder) {
     setup.parametrization = json.at("parametrization").get<std::string>();
     const bool is_shared = json.at("rates").get<std::string>() == rate_sharing_names().front();
     setup.rates = is_shared ? RateSharing::shared : RateSharing::solved;
-    setup.base_width = json.at("base").at("width").get<std::int64_t>();
-    setup.base_layers = json.at("base").at("layers").get<std::int64_t>();
+    setup.base_width = train_room::whole<std::int64_t>(json.at("base").at("width"));
+    setup.base_layers = train_room::whole<std::int64_t>(json.at("base").at("layers"));
     for (const Json& of : json.at("predictions")) {
       TuningPrediction prediction{growth_axis_from(of.at("axis").get<std::string>(), "tuning"),
                                   {},

@@ -13,6 +13,7 @@
 #include "train/files.hpp"
 #include "train/hash.hpp"
 #include "train/records.hpp"
+#include "train/whole_number.hpp"
 
 namespace scalecalc::train_room {
 namespace {
@@ -94,23 +95,24 @@ Vocabulary vocabulary_from(Json json, std::uint64_t fingerprint, const std::stri
   Vocabulary vocabulary;
   Corpus& corpus = vocabulary.corpus;
   try {
-    const auto sum = json.at("sum").get<std::uint64_t>();
+    const auto sum = whole<std::uint64_t>(json.at("sum"));
     json.erase("sum");
     if (sum != sum_of(json)) throw wrong(kIsDamaged);
-    if (json.at("fingerprint").get<std::uint64_t>() != fingerprint)
+    if (whole<std::uint64_t>(json.at("fingerprint")) != fingerprint)
       throw wrong("the vocabulary is of another text than the runs");
     corpus.fingerprint = fingerprint;
     corpus.name = json.at("name").get<std::string>();
     corpus.task = train_task_from(json.at("task").get<std::string>(), base::shortened(path));
     corpus.level = token_level_from(json.at("level").get<std::string>(), base::shortened(path));
-    corpus.tokenizer = json.value("tokenizer", std::uint64_t{0});
-    vocabulary.validation_sequences = json.at("sequences").get<std::int64_t>();
+    if (json.contains("tokenizer")) corpus.tokenizer = whole<std::uint64_t>(json.at("tokenizer"));
+    vocabulary.validation_sequences = whole<std::int64_t>(json.at("sequences"));
     for (const Json& word : json.at("words")) {
       std::optional<std::string> bytes = bytes_of_characters(word.get<std::string>());
       if (!bytes) throw wrong(kIsDamaged);
       corpus.words.push_back(std::move(*bytes));
     }
-    corpus.validation = json.at("validation").get<std::vector<std::int32_t>>();
+    for (const Json& id : json.at("validation"))
+      corpus.validation.push_back(whole<std::int32_t>(id));
   } catch (const Json::exception&) {
     throw wrong(kIsDamaged);
   }

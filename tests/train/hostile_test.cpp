@@ -11,6 +11,8 @@
 #include "train/checkpoint_file.hpp"
 #include "train/hash.hpp"
 #include "train/line_sums.hpp"
+#include "train/vocabulary_file.hpp"
+#include "train/whole_number.hpp"
 
 /// What the fuzzers checkpoint and train_log have found, and its like: files that no run writes.
 namespace scalecalc {
@@ -55,6 +57,24 @@ std::string log_error(const std::vector<std::string>& lines) {
   }
 }
 
+/// What reading a vocabulary of two words says, its hash right.
+std::string vocabulary_error(const std::string& sequences, const std::string& validation) {
+  const testing::TemporaryFolder folder;
+  const std::string body =
+      R"({"format":1,"name":"t","fingerprint":7,"task":"next","level":"word",)"
+      R"("sequences":)" +
+      sequences + R"(,"words":["a","b"],"validation":[)" + validation + "]}";
+  const std::uint64_t sum = train_room::hash(body.data(), body.size());
+  std::ofstream(folder / "vocabulary.json", std::ios::binary)
+      << body.substr(0, body.size() - 1) << ",\"sum\":" << sum << "}\n";
+  try {
+    train_room::load_vocabulary(folder.path.string(), 7);
+    return "";
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
 std::string nested(std::size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
 }
@@ -85,6 +105,31 @@ TEST_CASE("brackets in brackets are refused before anything calls itself for eac
 TEST_CASE("a run of a grid that says nothing of the grid is damaged") {
   CHECK(log_error({R"({"configuration":{"group":"pre","layers":1,"seed":0,)"
                    R"("grid":{"width":8,"values":{}}}})"}) == "the log is damaged");
+}
+
+TEST_CASE("a vocabulary's numbers are whole and fit") {
+  CHECK(vocabulary_error("1", "0,1,1") == "");
+  for (const char* id : {"1e+87", "0.5", "-1", "2", "4294967296", "18446744073709551615", "null"}) {
+    CAPTURE(id);
+    CHECK(vocabulary_error("1", "0," + std::string(id)) == "the vocabulary is damaged");
+  }
+  for (const char* sequences : {"1e+87", "0.5", "0", "-1", "18446744073709551615", "\"1\""}) {
+    CAPTURE(sequences);
+    CHECK(vocabulary_error(sequences, "0,1") == "the vocabulary is damaged");
+  }
+}
+
+TEST_CASE("whole numbers of a file are taken in range alone") {
+  using Json = nlohmann::ordered_json;
+  CHECK(train_room::whole<std::int32_t>(Json(-3)) == -3);
+  CHECK(train_room::whole<std::uint64_t>(Json(18446744073709551615u)) == 18446744073709551615u);
+  CHECK(train_room::whole<std::int64_t>(Json(5u)) == 5);
+  CHECK_THROWS_AS(train_room::whole<std::int32_t>(Json(1e87)), Json::exception);
+  CHECK_THROWS_AS(train_room::whole<std::int64_t>(Json(1.0)), Json::exception);
+  CHECK_THROWS_AS(train_room::whole<std::int64_t>(Json(9223372036854775808u)), Json::exception);
+  CHECK_THROWS_AS(train_room::whole<std::uint64_t>(Json(-1)), Json::exception);
+  CHECK_THROWS_AS(train_room::whole<std::int32_t>(Json(std::int64_t{1} << 31)), Json::exception);
+  CHECK_THROWS_AS(train_room::whole<std::int32_t>(Json("1")), Json::exception);
 }
 
 }  // namespace scalecalc
