@@ -24,6 +24,9 @@ struct ParameterSteps {
   std::int64_t rows = 0, columns = 0;
   std::vector<std::vector<double>> update;  ///< average of (d theta)^2, of this step alone
   std::vector<std::vector<double>> second;  ///< average of theta^2 before this step
+  /// Largest singular values, squared: of d theta, and of theta before this step. Empty where they
+  /// were not asked for.
+  std::vector<std::vector<double>> update_norm, norm;
 };
 struct StepSamples {
   std::vector<SiteSteps> sites;
@@ -36,6 +39,7 @@ struct StepSamples {
 StepSamples sample_steps(const Network& network, const PassOptions& options,
                          const OptimizerOptions& optimizer, int steps, int seeds,
                          bool single_precision = false,
-                         const std::function<bool(double done)>& progress = {});
+                         const std::function<bool(double done)>& progress = {},
+                         bool operator_norms = false);
 
 }  // namespace scalecalc

@@ -24,6 +24,9 @@ struct StepParameter {
   std::int64_t rows = 0, columns = 0;
   Figure update;      ///< E (d theta)^2 of an entry, by the last step alone
   double second = 0;  ///< E theta^2 before
+  /// E of the largest singular value squared, of the change by the last step and of theta before;
+  /// truncation: how far draws lie from it, and what is left out. Not a number: not known.
+  Figure update_norm, norm;
 };
 struct FirstStep {
   std::vector<StepSite> sites;            ///< in the order of the trace

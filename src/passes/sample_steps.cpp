@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 #include "base/workers.hpp"
 #include "passes/passes_impl.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/step_samples.hpp"
+#include "tensor/singular.hpp"
 
 namespace scalecalc {
 namespace {
@@ -17,6 +19,8 @@ struct DrawSteps {
   std::vector<std::vector<double>> second, change;  ///< [step][site]
   std::vector<StepNorms> norms;
   std::vector<double> loss;
+  /// [step][parameter]: largest singular values, squared, of what the step adds and of the start.
+  std::vector<std::vector<double>> update_norm, norm;
 };
 
 /// The values of every site; kept of the first pass, compared with later ones.
@@ -72,9 +76,45 @@ class StepObserver final : public passes::Observer<Real> {
   std::size_t next_ = 0;
 };
 
+/// Parameters before and after a step, on the host.
+template <class Real>
+class NormsOfStep {
+ public:
+  explicit NormsOfStep(passes::Model<Real>& model) : model_(model) {
+    for (std::size_t i = 0; i < model.parameters().size(); ++i) before_.push_back(values(i));
+  }
+
+  void add_to(DrawSteps& out) {
+    auto& update = out.update_norm.emplace_back();
+    auto& norm = out.norm.emplace_back();
+    for (std::size_t i = 0; i < before_.size(); ++i) {
+      const std::vector<double> after = values(i);
+      norm.push_back(square(i));
+      for (std::size_t k = 0; k < after.size(); ++k) before_[i][k] = after[k] - before_[i][k];
+      update.push_back(square(i));
+    }
+  }
+
+ private:
+  std::vector<double> values(std::size_t index) {
+    const MatrixView<Real> view = host_.view(model_.device(), model_.parameter(index));
+    return {view.data, view.data + view.size()};
+  }
+  double square(std::size_t index) const {
+    const ParameterInfo& info = model_.parameters()[index];
+    const double value =
+        tensor::largest_singular_value(before_[index].data(), info.rows, info.columns);
+    return value * value;
+  }
+
+  passes::Model<Real>& model_;
+  passes::HostCopy<Real> host_ = {};
+  std::vector<std::vector<double>> before_;
+};
+
 template <class Real>
 DrawSteps steps_of_draw(const Network& network, PassOptions options, std::uint64_t seed,
-                        const OptimizerOptions& optimizer, int steps,
+                        const OptimizerOptions& optimizer, int steps, bool operator_norms,
                         std::vector<SiteSteps>* names) {
   options.seed = seed;
   Passes<Real> passes(network, options);
@@ -86,7 +126,10 @@ DrawSteps steps_of_draw(const Network& network, PassOptions options, std::uint64
   observer.begin(made);
   made.loss.push_back(model.loss(&observer));
   for (int step = 1; step <= steps; ++step) {
+    std::optional<NormsOfStep<Real>> norms;
+    if (operator_norms) norms.emplace(model);
     trainer.step(made.norms.emplace_back());
+    if (norms) norms->add_to(made);
     observer.begin(made);
     made.loss.push_back(model.loss(&observer));
   }
@@ -120,6 +163,13 @@ void add(const std::vector<DrawSteps>& draws, std::size_t steps, StepSamples& ou
         update.push_back(norms.update[i] * norms.update[i] / entries);
         second.push_back(norms.parameter[i] * norms.parameter[i] / entries);
       }
+      if (draws.front().norm.empty()) continue;
+      std::vector<double>& update_norm = parameter.update_norm.emplace_back();
+      std::vector<double>& norm = parameter.norm.emplace_back();
+      for (const DrawSteps& draw : draws) {
+        update_norm.push_back(draw.update_norm[step][i]);
+        norm.push_back(draw.norm[step][i]);
+      }
     }
   }
 }
@@ -128,7 +178,8 @@ void add(const std::vector<DrawSteps>& draws, std::size_t steps, StepSamples& ou
 
 StepSamples sample_steps(const Network& network, const PassOptions& options,
                          const OptimizerOptions& optimizer, int steps, int seeds,
-                         bool single_precision, const std::function<bool(double)>& progress) {
+                         bool single_precision, const std::function<bool(double)>& progress,
+                         bool operator_norms) {
   if (steps < 1 || steps > kMostSteps)
     throw Error(ErrorKind::input, "steps is " + std::to_string(steps), "steps",
                 "use 1 to " + std::to_string(kMostSteps));
@@ -147,10 +198,10 @@ StepSamples sample_steps(const Network& network, const PassOptions& options,
   workers.run(threads, [&] {
     for (std::size_t i = next++; i < draws.size() && !workers.stopped(); i = next++) {
       std::vector<SiteSteps>* names = i == 0 ? &made.sites : nullptr;
-      draws[i] =
-          single_precision
-              ? steps_of_draw<float>(network, each, options.seed + i, optimizer, steps, names)
-              : steps_of_draw<double>(network, each, options.seed + i, optimizer, steps, names);
+      draws[i] = single_precision ? steps_of_draw<float>(network, each, options.seed + i, optimizer,
+                                                         steps, operator_norms, names)
+                                  : steps_of_draw<double>(network, each, options.seed + i,
+                                                          optimizer, steps, operator_norms, names);
       const std::lock_guard lock(mutex);
       ++done;
       if (!progress || progress(static_cast<double>(done) / static_cast<double>(seeds))) continue;
@@ -159,7 +210,7 @@ StepSamples sample_steps(const Network& network, const PassOptions& options,
     }
   });
   for (const ParameterInfo& info : parameters(network))
-    made.parameters.push_back({info.path, info.rows, info.columns, {}, {}});
+    made.parameters.push_back({info.path, info.rows, info.columns, {}, {}, {}, {}});
   add(draws, static_cast<std::size_t>(steps), made);
   return made;
 }

@@ -20,6 +20,11 @@ Figure mean_of(const std::vector<double>& draws) {
   return made;
 }
 
+/// Of what was asked for.
+Figure known(const std::vector<std::vector<double>>& draws, std::size_t step) {
+  return draws.empty() ? Figure{} : mean_of(draws[step]);
+}
+
 }  // namespace
 
 FirstStep predict_first_step(const Network& network, const Trace& trace,
@@ -57,7 +62,8 @@ FirstStep steps_of(const StepSamples& samples, std::size_t steps) {
   for (const ParameterSteps& parameter : samples.parameters)
     made.parameters.push_back({parameter.path, parameter.rows, parameter.columns,
                                mean_of(parameter.update[steps - 1]),
-                               mean_of(parameter.second[0]).value});
+                               mean_of(parameter.second[0]).value,
+                               known(parameter.update_norm, steps - 1), known(parameter.norm, 0)});
   std::vector<double> changes;
   for (std::size_t i = 0; i < samples.loss[0].size(); ++i)
     changes.push_back(samples.loss[steps][i] - samples.loss[0][i]);

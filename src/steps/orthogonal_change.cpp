@@ -42,6 +42,8 @@ class OrthogonalChange {
     made.of_row = diagonal_of(made.noise, use_.samples);
     made.update_second = update_.scale * update_.scale * squares_ / (use_.fan_in * use_.fan_out);
     made.left_out = squares_ > 0 ? left_out_ / squares_ : 0;
+    made.largest = update_.scale * update_.scale * largest();
+    if (!seen_.empty()) made.most = update_.scale * update_.scale * seen_.back().square;
     return made;
   }
 
@@ -68,6 +70,7 @@ class OrthogonalChange {
         std::min(count / use_.fan_in + count / use_.fan_out + uneven + shared, most);
     const double size = std::sqrt(square / total_);
     const Averages averages = averages_of(size, spread);
+    see(size, spread, there);
     const double share = there / count;  // of the inputs' space that is reached
     first = averages.along * share;
     second = averages.squares * share;
@@ -89,10 +92,7 @@ class OrthogonalChange {
     double weights = 0;
     Averages made{0, 0};
     for (const Node& node : normal_nodes<65>()) {
-      const double cube = std::max(1 - spread / 9 + std::sqrt(spread) / 3 * node.at, 0.0);
-      const double stretch = cube * std::sqrt(cube);
-      const double s = std::min(size * stretch, 1.0);
-      const double value = after_polynomials(update_.polynomials > 0 ? s : 1, update_.polynomials);
+      const double stretch = stretch_at(node.at, spread), value = after(size * stretch);
       weights += node.weight;
       made.along += node.weight * value * stretch;
       made.squares += node.weight * value * value;
@@ -100,9 +100,47 @@ class OrthogonalChange {
     return {made.along / weights, made.squares / weights};
   }
 
+  static double stretch_at(double node, double spread) {
+    const double cube = std::max(1 - spread / 9 + std::sqrt(spread) / 3 * node, 0.0);
+    return cube * std::sqrt(cube);
+  }
+  double after(double value) const {
+    if (update_.polynomials == 0) return 1;
+    return after_polynomials(std::min(value, 1.0), update_.polynomials);
+  }
+
+  void see(double size, double spread, double count) {
+    for (const Node& node : normal_nodes<65>()) {
+      const double value = after(size * stretch_at(node.at, spread));
+      seen_.push_back({value * value, node.weight, counts_.size()});
+    }
+    counts_.push_back(count);
+  }
+  /// E of the largest: all of so many of a law are at most x with the chance P(one <= x)^count.
+  double largest() {
+    std::ranges::sort(seen_, {}, &Seen::square);
+    std::vector<double> below(counts_.size(), 0.0);
+    double mean = 0, last = 0;
+    for (const Seen& one : seen_) {
+      below[one.law] += one.weight;
+      double chance = 1;
+      for (std::size_t i = 0; i < counts_.size(); ++i) chance *= std::pow(below[i], counts_[i]);
+      mean += one.square * (chance - last);
+      last = chance;
+    }
+    return mean;
+  }
+
   const Update& update_;
   const MatrixUse& use_;
   OwnChange made_;
+  /// Squares of singular values with the chance of each under its law.
+  struct Seen {
+    double square, weight;
+    std::size_t law;
+  };
+  std::vector<Seen> seen_;
+  std::vector<double> counts_;  ///< of each law, how many follow it
   Kernel kept_;
   double total_ = 0, left_ = 0, squares_ = 0, left_out_ = 0;
 };

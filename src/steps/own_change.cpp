@@ -40,12 +40,15 @@ class RowAverages {
   double square() const { return square_; }
   /// E of (the slope times g)^2, of a sample.
   double sloped() const { return sloped_; }
+  /// E of what an eigenvector of the samples adds to an entry of f(G), squared.
+  const Kernel& parts() const { return parts_; }
   /// E f(G)^2 x_s x_t.
   Kernel of_features() const { return kernel_of({own_, shared_, shared_}, use_.samples); }
 
  private:
   void add_outputs(const GradientClass& output) {
     const double slope_before = slope_, all_before = all_, sloped_before = sloped_;
+    const Kernel parts_before = parts_;
     const Kernel part = output.gradient * multiplicities(use_.samples);
     rest_ = std::max(part.token + part.sequence, 0.0);
     output.rows.empty() ? add_gaussian(output, part) : add_rows(output);
@@ -54,6 +57,7 @@ class RowAverages {
     slope_ = slope_before + (slope_ - slope_before) * less;
     all_ = all_before + (all_ - all_before) * less;
     sloped_ = sloped_before + (sloped_ - sloped_before) * less * less;
+    parts_ = parts_before + (parts_ - parts_before) * (less * less);
   }
 
   void add_rows(const GradientClass& output) {
@@ -135,6 +139,9 @@ class RowAverages {
       const double shared = feature.mean * feature.mean * f.square;
       const double each = weight * feature.share;
       square_ += each * f.square;
+      const double linear = each * feature.variance * f.slope * f.slope;
+      parts_ = parts_ + Kernel{linear * rest * gradient.token, linear * rest * gradient.sequence,
+                               each * f.mean * f.mean + linear * along * along};
       shared_ += each * shared;
       own_ += each * (shared + feature.variance * f.square);
     }
@@ -180,7 +187,7 @@ class RowAverages {
   const MatrixUse& use_;
   double n_, rest_ = 0;
   double slope_ = 0, all_ = 0, square_ = 0, shared_ = 0, own_ = 0, sloped_ = 0;
-  Kernel second_;
+  Kernel second_, parts_;
 };
 
 OwnChange by_entries(const Update& update, const MatrixUse& use) {
@@ -209,6 +216,7 @@ OwnChange by_entries(const Update& update, const MatrixUse& use) {
   made.noise = made.noise + diagonal(std::max(more, 0.0) * (use.samples.count() - 1) * apart *
                                      apart * rows.sloped());
   made.update_second = update.scale * update.scale * rows.square();
+  made.parts = rows.parts() * (update.scale * update.scale);
   return made;
 }
 
@@ -235,6 +243,7 @@ OwnChange by_gradient(const Update& update, const MatrixUse& use) {
                kernel_of({0, std::min(pair, diagonal_of(made.noise, use.samples)), 0}, use.samples);
   made.noise = made.noise * (size * size * n);
   made.update_second = update.scale * update.scale * q;
+  made.parts = use.input * use.gradient * (update.scale * update.scale);
   return made;
 }
 

@@ -67,6 +67,11 @@ struct MatrixUse {
   /// draw, where it is above that of `gradient`, the average over draws.
   double concentration = 0;
   double parts = 1;  ///< of the output, that have such a covariance each: heads
+  /// Of a row's gradients, what the overlaps of two samples vary by over draws, of their squares,
+  /// beside what fan_out rows make them vary by: of layers behind.
+  double behind = 0;
+  /// Tokens are not alike, and averages over them stand for each: of a mask.
+  bool averaged = false;
 };
 
 /// The change of a feature in sample s is sum_t response_st g_t + noise, g the gradient of that
@@ -77,6 +82,11 @@ struct OwnChange {
   double update_second = 0;  ///< E of the change of one entry, squared
   double left_out = 0;       ///< of E (dy)^2, a share: of how singular values are spread
   double of_row = 0;         ///< of E (dy)^2, what of the noise goes with the sample's own g^2
+  /// What one eigenvector of the samples adds to update_second, by eigenvalue; the rest of it is in
+  /// entries that are independent (docs/theory/first-step.md#operator-norm).
+  Kernel parts;
+  /// Of an orthogonal rule: E of the largest singular value squared, and the most it can be.
+  double largest = 0, most = 0;
 };
 OwnChange own_change(const Update& update, const MatrixUse& use);
 

@@ -10,6 +10,7 @@
 
 #include "scalecalc/error.hpp"
 #include "steps/first_update.hpp"
+#include "steps/operator_norm.hpp"
 
 namespace scalecalc::steps {
 namespace {
@@ -84,7 +85,9 @@ Walk::Walk(const Network& network, const Trace& trace, const OptimizerOptions& o
       throw Error(ErrorKind::input, "a step needs the gradients, which are not known", at.path,
                   "propagate backwards too");
     indices_.emplace(at.path, i);
-    made_.parameters.push_back({at.path, at.rows, at.columns, {0, 0, 0}, at.second.value});
+    const Figure start = norm_of_start(parameters_[i]);
+    made_.parameters.push_back(
+        {at.path, at.rows, at.columns, {0, 0, 0}, at.second.value, {}, start});
     square += at.grad_second.value * static_cast<double>(at.rows) * static_cast<double>(at.columns);
   }
   global_norm_ = std::sqrt(square);
@@ -151,10 +154,14 @@ void Walk::assume() {
 }
 
 Point Walk::run(const std::vector<Layer>& layers, Point x) {
+  const std::vector<double> behind = behind_each(layers, x.samples);
+  const double end = behind_;
   for (std::size_t i = 0; i < layers.size(); ++i) {
+    behind_ = behind[i];
     next_ = i + 1 < layers.size() ? std::get_if<ActivationLayer>(&layers[i + 1].op) : nullptr;
     x = std::visit([&](const auto& op) { return step(op, x); }, layers[i].op);
   }
+  behind_ = end;
   return x;
 }
 
@@ -212,7 +219,13 @@ OwnChange Walk::add_own(const std::string& path, const MatrixUse& use, double fe
   change.truncation += own.truncation;
   loss_change_ +=
       features * use.samples.count() * diagonal_of(own.response * use.gradient, use.samples);
-  made_.parameters[index].update.value += own.update_second * share_of_last(index);
+  StepParameter& made = made_.parameters[index];
+  // What two uses of a matrix do to it together has no such norm.
+  const bool is_first = made.update.value == 0;
+  made.update.value += own.update_second * share_of_last(index);
+  made.update_norm = is_first ? norm_of_change(update, use, own) : Figure{};
+  made.update_norm.value *= share_of_last(index);
+  made.update_norm.truncation = made.update_norm.truncation * share_of_last(index);
   return own;
 }
 
@@ -245,6 +258,8 @@ Point Walk::step(const Linear& layer, const Point& x) {
   use.logits = static_cast<double>(trace_.sites.back().width);
   use.concentration = std::exchange(concentration_, 0.0);
   use.parts = std::exchange(parts_, 1.0);
+  use.behind = behind_;
+  use.averaged = averaged_;
   const ActivationLayer* next = std::exchange(next_, nullptr);
   if (next != nullptr) use.outputs = behind_activation(layer, *next, x.samples);
   const bool is_head = &at == &trace_.sites.back();

@@ -58,6 +58,8 @@ class Walk {
 
  private:
   Point run(const std::vector<Layer>& layers, Point x);
+  /// MatrixUse::behind at the output of each of them, from that at the end.
+  std::vector<double> behind_each(const std::vector<Layer>& layers, const Samples& samples);
   Point step(const Linear& layer, const Point& x);
   Point step(const ActivationLayer& layer, const Point& x);
   Point step(const Norm& layer, const Point& x);
@@ -150,6 +152,8 @@ class Walk {
   const ActivationLayer* next_ = nullptr;  ///< what reads the layer that is walked through, alone
   /// MatrixUse::concentration and parts of that layer.
   double concentration_ = 0, parts_ = 1;
+  double behind_ = 0;      ///< MatrixUse::behind, at the output of the layer that is walked through
+  bool averaged_ = false;  ///< MatrixUse::averaged of that layer
   std::unordered_map<const Residual*, double> sums_;
   FirstStep made_;
 };

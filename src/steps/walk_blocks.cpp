@@ -132,7 +132,9 @@ void Walk::add_scale(const Residual& layer, const Kernel& branch, const Kernel& 
   const double second = update.scale * update.scale * step.square;
   sum.change.noise = sum.change.noise + branch * second;
   loss_change_ -= update.scale * step.slope * deviation * deviation;
-  made_.parameters[index].update.value += second * share_of_last(index);
+  StepParameter& made = made_.parameters[index];
+  made.update.value += second * share_of_last(index);
+  made.update_norm = made.update;
 }
 
 Point Walk::step(const Parallel& layer, const Point& x) {
@@ -232,12 +234,16 @@ Point Walk::step(const Attention& layer, const Point& x) {
   const Kernel into_v = gradient_into(layer.v, x.samples), all = into_q + into_k + into_v;
   const double group = static_cast<double>(layer.heads) / static_cast<double>(layer.kv_heads);
   const MixWeights weights = weights_of(layer, x.samples);
+  const double behind = behind_;
+  averaged_ = layer.causal || layer.window > 0;
+  behind_ = 0;  // what a head's matrix of scores is uneven by stands for it
   concentration_ = concentration_of(layer, weights.own, x.samples, 1);
   parts_ = static_cast<double>(layer.heads);
   const Point q = step(layer.q, enter(x, into_q, all));
   concentration_ = concentration_of(layer, weights.own, x.samples, group);
   parts_ = static_cast<double>(layer.kv_heads);
   const Point k = step(layer.k, enter(x, into_k, all));
+  behind_ = behind + 1 / static_cast<double>(layer.o.fan_out);
   // Of v it is p^T g, of as many independent numbers as there are queries.
   concentration_ = x.samples.tokens > 1
                        ? uneven_of(x.samples.tokens * group, x.samples.tokens - 1, x.samples)
@@ -246,6 +252,8 @@ Point Walk::step(const Attention& layer, const Point& x) {
   const Point v = step(layer.v, enter(x, into_v, all));
   Point mix = mixed(layer, q, k, v);
   if (layer.norm) mix = step(*layer.norm, mix);
+  behind_ = behind;
+  averaged_ = false;
   return step(layer.o, mix);
 }
 

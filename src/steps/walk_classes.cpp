@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 #include "steps/logit_rows.hpp"
 #include "steps/walk.hpp"
@@ -19,6 +20,30 @@ std::vector<GradientClass> Walk::behind_activation(const Linear& layer, const Ac
     made.push_back({share,
                     at_least_zero(kernel_of({d2 * g.same, dd * g.cross, dd * g.between}, samples)),
                     d2 > 0 ? d4 / (d2 * d2) : 1});
+  return made;
+}
+
+/// A matrix of fan_out columns adds 1/fan_out, an activation leaves of overlaps E d_s d_t of E d^2.
+std::vector<double> Walk::behind_each(const std::vector<Layer>& layers, const Samples& samples) {
+  std::vector<double> made(layers.size());
+  double behind = behind_;
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    made[i] = behind;
+    if (const auto* linear = std::get_if<Linear>(&layers[i].op)) {
+      behind += 1 / static_cast<double>(linear->fan_out);
+    } else if (const auto* attention = std::get_if<Attention>(&layers[i].op)) {
+      behind += 1 / static_cast<double>(attention->o.fan_out);
+    } else if (const auto* next = std::get_if<ActivationLayer>(&layers[i].op);
+               next != nullptr && i > 0) {
+      const auto* before = std::get_if<Linear>(&layers[i - 1].op);
+      if (before == nullptr) continue;
+      const Site& at = site(before->path);
+      const SlopeAverages slopes =
+          slopes_of(*next, Point{{}, values_of(at, samples), at.mean.value, samples}).near;
+      const double left = slopes.d2 > 0 ? slopes.dd / slopes.d2 : 1;
+      behind *= left * left;
+    }
+  }
   return made;
 }
 

@@ -72,6 +72,23 @@ void orthogonalise(Eigen::MatrixXd& b, Eigen::MatrixXd& v, double noise) {
   }
 }
 
+/// Of length 1, with a part along every vector that is anything special.
+Eigen::VectorXd start_vector(Eigen::Index size) {
+  Eigen::VectorXd v(size);
+  for (Eigen::Index i = 0; i < size; ++i) v[i] = std::sin(1.0 + static_cast<double>(i) * (i + 1.0));
+  return v.normalized();
+}
+
+double largest_of_tridiagonal(const std::vector<double>& diagonal,
+                              const std::vector<double>& beside) {
+  const auto size = static_cast<Eigen::Index>(diagonal.size());
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  solver.computeFromTridiagonal(Eigen::VectorXd::Map(diagonal.data(), size),
+                                Eigen::VectorXd::Map(beside.data(), size - 1),
+                                Eigen::EigenvaluesOnly);
+  return solver.eigenvalues()[size - 1];
+}
+
 }  // namespace
 
 // From the eigenvectors of A A^T or A^T A, whichever is smaller. Squaring costs the small singular
@@ -99,6 +116,36 @@ TopSingular top_singular(const double* a, std::int64_t rows, std::int64_t column
   const double value = far.norm();
   far /= value;
   return {top * value, entries(left), entries(right)};
+}
+
+// Lanczos on A^T A with every vector made orthogonal to all before it. Its largest Ritz value rises
+// to that of the matrix.
+double largest_singular_value(const double* a, std::int64_t rows, std::int64_t columns) {
+  const auto A = view(a, rows, columns);
+  if (!A.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+  const double top = A.size() > 0 ? A.cwiseAbs().maxCoeff() : 0.0;
+  if (top == 0.0) return 0.0;
+  constexpr double accuracy = 1e-10, rounding = 1e-14;
+  const Eigen::Index most = std::min(rows, columns) + 1;
+  Eigen::VectorXd v = start_vector(columns);
+  Eigen::MatrixXd basis(columns, 0);
+  std::vector<double> diagonal, beside;
+  double largest = 0.0;
+  while (basis.cols() < most) {
+    basis.conservativeResize(Eigen::NoChange, basis.cols() + 1);
+    basis.rightCols(1) = v;
+    const Eigen::VectorXd image = A * v / top;
+    v = A.transpose() * image / top;
+    diagonal.push_back(image.squaredNorm());
+    for (int twice = 0; twice < 2; ++twice) v -= basis * (basis.transpose() * v);
+    const double last = largest, length = v.norm();
+    largest = largest_of_tridiagonal(diagonal, beside);
+    if (length <= rounding * largest || (basis.cols() > 8 && largest - last <= accuracy * largest))
+      break;
+    beside.push_back(length);
+    v /= length;
+  }
+  return top * std::sqrt(largest);
 }
 
 // With A V = U S, whose columns are orthogonal: U V^T = (A V) S^-1 V^T.

@@ -146,7 +146,8 @@ scalecalc_cli_test("propagate: the first step" ARGS propagate ${tiny} --after-st
   STDOUT "After the first step.*change of the loss +-.*How far the step moves each site.*block\\[1\\]\\.ffn\\.act.*How far it moves each parameter.*Taken for granted of the step")
 set(step_keys "")
 foreach(key optimizer lr loss_change loss_change_truncation sites.0.path sites.0.change
-    sites.0.truncation parameters.0.path parameters.0.update parameters.0.relative)
+    sites.0.truncation parameters.0.path parameters.0.update parameters.0.relative
+    parameters.0.spectral_norm parameters.0.spectral_relative parameters.0.weight_spectral_norm)
   list(APPEND step_keys results.step.${key})
 endforeach()
 scalecalc_cli_test("propagate: the first step as JSON" ARGS propagate ${tiny} --after-step muon+adamw

@@ -83,6 +83,27 @@ TEST_CASE("singular: the largest value and its vectors, against iteration") {
   }
 }
 
+TEST_CASE("singular: the largest value alone is that of the whole decomposition") {
+  constexpr double accuracy = 1e-8;  // stops where a step of the iteration adds 1e-10
+  for (const auto& [rows, columns] :
+       {std::pair{1, 1}, {5, 5}, {3, 8}, {8, 3}, {1, 6}, {6, 1}, {60, 90}, {90, 60}}) {
+    const Input a = random_input(rows, columns, 4);
+    const double largest = top_singular(a.values.data(), rows, columns).value;
+    for (const double size : {1.0, 1e200, 1e-200}) {
+      const Vector entries = scaled(a.values, size);
+      CHECK(largest_singular_value(entries.data(), rows, columns) / size ==
+            doctest::Approx(largest).epsilon(accuracy));
+    }
+    const Vector u = polar(a.values, rows, columns);
+    CHECK(largest_singular_value(u.data(), rows, columns) == doctest::Approx(1).epsilon(accuracy));
+  }
+  const Vector zero(6, 0.0);
+  CHECK(largest_singular_value(zero.data(), 2, 3) == 0.0);
+  Vector broken = normal_values(6, 1);
+  broken[4] = NAN;
+  CHECK(std::isnan(largest_singular_value(broken.data(), 2, 3)));
+}
+
 TEST_CASE("singular: zeros and NaN") {
   const Vector zero(6, 0.0);
   CHECK(top_singular(zero.data(), 2, 3).value == 0.0);

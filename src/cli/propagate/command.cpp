@@ -133,8 +133,9 @@ class Propagation {
     if (!is("passes")) return predict_steps(network, answer_.trace, optimizer_, answer_.steps);
     PassOptions options;
     context_.set_passes(options);
-    return steps_of(sample_steps(network, options, optimizer_, answer_.steps, answer_.seeds),
-                    static_cast<std::size_t>(answer_.steps));
+    return steps_of(
+        sample_steps(network, options, optimizer_, answer_.steps, answer_.seeds, false, {}, true),
+        static_cast<std::size_t>(answer_.steps));
   }
 
   Trace trace(const Network& network) {

@@ -73,7 +73,12 @@ Shape step() {
       object({{"path", text(), "of the parameter"},
               {"lr", number(), "its learning rate"},
               {"update", number(), "rms over entries of the last step"},
-              {"relative", some, "over the rms of the entries; null where that is 0"}});
+              {"relative", some, "over the rms of the entries; null where that is 0"},
+              {"spectral_norm", some, "largest singular value of the last step; null: not known"},
+              {"spectral_relative", some, "over that of the parameter; null: 0, or not known"},
+              {"spectral_error", some, "of spectral_norm: as error of a site"},
+              {"spectral_truncation", some, "of it: how far draws lie, and what is left out"},
+              {"weight_spectral_norm", some, "largest singular value before; null: not known"}});
   return object({{"optimizer", text(), "that takes it"},
                  {"lr", number(), "of parameters that have none of their own"},
                  {"steps", count(), "that are taken; all that follows is after them"},

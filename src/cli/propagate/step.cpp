@@ -11,8 +11,14 @@ namespace {
 
 using report::Value;
 
+Value known_root(const Figure& square) {
+  return square.is_known() ? Value(root_of(square)) : Value();
+}
+Value error_of(const Figure& square, NonNegative Figure::*part) {
+  return square.is_known() ? error_of_root(square, part) : Value();
+}
 Value ratio(const Figure& square, double second) {
-  return second > 0 ? Value(root_of(square) / std::sqrt(second)) : Value();
+  return second > 0 && square.is_known() ? Value(root_of(square) / std::sqrt(second)) : Value();
 }
 
 Value sites_of(const FirstStep& step) {
@@ -37,6 +43,12 @@ Value parameters_of(const PropagateAnswer& answer) {
     entry["lr"] = answer.lr_of.at(parameter.path);
     entry["update"] = root_of(parameter.update);
     entry["relative"] = ratio(parameter.update, parameter.second);
+    const Figure &moved = parameter.update_norm, &start = parameter.norm;
+    entry["spectral_norm"] = known_root(moved);
+    entry["spectral_relative"] = start.is_known() ? ratio(moved, start.value) : Value();
+    entry["spectral_error"] = error_of(moved, &Figure::error);
+    entry["spectral_truncation"] = error_of(moved, &Figure::truncation);
+    entry["weight_spectral_norm"] = known_root(start);
     list.push_back(entry);
   }
   return list;
@@ -93,10 +105,14 @@ void add_step(const PropagateAnswer& answer, report::Format format, report::Docu
                    })});
   document.sections.push_back(
       {is_one ? "How far it moves each parameter" : "How far the last moves each parameter",
-       stack_table(step.parameters, {"parameter", "rms change", "of rms value"},
+       stack_table(step.parameters,
+                   {"parameter", "rms change", "of rms value", "spectral norm", "of weight's"},
                    [](const StepParameter& parameter) {
-                     return std::vector<Value>{parameter.path, root_of(parameter.update),
-                                               ratio(parameter.update, parameter.second)};
+                     const Figure &moved = parameter.update_norm, &start = parameter.norm;
+                     return std::vector<Value>{
+                         parameter.path, root_of(parameter.update),
+                         ratio(parameter.update, parameter.second), known_root(moved),
+                         start.is_known() ? ratio(moved, start.value) : Value()};
                    })});
   if (!step.assumptions.empty())
     document.sections.push_back(
