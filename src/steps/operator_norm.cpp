@@ -91,6 +91,16 @@ class Edge {
   double largest_ = 0;
 };
 
+/// Fourth powers of signals that are next to nothing underflow, and quotients of them are no
+/// numbers.
+bool is_finite(const MatrixLaw& law) {
+  const auto is_number = [](double x) { return std::isfinite(x); };
+  return is_number(law.rest) && std::all_of(law.narrow.begin(), law.narrow.end(), is_number) &&
+         std::all_of(law.parts.begin(), law.parts.end(), [&](const MatrixLaw::Part& part) {
+           return is_number(part.square) && is_number(part.count);
+         });
+}
+
 /// sum s v^2/(sum s v)^2 - 1.
 template <class Of, class Value>
 double unevenness(const std::vector<Of>& classes, const Value& value) {
@@ -193,6 +203,7 @@ Figure norm_of_change(const Update& update, const MatrixUse& use, const OwnChang
   const bool is_gradient = update.entry.kind == EntryRule::Kind::itself && update.entry.bound == 0;
   if (is_gradient) law.rest = 0;
   if (update.entry.kind == EntryRule::Kind::sign) add_orders(use, law);
+  if (!is_finite(law)) return {};
   return largest_square(law);
 }
 
