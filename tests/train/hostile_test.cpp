@@ -60,10 +60,9 @@ std::string log_error(const std::vector<std::string>& lines) {
 /// What reading a vocabulary of two words says, its hash right.
 std::string vocabulary_error(const std::string& sequences, const std::string& validation) {
   const testing::TemporaryFolder folder;
-  const std::string body =
-      R"({"format":1,"name":"t","fingerprint":7,"task":"next","level":"word",)"
-      R"("sequences":)" +
-      sequences + R"(,"words":["a","b"],"validation":[)" + validation + "]}";
+  const std::string body = R"({"format":1,"name":"t","fingerprint":7,"task":"next","level":"word",)"
+                           R"("sequences":)" +
+                           sequences + R"(,"words":["a","b"],"validation":[)" + validation + "]}";
   const std::uint64_t sum = train_room::hash(body.data(), body.size());
   std::ofstream(folder / "vocabulary.json", std::ios::binary)
       << body.substr(0, body.size() - 1) << ",\"sum\":" << sum << "}\n";
