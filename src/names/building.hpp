@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -11,17 +12,9 @@ namespace scalecalc::names {
 
 using Patterns = std::vector<NamePattern>;
 
-inline void append(Patterns& to, Patterns more) {
-  for (NamePattern& pattern : more) to.push_back(std::move(pattern));
-}
-
-/// These in a list, moved: an initializer list would copy them.
-template <class... Tables>
-std::vector<Naming> list_of(Tables... tables) {
-  std::vector<Naming> all;
-  all.reserve(sizeof...(tables));
-  (all.push_back(std::move(tables)), ...);
-  return all;
+template <class T>
+void append(std::vector<T>& to, std::type_identity_t<std::vector<T>> more) {
+  for (T& each : more) to.push_back(std::move(each));
 }
 
 /// weight and bias of a linear map, or of a packed one.

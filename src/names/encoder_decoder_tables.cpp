@@ -66,10 +66,9 @@ Patterns bart_stack(const std::string& stack, bool attends) {
   return one.patterns;
 }
 
-Naming bart() {
+Naming bart(const char* name) {
   Naming naming{
-      "hf-bart", "Hugging Face BartForConditionalGeneration", Layout::out_in, {"model."}, {}, {},
-      {}};
+      name, "Hugging Face BartForConditionalGeneration", Layout::out_in, {"model."}, {}, {}, {}};
   share_embedding(naming);
   add_stack(naming, bart_stack("encoder", false), true);
   add_stack(naming, bart_stack("decoder", true), false);
@@ -81,14 +80,9 @@ Naming bart() {
 }
 
 /// The encoder's convolutions and the positions of each stack have names of their own.
-Naming whisper() {
-  Naming naming{"hf-whisper",
-                "Hugging Face WhisperForConditionalGeneration",
-                Layout::out_in,
-                {"model."},
-                {},
-                {},
-                {}};
+Naming whisper(const char* name) {
+  Naming naming{
+      name, "Hugging Face WhisperForConditionalGeneration", Layout::out_in, {"model."}, {}, {}, {}};
   linear(naming.patterns, "encoder.conv1", {"encoder.conv[0]"});
   linear(naming.patterns, "encoder.conv2", {"encoder.conv[1]"});
   for (const bool is_encoder : {true, false}) {
@@ -105,14 +99,10 @@ Naming whisper() {
   return naming;
 }
 
-Naming t5() {
-  Naming naming{"hf-t5-encoder-decoder",
-                "Hugging Face T5ForConditionalGeneration",
-                Layout::out_in,
-                {"transformer."},
-                {},
-                {},
-                {}};
+Naming t5(const char* name) {
+  Naming naming{
+      name, "Hugging Face T5ForConditionalGeneration", Layout::out_in, {"transformer."}, {}, {},
+      {}};
   share_embedding(naming);
   for (const bool is_encoder : {true, false}) {
     const std::string stack = is_encoder ? "encoder" : "decoder";
@@ -142,8 +132,8 @@ Naming t5_stack(const char* name, const char* title, const std::string& stack, b
   return naming;
 }
 
-std::vector<Naming> encoder_decoder_tables() {
-  return list_of(bart(), whisper(), t5());
+std::vector<NamingTable> encoder_decoder_tables() {
+  return {{"hf-bart", bart}, {"hf-whisper", whisper}, {"hf-t5-encoder-decoder", t5}};
 }
 
 }  // namespace scalecalc::names

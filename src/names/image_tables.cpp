@@ -11,8 +11,8 @@ void patches(Patterns& all, const char* map, const char* class_token, const char
   append(all, {{class_token, {"embedding.class"}}, {positions, {"embedding.position"}}});
 }
 
-Naming timm_vit() {
-  Naming naming = library("timm-vit", "timm VisionTransformer", {},
+Naming timm_vit(const char* name) {
+  Naming naming = library(name, "timm VisionTransformer", {},
                           {"blocks.{i}.",
                            {nullptr, nullptr, nullptr, "attn.proj"},
                            {"mlp.fc1", "mlp.fc2"},
@@ -31,8 +31,8 @@ Naming timm_vit() {
   return naming;
 }
 
-Naming torchvision_vit() {
-  Naming naming = library("torchvision-vit", "torchvision VisionTransformer", {},
+Naming torchvision_vit(const char* name) {
+  Naming naming = library(name, "torchvision VisionTransformer", {},
                           {"encoder.layers.encoder_layer_{i}.",
                            {nullptr, nullptr, nullptr, "self_attention.out_proj"},
                            {"mlp.0", "mlp.3"},
@@ -49,8 +49,8 @@ Naming torchvision_vit() {
 
 }  // namespace
 
-std::vector<Naming> image_tables() {
-  return list_of(timm_vit(), torchvision_vit());
+std::vector<NamingTable> image_tables() {
+  return {{"timm-vit", timm_vit}, {"torchvision-vit", torchvision_vit}};
 }
 
 }  // namespace scalecalc::names

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "names/building.hpp"
+#include "names/tables.hpp"
 
 /// What the namings of transformers' models are made of.
 namespace scalecalc::names {
@@ -30,11 +31,11 @@ void packed_in_rounds(Naming& naming, const std::string& name, std::int64_t roun
                       const std::vector<std::string>& order = packed());
 
 /// Of blocks whose attention and feed-forward are side by side.
-std::vector<Naming> parallel_tables();
+std::vector<NamingTable> parallel_tables();
 /// Of timm and torchvision.
-std::vector<Naming> image_tables();
+std::vector<NamingTable> image_tables();
 /// Of two stacks.
-std::vector<Naming> encoder_decoder_tables();
+std::vector<NamingTable> encoder_decoder_tables();
 /// T5's encoder or decoder alone; `cross`: it attends to the other.
 Naming t5_stack(const char* name, const char* title, const std::string& stack, bool cross);
 

@@ -8,9 +8,9 @@ namespace scalecalc::names {
 namespace {
 
 /// As LLaMA's but for norms, whose gain is 1 + weight.
-Naming gemma() {
+Naming gemma(const char* name) {
   Naming naming =
-      library("hf-gemma", "Hugging Face Gemma, Gemma 2, Gemma 3", {"model.", "language_model."},
+      library(name, "Hugging Face Gemma, Gemma 2, Gemma 3", {"model.", "language_model."},
               {"layers.{i}.",
                {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"},
                {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"},
@@ -28,9 +28,9 @@ Naming gemma() {
   return naming;
 }
 
-Naming olmo2() {
+Naming olmo2(const char* name) {
   Naming naming =
-      library("hf-olmo2", "Hugging Face Olmo2ForCausalLM", {"model."},
+      library(name, "Hugging Face Olmo2ForCausalLM", {"model."},
               {"layers.{i}.",
                {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"},
                {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"},
@@ -43,8 +43,8 @@ Naming olmo2() {
   return naming;
 }
 
-Naming phi3() {
-  Naming naming{"hf-phi3", "Hugging Face Phi3ForCausalLM", Layout::out_in, {"model."}, {}, {}, {}};
+Naming phi3(const char* name) {
+  Naming naming{name, "Hugging Face Phi3ForCausalLM", Layout::out_in, {"model."}, {}, {}, {}};
   const std::string layer = "layers.{i}.";
   linear(naming.patterns, layer + "self_attn.qkv_proj", packed());
   linear(naming.patterns, layer + "self_attn.o_proj", {in_block("attn.o")});
@@ -57,9 +57,9 @@ Naming phi3() {
   return naming;
 }
 
-Naming opt() {
+Naming opt(const char* name) {
   Naming naming =
-      library("hf-opt", "Hugging Face OPTForCausalLM", {"model.", "decoder."},
+      library(name, "Hugging Face OPTForCausalLM", {"model.", "decoder."},
               {"layers.{i}.",
                {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"},
                {"fc1", "fc2"},
@@ -73,8 +73,8 @@ Naming opt() {
   return naming;
 }
 
-Naming bloom() {
-  Naming naming = library("hf-bloom", "Hugging Face BloomForCausalLM", {"transformer."},
+Naming bloom(const char* name) {
+  Naming naming = library(name, "Hugging Face BloomForCausalLM", {"transformer."},
                           {"h.{i}.",
                            {nullptr, nullptr, nullptr, "self_attention.dense"},
                            {"mlp.dense_h_to_4h", "mlp.dense_4h_to_h"},
@@ -87,8 +87,8 @@ Naming bloom() {
   return naming;
 }
 
-Naming mpt() {
-  Naming naming = library("hf-mpt", "Hugging Face MptForCausalLM", {"transformer."},
+Naming mpt(const char* name) {
+  Naming naming = library(name, "Hugging Face MptForCausalLM", {"transformer."},
                           {"blocks.{i}.",
                            {nullptr, nullptr, nullptr, "attn.out_proj"},
                            {"ffn.up_proj", "ffn.down_proj"},
@@ -101,8 +101,8 @@ Naming mpt() {
   return naming;
 }
 
-Naming gpt_neo() {
-  Naming naming = library("hf-gpt-neo", "Hugging Face GPTNeoForCausalLM", {"transformer."},
+Naming gpt_neo(const char* name) {
+  Naming naming = library(name, "Hugging Face GPTNeoForCausalLM", {"transformer."},
                           {"h.{i}.",
                            {"attn.attention.q_proj", "attn.attention.k_proj",
                             "attn.attention.v_proj", "attn.attention.out_proj"},
@@ -116,9 +116,9 @@ Naming gpt_neo() {
   return naming;
 }
 
-Naming distilbert() {
+Naming distilbert(const char* name) {
   Naming naming =
-      library("hf-distilbert", "Hugging Face DistilBertForMaskedLM", {"distilbert."},
+      library(name, "Hugging Face DistilBertForMaskedLM", {"distilbert."},
               {"transformer.layer.{i}.",
                {"attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin"},
                {"ffn.lin1", "ffn.lin2"},
@@ -136,8 +136,8 @@ Naming distilbert() {
   return naming;
 }
 
-Naming deberta() {
-  Naming naming = library("hf-deberta-v2", "Hugging Face DebertaV2ForMaskedLM", {"deberta."},
+Naming deberta(const char* name) {
+  Naming naming = library(name, "Hugging Face DebertaV2ForMaskedLM", {"deberta."},
                           {"encoder.layer.{i}.",
                            {"attention.self.query_proj", "attention.self.key_proj",
                             "attention.self.value_proj", "attention.output.dense"},
@@ -159,9 +159,9 @@ Naming deberta() {
   return naming;
 }
 
-Naming dinov2() {
+Naming dinov2(const char* name) {
   Naming naming =
-      library("hf-dinov2", "Hugging Face DINOv2, modules since transformers 5", {"dinov2."},
+      library(name, "Hugging Face DINOv2, modules since transformers 5", {"dinov2."},
               {"encoder.layer.{i}.",
                {"attention.q_proj", "attention.k_proj", "attention.v_proj", "attention.o_proj"},
                {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"},
@@ -169,9 +169,9 @@ Naming dinov2() {
                "norm2"});
   // Without gates the two maps are called otherwise.
   Patterns& all = naming.patterns;
-  for (const auto& [name, path] : {std::pair{"fc1", "ffn.in"}, {"fc2", "ffn.out"}})
+  for (const auto& [map, path] : {std::pair{"fc1", "ffn.in"}, {"fc2", "ffn.out"}})
     for (const char* kind : {".weight", ".bias"})
-      all.push_back({std::string("encoder.layer.{i}.mlp.") + name + kind,
+      all.push_back({std::string("encoder.layer.{i}.mlp.") + map + kind,
                      {in_block(std::string(path) + kind)}});
   linear(all, "embeddings.patch_embeddings.projection", {"patch"});
   append(all, {{"embeddings.cls_token", {"embedding.class"}},
@@ -191,14 +191,14 @@ Naming dinov2() {
 }
 
 /// The towers of CLIP and SigLIP that look at images; alone they have no prefix.
-Naming vision_tower() {
-  Naming naming = library(
-      "hf-clip-vision", "Hugging Face CLIPVisionModel, SiglipVisionModel", {"vision_model."},
-      {"encoder.layers.{i}.",
-       {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"},
-       {"mlp.fc1", "mlp.fc2"},
-       "layer_norm1",
-       "layer_norm2"});
+Naming vision_tower(const char* name) {
+  Naming naming =
+      library(name, "Hugging Face CLIPVisionModel, SiglipVisionModel", {"vision_model."},
+              {"encoder.layers.{i}.",
+               {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"},
+               {"mlp.fc1", "mlp.fc2"},
+               "layer_norm1",
+               "layer_norm2"});
   Patterns& all = naming.patterns;
   linear(all, "embeddings.patch_embedding", {"patch"});
   append(all, {{"embeddings.class_embedding", {"embedding.class"}},
@@ -228,8 +228,8 @@ Naming text_tower(const char* name, const char* title, const char* head) {
 }
 
 /// As BERT's but for the narrow embedding's map and the generator's head.
-Naming electra() {
-  Naming naming = library("hf-electra", "Hugging Face ElectraForMaskedLM", {"electra."},
+Naming electra(const char* name) {
+  Naming naming = library(name, "Hugging Face ElectraForMaskedLM", {"electra."},
                           {"encoder.layer.{i}.",
                            {"attention.self.query", "attention.self.key", "attention.self.value",
                             "attention.output.dense"},
@@ -254,14 +254,29 @@ Naming electra() {
 
 }  // namespace
 
-std::vector<Naming> library_tables() {
-  std::vector<Naming> all = list_of(
-      gemma(), olmo2(), phi3(), opt(), bloom(), mpt(), gpt_neo(), distilbert(), deberta(), dinov2(),
-      vision_tower(), text_tower("hf-clip-text", "Hugging Face CLIPTextModel", "text_projection"),
-      text_tower("hf-siglip-text", "Hugging Face SiglipTextModel", "head"), electra());
-  for (Naming& naming : parallel_tables()) all.push_back(std::move(naming));
-  for (Naming& naming : image_tables()) all.push_back(std::move(naming));
-  for (Naming& naming : encoder_decoder_tables()) all.push_back(std::move(naming));
+std::vector<NamingTable> library_tables() {
+  std::vector<NamingTable> all = {
+      {"hf-gemma", gemma},
+      {"hf-olmo2", olmo2},
+      {"hf-phi3", phi3},
+      {"hf-opt", opt},
+      {"hf-bloom", bloom},
+      {"hf-mpt", mpt},
+      {"hf-gpt-neo", gpt_neo},
+      {"hf-distilbert", distilbert},
+      {"hf-deberta-v2", deberta},
+      {"hf-dinov2", dinov2},
+      {"hf-clip-vision", vision_tower},
+      {"hf-clip-text",
+       [](const char* name) {
+         return text_tower(name, "Hugging Face CLIPTextModel", "text_projection");
+       }},
+      {"hf-siglip-text",
+       [](const char* name) { return text_tower(name, "Hugging Face SiglipTextModel", "head"); }},
+      {"hf-electra", electra}};
+  append(all, parallel_tables());
+  append(all, image_tables());
+  append(all, encoder_decoder_tables());
   return all;
 }
 

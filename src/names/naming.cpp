@@ -6,15 +6,15 @@ namespace scalecalc {
 const std::vector<std::string>& naming_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Naming& naming : names::naming_tables()) all.push_back(naming.name);
+    for (const names::NamingTable& table : names::naming_tables()) all.emplace_back(table.name);
     return all;
   }();
   return names;
 }
 
 Naming find_naming(std::string_view name, const std::string& where) {
-  for (const Naming& naming : names::naming_tables())
-    if (naming.name == name) return naming;
+  for (const names::NamingTable& table : names::naming_tables())
+    if (table.name == name) return table.make(table.name);
   throw unknown_name("naming", name, naming_names(), where);
 }
 

@@ -30,8 +30,8 @@ Naming falcon(const char* name, const char* title, const char* attention_norm,
   return naming;
 }
 
-Naming gpt_neox() {
-  Naming naming = library("hf-gpt-neox", "Hugging Face GPTNeoXForCausalLM", {"gpt_neox."},
+Naming gpt_neox(const char* name) {
+  Naming naming = library(name, "Hugging Face GPTNeoXForCausalLM", {"gpt_neox."},
                           {"layers.{i}.",
                            {nullptr, nullptr, nullptr, "attention.dense"},
                            {"mlp.dense_h_to_4h", "mlp.dense_4h_to_h"},
@@ -43,8 +43,8 @@ Naming gpt_neox() {
   return naming;
 }
 
-Naming gptj() {
-  Naming naming = library("hf-gptj", "Hugging Face GPTJForCausalLM", {"transformer."},
+Naming gptj(const char* name) {
+  Naming naming = library(name, "Hugging Face GPTJForCausalLM", {"transformer."},
                           {"h.{i}.",
                            {"attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.out_proj"},
                            {"mlp.fc_in", "mlp.fc_out"},
@@ -58,8 +58,8 @@ Naming gptj() {
 }
 
 /// q, v and k as they were trained, in four parts on as many devices.
-Naming codegen() {
-  Naming naming = library("hf-codegen", "Hugging Face CodeGenForCausalLM", {"transformer."},
+Naming codegen(const char* name) {
+  Naming naming = library(name, "Hugging Face CodeGenForCausalLM", {"transformer."},
                           {"h.{i}.",
                            {nullptr, nullptr, nullptr, "attn.out_proj"},
                            {"mlp.fc_in", "mlp.fc_out"},
@@ -75,9 +75,9 @@ Naming codegen() {
   return naming;
 }
 
-Naming phi() {
+Naming phi(const char* name) {
   Naming naming =
-      library("hf-phi", "Hugging Face PhiForCausalLM", {"model."},
+      library(name, "Hugging Face PhiForCausalLM", {"model."},
               {"layers.{i}.",
                {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.dense"},
                {"mlp.fc1", "mlp.fc2"},
@@ -93,9 +93,9 @@ Naming phi() {
   return naming;
 }
 
-Naming cohere() {
+Naming cohere(const char* name) {
   Naming naming =
-      library("hf-cohere", "Hugging Face CohereForCausalLM", {"model."},
+      library(name, "Hugging Face CohereForCausalLM", {"model."},
               {"layers.{i}.",
                {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"},
                {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"},
@@ -112,12 +112,20 @@ Naming cohere() {
 
 }  // namespace
 
-std::vector<Naming> parallel_tables() {
-  return list_of(
-      gptj(), phi(), cohere(), gpt_neox(), codegen(),
-      falcon("hf-falcon", "Hugging Face FalconForCausalLM", "ln_attn", "ln_mlp"),
-      falcon("hf-falcon-rw", "Hugging Face FalconForCausalLM, one branch after the other",
-             "input_layernorm", "post_attention_layernorm"));
+std::vector<NamingTable> parallel_tables() {
+  return {{"hf-gptj", gptj},
+          {"hf-phi", phi},
+          {"hf-cohere", cohere},
+          {"hf-gpt-neox", gpt_neox},
+          {"hf-codegen", codegen},
+          {"hf-falcon",
+           [](const char* name) {
+             return falcon(name, "Hugging Face FalconForCausalLM", "ln_attn", "ln_mlp");
+           }},
+          {"hf-falcon-rw", [](const char* name) {
+             return falcon(name, "Hugging Face FalconForCausalLM, one branch after the other",
+                           "input_layernorm", "post_attention_layernorm");
+           }}};
 }
 
 }  // namespace scalecalc::names

@@ -27,13 +27,18 @@ std::vector<ExtraTensor> gpt2_extras() {
           {"h.{i}.attn.masked_bias", "a constant of the mask, a buffer"}};
 }
 
-Naming hf_gpt2() {
-  return {"hf-gpt2",           "Hugging Face GPT2LMHeadModel",     Layout::in_out, {"transformer."},
-          gpt2_patterns(true), {{"lm_head.weight", "wte.weight"}}, gpt2_extras()};
+Naming hf_gpt2(const char* name) {
+  return {name,
+          "Hugging Face GPT2LMHeadModel",
+          Layout::in_out,
+          {"transformer."},
+          gpt2_patterns(true),
+          {{"lm_head.weight", "wte.weight"}},
+          gpt2_extras()};
 }
 
-Naming nanogpt() {
-  return {"nanogpt",
+Naming nanogpt(const char* name) {
+  return {name,
           "nanoGPT and its forks",
           Layout::out_in,
           {"transformer.", "_orig_mod."},
@@ -42,8 +47,8 @@ Naming nanogpt() {
           gpt2_extras()};
 }
 
-Naming hf_bert() {
-  Naming naming{"hf-bert",
+Naming hf_bert(const char* name) {
+  Naming naming{name,
                 "Hugging Face BertForMaskedLM",
                 Layout::out_in,
                 {"bert.", "roberta.", "electra."},
@@ -76,9 +81,8 @@ Naming hf_bert() {
   return naming;
 }
 
-Naming hf_llama() {
-  Naming naming{"hf-llama", "Hugging Face LlamaForCausalLM", Layout::out_in, {"model."}, {}, {},
-                {}};
+Naming hf_llama(const char* name) {
+  Naming naming{name, "Hugging Face LlamaForCausalLM", Layout::out_in, {"model."}, {}, {}, {}};
   Patterns& all = naming.patterns;
   all.push_back({"embed_tokens.weight", {"embedding.weight"}});
   const std::string layer = "layers.{i}.";
@@ -89,11 +93,11 @@ Naming hf_llama() {
   linear(all, layer + "mlp.gate_proj", {in_block("ffn.gate")});
   linear(all, layer + "mlp.up_proj", {in_block("ffn.in")});
   linear(all, layer + "mlp.down_proj", {in_block("ffn.out")});
-  for (const auto& [name, path] :
+  for (const auto& [part, path] :
        {std::pair{"mlp.experts.{j}.", "ffn.expert[{j}]."}, {"mlp.shared_expert.", "ffn.shared."}}) {
-    linear(all, layer + name + "gate_proj", {in_block(std::string(path) + "gate")});
-    linear(all, layer + name + "up_proj", {in_block(std::string(path) + "in")});
-    linear(all, layer + name + "down_proj", {in_block(std::string(path) + "out")});
+    linear(all, layer + part + "gate_proj", {in_block(std::string(path) + "gate")});
+    linear(all, layer + part + "up_proj", {in_block(std::string(path) + "in")});
+    linear(all, layer + part + "down_proj", {in_block(std::string(path) + "out")});
   }
   linear(all, layer + "mlp.gate", {in_block("ffn.router")});
   linear(all, layer + "mlp.shared_expert_gate", {in_block("ffn.shared.router")});
@@ -133,22 +137,22 @@ Naming vit(const char* name, const char* title, const std::string& prefix,
   return naming;
 }
 
-Naming hf_vit() {
-  return vit("hf-vit", "Hugging Face ViT's files", "encoder.layer.{i}.",
+Naming hf_vit(const char* name) {
+  return vit(name, "Hugging Face ViT's files", "encoder.layer.{i}.",
              {"attention.attention.query", "attention.attention.key", "attention.attention.value",
               "attention.output.dense"},
              "intermediate.dense", "output.dense");
 }
 
-Naming hf_vit_v5() {
-  return vit("hf-vit-v5", "Hugging Face ViT, modules since transformers 5", "layers.{i}.",
+Naming hf_vit_v5(const char* name) {
+  return vit(name, "Hugging Face ViT, modules since transformers 5", "layers.{i}.",
              {"attention.q_proj", "attention.k_proj", "attention.v_proj", "attention.o_proj"},
              "mlp.fc1", "mlp.fc2");
 }
 
 /// torch.nn.TransformerEncoder with or without the modules around it.
-Naming torch_encoder() {
-  Naming naming{"torch-encoder",
+Naming torch_encoder(const char* name) {
+  Naming naming{name,
                 "torch.nn.TransformerEncoder",
                 Layout::out_in,
                 {"encoder.", "transformer_encoder.", "module."},
@@ -171,14 +175,10 @@ Naming torch_encoder() {
   return naming;
 }
 
-Naming torchscale() {
-  Naming naming{"torchscale",
-                "torchscale's Encoder and Decoder",
-                Layout::out_in,
-                {"encoder.", "decoder."},
-                {},
-                {},
-                {}};
+Naming torchscale(const char* name) {
+  Naming naming{
+      name, "torchscale's Encoder and Decoder", Layout::out_in, {"encoder.", "decoder."}, {}, {},
+      {}};
   Patterns& all = naming.patterns;
   append(all, {{"embed_tokens.weight", {"embedding.weight"}},
                {"embed_positions.weight", {"embedding.position"}}});
@@ -209,18 +209,40 @@ Naming ours(const char* name, const char* title, Layout layout) {
 
 }  // namespace
 
-const std::vector<Naming>& naming_tables() {
-  static const std::vector<Naming> all = [] {
-    std::vector<Naming> tables =
-        list_of(ours("scalecalc", "the paths of this program", Layout::in_out),
-                ours("torch", "the paths as names of PyTorch modules", Layout::out_in),
-                ours("flax", "the paths as a tree of Flax parameters", Layout::in_out),
-                ours("keras", "the paths as those of Keras variables", Layout::in_out),
-                torch_encoder(), hf_gpt2(), hf_bert(), hf_llama(),
-                t5_stack("hf-t5", "Hugging Face T5, the encoder", "encoder", false),
-                t5_stack("hf-t5-decoder", "Hugging Face T5, the decoder", "decoder", true),
-                hf_vit(), hf_vit_v5(), nanogpt(), torchscale());
-    for (Naming& naming : library_tables()) tables.push_back(std::move(naming));
+const std::vector<NamingTable>& naming_tables() {
+  static const std::vector<NamingTable> all = [] {
+    std::vector<NamingTable> tables = {
+        {"scalecalc",
+         [](const char* name) { return ours(name, "the paths of this program", Layout::in_out); }},
+        {"torch",
+         [](const char* name) {
+           return ours(name, "the paths as names of PyTorch modules", Layout::out_in);
+         }},
+        {"flax",
+         [](const char* name) {
+           return ours(name, "the paths as a tree of Flax parameters", Layout::in_out);
+         }},
+        {"keras",
+         [](const char* name) {
+           return ours(name, "the paths as those of Keras variables", Layout::in_out);
+         }},
+        {"torch-encoder", torch_encoder},
+        {"hf-gpt2", hf_gpt2},
+        {"hf-bert", hf_bert},
+        {"hf-llama", hf_llama},
+        {"hf-t5",
+         [](const char* name) {
+           return t5_stack(name, "Hugging Face T5, the encoder", "encoder", false);
+         }},
+        {"hf-t5-decoder",
+         [](const char* name) {
+           return t5_stack(name, "Hugging Face T5, the decoder", "decoder", true);
+         }},
+        {"hf-vit", hf_vit},
+        {"hf-vit-v5", hf_vit_v5},
+        {"nanogpt", nanogpt},
+        {"torchscale", torchscale}};
+    append(tables, library_tables());
     return tables;
   }();
   return all;

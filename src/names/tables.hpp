@@ -6,9 +6,15 @@
 
 namespace scalecalc::names {
 
+/// A naming and how it is made, which takes a hundred strings: few of those listed are looked at.
+struct NamingTable {
+  const char* name;
+  Naming (*make)(const char* name);
+};
+
 /// The namings of known models, each from the code of that model; and of our own paths.
-const std::vector<Naming>& naming_tables();
+const std::vector<NamingTable>& naming_tables();
 /// Of those: models of transformers whose parts are called as in no other.
-std::vector<Naming> library_tables();
+std::vector<NamingTable> library_tables();
 
 }  // namespace scalecalc::names
