@@ -2,6 +2,8 @@
 
 #include <mpfr.h>
 
+#include <array>
+#include <cstddef>
 #include <string>
 
 #include "scalecalc/symbolic.hpp"
@@ -9,17 +11,21 @@
 namespace scalecalc::symbolic {
 
 /// An MPFR number that cleans up after itself; every number carries its own precision, so that
-/// nothing depends on a global state.
+/// nothing depends on a global state. Digits of the usual precisions lie inside: most of an
+/// evaluation would else be allocation.
 class Real {
  public:
-  explicit Real(mpfr_prec_t bits) { mpfr_init2(value_, bits); }
+  explicit Real(mpfr_prec_t bits) { start(bits); }
   Real(const Real& other) : Real(other.bits()) { mpfr_set(value_, other.value_, MPFR_RNDN); }
-  Real(Real&& other) noexcept : Real(mpfr_prec_t{2}) { mpfr_swap(value_, other.value_); }
-  Real& operator=(Real other) noexcept {
-    mpfr_swap(value_, other.value_);
+  Real(Real&& other) noexcept { take(other); }
+  Real& operator=(const Real& other) { return *this = Real(other); }
+  Real& operator=(Real&& other) noexcept {
+    if (this == &other) return *this;
+    finish();
+    take(other);
     return *this;
   }
-  ~Real() { mpfr_clear(value_); }
+  ~Real() { finish(); }
 
   mpfr_ptr get() { return value_; }
   mpfr_srcptr get() const { return value_; }
@@ -29,6 +35,30 @@ class Real {
   bool is_finite() const { return mpfr_number_p(value_) != 0; }
 
  private:
+  static constexpr std::size_t kLimbs = 4;
+  static constexpr mpfr_prec_t kBits = kLimbs * sizeof(mp_limb_t) * 8;
+
+  bool is_inside() const { return bits() <= kBits; }
+  void start(mpfr_prec_t bits) {
+    if (bits > kBits) return mpfr_init2(value_, bits);
+    mpfr_custom_init(limbs_.data(), bits);
+    mpfr_custom_init_set(value_, MPFR_NAN_KIND, 0, bits, limbs_.data());
+  }
+  /// `other` is left as a number of the least precision.
+  void take(Real& other) noexcept {
+    if (other.is_inside()) {
+      start(other.bits());
+      mpfr_set(value_, other.value_, MPFR_RNDN);
+    } else {
+      *value_ = *other.value_;
+      other.start(MPFR_PREC_MIN);
+    }
+  }
+  void finish() noexcept {
+    if (!is_inside()) mpfr_clear(value_);
+  }
+
+  std::array<mp_limb_t, kLimbs> limbs_;
   mpfr_t value_;
 };
 
