@@ -293,7 +293,8 @@ std::vector<std::pair<std::string, std::string>> model_entries(const std::string
 
 /// Named models, built into the program from tables/presets.
 struct Preset {
-  std::string name, title, toml;
+  std::string name, title;
+  std::string_view toml;  ///< compiled in: there as long as the program
 };
 const std::vector<Preset>& presets();
 /// Throws Error(input) with the nearest name.

@@ -44,7 +44,7 @@ std::vector<std::string> preset_names() {
 std::string model_file(const std::string& name) {
   const Preset& found = preset(name, "scalecalc presets");
   return "# scalecalc presets " + found.name + ": " + model_line(find_model(found.name)) + "\n" +
-         found.toml;
+         std::string(found.toml);
 }
 
 report::Document show_preset(const std::string& name) {
@@ -57,12 +57,12 @@ report::Document show_preset(const std::string& name) {
   document.results["name"] = found.name;
   document.results["title"] = found.title;
   document.results["model"] = model_line(spec);
-  document.results["toml"] = found.toml;
+  document.results["toml"] = std::string(found.toml);
   document.results["understood"] = understood;
   document.rows = {{"name", "title", "toml", "understood"},
-                   {{found.name, found.title, found.toml, understood}}};
+                   {{found.name, found.title, std::string(found.toml), understood}}};
   document.sections = {{found.name + ": " + found.title, report::Paragraph{model_line(spec)}},
-                       {"As it is written", report::Paragraph{found.toml}},
+                       {"As it is written", report::Paragraph{std::string(found.toml)}},
                        {"As it is understood, every key", report::Paragraph{understood}}};
   return document;
 }
