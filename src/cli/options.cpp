@@ -98,6 +98,23 @@ CLI::Option* shape(const Options& options, CLI::Option* option, const ValueType&
   return option;
 }
 
+/// What `add` adds to the command.
+template <class Add>
+CLI::Option* added(const Options& options, const Add& add) {
+  auto* command = dynamic_cast<Command*>(options.app);
+  return command == nullptr ? add() : command->adding(add);
+}
+template <class Value>
+CLI::Option* added_option(const Options& options, const std::string& names, Value& value,
+                          const std::string& help) {
+  return added(options, [&] { return options.app->add_option(names, value, help); });
+}
+template <class Value>
+CLI::Option* added_flag(const Options& options, const std::string& names, Value& value,
+                        const std::string& help) {
+  return added(options, [&] { return options.app->add_flag(names, value, help); });
+}
+
 /// "--kv-heads" as the field "kv_heads".
 std::string field_name(const std::string& option) {
   std::string name = option.substr(option.find_first_not_of('-'));
@@ -127,39 +144,39 @@ CLI::Option* shape_flag(const Options& options, CLI::Option* option) {
 
 void Options::text(const std::string& names, std::string& value, const ValueType& type,
                    const std::string& help) const {
-  shape(*this, app->add_option(names, value, help), type, value);
+  shape(*this, added_option(*this, names, value, help), type, value);
 }
 
 void Options::text(const std::string& names, std::optional<std::string>& value,
                    const ValueType& type, const std::string& help) const {
-  shape(*this, app->add_option(names, value, help), type);
+  shape(*this, added_option(*this, names, value, help), type);
 }
 
 void Options::axis(const std::string& names, std::string& value, const ValueType& type,
                    const std::string& help) const {
-  declare_axis(*this, shape(*this, app->add_option(names, value, help), type, value), value);
+  declare_axis(*this, shape(*this, added_option(*this, names, value, help), type, value), value);
 }
 
 void Options::texts(const std::string& names, std::vector<std::string>& values,
                     const ValueType& type, const std::string& help) const {
-  shape(*this, app->add_option(names, values, help), type);
+  shape(*this, added_option(*this, names, values, help), type);
 }
 
 void Options::repeated(const std::string& names, std::vector<std::string>& values,
                        const ValueType& type, const std::string& help) const {
-  shape(*this, app->add_option(names, values, help), type)
+  shape(*this, added_option(*this, names, values, help), type)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void Options::flag_axis(const std::string& names, std::string& value,
                         const std::string& help) const {
-  declare_axis(*this, shape_flag(*this, app->add_flag(names, value, help)), value);
+  declare_axis(*this, shape_flag(*this, added_flag(*this, names, value, help)), value);
 }
 
 void Options::flag(const std::string& names, bool& value, const std::string& help,
                    const std::function<void()>& given) const {
-  CLI::Option* option = shape_flag(*this, app->add_flag(names, value, help));
+  CLI::Option* option = shape_flag(*this, added_flag(*this, names, value, help));
   if (given) option->each([given](const std::string&) { given(); });
 }
 
