@@ -128,7 +128,9 @@ struct SoftmaxRows::Impl {
     mutable std::array<std::optional<gaussian::softmax::Row>, gaussian::softmax::kPairTerms.size()>
         with;
 
-    std::optional<gaussian::softmax::Row> with_powers;  ///< that its averages are of
+    /// That its averages are of, until it has its series of few powers: many rows at once would
+    /// take megabytes.
+    mutable std::optional<gaussian::softmax::Row> with_powers;
     mutable std::array<std::once_flag, kLengths.size()> once_series;
     mutable std::array<std::optional<gaussian::softmax::RowSeries>, kLengths.size()> series;
     SoftmaxOrders orders;
@@ -169,6 +171,7 @@ const gaussian::softmax::RowSeries* SoftmaxRows::Impl::Prepared::of_powers(Lengt
   std::call_once(once_series[at], [&] {
     if (length == Length::few) {
       series[at].emplace(*with_powers, orders);
+      with_powers.reset();
       return;
     }
     const gaussian::softmax::Row with_more(row.keys, tau2(), RowSeries::degree_of(length));
@@ -216,6 +219,8 @@ SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
     row.with_powers.emplace(row.row.keys, row.tau2(),
                             gaussian::softmax::RowSeries::degree_of(row.tau2()));
     row.orders = gaussian::softmax::integrate_orders(*row.with_powers);
+    // Of several rows nearly all are compared with others; of one, few are.
+    if (rows.size() > 1) row.of_powers(Impl::Length::few);
   });
   impl_ = impl;
 }

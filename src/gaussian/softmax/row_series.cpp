@@ -142,9 +142,10 @@ Powers sums(const std::vector<double>& a, const std::vector<double>& b,
 class RowCoefficients {
  public:
   RowCoefficients(const Row& row, const std::vector<Parts>& parts, int degree)
-      : row_(row), blocks_(row.blocks().size()) {
-    products_.resize(parts.size() * blocks_);
-    inverse_.resize(blocks_);
+      : row_(row),
+        blocks_(row.blocks().size()),
+        products_(room(0, parts.size() * blocks_)),
+        inverse_(room(1, blocks_)) {
     for (std::size_t block = 0; block < blocks_; ++block) {
       const Row::Block& at = row.blocks()[block];
       inverse_[block] = vm::exp(-at.log_f);
@@ -166,6 +167,12 @@ class RowCoefficients {
   }
 
  private:
+  /// Kept from one row to the next: rows come by the dozen, and each would take 20 KB anew.
+  static Real* room(std::size_t which, std::size_t count) {
+    thread_local std::array<std::vector<Real>, 2> rooms;
+    if (rooms[which].size() < count) rooms[which].resize(count);
+    return rooms[which].data();
+  }
   Real h(int bump, std::size_t block, int order) const {
     return vm::load(row_.h(bump, block, order));
   }
@@ -179,8 +186,8 @@ class RowCoefficients {
 
   const Row& row_;
   std::size_t blocks_;
-  std::vector<Real> inverse_;   ///< 1/F
-  std::vector<Real> products_;  ///< by parts, then by block: of the weight, F^{n-1} and h_0k/F
+  Real* products_;  ///< by parts, then by block: of the weight, F^{n-1} and h_0k/F
+  Real* inverse_;   ///< 1/F
 };
 
 /// sum of k b_k.
