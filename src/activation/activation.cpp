@@ -64,6 +64,9 @@ const std::map<std::string, Expr>& registered_functions() {
   return functions;
 }
 
+/// x - tanh(x), the one named activation whose code loses digits near 0.
+constexpr std::string_view kCancelling = "tanhshrink";
+
 }  // namespace
 
 Activation Activation::named(std::string_view name,
@@ -72,7 +75,9 @@ Activation Activation::named(std::string_view name,
   const auto make = [&] {
     auto impl =
         activation_room::analysed(name_with(info, parameters), with_parameters(info, parameters));
-    impl->is_measured = true;
+    impl->unmeasured.reset();
+    if (!parameters.empty() || info.name == kCancelling)
+      impl->unmeasured = activation_room::Measure::near_zero;
     return impl;
   };
   if (!parameters.empty()) return Activation(make());

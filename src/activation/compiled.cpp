@@ -99,7 +99,7 @@ Compiled::Compiled(const Activation::Impl& activation)
     const int value = lowering.lower(*piece.expression);
     const int slope = lowering.lower(*piece.slope);
     piece.both = Program(for_both, {value, slope});
-    measure(piece, activation.is_measured ? Measure::near_zero : Measure::everywhere);
+    if (activation.unmeasured) measure(piece, *activation.unmeasured);
     pieces_.push_back(std::move(piece));
   }
 }

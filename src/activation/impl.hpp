@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "activation/compiled.hpp"
 
@@ -14,8 +15,9 @@ struct Activation::Impl {
   std::vector<Expr> pieces, slope_pieces;
   std::vector<double> scales;
   bool has_jump = false;
-  /// Tests have measured the compiled form everywhere; only the neighbourhood of 0 is looked at.
-  bool is_measured = false;
+  /// Where the compiled form is still to be measured. Tests have measured the named activations
+  /// everywhere, and with other parameters away from 0.
+  std::optional<activation_room::Measure> unmeasured = activation_room::Measure::everywhere;
   std::vector<activation_room::SpecialPoint> special_points;
 
   const activation_room::Compiled& compiled() const;
