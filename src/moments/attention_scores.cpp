@@ -7,26 +7,13 @@
 #include "moments/averaged_rows.hpp"
 #include "moments/condensed_softmax.hpp"
 #include "moments/head_lengths.hpp"
+#include "moments/omitted_scores.hpp"
 
 namespace scalecalc::moments {
 namespace {
 
 /// Beyond, single precision holds no difference of two scores.
 constexpr double kLargestVariance = 1e12;
-
-/// What interpolation between positions a step h apart leaves of means over tokens of what falls as
-/// 1/n or grows as ln n, on the way forward and again on the way back
-/// (docs/theory/attention.md#positions).
-double interpolation_error(const Positions& positions) {
-  return positions.step * positions.step / 12;
-}
-
-/// With rotation a position stands for the tokens near it, the last one for those of half a step,
-/// which D' as gradients weigh it counts in: a quarter of the step is beyond what is seen beside
-/// every position.
-double half_cell_error(const Positions& positions) {
-  return positions.step / 4;
-}
 
 /// Dv without dropout, relative to what it is with it.
 double plain_share(double plain, double kept) {
@@ -41,37 +28,6 @@ double square_excess(double square, double mean) {
 template <class X>
 double own_share(const ScoreInputs<double, X>& inputs) {
   return inputs.sum ? inputs.sum->own_share : 1;
-}
-
-/// Of T keys some (T - 1) kappa are of a row's word, at a cosine rho: their scores share rho tau^2.
-/// What that makes of E p_s p_r, e^(rho tau^2) of independent keys'
-/// (docs/theory/attention.md#words), past the mean of overlaps and their variance kappa rho^2,
-/// which are counted.
-template <class X>
-double repeat_cosine(const Signal<X>& source, const Smallness& small) {
-  if (!(source.repeats > 0)) return 0;
-  const double of_words = std::max(0.0, small.overlap - 1 / small.width) / source.repeats;
-  return std::sqrt(std::min(1.0, of_words));
-}
-template <class X>
-double omitted_repeats(const Signal<X>& source, double tau2, double p2, const Smallness& small) {
-  if (!(source.repeats > 0)) return 0;
-  const double cosine = repeat_cosine(source, small), shared = cosine * tau2;
-  const double tokens = static_cast<double>(source.tokens);
-  const double more = std::max(0.0, std::expm1(shared) - shared) / (tokens * p2);
-  return (tokens - 1) * source.repeats * cosine * std::min(1.0, more);
-}
-
-/// Scores of two such keys covary by the share `own` rho of tau2, and E p_s p_r is to that of two
-/// words as E p^2 is to it, to that power (docs/theory/attention.md#words-apart): what V = kappa
-/// rho^2 has of the gradients is as much more. `correlation` of the rows.
-template <class X>
-double repeats_of(const Signal<X>& source, const Smallness& small, double keys, double p2,
-                  double correlation) {
-  const double cosine = repeat_cosine(source, small);
-  if (!(cosine > 0) || !(keys * p2 > 1)) return 0;
-  const double more = std::pow(keys * p2, small.added * small.own * cosine * correlation) - 1;
-  return source.repeats * cosine * cosine * more;
 }
 
 void add_bends(const SoftmaxOrders& row, double tau2, Scores& scores) {
@@ -114,15 +70,6 @@ Smallness of_rows(const Smallness& small, const Rotation<Alike<double>>* rotatio
 Smallness of_rows(const Smallness& small, const Rotation<PerPosition>* rotation, Eigen::Index t,
                   Eigen::Index u) {
   return rotation ? of_row(small, rotation->own.cross(t, u), rotation->heads.second[t]) : small;
-}
-
-/// Scores of close keys that covary more than those of far ones: of P2 relative to it half the
-/// square of tau2 times `structure`^(1/2), and of sums over pairs of keys 3 tau2 `structure`, from
-/// E p_s p_s' (p_s + p_s' - P2) for small tau2 (docs/theory/attention.md#rotary); no more than all.
-void add_omitted_rotation(double structure, double tau2, Scores& scores) {
-  const auto bounded = [](double x) { return x / (1 + x); };
-  scores.mix_truncation += bounded(tau2 * tau2 * structure / 2);
-  scores.truncation += bounded(3 * tau2 * structure);
 }
 
 /// Relative variance over draws of one row's |J V g|^2. Of a softmax that has all but condensed a
@@ -318,9 +265,10 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const bool with_pairs =
       averages_lengths && averages_pairs(*lengths, small, rows.tau2.maxCoeff(), size, false);
   Eigen::ArrayXXd along(size, size);
-  for (Eigen::Index t = 0; t < size; ++t)
-    for (Eigen::Index u = 0; u < size; ++u)
-      along(t, u) = along_queries(averages.one[static_cast<std::size_t>(std::min(t, u))], small);
+  for (Eigen::Index t = 0; t < size; ++t) {
+    const double of_row = along_queries(averages.one[static_cast<std::size_t>(t)], small);
+    along.row(t).tail(size - t) = along.col(t).tail(size - t) = of_row;
+  }
   if (with_pairs)
     omitted_score = omitted_value = average_pairs(*lengths, rows, key_cosine(inputs.source_means),
                                                   small, threads, query_cosines, along, averages);
@@ -369,51 +317,63 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     row_fluctuation.second[t] = p2_variance(one);
     row_fluctuation.mean[t] = own * rows.tau2[t] * one.p2_slope;
   }
+  const auto factors_of = [&](Eigen::Index t, Eigen::Index u, double tau2) {
+    const SoftmaxOrders &one = averages.one[static_cast<std::size_t>(t)],
+                        &other = averages.one[static_cast<std::size_t>(u)];
+    Smallness both = smalls[static_cast<std::size_t>(std::min(t, u))];
+    both.averaged = with_pairs;
+    both = of_rows(both, rotation, t, u);
+    const double keys =
+        std::sqrt(rows.keys[static_cast<std::size_t>(t)] * rows.keys[static_cast<std::size_t>(u)]);
+    both.repeats =
+        repeats_of(inputs.source, both, keys, std::sqrt(one.p2 * other.p2), rows.c(t, u));
+    return pair_factors(averages.pair(t, u), tau2, rows.c(t, u), query_cosines(t, u),
+                        std::sqrt(one.m2 * other.m2), (1 - one.p2) * (1 - other.p2), along(t, u),
+                        both);
+  };
+  const auto put = [&](Eigen::Index t, Eigen::Index u, const PairFactors<double>& pair) {
+    out.mix.cross(t, u) = pair.mix;
+    out.value.cross(t, u) = pair.value;
+    out.query.cross(t, u) = pair.query;
+    out.key.cross(t, u) = pair.key;
+    out.query_weight.cross(t, u) = pair.query_weight;
+    out.score.cross(t, u) = pair.score;
+    out.key_weight.cross(t, u) = pair.key_weight;
+    out.value_weight.cross(t, u) = pair.value_weight;
+    omitted_value = std::max(omitted_value, pair.omitted_value);
+    omitted_score = std::max(omitted_score, pair.omitted_score);
+  };
+  const auto put_both = [](PerPosition& x, Eigen::Index t, Eigen::Index u, double value) {
+    x.cross(t, u) = x.cross(u, t) = value;
+  };
   for (Eigen::Index t = 0; t < size; ++t) {
     const SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
     const double keys = rows.keys[static_cast<std::size_t>(t)];
-    for (Eigen::Index u = 0; u < size; ++u) {
-      const SoftmaxOrders& other = averages.one[static_cast<std::size_t>(u)];
+    for (Eigen::Index u = 0; u <= t; ++u) {
       const SoftmaxOverlaps& two = averages.pair(t, u);
       const double tau2 = std::sqrt(rows.tau2[t] * rows.tau2[u]);
-      Smallness both = smalls[static_cast<std::size_t>(std::min(t, u))];
-      both.averaged = with_pairs;
-      both = of_rows(both, rotation, t, u);
-      const double keys_u = rows.keys[static_cast<std::size_t>(u)];
-      both.repeats = repeats_of(inputs.source, both, std::sqrt(keys * keys_u),
-                                std::sqrt(one.p2 * other.p2), rows.c(t, u));
-      const PairFactors<double> pair =
-          pair_factors(two, tau2, rows.c(t, u), query_cosines(t, u), std::sqrt(one.m2 * other.m2),
-                       (1 - one.p2) * (1 - other.p2), along(t, u), both);
-      omitted_value = std::max(omitted_value, pair.omitted_value);
-      omitted_score = std::max(omitted_score, pair.omitted_score);
-      out.mix.cross(t, u) = pair.mix;
-      out.value.cross(t, u) = pair.value;
-      out.query.cross(t, u) = pair.query;
-      out.key.cross(t, u) = pair.key;
-      out.query_weight.cross(t, u) = pair.query_weight;
-      out.score.cross(t, u) = pair.score;
-      out.key_weight.cross(t, u) = pair.key_weight;
-      out.value_weight.cross(t, u) = pair.value_weight;
-      if (u <= t) {
-        const FeedbackFactors feedback =
-            pair_feedback(two, one, other, echoes[static_cast<std::size_t>(t)],
-                          echoes[static_cast<std::size_t>(u)], tau2, rows.c(t, u), keys, heads,
-                          of_rows(small, rotation, t, u));
-        out.feedback.mix.cross(t, u) = out.feedback.mix.cross(u, t) = feedback.mix;
-        out.feedback.values.cross(t, u) = out.feedback.values.cross(u, t) = feedback.values;
-        out.feedback.query.cross(t, u) = out.feedback.query.cross(u, t) = feedback.query;
-        out.feedback.key.cross(t, u) = out.feedback.key.cross(u, t) = feedback.key;
-        out.feedback.score.cross(t, u) = out.feedback.score.cross(u, t) = feedback.score;
-      }
-      row_fluctuation.cross(t, u) = own * tau2 * two.a_prime * std::max(0.0, 1 + along(t, u)) / m;
-      if (rotation) row_fluctuation.cross(t, u) *= rotation->rows.cross(t, u);
-      pair_fluctuation.cross(t, u) = square_excess(two.square, two.overlap);
-      mean_fluctuation.cross(t, u) = pair_fluctuation.cross(t, u) * share_of_mean(rows.c(t, u));
-      out.slope.cross(t, u) = two.a_prime;
+      const PairFactors<double> pair = factors_of(t, u, tau2);
+      put(t, u, pair);
+      // Rotation tells a pair's first row from its second.
+      if (u < t) put(u, t, rotation ? factors_of(u, t, tau2) : pair);
+      const FeedbackFactors feedback =
+          pair_feedback(two, one, averages.one[static_cast<std::size_t>(u)],
+                        echoes[static_cast<std::size_t>(t)], echoes[static_cast<std::size_t>(u)],
+                        tau2, rows.c(t, u), keys, heads, of_rows(small, rotation, t, u));
+      put_both(out.feedback.mix, t, u, feedback.mix);
+      put_both(out.feedback.values, t, u, feedback.values);
+      put_both(out.feedback.query, t, u, feedback.query);
+      put_both(out.feedback.key, t, u, feedback.key);
+      put_both(out.feedback.score, t, u, feedback.score);
+      put_both(row_fluctuation, t, u,
+               own * tau2 * two.a_prime * std::max(0.0, 1 + along(t, u)) / m);
+      put_both(pair_fluctuation, t, u, square_excess(two.square, two.overlap));
+      put_both(mean_fluctuation, t, u, pair_fluctuation.cross(t, u) * share_of_mean(rows.c(t, u)));
+      put_both(out.slope, t, u, two.a_prime);
       scores.error = std::max<double>(scores.error, two.error);
     }
   }
+  if (rotation) row_fluctuation.cross *= rotation->rows.cross;
   const Eigen::ArrayXd roots = out.mix.second.max(0).sqrt();
   out.mix.cross = out.mix.cross.min((roots.matrix() * roots.matrix().transpose()).array());
   const Alike<double> fluctuation = average(row_fluctuation);
