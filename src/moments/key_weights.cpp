@@ -5,6 +5,8 @@
 #include <complex>
 #include <type_traits>
 
+#include "moments/positions.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
@@ -121,7 +123,7 @@ KeyWeights::Kind KeyWeights::kind_of(const KeyBias& bias) const {
   kind.gathered_rows = gathered_columns(*positions_, kind.rows);
   kind.gathered_columns = positions_->all()
                               ? kind.columns
-                              : MatrixXd(positions_->interpolation.transpose() * kind.columns);
+                              : MatrixXd(interpolation_of(*positions_).transpose() * kind.columns);
   if (bias.slope > 0 && (bias.window == 0 || bias.window >= tokens))
     kind.falling.emplace(bias.slope, *positions_);
   return kind;
@@ -185,7 +187,13 @@ MatrixXd KeyWeights::to_tokens(const MatrixXd& columns) const {
 
 ArrayXd KeyWeights::at_tokens(const ArrayXd& x) const {
   if (positions_->all()) return x;
-  return (positions_->interpolation * x.matrix()).array();
+  ArrayXd at(static_cast<Index>(positions_->tokens));
+  for (Index s = 0; s < at.size(); ++s) {
+    const Index left = positions_->left[s];
+    const double share = positions_->share[s];
+    at[s] = share > 0 ? (1 - share) * x[left] + share * x[left + 1] : x[left];
+  }
+  return at;
 }
 
 /// What is interpolated between x(t, t) and its neighbours.

@@ -46,7 +46,29 @@ void place_tokens(Positions& positions) {
   }
 }
 
-/// Row s holds the weights of the two neighbours of token s.
+/// With w_s the shares of token s, what it is between its two neighbours: sums of w over the
+/// tokens, and of w w' over pairs of different ones.
+void weigh_positions(Positions& positions) {
+  const Eigen::Index size = positions.at.size();
+  positions.weight = Eigen::ArrayXd::Zero(size);
+  Eigen::ArrayXXd same = Eigen::ArrayXXd::Zero(size, size);
+  for (Eigen::Index s = 0; s < positions.left.size(); ++s) {
+    const int left = positions.left[s];
+    const double rest = positions.share[s], kept = 1 - rest;
+    positions.weight[left] += kept;
+    same(left, left) += kept * kept;
+    if (rest == 0) continue;
+    positions.weight[left + 1] += rest;
+    same(left + 1, left + 1) += rest * rest;
+    same(left, left + 1) += kept * rest;
+    same(left + 1, left) += kept * rest;
+  }
+  const Eigen::VectorXd weight = positions.weight.matrix();
+  positions.pairs = (weight * weight.transpose()).array() - same;
+}
+
+}  // namespace
+
 Eigen::MatrixXd interpolation_of(const Positions& positions) {
   const Eigen::Index tokens = positions.left.size();
   Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(tokens, positions.at.size());
@@ -57,8 +79,6 @@ Eigen::MatrixXd interpolation_of(const Positions& positions) {
   }
   return rows;
 }
-
-}  // namespace
 
 std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all, bool last_apart,
                                                 double spacing) {
@@ -77,11 +97,7 @@ std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all, b
     made->pairs = 1 - Eigen::ArrayXXd(Eigen::MatrixXd::Identity(size, size));
     return made;
   }
-  const Eigen::MatrixXd rows = interpolation_of(*made);
-  made->weight = rows.colwise().sum().transpose().array();
-  made->pairs =
-      (made->weight.matrix() * made->weight.matrix().transpose() - rows.transpose() * rows).array();
-  made->interpolation = rows;
+  weigh_positions(*made);
   return made;
 }
 

@@ -19,6 +19,8 @@ struct Spacing {
 std::shared_ptr<const Positions> make_positions(std::int64_t tokens, bool all,
                                                 bool last_apart = false,
                                                 double spacing = Spacing::wide);
+/// tokens x positions: each token's shares of its two neighbours, where not every one is there.
+Eigen::MatrixXd interpolation_of(const Positions& positions);
 
 /// The last token, in front of the others, which are alike, `tokens` in all.
 std::shared_ptr<const Positions> make_last_apart(std::int64_t tokens);

@@ -1,5 +1,7 @@
 #include "moments/relative_bias.hpp"
 
+#include "moments/positions.hpp"
+
 namespace scalecalc::moments {
 namespace {
 
@@ -87,7 +89,7 @@ BucketRows::BucketRows(const RelativeBias& bias, std::shared_ptr<const Positions
   head_variance_ = shares_of_rows.variance();
   for (Bucket& bucket : buckets_)
     bucket.gathered =
-        positions_->all() ? bucket.rows : MatrixXd(bucket.rows * positions_->interpolation);
+        positions_->all() ? bucket.rows : MatrixXd(bucket.rows * interpolation_of(*positions_));
   slopes_.resize(size, size);
   for (Index t = 0; t < size; ++t)
     for (Index u = 0; u < size; ++u) {
@@ -101,7 +103,7 @@ ArrayXXd BucketRows::through(const PerPosition& values) const {
   const ArrayXd diagonal = values.cross.matrix().diagonal().array();
   ArrayXd own = values.second - diagonal;
   if (!all) {
-    const MatrixXd& near = positions_->interpolation;
+    const MatrixXd near = interpolation_of(*positions_);
     own = (near * values.second.matrix()).array() -
           ((near * values.cross.matrix()).array() * near.array()).rowwise().sum();
   }

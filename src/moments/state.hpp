@@ -31,11 +31,10 @@ struct MaskedSums;
 /// in two kinds, those that are kept.
 struct Positions {
   std::int64_t tokens = 0;
-  double step = 0;                ///< from one to the next, over it; 0 where every one is there
-  Eigen::ArrayXi at;              ///< rising; row t of a causal mask sees the keys 0..t
-  Eigen::ArrayXd weight;          ///< of each in a sum over the tokens; adds up to `tokens`
-  Eigen::ArrayXXd pairs;          ///< of each in a sum over t != s; adds up to tokens (tokens - 1)
-  Eigen::MatrixXd interpolation;  ///< tokens x positions; empty when every position is there
+  double step = 0;        ///< from one to the next, over it; 0 where every one is there
+  Eigen::ArrayXi at;      ///< rising; row t of a causal mask sees the keys 0..t
+  Eigen::ArrayXd weight;  ///< of each in a sum over the tokens; adds up to `tokens`
+  Eigen::ArrayXXd pairs;  ///< of each in a sum over t != s; adds up to tokens (tokens - 1)
   /// Of each token the last position that is not behind it, and the share of the next one in what
   /// is interpolated there (docs/theory/attention.md#positions).
   Eigen::ArrayXi left;

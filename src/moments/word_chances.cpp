@@ -10,8 +10,15 @@ namespace scalecalc::moments {
 
 namespace {
 
+/// Of words that are equally likely.
+WordChances of_alike(double words, double tokens) {
+  if (words == 1 || tokens == 1) return {1 / words, 1 / (words * words), 1};
+  return {1 / words, 1 / (words * words), -words * std::expm1(tokens * std::log1p(-1 / words))};
+}
+
 /// Vocabularies have up to some hundred thousand words: as many powers are taken side by side.
 WordChances summed(std::int64_t vocab, double zipf, double tokens) {
+  if (zipf == 0) return of_alike(static_cast<double>(vocab), tokens);
   namespace vm = base::vector_math;
   const auto words = static_cast<std::size_t>(vocab);
   /// Of the words first, first + 1 ..., less a factor.
