@@ -4,6 +4,7 @@
 
 #include "cli/app.hpp"
 #include "cli/figures.hpp"
+#include "cli/heap.hpp"
 #include "cli/model_options.hpp"
 #include "cli/optimizer_option.hpp"
 #include "cli/options.hpp"
@@ -62,6 +63,9 @@ void refuse(bool given, const char* option, const char* belongs_to, const std::s
               option, std::string("leave it out, or use --engine ") + belongs_to);
 }
 
+/// A trace of so many blocks takes some megabytes; under a mask it has each position.
+constexpr std::int64_t kDeep = 100, kDeepUnderMask = 8;
+
 class Propagation {
  public:
   Propagation(const PropagateFlags& flags, Context& context) : flags_(flags), context_(context) {
@@ -85,6 +89,8 @@ class Propagation {
     if (is("symbolic")) {
       answer_.symbolic = propagate_symbolic(answer_.spec);
     } else {
+      if (answer_.spec.layers >= (answer_.spec.causal ? kDeepUnderMask : kDeep))
+        expect_large_heap();
       const Network network = build_network(answer_.spec);
       answer_.trace = trace(network);
       if (!flags_.step.empty()) {

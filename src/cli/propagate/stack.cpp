@@ -1,5 +1,7 @@
 #include "cli/propagate/stack.hpp"
 
+#include <string_view>
+
 namespace scalecalc::cli {
 namespace {
 
@@ -7,7 +9,7 @@ constexpr std::size_t kWhole = 40;  // rows that a person reads as they are
 constexpr std::size_t kEnds = 2;    // blocks kept at either end
 
 /// "block[3]" of "block[3].attn.q", "encoder.block[3]" of an encoder's; "head" of "head second".
-std::string block_of(const std::string& path) {
+std::string_view block_of(std::string_view path) {
   const std::size_t inside = path.starts_with("encoder") ? path.find('.') + 1 : 0;
   return path.substr(0, path.find_first_of(". ", inside));
 }
@@ -26,8 +28,9 @@ struct Block {
 std::vector<Block> blocks_of(const std::vector<std::string>& paths) {
   std::vector<Block> blocks;
   for (std::size_t row = 0; row < paths.size(); ++row) {
-    const std::string name = block_of(paths[row]);
-    if (blocks.empty() || blocks.back().name != name) blocks.push_back({name, row, row});
+    const std::string_view name = block_of(paths[row]);
+    if (blocks.empty() || blocks.back().name != name)
+      blocks.push_back({std::string(name), row, row});
     blocks.back().end = row + 1;
   }
   return blocks;
@@ -69,6 +72,7 @@ class Shortener {
   }
 
   void leave_out(const Block& block) {
+    bool is_told = false;  // by the line's text
     for (std::size_t row = block.begin; row < block.end; ++row) {
       if (keep_ && keep_(row)) {
         lines_.push_back({row, row + 1, false, {}});
@@ -76,12 +80,12 @@ class Shortener {
       }
       if (lines_.empty() || !lines_.back().left_out) {
         first_left_out_ = block.name;
-        lines_.push_back({row, row, true, {}});
+        lines_.push_back({row, row, true, "... " + block.name});
+        is_told = true;
       }
       lines_.back().end = row + 1;
-      lines_.back().text = block.name == first_left_out_
-                               ? "... " + block.name
-                               : "... " + first_left_out_ + " to " + block.name;
+      if (!is_told) lines_.back().text = "... " + first_left_out_ + " to " + block.name;
+      is_told = true;
     }
   }
 
