@@ -128,9 +128,9 @@ struct SoftmaxRows::Impl {
     mutable std::array<std::optional<gaussian::softmax::Row>, gaussian::softmax::kPairTerms.size()>
         with;
 
-    /// That its averages are of, until it has its series of few powers: many rows at once would
-    /// take megabytes.
-    mutable std::optional<gaussian::softmax::Row> with_powers;
+    std::optional<gaussian::softmax::Row> with_powers;  ///< that its averages are of
+    /// Of few powers, made with the row, which is not kept then: many at once would take megabytes.
+    std::optional<gaussian::softmax::RowSeries> of_few;
     mutable std::array<std::once_flag, kLengths.size()> once_series;
     mutable std::array<std::optional<gaussian::softmax::RowSeries>, kLengths.size()> series;
     SoftmaxOrders orders;
@@ -167,11 +167,11 @@ const gaussian::softmax::Row& SoftmaxRows::Impl::Prepared::of_terms(int terms) c
 const gaussian::softmax::RowSeries* SoftmaxRows::Impl::Prepared::of_powers(Length length) const {
   using gaussian::softmax::RowSeries;
   if (!RowSeries::covers(row.keys, length)) return nullptr;
+  if (length == Length::few && of_few) return &*of_few;
   const auto at = static_cast<std::size_t>(length);
   std::call_once(once_series[at], [&] {
     if (length == Length::few) {
       series[at].emplace(*with_powers, orders);
-      with_powers.reset();
       return;
     }
     const gaussian::softmax::Row with_more(row.keys, tau2(), RowSeries::degree_of(length));
@@ -220,7 +220,9 @@ SoftmaxRows::SoftmaxRows(const std::vector<Row>& rows, int threads) {
                             gaussian::softmax::RowSeries::degree_of(row.tau2()));
     row.orders = gaussian::softmax::integrate_orders(*row.with_powers);
     // Of several rows nearly all are compared with others; of one, few are.
-    if (rows.size() > 1) row.of_powers(Impl::Length::few);
+    if (rows.size() == 1 || !gaussian::softmax::RowSeries::covers(row.row.keys)) return;
+    row.of_few.emplace(*row.with_powers, row.orders);
+    row.with_powers.reset();
   });
   impl_ = impl;
 }
