@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "network/layers/walk.hpp"
@@ -9,6 +11,10 @@
 
 namespace scalecalc {
 namespace {
+
+/// By the paths of the trace, which they do not outlive.
+using Sites = std::unordered_map<std::string_view, const Site*>;
+using Squares = std::unordered_map<std::string_view, double>;
 
 /// The path of the last value that a layer gives.
 struct LastSite {
@@ -42,9 +48,7 @@ bool begins_with_norm(const std::vector<Layer>& layers) {
 /// A stream with residual sums in a list of layers.
 class StackWalk {
  public:
-  StackWalk(const std::unordered_map<std::string, const Site*>& sites,
-            const std::unordered_map<std::string, double>& gradients)
-      : sites_(sites), gradients_(gradients) {}
+  StackWalk(const Sites& sites, const Squares& gradients) : sites_(sites), gradients_(gradients) {}
 
   /// `stream`: the path of what comes in.
   DepthProfile walk(const std::vector<Layer>& layers, std::string stream) {
@@ -173,8 +177,8 @@ class StackWalk {
     return std::sqrt(total);
   }
 
-  const std::unordered_map<std::string, const Site*>& sites_;
-  const std::unordered_map<std::string, double>& gradients_;
+  const Sites& sites_;
+  const Squares& gradients_;
   DepthProfile profile_;
 };
 
@@ -218,9 +222,11 @@ std::string outermost_part(const std::string& path) {
 }
 
 std::vector<DepthProfile> depth_profiles(const Network& network, const Trace& trace) {
-  std::unordered_map<std::string, const Site*> sites;
+  Sites sites;
+  sites.reserve(trace.sites.size());
   for (const Site& site : trace.sites) sites[site.path] = &site;
-  std::unordered_map<std::string, double> gradients;
+  Squares gradients;
+  gradients.reserve(trace.parameters.size());
   for (const ParameterMoments& one : trace.parameters)
     if (one.grad_second.is_known())
       gradients[one.path] = static_cast<double>(one.rows * one.columns) * one.grad_second.value;
