@@ -65,12 +65,16 @@ Bands::Ratio Bands::std_ratio(const Family& family, std::int64_t count) const {
   constexpr std::int64_t few = 100;
   const auto n = static_cast<double>(count);
   if (count < 2) return {0, std::numeric_limits<double>::infinity()};
+  const auto [place, is_new] = ratios_.try_emplace({family.kurtosis, count});
+  if (!is_new) return place->second;
   const double freedom = count < few ? n - 1 : 2 * (n - 1) / (family.kurtosis - 1);
   const boost::math::chi_squared squares(freedom);
   const double unbiased = (n - 1) / n;  // the std is divided by n
-  return {std::sqrt(unbiased * boost::math::quantile(squares, tail_) / freedom),
-          std::sqrt(unbiased * boost::math::quantile(boost::math::complement(squares, tail_)) /
-                    freedom)};
+  place->second = {
+      std::sqrt(unbiased * boost::math::quantile(squares, tail_) / freedom),
+      std::sqrt(unbiased * boost::math::quantile(boost::math::complement(squares, tail_)) /
+                freedom)};
+  return place->second;
 }
 
 bool Bands::kurtosis_fits(const Family& family, const Sample& sample) const {

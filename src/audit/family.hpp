@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scalecalc/audit.hpp"
@@ -32,6 +35,7 @@ class Bands {
   struct Ratio {
     double low = 0, high = 0;
   };
+  /// Found once for each number of values: a model has many tensors of one size.
   Ratio std_ratio(const Family& family, std::int64_t count) const;
   /// Whether the kurtosis of so many values is one of the family's. Of a normal by its transform
   /// that is nearly normal (Anscombe and Glynn 1983), of the bounded ones by its asymptotic
@@ -43,6 +47,8 @@ class Bands {
  private:
   double tail_;  ///< on either side of one comparison
   double quantile_;
+  /// By kurtosis and number. Not for two threads at once.
+  mutable std::map<std::pair<double, std::int64_t>, Ratio> ratios_;
 };
 
 /// The standard error of the std of so many values, as a share of it.

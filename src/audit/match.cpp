@@ -118,7 +118,9 @@ std::pair<std::size_t, std::size_t> score(const Match& match) {
   return {match.matched + match.fitting, match.fitting};
 }
 
-Match best_match(const Matcher& matcher, const std::string& own) {
+/// `own` is tried first. The search ends with a naming that knows every tensor by name and shape,
+/// which none exceeds.
+Match best_match(const Matcher& matcher, std::size_t tensors, const std::string& own) {
   std::vector<std::string> names = naming_names();
   const auto preferred = std::find(names.begin(), names.end(), own);
   if (preferred != names.end()) std::rotate(names.begin(), preferred, preferred + 1);
@@ -127,6 +129,7 @@ Match best_match(const Matcher& matcher, const std::string& own) {
     try {
       Match match = matcher.with(name);
       if (!best || score(match) > score(*best)) best = std::move(match);
+      if (best->fitting == tensors) break;
     } catch (const Error&) {
       // A naming whose packing this model does not have is not its naming.
       if (name == own) throw;
@@ -140,7 +143,7 @@ Match best_match(const Matcher& matcher, const std::string& own) {
 Match match_tensors(const Reader& reader, const ModelSpec& spec, const Network& network,
                     const std::string& names) {
   const Matcher matcher(reader, spec, network);
-  Match match = names.empty() ? best_match(matcher, spec.init.names)
+  Match match = names.empty() ? best_match(matcher, reader.tensors().size(), spec.init.names)
                               : matcher.with(asked_naming(spec, names));
   if (match.matched > 0) return match;
   const std::string first =
