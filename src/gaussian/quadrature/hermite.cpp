@@ -160,8 +160,8 @@ std::optional<HermiteSeries> HermiteSeries::make(const Profile& profile, bool sl
   Projection projection(nodes);
   series.squares_.clear();
   double sum = 0;
+  base::check_deadline();
   for (std::size_t n = 0; n < terms; ++n) {
-    base::check_deadline();
     const auto [fine, coarse] = projection.next();
     const double error = kronrod_error(fine - coarse, unit) + floor;
     series.squares_.push_back(fine * fine);
