@@ -45,11 +45,13 @@ Team::~Team() {
 }
 
 void Team::grow(std::size_t others) {
+  if (!can_grow_ || others_.size() >= others) return;
   while (can_grow_ && others_.size() < others) {
     const int part = static_cast<int>(others_.size()) + 1, round = round_;
     can_grow_ = start_thread(others_, [this, part, round] { help(part, round); });
   }
-  // More threads than processors take the time from each other that they wait.
+  // More threads than processors take the time from each other that they wait. Their number is read
+  // from a file: not at each loop.
   const bool fits = others_.size() < std::thread::hardware_concurrency();
   spins_.store(fits ? kSpins : 0, std::memory_order_relaxed);
 }

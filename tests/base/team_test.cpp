@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <fstream>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -22,6 +24,33 @@ std::vector<int> met(Team& team, int threads, std::int64_t count) {
     for (std::int64_t k = begin; k < end; ++k) ++times[static_cast<std::size_t>(k)];
   });
   return {times.begin(), times.end()};
+}
+
+/// Reads of files by this process so far; nothing where the system does not count them.
+std::optional<long> reads() {
+  std::ifstream counts("/proc/self/io");
+  long number = 0;
+  for (std::string name; counts >> name >> number;)
+    if (name == "syscr:") return number;
+  return std::nullopt;
+}
+
+TEST_CASE("a loop reads no file: it takes a microsecond") {
+  Team team;
+  const auto loops = [&](int count) {
+    for (int k = 0; k < count; ++k) met(team, 2, 100);
+  };
+  loops(1);
+  const std::optional<long> begin = reads();
+  loops(10);
+  const std::optional<long> ten = reads();
+  loops(1000);
+  const std::optional<long> thousand = reads();
+  if (!begin || !ten || !thousand) {
+    MESSAGE("reads are not counted here");
+    return;
+  }
+  CHECK(*thousand - *ten == *ten - *begin);
 }
 
 TEST_CASE("every index is met once, whatever the threads and the length") {
