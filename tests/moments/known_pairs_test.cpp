@@ -11,6 +11,7 @@ TEST_CASE("pairs that were found are kept by all three of what they are of") {
   for (int k = 0; k < places; ++k) {
     known.add({Moment::cross, 1.0 + k, 0.5}, {1.0 * k, 0, Method::quadrature});
     known.add({Moment::slope_cross, 1.0 + k, 0.5}, {-1.0 * k, 0, Method::quadrature});
+    REQUIRE(known.find({Moment::cross, 1.0 + k, 0.5}) != nullptr);
   }
   for (int k = 0; k < places; ++k) {
     CAPTURE(k);
@@ -21,6 +22,13 @@ TEST_CASE("pairs that were found are kept by all three of what they are of") {
   }
   known.add({Moment::cross, 1, 0.5}, {7, 0, Method::quadrature});
   CHECK(known.find({Moment::cross, 1, 0.5})->value == 7);
+}
+
+TEST_CASE("a table of pairs that are not asked for again begins anew before it grows") {
+  KnownPairs known;
+  for (int k = 0; k < 3000; ++k) known.add({Moment::cross, 1.0 + k, 0}, {});
+  CHECK(known.find({Moment::cross, 1, 0}) == nullptr);
+  CHECK(known.find({Moment::cross, 3000, 0}) != nullptr);
 }
 
 TEST_CASE("a full table of pairs begins anew, and the last one is in it") {
