@@ -213,6 +213,15 @@ def _add_mean_error(errors: dict[str, Any], error: float) -> None:
             place[key] += error
 
 
+def _add_ratio_error(data: dict[str, Any], errors: dict[str, Any]) -> None:
+    """To q_slope, E[x f f']/E f^2: what two fits differ by in both may cancel. Its relative error is about those
+    of E f^2 and E f'^2 together."""
+    names = ("second", "slope_second")
+    if all(isinstance(of.get(name), float) for of in (data, errors) for name in (*names, "q_slope")):
+        relative = sum(errors[name] / data[name] for name in names if data[name] > 0)
+        errors["q_slope"] += abs(data["q_slope"]) * relative
+
+
 def state_errors(result: Result, coarse: dict[str, Any], samples: list[Sample]) -> None:
     """Of a result of the expressions, by that of the coarse ones."""
     from ._result import Record
@@ -222,6 +231,7 @@ def state_errors(result: Result, coarse: dict[str, Any], samples: list[Sample]) 
     if "mean" in errors and {"mean", "second"} <= set(inputs):
         _add_mean_error(errors, sum(_mean_error(sample.facts, inputs["mean"], inputs["second"])
                                     for sample in samples))
+    _add_ratio_error(result._data, errors)
     _add_errors(result._data, errors)
     result.sampled = Record({"functions": [sample.facts for sample in samples], "errors": errors})
     for sample in samples:

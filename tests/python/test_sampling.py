@@ -97,6 +97,7 @@ PARTS = some.floats(0.1, 3).map(lambda value: round(value, 3))
 
 @hypothesis.settings(max_examples=8, deadline=None)
 @hypothesis.example("smooth", 0.102, 1.0, 1.0, 0.25)  # two fits that agree in a mean of 0
+@hypothesis.example("smooth", 1.0, 1.0, 3.0, 0.25)  # and in the ratio q_slope
 @hypothesis.given(some.sampled_from(sorted(SHAPES)), PARTS, PARTS, PARTS, some.sampled_from([0.25, 1.0, 4.0]))
 def test_any_sampled_function_is_within_its_stated_error(shape, a, b, c, variance):
     function, text = SHAPES[shape]
