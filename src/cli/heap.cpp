@@ -12,6 +12,13 @@
 #endif
 
 namespace scalecalc::cli {
+namespace {
+bool is_own = false;
+}  // namespace
+
+void claim_heap() {
+  is_own = true;
+}
 
 #ifdef __GLIBC__
 
@@ -21,6 +28,7 @@ constexpr std::uintptr_t kHugePage = 2 * kMiB;
 }  // namespace
 
 void expect_large_heap() {
+  if (!is_own) return;
   rlimit limit{};
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA})
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return;
