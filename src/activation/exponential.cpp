@@ -18,12 +18,15 @@ std::string selu_formula() {
 }  // namespace
 
 void add_exponential(Rows& rows) {
-  rows.push_back(define("elu", "max(x, 0) + a*min(exp(x) - 1, 0)",
-                        "Clevert, Unterthiner and Hochreiter 2015",
-                        {{"a", 1, "minus the limit at -infinity"}}));
-  rows.push_back(define("selu", selu_formula(), "Klambauer et al. 2017"));
-  rows.push_back(define("celu", "max(x, 0) + min(a*(exp(x/a) - 1), 0)", "Barron 2017",
-                        {{"a", 1, "minus the limit at -infinity; the slope at 0 is 1"}}));
+  rows.push_back({"elu",
+                  "max(x, 0) + a*min(exp(x) - 1, 0)",
+                  "Clevert, Unterthiner and Hochreiter 2015",
+                  {{"a", 1, "minus the limit at -infinity"}}});
+  rows.push_back({"selu", selu_formula(), "Klambauer et al. 2017"});
+  rows.push_back({"celu",
+                  "max(x, 0) + min(a*(exp(x/a) - 1), 0)",
+                  "Barron 2017",
+                  {{"a", 1, "minus the limit at -infinity; the slope at 0 is 1"}}});
 }
 
 }  // namespace scalecalc::activation_room

@@ -1,18 +1,22 @@
 #pragma once
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "scalecalc/activation.hpp"
 
 namespace scalecalc::activation_room {
 
-/// A row of the registry from its formula in x and the names of the parameters.
-ActivationInfo define(std::string name, std::string_view formula, std::string source,
-                      std::vector<ActivationParameter> parameters = {},
-                      std::vector<std::string> aliases = {});
+/// An activation as it is registered: its formula in x and the names of the parameters.
+struct Row {
+  std::string name;
+  std::string formula;
+  std::string source;
+  std::vector<ActivationParameter> parameters = {};
+  std::vector<std::string> aliases = {};
+};
 
-using Rows = std::vector<ActivationInfo>;
+using Rows = std::vector<Row>;
 void add_rectified(Rows& rows);
 void add_exponential(Rows& rows);
 void add_gated(Rows& rows);

@@ -134,7 +134,7 @@ std::string InputFile::read_rest() {
   for (;;) {
     const std::size_t before = text.size();
     // A regular file in one piece; one that has grown since, and a stream, block by block.
-    text.resize(before + std::max<std::uint64_t>(before == 0 ? size_ + 1 : 0, kBlock));
+    text.resize(before + (before == 0 && size_ > 0 ? size_ + 1 : kBlock));
     const std::size_t got = read(text.data() + before, text.size() - before);
     const bool is_end = before + got < text.size();
     text.resize(before + got);

@@ -72,7 +72,7 @@ Number<P> exact_point(const Profile& profile, Moment moment, const ExactInput<P>
     if (abs(at - input.mean) > close) continue;
     const Number<P> below = f(at - close), above = f(at + close);
     const Number<P> c = is_pair(moment) ? input.correlation : Number<P>(1);
-    const Number<P> same = asin(c) / boost::math::constants::pi<Number<P>>() + Number<P>(0.5);
+    const Number<P> same = asin(c) / exact_pi<P>() + Number<P>(0.5);
     return same * (pow(below, power) + pow(above, power)) / 2 + (1 - same) * below * above;
   }
   return pow(f(input.mean), power);

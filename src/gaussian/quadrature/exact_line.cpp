@@ -21,7 +21,7 @@ class Integrand {
 
   Big operator()(const Big& z) const {
     const Big f = phi_(mean_ + std_ * z);
-    const Big density = exp(-z * z / 2) / sqrt(boost::math::constants::two_pi<Big>());
+    const Big density = exp(-z * z / 2) / sqrt(2 * exact_pi<P>());
     switch (moment_) {
       case Moment::mean:
       case Moment::slope_mean: return f * density;

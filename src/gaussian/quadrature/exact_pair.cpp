@@ -69,7 +69,7 @@ class Series {
     std::vector<Big> places;
     for (const Big& at : phi.breaks()) places.push_back((at - input.mean) / input.std);
     const std::vector<Big> edges = exact_edges<P>(thinner(line, panels, shrink * width), places);
-    const Big root = sqrt(boost::math::constants::two_pi<Big>());
+    const Big root = sqrt(2 * exact_pi<P>());
     for (std::size_t k = 0; k + 1 < edges.size(); ++k) {
       const Big middle = (edges[k] + edges[k + 1]) / 2, half = (edges[k + 1] - edges[k]) / 2;
       for (std::size_t j = 0; j < exact_rule<P>().node.size(); ++j) {
@@ -166,7 +166,7 @@ class Plane {
     for (std::size_t k = 0; k + 1 < edges.size(); ++k)
       total.add(strip(edges[k], edges[k + 1], shrink));
     // Either the lines or the plane are even.
-    const Big factor = 2 / boost::math::constants::two_pi<Big>();
+    const Big factor = 1 / exact_pi<P>();
     return {total.value * factor, total.absolute * factor};
   }
 

@@ -43,6 +43,17 @@ symbolic::Real to_real(const Big& value, mpfr_prec_t bits) {
   return result;
 }
 
+/// To all digits of P. Boost's constant of such numbers is made in every process, as it starts.
+template <class P>
+const Number<P>& exact_pi() {
+  static const Number<P> value = [] {
+    Number<P> pi;
+    mpfr_const_pi(pi.backend().data(), MPFR_RNDN);
+    return pi;
+  }();
+  return value;
+}
+
 /// The nodes of the rule on [-1, 1], rising.
 template <class P>
 struct ExactRule {
