@@ -27,7 +27,8 @@ function(scalecalc_plugin target)
     scalecalc_${PLUGIN_ROOM}_headers scalecalc_options ${PLUGIN_LIBRARIES})
   target_compile_definitions(${target} PRIVATE
     SCALECALC_PLUGIN_VERSION="${SCALECALC_PLUGIN_VERSION}")
-  target_link_options(${target} PRIVATE -Wl,--as-needed -Wl,--exclude-libs,ALL)
+  target_link_options(${target} PRIVATE
+    -Wl,--as-needed -Wl,--exclude-libs,ALL ${SCALECALC_OWN_RUNTIME})
   if(NOT SCALECALC_SANITIZE)
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()

@@ -19,3 +19,11 @@ if(SCALECALC_STATIC)
   set(SCALECALC_FMT fmt::fmt-header-only)
   add_link_options(-static-libgcc -static-libstdc++ -Wl,--as-needed)
 endif()
+
+# The program has C++'s library in itself: a shared one is looked for, mapped and bound at each start,
+# which takes a millisecond. So do its plug-ins, as errors that they throw are unwound by both. Under
+# sanitizers the library has to be shared.
+set(SCALECALC_OWN_RUNTIME "")
+if(UNIX AND NOT APPLE AND NOT SCALECALC_SANITIZE)
+  set(SCALECALC_OWN_RUNTIME -static-libgcc -static-libstdc++ -Wl,--as-needed)
+endif()
