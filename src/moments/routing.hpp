@@ -37,7 +37,7 @@ struct RoutedPair {
 class Routing {
  public:
   /// The router's experts, top_k and scores; `variance`: of a score.
-  Routing(const Experts& layer, double variance);
+  Routing(const Experts& layer, double variance, int threads = 1);
   RoutedPair at(double correlation) const;
   /// d of the plain weights/d correlation, over a step of the angle.
   double rise(double correlation) const;
@@ -66,7 +66,7 @@ class Routings {
   /// about a sixteenth of its cube.
   static constexpr double kSpread = 0.02;
 
-  const Routing& operator()(const Experts& layer, double variance);
+  const Routing& operator()(const Experts& layer, double variance, int threads);
 
  private:
   struct Sheet {

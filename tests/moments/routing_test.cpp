@@ -72,11 +72,21 @@ TEST_CASE("routing: weights of two tokens agree the less the further they are ap
 TEST_CASE("routing: is remembered for the router that it is of") {
   Routings all;
   const Experts layer = router(4, 2, true);
-  const Routing* first = &all(layer, 1.0);
-  CHECK(first == &all(layer, 1.0));
-  CHECK(first != &all(layer, 2.0));
-  CHECK(first != &all(router(4, 2, false), 1.0));
-  CHECK(first == &all(layer, 1.0));
+  const Routing* first = &all(layer, 1.0, 1);
+  CHECK(first == &all(layer, 1.0, 1));
+  CHECK(first != &all(layer, 2.0, 1));
+  CHECK(first != &all(router(4, 2, false), 1.0, 1));
+  CHECK(first == &all(layer, 1.0, 1));
+}
+
+TEST_CASE("routing: any number of threads gives the same bits") {
+  for (const Experts& layer : {router(8, 2, true), router(5, 3, false)}) {
+    const Routing one(layer, 1.3, 1), three(layer, 1.3, 3);
+    for (const double c : {-0.5, 0.0, 0.3, 1.0}) {
+      CHECK(one.at(c).plain.weights == three.at(c).plain.weights);
+      CHECK(one.at(c).divided.across == three.at(c).divided.across);
+    }
+  }
 }
 
 // The parabola leaves out x (x^2 - 1)/6 h^3 of the third derivative in ln v, at most h^3/15.6;
@@ -94,10 +104,10 @@ TEST_CASE("routing: routers of nearly one variance are interpolated") {
     const std::array<Routing, 4> apart = {made(-1.5 * wide), made(-0.5 * wide), made(0.5 * wide),
                                           made(1.5 * wide)};
     Routings all;
-    all(layer, variance);
+    all(layer, variance, 1);
     for (const double x : {-0.9 * h, 0.58 * h}) {
-      const Routing& found = all(layer, variance * std::exp(x));
-      CHECK(&found == &all(layer, variance * std::exp(x)));
+      const Routing& found = all(layer, variance * std::exp(x), 1);
+      CHECK(&found == &all(layer, variance * std::exp(x), 1));
       const Routing exact = made(x);
       for (const double rho : {-0.5, 0.0, 0.3, 0.9, 1.0}) {
         CAPTURE(rho);

@@ -166,8 +166,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Experts& layer, Signal<X> 
                    x.tokens};
     Signal<X> expert = run_experts(pass, layer, x, kept);
     calculus.enter(layer.path);
-    const Routing& by =
-        calculus.template cache<Routings>()(layer, values_of(calculus, scores.x).second);
+    const Routing& by = calculus.template cache<Routings>()(
+        layer, values_of(calculus, scores.x).second, calculus.options().threads);
     Signal<X> y = expert;
     keep_routing(calculus, layer, by, scores, over, kept, y);
     y.x = zip(
