@@ -134,7 +134,9 @@ ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double ga
 
 Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
                                     const SoftmaxAverages& at_mean, double tau2,
-                                    const RowPair& rows, bool averages_lengths, Scores& scores) {
+                                    const RowPair& rows, EqualPairLengths* pair_lengths,
+                                    Scores& scores) {
+  const bool averages_lengths = pair_lengths != nullptr;
   Smallness plain = smallness(inputs);
   plain.averaged = averages_lengths;
   Smallness small = of_row(plain, inputs.rotation);
@@ -160,8 +162,8 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
     with_pairs = averages_pairs(lengths, small, tau2, 1, inputs.rotation == nullptr);
     if (with_pairs) {
       const double turned = rows.cosine != 0 ? c / rows.cosine : 1;
-      const AveragedPair two =
-          average_pair(lengths, small, tokens, tau2, cosine, rows.cosine, turned, averages.two);
+      const AveragedPair two = average_pair(*pair_lengths, lengths, small, tokens, tau2, cosine,
+                                            rows.cosine, turned, averages.two);
       averages.two = two.overlaps;
       of_queries = two.cosine;
       along = two.along;

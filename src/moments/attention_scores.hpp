@@ -123,10 +123,10 @@ struct RowPair {
   double c, cosine;
 };
 
-/// In double, with the next orders.
+/// In double, with the next orders; `lengths` where these are averaged over the lengths of queries.
 Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& inputs,
                                     const SoftmaxAverages& averages, double tau2,
-                                    const RowPair& pair, bool averages_lengths, Scores& scores);
+                                    const RowPair& pair, EqualPairLengths* lengths, Scores& scores);
 ScoreLine score_line(const ScoreInputs<double, Alike<double>>& inputs, double gain_q,
                      double gain_k);
 RowScores row_scores(const ScoreInputs<double, PerPosition>& inputs);
@@ -165,8 +165,10 @@ Factors<AlikeOf<C>> softmax_factors(C& calculus,
     };
     const RowPair rows{correlation(c, tau2), correlation(cosine, inputs.q.second)};
     const ScoreLine line = score_line(inputs, gain(inputs.layer.q), gain(inputs.layer.k));
+    EqualPairLengths* const lengths =
+        averages_lengths(calculus, inputs) ? &calculus.template cache<EqualPairLengths>() : nullptr;
     return next_factors(inputs, calculus.softmax_averages(line, rows.c), line.tau2(rows.c), rows,
-                        averages_lengths(calculus, inputs), scores);
+                        lengths, scores);
   } else {
     RowFactors<N> row;
     PairFactors<N> pair;

@@ -21,13 +21,13 @@ bool averages_pairs(const HeadLengths& lengths, const Smallness& small, double t
   return rows <= PairLengths::most_rows && PairLengths::covers(lengths, tau2, alike);
 }
 
-AveragedPair average_pair(const HeadLengths& lengths, const Smallness& small, double keys,
-                          double tau2, double key_cosine, double cosine, double turned,
-                          const SoftmaxOverlaps& mean) {
+AveragedPair average_pair(EqualPairLengths& known, const HeadLengths& lengths,
+                          const Smallness& small, double keys, double tau2, double key_cosine,
+                          double cosine, double turned, const SoftmaxOverlaps& mean) {
   if (small.qk_norm)
     return UnitPairs({keys}, {tau2}, key_cosine, small)(0, 0, cosine, turned, mean);
   if (tau2 <= HeadLengths::even) return lengths.even_pair(keys, tau2, cosine, mean);
-  return PairLengths(lengths, {keys}, {tau2}, 1)(0, 0, cosine, turned, mean);
+  return known(lengths, keys, tau2, cosine, turned, mean);
 }
 
 namespace {

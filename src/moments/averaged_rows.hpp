@@ -18,9 +18,9 @@ bool averages_pairs(const HeadLengths& lengths, const Smallness& small, double t
                     Eigen::Index rows, bool alike);
 
 /// Of two rows that are alike.
-AveragedPair average_pair(const HeadLengths& lengths, const Smallness& small, double keys,
-                          double tau2, double key_cosine, double cosine, double turned,
-                          const SoftmaxOverlaps& mean);
+AveragedPair average_pair(EqualPairLengths& known, const HeadLengths& lengths,
+                          const Smallness& small, double keys, double tau2, double key_cosine,
+                          double cosine, double turned, const SoftmaxOverlaps& mean);
 
 /// Of the rows of a mask, in the place of what they are at their mean; `cosines` of queries as E A'
 /// weighs them, `along` as in AveragedPair. Of more than PairLengths::most_rows rows some stand for

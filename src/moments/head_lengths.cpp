@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "moments/condensed_softmax.hpp"
 
@@ -140,9 +141,9 @@ std::vector<SoftmaxRows::Row> rows_at(const std::vector<double>& keys,
 }  // namespace
 
 PairLengths::PairLengths(const HeadLengths& lengths, const std::vector<double>& keys,
-                         const std::vector<double>& tau2, int threads)
+                         const std::vector<double>& tau2, int threads, double beyond)
     : of_(lengths), keys_(keys), tau2_(tau2), rows_({}, 1) {
-  longest_ = of_.points_.back().x;
+  longest_ = beyond * of_.points_.back().x;
   double mean = 0;
   for (const double variance : tau2) mean += variance / static_cast<double>(tau2.size());
   half_ = 1 / std::sqrt(mean + 1 / longest_);
@@ -186,36 +187,42 @@ bool PairLengths::covers(const HeadLengths& lengths, double tau2, bool alike) {
   return is_one_line || tau2 * lengths.points_.back().x <= most;
 }
 
-std::vector<PairLengths::Plane> PairLengths::grid(std::size_t row, std::size_t other,
-                                                  double turned) const {
+PairLengths::Grid PairLengths::grid(std::size_t row, std::size_t other, double turned) const {
   const std::size_t lengths = at_.size();
-  std::vector<Plane> out(lengths, Plane(angles_.size(), std::vector<Values>(lengths)));
-  for (std::size_t i = 0; i < lengths; ++i) {
-    for (std::size_t j = 0; j < lengths; ++j) {
-      if (row == other && j < i) {
-        for (std::size_t k = 0; k < angles_.size(); ++k) out[i][k][j] = out[j][k][i];
-        continue;
-      }
-      const SoftmaxOrders &one = rows_.orders(row * lengths + i),
-                          &two = rows_.orders(other * lengths + j);
-      const double b = std::sqrt(std::max(0.0, one.b * two.b)), a = std::sqrt(one.a * two.a);
-      const double along = a > 0 ? b / a - 1 : 0;
-      const double tau2 = std::sqrt(at_[i] * tau2_[row] * at_[j] * tau2_[other]);
-      const double least = -opposed / std::max(tau2 * std::log(keys_[row] + 1), opposed);
-      for (std::size_t k = 0; k < angles_.size(); ++k) {
-        const double c = std::max(turned * angles_[k], least);
-        const bool is_one = c == 1 && tau2 > sharp && keys_[row] == keys_[other];
-        const SoftmaxOverlaps found =
-            is_one ? of_one_query(keys_[row], tau2)
-                   : rows_.overlaps(row * lengths + i, other * lengths + j, c);
-        out[i][k][j] = {found.overlap, found.a_prime, found.square, found.a_prime * along};
+  Grid out(lengths, Plane(angles_.size(), std::vector<Values>(lengths)));
+  // Of two rows that are one row, the lengths the other way round are the same.
+  const auto each = [&](const auto& use) {
+    for (std::size_t i = 0; i < lengths; ++i) {
+      for (std::size_t j = row == other ? i : 0; j < lengths; ++j) {
+        const double tau2 = std::sqrt(at_[i] * tau2_[row] * at_[j] * tau2_[other]);
+        const double least = -opposed / std::max(tau2 * std::log(keys_[row] + 1), opposed);
+        for (std::size_t k = 0; k < angles_.size(); ++k) {
+          const double c = std::max(turned * angles_[k], least);
+          const bool is_one = c == 1 && tau2 > sharp && keys_[row] == keys_[other];
+          use(i, j, k, is_one ? std::optional(tau2) : std::nullopt, c);
+        }
       }
     }
-  }
+  };
+  std::vector<SoftmaxRows::Pair> asked;
+  each([&](std::size_t i, std::size_t j, std::size_t, std::optional<double> of_one, double c) {
+    if (!of_one) asked.push_back({row * lengths + i, other * lengths + j, c});
+  });
+  const std::vector<SoftmaxOverlaps> overlaps = rows_.overlaps_of(asked, 1);
+  std::size_t next = 0;
+  each([&](std::size_t i, std::size_t j, std::size_t k, std::optional<double> of_one, double) {
+    const SoftmaxOrders &one = rows_.orders(row * lengths + i),
+                        &two = rows_.orders(other * lengths + j);
+    const double b = std::sqrt(std::max(0.0, one.b * two.b)), a = std::sqrt(one.a * two.a);
+    const double along = a > 0 ? b / a - 1 : 0;
+    const SoftmaxOverlaps found = of_one ? of_one_query(keys_[row], *of_one) : overlaps[next++];
+    out[i][k][j] = {found.overlap, found.a_prime, found.square, found.a_prime * along};
+    if (row == other) out[j][k][i] = out[i][k][j];
+  });
   return out;
 }
 
-PairLengths::Plane PairLengths::at_length(const std::vector<Plane>& grid, double length) const {
+PairLengths::Plane PairLengths::at_length(const Grid& grid, double length) const {
   const std::vector<double> places = places_.weights(place(std::min(length, longest_)));
   Plane plane(angles_.size(), std::vector<Values>(at_.size()));
   for (std::size_t i = 0; i < at_.size(); ++i)
@@ -249,16 +256,15 @@ double PairLengths::unlike_lengths(std::size_t row, double one, double other) co
 }
 
 /// q' = cosine q + sine n of a normal n, of which one feature lies along q and d_h - 1 do not.
-AveragedPair PairLengths::operator()(std::size_t row, std::size_t other, double cosine,
-                                     double turned, const SoftmaxOverlaps& mean) const {
-  const std::vector<Plane> values = grid(row, other, turned);
+AveragedPair PairLengths::average(const Grid& values, std::size_t row, std::size_t other,
+                                  double cosine, const SoftmaxOverlaps& mean, double times) const {
   const double features = of_.features_, sine = std::sqrt(std::max(0.0, 1 - cosine * cosine));
   // Of d_h - 1 features across q: of none there is nothing.
   using Points = std::vector<HeadLengths::Point>;
   const Points across = features > 1 ? HeadLengths::lengths(features - 1) : Points{{0, 1}};
   // Sharp rows change where q.q' does its sign, over 1/tau.
   constexpr double reach = 3.6;
-  const double tau = std::pow(tau2_[row] * tau2_[other], 0.25);
+  const double tau = std::sqrt(times) * std::pow(tau2_[row] * tau2_[other], 0.25);
   const double step = std::clamp(1 / (tau + 1e-3), 0.1, 0.4);
   double total = 0, square = 0;
   for (double g = -reach; g < reach + step / 2; g += step) {
@@ -269,7 +275,7 @@ AveragedPair PairLengths::operator()(std::size_t row, std::size_t other, double 
   Values sums{};
   double key = 0, unlike = 0;
   for (const auto& [x, weight] : of_.points_) {
-    const Plane plane = at_length(values, x);
+    const Plane plane = at_length(values, times * x);
     const double one = std::sqrt(x);
     for (double g = -reach; g < reach + step / 2; g += step) {
       const double normal = std::exp(-g * g / 2) / total;
@@ -278,10 +284,10 @@ AveragedPair PairLengths::operator()(std::size_t row, std::size_t other, double 
         const double length = with * with + sine * sine * beside.x * (features - 1) / features;
         const double c = length > 0 ? std::clamp(with / std::sqrt(length), -1.0, 1.0) : 0;
         const double share = weight * normal * beside.weight;
-        const Values found = at(plane, length, c);
+        const Values found = at(plane, times * length, c);
         for (std::size_t q = 0; q < quantities; ++q) sums[q] += share * found[q];
         key += share * one * with * found[1];
-        unlike += share * std::max(0.0, c) * unlike_lengths(row, x, length);
+        unlike += share * std::max(0.0, c) * unlike_lengths(row, times * x, times * length);
       }
     }
   }
@@ -294,10 +300,35 @@ AveragedPair PairLengths::operator()(std::size_t row, std::size_t other, double 
     out.along = sums[3] / sums[1] / features;
   }
   // What the grid says of the mean.
-  if (features > 1 && mean.overlap > 0)
-    out.omitted = std::fabs(at(at_length(values, 1), 1, cosine)[0] / mean.overlap - 1);
+  if (features > 1 && mean.overlap > 0) {
+    const Values at_mean = at(at_length(values, times), times, cosine);
+    out.omitted = std::fabs(at_mean[0] / mean.overlap - 1);
+    if (mean.a_prime != 0)
+      out.omitted = std::max(out.omitted, std::fabs(at_mean[1] / mean.a_prime - 1));
+  }
   if (sums[0] > 0) out.omitted += unlike / sums[0];
   return out;
+}
+
+AveragedPair EqualPairLengths::operator()(const HeadLengths& lengths, double keys, double tau2,
+                                          double cosine, double turned,
+                                          const SoftmaxOverlaps& mean) {
+  // Chebyshev's points over so much more of the lengths tell them as well.
+  constexpr double near = 1.1;
+  constexpr std::size_t most = 8;
+  const auto is_near = [&](const Known& one) {
+    const double times = tau2 / one.tau2;
+    return one.features == lengths.features() && one.keys == keys && one.turned == turned &&
+           times <= near && times >= 1 / near;
+  };
+  auto at = std::find_if(known_.begin(), known_.end(), is_near);
+  if (at == known_.end()) {
+    if (known_.size() == most) known_.erase(known_.begin());
+    const PairLengths pairs(lengths, {keys}, {tau2}, 1, near);
+    known_.push_back({lengths.features(), keys, tau2, turned, pairs, pairs.grid(0, 0, turned)});
+    at = known_.end() - 1;
+  }
+  return at->pairs.average(at->grid, 0, 0, cosine, mean, tau2 / at->tau2);
 }
 
 }  // namespace scalecalc::moments

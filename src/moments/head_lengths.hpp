@@ -54,6 +54,7 @@ class HeadLengths {
   static std::vector<Point> lengths(double features);
 
   explicit HeadLengths(double features);
+  double features() const { return features_; }
 
   /// The arguments of row_factors().
   AveragedRow row(double keys, double tau2, double cosine, double plain,
@@ -76,19 +77,26 @@ class PairLengths {
   /// Whether pairs of rows of this variance are had without long sums. Queries of one feature are
   /// along each other, so that rows are one where they are `alike`, of as many keys and not turned.
   static bool covers(const HeadLengths& lengths, double tau2, bool alike);
-  /// `keys` and `tau2` of each row.
+  /// `keys` and `tau2` of each row; `beyond`: what lengths may be times.
   PairLengths(const HeadLengths& lengths, const std::vector<double>& keys,
-              const std::vector<double>& tau2, int threads);
+              const std::vector<double>& tau2, int threads, double beyond = 1);
   /// `cosine` of the features of the queries, `turned` what rotations leave of it in scores; `mean`
   /// at the mean.
   AveragedPair operator()(std::size_t row, std::size_t other, double cosine, double turned,
-                          const SoftmaxOverlaps& mean) const;
+                          const SoftmaxOverlaps& mean) const {
+    return average(grid(row, other, turned), row, other, cosine, mean, 1);
+  }
 
- private:
   static constexpr std::size_t quantities = 4;
   using Values = std::array<double, quantities>;
   using Plane = std::vector<std::vector<Values>>;  ///< by angle and length of the second
-  std::vector<Plane> grid(std::size_t row, std::size_t other, double turned) const;
+  using Grid = std::vector<Plane>;                 ///< by length of the first
+  Grid grid(std::size_t row, std::size_t other, double turned) const;
+  /// Of rows whose variances are `times` those of the grid's.
+  AveragedPair average(const Grid& grid, std::size_t row, std::size_t other, double cosine,
+                       const SoftmaxOverlaps& mean, double times) const;
+
+ private:
   /// 1 - P2 falls as 1/tau where scores are sharp.
   double place(double length) const {
     const double root = std::sqrt(length);
@@ -96,17 +104,33 @@ class PairLengths {
   }
   std::vector<double> angle_weights(double cosine) const;
   /// With one length, a share of each place, given.
-  Plane at_length(const std::vector<Plane>& grid, double length) const;
+  Plane at_length(const Grid& grid, double length) const;
   double unlike_lengths(std::size_t row, double one, double other) const;
   Values at(const Plane& plane, double length, double cosine) const;
 
-  const HeadLengths& of_;
+  HeadLengths of_;
   std::vector<double> keys_, tau2_;
   double longest_ = 1;  ///< X: what is beyond the last point weighs nothing
   double half_ = 1;     ///< the X^(1/2) that is half way on the grid
   ChebyshevPoints places_, cosines_;
   std::vector<double> at_, angles_;  ///< X of each place, cosines of the angles
   SoftmaxRows rows_;                 ///< of each row at each place
+};
+
+/// Of two rows of as many keys and of one variance. Layers have nearly the same variance: close to
+/// one that has been asked for, the grid is that one's, at other lengths. Kept for a propagation.
+class EqualPairLengths {
+ public:
+  AveragedPair operator()(const HeadLengths& lengths, double keys, double tau2, double cosine,
+                          double turned, const SoftmaxOverlaps& mean);
+
+ private:
+  struct Known {
+    double features, keys, tau2, turned;
+    PairLengths pairs;
+    PairLengths::Grid grid;
+  };
+  std::vector<Known> known_;
 };
 
 }  // namespace scalecalc::moments

@@ -112,6 +112,12 @@ TEST_CASE("all pairs of rows, whatever the threads") {
   CHECK(a[4].overlap == one.overlaps(1, 2, 0.3).overlap);
   CHECK(relative(a[2].overlap, softmax_pair(2, 0.4, 0.8).overlap.value) < softmax_share / 10);
   CHECK_THROWS_AS(one.overlaps({0.5}, 1), Error);
+  const auto some = one.overlaps_of({{1, 2, 0.3}, {2, 1, 0.3}, {0, 0, 0.9}}, 1);
+  REQUIRE(some.size() == 3);
+  CHECK(relative(some[0].overlap, a[4].overlap) < softmax_share / 10);
+  CHECK(some[1].overlap == some[0].overlap);
+  CHECK(some[2].overlap == a[0].overlap);
+  CHECK_THROWS_AS(one.overlaps_of({{0, 1, 1.5}}, 1), Error);
 }
 
 // Of large scores the lattices of prepared rows are as wide as the scores let them be.

@@ -127,6 +127,33 @@ TEST_CASE("even rows are what rows of ever smaller variance come to") {
 }
 
 // E sign sign' of two Gaussians is 2/pi asin rho, and a score of one feature is k q.
+// A layer beside one that is known takes its grid, which each says the error of.
+TEST_CASE("pairs of a variance beside a known one are those of a grid of their own") {
+  for (const double features : {1.0, 2.0, 4.0, 16.0}) {
+    const HeadLengths lengths(features);
+    for (const double tau2 : {0.05, 0.5, 1.5}) {
+      for (const double times : {1.0, 0.93, 1.08}) {
+        for (const double rho : {0.2, 0.9}) {
+          EqualPairLengths known;
+          const SoftmaxAverages at_first = softmax_averages(keys, tau2, rho),
+                                mean = softmax_averages(keys, times * tau2, rho);
+          known(lengths, keys, tau2, rho, 1, at_first.two);
+          const AveragedPair found = known(lengths, keys, times * tau2, rho, 1, mean.two),
+                             own = PairLengths(lengths, {keys}, {times * tau2}, 1)(0, 0, rho, 1,
+                                                                                   mean.two);
+          CAPTURE(features);
+          CAPTURE(tau2);
+          CAPTURE(times);
+          const double error = found.omitted + own.omitted + 1e-6;
+          CHECK(std::fabs(found.overlaps.overlap / own.overlaps.overlap - 1) <= error);
+          CHECK(std::fabs(found.overlaps.a_prime / own.overlaps.a_prime - 1) <= error);
+          CHECK(std::fabs(found.cosine - own.cosine) <= error);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("heads of one feature") {
   const double tau2 = 0.01, rho = 0.6;
   const SoftmaxAverages mean = softmax_averages(keys, tau2, rho);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 #include "base/workers.hpp"
@@ -239,6 +240,31 @@ SoftmaxOverlaps SoftmaxRows::overlaps(std::size_t row, std::size_t other,
   return impl_->by_integrals(row, other, correlation);
 }
 
+std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps_of(const std::vector<Pair>& pairs,
+                                                      int threads) const {
+  for (const Pair& pair : pairs) gaussian::softmax::check_correlation(pair.correlation);
+  std::vector<SoftmaxOverlaps> out(pairs.size());
+  // What one series does not tell is left to the next, as long as that is worth making.
+  std::vector<std::size_t> rest(pairs.size());
+  std::iota(rest.begin(), rest.end(), std::size_t{0});
+  for (const Impl::Length length : Impl::kLengths) {
+    if (rest.size() <= impl_->rows.size() *
+                           gaussian::softmax::kIntegralsOfSeries[static_cast<std::size_t>(length)])
+      continue;
+    std::erase_if(rest, [&](std::size_t at) {
+      const Pair& pair = pairs[at];
+      const auto found = impl_->by_powers(length, pair.row, pair.other, pair.correlation);
+      if (found) out[at] = *found;
+      return found.has_value();
+    });
+  }
+  gaussian::softmax::for_each(rest.size(), threads, [&](std::size_t k) {
+    const Pair& pair = pairs[rest[k]];
+    out[rest[k]] = impl_->by_integrals(pair.row, pair.other, pair.correlation);
+  });
+  return out;
+}
+
 std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& correlations,
                                                    int threads) const {
   const std::size_t rows = impl_->rows.size();
@@ -246,31 +272,10 @@ std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps(const std::vector<double>& co
     throw Error(ErrorKind::input, "one correlation for each pair of rows is needed",
                 "correlations");
   }
-  for (const double correlation : correlations) gaussian::softmax::check_correlation(correlation);
-  std::vector<SoftmaxOverlaps> out(correlations.size());
-  const auto pair_at = [](const std::array<std::size_t, 2>& pair) {
-    return pair[0] * (pair[0] + 1) / 2 + pair[1];
-  };
-  // What one series does not tell is left to the next, as long as that is worth making.
-  std::vector<std::array<std::size_t, 2>> rest;
+  std::vector<Pair> pairs;
   for (std::size_t t = 0; t < rows; ++t)
-    for (std::size_t u = 0; u <= t; ++u) rest.push_back({t, u});
-  for (const Impl::Length length : Impl::kLengths) {
-    if (rest.size() <=
-        rows * gaussian::softmax::kIntegralsOfSeries[static_cast<std::size_t>(length)])
-      continue;
-    std::erase_if(rest, [&](const std::array<std::size_t, 2>& pair) {
-      const std::size_t at = pair_at(pair);
-      const auto found = impl_->by_powers(length, pair[0], pair[1], correlations[at]);
-      if (found) out[at] = *found;
-      return found.has_value();
-    });
-  }
-  gaussian::softmax::for_each(rest.size(), threads, [&](std::size_t k) {
-    const std::size_t at = pair_at(rest[k]);
-    out[at] = impl_->by_integrals(rest[k][0], rest[k][1], correlations[at]);
-  });
-  return out;
+    for (std::size_t u = 0; u <= t; ++u) pairs.push_back({t, u, correlations[pairs.size()]});
+  return overlaps_of(pairs, threads);
 }
 
 }  // namespace scalecalc
