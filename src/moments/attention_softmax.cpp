@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/parabola.hpp"
 #include "moments/condensed_softmax.hpp"
 #include "moments/head_lengths.hpp"
 #include "moments/pair_sheets.hpp"
@@ -22,12 +23,7 @@ constexpr std::size_t kCount = sizeof(SoftmaxAverages) / sizeof(double);
 SoftmaxAverages parabola(const std::vector<SoftmaxCurve>& curves, double x, double c) {
   using Values = std::array<double, kCount>;
   const auto at = [&](std::size_t k) { return std::bit_cast<Values>(curves[k](c)); };
-  const Values left = at(0), middle = at(1), right = at(2);
-  Values out;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    out[i] =
-        middle[i] + x / 2 * (right[i] - left[i]) + x * x / 2 * (right[i] - 2 * middle[i] + left[i]);
-  }
+  const Values out = base::parabola(at(0), at(1), at(2), x);
   SoftmaxAverages averages = std::bit_cast<SoftmaxAverages>(out);
   averages.two.error = curves[1].measured_error() + kSpread * kSpread * kSpread / 16;
   return averages;
@@ -146,10 +142,11 @@ RowAverages softmax_values(Numbers& calculus, const RowScores& scores) {
   each_pair([&](const CondensedScores& pair, double c) {
     correlations.push_back(pair.is_beyond() ? pair.correlation(c) : c);
   });
-  const SoftmaxRows prepared(rows, calculus.options().threads);
+  const int threads = calculus.options().threads;
+  const SoftmaxRows prepared(rows, threads);
   RowAverages out;
   for (std::size_t t = 0; t < size; ++t) out.one.push_back(condensed[t].orders(prepared.orders(t)));
-  out.two = prepared.overlaps(correlations, calculus.options().threads);
+  out.two = prepared.overlaps(correlations, threads);
   std::size_t next = 0;
   each_pair([&](const CondensedScores& pair, double c) {
     out.two[next] = pair.overlaps(out.two[next], c);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/parabola.hpp"
 #include "base/workers.hpp"
 
 namespace scalecalc::moments {
@@ -84,13 +85,8 @@ using RowOrders = std::array<double, sizeof(SoftmaxOrders) / sizeof(double)>;
 
 /// x: -1, 0 and 1 at the three.
 SoftmaxOrders parabola(const std::array<SoftmaxOrders, 3>& at, double x) {
-  const auto left = std::bit_cast<RowOrders>(at[0]), middle = std::bit_cast<RowOrders>(at[1]),
-             right = std::bit_cast<RowOrders>(at[2]);
-  RowOrders made;
-  for (std::size_t k = 0; k < made.size(); ++k)
-    made[k] =
-        middle[k] + x / 2 * (right[k] - left[k]) + x * x / 2 * (right[k] - 2 * middle[k] + left[k]);
-  auto out = std::bit_cast<SoftmaxOrders>(made);
+  const auto values = [&](std::size_t k) { return std::bit_cast<RowOrders>(at[k]); };
+  auto out = std::bit_cast<SoftmaxOrders>(base::parabola(values(0), values(1), values(2), x));
   out.error = std::max({at[0].error, at[1].error, at[2].error}) + kMostError * out.p2;
   return out;
 }
