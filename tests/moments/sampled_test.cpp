@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "scalecalc/moments.hpp"
@@ -138,6 +140,32 @@ TEST_CASE("standard errors fall with the root of the samples") {
   const double ratio = error(1 << 12) / error(1 << 16);
   CHECK(ratio > 4 / 2.0);
   CHECK(ratio < 4 * 2.0);
+}
+
+// Of 2^24 samples each of 32 replicates has 2^19, twice what one propagation keeps.
+TEST_CASE("more samples take more propagations, not more memory") {
+  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
+  spec.layers = 1;
+  spec.activation = "relu";
+  spec.input.cross = 0.5;
+  spec.sequence = 2;
+  MonteCarloPropagation options;
+  options.samples = std::int64_t{1} << 24;
+  options.threads = 2;
+  int steps = 0;
+  options.progress = [&](double) { ++steps; };
+  const auto peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) / 1024;  // MiB
+  };
+  const double before = peak();
+  const Worst worst = compare(spec, options);
+  // Two threads with 2^18 samples: 64 bytes of each, and two more arrays while they are drawn.
+  CHECK(peak() - before < 2 * (64 + 16) / 4.0 + 16);
+  CHECK(steps == 64);
+  CAPTURE(worst.at);
+  CHECK(worst.z < kStandardErrors);
 }
 
 TEST_CASE("progress rises to one, and changes no number") {

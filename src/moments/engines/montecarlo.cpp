@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -18,6 +19,9 @@ namespace {
 /// Enough for a standard error that is itself known to an eighth.
 constexpr std::int64_t kReplicates = 32;
 constexpr std::int64_t kLargest = std::int64_t{1} << 32;
+/// Of one propagation, which keeps 64 bytes of each: of a replicate of more samples, propagations
+/// of so many are averaged. Their bias is of the order of a sample's variance over this.
+constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 18;
 
 void check_options(const MonteCarloPropagation& options) {
   if (options.samples < 2 * kReplicates || options.samples > kLargest)
@@ -35,22 +39,81 @@ int at_a_time(const MonteCarloPropagation& options) {
   return static_cast<int>(std::min<std::int64_t>(options.threads, kReplicates));
 }
 
-Trace replicate(const Network& network, const MonteCarloPropagation& options, std::int64_t samples,
-                std::int64_t index) {
+/// The numbers of a trace that are averaged over propagations.
+constexpr std::array kSiteFigures = {&Site::mean, &Site::second, &Site::cross, &Site::grad_second,
+                                     &Site::grad_cross};
+constexpr std::array kSiteSpreads = {&Site::spread, &Site::grad_spread};
+constexpr std::array kSiteValues = {&Site::second_finite, &Site::second_typical,
+                                    &Site::grad_second_finite};
+
+/// Infinite ones stay so.
+template <class Number>
+void blend(Number& mean, const Number& next, double share) {
+  mean = (1 - share) * mean + share * next;
+}
+void blend(Figure& mean, const Figure& next, double share) {
+  blend(mean.value, next.value, share);
+  blend(mean.truncation, next.truncation, share);
+}
+
+/// `share` of the next one in a mean.
+void blend(Trace& mean, const Trace& next, double share) {
+  for (std::size_t i = 0; i < mean.sites.size(); ++i) {
+    const auto each = [&](const auto& members) {
+      for (const auto member : members) blend(mean.sites[i].*member, next.sites[i].*member, share);
+    };
+    each(kSiteFigures);
+    each(kSiteSpreads);
+    each(kSiteValues);
+  }
+  for (std::size_t i = 0; i < mean.parameters.size(); ++i) {
+    blend(mean.parameters[i].grad_second, next.parameters[i].grad_second, share);
+    blend(mean.parameters[i].grad_spread, next.parameters[i].grad_spread, share);
+    blend(mean.parameters[i].grad_second_finite, next.parameters[i].grad_second_finite, share);
+  }
+  blend(mean.loss, next.loss, share);
+}
+
+/// How many propagations a replicate is the mean of.
+std::int64_t parts_of(std::int64_t samples) {
+  return (samples + kMostAtOnce - 1) / kMostAtOnce;
+}
+
+Trace propagated(const Network& network, const MonteCarloPropagation& options, std::int64_t samples,
+                 std::int64_t index) {
   Sampled calculus({}, samples, options.seed, static_cast<std::uint64_t>(index));
   return trace_by(calculus, network);
 }
 
-/// By the line through the times of two replicates of few samples, the second of at least a
+/// Calls `after_each` after each propagation.
+template <class AfterEach>
+Trace replicate(const Network& network, const MonteCarloPropagation& options, std::int64_t index,
+                const AfterEach& after_each) {
+  const std::int64_t samples = options.samples / kReplicates, parts = parts_of(samples);
+  Trace mean;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    Trace next = propagated(network, options, samples / parts, index + part * kReplicates);
+    if (part == 0)
+      mean = std::move(next);
+    else
+      blend(mean, next, 1.0 / static_cast<double>(part + 1));
+    after_each();
+  }
+  return mean;
+}
+
+/// By the line through the times of two propagations of few samples, the second of at least a
 /// twentieth of a second: a part of the time does not grow with the samples.
 double expected_seconds(const Network& network, const MonteCarloPropagation& options) {
   using Clock = std::chrono::steady_clock;
   const auto seconds_of = [&](std::int64_t samples) {
     const auto start = Clock::now();
-    replicate(network, options, samples, 0);
+    propagated(network, options, samples, 0);
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  const std::int64_t all = options.samples / kReplicates, few = std::min<std::int64_t>(64, all);
+  const std::int64_t parts = parts_of(options.samples / kReplicates),
+                     all = options.samples / kReplicates / parts,
+                     few = std::min<std::int64_t>(64, all);
   const double rounds = std::ceil(static_cast<double>(kReplicates) / at_a_time(options));
   const double first = seconds_of(few);
   double added = 0, each = 0;
@@ -58,7 +121,7 @@ double expected_seconds(const Network& network, const MonteCarloPropagation& opt
     each = seconds_of(samples);
     added = std::max(each - first, 0.0) / static_cast<double>(samples - few);
   }
-  return rounds * (first + added * static_cast<double>(all - few));
+  return rounds * static_cast<double>(parts) * (first + added * static_cast<double>(all - few));
 }
 
 /// The replicates, in their order whatever the threads.
@@ -68,18 +131,20 @@ std::vector<Trace> run_replicates(const Network& network, const MonteCarloPropag
   std::atomic<std::int64_t> next = 0;
   std::mutex mutex;
   std::int64_t done = 0;
+  const std::int64_t all = kReplicates * parts_of(options.samples / kReplicates);
+  const auto after_each = [&] {
+    const std::lock_guard lock(mutex);
+    ++done;
+    if (options.progress) options.progress(static_cast<double>(done) / static_cast<double>(all));
+  };
   base::Workers().run(at_a_time(options), [&] {
     for (std::int64_t i = next++; i < kReplicates; i = next++) {
       const auto at = static_cast<std::size_t>(i);
       try {
-        traces[at] = replicate(network, options, options.samples / kReplicates, i);
+        traces[at] = replicate(network, options, i, after_each);
       } catch (...) {
         failures[at] = std::current_exception();
       }
-      const std::lock_guard lock(mutex);
-      ++done;
-      if (options.progress)
-        options.progress(static_cast<double>(done) / static_cast<double>(kReplicates));
     }
   });
   for (const std::exception_ptr& failure : failures)
@@ -111,13 +176,11 @@ double mean_over(const std::vector<Trace>& traces, const Pick& pick) {
 }
 
 void join_site(const std::vector<Trace>& traces, std::size_t i, Site& site) {
-  for (Figure Site::*member :
-       {&Site::mean, &Site::second, &Site::cross, &Site::grad_second, &Site::grad_cross})
+  for (const auto member : kSiteFigures)
     site.*member = figure_over(traces, [&](const Trace& t) { return t.sites[i].*member; });
-  for (NonNegative Site::*member : {&Site::spread, &Site::grad_spread})
+  for (const auto member : kSiteSpreads)
     site.*member = mean_over(traces, [&](const Trace& t) { return t.sites[i].*member; });
-  for (double Site::*member :
-       {&Site::second_finite, &Site::second_typical, &Site::grad_second_finite})
+  for (const auto member : kSiteValues)
     site.*member = mean_over(traces, [&](const Trace& t) { return t.sites[i].*member; });
 }
 
