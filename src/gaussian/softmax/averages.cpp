@@ -33,6 +33,8 @@ constexpr double kPairLattice = 0.95, kPairDigits = 6.0;
 constexpr std::array<int, 4> kPairTerms = {16, 40, 90, kMostTerms};
 /// A row's series of more powers and of many cost as much as so many integrals of pairs.
 constexpr std::array<std::size_t, 3> kIntegralsOfSeries = {0, 1, 4};
+/// Of pairs that a shorter series does not tell, spread over them.
+constexpr std::size_t kProbes = 8;
 /// Rows of smaller variances take a few microseconds each.
 constexpr double kLongRow = 10.0;
 /// Opposed scores of many keys overlap in the tails, which the series leaves out.
@@ -251,11 +253,21 @@ std::vector<SoftmaxOverlaps> SoftmaxRows::overlaps_of(const std::vector<Pair>& p
     if (rest.size() <= impl_->rows.size() *
                            gaussian::softmax::kIntegralsOfSeries[static_cast<std::size_t>(length)])
       continue;
-    std::erase_if(rest, [&](std::size_t at) {
+    const auto found = [&](std::size_t at) {
       const Pair& pair = pairs[at];
-      const auto found = impl_->by_powers(length, pair.row, pair.other, pair.correlation);
-      if (found) out[at] = *found;
-      return found.has_value();
+      return impl_->by_powers(length, pair.row, pair.other, pair.correlation);
+    };
+    if (length != Impl::Length::few) {
+      // Pairs that none of a few tells are alike: not worth a series for each row.
+      bool any = false;
+      for (std::size_t k = 0; k < gaussian::softmax::kProbes; ++k)
+        any = any || found(rest[(2 * k + 1) * rest.size() / (2 * gaussian::softmax::kProbes)]);
+      if (!any) continue;
+    }
+    std::erase_if(rest, [&](std::size_t at) {
+      const auto told = found(at);
+      if (told) out[at] = *told;
+      return told.has_value();
     });
   }
   gaussian::softmax::for_each(rest.size(), threads, [&](std::size_t k) {
