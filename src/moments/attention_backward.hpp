@@ -6,6 +6,7 @@
 
 #include "moments/along_tokens.hpp"
 #include "moments/attention_rule.hpp"
+#include "moments/equal_keys.hpp"
 
 /// Attention's way back: gradients at queries, keys and values, and of their weights, from that at
 /// the mix (docs/theory/attention.md).
@@ -99,37 +100,6 @@ X between_heads(const C& calculus, const Attention& layer, const AttentionRecord
       static_cast<double>(layer.v.fan_in) * calculus.value(calculus.variance(layer.v));
   return fed_back(feedback_of_two(record.factors, layer.heads), scaled(record.shared_source, gain),
                   record.apart_v, record.input, record.source, record.counts);
-}
-
-/// Of two equal keys the later one gets what both get: it is seen by fewer queries.
-template <class N>
-double later_share(const Alike<N>& /*keys*/) {
-  return 1;
-}
-inline double later_share(const PerPosition& keys) {
-  PerPosition later = keys;
-  for (Eigen::Index t = 0; t < keys.second.size(); ++t)
-    for (Eigen::Index u = 0; u <= t; ++u) later.cross(t, u) = later.cross(u, t) = keys.second[t];
-  const Alike<double> mean = average(later);
-  return mean.second > 0 ? std::clamp(mean.cross / mean.second, 0.0, 1.0) : 1;
-}
-
-/// E g_s g_r of two equal keys over E g_s^2: sums over words, of which `of_words` has the squares,
-/// have beyond those of tokens what pairs of equal tokens make. Frequent words take of softmax what
-/// they have alone.
-inline double equal_share(const Alike<double>& of_words, const Alike<double>& of_tokens,
-                          double same, const KeyCounts<double>& counts) {
-  const double pairs = same * (counts.keys - 1) * of_tokens.second;
-  return pairs > 0 ? std::clamp((of_words.second - of_tokens.second) / pairs, 0.0, 1.0) : 1;
-}
-inline double equal_share(const PerPosition& of_words, const PerPosition& of_tokens, double same,
-                          const KeyCounts<double>& counts) {
-  PerPosition pairs = of_tokens;
-  for (Eigen::Index t = 0; t < pairs.second.size(); ++t)
-    pairs.second[t] *= same * (counts.causal ? pairs.positions->at[t] : counts.keys - 1);
-  const double all = average(pairs).second;
-  const double beyond = average(of_words).second - average(of_tokens).second;
-  return all > 0 ? std::clamp(beyond / all, 0.0, 1.0) : 1;
 }
 
 /// What comes to the scores of a key from all queries: of `rows`, of `same` keys and of two.
@@ -302,7 +272,10 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   double weights = shared.weights;
   if constexpr (C::next_orders) {
     if (record.words) {
-      const auto apart = [](const X& of) { return average(of).second - average(of).cross; };
+      // Of two rows of one word, by the keys of the later one.
+      const auto apart = [](const X& of) {
+        return average(as_later(of)).cross - average(of).cross;
+      };
       const double of_words = apart(factors.mix), of_keys = apart(factors.value);
       if (of_words > 0) weights *= std::clamp(of_keys / of_words, 0.0, 1.0);
     }

@@ -247,7 +247,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   set_words(input, equal_rows, mix);
   mix.same_words = input.same_words && (!record.counts.causal || query_words) &&
                    (layer.dropout == 0 || query_words);
-  if (query_words) add_word_overlap(mix.repeats, mix);
+  if (query_words) add_word_overlap(mix);
   calculus.assume("attention", "scores are Gaussian, independent between keys given the query");
   return out;
 }

@@ -11,6 +11,7 @@
 #include "moments/projection.hpp"
 #include "moments/token_distance.hpp"
 #include "moments/value_scatter.hpp"
+#include "moments/words.hpp"
 
 /// Norms over one token's features (layer, rms, scale): docs/theory/layers.md#norm-tokens. Gains
 /// are 1 and shifts 0.
@@ -173,14 +174,16 @@ inline PerPosition with_pairs_scaled(PerPosition x, double within, double betwee
 /// What a norm over a token's n features makes of V/D^2 = omega, D = `apart`, beside the sizes it
 /// divides by; V and D are about the mean where it takes that. x_t.x_u goes with x_t^T C x_t, C the
 /// covariance of n features, which goes with |x_t|^2, so that 1 - 4 [tr C^3/(tr C tr C^2) - omega]
-/// is left; a Wishart's C has (1 - 1/(n omega))/n for the bracket. The mean takes one of n equal
-/// directions (docs/theory/attention.md#overlap).
+/// is left; a Wishart's C has (1 - 1/(n omega))/n for the bracket. Sizes of this C vary by 2 omega:
+/// where they vary by less (`sizes`), as behind a norm further up, that is taken already. The mean
+/// takes one of n equal directions (docs/theory/attention.md#overlap).
 inline double overlap_left_by_norm(const Overlap<double>& overlap, double fresh, double apart,
-                                   double n, double share, bool centre) {
+                                   double n, double share, bool centre, double sizes) {
   const double all = overlap.variance() + fresh;
   if (!(apart > 0) || !(all > 0)) return 1;
   const double even = std::clamp(apart * apart / (n * all), 0.0, 1.0);
-  return (1 + (centre ? even / n : 0)) / (1 + share * share * 4 / n * (1 - even));
+  const double varies = std::clamp(sizes * apart * apart / (2 * all), 0.0, 1.0);
+  return (1 + (centre ? even / n : 0)) / (1 + share * share * varies * 4 / n * (1 - even));
 }
 
 template <class C, class X>
@@ -305,10 +308,17 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     }
     const Alike<double> y = values_of(calculus, out.x);
     out.overlap.noise += dropped.overlap_variance * y.cross * y.cross;
-    const double kept = overlap_left_by_norm(out.overlap, out.fresh, y.second - y.cross,
-                                             static_cast<double>(in.width), orders.w, centre);
+    // Equal words are equal behind it too.
+    const double all = calculus.value(out.overlap.variance()),
+                 by_words = has_words(in)
+                                ? std::min(all, word_overlap(y, in.repeats, equal_share(in)))
+                                : 0;
+    const double left =
+        overlap_left_by_norm({0, all - by_words}, out.fresh, y.second - y.cross,
+                             static_cast<double>(in.width), orders.w, centre, orders.v);
+    const double kept = all > 0 ? (by_words + (all - by_words) * left) / all : left;
     out.overlap = {out.overlap.coherent * std::sqrt(kept), out.overlap.noise * kept};
-    out.fresh *= kept;
+    out.fresh *= left;
   }
   if constexpr (C::next_orders) {
     const double rest = 1 - orders.w;

@@ -113,16 +113,28 @@ X with_words(const X& x, double /*same*/) {
   return x;
 }
 
-/// With overlaps as they are by chance: (m - r_0)^2 kappa (1 - kappa) is that of equal words.
+/// Of the variance V of overlaps, what words make: of the share kappa of pairs, which are one word,
+/// x_t.x_u is s (m - r_0) larger where they are equal by s, repeats = s kappa
+/// (docs/theory/attention.md#words): kappa (1 - kappa) of its square.
+inline double word_overlap(const Alike<double>& x, double repeats, double share) {
+  const double apart = (x.second - x.cross) / (1 - repeats);
+  return repeats * std::max(0.0, share - repeats) * apart * apart;
+}
+template <class X>
+double word_overlap(const Signal<X>& x) {
+  return word_overlap(average(x.x), x.repeats, equal_share(x));
+}
+
+/// With overlaps as they are by chance, without those of words.
 template <class X>
 Signal<X> of_words(Signal<X> x) {
   if constexpr (std::is_same_v<typename X::Number, double>) {
-    const double same = x.repeats;
+    const double same = x.repeats, by_words = word_overlap(x);
     x.x = of_words(x.x, same);
     const Alike<double> mean = average(x.x);
     const double apart = mean.second - mean.cross;
     x.fresh /= (1 - same) * (1 - same);
-    const double chance = (x.overlap.variance() - same * (1 - same) * apart * apart) / (1 - same);
+    const double chance = (x.overlap.variance() - by_words) / (1 - same);
     const double fresh = apart * apart / static_cast<double>(x.width);
     x.overlap = {std::sqrt(chance > 0 ? chance : fresh), 0};
     x.repeats = 0;
@@ -137,14 +149,11 @@ struct WordPairs {
   double equal = 0;  ///< E g_t g_u of these over E g^2
 };
 
-/// To an overlap by chance that of equal words; m - r = (1 - kappa)(m - r_0).
+/// To an overlap by chance that of words.
 template <class X>
-void add_word_overlap(double same, Signal<X>& x) {
-  if constexpr (std::is_same_v<typename X::Number, double>) {
-    const Alike<double> mean = average(x.x);
-    const double apart = (mean.second - mean.cross) / (1 - same);
-    x.overlap.coherent = std::hypot(x.overlap.coherent, apart * std::sqrt(same * (1 - same)));
-  }
+void add_word_overlap(Signal<X>& x) {
+  if constexpr (std::is_same_v<typename X::Number, double>)
+    x.overlap.coherent = std::hypot(x.overlap.coherent, std::sqrt(word_overlap(x)));
 }
 
 /// dk/dr that equal words make, per standard deviation `deviation` of what overlaps fluctuate by:

@@ -33,7 +33,8 @@ TEST_CASE("models whose rules were off or whose bands were") {
                                       {1101, 74, "a norm right behind two activations"},
                                       {1101, 84, "overlaps of slopes and of gradients"},
                                       {2203, 25, "an even activation behind a layernorm"},
-                                      {2203, 108, "a gain behind relu(x)^2"}};
+                                      {2203, 108, "a gain behind relu(x)^2"},
+                                      {2718, 39, "few words behind many norms"}};
   for (const Narrow& one : models) {
     CAPTURE(one.what);
     const Trial trial = try_model(random_model(one.seed, one.index), one.index, {});

@@ -174,8 +174,19 @@ TEST_CASE("overlaps of equal words are taken out and put back") {
   CHECK(words.overlap.variance() == doctest::Approx(chance));
   Signal<Alike<double>> back = x;
   back.overlap = words.overlap;
-  add_word_overlap(0.3, back);
+  add_word_overlap(back);
   CHECK(back.overlap.variance() == doctest::Approx(chance + 0.21));
+}
+
+// Of a draw's overlaps, 1 of one word and 0 of two, tokens that are equal by 0.4 have 0.4 of what
+// they differ by, and its square of the variance.
+TEST_CASE("overlaps of words that are equal in part") {
+  Signal<Alike<double>> x;
+  const double kappa = 0.3, share = 0.4;
+  x.x = {0, 1, kappa * share, 0};
+  x.collision = kappa;
+  x.repeats = kappa * share;
+  CHECK(word_overlap(x) == doctest::Approx(kappa * (1 - kappa) * share * share));
 }
 
 TEST_CASE("counts of words are those of draws") {

@@ -149,7 +149,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
                                              out.x, slope_kurtosis);
     if constexpr (C::next_orders) out.overlap.noise += bent;
     out.fresh = 0;
-    if (words) add_word_overlap(in.repeats, out);
+    if (words) add_word_overlap(out);
   }
   if constexpr (C::next_orders) {
     const Alike<double> x = values_of(calculus, in.x);

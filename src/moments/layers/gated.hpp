@@ -126,7 +126,7 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     out.mask_overlap *= slope_of_both * slope_of_both;
     const N realised = sqrt(gates.variance() * ins.variance());
     out.x = whole(with_bounded_cross(sum_cross(out.x, scaled(slopes, realised))));
-    if (words) add_word_overlap(gate.repeats, out);
+    if (words) add_word_overlap(out);
     const Alike<double> g = values_of(calculus, gate.x);
     out.flat = {phi->activation().name(), g, true};
     const WidthMoments& moments = calculus.width(phi, g.mean, g.second - g.mean * g.mean);
