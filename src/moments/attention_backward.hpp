@@ -15,8 +15,11 @@ namespace scalecalc::moments {
 template <class X>
 struct AttentionBackward {
   X q, k, v;  ///< gradients at those sites
-  X input;    ///< what goes back to the branch's input through q, and k and v unless these
-  X memory;   ///< are of a memory, to which theirs go
+  /// Of normed keys, k as sums over the keys have it: what a bias gets.
+  std::optional<X> k_sums{};
+  typename X::Number k_sum_along{};  ///< and what keys of large weight have along their queries
+  X input;   ///< what goes back to the branch's input through q, and k and v unless these
+  X memory;  ///< are of a memory, to which theirs go
   /// E (dL/dw)^2 of one entry, loss summed over tokens, batch terms included.
   typename X::Number q_weight, k_weight, v_weight;
   typename X::Number biases{};     ///< likewise of the table of scores' biases, of this layer alone
@@ -243,14 +246,17 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     }
   }
   out.q = product(record.gradient_k, query_scores);
-  const X same = product(record.queries, key_scores);
-  X one_key = same, two_keys = scaled(same, calculus.real(-record.slopes_together));
-  if (record.rotation) {
-    const X& cosine = record.rotation->cosine.same;
-    one_key = product(same, cosine);
-    two_keys = product(same, sum(record.rotation->equal, scaled(cosine, N(-1))));
-  }
-  out.k = scores_to_keys(layer, record, same, one_key, two_keys);
+  const auto at_keys = [&](const X& of_scores) {
+    const X same = product(record.queries, of_scores);
+    X one_key = same, two_keys = scaled(same, calculus.real(-record.slopes_together));
+    if (record.rotation) {
+      const X& cosine = record.rotation->cosine.same;
+      one_key = product(same, cosine);
+      two_keys = product(same, sum(record.rotation->equal, scaled(cosine, N(-1))));
+    }
+    return scores_to_keys(layer, record, same, one_key, two_keys);
+  };
+  out.k = at_keys(key_scores);
   const X kept = layer.dropout > 0
                      ? scale_second(gradient, N(1 / (1 - calculus.real(layer.dropout))))
                      : gradient;
@@ -301,13 +307,25 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     of_weight = product(out.q, record.query_weight_norm);
     own = product(own, record.query_weight_norm);
     out.q = product(out.q, record.query_norm);
-    const X sizes = product(out.k, of_sizes(record.key_norm));
-    out.k = product(out.k, record.key_norm);
     // Gradients at normed keys add up to 0, and no longer where each is divided by its key's length
-    // and has lost what lies along it: what all tokens have in common meets the rest.
-    if constexpr (C::next_orders)
-      of_key_weight += token_sum(record.source, sum(out.k, scaled(sizes, N(-1))),
-                                 record.counts.keys, record.batch);
+    // and has lost what lies along it: what all tokens have in common meets the rest. To first
+    // order that is linear in what keys differ by, as sums over keys of x_s g_s are.
+    if constexpr (C::next_orders) {
+      const X all = record.rotation ? out.k : at_keys(key_weight_scores);
+      out.k_sums = product(all, record.key_norm);
+      // The factors at keys are without what lies along a key, (1 - w/d_h)/(1 - 1/d_h) of A: of the
+      // sum over all pairs w/d_h is left, where a norm of each by itself has 1/d_h.
+      const X more = product(scores, sum(product(cosines<C>(record.input), factors.score),
+                                         scaled(factors.key, N(-1))));
+      if (has_unit_heads(layer) && record.tilt == 0 && !record.rotation)
+        out.k_sum_along =
+            group * average(record.key_norm).second *
+            pair_sum(product(more, record.queries), record.counts.queries, record.batch);
+      of_key_weight += token_sum(
+          record.source, sum(*out.k_sums, scaled(product(all, of_sizes(record.key_norm)), N(-1))),
+          record.counts.keys, record.batch);
+    }
+    out.k = product(out.k, record.key_norm);
   }
   // A norm of one feature leaves its sign.
   const auto leaves_sign = [&](std::int64_t heads) {
@@ -320,8 +338,11 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   }
   if (leaves_sign(layer.kv_heads)) {
     out.k = scaled(out.k, N(0));
+    out.k_sums.reset();
+    out.k_sum_along = N(0);
     of_key_weight = N(0);
   }
+  if (out.k_sums) out.k_sums = scaled(*out.k_sums, group);
   out.k = with_positive_second(calculus, scaled(out.k, group));
   const N& queries = record.counts.queries;
   const N of_query_weight = token_sum(record.input, of_weight, queries, record.batch) +

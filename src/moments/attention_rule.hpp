@@ -12,6 +12,7 @@
 #include "moments/attention_residual.hpp"
 #include "moments/attention_scores.hpp"
 #include "moments/attention_words.hpp"
+#include "moments/head_lengths.hpp"
 #include "moments/linear_map.hpp"
 #include "moments/softcap.hpp"
 #include "moments/turned_growth.hpp"
@@ -224,6 +225,11 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   record.values_truncation = scores.values_truncation;
   record.feedback_truncation = scores.feedback_truncation;
   record.rows_variance = scores.rows_variance;
+  if constexpr (C::next_orders) {
+    const double p2 = average(record.factors.mix).second;
+    if (has_unit_heads(layer) && layer.head_width > HeadLengths::most_features && p2 > 0)
+      record.tilt = 4 * scores.p2_growth / p2;
+  }
 
   Signal<X>& mix = out.mix;
   mix = out.v;

@@ -30,5 +30,37 @@ TEST_CASE("normed keys of tokens whose sizes differ by position") {
   CHECK(found == 4);
 }
 
+// Gradients at normed keys add up to what these differ by, of which overlaps by chance are most in
+// deep blocks, and large weights in shallow ones: as if each key had its own, a bias had a sixth of
+// its gradient in the 8th block, and half of it in the first.
+TEST_CASE("biases of normed keys") {
+  struct Case {
+    int width, layers;
+    double cross;
+  };
+  for (const Case& at : {Case{48, 2, 0}, Case{96, 2, 0.2}, Case{48, 6, 0.5}, Case{96, 8, 0.5}}) {
+    const std::string name =
+        std::to_string(at.width) + " features, cross " + std::to_string(at.cross);
+    const ModelSpec spec =
+        parse_model("[model]\nkind = \"transformer\"\nlayers = " + std::to_string(at.layers) +
+                        "\nwidth = " + std::to_string(at.width) +
+                        "\nheads = 6\nffn = 96\nvocab = 50\nsequence = 48\nactivation = \"silu\"\n"
+                        "qk_norm = true\nbias = true\nnorm = \"layernorm\"\nplacement = \"pre\"\n"
+                        "[input]\nkind = \"gaussian\"\ncross = " +
+                        std::to_string(at.cross) + "\n",
+                    name);
+    const Verification verification = agree(name, spec, 96);
+    int found = 0;
+    for (const Comparison& c : verification.parameters) {
+      if (!c.path.ends_with("attn.k.bias") || c.quantity != "grad_second") continue;
+      CAPTURE(name);
+      INFO(describe(c));
+      CHECK(c.predicted > 0.6 * c.measured);
+      ++found;
+    }
+    CHECK(found == at.layers);
+  }
+}
+
 }  // namespace
 }  // namespace scalecalc

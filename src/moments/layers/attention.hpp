@@ -387,8 +387,16 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
     // A bias of all keys alike drops out of softmax.
     const bool drops =
         &linear == &layer.k && !layer.qk_norm && !kept.record.rotation && layer.softcap == 0;
-    const N bias = drops ? N(0) : bias_of(pass, own.x, at.tokens);
+    const X& sums = &linear == &layer.k && made.k_sums ? *made.k_sums : own.x;
+    const N along = &linear == &layer.k ? made.k_sum_along : N(0);
+    const N bias = drops ? N(0) : calculus.positive(N(bias_of(pass, sums, at.tokens) + along));
     fill(pass, at.parameter + 1, bias, own, {});
+    if constexpr (C::next_orders) {
+      if (&linear == &layer.k && kept.record.tilt > 0 && bias > 0)
+        pass.parameter(at.parameter + 1).truncation +=
+            kept.record.tilt / static_cast<double>(layer.head_width) *
+            pass.counts(at.tokens).samples() * average(own.x).second / bias;
+    }
     fill_sum_variance(pass, at.parameter + 1, own);
   };
   if constexpr (C::next_orders) {
