@@ -84,6 +84,27 @@ inline double equal_beside_masks(const Alike<double>& mix, double masked, double
   return mix.second > two ? std::clamp(1 - masked / (mix.second - two), 0.0, 1.0) : 1;
 }
 
+/// Of the gradients of scores, which go as D D_k: twice what is not known of D beyond the size.
+template <class X>
+double unknown_distance(const Signal<X>& source, const X& apart_source) {
+  const double apart = average(apart_source).second;
+  if (!(apart > 0)) return 0;
+  const double unknown = std::max(0.0, source.truncation.cross - source.truncation.second);
+  return 2 * std::min(1.0, unknown) * average(source.x).second / apart;
+}
+
+/// Where the sources' m and r are not known, m_o = r_v + P2 D_v and r_o = r_v + O D_v are not
+/// either, and D is in tau2 besides: of r what is left of 1 - P2 - tau2 dP2/dtau2, of m P2
+/// (docs/theory/attention.md#unknown-cross). `ratio`: m_v/m_o; `weights`: P2 and O.
+inline RelativeError unknown_mix(const RelativeError& source, const Alike<double>& weights,
+                                 double growth, double ratio) {
+  const double cross = std::min<double>(source.cross, 1);
+  const auto of_cross = [&](double p) { return std::fabs(1 - p - growth) * ratio * cross; };
+  return {std::max<double>(source.second,
+                           weights.second * ratio * source.second + of_cross(weights.second)),
+          std::max<double>(source.cross, of_cross(weights.cross))};
+}
+
 /// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
 /// grows with the input's as v does and as P2 does with tau2. Overlaps of the mix move with those
 /// of the queries, of `input`. `plain_apart`: Dv without attention dropout.
@@ -150,7 +171,11 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   };
   mix.fresh = fresh_overlap(o, weight_noise(layer.v), own_features(layer, of_second, mix));
   mix.error = bound(source.error, scores.error, 0);
-  mix.truncation = bound(source.truncation, scores.mix_truncation, scores.overlap_truncation);
+  const double of_value =
+      1 - of_second + (o.second > 0 ? average(plain_apart).second / o.second : 0);
+  mix.truncation =
+      bound(unknown_mix(source.truncation, average(record.factors.mix), scores.p2_growth, of_value),
+            scores.mix_truncation, scores.overlap_truncation);
 }
 
 }  // namespace scalecalc::moments

@@ -220,6 +220,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   scores.truncation += cap.omitted;
   scores.mix_truncation += cap.omitted;
   record.truncation = scores.truncation;
+  if constexpr (C::next_orders) record.truncation += unknown_distance(source, record.apart_source);
   record.bias_truncation = scores.bias_truncation;
   record.value_truncation = scores.mix_truncation + scores.grid_truncation;
   record.values_truncation = scores.values_truncation;

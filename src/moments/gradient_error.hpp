@@ -60,7 +60,9 @@ NonNegative product_error(const C& calculus, const X& input, const RelativeError
   const double own = of_x * of_g * (of_input.second + g.truncation.second);
   const double others = of_x * of_input.cross * pairs(k.cross, k.between) +
                         of_g * g.truncation.cross * pairs(x.cross, x.between);
-  return (own + others) / total;
+  // Of both together, where neither is small.
+  const double both = (over.tokens - 1) * of_x * of_input.cross * of_g * g.truncation.cross;
+  return (own + others + both) / total;
 }
 
 /// Without a norm tokens' sizes vary by more than 2/n, and what multiplies the gradient with them:

@@ -34,6 +34,7 @@ TEST_CASE("models whose rules were off or whose bands were") {
                                       {1101, 84, "overlaps of slopes and of gradients"},
                                       {2203, 25, "an even activation behind a layernorm"},
                                       {2203, 108, "a gain behind relu(x)^2"},
+                                      {31337, 9, "a bias of normed keys, and a cross not known"},
                                       {2718, 39, "few words behind many norms"}};
   for (const Narrow& one : models) {
     CAPTURE(one.what);
