@@ -161,5 +161,25 @@ TEST_CASE("weights in front of a norm whose activation is averaged over its samp
   }
 }
 
+// Over its samples the square of an output has one sum for every feature: of a gradient along it
+// the gain's was 1.22 times too large.
+TEST_CASE("gains of a norm over samples of few sequences") {
+  for (const int batch : {2, 4}) {
+    CAPTURE(batch);
+    const std::string text =
+        "[model]\nkind = \"layers\"\nfeatures = 48\nsequence = 16\nclasses = 300\nbatch = " +
+        std::to_string(batch) +
+        "\nnorm = \"batchnorm\"\nnorm_affine = true\nnorm_eps = 0\n[init]\nscheme = \"lecun\"\n"
+        "[input]\nkind = \"gaussian\"\ncross = 0.9\n" +
+        op("norm");
+    VerifyOptions options;
+    options.seeds = 4 * seeds;
+    const Verification found = verify_network(build_network(parse_model(text, "gain")), options);
+    // 1/d of the part that is drawn.
+    CHECK(far_from(found, {"norm[0].gain"}, 2.0 / 48) == "");
+    CHECK(failures_of(found) == "");
+  }
+}
+
 }  // namespace
 }  // namespace scalecalc

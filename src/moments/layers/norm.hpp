@@ -236,7 +236,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x) 
 }
 
 /// Of a gain, what a gradient along the output y adds: a sum y_t^2 has a mean, where along_output
-/// takes y and its gradient for independent.
+/// takes y and its gradient for independent. Over the samples of a norm it has no more than its
+/// mean: of what is drawn a^2 sum (E y_t y_u)^2 is taken out.
 template <class C, class X>
 typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept,
                                 const Gradient<X>& g, const typename C::Number& aligned,
@@ -246,14 +247,17 @@ typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const Kept<Norm,
   const N total = average(y).second * tokens * pass.batch();
   if (g.slope_correlation) return g.aligned * g.aligned * total * total;
   const N pairs = pair_sum(product(y, y), tokens, pass.batch());
-  const N whole = aligned * aligned * (total * total + pairs);
+  const N square = aligned * aligned;
   if constexpr (C::next_orders) {
+    if (kept.record.over_samples)
+      return square * (total * total - pairs) + g.uneven * total * total;
     const double heavy = pair_sum(kept.heavy, tokens, pass.batch());
     // E (sum y^2)^2; the other of the two pairs is in what is drawn.
-    return pass.calculus().positive(
-        N(whole + aligned * aligned * heavy + g.uneven * (total * total + 2 * pairs + heavy)));
+    return pass.calculus().positive(N(square * (total * total + pairs + heavy) +
+                                      g.uneven * (total * total + 2 * pairs + heavy)));
   }
-  return whole;
+  return kept.record.over_samples ? N(square * (total * total - pairs))
+                                  : N(square * (total * total + pairs));
 }
 
 /// The gain and the shift; `whole`: all of the gradient at the output, g what goes through here.
