@@ -67,6 +67,13 @@ X across_samples(const C& calculus, const NormRecord<X>& record, const Gradient<
                  const X& inside, const Counts& over) {
   const double scale = average(record.factors).second;
   const double radial = gradient.directions.samples;
+  if constexpr (std::is_same_v<X, PerPosition>) {
+    if (record.directions) {
+      const PerPosition left = scaled(record.directions->back(inside, radial), scale);
+      const double taken = scale * taken_along(record, gradient, over).within;
+      return taken != 0 ? sum(left, scaled(record.output, -taken)) : left;
+    }
+  }
   SampleLevels to = record.orders.back(sample_levels(values_of(calculus, inside), over), radial);
   if (gradient.slope_correlation) {
     const double taken = taken_along(record, gradient, over).within;
@@ -84,7 +91,7 @@ void sums_through_norm(const C& calculus, const NormRecord<X>& record, const Gra
                        const Counts& over, std::vector<WithSum<X>>& sums) {
   using N = typename C::Number;
   using std::sqrt;
-  const double inverse = record.over_samples ? record.orders.inverse : 1;
+  const double inverse = record.over_samples ? record.inverse() : 1;
   for (WithSum<X>& one : sums) {
     const X across = sum(
         one.product, scaled(without_mean(record.output), N(-calculus.real(one.along) * g.aligned)));
@@ -280,7 +287,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     if (record.scatter.tie) {
       const double samples = calculus.value(tokens) * calculus.value(sequences);
       const double level = values_of(calculus, inside).second - values_of(calculus, inside).cross;
-      const double taken = gradient.directions.samples * record.orders.inverse *
+      const double taken = gradient.directions.samples * record.inverse() *
                            values_of(calculus, record.factors).second * level / samples;
       out.tie = SlopeTie{taken * record.scatter.tie->second, taken * record.scatter.tie->cross,
                          record.over_batch};

@@ -9,6 +9,8 @@
 #include "moments/norm_variance.hpp"
 #include "moments/passage.hpp"
 #include "moments/projection.hpp"
+#include "moments/sample_directions.hpp"
+#include "moments/seldom.hpp"
 #include "moments/token_distance.hpp"
 #include "moments/value_scatter.hpp"
 #include "moments/words.hpp"
@@ -67,8 +69,9 @@ struct NormRecord {
   Projection projection;
   bool over_samples = false, over_batch = false;
   SampleOrders orders;
-  double alive = 1, few = 0;  ///< of constant_samples: 1 - all, and few
-  bool rare = false;          ///< few, or heavy, of samples that add up to 0
+  Seldom<SampleDirections> directions;  ///< of samples that differ in size, in place of `orders`
+  double alive = 1, few = 0;            ///< of constant_samples: 1 - all, and few
+  bool rare = false;                    ///< few, or heavy, of samples that add up to 0
   FeatureScatter scatter;
   double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;
@@ -80,6 +83,8 @@ struct NormRecord {
   Seldom<DroppedPaths> dropped;
   Seldom<PopulationGradient> populations;  ///< of 1/s2 over samples, right behind a concatenation
   Eigen::ArrayXd kind_weight;
+  /// E 1/s2 over 1/E s2 of a norm over samples.
+  double inverse() const { return directions ? directions->inverse() : orders.inverse; }
 };
 
 /// Right behind an activation 1/s2 is known for features given the size of their inputs, which v

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -51,7 +50,7 @@ void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, co
   const SampleLevels& order = record.orders.forward;
   const double size = over_samples(values_of(calculus, in.x), over), all = size + layer.eps;
   // Features that are not Gaussian may differ by as much as they have.
-  const double gaussian = record.orders.inverse * (1 + record.by_chance) - 1;
+  const double gaussian = record.inverse() * (1 + record.by_chance) - 1;
   const double scatter = in.kurtosis == 3 ? gaussian : std::max(1.0, gaussian);
   const double bend = all > 0 ? scatter * size * layer.eps / (all * all) : 0;
   // All samples together have 1, so that what those of one sequence differ by is all that r has.
@@ -122,29 +121,20 @@ inline RelativeError error_over_samples(const RelativeError& in, const Alike<dou
   return {0, std::min(1.0, (in.second + in.cross) * x.second / apart), 0};
 }
 
-/// E 1/s2 of Gaussian samples that differ in size and go together in their own ways, over that of
-/// two levels: the eigenvalues of the centred state (docs/theory/layers.md#norm-samples-levels).
+/// Samples that differ in size and go together in their own ways have directions of their own,
+/// where every position is there (docs/theory/layers.md#norm-samples-levels).
 template <class X>
-double inverse_of_state(const X& inside, const Counts& over, double share, double two_levels) {
+void note_directions(const X& inside, const Counts& over, double share, NormRecord<X>& record) {
   if constexpr (std::is_same_v<X, PerPosition>) {
-    if (!inside.positions->all()) return 1;
-    Eigen::MatrixXd within = inside.cross.matrix();
-    within.diagonal() = inside.second.matrix();
-    std::vector<SampleLevel> levels;
-    const auto add = [&](const Eigen::MatrixXd& state, double count) {
-      const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> of(state, Eigen::EigenvaluesOnly);
-      for (const double variance : of.eigenvalues())
-        if (variance > 0) levels.push_back({variance, count});
-    };
-    if (over.batch > 1) {
-      add(within - inside.between.matrix(), over.batch - 1);
-      add(within + (over.batch - 1) * inside.between.matrix(), 1);
-    } else {
-      add(within, 1);
-    }
-    return (1 + share * (inverse_of_levels(levels) - 1)) / two_levels;
+    if (inside.positions->all()) record.directions = SampleDirections(inside, over, share);
   }
-  return 1;
+}
+template <class X>
+X by_directions(const NormRecord<X>& record, const X& inside, const typename X::Number& scale) {
+  if constexpr (std::is_same_v<X, PerPosition>)
+    return scaled(record.directions->forward(record.over_batch ? inside : without_between(inside)),
+                  scale);
+  return inside;
 }
 
 /// What features that are not Gaussian make of E 1/s2 where it is not known: of a gated unit beside
@@ -247,12 +237,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     out.mask_overlap = 0;
     const SampleLevels from = sample_levels(values_of(calculus, inside), over);
     record.orders = sample_orders(from, over, in.spread.batch_noise);
-    const double own_levels =
-        inverse_of_state(inside, over, in.spread.batch_noise, record.orders.inverse);
-    back = back * own_levels;
-    // Few large parts: a draw's average over features varies by as much, and rows that attention
-    // mixes differ from draw to draw.
-    record.truncation += std::min(no_mean, std::max(0.0, 2 * (own_levels - 1)));
+    note_directions(inside, over, in.spread.batch_noise, record);
     state_parts(calculus, in, over, record);
     const double noise = in.spread.batch_noise;
     // Of what weights have mixed 1/s2 is larger by as much, to first order.
@@ -269,9 +254,12 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       out.sphere_excess -= noise * size_variance(from, over, 0);
     }
     out.map_overlap = out.weight_cumulant = out.mean_pairs = 0;
-    out.x =
-        at_levels(out.x, order.within,
-                  {order.within * scale * from.within, order.between * scale * from.between}, over);
+    if (record.directions)
+      out.x = by_directions(record, inside, scale);
+    else
+      out.x = at_levels(out.x, order.within,
+                        {order.within * scale * from.within, order.between * scale * from.between},
+                        over);
   } else {
     back = back * calculus.real(samples - 2) / calculus.real(samples - 3);
   }

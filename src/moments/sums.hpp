@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "moments/along_mean.hpp"
 #include "moments/along_tokens.hpp"
 #include "moments/backward_pass.hpp"
 #include "moments/kept_input.hpp"
+#include "moments/sample_directions.hpp"
 #include "moments/slope_correlation.hpp"
 #include "moments/value_scatter.hpp"
 #include "moments/words.hpp"
@@ -162,6 +164,12 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
         values_of(calculus, scaled(x, a2)), values_of(calculus, scaled(f, b2)),
         scaled(covariance, calculus.value(a * b)), static_cast<double>(stream.width));
     out.spread = through_sum(stream.spread, branch.spread, left, right, width, counts);
+    if constexpr (std::is_same_v<X, PerPosition>) {
+      if (stream.x.positions->all())
+        out.spread.batch_noise =
+            batch_noise_of_sum(scaled(stream.x, a2), stream.spread.batch_noise,
+                               scaled(branch.x, b2), branch.spread.batch_noise, counts);
+    }
     if (out.same_words) sum_words(stream, left, branch, right, out);
     // A branch that starts at 0 leaves constant features constant.
     if (right.second > 0)
