@@ -1,6 +1,7 @@
 #include "moments/attention_keys.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "moments/key_weights.hpp"
 #include "moments/masked_sums.hpp"
@@ -121,6 +122,39 @@ KeyStructure key_structure(const PerPosition& x, Eigen::Index last) {
   const double d2 = apart * apart;
   return {std::max(0.0, all - same) / (n * (n - 1) * d2),
           (weight * selves.square()).sum() / (n * d2)};
+}
+
+/// Of small scores p_s^2 of a key of k_s times the mean size has e^(2 tau2 (k_s - 1)) of what
+/// others have and p_s p'_s of two rows e^(tau2 (k_s - 1)), until one key has all the weight.
+OmittedSizes omitted_sizes(const PerPosition& x, const ArrayXd& tau2,
+                           const std::vector<double>& p2) {
+  const ArrayXd& weight = x.positions->weight;
+  const ArrayXd apart = (x.second - average(x).cross).max(0);
+  const auto beside = [](double part, double exponent) {
+    constexpr double all = 50;  // past which nothing is left to grow
+    const double grown = std::expm1(std::min(exponent, all)) * part;
+    return grown / (1 + grown / (1 - part));
+  };
+  OmittedSizes sizes;
+  double rows = 0, pairs = 0;
+  for (Index t = 0; t < apart.size(); ++t) {
+    const double n = x.positions->at[t] + 1.0, of_row = p2[static_cast<std::size_t>(t)];
+    const double mean =
+        (weight * apart).head(t + 1).sum() / std::max(weight.head(t + 1).sum(), 1.0);
+    rows += weight[t] * mean * of_row;
+    pairs += weight[t] * mean / n;
+    if (n < 3 || !(mean > 0)) continue;
+    // Of two keys the scores about their mean are one number.
+    const double share = (1 - 2 / n) * weight[t];
+    for (Index s = 0; s <= t; ++s) {
+      const double more = tau2[t] * (apart[s] / mean - 1);
+      if (!(more > 0)) continue;
+      sizes.row += share * weight[s] * apart[s] * beside(of_row / n, 2 * more);
+      sizes.pair += share * weight[s] * apart[s] * beside(1 / (n * n), more);
+    }
+  }
+  if (rows > 0) sizes = {sizes.row / rows, sizes.pair / pairs};
+  return sizes;
 }
 
 }  // namespace scalecalc::moments

@@ -4,6 +4,7 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "moments/norm_samples.hpp"
 #include "moments/pointwise.hpp"
@@ -104,6 +105,14 @@ struct KeyStructure {
   double pairs = 0, keys = 0;
 };
 KeyStructure key_structure(const PerPosition& x, Eigen::Index last);
+
+/// What keys of unequal size leave out of a causal mask's mixes, relative: of D P2 of a row, and of
+/// D O of two beside that (docs/theory/attention.md#unequal-keys). `tau2`, `p2`: of each row.
+struct OmittedSizes {
+  double row = 0, pair = 0;
+};
+OmittedSizes omitted_sizes(const PerPosition& x, const Eigen::ArrayXd& tau2,
+                           const std::vector<double>& p2);
 
 /// The factor of tokens' seconds, weighed by these.
 template <class X>

@@ -105,6 +105,22 @@ inline RelativeError unknown_mix(const RelativeError& source, const Alike<double
           std::max<double>(source.cross, of_cross(weights.cross))};
 }
 
+/// Of pairs of rows p.p' varies by itself and with the cosine of a head's queries, of variance
+/// 1/d_h, and of one row p.p does, 1/T of what counts (docs/theory/layers.md#norm-samples-heads).
+inline HeadOverlap head_overlap(const Attention& layer, const Alike<double>& mix,
+                                const Alike<double>& apart_v, const Scores& scores,
+                                const Counts& counts) {
+  const double apart = mix.second - mix.cross, heads = static_cast<double>(layer.heads);
+  if (!(apart > 0)) return {};
+  const double pairs = scores.overlap_variance + scores.centred_slope * scores.centred_slope /
+                                                     static_cast<double>(layer.head_width);
+  const double one = (apart_v.cross * apart_v.cross * pairs +
+                      apart_v.second * apart_v.second * scores.p2_variance / counts.tokens) /
+                     (apart * apart);
+  const double of_row = apart_v.second / apart;
+  return {one, one / heads, of_row * of_row * scores.p2_variance / heads};
+}
+
 /// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
 /// grows with the input's as v does and as P2 does with tau2. Overlaps of the mix move with those
 /// of the queries, of `input`. `plain_apart`: Dv without attention dropout.
@@ -165,6 +181,7 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
                                                 (scores.overlap_variance / heads +
                                                  scores.centred_slope * scores.centred_slope /
                                                      static_cast<double>(source.width))};
+  mix.head_overlap = head_overlap(layer, o, dv, scores, counts);
   const auto bound = [&](const RelativeError& of_source, double own, double of_two) {
     return RelativeError{of_source.second + own * of_second,
                          of_source.cross + (own + of_two) * of_cross};

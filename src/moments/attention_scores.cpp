@@ -397,6 +397,13 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const double repeats =
       omitted_repeats(inputs.source, rows.tau2.maxCoeff(), averages.one.back().p2, last);
   scores.mix_truncation = omitted_value + grid + repeats;
+  if (inputs.counts.causal && !inputs.counts.weights) {
+    std::vector<double> p2;
+    for (const SoftmaxOrders& one : averages.one) p2.push_back(one.p2);
+    const OmittedSizes sizes = omitted_sizes(inputs.source.x, rows.tau2, p2);
+    scores.mix_truncation += sizes.row;
+    scores.overlap_truncation += sizes.pair;
+  }
   scores.truncation += repeats;
   scores.bias_truncation = omitted_score + grid + repeats;
   scores.values_truncation = omitted_values(rows.tau2.maxCoeff(), small);

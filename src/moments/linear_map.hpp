@@ -121,6 +121,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
     const double of_tokens = overlap_of_tokens(in),
                  centred = std::max(0.0, calculus.value(in.overlap.variance()) - of_tokens);
     const double by = calculus.value(gain);
+    out.head_overlap.one = out.head_overlap.average;
     out.map_overlap = apart > 0 ? std::min(1.0, centred / (apart * apart)) : 0;
     out.mask_overlap = by * by * of_tokens;
     const double share = input_share(calculus, layer, in.x);

@@ -252,6 +252,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   Signal<X> out = in;
   out.normalised = true;
   out.mean_pairs = out.weight_cumulant = 0;
+  out.head_overlap.sizes = 0;
   out.flat.reset();
   N more_mean(0);
   if constexpr (C::next_orders)

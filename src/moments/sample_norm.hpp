@@ -74,7 +74,8 @@ void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, co
 
 /// What tokens about their mean differ by in size, beyond the 2/n of new features: of the variance
 /// that tokens do not share, the part of x about the mean, over its square, is 1/(1 - c^2) where x
-/// is Gaussian, and no more than 2 V/D^2. A feature's own norm takes (k - 1)/(n - 1) of each
+/// is Gaussian, and no more than 2 V/D^2; rows of attention differ by what p.p does besides. A
+/// feature's own norm takes (k - 1)/(n - 1) of each
 /// difference, k its fourth moment.
 template <class X>
 double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Counts& counts,
@@ -85,6 +86,7 @@ double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Co
   if (!(square > 0)) return 0;
   double apart = std::max(0.0, (one - shared) / square - own);
   if (in.map_overlap > 0) apart = std::min(apart, 2 * in.map_overlap);
+  apart += in.head_overlap.sizes;
   const double left = std::max(0.0, 1 - (2 + 3 * size_excess) / std::max(samples - 1, 1.0));
   return left * left * apart;
 }
@@ -135,6 +137,17 @@ X by_directions(const NormRecord<X>& record, const X& inside, const typename X::
     return scaled(record.directions->forward(record.over_batch ? inside : without_between(inside)),
                   scale);
   return inside;
+}
+
+/// What E 1/s^2 has beyond that of the mean of a feature's covariance S over the samples, relative.
+/// Of weights that mix 1/w features E n/|w|^2 = 1/(1 - 2 w), w = V/D^2. Where S varies by `own` of
+/// (tr S)^2 from head to head, E tr S^2 has as much more, and E 1/s^2 of nu dimensions, nu/(nu -
+/// 2), has 1/nu + own for 1/nu (docs/theory/layers.md#norm-samples-heads).
+inline double inverse_by_chance(double weights, double own, double inverse) {
+  const auto part = [](double added, double room) {
+    return added < room ? std::min(no_mean, added / (room - added)) : no_mean;
+  };
+  return part(2 * weights, 1) + part(2 * own, 1 / inverse);
 }
 
 /// What features that are not Gaussian make of E 1/s2 where it is not known: of a gated unit beside
@@ -240,12 +253,13 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     note_directions(inside, over, in.spread.batch_noise, record);
     state_parts(calculus, in, over, record);
     const double noise = in.spread.batch_noise;
-    // Of what weights have mixed 1/s2 is larger by as much, to first order.
-    if (in.map_overlap > 0)
-      record.by_chance = 2 * noise * in.map_overlap;
-    else if (from.within > 0)
-      record.by_chance =
-          2 * noise * calculus.value(in.overlap.variance()) / (from.within * from.within);
+    double chance = noise * in.map_overlap;
+    if (!(in.map_overlap > 0) && from.within > 0)
+      chance = noise * calculus.value(in.overlap.variance()) / (from.within * from.within);
+    const double of_heads = noise * in.head_overlap.one;
+    chance = std::max(0.0, chance - noise * in.head_overlap.average);
+    record.by_chance = inverse_by_chance(chance, of_heads, record.inverse());
+    out.head_overlap = {};
     const SampleLevels& order = record.orders.forward;
     if (!in.flat || in.flat->gate) {
       const double taken = noise * size_variance(from, over, in.map_overlap);

@@ -47,6 +47,14 @@ struct WithInput {
   NonNegative left_out = 0;  ///< relative
 };
 
+/// What the weights p of attention make a feature's x_t x_u vary by from draw to draw, over D^2: of
+/// one feature, and of the average over features, which is in V. Right behind attention a feature
+/// has the p of one head; weights mix those of all.
+struct HeadOverlap {
+  double one = 0, average = 0;
+  double sizes = 0;  ///< relative variance over tokens of what p.p makes each differ by from others
+};
+
 /// Features of two kinds side by side: this share of them are `left`. Of a feature drawn from both,
 /// E x^4/(E x^2)^2 is `unequal` times that of features of one size.
 struct Populations {
@@ -86,6 +94,7 @@ struct Signal {
   /// Right behind weights: V/D^2 of what they mix. Features differ in size by 2 V/D^2 more than n
   /// samples make them.
   double map_overlap = 0;
+  HeadOverlap head_overlap;
   /// Of the variance V of overlaps, what the mask of one token makes, and the mean of its features
   /// where weights have mixed them since (overlap_of_tokens).
   double mask_overlap = 0;

@@ -112,6 +112,16 @@ inline NormVariance spread_of_ways(const NormVariance& before, const NormVarianc
   return out;
 }
 
+/// Of what tokens differ by in a sum, each has what it has by its share.
+inline HeadOverlap sum_of_heads(const HeadOverlap& left, const Alike<double>& x,
+                                const HeadOverlap& right, const Alike<double>& f) {
+  const double apart = x.second - x.cross, own = f.second - f.cross, all = apart + own;
+  if (!(all > 0)) return {};
+  const double p = apart * apart / (all * all), q = own * own / (all * all);
+  return {p * left.one + q * right.one, p * left.average + q * right.average,
+          p * left.sizes + q * right.sizes};
+}
+
 /// a x + b F of independent directions, or with `together`, E x F about the means.
 template <class C, class X>
 Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C::Number& b,
@@ -204,6 +214,7 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
     out.size_excess = p * p * stream.size_excess + q * q * branch.size_excess;
     out.sphere_excess = p * p * stream.sphere_excess + q * q * branch.sphere_excess;
     out.map_overlap = out.weight_cumulant = 0;
+    out.head_overlap = sum_of_heads(stream.head_overlap, left, branch.head_overlap, right);
     out.mean_pairs =
         calculus.value(a2) * stream.mean_pairs + calculus.value(b2) * branch.mean_pairs;
     out.mask_overlap =

@@ -232,6 +232,7 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const double slope = wanted.slopes ? values_of(calculus, record.slopes).cross : 0;
     out.mask_overlap *= slope * slope;
     out.size_excess = out.sphere_excess = out.map_overlap = out.weight_cumulant = 0;
+    out.head_overlap = {};
     out.mixture = {};
     out.flat.reset();
     out.flat = {phi->activation().name(), x, false, std::max(0.0, size.variance), record.cells};

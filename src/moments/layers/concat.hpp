@@ -92,6 +92,7 @@ Signal<X> concat_forward(C& calculus, const Concat& layer, const Signal<X>& stre
   out.with_inputs.reset();
   out.dropped.reset();
   out.size_excess = out.sphere_excess = out.map_overlap = out.weight_cumulant = 0;
+  out.head_overlap = {};
   out.x = zip(
       stream.x, branch.x,
       [&](const T& x, const T& f) {

@@ -88,6 +88,7 @@ Signal<X> conv_forward(C& calculus, const Conv2d& layer, const Signal<X>& in, co
   out.normalised = out.sinusoids = false;
   out.kurtosis = 3;
   out.size_excess = out.sphere_excess = out.map_overlap = out.weight_cumulant = out.mean_pairs = 0;
+  out.head_overlap = {};
   out.mixture = {};
   out.flat.reset();
   out.same_words = false;
