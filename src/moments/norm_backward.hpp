@@ -54,6 +54,24 @@ TakenAlong taken_along(const NormRecord<X>& record, const Gradient<X>& gradient,
   }
   return {};
 }
+/// What a norm over samples takes of dk/dr: besides, of a gradient that is random to y, g_t g_u
+/// loses g y_t y_u/n with a feature's own y_t y_u (docs/theory/finite-width.md#overlap-slopes).
+template <class X>
+TakenAlong taken_of_overlaps(const NormRecord<X>& record, const Gradient<X>& g,
+                             const Counts& over) {
+  TakenAlong taken = taken_along(record, g, over);
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    const double second = average(g.x).second, apart = over_samples(average(g.x), over);
+    // Of gradients that are all but the same at all samples rounding is left.
+    constexpr double steps = 64;
+    const double rounding = steps * over.samples() * std::numeric_limits<double>::epsilon();
+    if (apart <= rounding * std::fabs(second)) return taken;
+    const double random = g.directions.samples * apart / over.samples();
+    taken.within += random;
+    if (record.over_batch) taken.between += random;
+  }
+  return taken;
+}
 /// dk/dr without it.
 inline OverlapSlopes slopes_across(const OverlapSlopes& slopes, const TakenAlong& taken,
                                    const OverlapDeviation& y) {

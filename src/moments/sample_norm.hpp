@@ -10,6 +10,7 @@
 #include "moments/constant_samples.hpp"
 #include "moments/forward_pass.hpp"
 #include "moments/norm_tokens.hpp"
+#include "moments/words.hpp"
 #include "scalecalc/error.hpp"
 
 /// The forward step of norms over samples (batch, instance: docs/theory/layers.md#norm-samples).
@@ -139,6 +140,23 @@ X by_directions(const NormRecord<X>& record, const X& inside, const typename X::
   return inside;
 }
 
+/// What equal words make of E 1/s^2 (docs/theory/layers.md#norm-samples-words): n samples of W
+/// words, 1/W = sum f^2 the chance that two are one, of which tokens keep the share c, have W - 1
+/// directions of c n/W + 1 - c and n - W of 1 - c.
+template <class X>
+double inverse_of_words(const Signal<X>& in, const Counts& over) {
+  const double n = over.samples();
+  if (!has_words(in) || n < 4) return 1;
+  const double same = in.collision > 0 ? in.collision : in.repeats;
+  const double words = 1 / (same + (1 - same) / n), equal = equal_share(in);
+  // Of two directions and fewer there is no mean; what is stated says so.
+  constexpr double fewest = 2.5;
+  const double directions = std::max(words - 1, fewest);
+  const double inverse = inverse_of_levels(
+      {{equal * n / words + 1 - equal, directions}, {1 - equal, n - 1 - directions}});
+  return 1 + in.spread.batch_noise * (inverse * (n - 3) / (n - 1) - 1);
+}
+
 /// What E 1/s^2 has beyond that of the mean of a feature's covariance S over the samples, relative.
 /// Of weights that mix 1/w features E n/|w|^2 = 1/(1 - 2 w), w = V/D^2. Where S varies by `own` of
 /// (tr S)^2 from head to head, E tr S^2 has as much more, and E 1/s^2 of nu dimensions, nu/(nu -
@@ -260,6 +278,9 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     chance = std::max(0.0, chance - noise * in.head_overlap.average);
     record.by_chance = inverse_by_chance(chance, of_heads, record.inverse());
     out.head_overlap = {};
+    const double of_words = inverse_of_words(in, over);
+    back = back * of_words;
+    record.truncation += std::min(no_mean, (of_words - 1) * (of_words - 1));
     const SampleLevels& order = record.orders.forward;
     if (!in.flat || in.flat->gate) {
       const double taken = noise * size_variance(from, over, in.map_overlap);

@@ -237,3 +237,20 @@ TEST_CASE("inverse sizes of samples that differ in size") {
   // Uneven ones are fewer.
   CHECK(inverse_of_levels({{0.027, 1}, {0.065, 1}, {0.180, 1}, {0.728, 1}}) > 3);
 }
+
+// 96 samples of 8 words, each as often: 7 directions of one variance, E 1/s^2 = 7/5 of 1/E s^2,
+// where 96 independent samples have 95/93. Tokens that keep nothing of their word are those.
+TEST_CASE("samples of few words are few samples") {
+  auto in = signal(1, 0.2, 48, 48);
+  const Counts over{48, 2};
+  in.same_words = true;
+  constexpr double n = 96;
+  in.repeats = in.collision = (1.0 / 8 - 1 / n) / (1 - 1 / n);
+  // Steps of ln t.
+  constexpr double steps = 1e-9;
+  CHECK(inverse_of_words(in, over) == near(7.0 / 5 * 93 / 95, steps));
+  in.repeats = 1e-12 * in.collision;
+  CHECK(inverse_of_words(in, over) == near(1, steps));
+  in.repeats = 0;
+  CHECK(inverse_of_words(in, over) == 1);
+}

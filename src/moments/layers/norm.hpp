@@ -384,7 +384,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
         with_part_along(g.slopes, slope_across_words(pass, kept, g), kept.overlap, g.along_mean);
     if (record.over_samples)
       out.slopes = slopes_across(
-          out.slopes, taken_along(record, g, samples_of(record, pass.counts(kept.at.tokens))),
+          out.slopes, taken_of_overlaps(record, g, samples_of(record, pass.counts(kept.at.tokens))),
           kept.overlap);
     else
       out.slopes = projected(record.projection, values_of(calculus, record.output), g.directions,
