@@ -364,7 +364,11 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     const double bent_pair =
         in.mixture.plain() ? std::fabs(c) * (kept * v + v * own / 2 + heavy / 8)
                            : kept * v + (v * v + std::max(heavy, v - own_noise)) / 2 * (1 - c * c);
-    calculus.omit(0, bent_pair);
+    // Samples that add up to 0 have -1/n of each pair only where they are of one size.
+    const double of_sum =
+        counts.samples() > 1 ? std::min(std::fabs(c), 1 / (counts.samples() - 1)) : 0;
+    calculus.omit(0, bent_pair + in.unknown_sizes * of_sum);
+    out.unknown_sizes = 0;
     // Features' own scatter is of the next order there; that of a token's size drops out of x/|x|
     // but for v/8 that goes with |x|.
     const double root_second = std::sqrt(y.second);

@@ -341,6 +341,13 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   }
   out.spread.skewness = in.spread.skewness;
   out.spread.position_variance = in.spread.position_variance;
+  if constexpr (C::next_orders) {
+    const Alike<double> raw = values_of(calculus, in.x);
+    const double apart = over_samples(raw, counts);
+    if (apart > 0)
+      out.unknown_sizes =
+          std::min(1.0, (in.truncation.second + in.truncation.cross) * raw.second / apart);
+  }
   for (RelativeError* bound : {&out.error, &out.truncation})
     *bound = error_over_samples(*bound, values_of(calculus, in.x),
                                 {counts.tokens, record.over_batch ? counts.batch : 1});

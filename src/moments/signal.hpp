@@ -95,6 +95,9 @@ struct Signal {
   /// samples make them.
   double map_overlap = 0;
   HeadOverlap head_overlap;
+  /// Behind a norm over samples: what is not known of the difference that it has divided by, and so
+  /// of how tokens differ in size, relative; until a norm over tokens.
+  NonNegative unknown_sizes = 0;
   /// Of the variance V of overlaps, what the mask of one token makes, and the mean of its features
   /// where weights have mixed them since (overlap_of_tokens).
   double mask_overlap = 0;
