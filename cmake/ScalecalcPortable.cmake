@@ -17,13 +17,14 @@ endif()
 set(SCALECALC_FMT fmt::fmt)
 if(SCALECALC_STATIC)
   set(SCALECALC_FMT fmt::fmt-header-only)
-  add_link_options(-static-libgcc -static-libstdc++ -Wl,--as-needed)
+  add_link_options(-static-libstdc++ -Wl,--as-needed)
 endif()
 
-# The program has C++'s library in itself: a shared one is looked for, mapped and bound at each start,
-# which takes a millisecond. So do its plug-ins, as errors that they throw are unwound by both. Under
+# The program and its plug-ins have C++'s library in themselves: a shared one is looked for, mapped and
+# bound at each start, which takes a millisecond. What unwinds the stack stays shared, as an error may
+# leave by frames of libc (std::call_once) and of plug-ins, which have to see the same unwinder. Under
 # sanitizers the library has to be shared.
 set(SCALECALC_OWN_RUNTIME "")
 if(UNIX AND NOT APPLE AND NOT SCALECALC_SANITIZE)
-  set(SCALECALC_OWN_RUNTIME -static-libgcc -static-libstdc++ -Wl,--as-needed)
+  set(SCALECALC_OWN_RUNTIME -static-libstdc++ -Wl,--as-needed)
 endif()
