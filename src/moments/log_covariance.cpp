@@ -62,7 +62,8 @@ LogCovariance covariance_of_loss(const Network& network, const Alike<double>& lo
   const double n = g.samples;
   double sum = 2 / v;
   if (network.loss == Loss::mse) {
-    const double share = logits.second / (logits.second + network.target_second);
+    const double total = logits.second + network.target_second;
+    const double share = total > 0 ? logits.second / total : 0;
     const double own = 2 / v * pairs_squared(logits, counts);
     sum += share * share * std::max(0.0, spread.batch_variance - own);
   } else if (g.row > 0 && v > 1) {

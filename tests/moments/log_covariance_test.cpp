@@ -87,6 +87,18 @@ TEST_CASE("a skip and a branch that follows it") {
 }
 
 /// g_v,s = sum_t p_ts g_t with all p = 1/T: nothing is left but the sum.
+// As the mean of tokens that a norm over them has left.
+TEST_CASE("logits of 0 at targets of 0 have no gradient, which does not vary") {
+  Network network;
+  network.loss = Loss::mse;
+  network.target_second = 0;
+  network.classes = 8;
+  const Alike<double> none{};
+  const LogCovariance made = covariance_of_loss(network, none, {}, none, {30, 2});
+  CHECK(made.value.allFinite());
+  CHECK(made.value(1, 1) == doctest::Approx(2.0 / 8));
+}
+
 TEST_CASE("values get the sum of their queries' gradients") {
   LogCovariance logs;
   logs.value << 0.01, 0.02, 0.02, 0.3;
