@@ -7,6 +7,7 @@
 
 #include "moments/attention_residual.hpp"
 #include "moments/calculus.hpp"
+#include "moments/image_profile.hpp"
 #include "moments/ledger.hpp"
 #include "moments/log_covariance.hpp"
 #include "moments/loss_gradient.hpp"
@@ -138,6 +139,11 @@ class BackwardPass {
     return head != nullptr ? head->fan_in : ledger_.sites.front().width;
   }
   const LossVariance& head() const { return head_; }
+  /// Looked for when it is first asked: few networks have norms over samples.
+  bool has_windows() {
+    if (!has_windows_) has_windows_ = reads_windows(network_);
+    return *has_windows_;
+  }
   std::optional<ScoreGradient<X>>& scores() { return scores_; }
   /// What all cross-attention behind gives the memory.
   std::optional<MemoryGradient<X>>& memory() { return memory_; }
@@ -162,6 +168,7 @@ class BackwardPass {
   }
 
   C& calculus_;
+  std::optional<bool> has_windows_;
   const Network& network_;
   N batch_;
   Ledger<C, X>& ledger_;

@@ -4,8 +4,20 @@
 #include <array>
 #include <cstddef>
 #include <numbers>
+#include <type_traits>
+
+#include "network/layers/walk.hpp"
 
 namespace scalecalc::moments {
+
+bool reads_windows(const Network& network) {
+  bool found = false;
+  for_each_layer(network.layers, [&](const auto& layer) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(layer)>, Conv2d>)
+      found = found || layer.taps() > 1;
+  });
+  return found;
+}
 
 Profile make_profile(const Eigen::ArrayXd& sizes) {
   return make_profile(sizes, sizes.max(0.0).sqrt());

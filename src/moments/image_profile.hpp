@@ -12,11 +12,16 @@
 #include "moments/state.hpp"
 #include "moments/width_moments.hpp"
 #include "scalecalc/gaussian.hpp"
+#include "scalecalc/network.hpp"
 
 /// How squares are shared between the positions of an image: those near a border that is padded
 /// with zeros have less of them (docs/theory/layers.md#image-borders). A state has averages over
 /// positions and over pairs; E x_i^2 = p_i m, and E x_i x_j = c m v_i v_j.
 namespace scalecalc::moments {
+
+/// Whether a layer of this network reads windows of an image, of which those of neighbours have
+/// most in common: positions are no samples that know nothing of each other.
+bool reads_windows(const Network& network);
 
 struct PositionSizes {
   Eigen::ArrayXd at;   ///< p_i = E x_i^2 over its mean, position by position, row by row

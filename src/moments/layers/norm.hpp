@@ -382,11 +382,13 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
     const double scale = pair_scale(record.factors);
     out.slopes =
         with_part_along(g.slopes, slope_across_words(pass, kept, g), kept.overlap, g.along_mean);
-    if (record.over_samples)
+    if (record.over_samples) {
+      const Counts over = samples_of(record, pass.counts(kept.at.tokens));
       out.slopes = slopes_across(
-          out.slopes, taken_of_overlaps(record, g, samples_of(record, pass.counts(kept.at.tokens))),
+          out.slopes,
+          pass.has_windows() ? taken_along(record, g, over) : taken_of_overlaps(record, g, over),
           kept.overlap);
-    else
+    } else
       out.slopes = projected(record.projection, values_of(calculus, record.output), g.directions,
                              out.slopes);
     out.slopes = through_map(out.slopes, scale, scale);
