@@ -1,6 +1,6 @@
-/// fmt's own code, compiled into the program: a program that needs no shared library of C++ starts a
-/// millisecond sooner, and Debian has fmt as a shared library alone, which needs one. The functions
-/// are those that fmt 9 compiles into its library.
+/// fmt's own code, compiled into the program: a program that needs no shared library of C++ starts
+/// a millisecond sooner, and Debian has fmt as a shared library alone, which needs one. The
+/// functions are those that fmt 9 compiles into its library.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

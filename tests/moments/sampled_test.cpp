@@ -67,6 +67,16 @@ ModelSpec transformer(Placement placement, const char* activation) {
   return spec;
 }
 
+/// Of two inputs.
+ModelSpec mlp(std::int64_t layers, const char* activation) {
+  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
+  spec.layers = layers;
+  spec.activation = activation;
+  spec.input.cross = 0.5;
+  spec.sequence = 2;
+  return spec;
+}
+
 }  // namespace
 
 TEST_CASE("sampled transformers agree with integrated ones within their standard errors") {
@@ -98,11 +108,7 @@ TEST_CASE("a causal mask is sampled by positions") {
 }
 
 TEST_CASE("errors of a deep stack add up as they hang together") {
-  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
-  spec.layers = 20;
-  spec.activation = "tanh";
-  spec.input.cross = 0.5;
-  spec.sequence = 2;
+  const ModelSpec spec = mlp(20, "tanh");
   MonteCarloPropagation options;
   options.samples = 1 << 15;
   const Worst worst = compare(spec, options);
@@ -144,11 +150,7 @@ TEST_CASE("standard errors fall with the root of the samples") {
 
 // Of 2^24 samples each of 32 replicates has 2^19, twice what one propagation keeps.
 TEST_CASE("more samples take more propagations, not more memory") {
-  ModelSpec spec = default_spec(ModelSpec::Kind::mlp);
-  spec.layers = 1;
-  spec.activation = "relu";
-  spec.input.cross = 0.5;
-  spec.sequence = 2;
+  const ModelSpec spec = mlp(1, "relu");
   MonteCarloPropagation options;
   options.samples = std::int64_t{1} << 24;
   options.threads = 2;
