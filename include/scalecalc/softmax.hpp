@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "scalecalc/gaussian.hpp"
@@ -82,8 +83,26 @@ class SoftmaxRows {
   std::vector<SoftmaxOverlaps> overlaps(const std::vector<double>& correlations, int threads) const;
 
  private:
+  friend class SoftmaxRowSheets;
   struct Impl;
+  explicit SoftmaxRows(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
+};
+
+/// SoftmaxRows of one layer of a deep network after another. From layer to layer the variance of a
+/// row drifts little, and its averages are smooth functions of it: where enough layers are to come,
+/// they are interpolated between a few variances (docs/theory/softmax.md#row-sheets). What that
+/// leaves is part of the errors that the rows state.
+class SoftmaxRowSheets {
+ public:
+  SoftmaxRowSheets();
+  /// How many layers there are in all; without it each is integrated.
+  void expect(int layers);
+  SoftmaxRows operator()(const std::vector<SoftmaxRows::Row>& rows, int threads = 1);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 /// Both at one number of keys.

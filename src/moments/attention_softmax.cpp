@@ -143,7 +143,7 @@ RowAverages softmax_values(Numbers& calculus, const RowScores& scores) {
     correlations.push_back(pair.is_beyond() ? pair.correlation(c) : c);
   });
   const int threads = calculus.options().threads;
-  const SoftmaxRows prepared(rows, threads);
+  const SoftmaxRows prepared = calculus.cache<SoftmaxRowSheets>()(rows, threads);
   RowAverages out;
   for (std::size_t t = 0; t < size; ++t) out.one.push_back(condensed[t].orders(prepared.orders(t)));
   out.two = prepared.overlaps(correlations, threads);

@@ -61,6 +61,7 @@ Trace trace_by(Numbers& calculus, const Network& network) {
                 "give it at least a head");
   const Contents contents = contents_of(network.layers);
   calculus.cache<AttentionLayers>().count = contents.attentions;
+  calculus.cache<SoftmaxRowSheets>().expect(contents.attentions);
   if (contents.class_tokens) {
     if (contents.causal)
       throw Error(ErrorKind::input, "class tokens are for all tokens, and a mask hides some",

@@ -220,12 +220,12 @@ int RowSeries::degree_of(double tau2) {
   return tau2 < kSmallVariance ? kFewPowers : degree_of(Length::few);
 }
 
+RowSeries::RowSeries(double keys, double tau, double p2, Length length, int degree)
+    : keys_(keys), tau_(tau), p2_(p2), length_(length), degree_(degree) {}
+
 RowSeries::RowSeries(const Row& row, const SoftmaxOrders& orders, Length length)
-    : keys_(row.keys()),
-      tau_(row.tau()),
-      p2_(orders.p2),
-      length_(length),
-      degree_(std::min(row.terms(), kinds_of(length).degree)) {
+    : RowSeries(row.keys(), row.tau(), orders.p2, length,
+                std::min(row.terms(), kinds_of(length).degree)) {
   const Kinds& kinds = kinds_of(length);
   const RowCoefficients coefficients(row, kinds.parts, degree_);
   const Choices choices(keys_);
@@ -245,6 +245,51 @@ RowSeries::RowSeries(const Row& row, const SoftmaxOrders& orders, Length length)
   fill(kinds.twice, kinds.twice_from[powers], twice_, all_twice_, [&](const Kind& kind) {
     return kind.is_pair ? coefficients.of_pair(kind) : coefficients.of_key(kind, 2);
   });
+  note_left_out(orders);
+}
+
+RowSeries RowSeries::between(std::span<const RowSeries* const> nodes,
+                             std::span<const double> weights, double tau2,
+                             const SoftmaxOrders& orders, double error) {
+  const RowSeries& first = *nodes.front();
+  RowSeries made(first.keys_, std::sqrt(tau2), orders.p2, first.length_, first.degree_);
+  made.error_ = error;
+  // Those of power k are tau^k times what is smooth in tau2. Each power's come in whole vectors.
+  const Kinds& kinds = kinds_of(first.length_);
+  std::vector<double> shares(weights.begin(), weights.end());
+  for (std::size_t power = 0; power <= static_cast<std::size_t>(first.degree_); ++power) {
+    const auto fill = [&](std::vector<double> RowSeries::*of, const auto& from) {
+      std::vector<double>& to = made.*of;
+      to.resize((first.*of).size());
+      for (std::size_t at = from[power]; at < from[power + 1]; at += vm::lanes) {
+        Real sum{};
+        for (std::size_t k = 0; k < nodes.size(); ++k)
+          sum += shares[k] * vm::load(&(nodes[k]->*of)[at]);
+        vm::store(sum, &to[at]);
+      }
+    };
+    fill(&RowSeries::once_, kinds.once_from);
+    fill(&RowSeries::all_once_, kinds.once_from);
+    fill(&RowSeries::twice_, kinds.twice_from);
+    fill(&RowSeries::all_twice_, kinds.twice_from);
+    for (std::size_t k = 0; k < nodes.size(); ++k) shares[k] *= made.tau_ / nodes[k]->tau_;
+  }
+  // What is left out is far below what the interpolation leaves of the sums that it would come of,
+  // and goes as a power of the variance.
+  const auto left_out = [&](LeftOut RowSeries::*of, double LeftOut::*which) {
+    double log = 0;
+    for (std::size_t k = 0; k < nodes.size(); ++k)
+      log += weights[k] * std::log(nodes[k]->*of.*which);
+    return std::exp(log);
+  };
+  for (const auto of : {&RowSeries::few_left_out_, &RowSeries::left_out_})
+    made.*of = {left_out(of, &LeftOut::p2), left_out(of, &LeftOut::slope)};
+  return made;
+}
+
+/// By the series of the row with itself at c = 1, whose overlap and slope are P2 and tau^2 A.
+void RowSeries::note_left_out(const SoftmaxOrders& orders) {
+  const Kinds& kinds = kinds_of(length_);
   const auto left_out = [&](int degree) {
     const Powers own = sums(once_, all_once_, kinds.once_from, degree);
     const double slope = tau_ * tau_ * orders.a;
@@ -253,7 +298,7 @@ RowSeries::RowSeries(const Row& row, const SoftmaxOrders& orders, Length length)
   };
   few_left_out_ = left_out(kFewPowers);
   left_out_ = left_out(degree_);
-  if (length != Length::few) {
+  if (length_ != Length::few) {
     const double p22 = orders.t2 - 1 + 2 * p2_;
     p22_left_out_ = std::max(
         p22 - total_of(sums(twice_, all_twice_, kinds.twice_from, kinds.squares)), kResolved * p22);
@@ -264,7 +309,7 @@ std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer, const 
                                                   double correlation) {
   const double shared = fewer.keys_ / more.keys_, price = fewer.tau_ * more.tau_;
   if (fewer.keys_ == 1)
-    return SoftmaxOverlaps{1 / more.keys_, 0, 0, 0, more.p2_ / more.keys_, kLattice};
+    return SoftmaxOverlaps{1 / more.keys_, 0, 0, 0, more.p2_ / more.keys_, kLattice + more.error_};
   const int degree = std::min(fewer.degree_, more.degree_);
   const RowSeries::LeftOut &out_of_fewer = fewer.left_out(degree),
                            &out_of_more = more.left_out(degree);
@@ -299,7 +344,8 @@ std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer, const 
                          derivative(b, 2, correlation) / price,
                          derivative(b, 3, correlation) / price,
                          overlap * overlap + derivative(variance, 0, correlation),
-                         left_out / overlap + kLattice * (1 + 0.1 * std::cbrt(more.keys_))};
+                         left_out / overlap + kLattice * (1 + 0.1 * std::cbrt(more.keys_)) +
+                             fewer.error_ + more.error_};
 }
 
 }  // namespace SCALECALC_LANES_NAMESPACE

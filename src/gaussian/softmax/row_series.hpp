@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "gaussian/softmax/row.hpp"
@@ -27,6 +28,12 @@ class RowSeries {
   static int degree_of(double tau2);
   /// `row`: with degree_of() terms or more; `orders`: its own averages.
   RowSeries(const Row& row, const SoftmaxOrders& orders, Length length = Length::few);
+  /// The series of a row of variance `tau2` and these averages between `nodes`, rows of as many
+  /// keys at other variances: of degree nodes - 1 in the variance, with the `weights` of its
+  /// Lagrange polynomials there. All are of few powers, and made with one number of terms. `error`:
+  /// what that leaves of an overlap, relative to it.
+  static RowSeries between(std::span<const RowSeries* const> nodes, std::span<const double> weights,
+                           double tau2, const SoftmaxOrders& orders, double error);
   /// Rows of other numbers of keys may have no series: of keys that are no whole number, a key's
   /// share of a coefficient may be negative.
   static bool covers(double keys, Length length = Length::few);
@@ -35,9 +42,13 @@ class RowSeries {
   friend std::optional<SoftmaxOverlaps> overlaps_by_series(const RowSeries& fewer,
                                                            const RowSeries& more,
                                                            double correlation);
+  RowSeries(double keys, double tau, double p2, Length length, int degree);
+  void note_left_out(const SoftmaxOrders& orders);
+
   double keys_, tau_, p2_;
   Length length_;
   int degree_;               ///< as far as coefficients go
+  double error_ = 0;         ///< of an overlap by it, relative, beside what is left out
   double p22_left_out_ = 0;  ///< of (sum p^2)^2, by more powers than few
   /// Of p_s, and of p_s p_r, by the power of the correlation, each power's to whole vectors; and
   /// times how many keys or pairs of keys have such a coefficient.
