@@ -73,11 +73,14 @@ Eigen::RowVectorXd all_pairs(const Turns& turns, const Eigen::RowVectorXd& sums)
 double cosine_variance(const Turns& turns, double tokens) {
   constexpr double most = 64;
   const double distances = tokens - 1, tried = std::min(distances, most);
-  const Eigen::RowVectorXd first = turned_sums(turns, 0, 1);
   double weights = 0, sum = 0, squares = 0;
   for (double j = 0; j < tried; ++j) {
     const double distance = 1 + std::floor((j + 0.5) / tried * distances);
-    const double c = turned_sums(turns, distance, distance + 1).dot(first);
+    double c = turns.stays;
+    for (Index i = 0; i < turns.pairs; ++i) {
+      const auto& [theta, share] = turns.pair(i);
+      c += share * std::cos(distance * theta);
+    }
     const double weight = tokens - distance;
     weights += weight;
     sum += weight * c;

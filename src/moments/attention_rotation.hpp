@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "base/recent.hpp"
 #include "moments/attention_keys.hpp"
 #include "moments/attention_norms.hpp"
 #include "moments/attention_residual.hpp"
@@ -59,19 +61,20 @@ void over_turns(const Attention& layer, const Positions& positions, const Add& a
     add(shares.back().share, Eigen::ArrayXcd(Eigen::ArrayXcd::Ones(turns.rows())));
 }
 
-/// The last layer's, for those that are like it.
-struct KnownRotaryMeans {
-  const Positions* positions = nullptr;
+/// What a layer's rotary means are made of.
+struct RotaryMeansKey {
+  std::shared_ptr<const Positions> positions;
   Rotary rotary;
   std::int64_t head_width = 0;
-  const KeyWeights* weights = nullptr;
-  RotaryMeans<PerPosition> means;
+  std::shared_ptr<const KeyWeights> weights;
+  friend bool operator==(const RotaryMeansKey&, const RotaryMeansKey&) = default;
 };
+using KnownRotaryMeans = base::Recent<RotaryMeansKey, RotaryMeans<PerPosition>>;
 
 template <class C>
 RotaryMeans<AlikeOf<C>> rotary_means(const C& calculus, const Attention& layer,
                                      const AlikeOf<C>& /*rows*/, std::int64_t tokens,
-                                     const KeyWeights* /*weights*/) {
+                                     const std::shared_ptr<const KeyWeights>& /*weights*/) {
   using N = typename C::Number;
   const RotaryMeans<Alike<double>> means = rotary_means(layer, tokens);
   const auto in_numbers = [&](const Alike<double>& x) {
@@ -83,7 +86,8 @@ RotaryMeans<AlikeOf<C>> rotary_means(const C& calculus, const Attention& layer,
 }
 template <class C>
 RotaryMeans<PerPosition> rotary_means(C& calculus, const Attention& layer, const PerPosition& rows,
-                                      std::int64_t tokens, const KeyWeights* weights) {
+                                      std::int64_t tokens,
+                                      const std::shared_ptr<const KeyWeights>& weights) {
   if (!layer.causal) {
     const RotaryMeans<Alike<double>> means = rotary_means(layer, tokens);
     const auto everywhere = [&](const Alike<double>& x) { return uniform(rows, x); };
@@ -91,13 +95,11 @@ RotaryMeans<PerPosition> rotary_means(C& calculus, const Attention& layer, const
             everywhere(means.square),
             everywhere(means.variance)};
   }
-  auto& known = calculus.template cache<KnownRotaryMeans>();
-  if (known.positions != rows.positions.get() || known.rotary != layer.rotary ||
-      known.head_width != layer.head_width || known.weights != weights)
-    known = {
-        rows.positions.get(), layer.rotary, layer.head_width, weights,
-        weights ? weighed_rotary_means(layer, rows, *weights) : masked_rotary_means(layer, rows)};
-  return known.means;
+  return calculus.template cache<KnownRotaryMeans>()(
+      {rows.positions, layer.rotary, layer.head_width, weights}, [&] {
+        return weights ? weighed_rotary_means(layer, rows, *weights)
+                       : masked_rotary_means(layer, rows);
+      });
 }
 
 /// A layer's rotation, of the keys' D = m - r and D' = m c - r c'.
@@ -140,7 +142,7 @@ X turned_apart(const C& calculus, const KeyMeans<X>& means, const Seldom<Rotatio
 /// Of keys that have some, and D of what values are made of.
 template <class X>
 struct ValueWeights {
-  const KeyWeights* keys;
+  const std::shared_ptr<const KeyWeights>& keys;
   const X& apart;
 };
 

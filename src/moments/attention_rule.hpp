@@ -119,7 +119,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   const KeyMeans<X> means_source = key_means(q, keys.x, record.counts);
   const KeyMeans<X> means_k = key_means(q, k, record.counts);
   record.apart_source = apart(calculus, means_source);
-  const KeyWeights* const weights = record.counts.weights.get();
+  const std::shared_ptr<const KeyWeights>& weights = record.counts.weights;
   const ValueWeights<X> of_values{weights, record.apart_source};
   record.rotation = rotation_of(calculus, layer, keys.x, k, means_k, source.tokens, of_values);
   record.apart_k = turned_apart(calculus, means_k, record.rotation);

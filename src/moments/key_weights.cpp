@@ -365,15 +365,12 @@ PerPosition KeyWeights::scores_to_keys(const PerPosition& values,
 
 std::shared_ptr<const KeyWeights> key_weights(KnownKeyWeights& known, const Attention& layer,
                                               const std::shared_ptr<const Positions>& positions) {
-  if (known.positions != positions.get() || known.heads != layer.heads ||
-      known.alibi != layer.alibi || known.window != layer.window) {
+  return known({positions, layer.heads, layer.alibi, layer.window}, [&] {
     std::vector<KeyBias> biases;
     for (const double slope : alibi_slopes(layer.heads))
       biases.push_back({layer.alibi * slope, layer.window});
-    known = {positions.get(), layer.heads, layer.alibi, layer.window,
-             std::make_shared<KeyWeights>(std::move(biases), positions)};
-  }
-  return known.weights;
+    return std::make_shared<const KeyWeights>(std::move(biases), positions);
+  });
 }
 
 namespace {

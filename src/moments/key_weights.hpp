@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/recent.hpp"
 #include "moments/attention_keys.hpp"
 #include "moments/falling_weights.hpp"
 #include "moments/key_bias.hpp"
@@ -86,14 +87,15 @@ class KeyWeights {
   Eigen::ArrayXd slope_growth_, feedback_;
 };
 
-/// The last layer's, for those that are like it.
-struct KnownKeyWeights {
-  const Positions* positions = nullptr;
+/// What a layer's weights are made of.
+struct KeyWeightsKey {
+  std::shared_ptr<const Positions> positions;
   std::int64_t heads = 0;
   double alibi = 0;
   std::int64_t window = 0;
-  std::shared_ptr<const KeyWeights> weights;
+  friend bool operator==(const KeyWeightsKey&, const KeyWeightsKey&) = default;
 };
+using KnownKeyWeights = base::Recent<KeyWeightsKey, std::shared_ptr<const KeyWeights>>;
 
 inline bool weighs_keys(const Attention& layer, std::int64_t tokens) {
   return layer.causal && (layer.alibi != 0 || (layer.window > 0 && layer.window < tokens));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/recent.hpp"
 #include "moments/attention_rotation.hpp"
 
 namespace scalecalc::moments {
@@ -113,20 +114,17 @@ std::vector<TurnBlock> turn_blocks(const Attention& layer, const Positions& posi
   return blocks;
 }
 
-/// The last layer's, for those that are like it.
-struct KnownTurns {
+struct TurnsKey {
   std::shared_ptr<const Positions> positions;
   Rotary rotary;
   std::int64_t head_width = 0;
-  std::vector<TurnBlock> blocks;
+  friend bool operator==(const TurnsKey&, const TurnsKey&) = default;
 };
 const std::vector<TurnBlock>& known_turns(const Attention& layer,
                                           const std::shared_ptr<const Positions>& positions) {
-  thread_local KnownTurns known;
-  if (known.positions != positions || known.rotary != layer.rotary ||
-      known.head_width != layer.head_width)
-    known = {positions, layer.rotary, layer.head_width, turn_blocks(layer, *positions)};
-  return known.blocks;
+  thread_local base::Recent<TurnsKey, std::vector<TurnBlock>> known;
+  return known({positions, layer.rotary, layer.head_width},
+               [&] { return turn_blocks(layer, *positions); });
 }
 
 /// Of two rows, and of one with itself.
