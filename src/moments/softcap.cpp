@@ -1,8 +1,10 @@
 #include "moments/softcap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 #include <utility>
 
@@ -13,9 +15,10 @@ namespace {
 constexpr double kFar = 9;
 constexpr double kWidestStep = 0.25;  ///< at most
 
-/// Of two sums in each other, which every pair of positions asks for, where the cap is so many
-/// deviations away: e^-79 and e^-158 are left.
-constexpr double kPairStep = 0.5, kFarCap = 8;
+/// Where the cap is so many deviations away, sums of wider steps leave e^-79 and e^-158, and
+/// Hermite's series of tanh falls by about (sigma/c)^2 a term.
+constexpr double kFarStep = 0.5, kFarCap = 8;
+constexpr std::size_t kFarTerms = 16;
 
 /// From so many deviations of the cap on, sums are over what the cap bends, not over the normal
 /// numbers; past kBent caps, tanh is 1 but for e^-40.
@@ -38,8 +41,8 @@ struct Bent {
 /// Sum over a normal z of std sigma, by the trapezoid rule: it leaves e^(-2 pi^2/h^2) of the normal
 /// weight, and of tanh, whose nearest pole is pi c/2 away, e^(-pi^2 c/(h sigma)).
 template <class F>
-void over_normal(double cap, double sigma, const F& at, double widest = kWidestStep) {
-  const double h = std::min(widest, 0.25 * cap / std::max(sigma, 1e-300));
+void over_normal(double cap, double sigma, const F& at) {
+  const double h = std::min(kWidestStep, 0.25 * cap / std::max(sigma, 1e-300));
   const auto count = static_cast<int>(std::ceil(kFar / h));
   double total = 0;
   for (int k = -count; k <= count; ++k) total += std::exp(-h * h * k * k / 2);
@@ -122,12 +125,41 @@ CapMoments cap_moments(double cap, double variance) {
   return made;
 }
 
+namespace {
+
+/// sum of a_n^2 c^n and of b_n^2 c^n, with a_n = E phi(y) He_n/sqrt(n!) and b_n likewise of phi'.
+CapPair pair_by_series(double cap, double variance, double c) {
+  std::array<double, kFarTerms> of_values{}, of_slopes{};
+  const double sigma = std::sqrt(variance);
+  const auto count = static_cast<int>(kFar / kFarStep);
+  double total = 0;
+  for (int k = -count; k <= count; ++k) {
+    const double z = kFarStep * k, weight = std::exp(-z * z / 2), t = std::tanh(sigma * z / cap);
+    total += weight;
+    double last = 0, hermite = weight;
+    for (std::size_t n = 0; n < kFarTerms; ++n) {
+      of_values[n] += hermite * cap * t;
+      of_slopes[n] += hermite * (1 - t * t);
+      const auto order = static_cast<double>(n);
+      last = std::exchange(hermite, (z * hermite - std::sqrt(order) * last) / std::sqrt(order + 1));
+    }
+  }
+  CapPair made{0, 0};
+  double power = 1 / (total * total);
+  for (std::size_t n = 0; n < kFarTerms; ++n, power *= c) {
+    made.cross += of_values[n] * of_values[n] * power;
+    made.slope += of_slopes[n] * of_slopes[n] * power;
+  }
+  return made;
+}
+
+}  // namespace
+
 CapPair cap_pair(double cap, double variance, double covariance) {
   const double c = variance > 0 ? std::clamp(covariance / variance, -1.0, 1.0) : 0;
+  if (cap * cap > kFarCap * kFarCap * variance) return pair_by_series(cap, variance, c);
   const double both = std::sqrt(std::fabs(c) * variance),
                alone = std::sqrt(std::max(0.0, (1 - std::fabs(c)) * variance));
-  const bool is_far = cap * cap > kFarCap * kFarCap * variance;
-  const double widest = is_far ? kPairStep : kWidestStep;
   /// E tanh and E phi' given what both share.
   const auto given = [&](double shared) {
     std::pair<double, double> made{0, 0};
@@ -136,14 +168,11 @@ CapPair cap_pair(double cap, double variance, double covariance) {
                 [&](double u, double weight) { made.second += weight * Bent(u).slope; });
       made.first = mean_of_wide(cap, shared, alone);
     } else {
-      over_normal(
-          cap, alone,
-          [&](double own, double weight) {
-            const double t = std::tanh((shared + own) / cap);
-            made.first += weight * t;
-            made.second += weight * (1 - t * t);
-          },
-          widest);
+      over_normal(cap, alone, [&](double own, double weight) {
+        const double t = std::tanh((shared + own) / cap);
+        made.first += weight * t;
+        made.second += weight * (1 - t * t);
+      });
     }
     return made;
   };
@@ -159,14 +188,11 @@ CapPair cap_pair(double cap, double variance, double covariance) {
     });
     made.cross = cap * cap * (1 - lost);
   } else {
-    over_normal(
-        step, both,
-        [&](double shared, double weight) {
-          const auto [value, slope] = given(shared);
-          made.cross += weight * cap * cap * value * value;
-          made.slope += weight * slope * slope;
-        },
-        widest);
+    over_normal(step, both, [&](double shared, double weight) {
+      const auto [value, slope] = given(shared);
+      made.cross += weight * cap * cap * value * value;
+      made.slope += weight * slope * slope;
+    });
   }
   if (c < 0) made.cross = -made.cross;  // phi is odd
   return made;

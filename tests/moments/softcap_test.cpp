@@ -151,3 +151,23 @@ TEST_CASE("softcap: a cap of nearly nothing") {
   CHECK(scores.omitted <= 1);
   CHECK(scores.forward > 0);
 }
+
+// Eight deviations away a series takes the place of sums in each other.
+TEST_CASE("softcap: two sums and a series meet") {
+  constexpr double cap = 3, at = cap * cap / 64, near = 1e-9;
+  for (const double c : {-1.0, -0.7, -0.1, 0.0, 0.2, 0.6, 0.99, 1.0}) {
+    CAPTURE(c);
+    const double below = at * (1 - near), above = at * (1 + near);
+    const CapPair series = cap_pair(cap, below, c * below), sums = cap_pair(cap, above, c * above);
+    CHECK(std::fabs(series.cross - sums.cross) < 3 * near * at);
+    CHECK(std::fabs(series.slope - sums.slope) < 3 * near);
+    // At c = 1 they are those of one.
+    const CapMoments one = cap_moments(cap, below);
+    if (std::fabs(c) != 1) continue;
+    CHECK(std::fabs(series.cross / one.second - c) < kRounding);
+    CHECK(std::fabs(series.slope / one.slope - 1) < kRounding);
+  }
+  const CapPair none = cap_pair(cap, 0, 0);
+  CHECK(none.cross == 0);
+  CHECK(none.slope == 1);
+}
