@@ -52,6 +52,17 @@ std::string enough_padding(const LayerSpec& spec) {
   return fmt::format("use padding = {}", spec.kernel / 2);
 }
 
+/// What says how large its output is of this image, but for what is transposed or one row.
+Conv2d over_image(const LayerSpec& spec, std::int64_t height, std::int64_t width) {
+  Conv2d layer;
+  layer.height = height;
+  layer.width = width;
+  layer.kernel = spec.kernel;
+  layer.stride = spec.stride;
+  layer.padding = spec.padding;
+  return layer;
+}
+
 /// Fan-in taps in/groups, fan-out taps out/(groups strides), the strides along all sides that the
 /// kernel has; of a transposed one the fan-in is divided: docs/theory/layers.md#conv-fans.
 void lay_out(ListLayout& layout, const Place& place, Shape& shape, Conv2d layer,
@@ -60,9 +71,6 @@ void lay_out(ListLayout& layout, const Place& place, Shape& shape, Conv2d layer,
   layer.path = place.path;
   layer.in_channels = shape.features;
   layer.out_channels = spec.width;
-  layer.kernel = spec.kernel;
-  layer.stride = spec.stride;
-  layer.padding = spec.padding;
   layer.groups = spec.groups;
   const std::int64_t strides = layer.one_row ? spec.stride : spec.stride * spec.stride;
   shape = {spec.width, layer.out_height() * layer.out_width(), layer.out_height(),
@@ -83,10 +91,7 @@ void lay_out_image(ListLayout& layout, const Place& place, Shape& shape, std::ve
   check_image(place.spec, place.path, shape);
   check_groups(place.spec, place.path, shape);
   check_kernel(place.spec, place.path, shape, enough_padding(place.spec));
-  Conv2d layer;
-  layer.height = shape.height;
-  layer.width = shape.width;
-  lay_out(layout, place, shape, std::move(layer), out);
+  lay_out(layout, place, shape, over_image(place.spec, shape.height, shape.width), out);
 }
 
 void lay_out_transposed(ListLayout& layout, const Place& place, Shape& shape,
@@ -94,14 +99,9 @@ void lay_out_transposed(ListLayout& layout, const Place& place, Shape& shape,
   const LayerSpec& spec = place.spec;
   check_image(spec, place.path, shape);
   check_groups(spec, place.path, shape);
-  Conv2d layer;
+  Conv2d layer = over_image(spec, shape.height, shape.width);
   layer.transposed = true;
-  layer.kernel = spec.kernel;
-  layer.stride = spec.stride;
-  layer.padding = spec.padding;
   layer.output_padding = spec.output_padding;
-  layer.height = shape.height;
-  layer.width = shape.width;
   const std::int64_t side = std::min(shape.height, shape.width);
   if ((side - 1) * spec.stride + spec.kernel + spec.output_padding <= 2 * spec.padding)
     throw layer_error(
@@ -124,10 +124,8 @@ void lay_out_row(ListLayout& layout, const Place& place, Shape& shape, std::vect
                       fmt::format("the kernel of {} is longer than {} tokens with padding {}",
                                   spec.kernel, shape.tokens, spec.padding),
                       enough_padding(spec));
-  Conv2d layer;
+  Conv2d layer = over_image(spec, 1, shape.tokens);
   layer.one_row = true;
-  layer.height = 1;
-  layer.width = shape.tokens;
   const Shape before = shape;
   lay_out(layout, place, shape, std::move(layer), out);
   const bool stays = shape.tokens == before.tokens;
