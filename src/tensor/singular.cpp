@@ -128,20 +128,21 @@ double largest_singular_value(const double* a, std::int64_t rows, std::int64_t c
   constexpr double accuracy = 1e-10, rounding = 1e-14;
   const Eigen::Index most = std::min(rows, columns) + 1;
   Eigen::VectorXd v = start_vector(columns);
-  Eigen::MatrixXd basis(columns, 0);
+  Eigen::MatrixXd room(columns, std::min<Eigen::Index>(most, 16));
   std::vector<double> diagonal, beside;
   double largest = 0.0;
-  while (basis.cols() < most) {
-    basis.conservativeResize(Eigen::NoChange, basis.cols() + 1);
-    basis.rightCols(1) = v;
+  for (Eigen::Index size = 1; size <= most; ++size) {
+    if (size > room.cols())
+      room.conservativeResize(Eigen::NoChange, std::min(most, 2 * room.cols()));
+    const auto basis = room.leftCols(size);
+    room.col(size - 1) = v;
     const Eigen::VectorXd image = A * v / top;
     v = A.transpose() * image / top;
     diagonal.push_back(image.squaredNorm());
     for (int twice = 0; twice < 2; ++twice) v -= basis * (basis.transpose() * v);
     const double last = largest, length = v.norm();
     largest = largest_of_tridiagonal(diagonal, beside);
-    if (length <= rounding * largest || (basis.cols() > 8 && largest - last <= accuracy * largest))
-      break;
+    if (length <= rounding * largest || (size > 8 && largest - last <= accuracy * largest)) break;
     beside.push_back(length);
     v /= length;
   }
