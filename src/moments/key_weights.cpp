@@ -121,9 +121,8 @@ KeyWeights::Kind KeyWeights::kind_of(const KeyBias& bias) const {
   for (Index j = 0; j < size; ++j)
     for (Index t = 0; t < tokens; ++t) kind.columns(t, j) = weight(t, positions_->at[j]);
   kind.gathered_rows = gathered_columns(*positions_, kind.rows);
-  kind.gathered_columns = positions_->all()
-                              ? kind.columns
-                              : MatrixXd(interpolation_of(*positions_).transpose() * kind.columns);
+  kind.gathered_columns =
+      gathered_columns(*positions_, MatrixXd(kind.columns.transpose())).transpose();
   if (bias.slope > 0 && (bias.window == 0 || bias.window >= tokens))
     kind.falling.emplace(bias.slope, *positions_);
   return kind;

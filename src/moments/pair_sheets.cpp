@@ -219,7 +219,9 @@ PairSheets::Known* PairSheets::find(const RowScores& scores) {
 }
 
 std::optional<RowAverages> PairSheets::operator()(const RowScores& scores, int threads) {
+  const bool is_worth = layers_ - ++asked_ >= kLayers;
   Known* const known = find(scores);
+  if (!is_worth && (known == nullptr || !known->sheet)) return std::nullopt;
   if (known == nullptr) {
     if (known_.size() == kMostKnown) known_.erase(known_.begin());
     known_.push_back({scores, {}, 0});
@@ -239,7 +241,7 @@ std::optional<RowAverages> PairSheets::operator()(const RowScores& scores, int t
     --known->wait;
     return std::nullopt;
   }
-  if (!(moved * kLayers < 1)) return std::nullopt;
+  if (!(moved * kLayers < 1) || !is_worth) return std::nullopt;
   Sheet sheet = made(scores, reach, threads);
   if (!sheet.good) {
     known->wait = kWait;

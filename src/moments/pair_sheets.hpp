@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,8 @@ class PairSheets {
   /// Nothing where these rows have not been asked for often enough, or move too fast, and for what
   /// the polynomials do not tell to 1e-6, which each is measured for inside its box.
   std::optional<RowAverages> operator()(const RowScores& scores, int threads);
+  /// How many layers ask in all; without it any number may.
+  void expect(int layers) { layers_ = layers; }
 
  private:
   /// Of total degree 2, in the order of `monomials`, for each average.
@@ -42,6 +45,7 @@ class PairSheets {
   Known* find(const RowScores& scores);
 
   std::vector<Known> known_;
+  int layers_ = std::numeric_limits<int>::max(), asked_ = 0;
 };
 
 }  // namespace scalecalc::moments

@@ -5,6 +5,7 @@
 
 #include "moments/head_lengths.hpp"
 #include "moments/head_softmax.hpp"
+#include "moments/pair_sheets.hpp"
 #include "moments/positions.hpp"
 #include "moments/trace_of.hpp"
 #include "network/memory.hpp"
@@ -62,6 +63,7 @@ Trace trace_by(Numbers& calculus, const Network& network) {
   const Contents contents = contents_of(network.layers);
   calculus.cache<AttentionLayers>().count = contents.attentions;
   calculus.cache<SoftmaxRowSheets>().expect(contents.attentions);
+  calculus.cache<PairSheets>().expect(contents.attentions);
   if (contents.class_tokens) {
     if (contents.causal)
       throw Error(ErrorKind::input, "class tokens are for all tokens, and a mask hides some",

@@ -80,6 +80,20 @@ TEST_CASE("rows that move fast, and rows of other keys, are not") {
   }
 }
 
+// A sheet costs as much as a dozen layers.
+TEST_CASE("the last layers of a stack get no sheet") {
+  const auto reads = [](int layers) {
+    PairSheets sheets;
+    sheets.expect(layers);
+    int read = 0;
+    for (int layer = 0; layer < layers; ++layer)
+      read += sheets(scores_at(100 + layer, 0.02), 1) ? 1 : 0;
+    return read;
+  };
+  CHECK(reads(24) == 0);
+  CHECK(reads(60) > 30);
+}
+
 TEST_CASE("sheets are the same on any number of threads") {
   PairSheets one, two;
   for (int layer = 100; layer < 110; ++layer) {
