@@ -17,26 +17,30 @@ constexpr double small_variance = 2.5;
 
 }  // namespace
 
-Estimate Numbers::HeadSoftmax::overlap(double correlation) {
-  if (tau2 > small_variance || correlation < lowest) return by_integrals(correlation);
+Estimate Numbers::HeadSoftmax::exact(double correlation) {
+  if (tau2 > small_variance || correlation < lowest)
+    return softmax_pair(classes, tau2, correlation).overlap;
   if (!row) row.emplace(std::vector<SoftmaxRows::Row>{{static_cast<double>(classes), tau2}});
   const SoftmaxOverlaps found = row->overlaps(0, 0, correlation);
   return {found.overlap, found.error * found.overlap, Method::quadrature};
 }
 
-Estimate Numbers::HeadSoftmax::by_integrals(double correlation) {
-  if (correlation < lowest || ++asked <= few)
-    return softmax_pair(classes, tau2, correlation).overlap;
+Estimate Numbers::HeadSoftmax::overlap(double correlation) {
+  if (correlation < lowest || ++asked <= few) return exact(correlation);
+  const auto interpolated = [&](double c) {
+    return places(c, [&](std::size_t k) { return overlaps[k]; });
+  };
   if (overlaps.empty()) {
     places = {lowest, 1, points};
-    for (const double c : places.at())
-      overlaps.push_back(softmax_pair(classes, tau2, c).overlap.value);
+    for (const double c : places.at()) {
+      const Estimate at = exact(c);
+      overlaps.push_back(at.value);
+      error = std::max(error, at.error);
+    }
     const double check = 0.9;
-    error = std::fabs(places(check, [&](std::size_t k) { return overlaps[k]; }) -
-                      softmax_pair(classes, tau2, check).overlap.value);
+    error += std::fabs(interpolated(check) - exact(check).value);
   }
-  return {places(correlation, [&](std::size_t k) { return overlaps[k]; }), error,
-          Method::quadrature};
+  return {interpolated(correlation), error, Method::quadrature};
 }
 
 const Numbers::HeadSoftmax& Numbers::softmax_head(std::int64_t classes, double tau2) {

@@ -12,9 +12,9 @@ namespace scalecalc::moments {
 /// Past this variance of the logits the softmax has condensed on its largest, up to 1/tau.
 inline constexpr double condensed = 1e3;
 
-/// Softmax over the classes of a head. Logits of small variance overlap by the series of a row in
-/// their correlation; of others, integrals for a few correlations and an interpolation of them for
-/// the many of a state by positions.
+/// Softmax over the classes of a head: overlaps for a few correlations, and an interpolation of
+/// them for the many of a state by positions. Logits of small variance overlap by the series of a
+/// row.
 struct Numbers::HeadSoftmax {
   std::int64_t classes = 0;
   double tau2 = 0;
@@ -27,7 +27,7 @@ struct Numbers::HeadSoftmax {
   Estimate overlap(double correlation);
 
  private:
-  Estimate by_integrals(double correlation);
+  Estimate exact(double correlation);
 };
 
 }  // namespace scalecalc::moments
