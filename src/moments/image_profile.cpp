@@ -9,6 +9,15 @@
 #include "network/layers/walk.hpp"
 
 namespace scalecalc::moments {
+namespace {
+
+/// To rounding.
+bool alike(const Eigen::ArrayXd& x) {
+  constexpr double rounding = 1e-12;
+  return x.maxCoeff() - x.minCoeff() <= rounding * x.abs().maxCoeff();
+}
+
+}  // namespace
 
 bool reads_windows(const Network& network) {
   bool found = false;
@@ -24,12 +33,8 @@ Profile make_profile(const Eigen::ArrayXd& sizes) {
 }
 
 Profile make_profile(const Eigen::ArrayXd& sizes, const Eigen::ArrayXd& rows) {
-  constexpr double rounding = 1e-12;
   const double mean = sizes.size() > 0 ? sizes.mean() : 0;
   if (!(mean > 0) || !std::isfinite(mean)) return nullptr;
-  const auto alike = [](const Eigen::ArrayXd& x) {
-    return x.maxCoeff() - x.minCoeff() <= rounding * x.abs().maxCoeff();
-  };
   const bool has_rows = rows.isFinite().all() && rows.minCoeff() >= 0 && rows.maxCoeff() > 0;
   if (alike(sizes) && (!has_rows || alike(rows))) return nullptr;
   auto made = std::make_shared<PositionSizes>();
@@ -104,6 +109,8 @@ Eigen::ArrayXd at_sizes(const Eigen::ArrayXd& roots, const std::function<double(
   constexpr std::size_t nodes = 7;
   const double low = roots.minCoeff(), high = roots.maxCoeff();
   const double middle = (low + high) / 2, reach = (high - low) / 2;
+  // Nodes that rounding makes one divide 0 by 0.
+  if (alike(roots)) return Eigen::ArrayXd::Constant(roots.size(), f(middle));
   // Lagrange's polynomial at the extrema of Chebyshev's: exact for homogeneous functions.
   std::array<double, nodes> at{}, value{}, weight{};
   for (std::size_t k = 0; k < nodes; ++k) {

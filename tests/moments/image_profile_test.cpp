@@ -187,6 +187,20 @@ TEST_CASE("sizes of an activation are its own at every position") {
   }
 }
 
+// Of nodes that rounding makes one, 0 was divided by 0.
+TEST_CASE("a function of sizes is found however little these differ") {
+  const auto f = [](double s) { return 1 / (1 + s * s); };
+  for (double apart = 0.5; apart > 1e-19; apart /= 3) {
+    const Eigen::ArrayXd roots = Eigen::ArrayXd::LinSpaced(16, 1 - apart, 1 + apart);
+    const Eigen::ArrayXd found = at_sizes(roots, f);
+    CAPTURE(apart);
+    // A polynomial of degree 6 leaves (r/rho)^7 with rho = |1 - i|; 1e-12 of f'/f is not told
+    // apart.
+    const double left = std::pow(apart, 7) + 1e-12 + rounding(1024);
+    for (Eigen::Index i = 0; i < roots.size(); ++i) CHECK(found[i] == near(f(roots[i]), left));
+  }
+}
+
 TEST_CASE("positions about the mean over all samples") {
   const Profile p = make_profile(some_sizes(6, 2));
   const Alike<double> x{0, 1.5, 0.5, 0.3};
