@@ -21,13 +21,15 @@ double variance_of(const std::vector<double>& samples, double mean) {
   return sum / static_cast<double>(samples.size() - 1);
 }
 
+/// Unknown where a pass has no number; of passes that overflow infinite, by as much.
 Figure figure(const std::vector<double>& samples) {
   Figure result;
   if (samples.empty()) return result;
   result.value = mean_of(samples);
   if (!result.is_known()) return result;
-  result.error =
+  const double error =
       std::sqrt(variance_of(samples, result.value) / static_cast<double>(samples.size()));
+  result.error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "scalecalc/passes.hpp"
 #include "tolerance.hpp"
@@ -72,3 +73,14 @@ TEST_CASE("trace: what is unknown stays unknown, and a silent site has no spread
 }
 
 }  // namespace scalecalc
+
+TEST_CASE("trace: what overflows is infinite, by as much, and what is no number is unknown") {
+  constexpr double infinite = std::numeric_limits<double>::infinity(),
+                   none = std::numeric_limits<double>::quiet_NaN();
+  const Trace trace = trace_of(samples({1.0, infinite}));
+  CHECK(trace.sites[0].second.value == infinite);
+  CHECK(trace.sites[0].second.error == infinite);
+  CHECK(trace.parameters[0].grad_second.error == infinite);
+  CHECK(trace.sites[0].spread == 0);
+  CHECK_FALSE(trace_of(samples({1.0, none})).sites[0].second.is_known());
+}
