@@ -67,6 +67,38 @@ X slope_expectations(C& calculus, const typename C::Function& phi, const X& x) {
       });
 }
 
+/// E phi'^2 and E phi'(u)phi'(v) of a gate u whose overlap has this variance. Of a phi that jumps
+/// E phi'^2 is infinite: no gradient is asked for, and 0 stands for it. dK/dr of K(r) = E
+/// phi(u)phi(v), which grows without bound towards equal tokens, is the secant over what r
+/// fluctuates by.
+template <class C, class X>
+X gate_slopes(C& calculus, const typename C::Function& phi, const X& u,
+              const typename C::Number& variance) {
+  if constexpr (C::next_orders) {
+    if (phi->activation().has_jump()) {
+      using T = Token<double>;
+      constexpr double least = 1e-3;  // of the size: of less the difference is rounding
+      const auto slope = [&](const T& t, const T& v, double cross) {
+        const double size = std::sqrt(variance_of(t) * variance_of(v)), mean = t.mean * v.mean;
+        const double step = std::max(std::sqrt(variance), least * size);
+        const double up = std::min(cross + step, mean + size),
+                     down = std::max(cross - step, mean - size);
+        if (!(up > down)) return 0.0;
+        return (calculus.pair(phi, Moment::cross, t, v, up) -
+                calculus.pair(phi, Moment::cross, t, v, down)) /
+               (up - down);
+      };
+      return map(
+          u,
+          [](const T&) {
+            return T{0, 0};
+          },
+          slope);
+    }
+  }
+  return slope_expectations(calculus, phi, u);
+}
+
 /// E V^2/(E V)^2 over features of the variance V of phi(u) given what all tokens share: 1 where
 /// they share nothing, E phi'^4/(E phi'^2)^2 of tokens that are all but one, and between by their
 /// cosine as it is for phi(u) = u^2 (docs/theory/attention.md#overlap).

@@ -67,6 +67,26 @@ TEST_CASE("a gradient along a gated unit's output knows both factors") {
   CHECK(record.along_gate == near(0.5 * 2, kink));
 }
 
+TEST_CASE("a gate that jumps has a signal and no gradient, of equal tokens too") {
+  Numbers numbers = calculus();
+  const auto phi = numbers.function("hardshrink");
+  for (const double c : {-0.5, 0.4, 0.999999, 1.0}) {
+    CAPTURE(c);
+    GatedRecord<Pairs> record;
+    const auto y =
+        gated_forward(numbers, phi, signal(1, c, 512), signal(2, 2 * c, 512), one_sequence, record);
+    const double pair = quadrature(Activation::named("hardshrink"), Moment::cross, {0, 1, c}).value;
+    // dK/dr r_w realised, which adds at most what the overlap's deviation does.
+    CHECK(std::fabs(y.x.cross) <= y.x.second);
+    if (c == 1.0) CHECK(y.x.cross == y.x.second);
+    if (c == 0.4) CHECK(y.x.cross == within(pair * 2 * c, 2.0 * 10 / 512));
+  }
+  const Trace trace = trace_of_model(
+      "model = {kind=\"transformer\", layers=1, activation=\"hardshrink\", gated=true}");
+  CHECK(site(trace, "block[0].ffn.act").second.value > 0);
+  CHECK_FALSE(site(trace, "block[0].ffn.act").grad_second.is_known());
+}
+
 TEST_CASE("dropout raises seconds and leaves crosses") {
   Numbers numbers = calculus();
   const Dropout layer{"drop", 0.2};

@@ -102,7 +102,9 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
   const auto seen = [&](const Signal<X>& x) { return words ? of_words(x.x, x.repeats) : x.x; };
   const auto whole = [&](const X& x) { return words ? with_words(x, gate.repeats) : x; };
   const X u = seen(gate), w_x = seen(in);
-  const X slopes = slope_expectations(calculus, phi, u), kernels = expectations(calculus, phi, u);
+  const Overlap<N> gates = words ? of_words(gate).overlap : gate.overlap;
+  const X slopes = gate_slopes(calculus, phi, u, gates.variance()),
+          kernels = expectations(calculus, phi, u);
   record.kernel = whole(kernels);
   record.slopes = whole(product(slopes, w_x));
   Signal<X> out = gate;
@@ -115,7 +117,6 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
       },
       [](const T&, const T&, const N& k, const N& w) { return N(k * w); });
   const auto slope = average(slopes), kernel = average(kernels), w = average(w_x);
-  const Overlap<N> gates = words ? of_words(gate).overlap : gate.overlap;
   const Overlap<N> ins = words ? of_words(in).overlap : in.overlap;
   const N apart = kernel.second * w.second - kernel.cross * w.cross;
   out.overlap = {gates.coherent * slope.cross * w.cross + ins.coherent * kernel.cross,
