@@ -1,9 +1,12 @@
 #include "calibration.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <mutex>
 #include <thread>
+
+#include "scalecalc/passes.hpp"
 
 namespace scalecalc::random_models {
 namespace {
@@ -17,6 +20,23 @@ Verification verified(const Network& network, int seeds, std::uint64_t seed, dou
   options.seed = seed;
   options.confidence = confidence;
   return verify_network(network, options);
+}
+
+/// Whether a pass of these seeds overflows, forward or backward.
+bool overflows(const ModelSpec& spec, int seeds, std::uint64_t seed) {
+  const auto is_finite = [](const std::vector<double>& samples) {
+    return std::all_of(samples.begin(), samples.end(), [](double x) { return std::isfinite(x); });
+  };
+  try {
+    PassOptions options;
+    options.seed = seed;
+    const PassSamples passes = sample_passes(build_network(spec), options, seeds);
+    return !std::all_of(passes.sites.begin(), passes.sites.end(), [&](const SiteSamples& site) {
+      return is_finite(site.second) && is_finite(site.grad_second);
+    });
+  } catch (const Error&) {
+    return false;  // no passes, and no overflow
+  }
 }
 
 }  // namespace
@@ -35,6 +55,7 @@ Trial try_model(const ModelSpec& spec, std::uint64_t index, const CalibrationOpt
         verified(network, repeat_factor * options.seeds, trial.again_seed, options.confidence);
   } catch (const Error& error) {
     trial.refused = error.what();
+    trial.explodes = overflows(spec, options.seeds, seed);
   }
   return trial;
 }
@@ -59,9 +80,10 @@ std::vector<Trial> calibrate(const std::vector<ModelSpec>& models, std::uint64_t
 }
 
 bool is_measured(const Comparison& comparison) {
-  // Below this share of the value a difference is rounding.
+  // Below this share of the value, or of what a sum that is 0 is made of, a difference is rounding.
   constexpr double rounding = 1e-10;
-  return comparison.standard_error > rounding * std::abs(comparison.predicted);
+  return comparison.standard_error >
+         std::max(rounding * std::abs(comparison.predicted), comparison.rounding);
 }
 
 std::vector<double> band_widths(const Verification& verification) {

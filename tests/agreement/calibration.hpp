@@ -17,10 +17,14 @@ struct Trial {
   std::uint64_t index = 0;
   ModelSpec spec;
   std::string refused;  ///< why there is no prediction; empty: there is one
+  /// Of a refused model: its passes are no finite numbers either, so that nothing is to be
+  /// predicted.
+  bool explodes = false;
   Verification first;
   /// Of a model that failed: repeat_factor times as many seeds, none of them used before.
   std::optional<Verification> again;
   std::uint64_t again_seed = 0;  ///< the first of them
+  bool is_refused() const { return !refused.empty() && !explodes; }
   bool failed() const { return refused.empty() && !first.passed; }
   /// Fails where the standard error is smaller too, so that a rule is off.
   bool is_systematic() const { return again && !again->passed; }

@@ -61,7 +61,7 @@ Tally tally_of(const std::vector<ModelSpec>& specs) {
   for (const Trial& trial : calibrate(specs, 0, options)) {
     CAPTURE(trial.index);
     if (!trial.refused.empty()) {
-      ++tally.refused;
+      tally.refused += trial.is_refused() ? 1 : 0;
       continue;
     }
     ++tally.tried;

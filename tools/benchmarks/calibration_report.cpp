@@ -80,7 +80,9 @@ void print_shares(const std::string& work, const std::vector<Trial>& trials) {
   const std::string at = work + setting;
   print(at + "that fail again at 8 times the seeds",
         share(trials, [](const Trial& t) { return t.is_systematic(); }), "%", "0");
-  print(at + "refused", share(trials, [](const Trial& t) { return !t.refused.empty(); }), "%", "1");
+  print(at + "refused", share(trials, [](const Trial& t) { return t.is_refused(); }), "%", "1");
+  print(at + "explode, as passes do", share(trials, [](const Trial& t) { return t.explodes; }), "%",
+        "");
   std::vector<double> bands;
   for (const Trial& trial : trials) {
     const std::vector<double> widths = random_models::band_widths(trial.first);
@@ -137,7 +139,8 @@ void list_refusals(const std::vector<Trial>& trials) {
     std::fprintf(stderr, "\nrefused, %zu %s: %s\n ", group.size(), word(group.size() == 1),
                  reason.c_str());
     for (const Trial* trial : group)
-      std::fprintf(stderr, " %llu", static_cast<unsigned long long>(trial->index));
+      std::fprintf(stderr, " %llu%s", static_cast<unsigned long long>(trial->index),
+                   trial->explodes ? " (passes overflow)" : "");
     std::fprintf(stderr, "\n");
   }
 }

@@ -43,6 +43,7 @@ Comparison named(const Case& one) {
   comparison.path = one.path;
   comparison.kind = one.kind;
   comparison.quantity = one.quantity;
+  comparison.rounding = one.expected.rounding;
   return comparison;
 }
 
