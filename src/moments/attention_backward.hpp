@@ -31,7 +31,9 @@ struct AttentionBackward {
   double memory_gain = 0;
   double through_queries = 1;  ///< of E `input`^2
   double equal_keys = 1;       ///< E g_s g_r of two equal keys over E g^2
-  RelativeError truncation;    ///< of the gradients, relative to their second
+  double key_share = 0;        ///< of E `memory`^2, what comes through keys
+  RelativeError truncation;    ///< of `input`, relative to its second
+  RelativeError memory_truncation;
   NonNegative q_truncation = 0, k_truncation = 0, v_truncation = 0;  ///< of the weights', relative
   NonNegative v_weight_truncation = 0;                               ///< of Wv's besides
 };
@@ -394,6 +396,15 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   }
   out.truncation = {record.value_truncation, record.value_truncation};
   if constexpr (C::next_orders) {
+    if (layer.over_memory) {
+      // Scores' gradients reach the memory through its keys, and the input through queries alone.
+      const Alike<double> to = values_of(calculus, out.memory), at = values_of(calculus, of_keys);
+      const double cross = to.second > 0 ? std::min(1.0, std::fabs(at.cross) / to.second) : 0;
+      out.key_share = to.second > 0 ? std::min(1.0, at.second / to.second) : 0;
+      out.memory_truncation = {record.value_truncation + out.key_share * out.k_truncation,
+                               record.value_truncation + cross * out.k_truncation};
+      out.truncation = {};
+    }
     const double all = values_of(calculus, out.input).second;
     if (all > 0) out.through_queries = std::min(1.0, calculus.value(of_queries) / all);
     if (record.words) {

@@ -66,13 +66,14 @@ NonNegative product_error(const C& calculus, const X& input, const RelativeError
 }
 
 /// Without a norm tokens' sizes vary by more than 2/n, and what multiplies the gradient with them:
-/// as |x|^power. The gradient that comes down follows the same sizes, and the mean of the product
-/// is taken for the product of means.
+/// as |x|^power, `share` of it. The gradient that comes down follows the same sizes, and the mean
+/// of the product is taken for the product of means.
 template <class X>
-void add_size_error(Gradient<X>& g, const NormVariance& of, double power, std::int64_t width) {
+void add_size_error(Gradient<X>& g, const NormVariance& of, double power, std::int64_t width,
+                    double share = 1) {
   const double latent = std::max(0.0, of.token_variance - 2 / static_cast<double>(width));
   const double grown = std::max(power * power * latent / 2, power * of.log_range);
-  const double bound = std::expm1(std::min(grown, largest_log));
+  const double bound = share * std::expm1(std::min(grown, largest_log));
   g.truncation.second += bound;
   g.truncation.cross += bound;
 }

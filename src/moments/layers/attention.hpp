@@ -213,10 +213,12 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   part.along_tokens = made.along_tokens;
   part.beyond_pairs = made.memory_beyond_pairs;
   part.equal_words = kept.record.words ? made.equal_keys : 0;
-  part.truncation.second += made.truncation.second + made.k_truncation;
-  part.truncation.cross += made.truncation.cross + made.k_truncation;
+  part.truncation.second += made.memory_truncation.second;
+  part.truncation.cross += made.memory_truncation.cross;
   if constexpr (C::next_orders) {
-    add_size_error(part, kept.source_spread(), 4, layer.k.fan_in);
+    // Scores go as |x|^2, values as |x|.
+    add_size_error(part, kept.source_spread(), 4, layer.k.fan_in, made.key_share);
+    add_size_error(part, kept.source_spread(), 2, layer.k.fan_in, 1 - made.key_share);
     part.slopes.within.stream = slope_of_words(kept, part);
   }
   std::optional<MemoryGradient<X>>& memory = pass.memory();
