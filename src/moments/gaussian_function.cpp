@@ -35,7 +35,7 @@ constexpr int near_points = 16;
 constexpr double near_growth = 2.8;
 
 /// Past this variance a pair without a closed form takes seconds.
-constexpr double largest_without_formula = 1e6;
+constexpr double largest_without_formula = 1e12;
 
 /// Terms of gelu's Hermite series fall as (v/(1 + v))^n at variance v: past this one the 320 of a
 /// pair leave e^-5 of what they were.

@@ -48,5 +48,21 @@ TEST_CASE("pairs that are asked for again are the same") {
   }
 }
 
+// A tanh in the place of a norm reads a stream that grows: its pairs exist at any variance.
+TEST_CASE("pairs of inputs of a large variance are those of the integral in the plane") {
+  for (const char* name : {"gelu_tanh", "tanh", "x*(1 - tanh(x/2)^2)"})
+    for (const double variance : {1e5, 2e6, 1e9, 1e11})
+      for (const double correlation : {0.1, 0.9}) {
+        GaussianFunction function(name);
+        const Estimate found = function.pair(Moment::cross, 0, variance, correlation);
+        const Estimate direct =
+            quadrature(activation_of(name), Moment::cross, {0, variance, correlation});
+        CAPTURE(name);
+        CAPTURE(variance);
+        CAPTURE(correlation);
+        CHECK(std::fabs(found.value - direct.value) <= found.error + direct.error);
+      }
+}
+
 }  // namespace
 }  // namespace scalecalc::moments
