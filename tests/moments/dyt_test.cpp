@@ -1,5 +1,6 @@
 #include "moments/layers/dyt.hpp"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -57,4 +58,21 @@ TEST_CASE("dyt is the activation tanh(alpha x) of every site and weight") {
     for (std::size_t i = 0; i < left.size(); ++i)
       CHECK(left[i].grad_second.value == right[i].grad_second.value);
   }
+}
+
+// The square of a Gaussian number has three times its mean's square; of few terms, as where all but
+// a feature in a thousand are past the bound of tanh, more.
+TEST_CASE("the gradient of a tanh norm's alpha varies as the square of one sum") {
+  const auto spread = [](const std::string& weight_variance) {
+    return parameter(trace_of_model("model = {kind=\"mlp\", layers=2, width=32, norm=\"dyt\", "
+                                    "placement=\"pre\", activation=\"tanh\"}\n"
+                                    "init = {weight_variance=" +
+                                    weight_variance + "}"),
+                     "layer[1].norm.alpha")
+        .grad_spread;
+  };
+  const double one = std::log(3);
+  CHECK(spread("1") >= one);
+  CHECK(spread("1") < one + 0.1);
+  CHECK(spread("1e6") > one + 0.2);
 }

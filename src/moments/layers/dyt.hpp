@@ -21,7 +21,8 @@ struct AlphaMoments {
   X psi;  ///< E psi^2, E psi_t psi_u
   /// E psi y, which goes with a gradient along y.
   typename X::Number along{};
-  bool known = true;  ///< behind another activation: whether both together are one expression
+  double kurtosis = 3;  ///< E psi^4/(E psi^2)^2
+  bool known = true;    ///< behind another activation: whether both together are one expression
 };
 
 template <class C, class X>
@@ -35,7 +36,16 @@ AlphaMoments<X> alpha_moments(C& calculus, const AlphaFunctions& of,
     made.known = psi && along;
   }
   const Signal<X>& x = made.known && chain != nullptr ? chain->input : input;
-  made.psi = value_expectations(calculus, calculus.function(made.known ? *psi : of.slope), x);
+  const auto function = calculus.function(made.known ? *psi : of.slope);
+  made.psi = value_expectations(calculus, function, x);
+  if constexpr (C::next_orders) {
+    const Alike<double> u = average(x.x);
+    const double second = average(made.psi).second;
+    if (second > 0)
+      made.kurtosis =
+          calculus.expectation(function, Moment::fourth, Token<double>{u.mean, u.second}) /
+          (second * second);
+  }
   made.along = average(value_expectations(
                            calculus, calculus.function(made.known ? *along : of.slope_value), x))
                    .mean;
@@ -64,6 +74,14 @@ void fill_alpha(BackwardPass<C, X>& pass, std::int64_t width, std::int64_t count
   fill(pass, of.parameter, gradient, g, {});
   if constexpr (C::next_orders) {
     auto& record = pass.parameter(of.parameter);
+    // The square of one number, given V = sum psi^2 a Gaussian one: E S^4 = 3 E V^2, where psi of
+    // tokens that are alike are one term of V.
+    const double alike = average(of.psi).second > 0
+                             ? std::clamp(average(of.psi).cross / average(of.psi).second, -1.0, 1.0)
+                             : 1;
+    const double samples = pass.counts(count).samples();
+    const double terms = features / ((1 - alike * alike) / samples + alike * alike);
+    record.spread += std::log(3 * (1 + std::max(0.0, of.kurtosis - 1) / terms));
     // What a norm over samples takes, and the slopes of a function above that nothing but sums lie
     // before, go with psi and are not followed.
     record.truncation += std::fabs(less);
