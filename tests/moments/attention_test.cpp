@@ -228,6 +228,21 @@ TEST_CASE("gradients along the mix against their simulation") {
   compare(of, 1500, 7);
 }
 
+// The scores' gradients reach it through the keys alone: what is not known of them counts by these.
+TEST_CASE("a memory's gradient is known as well as those of its keys and values") {
+  const Trace trace = trace_of_model(
+      "model = {kind=\"transformer\", layers=1, width=24, heads=24, ffn=48, sequence=2, "
+      "encoder_decoder=true, decoder_layers=1, norm=\"layernorm\", placement=\"pre\"}\n"
+      "memory = {sequence=12, second=1, cross=0}");
+  const auto unknown = [&](const std::string& path) {
+    const Figure& gradient = site(trace, path).grad_second;
+    return gradient.truncation / gradient.value;
+  };
+  CHECK(unknown("encoder.final_norm") > 0);
+  CHECK(unknown("encoder.final_norm") <=
+        std::max(unknown("block[0].cross.k"), unknown("block[0].cross.v")));
+}
+
 // Scores of several sequences know nothing of each other: the values' cross moments go through.
 TEST_CASE("between sequences") {
   AttentionCase of;
