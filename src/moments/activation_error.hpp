@@ -1,12 +1,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "moments/activation_moments.hpp"
 
 /// How far the rule of an activation may be off.
 namespace scalecalc::moments {
+
+/// What has no mean, as a gradient's second moment, as it is taken for one: an error of ten times
+/// its size.
+inline constexpr double no_mean = 10;
 
 /// ln a/b, of sizes that may leave the range of a double.
 inline double log_ratio(double a, double b) {
@@ -42,12 +48,18 @@ RelativeError error_through(const C& calculus, const RelativeError& of, const Al
   const double apart = x.second - x.cross;
   if (slopes == nullptr || !(y.second > 0) || !(apart > 0)) return made;
   const Alike<double> slope = values_of(calculus, *slopes);
-  const double reach = std::min(1.0, of.cross * x.second / apart);
+  const double reach = std::min(1.0, of.apart() * x.second / apart);
   const double most = std::fabs(slope.cross) + reach * std::fabs(slope.second - slope.cross);
   const double by_r = most * x.second / y.second;
   const double by_m =
       std::fabs(moments.exponent * y.cross / y.second - slope.cross * x.cross / y.second);
   made.cross = std::min<double>(both * (of.cross + of.second), by_r * of.cross + by_m * of.second);
+  // Of f(m) - K, by what it grows with m where D stays besides.
+  const double by_size =
+      std::fabs(moments.exponent * (y.second - y.cross) - slope.cross * apart) / y.second;
+  const double unknown = by_r * of.apart() + by_size * of.second;
+  made.cross = std::min<double>(made.cross, made.second + unknown);
+  made.know_apart(unknown);
   return made;
 }
 
@@ -87,14 +99,15 @@ RelativeError relative_slope_error(const C& calculus, const ActivationRecord<X>&
   bound.cross = bound.second;
   const double apart = x.second - x.cross;
   if (slopes.second > 0 && apart > 0)
-    bound.cross += record.truncation.cross * x.second / apart *
-                   std::fabs(slopes.second - slopes.cross) / slopes.second;
+    bound.cross +=
+        std::min<double>(record.truncation.cross * x.second / apart,
+                         record.truncation.apart() * x.second / apart + record.truncation.second) *
+        std::fabs(slopes.second - slopes.cross) / slopes.second;
   return bound;
 }
 
-/// A gradient that has no mean, as it is taken for one: an error of ten times its size. What of it
-/// is left below the activation is the share that few samples make.
-inline constexpr double no_mean = 10;
+/// What of a gradient without a mean is left below the activation is the share that few samples
+/// make.
 inline double few_samples_error(double alive, double few) {
   return 2 * few / alive;
 }

@@ -89,20 +89,32 @@ template <class X>
 double unknown_distance(const Signal<X>& source, const X& apart_source) {
   const double apart = average(apart_source).second;
   if (!(apart > 0)) return 0;
-  const double unknown = std::max(0.0, source.truncation.cross - source.truncation.second);
-  return 2 * std::min(1.0, unknown) * average(source.x).second / apart;
+  const RelativeError& of = source.truncation;
+  const Alike<double> x = average(source.x);
+  const double distance = std::min(1.0, apart / x.second);
+  const double unknown =
+      std::min(std::max(0.0, of.cross - of.second), of.apart() + distance * of.second);
+  return 2 * std::min(1.0, unknown) * x.second / apart;
 }
 
 /// Where the sources' m and r are not known, m_o = r_v + P2 D_v and r_o = r_v + O D_v are not
 /// either, and D is in tau2 besides: of r what is left of 1 - P2 - tau2 dP2/dtau2, of m P2
 /// (docs/theory/attention.md#unknown-cross). `ratio`: m_v/m_o; `weights`: P2 and O.
+/// Of what both have in common, m_v, and of D_v where that is better known; D_o = (P2 - O) D_v goes
+/// with D_v, with what queries differ by, and with tau2 as P2 does and once more.
 inline RelativeError unknown_mix(const RelativeError& source, const Alike<double>& weights,
                                  double growth, double ratio) {
-  const double cross = std::min<double>(source.cross, 1);
-  const auto of_cross = [&](double p) { return std::fabs(1 - p - growth) * ratio * cross; };
-  return {std::max<double>(source.second,
-                           weights.second * ratio * source.second + of_cross(weights.second)),
-          std::max<double>(source.cross, of_cross(weights.cross))};
+  const double cross = std::min<double>(source.cross, 1), apart = source.apart();
+  const auto of = [&](double p, double c) { return std::fabs(1 - p - growth) * ratio * c; };
+  const auto of_apart = [&](double p) { return ratio * source.second + of(p, apart); };
+  const double p2 = weights.second;
+  RelativeError made{
+      std::min(std::max<double>(source.second, p2 * ratio * source.second + of(p2, cross)),
+               of_apart(p2)),
+      std::min(std::max<double>(source.cross, of(weights.cross, cross)), of_apart(weights.cross))};
+  const double powers = 3 + (p2 > 0 ? std::fabs(growth) / p2 : 0);
+  made.know_apart(ratio * std::max(0.0, p2 - weights.cross) * powers * apart);
+  return made;
 }
 
 /// Of pairs of rows p.p' varies by itself and with the cosine of a head's queries, of variance
@@ -183,8 +195,10 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
                                                      static_cast<double>(source.width))};
   mix.head_overlap = head_overlap(layer, o, dv, scores, counts);
   const auto bound = [&](const RelativeError& of_source, double own, double of_two) {
-    return RelativeError{of_source.second + own * of_second,
-                         of_source.cross + (own + of_two) * of_cross};
+    RelativeError made{of_source.second + own * of_second,
+                       of_source.cross + (own + of_two) * of_cross};
+    made.know_apart(of_source.apart() + own * (of_second + of_cross) + of_two * of_cross);
+    return made;
   };
   mix.fresh = fresh_overlap(o, weight_noise(layer.v), own_features(layer, of_second, mix));
   mix.error = bound(source.error, scores.error, 0);
@@ -193,6 +207,8 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   mix.truncation =
       bound(unknown_mix(source.truncation, average(record.factors.mix), scores.p2_growth, of_value),
             scores.mix_truncation, scores.overlap_truncation);
+  // Masks of weights are each token's own.
+  if (layer.dropout > 0) mix.truncation.forget_apart();
 }
 
 }  // namespace scalecalc::moments

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "moments/state.hpp"
 #include "scalecalc/non_negative.hpp"
@@ -68,7 +69,30 @@ inline void start_branch(NormVariance& spread) {
 struct RelativeError {
   NonNegative second = 0, cross = 0;
   NonNegative mean = 0;  ///< of E x, relative to the root of `second`
+  /// Of m - r, where a rule has said so, at these bounds of m and r (docs/theory/layers.md#apart).
+  double known_apart = std::numeric_limits<double>::infinity();
+  double at_second = 0, at_cross = 0;
+
+  /// Of D = E x^2 - E x_t x_u, relative to E x^2: no more than what both are off by, and than what
+  /// was known of it and both have got since.
+  double apart() const {
+    return std::min(second + cross,
+                    known_apart + std::fabs(second - at_second) + std::fabs(cross - at_cross));
+  }
+  void know_apart(double bound) {
+    known_apart = bound;
+    at_second = second;
+    at_cross = cross;
+  }
+  void forget_apart() { known_apart = std::numeric_limits<double>::infinity(); }
 };
+/// Of a multiple of x beside what is known.
+inline void scale_error(RelativeError& error, double factor) {
+  const double apart = error.apart() * factor;
+  error.second *= factor;
+  error.cross *= factor;
+  error.know_apart(apart);
+}
 
 /// Past this a bound says that nothing is known; it is a number still where what it is of is 0.
 inline constexpr double most_error = 1e30;

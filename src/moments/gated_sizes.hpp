@@ -60,6 +60,28 @@ double log_mean_over(const Sizes& second, const LogSize& size, double e) {
   return std::isfinite(mean) ? mean : largest_log;
 }
 
+/// m' = f m_w and r' = K r_w, of f = E phi^2 and K: D' = (f - K) m_w + K D_w.
+template <class T>
+RelativeError error_through_gate(const RelativeError& of, const Alike<double>& u,
+                                 const Alike<double>& w, const Alike<T>& kernel,
+                                 const Alike<T>& slope, const WidthMoments& moments) {
+  const double e = moments.exponent;
+  RelativeError made{(1 + e) * of.second, (1 + e) * of.cross};
+  const double apart = u.second - u.cross, f = kernel.second, k = kernel.cross;
+  if (!(f > 0) || !(apart > 0) || !(w.second > 0)) return made;
+  const double reach = std::min(1.0, of.apart() * u.second / apart);
+  const double by_r =
+      (std::fabs(slope.cross) + reach * std::fabs(slope.second - slope.cross)) * u.second / f;
+  const double of_phi =
+                   by_r * of.apart() + std::fabs(e * (f - k) - slope.cross * apart) / f * of.second,
+               of_w = std::fabs(w.second - w.cross) / w.second;
+  const double unknown = of_phi + std::fabs(f - k) / f * of.second + std::fabs(k) / f * of.apart() +
+                         of_w * (std::fabs(e) * of.second + of_phi);
+  made.cross = std::min<double>(made.cross, made.second + unknown);
+  made.know_apart(unknown);
+  return made;
+}
+
 /// How far y = phi(u) w of a draw may be from infinite width. Where draws part ways E S f(S) of the
 /// common input's size S is by few of them, and may be as far from infinite width as a lognormal's
 /// is (docs/theory/finite-width.md#gated): of a gate that saturates not far.

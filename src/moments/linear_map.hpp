@@ -137,8 +137,7 @@ Signal<X> linear_forward(C& calculus, const Linear& layer, const Signal<X>& in,
           in.profile->at * share + (1 - share),
           pairs_of(x, in.profile, in.tokens) * calculus.value(gain) + calculus.value(bias));
     for (RelativeError* bound : {&out.error, &out.truncation}) {
-      bound->second *= share;
-      bound->cross *= share;
+      scale_error(*bound, share);
       bound->mean = 0;
     }
   }

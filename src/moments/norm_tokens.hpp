@@ -340,9 +340,17 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
     out.spread.distance_slope = after.slope;
     out.spread.distance_susceptibility = rest * in.spread.distance_susceptibility;
     out.spread.distance_response = rest * rest * in.spread.distance_response;
+    // Of r/m what is not known of D/m.
+    const Alike<double> before = values_of(calculus, in.x);
+    const double divided = before.second - (centre ? before.mean * before.mean : 0);
+    const double unit = divided > 0 ? before.second / divided : 1;
+    const double distance = std::min(std::fabs(before.second - before.cross) / before.second, 1.0);
     for (RelativeError* bound : {&out.error, &out.truncation}) {
-      bound->cross += bound->second;
+      const double of_ratio = unit * (bound->apart() + unit * distance * bound->second);
+      bound->cross = std::min<double>(bound->cross + bound->second,
+                                      std::isfinite(of_ratio) ? of_ratio : most_error);
       bound->second *= rest;
+      bound->know_apart(bound->cross + bound->second);
     }
     // Orders of 1/s2 past the first: v^2 beside 1 + v, and that of what is forward. Where the
     // features are not Gaussian (v past 2/d) the covariances of s2 with x and with r are not known:

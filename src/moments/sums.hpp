@@ -189,7 +189,9 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
     const double total = values_of(calculus, out.x).second;
     const double p = total > 0 ? left.second / total : 0, q = total > 0 ? right.second / total : 0;
     const auto mixed = [&](const RelativeError& s, const RelativeError& t) {
-      return RelativeError{p * s.second + q * t.second, p * s.cross + q * t.cross};
+      RelativeError made{p * s.second + q * t.second, p * s.cross + q * t.cross};
+      made.know_apart(p * s.apart() + q * t.apart());
+      return made;
     };
     const Alike<double> sums = values_of(calculus, out.x);
     out.dropped.reset();

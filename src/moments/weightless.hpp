@@ -72,6 +72,15 @@ inline bool keeps_dropped(const Layer& layer) {
          std::holds_alternative<Attention>(layer.op) || is_drop_path(layer);
 }
 
+/// Whether it says what is not known of the distance of two tokens beside what is of both.
+inline bool keeps_apart(const Layer& layer) {
+  return is_matrix(layer) || std::holds_alternative<Norm>(layer.op) ||
+         std::holds_alternative<ActivationLayer>(layer.op) ||
+         std::holds_alternative<Gated>(layer.op) || std::holds_alternative<Attention>(layer.op) ||
+         std::holds_alternative<Residual>(layer.op) || std::holds_alternative<Dropout>(layer.op) ||
+         std::holds_alternative<Experts>(layer.op);
+}
+
 /// Whether it hands on how squares are shared between positions (image_profile.hpp).
 inline bool keeps_profile(const Layer& layer) {
   return std::holds_alternative<Conv2d>(layer.op) || std::holds_alternative<Linear>(layer.op) ||

@@ -115,8 +115,11 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
         more * (6 * x.cross * x.cross + 2 * x.cross * (x.second - x.cross)) / width;
     out.mask_overlap += std::max(0.0, of_one);
     out.overlap.noise = out.overlap.noise + calculus.real(made);
-    out.error.cross *= 1 - layer.rate;
-    out.truncation.cross *= 1 - layer.rate;
+    for (RelativeError* bound : {&out.error, &out.truncation}) {
+      const double apart = (1 - layer.rate) * bound->apart() + layer.rate * bound->second;
+      bound->cross *= 1 - layer.rate;
+      bound->know_apart(apart);
+    }
   }
   return out;
 }

@@ -184,6 +184,16 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Experts& layer, Signal<X> 
     const auto error = [&](double cross) {
       return by.at(z.second > 0 ? cross / z.second : 1).error / w.second;
     };
+    // D = B(1) m_F - B(c) r_F, and B follows the tokens' cosine.
+    const Alike<double> in = values_of(calculus, x.x);
+    const double distance = in.second > 0 ? std::fabs(in.second - in.cross) / in.second : 1;
+    const double of_cosine = x.truncation.apart() + distance * x.truncation.second;
+    const double of_cross =
+        std::min<double>(y.truncation.cross, y.truncation.second + y.truncation.apart());
+    const double unknown =
+        y.truncation.apart() + std::fabs(1 - w.cross / w.second) * of_cross +
+        std::fabs(kept.rise_within * in.second * f.cross) / sums.second * of_cosine;
+    if (std::isfinite(unknown)) y.truncation.know_apart(unknown);
     y.error.second += by.at(1).error / w.second;
     y.error.cross += std::max(error(z.cross), error(z.between));
     calculus.assume("experts", "scores are independent Gaussians, experts know nothing of them");

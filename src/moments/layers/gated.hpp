@@ -148,10 +148,8 @@ Signal<X> gated_forward(C& calculus, const typename C::Function& phi, const Sign
     out.spread =
         through_gate(gate.spread, moments, g, record.noise, static_cast<double>(gate.width), counts,
                      distance_slope(rise, 1, calculus.value(apart)));
-    for (RelativeError* bound : {&out.error, &out.truncation}) {
-      bound->second *= 1 + moments.exponent;
-      bound->cross *= 1 + moments.exponent;
-    }
+    for (RelativeError* bound : {&out.error, &out.truncation})
+      *bound = error_through_gate(*bound, g, values_of(calculus, in.x), kernel, slope, moments);
     gate_sizes(calculus, phi, moments, gate, out);
     calculus.assume("gated unit", "the two factors are independent given the input");
     calculus.omit(0, calculus.value(gates.variance()) / (2 * g.second * g.second));
