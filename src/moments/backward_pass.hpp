@@ -73,6 +73,7 @@ class BackwardPass {
       }
       if (draws_weights(*layer)) g.with_sums.reset();
       if (!std::holds_alternative<Norm>(layer->op)) g.of_populations.reset();
+      if (!std::holds_alternative<Pool>(layer->op)) g.read_token.reset();
       if (!keeps_profile(*layer)) g.profile.reset();
       g.by_slopes = is_pointwise(*layer) || (g.by_slopes && !draws_weights(*layer));
       if (!std::holds_alternative<ActivationLayer>(layer->op)) g.feature_mean = 0;

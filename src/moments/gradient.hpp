@@ -129,6 +129,14 @@ struct AlongMean {
   explicit operator bool() const { return tokens > 0; }
 };
 
+/// Of the one token of a sequence that a head reads, right below that: the part `aligned` x of its
+/// gradient, and `uneven` of it, as in Gradient (docs/theory/layers.md#read-token).
+struct ReadToken {
+  double aligned = 0, uneven = 0;
+  double radial = 1;  ///< NormDirections::radial of the rest
+  bool last = false;  ///< else the first
+};
+
 /// Inside a branch without weights above: E g'_t g_u of the gradient g' that came to the sum and
 /// this one (docs/theory/layers.md#kept-input).
 template <class X>
@@ -157,6 +165,7 @@ struct Gradient {
   /// K of the part sum_u K_tu x_u, of which `aligned` is that of a token's own x
   /// (along_tokens.hpp); empty where other tokens have none, or it is not followed.
   Seldom<X> along_tokens{};
+  Seldom<ReadToken> read_token{};
   OwnWord own{};
   /// Variance over features of what multiplies a feature's own x: (W^T W)_ii is not the same for
   /// all, and a norm takes out the mean alone.

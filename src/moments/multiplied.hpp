@@ -51,6 +51,10 @@ Gradient<X> multiplied(const C& calculus, Gradient<X> g, double factor) {
     g.own.word *= c;
     g.feature_mean *= c;
     g.uneven *= square * square;
+    if (g.read_token) {
+      g.read_token->aligned *= c * c;
+      g.read_token->uneven *= c * c * c * c;
+    }
     g.slopes = through_map(g.slopes, square, square);
     if (g.tie) {
       g.tie->second *= square;

@@ -64,12 +64,17 @@ void fill_alpha(BackwardPass<C, X>& pass, std::int64_t width, std::int64_t count
   if constexpr (C::next_orders) {
     // psi has the cosine E psi y/(E psi^2 E y^2)^(1/2) to y, along which the gradient has `radial`.
     const double sizes = average(of.psi).second * average(y).second;
-    if (sizes > 0) less = (1 - g.directions.radial) * std::min(1.0, of.along * of.along / sizes);
+    const double radial = g.read_token ? g.read_token->radial : g.directions.radial;
+    if (sizes > 0) less = (1 - radial) * std::min(1.0, of.along * of.along / sizes);
     gradient = gradient * std::max(1.0 / 4, 1 - less);
   }
   N mean = g.aligned * features * tokens * pass.batch() * of.along * share_along(g.along_mean, y);
   if constexpr (C::next_orders)
     mean += features * tokens * pass.batch() * g.mean_beyond * average(of.psi).mean;
+  if constexpr (C::next_orders) {
+    // One token of each sequence has it.
+    if (g.read_token) mean += features * pass.batch() * g.read_token->aligned * of.along;
+  }
   gradient = gradient + mean * mean;
   fill(pass, of.parameter, gradient, g, {});
   if constexpr (C::next_orders) {

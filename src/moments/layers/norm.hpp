@@ -235,6 +235,28 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x) 
   return forward_step(pass, layer, std::move(x), layer.path, "norm");
 }
 
+/// The same of the one token of each sequence that has a gradient, a y: over the features of a norm
+/// of samples, which are a point of a sphere of nu dimensions, fourth moments have nu/(nu + 2).
+template <class C, class X>
+double gain_of_read_token(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept,
+                          const ReadToken& read) {
+  const X& output = kept.record.output;
+  const Alike<double> y =
+      values_of(pass.calculus(), read.last ? of_last(output) : of_first(output));
+  const double batch = pass.counts(1).batch, total = batch * y.second,
+               pairs = pair_sum(Alike<double>{0, y.second * y.second, 0, y.between * y.between},
+                                1.0, batch),
+               square = read.aligned * read.aligned;
+  if (kept.record.over_samples) {
+    const double nu = samples_of(kept.record, pass.counts(kept.at.tokens)).samples() - 1;
+    return (square + read.uneven) * nu / (nu + 2) * (total * total + 2 * pairs) - square * pairs;
+  }
+  const double heavy =
+      pair_sum(Alike<double>{0, kept.heavy.second, 0, kept.heavy.between}, 1.0, batch);
+  return square * (total * total + pairs + heavy) +
+         read.uneven * (total * total + 2 * pairs + heavy);
+}
+
 /// Of a gain, what a gradient along the output y adds: a sum y_t^2 has a mean, where along_output
 /// takes y and its gradient for independent. Over the samples of a norm it has no more than its
 /// mean: of what is drawn a^2 sum (E y_t y_u)^2 is taken out.
@@ -279,6 +301,8 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
       drawn = pass.calculus().positive(drawn);
     }
     drawn = pass.calculus().positive(drawn + whole.beyond_pairs);
+    if (whole.read_token)
+      drawn = pass.calculus().positive(drawn + gain_of_read_token(pass, kept, *whole.read_token));
     if (kept.record.over_samples) drawn = drawn * whole.directions.samples;
   }
   const N along =

@@ -146,7 +146,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Pool& layer, Gradient<
     const double all = values_of(pass.calculus(), g.x).second;
     const double along = pass.calculus().value(g.aligned);
     const double share = all > 0 ? std::min(1.0, along * along * kept.second / all) : 0;
-    if (reads_one(layer)) g.directions.radial += share * (kept.width - g.directions.radial);
+    if (reads_one(layer)) {
+      g.read_token = ReadToken{along, g.uneven, g.directions.radial, layer.of == Pool::Of::last};
+      g.directions.radial += share * (kept.width - g.directions.radial);
+    }
     g.size_exponent = std::max(g.size_exponent, share) * kept.follows;
   }
   const std::int64_t count = pooled_tokens(layer, kept.at.tokens);

@@ -1,0 +1,37 @@
+#include <string>
+#include <vector>
+
+#include "support.hpp"
+
+/// The least forms of random models whose norms, activations, experts or dropout were off, one for
+/// each rule (least_models_test.cpp has others).
+namespace scalecalc {
+namespace {
+
+constexpr int seeds = 64;
+
+void agree_with_text(const char* name, const std::string& fields) {
+  agree(name,
+        parse_model("[model]\nkind = \"transformer\"\nwidth = 48\nnorm_eps = 0\n" + fields, name),
+        seeds);
+}
+
+const std::string lecun = "[init]\nscheme = \"lecun\"\n";
+const std::string small =
+    "layers = 1\nheads = 4\nffn = 48\nvocab = 10\nactivation = \"identity\"\n";
+
+// Of the one token that a head reads the part of its gradient along its signal was forgotten: the
+// gain's gradient was half of what passes have.
+TEST_CASE("a gain right below the last token of a sequence") {
+  for (const char* norm : {"rmsnorm", "layernorm"}) {
+    const std::string fields =
+        "layers = 1\nheads = 4\nkv_heads = 1\nffn = 48\nvocab = 54\nactivation = \"identity\"\n"
+        "sequence = 2\nbatch = 2\npool = \"last\"\nplacement = \"pre\"\nnorm_affine = true\n"
+        "norm = \"";
+    agree_with_text(norm,
+                    fields + norm + "\"\n" + lecun + "[loss]\nkind = \"mse\"\ntarget_second = 1\n");
+  }
+}
+
+}  // namespace
+}  // namespace scalecalc
