@@ -33,5 +33,14 @@ TEST_CASE("a gain right below the last token of a sequence") {
   }
 }
 
+// Nothing of a gradient lies along queries that are normalised: alpha's was 20 times too large.
+TEST_CASE("tanh in the place of a norm in front of normalised queries") {
+  agree_with_text("cross-attention",
+                  small +
+                      "sequence = 2\nnorm = \"dyt\"\nplacement = \"pre\"\nkv_heads = 1\n"
+                      "head_width = 4\nqk_norm = true\ncross_attention = true\n" +
+                      lecun + "[memory]\nsequence = 4\nsecond = 1\n");
+}
+
 }  // namespace
 }  // namespace scalecalc

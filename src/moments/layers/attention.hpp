@@ -7,6 +7,7 @@
 
 #include "moments/along_mean.hpp"
 #include "moments/attention_backward.hpp"
+#include "moments/attention_level.hpp"
 #include "moments/layers/linear.hpp"
 #include "moments/layers/norm.hpp"
 #include "moments/layers/residual.hpp"
@@ -253,22 +254,6 @@ void add_to_memory(BackwardPass<C, X>& pass, const Attention& layer,
   }
 }
 
-/// What a gradient has not along the mix of values it has not along these, as far as their cosine
-/// with the mix goes. Returns the level along the source (docs/theory/finite-width.md#along).
-template <class C, class X>
-double through_values(const C& calculus, const Attention& layer, const X& source,
-                      const NormDirections& directions, AttentionBackward<X>& made) {
-  const Alike<double> x = values_of(calculus, source);
-  const double all = values_of(calculus, made.input).second;
-  if (!(x.second > 0) || !(all > 0)) return 1;
-  const double alike = std::clamp(x.cross / x.second, 0.0, 1.0);
-  const double missing = (1 - directions.radial) * alike;
-  const X values = linear_backward(calculus, layer.v, made.v);
-  const X kept = without_along(calculus, layer.v, source, missing, values);
-  made.input = sum(made.input, sum(kept, scaled(values, typename C::Number(-1))));
-  return 1 - missing * values_of(calculus, values).second / all;
-}
-
 /// Relative variance over draws of one layer's part of the gradient of the scores' biases, of its
 /// logarithm: that of g and D, and of as few sums of Gaussian numbers as heads and buckets make,
 /// the trigamma function of 1/their relative variance.
@@ -359,8 +344,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
       of_keys += beyond_pairs(calculus, layer.v, record.source, made.v, made.v_weight,
                               record.counts.keys, record.batch);
     if (layer.over_memory) made.memory_beyond_pairs = of_keys;
-    if (!layer.over_memory)
-      directions.radial = through_values(calculus, layer, kept.record.source, g.directions, made);
+    directions.radial = level_of_attention(calculus, layer, kept.record, g.directions, made);
     if (!layer.over_memory) average_distances(calculus, kept, made);
     covariances = attention_covariances(pass, layer, kept, g, made);
   }
