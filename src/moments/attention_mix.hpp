@@ -119,9 +119,11 @@ inline RelativeError unknown_mix(const RelativeError& source, const Alike<double
 
 /// Of pairs of rows p.p' varies by itself and with the cosine of a head's queries, of variance
 /// 1/d_h, and of one row p.p does, 1/T of what counts (docs/theory/layers.md#norm-samples-heads).
+/// `weights`: P2 and O of rows over so many keys. What rows of like queries differ by varies from
+/// row to row as it does where nothing is alike and they have 1/T in common.
 inline HeadOverlap head_overlap(const Attention& layer, const Alike<double>& mix,
-                                const Alike<double>& apart_v, const Scores& scores,
-                                const Counts& counts) {
+                                const Alike<double>& apart_v, const Alike<double>& weights,
+                                double keys, const Scores& scores, const Counts& counts) {
   const double apart = mix.second - mix.cross, heads = static_cast<double>(layer.heads);
   if (!(apart > 0)) return {};
   const double pairs = scores.overlap_variance + scores.centred_slope * scores.centred_slope /
@@ -129,8 +131,10 @@ inline HeadOverlap head_overlap(const Attention& layer, const Alike<double>& mix
   const double one = (apart_v.cross * apart_v.cross * pairs +
                       apart_v.second * apart_v.second * scores.p2_variance / counts.tokens) /
                      (apart * apart);
-  const double of_row = apart_v.second / apart;
-  return {one, one / heads, of_row * of_row * scores.p2_variance / heads};
+  const double independent = layer.causal ? 2 / (keys + 1) : 1 / keys,
+               together = std::min(weights.cross, independent),
+               differ = std::max(apart / apart_v.second, weights.second - together);
+  return {one, one / heads, scores.p2_variance / (differ * differ * heads)};
 }
 
 /// The mix as a linear map of its tokens' averages; the heads' own P2 fluctuate besides. Its size
@@ -193,7 +197,8 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
                                                 (scores.overlap_variance / heads +
                                                  scores.centred_slope * scores.centred_slope /
                                                      static_cast<double>(source.width))};
-  mix.head_overlap = head_overlap(layer, o, dv, scores, counts);
+  mix.head_overlap = head_overlap(layer, o, dv, average(record.factors.mix),
+                                  static_cast<double>(source.tokens), scores, counts);
   const auto bound = [&](const RelativeError& of_source, double own, double of_two) {
     RelativeError made{of_source.second + own * of_second,
                        of_source.cross + (own + of_two) * of_cross};

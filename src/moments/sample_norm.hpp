@@ -73,23 +73,31 @@ void omit_sample_scatter(C& calculus, const Norm& layer, const Signal<X>& in, co
   calculus.omit(own, shared + own);
 }
 
+/// Mean of c^2 over pairs of different samples, c their cosine.
+inline double squared_cosine(const Alike<double>& x, const Counts& over) {
+  const double size = x.second * x.second;
+  return size > 0
+             ? mean_of_pairs({0, 0, x.cross * x.cross / size, x.between * x.between / size}, over)
+             : 1;
+}
+
 /// What tokens about their mean differ by in size, beyond the 2/n of new features: of the variance
 /// that tokens do not share, the part of x about the mean, over its square, is 1/(1 - c^2) where x
-/// is Gaussian, and no more than 2 V/D^2; rows of attention differ by what p.p does besides. A
-/// feature's own norm takes (k - 1)/(n - 1) of each
-/// difference, k its fourth moment.
+/// is Gaussian, and no more than 2 V/D^2; rows of attention differ by what p.p does besides. Of
+/// samples that are alike or opposite about the mean (`inside`) the sizes are the same. A
+/// feature's own norm takes (k - 1)/(n - 1) of each difference, k its fourth moment.
 template <class X>
-double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Counts& counts,
-                           double samples, double size_excess) {
+double size_variance_apart(const Signal<X>& in, const Alike<double>& x, const Alike<double>& inside,
+                           const Counts& counts, const Counts& over, double size_excess) {
   const double own = 2 / static_cast<double>(in.width), one = in.spread.token_variance,
-               shared = between_tokens(one, in.spread.batch_variance, counts);
-  const double c = x.second > 0 ? mean_of_pairs(x, counts) / x.second : 1, square = 1 - c * c;
+               shared = between_tokens(one, in.spread.batch_variance, counts),
+               square = 1 - squared_cosine(x, counts);
   if (!(square > 0)) return 0;
   double apart = std::max(0.0, (one - shared) / square - own);
   if (in.map_overlap > 0) apart = std::min(apart, 2 * in.map_overlap);
   apart += in.head_overlap.sizes;
-  const double left = std::max(0.0, 1 - (2 + 3 * size_excess) / std::max(samples - 1, 1.0));
-  return left * left * apart;
+  const double left = std::max(0.0, 1 - (2 + 3 * size_excess) / std::max(over.samples() - 1, 1.0));
+  return std::max(0.0, 1 - squared_cosine(inside, over)) * left * left * apart;
 }
 
 /// Of what each feature adds to an overlap by itself, what its own norm leaves.
@@ -337,7 +345,8 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
   out.spread.distance_slope = in.spread.distance_slope;
   if constexpr (C::next_orders) {
     out.spread.token_variance +=
-        size_variance_apart(in, values_of(calculus, in.x), counts, samples, out.size_excess);
+        size_variance_apart(in, values_of(calculus, in.x), values_of(calculus, inside), counts,
+                            {counts.tokens, record.over_batch ? counts.batch : 1}, out.size_excess);
   }
   out.spread.skewness = in.spread.skewness;
   out.spread.position_variance = in.spread.position_variance;
