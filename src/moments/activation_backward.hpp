@@ -100,6 +100,19 @@ void align_below(const ActivationRecord<X>& record, Gradient<X>& g) {
   g.along_mean = mean_below(mean, record.alignment, slope, g.aligned);
 }
 
+/// With these averages: positions have the shares that they had.
+inline Alike<double> with_averages(const Alike<double>& /*x*/, const Alike<double>& averages) {
+  return averages;
+}
+inline PerPosition with_averages(PerPosition x, const Alike<double>& averages) {
+  const Alike<double> before = average(x);
+  const auto ratio = [](double to, double from) { return from != 0 ? to / from : 1; };
+  x.second *= ratio(averages.second, before.second);
+  x.cross *= ratio(averages.cross, before.cross);
+  x.between *= ratio(averages.between, before.between);
+  return x;
+}
+
 /// Of a gradient that knows the stream it is of, phi' goes with what it knows.
 template <class C, class X>
 void slopes_of_stream(const C& calculus, const ActivationRecord<X>& record,
@@ -113,8 +126,9 @@ void slopes_of_stream(const C& calculus, const ActivationRecord<X>& record,
       record.slope_correlation ? values_of(calculus, record.slope_correlation->product)
                                : Alike<double>{},
       record.passage.x);
-  out.x = uniform(out.x, passed.x);
-  if (out.slope_correlation) out.slope_correlation->product = uniform(out.x, passed.product);
+  out.x = with_averages(out.x, passed.x);
+  if (out.slope_correlation)
+    out.slope_correlation->product = with_averages(out.slope_correlation->product, passed.product);
   out.of_stream = std::move(passed.known);
 }
 

@@ -17,7 +17,9 @@ inline bool keeps_slope_correlation(const Layer& layer) {
 
 /// Of a layer that a gradient meets which knows the stream it is of.
 inline bool keeps_of_stream(const Layer& layer) {
-  return std::holds_alternative<ActivationLayer>(layer.op) ||
+  const auto* norm = std::get_if<Norm>(&layer.op);
+  return (norm != nullptr && norm->kind == NormKind::dyt) ||
+         std::holds_alternative<ActivationLayer>(layer.op) ||
          std::holds_alternative<Residual>(layer.op);
 }
 

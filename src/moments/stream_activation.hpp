@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "moments/activation_moments.hpp"
 #include "moments/stream_law.hpp"
@@ -9,7 +11,9 @@
 namespace scalecalc::moments {
 
 /// Of a stream that an activation and a branch have made, what it has beside a Gaussian of the same
-/// moments (docs/theory/layers.md#stream-law); how much two samples go together.
+/// moments (docs/theory/layers.md#stream-law). What of the fourth moment is not known of it: how
+/// two samples go together, what sizes of tokens vary by about the law's, and where positions
+/// differ, of which the law is the average's, all.
 template <class C, class X>
 double add_stream_law(C& calculus, const typename C::Function& phi, const Signal<X>& in,
                       Wanted wanted, ActivationRecord<X>& record, X& y) {
@@ -18,7 +22,8 @@ double add_stream_law(C& calculus, const typename C::Function& phi, const Signal
   const StreamExcess more = stream_excess(activation, *record.cells, values_of(calculus, in.x));
   y = with_bounded_cross(sum(y, uniform(y, more.values)));
   if (wanted.slopes) record.slopes = sum(record.slopes, uniform(record.slopes, more.slopes));
-  return more.correlation;
+  if (!std::is_same_v<X, Alike<double>>) return 1;
+  return std::min(1.0, more.correlation + in.spread.token_variance);
 }
 
 }  // namespace scalecalc::moments

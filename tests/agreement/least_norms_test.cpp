@@ -54,5 +54,17 @@ TEST_CASE("an activation behind a norm over few samples that are nearly alike") 
                       "[memory]\nsequence = 4\nsecond = 1\n");
 }
 
+// The sum of a tanh and a branch was taken for Gaussian by the next tanh: squares of hidden
+// features were a third of what passes have.
+TEST_CASE("tanh in the place of norms behind every sum") {
+  const std::string fields =
+      "layers = 2\nheads = 4\nffn = 96\nvocab = 10\nsequence = 16\nnorm_alpha = 1.5\n"
+      "activation = \"relu_squared\"\nnorm = \"dyt\"\nplacement = \"post\"\n";
+  agree_with_text("alike", fields + lecun);
+  agree_with_text("with a class token",
+                  fields + "class_tokens = 1\npool = \"class\"\n" + lecun +
+                      "[input]\nkind = \"gaussian\"\nsecond = 1\ncross = 0.9\nclass_std = 1\n");
+}
+
 }  // namespace
 }  // namespace scalecalc

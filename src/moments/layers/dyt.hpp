@@ -49,6 +49,17 @@ AlphaMoments<X> alpha_moments(C& calculus, const AlphaFunctions& of,
   made.along = average(value_expectations(
                            calculus, calculus.function(made.known ? *along : of.slope_value), x))
                    .mean;
+  if constexpr (C::next_orders) {
+    if (chain != nullptr || !input.law) return made;
+    const auto beside_gaussian = [&](const std::string& function) {
+      const Activation& activation = calculus.function(function)->activation();
+      return stream_excess(activation, stream_cells(activation, *input.law),
+                           values_of(calculus, input.x))
+          .values;
+    };
+    made.psi = with_bounded_cross(sum(made.psi, uniform(made.psi, beside_gaussian(of.slope))));
+    made.along += beside_gaussian(of.slope_value).mean;
+  }
   return made;
 }
 

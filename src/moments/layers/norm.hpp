@@ -196,8 +196,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
                        const std::string& path, const char* kind) {
   C& calculus = pass.calculus();
   calculus.enter(path);
-  x.law.reset();
   if (layer.kind == NormKind::dyt) return dyt_forward(pass, layer, std::move(x), {path, kind});
+  x.law.reset();
   Kept<Norm, C, X> kept;
   kept.spread = {x.spread.token_variance, x.spread.batch_variance, x.spread.distance_response};
   kept.truncation = x.truncation;

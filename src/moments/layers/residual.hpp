@@ -67,12 +67,11 @@ struct Kept<Residual, C, X> {
   std::optional<std::pair<double, double>> together;
 };
 
-/// The law of the sum of an activation and of a branch that ends in weights: of features that are
-/// Gaussian but for these.
+/// The law of the sum of an activation and a Gaussian branch, on the average over positions.
 template <class C, class X>
 std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, const Signal<X>& x,
                                             const Signal<X>& branch) {
-  if constexpr (C::next_orders && std::is_same_v<X, Alike<double>>) {
+  if constexpr (C::next_orders) {
     constexpr double rounding = 1e-9;
     const bool is_plain = x.mixture.plain() && branch.mixture.plain() && !x.dropped &&
                           !branch.dropped && !has_words(x);
@@ -86,9 +85,10 @@ std::shared_ptr<const StreamSum> law_of_sum(C& calculus, const Residual& layer, 
       from = std::make_shared<const StreamCells>(stream_cells(
           calculus.function(x.flat->function)->activation(), gaussian_law(u.mean, variance)));
     }
-    const double b = layer.branch, mean = branch.x.mean;
-    return stream_sum(std::move(from), layer.skip, b * mean,
-                      b * b * (branch.x.second - mean * mean));
+    const Alike<double> f = values_of(calculus, branch.x);
+    const double b = layer.branch;
+    return stream_sum(std::move(from), layer.skip, b * f.mean,
+                      b * b * (f.second - f.mean * f.mean));
   } else {
     return nullptr;
   }
@@ -106,8 +106,8 @@ void through_law(const C& calculus, const Residual& layer, const Kept<Residual, 
   scale(parts.stream, layer.skip * layer.skip);
   skip.of_stream = std::move(parts.stream);
   if (!branch.slope_correlation) return;
-  branch.slope_correlation->input = uniform(branch.x, apart);
-  branch.slope_correlation->product = uniform(branch.x, parts.product);
+  branch.slope_correlation->input = with_averages(branch.x, apart);
+  branch.slope_correlation->product = with_averages(branch.x, parts.product);
 }
 
 /// Of the sum y of x and the branch.
