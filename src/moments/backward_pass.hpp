@@ -74,6 +74,7 @@ class BackwardPass {
       if (draws_weights(*layer)) g.with_sums.reset();
       if (!std::holds_alternative<Norm>(layer->op)) g.of_populations.reset();
       if (!std::holds_alternative<Pool>(layer->op)) g.read_token.reset();
+      if (!std::holds_alternative<Norm>(layer->op)) g.at_constant.reset();
       if (!keeps_profile(*layer)) g.profile.reset();
       g.by_slopes = is_pointwise(*layer) || (g.by_slopes && !draws_weights(*layer));
       if (!std::holds_alternative<ActivationLayer>(layer->op)) g.feature_mean = 0;
@@ -102,6 +103,15 @@ class BackwardPass {
       limit_cross(values_of(calculus_, record.gradient), record.grad_truncation);
     }
     calculus_.check(*record.path, record.gradient);
+  }
+  /// The same right below a norm over samples: with what features that are the same at all of them
+  /// have.
+  void note_below_norm(std::size_t site, Gradient<X>& g) {
+    if (!g.at_constant) return note(site, g);
+    Gradient<X> shown = g;
+    shown.x = sum(g.x, *g.at_constant);
+    g.at_constant.reset();
+    note(site, shown);
   }
   /// What has been noted in these records, in those of the layers that ForwardPass::repeat took
   /// them for, the `times`-th time.

@@ -188,6 +188,9 @@ struct Gradient {
   double equal_words = 0;                    ///< E g_t g_u of two equal words over E g^2
   double alive = 1;                          ///< share of the features that there is any for
   double few = 0;  ///< share that a norm over samples has no E 1/variance for
+  /// Right below a norm over samples: what features that are the same at all of them have of the
+  /// average over all features. The activation that made them so hands nothing of it on.
+  Seldom<X> at_constant{};
   /// E phi'^2/s^2 of the activation below, beside the product of means: s^2 of a feature's samples.
   double slope_scatter = 1;
   bool by_slopes = false;  ///< below a function of each entry, with nothing but sums between

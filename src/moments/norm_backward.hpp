@@ -292,6 +292,7 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
     if (values_of(calculus, inside).second <=
         rounding * std::fabs(values_of(calculus, gradient.x).second))
       out.x = scaled(out.x, N(0));
+    if (record.constant > 0) out.at_constant = scaled(inside, record.constant);
     if (record.alive < 1 - few_enough || record.rare) {
       // Dead features hand nothing on; E 1/s2 of those with one sample or two does not exist.
       out.x = scaled(out.x, record.alive);

@@ -72,6 +72,7 @@ struct NormRecord {
   Seldom<SampleDirections> directions;  ///< of samples that differ in size, in place of `orders`
   double alive = 1, few = 0;            ///< of constant_samples: 1 - all, and few
   bool rare = false;                    ///< few, or heavy, of samples that add up to 0
+  double constant = 0;                  ///< 1/eps of all, times their share
   FeatureScatter scatter;
   double by_chance = 0;  ///< of 1/s2 over samples, what overlaps of two samples by chance add
   X output;

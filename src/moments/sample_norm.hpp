@@ -313,6 +313,7 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
       const ConstantSamples flat = constant_samples(phi, in.flat->input, over, in.flat->gate);
       record.alive = std::max(1 - flat.all, 1 / static_cast<double>(in.width));
       record.few = flat.few;
+      if (layer.eps > 0) record.constant = (1 - record.alive) / layer.eps;
       record.rare = flat.few > few_enough && flat.zero_sum;
       constexpr double many = 256;  // past which omit_sample_scatter says it all
       if (in.flat->gate && samples < many && flat.all + flat.few < few_enough) {

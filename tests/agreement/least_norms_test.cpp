@@ -66,5 +66,18 @@ TEST_CASE("tanh in the place of norms behind every sum") {
                       "[input]\nkind = \"gaussian\"\nsecond = 1\ncross = 0.9\nclass_std = 1\n");
 }
 
+// Where features are the same at all samples passes divide by eps.
+TEST_CASE("relu and a norm over few samples that are nearly alike") {
+  const std::string text =
+      "[model]\nkind = \"layers\"\nfeatures = 48\nclasses = 10\nsequence = 7\n" + lecun +
+      "[input]\nkind = \"gaussian\"\nsecond = 1\ncross = 0.99\n"
+      "[[layer]]\ntype = \"gated\"\nwidth = 16\nactivation = \"relu_squared\"\n"
+      "[[layer]]\ntype = \"norm\"\nnorm = \"scalenorm\"\n"
+      "[[layer]]\ntype = \"linear\"\nwidth = 32\n"
+      "[[layer]]\ntype = \"activation\"\nactivation = \"relu\"\n"
+      "[[layer]]\ntype = \"norm\"\nnorm = \"batchnorm\"\neps = 0.001\n";
+  agree("list", parse_model(text, "list"), seeds);
+}
+
 }  // namespace
 }  // namespace scalecalc

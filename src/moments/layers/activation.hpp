@@ -388,7 +388,7 @@ template <class C, class X>
 Gradient<X> activation_back(BackwardPass<C, X>& pass, Gradient<X> g) {
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<ActivationLayer>();
-  pass.note(kept.at.site, g);
+  pass.note_below_norm(kept.at.site, g);
   if (kept.is_identity) return g;
   if (g.below_chain) {
     if (!kept.last) return *g.below_chain;

@@ -380,7 +380,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
   using N = typename C::Number;
   C& calculus = pass.calculus();
   const auto& kept = pass.template take<Gated>();
-  pass.note(kept.at.site, g);
+  pass.note_below_norm(kept.at.site, g);
   auto parts = gated_backward(kept.record, g.x);
   Gradient<X> gate = g, in = g;
   gate.aligned = in.aligned = N(0);

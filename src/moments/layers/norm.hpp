@@ -207,7 +207,8 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x,
     const double apart = over_samples(in, pass.counts(x));
     const bool samples = !is_token_norm(layer.kind) && layer.kind != NormKind::none;
     if (samples && apart > 0)
-      kept.truncation.second = std::min(no_mean, x.truncation.second * in.second / apart);
+      kept.truncation.second =
+          std::min(no_mean, std::max(x.truncation.second, x.truncation.cross) * in.second / apart);
   }
   const Profile before = is_token_norm(layer.kind) ? take_profile(x) : x.profile;
   Signal<X> y = norm_forward(calculus, layer, x, pass.counts(x), kept.record);
