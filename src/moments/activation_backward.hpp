@@ -154,7 +154,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
       rescale_own(out, calculus.value(gradient.aligned) * values_of(calculus, record.slopes).second,
                   calculus.value(out.aligned));
     }
-    const X known = scaled(products_along(gradient.along_mean, record.own),
+    const X known = scaled(by_squares(gradient, products_along(gradient.along_mean, record.own)),
                            typename C::Number(gradient.aligned * gradient.aligned));
     out.x = sum(out.x, known);
     if (gradient.along_mean) {

@@ -162,6 +162,9 @@ struct Gradient {
   RelativeError error{}, truncation{};
   typename X::Number aligned{};
   AlongMean along_mean{};  ///< what `aligned` goes with in the place of x_t
+  /// Inside an expert, whose part along x_t not all tokens have alike: E a_t^2 and E a_t a_u of its
+  /// coefficients over the square of `aligned`, their mean.
+  Seldom<X> aligned_squares{};
   /// K of the part sum_u K_tu x_u, of which `aligned` is that of a token's own x
   /// (along_tokens.hpp); empty where other tokens have none, or it is not followed.
   Seldom<X> along_tokens{};
@@ -219,6 +222,12 @@ struct Gradient {
   Profile profile{};  ///< as in Signal, of E g^2
 };
 
+/// What the part along x has of E x_t x_u, over the square of `aligned`.
+template <class X>
+X by_squares(const Gradient<X>& g, const X& of) {
+  return g.aligned_squares ? product(of, *g.aligned_squares) : of;
+}
+
 /// Below a layer that gives a token other tokens' gradients: nothing is known of a token's own x.
 template <class X>
 void forget_tokens(Gradient<X>& g) {
@@ -228,6 +237,7 @@ void forget_tokens(Gradient<X>& g) {
   g.follows_size = g.size_power = 0;
   g.aligned = typename X::Number(0);
   g.along_mean = {};
+  g.aligned_squares.reset();
   g.along_tokens.reset();
 }
 

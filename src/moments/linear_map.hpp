@@ -185,7 +185,7 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   // Normal weights bring a part of y back along x and another at random; orthogonal ones that do
   // not widen keep the size of every gradient exactly.
   const N along = calculus.real(weight_noise(transposed(layer)) / 2);
-  out.x = sum(out.x, scaled(products_along(gradient.along_mean, input),
+  out.x = sum(out.x, scaled(by_squares(gradient, products_along(gradient.along_mean, input)),
                             N(out.aligned * out.aligned * along)));
   if constexpr (C::next_orders)
     out.uneven = calculus.value(out.aligned * out.aligned) * length_scatter(layer);

@@ -29,12 +29,14 @@ struct Kept<Experts, C, X> {
   X router;                                  ///< A and B
   RoutedGradients<X> plain, divided;         ///< of RoutedPair, `divided` over `inverse`
   X along;                                   ///< of J^T w
+  X loads, scatter, sizes;                   ///< of RoutedPair
   X expert;                                  ///< moments of F_e
   double rise_within = 0, rise_between = 0;  ///< dB/dr, r of the input
+  double follows = 0;                        ///< what E F_t F_u does, per deviation of r
   /// Of an expert in what its token's sum is made of; behind a norm that has divided by that.
   double share = 0, divided_share = 0;
   double directions = 1;  ///< in which the scores' gradients of all tokens vary
-  double loads = 0;       ///< relative variance over experts of what one gets of the tokens
+  double uneven = 0;      ///< relative variance over experts of what one gets of the tokens
   /// Of the first expert, where all others are as it is and their records are its own once more.
   RecordRange of_first;
   bool all_alike = false;
@@ -81,13 +83,16 @@ void keep_routing(C& calculus, const Experts& layer, const Routing& by, const Si
   kept.divided = gradients(&RoutedPair::divided, true);
   kept.router = kept.plain.weights;
   kept.along = average_of(&RoutedPair::along);
+  kept.loads = average_of(&RoutedPair::loads);
+  kept.scatter = average_of(&RoutedPair::scatter);
+  kept.sizes = average_of(&RoutedPair::sizes);
   const double A = values_of(calculus, kept.router).second;
   const auto experts = static_cast<double>(layer.experts.size());
   const auto relative = [&](double RoutedPair::*member) {
     const Alike<double> x = values_of(calculus, average_of(member));
     return row_sum(x, counts) / counts.samples() / (A * A);
   };
-  kept.loads = std::max(0.0, experts * relative(&RoutedPair::loads) - 1);
+  kept.uneven = std::max(0.0, experts * relative(&RoutedPair::loads) - 1);
   // A token's gradient varies in k directions, less the one that normalised weights have not; all
   // tokens in as many more as they choose apart.
   const double lost = layer.normalised ? 1 : 0;
@@ -121,6 +126,7 @@ void add_routed_overlap(const C& calculus, const Experts& layer, const Routing& 
   const double coherent = calculus.value(x.overlap.coherent);
   const RoutedPair pair = by.at(z.second > 0 ? z.cross / z.second : 1);
   const double of_expert = calculus.value(expert.overlap.coherent);
+  kept.follows = of_expert;
   y.overlap.coherent = w.cross * of_expert + f.cross * kept.rise_within * coherent;
   y.overlap.noise = pair.loads * expert.overlap.noise + pair.scatter * f.cross * f.cross;
   const double both = of_expert * coherent;
@@ -219,6 +225,20 @@ double divided_by_size(const Gradient<X>& g) {
   return std::clamp(g.follows_size, 0.0, 1.0);
 }
 
+/// Of E b k, b = sum_e w_e(t) w_e(u), beyond the product of means (docs/theory/experts.md#along).
+struct RoutedPairs {
+  double weights = 0, scatter = 0;  ///< E b, Var b
+  double expert = 0;                ///< E F_t F_u
+  double rise = 0, follows = 0;     ///< of b, and of F_t F_u, per deviation of the input's overlap
+};
+/// k is of y_t y_u = b F_t F_u with the slope `own`, in which b is once more, and follows the rest
+/// of the stream's overlap.
+inline double routed_covariance(const OverlapSlope& slope, double own, const RoutedPairs& of) {
+  if (!(of.weights > 0)) return 0;
+  const double rest = slope.stream - own * (of.weights * of.follows + of.rise * of.expert);
+  return own * of.scatter * (of.expert + of.rise * of.follows / of.weights) + of.rise * rest;
+}
+
 /// w_e g at one of the experts: E w_e^2 g and E w_e(t) w_e(u) k.
 template <class C, class X>
 Gradient<X> expert_gradient(const C& calculus, const Experts& layer,
@@ -233,15 +253,53 @@ Gradient<X> expert_gradient(const C& calculus, const Experts& layer,
   out.aligned = g.aligned * w.second / experts;
   out.directions.radial =
       across(g.directions.radial, (1 - divided) * kept.share + divided * kept.divided_share);
-  const auto slope = [&](const OverlapSlope& s, double by, double rise, double cross,
-                         double apart) {
-    return OverlapSlope{s.own * by * by / experts,
-                        (s.stream * by + cross * rise * x.coherent * apart) / experts};
-  };
-  out.slopes = {slope(g.slopes.within, w.cross, kept.rise_within, k.cross, 1),
-                slope(g.slopes.between, w.between, kept.rise_between, k.between, x.apart)};
   out.uneven = out.beyond_pairs = 0;
+  const Alike<double> f = values_of(calculus, kept.expert), v = values_of(calculus, kept.scatter);
+  const double aligned = g.along_mean ? 0 : g.aligned, square = aligned * aligned;
+  const auto slope = [&](const OverlapSlope& s, double by, double scatter, double rise,
+                         double cross, double apart) {
+    const double more = divided == 0 ? s.own * scatter : 0;
+    return OverlapSlope{
+        (s.own * by * by + more) / experts,
+        (s.stream * by + (cross * rise * x.coherent + more * kept.follows) * apart) / experts};
+  };
+  out.slopes = {
+      slope(g.slopes.within, w.cross, v.cross, kept.rise_within, k.cross, 1),
+      slope(g.slopes.between, w.between, v.between, kept.rise_between, k.between, x.apart)};
+  if (divided == 0) {
+    const auto covariance = [&](const OverlapSlope& s, double by, double scatter, double expert,
+                                double rise, double apart) {
+      return routed_covariance(
+                 s, std::max(s.own, square),
+                 {by, scatter, expert, rise * x.coherent * apart, kept.follows * apart}) /
+             experts;
+    };
+    const Alike<double> more{
+        0, square * v.second * f.second / experts,
+        covariance(g.slopes.within, w.cross, v.cross, f.cross, kept.rise_within, 1),
+        covariance(g.slopes.between, w.between, v.between, f.between, kept.rise_between, x.apart)};
+    out.x = with_bounded_cross(sum(out.x, uniform(out.x, more)));
+  }
+  if (aligned != 0 && w.second > 0)
+    out.aligned_squares = scaled(kept.loads, experts / (w.second * w.second));
   return out;
+}
+
+/// Along the input x each expert brings back a part of the tokens that it is given, `aligned` of
+/// all together: that of sum_ef w_e(t)^2 w_f(u)^2 which e = f has is in what each brings back, and
+/// what two experts do is added.
+template <class C, class X>
+void add_meeting_experts(const C& calculus, const Kept<Experts, C, X>& kept, Gradient<X>& all) {
+  if (!all.aligned_squares) return;
+  all.aligned_squares.reset();
+  const double weights = values_of(calculus, kept.router).second;
+  const X two = each(sum(kept.sizes, scaled(kept.loads, -1)),
+                     [&](double more) { return std::max(0.0, 1 + more / (weights * weights)); });
+  const double square = all.aligned * all.aligned;
+  all.x = with_positive_second(
+      calculus, sum(all.x, scaled(product(two, without_mean(kept.input.x)), square)));
+  all.slopes =
+      with_part_along(all.slopes, square * values_of(calculus, two).cross, kept.input.overlap, {});
 }
 
 /// dL/dz_e = sum_f J_fe F_f.g: E (F.g)^2 = n m_F g, less what of F a norm behind the sum has taken
@@ -281,7 +339,7 @@ template <class C, class X>
 Gradient<X> back_through_experts(BackwardPass<C, X>& pass, const Experts& layer,
                                  const Kept<Experts, C, X>& kept, const Gradient<X>& g,
                                  const LogCovariance& start) {
-  const double loads = std::log1p(kept.loads);
+  const double loads = std::log1p(kept.uneven);
   std::optional<Gradient<X>> all, one;
   for (auto expert = layer.experts.rbegin(); expert != layer.experts.rend(); ++expert) {
     if (!one || !kept.all_alike) {
@@ -294,6 +352,7 @@ Gradient<X> back_through_experts(BackwardPass<C, X>& pass, const Experts& layer,
   }
   if (kept.all_alike)
     for (std::size_t e = 1; e < layer.experts.size(); ++e) pass.repeat(kept.of_first, e);
+  add_meeting_experts(pass.calculus(), kept, *all);
   return *std::move(all);
 }
 

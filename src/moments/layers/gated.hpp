@@ -304,8 +304,8 @@ void gated_own(const Gradient<X>& g, const GatedRecord<X>& record, Gradient<X>& 
                Gradient<X>& in) {
   const double square = g.aligned * g.aligned;
   if (!g.along_mean) {
-    gate.x = sum(gate.x, scaled(record.own_gate, square));
-    in.x = sum(in.x, scaled(record.own_in, square));
+    gate.x = sum(gate.x, scaled(by_squares(g, record.own_gate), square));
+    in.x = sum(in.x, scaled(by_squares(g, record.own_in), square));
     gate.aligned = g.aligned * record.along_gate;
     in.aligned = g.aligned * record.along_in;
     return;
@@ -419,8 +419,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
                           static_cast<double>(layer.in.fan_in), pass.counts(kept.at.tokens));
   out.x = sum(out.x, other.x);
   if constexpr (C::next_orders)
-    out.x = sum(out.x, scaled(products_along(out.along_mean, other.along_mean, kept.input.x),
-                              2 * out.aligned * other.aligned));
+    out.x =
+        sum(out.x,
+            scaled(by_squares(out, products_along(out.along_mean, other.along_mean, kept.input.x)),
+                   2 * out.aligned * other.aligned));
   out.along_mean = sum_along(out.along_mean, calculus.value(out.aligned), other.along_mean,
                              calculus.value(other.aligned));
   out.aligned = out.aligned + other.aligned;
