@@ -225,6 +225,29 @@ double norm_populations(const Norm& layer, const Signal<X>& in, const X& inside,
   return inverse * c;
 }
 
+/// Masks of dropout, which each sample has of its own, make s^2 of a feature's samples vary more: E
+/// 1/s^2 of their mixture over that of normal ones, by the kind of a sample; two samples of a
+/// feature are divided by the same (docs/theory/layers.md#norm-samples-masks).
+template <class X>
+void norm_masks(const Signal<X>& in, const Alike<double>& x, const Counts& over, double eps,
+                NormRecord<X>& record) {
+  if (in.mixture.plain() || in.flat) return;
+  const double share = std::clamp(in.spread.batch_noise, 0.0, 1.0);
+  MixtureNorm& norm = record.mixture_norm;
+  norm =
+      mixture_norm(in.mixture, over.samples() - 1, eps, in.kurtosis / in.mixture.square(), share);
+  record.kind_weight = in.mixture.weight;
+  const double mean = (record.kind_weight * norm.inverse).sum();
+  if (!(mean > 0)) return;
+  norm.root = norm.inverse / std::sqrt(mean);
+  norm.normal_root = std::sqrt(norm.normal_inverse);
+  // Samples that have a part in common do not vary by themselves in it.
+  const double common = x.second > 0 ? std::fabs(mean_of_pairs(x, over)) / x.second : 0;
+  const double few = share * norm.few * static_cast<double>(in.width);
+  record.truncation += std::min<double>(
+      no_mean, std::fabs(mean / norm.normal_inverse - 1) * common + no_mean * std::min(1.0, few));
+}
+
 /// Statistics over samples are of Gaussian features: E 1/s2 is (n - 2)/(n - 3) of 1/E s2 where all
 /// samples are alike, so n > 3.
 template <class C, class X>
@@ -278,6 +301,8 @@ Signal<X> sample_norm(C& calculus, const Norm& layer, const Signal<X>& in, const
     record.orders = sample_orders(from, over, in.spread.batch_noise);
     note_directions(inside, over, in.spread.batch_noise, record);
     state_parts(calculus, in, over, record);
+    const double apart = over_samples(raw, over);
+    norm_masks(in, raw, over, apart > 0 ? layer.eps / apart : 0, record);
     const double noise = in.spread.batch_noise;
     double chance = noise * in.map_overlap;
     if (!(in.map_overlap > 0) && from.within > 0)

@@ -419,7 +419,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Norm& layer, Gradient<
     out.slopes = through_map(out.slopes, scale, scale);
     scale_kinds(
         calculus, out,
-        below_norm(record.mixture_norm, record.kind_weight, g.directions.radial, out.kinds));
+        below_norm(record.mixture_norm, record.kind_weight,
+                   record.over_samples ? g.directions.samples : g.directions.radial, out.kinds));
   }
   if constexpr (has_profiles<C, X>) {
     if (layer.kind != NormKind::none)
