@@ -117,5 +117,16 @@ TEST_CASE("a norm over few samples of a stream with dropout") {
                       lecun);
 }
 
+// Masks were taken to move overlaps as if features had no mean: gradients of two tokens' logits
+// were 5 times too large.
+TEST_CASE("dropout of features with a mean") {
+  const std::string text =
+      "[model]\nkind = \"mlp\"\nlayers = 2\nwidth = 48\nfeatures = 48\nclasses = 100\n"
+      "sequence = 16\nactivation = \"cos\"\nnorm = \"layernorm\"\nnorm_eps = 0\n"
+      "placement = \"resi-dual\"\nlambda = \"(2*N)^(-1/2)\"\ndropout = 0.1\n" +
+      lecun + "[input]\nkind = \"gaussian\"\nsecond = 0.25\n";
+  agree("mlp", parse_model(text, "mlp"), seeds);
+}
+
 }  // namespace
 }  // namespace scalecalc

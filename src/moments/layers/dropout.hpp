@@ -107,12 +107,13 @@ Signal<X> dropout_forward(C& calculus, const Dropout& layer, const Signal<X>& in
     out.spread = through_dropout(in.spread, layer.rate, noise, values_of(calculus, out.x), counts);
     out.kurtosis /= 1 - layer.rate;
     out.mixture = dropped(in.mixture, layer.rate);
-    // So does that of x_t.x_u: E x_t^2 x_u^2 of independent masks is (1 - p)^-2 of m^2 + 2 r^2.
+    // So does that of x_t.x_u: E x_t^2 x_u^2 of independent masks is (1 - p)^-2 of m^2 + 2 r^2 - 2
+    // mu^4, of Gaussian features about their mean mu, and E x_s^2 x_t x_u is m r + 2 r^2 - 2 mu^4.
     const Alike<double> x = values_of(calculus, in.x);
     // What both tokens have in common of it, x_s^2 times one mask, goes with their mean.
-    const double made = (x.second * x.second + 2 * x.cross * x.cross) * more * (2 + more) / width;
-    const double of_one =
-        more * (6 * x.cross * x.cross + 2 * x.cross * (x.second - x.cross)) / width;
+    const double together = x.cross * x.cross - std::pow(x.mean, 4);
+    const double made = (x.second * x.second + 2 * together) * more * (2 + more) / width;
+    const double of_one = more * (4 * together + 2 * x.cross * x.second) / width;
     out.mask_overlap += std::max(0.0, of_one);
     out.overlap.noise = out.overlap.noise + calculus.real(made);
     for (RelativeError* bound : {&out.error, &out.truncation}) {
