@@ -142,11 +142,13 @@ void add_leans(NormVariance& out, const WidthMoments& phi, const Passage& passag
     out.decorrelation =
         out.token_variance -
         std::min<double>(covariance(lean, passage.slope, phi.exponent), out.token_variance);
-  const auto lean = phi.centred_lean(c);
-  if (lean.rise == 0 && lean.noise == 0) return;
   const double e = phi.variance_exponent;
   out.centred_excess = e * e * u.one + passage.rest + orders * (phi.centred_kurtosis - 1) / width -
                        out.token_variance;
+  // Of two tokens that have nothing but their mean in common, the limit.
+  constexpr double least_correlation = 0.05;
+  const auto lean = phi.centred_lean(std::fabs(c) < least_correlation ? least_correlation : c);
+  if (lean.rise == 0 && lean.noise == 0) return;
   const double one = out.token_variance + out.centred_excess;
   out.centred_lag =
       std::min(covariance(lean, e, e), one) - (out.token_variance - out.decorrelation);
