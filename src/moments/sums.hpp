@@ -10,6 +10,7 @@
 #include "moments/along_tokens.hpp"
 #include "moments/backward_pass.hpp"
 #include "moments/kept_input.hpp"
+#include "moments/overlap_slope.hpp"
 #include "moments/sample_directions.hpp"
 #include "moments/slope_correlation.hpp"
 #include "moments/value_scatter.hpp"
@@ -225,6 +226,24 @@ Signal<X> sum_forward(C& calculus, const typename C::Number& a, const typename C
   return out;
 }
 
+/// 2 a a' of E x_t x_u that a gradient has of both ways of a sum, a x and a' x along the input x.
+template <class X>
+double both_ways(const Gradient<X>& skip, const Gradient<X>& branch) {
+  const bool by_tokens = skip.along_tokens && branch.along_tokens;
+  return skip.own.word == 0 && !by_tokens ? 2 * skip.aligned * branch.aligned : 0;
+}
+
+/// What that makes of dk/dr.
+template <class X>
+OverlapSlopes slopes_of_both_ways(bool meet, const Gradient<X>& skip, const Gradient<X>& branch,
+                                  const OverlapDeviation& input) {
+  if constexpr (std::is_same_v<typename X::Number, double>) {
+    if (meet && !branch.along_mean)
+      return with_part_along({}, both_ways(skip, branch), input, skip.along_mean);
+  }
+  return {};
+}
+
 /// The gradient that comes through a branch is independent of that on the skip, but for what both
 /// have along the `input`, 2 a a' E x_t x_u, or where no weights lie in the branch for `together`,
 /// E of their product. `start`: the covariance of what both are made of.
@@ -264,9 +283,8 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
   if (together) skip.x = sum(skip.x, scaled(*together, N(2)));
   skip.with_sums = sum_of_sums(skip.with_sums, branch.with_sums);
   if constexpr (C::next_orders) {
-    const double both = 2 * skip.aligned * branch.aligned;
-    const bool by_tokens = skip.along_tokens && branch.along_tokens;
-    if (input && !together && both != 0 && skip.own.word == 0 && !by_tokens)
+    const double both = both_ways(skip, branch);
+    if (input && !together && both != 0)
       skip.x =
           sum(skip.x, scaled(products_along(skip.along_mean, branch.along_mean, *input), both));
     skip.along_mean = sum_along(skip.along_mean, skip.aligned, branch.along_mean, branch.aligned);

@@ -128,6 +128,12 @@ TEST_CASE("dropout of features with a mean") {
   agree("mlp", parse_model(text, "mlp"), seeds);
 }
 
+// Along the stream skip and branch meet, in what gradients of two tokens follow of their overlap
+// too: those at keys were 0.75 of what passes have.
+TEST_CASE("a sum without norms in front of a squared error of many logits") {
+  agree_at({"block[0].attn.k"});
+}
+
 // Of tokens that have nothing but their mean in common, sizes about the mean were taken to vary as
 // those of whole features do: E 1/s^2 was 0.6 of what passes have.
 TEST_CASE("a layernorm behind features with a mean") {

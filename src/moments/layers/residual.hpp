@@ -418,6 +418,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
   if (both) both->product = scaled(both->product, a);
   std::optional<X> meet;
   if constexpr (C::next_orders) meet = meeting_of_ways(pass, kept, skip, branch);
+  const OverlapSlopes along = slopes_of_both_ways(kept.input && !kept.together, skip, branch,
+                                                  {kept.merged.whole, 0, kept.apart});
   Gradient<X> out = sum_of_ways(pass, std::move(skip), branch, start, kept.at.tokens, kept.input,
                                 both ? &both->product : nullptr);
   if constexpr (has_profiles<C, X>)
@@ -440,7 +442,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Residual& layer, Gradi
       out.truncation.second += most;
       out.truncation.cross += most;
     }
-    out.slopes = before_merge(out.slopes, kept.merged, kept.apart);
+    out.slopes = before_merge(out.slopes + along, kept.merged, kept.apart);
   }
   return out;
 }
