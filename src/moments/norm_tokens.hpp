@@ -371,8 +371,10 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
       calculus.omit(0, variance / 2);
     }
     const double bent_pair =
-        in.mixture.plain() ? std::fabs(c) * (kept * v + v * own / 2 + heavy / 8)
-                           : kept * v + (v * v + std::max(heavy, v - own_noise)) / 2 * (1 - c * c);
+        in.mixture.plain()
+            ? std::fabs(c) * (kept * v + v * own / 2 + heavy / 8)
+            : std::min(1.0, 2 * std::fabs(c)) *
+                  (kept * v + (v * v + std::max(heavy, v - own_noise)) / 2 * (1 - c * c));
     // Samples that add up to 0 have -1/n of each pair only where they are of one size.
     const double of_sum =
         counts.samples() > 1 ? std::min(std::fabs(c), 1 / (counts.samples() - 1)) : 0;

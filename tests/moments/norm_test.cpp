@@ -363,3 +363,14 @@ TEST_CASE("a scaled norm is one in front of weights that are as much larger") {
     }
   }
 }
+
+// E x_t x_u/(s_t s_u) is odd in the cosine: of tokens that are nearly independent masks of their
+// own leave nothing out.
+TEST_CASE("what the scatter of masks leaves out of a cosine goes with it") {
+  const Trace trace = trace_of_model(
+      "model = {kind=\"mlp\", layers=2, width=32, placement=\"post\", norm=\"layernorm\", "
+      "activation=\"tanh\", dropout=0.3}\ninput = {kind=\"gaussian\", cross=0.02}");
+  const Figure& cross = site(trace, "layer[0].norm").cross;
+  CHECK(cross.value > 0);
+  CHECK(cross.truncation < 0.01 * cross.value);
+}
