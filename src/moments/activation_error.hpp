@@ -38,6 +38,63 @@ double log_range_of(C& calculus, const NormVariance& spread, const LogSize& x,
   return std::min(std::max(0.0, x.mean) + range_deviations * std::sqrt(x.variance), largest_log);
 }
 
+/// Behind a gated unit a feature y = phi_g(u) w is Gaussian given u, of variance S q with S =
+/// phi_g(u)^2/E phi_g^2: what E phi^2, and E phi beside its root, over S are off by from those at S
+/// = 1.
+template <class C>
+double heavy_of_gate(C& calculus, const typename C::Function& phi, const ActivationInput& gate,
+                     double variance) {
+  constexpr double step = 0.25, reach = 6;
+  const Activation& of_gate = calculus.function(gate.function)->activation();
+  const double mean = gate.input.mean,
+               deviation = std::sqrt(std::max(0.0, gate.input.second - mean * mean));
+  double all = 0, second = 0;
+  std::vector<std::array<double, 2>> nodes;  // weight and phi_g^2
+  for (double z = -reach; z <= reach; z += step) {
+    const double value = of_gate.value(mean + deviation * z);
+    nodes.push_back({std::exp(-z * z / 2), value * value});
+    all += nodes.back()[0];
+    second += nodes.back()[0] * nodes.back()[1];
+  }
+  if (!(second > 0) || !std::isfinite(second)) return no_mean;
+  const auto mean_at = [&](double q) {
+    return calculus.expectation(phi, Moment::mean, Token<double>{0, q});
+  };
+  const double one = calculus.sizes(phi, 0, variance).second, mean_of_one = mean_at(variance);
+  double f = 0, m = 0;
+  for (const auto& [weight, square] : nodes) {
+    constexpr double least = 1e-9;
+    const double q = variance * std::max(least, square * all / second);
+    f += weight / all * calculus.sizes(phi, 0, q).second;
+    m += weight / all * mean_at(q);
+  }
+  const double of_mean = std::fabs(m - mean_of_one) / std::sqrt(one);
+  const double found = std::max(
+      std::fabs(f / one - 1), of_mean * std::max(1.0, 2 * std::fabs(mean_of_one) / std::sqrt(one)));
+  return std::isfinite(found) ? found : no_mean;
+}
+
+/// What E phi^2 and E phi(u)phi(v) may be off by for features that are not Gaussian, of
+/// `heavy` = kurtosis/3 - 1: a gate's are a mixture; of others a fourth cumulant kappa adds kappa/6
+/// d^2/dq^2 E phi^2, as E phi^2 follows the heat equation, and what that leaves is its square and
+/// that of a third one.
+template <class C, class X>
+double known_heavy(C& calculus, const typename C::Function& phi, const Signal<X>& in,
+                   const Alike<double>& x, const Alike<double>& y, const WidthMoments& moments,
+                   double heavy) {
+  const double variance = x.second - x.mean * x.mean;
+  if (!(heavy > 0) || !(variance > 0) || !in.mixture.plain()) return heavy;
+  if (in.flat && in.flat->gate && x.mean == 0)
+    return std::min(heavy, heavy_of_gate(calculus, phi, *in.flat, variance));
+  const double of_mean = std::fabs(moments.mean_curvature) / std::sqrt(y.second);
+  const double bend =
+      std::max(std::fabs(moments.curvature),
+               of_mean * std::max(1.0, 2 * std::fabs(y.mean) / std::sqrt(y.second)));
+  const double skewness = in.spread.skewness;
+  const double known = heavy / 2 * bend + heavy * heavy + skewness * skewness;
+  return std::isfinite(known) ? std::min(heavy, known) : heavy;
+}
+
 /// E phi phi moves with r by E phi' phi', at most what it is on the way to two tokens that are one,
 /// and with m where r stays by what is left of its growth with both.
 template <class C, class X>

@@ -227,7 +227,9 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     // Of a law that is known, how two samples go together.
     record.heavy = not_gaussian * std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 -
                                             1 - in.size_excess);
-    calculus.omit(record.heavy, record.heavy);
+    const double known =
+        known_heavy(calculus, phi, in, x, values_of(calculus, out.x), moments, record.heavy);
+    calculus.omit(known, known);
     out.kurtosis = moments.kurtosis;
     const double slope = wanted.slopes ? values_of(calculus, record.slopes).cross : 0;
     out.mask_overlap *= slope * slope;
