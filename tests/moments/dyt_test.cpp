@@ -72,7 +72,8 @@ TEST_CASE("the gradient of a tanh norm's alpha varies as the square of one sum")
         .grad_spread;
   };
   const double one = std::log(3);
-  CHECK(spread("1") >= one);
+  // Less what its mean has of it, more for the number of terms.
+  CHECK(spread("1") > one - 0.1);
   CHECK(spread("1") < one + 0.1);
   CHECK(spread("1e6") > one + 0.2);
 }

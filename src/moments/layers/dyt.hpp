@@ -90,14 +90,16 @@ void fill_alpha(BackwardPass<C, X>& pass, std::int64_t width, std::int64_t count
   fill(pass, of.parameter, gradient, g, {});
   if constexpr (C::next_orders) {
     auto& record = pass.parameter(of.parameter);
-    // The square of one number, given V = sum psi^2 a Gaussian one: E S^4 = 3 E V^2, where psi of
-    // tokens that are alike are one term of V.
+    // The square of one number, given V = sum psi^2 a Gaussian one about its mean: E S^4 = M^4 + 6
+    // M^2 E V + 3 E V^2, where psi of tokens that are alike are one term of V.
     const double alike = average(of.psi).second > 0
                              ? std::clamp(average(of.psi).cross / average(of.psi).second, -1.0, 1.0)
                              : 1;
     const double samples = pass.counts(count).samples();
     const double terms = features / ((1 - alike * alike) / samples + alike * alike);
-    record.spread += std::log(3 * (1 + std::max(0.0, of.kurtosis - 1) / terms));
+    const double sure = gradient > 0 ? mean * mean / gradient : 0, rest = 1 - sure;
+    record.spread += std::log(sure * sure + 6 * sure * rest +
+                              3 * rest * rest * (1 + std::max(0.0, of.kurtosis - 1) / terms));
     // What a norm over samples takes, and the slopes of a function above that nothing but sums lie
     // before, go with psi and are not followed.
     record.truncation += std::fabs(less);
