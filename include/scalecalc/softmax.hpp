@@ -139,6 +139,7 @@ class SoftmaxOnSphere {
     double p22 = 0, s = 0;  ///< E (sum p^2)^2, E sum p^2 (1 - p)^2
     double m2 = 0;          ///< E (sum p k.u)^2 of Gaussian keys k, with v = k/|k|
     double along = 0;       ///< n E sum_s (J J^T)_ss (u.v_s)^2, A of weights that know nothing
+    double q1 = 0;          ///< E sum p^2 (n (u.v)^2 - 1)
     double error = 0;       ///< absolute
   };
   struct Two {

@@ -34,22 +34,28 @@ double bend_of_squares(const SoftmaxOrders& row) {
   return 2 * row.p2 - 5 * sums.p3 + 3 * sums.p4;
 }
 
+/// That of tokens of one length: a point of a sphere in 1/overlap dimensions has 3 n/(n + 2) for
+/// its fourth moment.
+double of_one_length(const Smallness& small, double cosine) {
+  return (1 - 2 * cosine) * small.overlap / (1 + 2 * small.overlap);
+}
+
 }  // namespace
 
 RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cosine, double plain,
                                const Smallness& small) {
   const double d = small.width, d_h = small.head_width;
   const double rel = variance_of_heads(small, cosine), bend = rel / 2 * tau2 * tau2;
-  const double overlap = small.own * small.overlap, along_width = small.added * small.own / d,
-               of_scores = small.added * overlap;
-  // A point of a sphere in 1/overlap dimensions has 3 n/(n + 2) for its fourth moment.
-  const double lighter = small.normalised > 0 ? 1 + 2 * small.overlap : 1;
+  const double overlap = small.own * (small.overlap + small.structure),
+               along_width = small.added * small.own / d, of_scores = small.added * overlap;
   const double squared = small.added * small.added;
-  const double f = squared * small.normalised * (1 - 2 * cosine) * small.overlap / lighter;
+  const double f = squared * missing_sizes(small, cosine);
   // Scores of keys of one length are not Gaussian: of fourth cumulant -6 f tau2^2, of unit vectors
   // by the sphere that has it (docs/theory/attention.md#qk-norm).
   const double of_unit = small.averaged ? 0 : squared / unit_vector_dimensions(small, cosine);
-  const double f_key = small.qk_norm ? of_unit : f;
+  const double f_key = small.qk_norm       ? of_unit
+                       : small.normed_keys ? squared * of_one_length(small, cosine)
+                                           : f;
   const double p2 = bend * row.p2_curvature - f_key * row.hp2 / 4;
   const double a = bend * row.a_curvature - f_key * row.ha / 4;
   const double gram = plain * (row.t2 - row.a) * (overlap + small.own * small.repeats) +
@@ -65,15 +71,20 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   const double next = next_order(small),
                of_keys = squared * std::max(small.normalised, 0.0) * small.overlap;
   const double along_next = small.averaged ? 0 : std::fabs(along);
+  // Of a cumulant that a sphere does not count, the square of its first order.
+  const auto next_cumulant = [&](double of, double orders) {
+    const double first = small.qk_norm ? f_key * of / (4 * orders) : 0;
+    return first * first / (1 + std::fabs(first));
+  };
   if (row.p2 > 0)
-    out.omitted_value =
-        next * (std::fabs(p2) + std::fabs(row.m2 - row.p2) * of_scores) / row.p2 + of_keys;
+    out.omitted_value = next * (std::fabs(p2) + std::fabs(row.m2 - row.p2) * of_scores) / row.p2 +
+                        of_keys + next_cumulant(row.hp2, row.p2);
   if (row.a > 0)
     out.omitted_score =
         next * next +
         next * (std::fabs(a) + along_next + std::fabs(tilt) + std::fabs(row.b) * along_width) /
             row.a +
-        of_keys;
+        of_keys + next_cumulant(row.ha, row.a);
   out.mix = corrected(row.p2, p2 + (row.m2 - row.p2) * of_scores - f * row.q1);
   out.value = corrected(row.p2, p2);
   // Of one length (1 - 1/d_h) A + B/d_h is positive.
@@ -86,15 +97,17 @@ RowFactors<double> row_factors(const SoftmaxOrders& row, double tau2, double cos
   // grow with it: by Price tau2 V/D times their second derivatives.
   out.value_weight = tau2 * of_scores * bend_of_products(row);
   // A token of length D (1 + e), Var e = 2/d, has scores of variance tau2 (1 + e).
-  out.value_weight += (1 - small.normalised) *
-                      (small.normalised > 0 ? small.length : 2 * small.overlap) * small.added *
-                      tau2 * bend_of_squares(row);
+  if (!small.normed_keys)
+    out.value_weight += (1 - small.normalised) *
+                        (small.normalised > 0 ? small.length : 2 * small.overlap) * small.added *
+                        tau2 * bend_of_squares(row);
   return out;
 }
 
 PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, double c, double cosine,
                                  double m2, double rest, double along, const Smallness& small) {
-  const double sine = 1 - c * c, turn = sine * sine, overlap = small.own * small.overlap,
+  const double sine = 1 - c * c, turn = sine * sine,
+               overlap = small.own * (small.overlap + small.structure),
                of_gradients = overlap + small.own * small.repeats;
   const double of_queries = small.added * small.added * small.query_overlap;
   const double v_c = turn * ((small.averaged ? 0 : 1 / small.head_width) + of_queries);
@@ -104,6 +117,12 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   if (rows.overlap > 0)
     out.omitted_value = v_c * std::fabs(v_c / 2 * tau2 * rows.a_second) / rows.overlap;
   if (rows.a_prime > 0) out.omitted_score = v_c * std::fabs(v_c / 2 * rows.a_third) / rows.a_prime;
+  // Unit vectors at an angle have not what free ones add to the overlap: nothing is left at c = 0.
+  if (small.qk_norm && !small.averaged && rows.overlap > 0) {
+    const double of_angle = turn / small.head_width / 2 * tau2 * rows.a_second / rows.overlap;
+    out.omitted_value += of_angle / (1 + of_angle);
+    out.omitted_score += of_angle / (1 + of_angle);
+  }
   out.omitted_score += sine * std::fabs(along) * 2 / 3;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;
   out.mix = out.value + own_c * (m2 - rows.overlap) * small.added * overlap;
@@ -122,14 +141,24 @@ double along_queries(const SoftmaxOrders& row, const Smallness& small) {
   return small.qk_norm || row.a <= 0 ? 0 : small.along * (row.b / row.a - 1) / small.head_width;
 }
 
+double missing_sizes(const Smallness& small, double cosine) {
+  if (!small.normed_keys) {
+    if (small.normalised > 0) return small.normalised * of_one_length(small, cosine);
+    return small.normalised * (1 - 2 * cosine) * small.overlap;
+  }
+  const double share = std::max(small.normalised, 0.0);
+  return share * of_one_length(small, cosine) + (1 - share) * (1 - cosine) * small.overlap;
+}
+
 double variance_of_heads(const Smallness& small, double cosine) {
   if (!small.qk_norm) return next_order(small);
-  return small.heads + 2 * small.overlap + 2 * cosine * cosine / small.head_width;
+  return small.heads + 2 * small.between_heads * (small.overlap + small.key_structure) +
+         2 * cosine * cosine / small.head_width;
 }
 
 double unit_vector_dimensions(const Smallness& small, double cosine) {
-  const double apart = 1 - cosine;
-  return 1 / (apart * apart * (1 / (small.head_width + 2) + small.overlap));
+  const double apart = 1 - cosine, flat = small.ellipsoid * (small.overlap + small.key_structure);
+  return 1 / (apart * apart * (1 / (small.head_width + 2) + flat));
 }
 
 double omitted_values(double tau2, const Smallness& small) {

@@ -40,15 +40,25 @@ struct Smallness {
   double overlap = 0, query_overlap = 0;
   double length = 0;      ///< relative variance of a token's |x|^2, 2/d at least
   double normalised = 0;  ///< share of the 2 V/D^2 of Gaussian tokens that these do not have
-  bool qk_norm = false;   ///< nor do those of q and k
+  bool qk_norm = false;   ///< nor do those of q and k in each head
+  /// Behind any norm of keys what tokens differ in by size is in values alone, not in scores.
+  bool normed_keys = false;
   bool averaged = false;  ///< over lengths of queries, or unit vectors (head_lengths.hpp)
   /// What tokens of one word add to `overlap` in the gradients of scores, as their scores and so
   /// their weights vary together (docs/theory/attention.md#words-apart).
   double repeats = 0;
-  double uneven = 0;  ///< relative variance of |x_s|^2 about the keys' mean, over the keys
-  double own = 1;     ///< with rotation, `own` of it, of one row or of two
-  double heads = 0;   ///< and what it adds to the relative variance of tau2 between heads
+  /// Of tokens and keys that are not alike (KeyStructure): past independent ones, over pairs and
+  /// over keys; and of keys with themselves, over pairs.
+  double structure = 0, uneven = 0, key_structure = 0;
+  /// Of unit vectors: of V/D^2, what scores' cumulant has, and what tau2 varies by between heads.
+  double ellipsoid = 1, between_heads = 1;
+  double own = 1;    ///< with rotation, `own` of it, of one row or of two
+  double heads = 0;  ///< and what it adds to the relative variance of tau2 between heads
 };
+
+/// Half of what the relative variance of |x_s|^2, as far as scores know of it, lacks of Gaussian
+/// tokens' 2 V/D^2 (docs/theory/attention.md#normalised), at a `cosine` of the tokens.
+double missing_sizes(const Smallness& small, double cosine);
 
 /// Relative variance of a row's tau2 over draws of queries and keys. Of normed ones
 /// (docs/theory/attention.md#qk-norm) that of |W_k^T q|^2 where tokens fill 1/overlap directions,

@@ -101,33 +101,50 @@ ArrayXXd between_to_keys(const PerPosition& gradient, const PerPosition& keys,
   return uniform(keys, scaled(average(gradient), each * each)).between;
 }
 
-KeyStructure key_structure(const PerPosition& x, Eigen::Index last) {
-  const Eigen::Index size = last + 1;
-  Eigen::ArrayXd weight = x.positions->weight.head(size);
+namespace {
+
+/// About the mean over the first tokens, of these weights: what x_s.x_s' of different tokens and of
+/// one have beyond independent ones of the same D.
+struct CentredGram {
+  ArrayXXd others;
+  ArrayXd selves;
+  double apart = 0;  ///< D
+  CentredGram(const PerPosition& x, const ArrayXd& weight) {
+    const Index size = weight.size();
+    const double n = weight.sum();
+    // The key itself and its neighbours of the same position apart.
+    MatrixXd gram = x.cross.topLeftCorner(size, size).matrix();
+    const ArrayXd own = x.second.head(size) - gram.diagonal().array();
+    const Eigen::VectorXd rows = (gram * weight.matrix() + own.matrix()) / n;
+    const double mean = weight.matrix().dot(rows) / n;
+    gram = ((gram.colwise() - rows).rowwise() - rows.transpose()).array() + mean;
+    const ArrayXd diagonal = gram.diagonal().array() + own;
+    apart = (weight * diagonal).sum() / (n - 1);
+    others = gram.array() + apart / n;
+    selves = diagonal - apart * (1 - 1 / n);
+  }
+};
+
+}  // namespace
+
+KeyStructure key_structure(const PerPosition& tokens, const PerPosition& keys, Index last) {
+  const ArrayXd weight = tokens.positions->weight.head(last + 1);
   const double n = weight.sum();
-  if (size < 2 || n <= 2) return {};
-  // The key itself and its neighbours of the same position apart.
-  Eigen::MatrixXd gram = x.cross.topLeftCorner(size, size).matrix();
-  const Eigen::ArrayXd own = x.second.head(size) - x.cross.matrix().diagonal().head(size).array();
-  const Eigen::VectorXd rows = (gram * weight.matrix() + own.matrix()) / n;
-  const double mean = weight.matrix().dot(rows) / n;
-  gram = ((gram.colwise() - rows).rowwise() - rows.transpose()).array() + mean;
-  const Eigen::ArrayXd diagonal = gram.diagonal().array() + own;
-  const double trace = (weight * diagonal).sum(), apart = trace / (n - 1);
-  if (!(apart > 0)) return {};
-  const Eigen::ArrayXXd others = gram.array() + apart / n;
-  const Eigen::ArrayXd selves = diagonal - apart * (1 - 1 / n);
-  const double same = (weight * others.matrix().diagonal().array().square()).sum();
-  const double all = weight.matrix().dot(others.square().matrix() * weight.matrix());
-  const double d2 = apart * apart;
-  return {std::max(0.0, all - same) / (n * (n - 1) * d2),
-          (weight * selves.square()).sum() / (n * d2)};
+  if (last < 1 || n <= 2) return {};
+  const CentredGram values(tokens, weight), scores(keys, weight);
+  const double scale = values.apart * scores.apart;
+  if (!(scale > 0)) return {};
+  const ArrayXXd product = values.others * scores.others;
+  const double same = (weight * product.matrix().diagonal().array()).sum();
+  const double all = weight.matrix().dot(product.matrix() * weight.matrix());
+  return {(all - same) / (n * (n - 1) * scale),
+          (weight * values.selves * scores.selves).sum() / (n * scale)};
 }
 
 /// Of small scores p_s^2 of a key of k_s times the mean size has e^(2 tau2 (k_s - 1)) of what
 /// others have and p_s p'_s of two rows e^(tau2 (k_s - 1)), until one key has all the weight.
-OmittedSizes omitted_sizes(const PerPosition& x, const ArrayXd& tau2,
-                           const std::vector<double>& p2) {
+OmittedSizes omitted_sizes(const PerPosition& x, const ArrayXd& tau2, const std::vector<double>& p2,
+                           bool causal) {
   const ArrayXd& weight = x.positions->weight;
   const ArrayXd apart = (x.second - average(x).cross).max(0);
   const auto beside = [](double part, double exponent) {
@@ -138,15 +155,16 @@ OmittedSizes omitted_sizes(const PerPosition& x, const ArrayXd& tau2,
   OmittedSizes sizes;
   double rows = 0, pairs = 0;
   for (Index t = 0; t < apart.size(); ++t) {
-    const double n = x.positions->at[t] + 1.0, of_row = p2[static_cast<std::size_t>(t)];
-    const double mean =
-        (weight * apart).head(t + 1).sum() / std::max(weight.head(t + 1).sum(), 1.0);
+    const Index seen = causal ? t + 1 : apart.size();
+    const double n = causal ? x.positions->at[t] + 1.0 : static_cast<double>(x.positions->tokens);
+    const double of_row = p2[static_cast<std::size_t>(t)];
+    const double mean = (weight * apart).head(seen).sum() / std::max(weight.head(seen).sum(), 1.0);
     rows += weight[t] * mean * of_row;
     pairs += weight[t] * mean / n;
     if (n < 3 || !(mean > 0)) continue;
     // Of two keys the scores about their mean are one number.
     const double share = (1 - 2 / n) * weight[t];
-    for (Index s = 0; s <= t; ++s) {
+    for (Index s = 0; s < seen; ++s) {
       const double more = tau2[t] * (apart[s] / mean - 1);
       if (!(more > 0)) continue;
       sizes.row += share * weight[s] * apart[s] * beside(of_row / n, 2 * more);

@@ -98,21 +98,23 @@ Eigen::ArrayXXd between_to_keys(const PerPosition& gradient, const PerPosition& 
                                 const KeyCounts<double>& counts);
 
 /// Keys that are not alike: past what D (1 - 1/n) on the diagonal and -D/n elsewhere would be, the
-/// mean squares of the centred x_s.x_s' of the keys that a row sees, over pairs and over keys, both
-/// relative to D^2. What comes back through scores is quadratic in these products, so that one key
-/// far from the others counts for more than as many that differ evenly.
+/// mean products of the centred x_s.x_s' of the tokens that a row sees and of their keys', over
+/// pairs and over keys, both relative to the product of the Ds. What comes back through scores is a
+/// sum of these products, so that one key far from the others counts for more than as many that
+/// differ evenly, unless a norm has made keys one size.
 struct KeyStructure {
   double pairs = 0, keys = 0;
 };
-KeyStructure key_structure(const PerPosition& x, Eigen::Index last);
+KeyStructure key_structure(const PerPosition& tokens, const PerPosition& keys, Eigen::Index last);
 
-/// What keys of unequal size leave out of a causal mask's mixes, relative: of D P2 of a row, and of
-/// D O of two beside that (docs/theory/attention.md#unequal-keys). `tau2`, `p2`: of each row.
+/// What keys of unequal size leave out of mixes, of a causal mask or of kinds of tokens, relative:
+/// of D P2 of a row, and of D O of two beside that (docs/theory/attention.md#unequal-keys). `tau2`,
+/// `p2`: of each row.
 struct OmittedSizes {
   double row = 0, pair = 0;
 };
 OmittedSizes omitted_sizes(const PerPosition& x, const Eigen::ArrayXd& tau2,
-                           const std::vector<double>& p2);
+                           const std::vector<double>& p2, bool causal);
 
 /// The factor of tokens' seconds, weighed by these.
 template <class X>

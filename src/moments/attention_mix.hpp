@@ -44,8 +44,9 @@ struct AttentionRecord {
   NonNegative value_truncation = 0, feedback_truncation = 0;
   NonNegative values_truncation = 0;  ///< of what values add to the gradient of Wv
   double rows_variance = 0;           ///< of Scores
-  /// Of normed keys in wide heads, what scores' variance makes of (q k)^2 at a key of large weight,
-  /// 1 + 4 tau2 of an even row's: not followed in the gradient of a bias.
+  /// Of normed keys whose rows are not averaged over their sphere, what scores' variance makes of
+  /// (q k)^2 at a key of large weight, 1 + 4 tau2 of an even row's: not followed in the gradient of
+  /// a bias.
   double tilt = 0;
   double slopes_together = 1;  ///< of two capped scores of a query
 };

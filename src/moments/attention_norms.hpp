@@ -101,9 +101,9 @@ X norm_factors(const C& calculus, const X& x, const HeadNorm& norm) {
       });
 }
 
-/// Whether q and k have one length in each head.
+/// Whether q and k have one length in each head: all that there is where it is one.
 inline bool has_unit_heads(const Attention& layer) {
-  return layer.qk_norm && !layer.qk_norm_all;
+  return layer.qk_norm && (!layer.qk_norm_all || layer.heads == 1);
 }
 
 /// Lengths of q and k fluctuate by 2/n of the n features that a norm is over, and by 2/d where the

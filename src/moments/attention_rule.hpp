@@ -193,7 +193,9 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
                                  : biased ? &*biased
                                           : nullptr,
                                  source_counts,
-                                 record.rotation ? &*record.rotation : nullptr};
+                                 record.rotation ? &*record.rotation : nullptr,
+                                 nullptr,
+                                 layer.qk_norm ? &k : nullptr};
   Scores scores;
   if constexpr (std::is_same_v<X, Alike<double>>) {
     const auto of_keys = [&](const ScoreInputs<N, X>& of, Scores& found) {
@@ -228,7 +230,7 @@ AttentionForward<AttentionRecord<C, X>, X> attention_forward(
   record.rows_variance = scores.rows_variance;
   if constexpr (C::next_orders) {
     const double p2 = average(record.factors.mix).second;
-    if (has_unit_heads(layer) && layer.head_width > HeadLengths::most_features && p2 > 0)
+    if (has_unit_heads(layer) && p2 > 0 && !averages_lengths(calculus, inputs))
       record.tilt = 4 * scores.p2_growth / p2;
   }
 

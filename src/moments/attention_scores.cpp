@@ -279,9 +279,13 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     smalls.push_back(small);
     const bool kinds = inputs.q.positions->kinds;
     if (!(inputs.counts.causal || kinds) || rotation || inputs.counts.weights) continue;
-    const KeyStructure keys = key_structure(inputs.source.x, kinds ? size - 1 : t);
-    smalls.back().overlap += keys.pairs;
+    const PerPosition& tokens = inputs.source.x;
+    const PerPosition& seen = inputs.normed_keys ? *inputs.normed_keys : tokens;
+    const Eigen::Index last = kinds ? size - 1 : t;
+    const KeyStructure keys = key_structure(tokens, seen, last);
+    smalls.back().structure = keys.pairs;
     smalls.back().uneven = keys.keys;
+    if (inputs.normed_keys) smalls.back().key_structure = key_structure(seen, seen, last).pairs;
   }
   for (Eigen::Index t = 0; t < size; ++t) {
     SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];
@@ -397,10 +401,11 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   const double repeats =
       omitted_repeats(inputs.source, rows.tau2.maxCoeff(), averages.one.back().p2, last);
   scores.mix_truncation = omitted_value + grid + repeats;
-  if (inputs.counts.causal && !inputs.counts.weights) {
+  const bool unlike = inputs.counts.causal ? !inputs.counts.weights : positions.kinds;
+  if (unlike && inputs.normed_keys == nullptr) {
     std::vector<double> p2;
     for (const SoftmaxOrders& one : averages.one) p2.push_back(one.p2);
-    const OmittedSizes sizes = omitted_sizes(inputs.source.x, rows.tau2, p2);
+    const OmittedSizes sizes = omitted_sizes(inputs.source.x, rows.tau2, p2, inputs.counts.causal);
     scores.mix_truncation += sizes.row;
     scores.overlap_truncation += sizes.pair;
   }

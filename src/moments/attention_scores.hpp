@@ -68,7 +68,8 @@ struct ScoreInputs {
   Counts over{};                     ///< of the keys' tokens
   const Rotation<X>* rotation = nullptr;
   const std::vector<double>* row_keys =
-      nullptr;  ///< in place of the numbers of tokens that rows see
+      nullptr;                     ///< in place of the numbers of tokens that rows see
+  const X* normed_keys = nullptr;  ///< of a qk-norm: of other sizes than the tokens
 };
 
 /// V/D^2: one over the dimensions that the centred tokens fill, so at most 1, which bounds the
@@ -105,12 +106,13 @@ Smallness smallness(const ScoreInputs<N, X>& inputs) {
   const double shared = between_tokens(one, inputs.source.spread.batch_variance, inputs.over);
   small.normalised = one < own ? 1 - one / own : -std::max(0.0, one - std::max(own, shared)) / own;
   small.qk_norm = has_unit_heads(inputs.layer);
+  small.normed_keys = inputs.layer.qk_norm;
   if (small.qk_norm && inputs.layer.qk_norm_eps > 0) {
     // Beside eps a share of a query's length is left: of its scores' variance.
     const double left = 1 - average(inputs.q).second;
     small.heads += left * left * 2 / small.head_width;
   }
-  if (inputs.layer.qk_norm_all) small.length = 2 / small.width;
+  if (inputs.layer.qk_norm_all && !small.qk_norm) small.length = 2 / small.width;
   return small;
 }
 
@@ -142,7 +144,9 @@ bool averages_lengths(C& calculus, const ScoreInputs<double, X>& inputs) {
   if constexpr (std::is_same_v<X, PerPosition>) {
     if (inputs.counts.weights) return false;
   }
-  return HeadLengths::are_few(smallness(inputs));
+  const double tau2 =
+      inputs.score_scale * average(inputs.q).second * average(inputs.apart_k).second;
+  return HeadLengths::are_few(smallness(inputs), tau2);
 }
 
 template <class C>

@@ -41,6 +41,7 @@ Factors<State> at_keys(const FactorsOf<State>& factors, const ScoreInputs<double
                                   inputs.q,       inputs.apart_k,      inputs.plain_apart_v,
                                   inputs.apart_v, inputs.source_means, inputs.score_scale,
                                   inputs.counts,  inputs.sum};
+  seen.normed_keys = inputs.normed_keys;
   const double fewer = std::max(1.0, std::floor(keys));
   const double share = std::clamp((1 / keys - 1 / (fewer + 1)) * fewer * (fewer + 1), 0.0, 1.0);
   source.tokens = static_cast<std::int64_t>(fewer) + 1;

@@ -53,8 +53,14 @@ void add(double weight, double x, const SoftmaxOrders& row, SoftmaxOrders& sum) 
 
 }  // namespace
 
-bool HeadLengths::are_few(const Smallness& small) {
-  return small.head_width <= most_features;
+/// Unit vectors of d_h features leave tau2^2/(2 d_h) of two rows' overlap
+/// (docs/theory/attention.md#qk-norm): past a percent they are taken as such, up to as many
+/// features as their sphere has a rule for.
+bool HeadLengths::are_few(const Smallness& small, double tau2) {
+  constexpr double most_of_unit = 64, sharp = 0.02;
+  const bool unit =
+      small.qk_norm && small.head_width <= most_of_unit && tau2 * tau2 > sharp * small.head_width;
+  return unit || small.head_width <= most_features;
 }
 
 /// Density X^k e^{-k X} of ln X, k = d_h/2, of variance about 1/k: a sum over steps h leaves out

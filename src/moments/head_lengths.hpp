@@ -43,7 +43,7 @@ class HeadLengths {
  public:
   /// Above, the expansion leaves out less than a percent of what it corrects.
   static constexpr double most_features = 16;
-  static bool are_few(const Smallness& small);
+  static bool are_few(const Smallness& small, double tau2);
   /// Scores of no more variance leave rows even, whatever the length of the query: to rounding.
   static constexpr double even = 1e-14;
   /// A value of X and the share of its density.

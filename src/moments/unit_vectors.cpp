@@ -12,6 +12,16 @@ double sphere_of(const Smallness& small, double cosine) {
   return std::max(1.0, unit_vector_dimensions(small, cosine) - 2);
 }
 
+/// Given W_k keys fill an ellipsoid, which leaves small scores a cumulant of -6 V/D^2 and heads a
+/// variance of 2 V/D^2 of tau2. Large scores meet the bound of the unit sphere, whatever the
+/// ellipsoid: those of simulations are as half of V/D^2 and no variance make them.
+Smallness on_ellipsoid(Smallness small, double tau2) {
+  const double sharp = tau2 / (1 + tau2);
+  small.ellipsoid = 1 - sharp / 2;
+  small.between_heads = 1 - sharp;
+  return small;
+}
+
 /// What is left out beside the sphere: products of its first order, 2/d_h, and of that of W_k,
 /// 2 overlap, which sharp rows multiply by tau2. Simulations of 4 to 24 features are off by less
 /// than half of it in scores and a quarter in weights.
@@ -29,6 +39,8 @@ SoftmaxOrders on_sphere(const SoftmaxOrders& row, const SoftmaxOnSphere::One& fo
   out.t2 = 1 - 2 * found.p2 + found.p22;
   out.s = found.s;
   out.m2 = found.m2;
+  out.q1 = found.q1;
+  out.q2 = found.along - found.a;
   out.error = std::max(out.error, found.error);
   return out;
 }
@@ -38,9 +50,9 @@ SoftmaxOrders on_sphere(const SoftmaxOrders& row, const SoftmaxOnSphere::One& fo
 AveragedRow unit_row(double keys, double tau2, double cosine, double plain,
                      const Smallness& small) {
   const double features = small.head_width;
-  Smallness given = small;
+  Smallness given = on_ellipsoid(small, tau2);
   AveragedRow out;
-  const double dimensions = sphere_of(small, cosine);
+  const double dimensions = sphere_of(given, cosine);
   given.averaged = dimensions <= most_dimensions && SoftmaxOnSphere::covers(dimensions, tau2);
   out.orders = orders_at(keys, tau2);
   double across = 1;
@@ -69,9 +81,15 @@ bool UnitPairs::covers(double tau2) {
 namespace {
 
 SoftmaxOnSphere sphere_of_rows(const std::vector<double>& keys, const std::vector<double>& tau2,
-                               double dimensions) {
+                               double key_cosine, const Smallness& small) {
   std::vector<SoftmaxRows::Row> rows;
-  for (std::size_t t = 0; t < keys.size(); ++t) rows.push_back({keys[t], tau2[t]});
+  double mean = 0;
+  for (std::size_t t = 0; t < keys.size(); ++t) {
+    rows.push_back({keys[t], tau2[t]});
+    mean += tau2[t] / static_cast<double>(keys.size());
+  }
+  const double dimensions =
+      std::min(sphere_of(on_ellipsoid(small, mean), key_cosine), most_dimensions);
   return {dimensions, rows, true};
 }
 
@@ -84,8 +102,7 @@ UnitPairs::UnitPairs(const std::vector<double>& keys, const std::vector<double>&
       cosines_(-1, 1, 10),
       // Two queries of one feature are along each other.
       angles_(features_ > 1 ? cosines_.at() : std::vector<double>{-1, 1}),
-      sphere_(sphere_of_rows(keys, tau2, std::min(sphere_of(small, key_cosine), most_dimensions))) {
-}
+      sphere_(sphere_of_rows(keys, tau2, key_cosine, small)) {}
 
 std::vector<double> UnitPairs::angle_weights(double cosine) const {
   if (features_ > 1) return cosines_.weights(cosine);

@@ -11,7 +11,7 @@ using namespace scalecalc::testing;
 namespace {
 
 struct Sampled {
-  Sample p2, a, p22, s, m2, along, overlap, a_prime, square, along_both;
+  Sample p2, a, p22, s, m2, along, q1, overlap, a_prime, square, along_both;
 };
 
 /// Gaussian keys in `n` dimensions, normed; queries e_1 and c e_1 + (1 - c^2)^(1/2) e_2.
@@ -50,13 +50,15 @@ Sampled sample(int n, int fewer, int more, double tau2, double c, int draws) {
       left += p * p * q;
       right += p * q * q;
     }
-    double one = 0, both = 0;
+    double one = 0, both = 0, own = 0;
     for (int at = 0; at < fewer; ++at) {
       const auto s = static_cast<std::size_t>(at);
       const double p = first[s] / sum, q = second[s] / other;
+      own += p * p * (z[s] * z[s] - 1);
       one += p * p * (1 - 2 * p + p2) * z[s] * z[s];
       both += p * q * (1 - p - q + overlap) * z[s] * other_z[s];
     }
+    out.q1.add(own);
     out.along.add(one);
     out.along_both.add(both);
     out.p2.add(p2);
@@ -73,7 +75,7 @@ Sampled sample(int n, int fewer, int more, double tau2, double c, int draws) {
 
 }  // namespace
 
-// 10 numbers of 36 sets: one is beyond 5 standard errors in 5000 runs.
+// 11 numbers of 36 sets: one is beyond 5 standard errors in 5000 runs.
 TEST_CASE("rows of unit vectors are those that are sampled") {
   for (const int n : {1, 2, 3, 8, 20}) {
     for (const double tau2 : {0.01, 1.0, 9.0}) {
@@ -95,6 +97,7 @@ TEST_CASE("rows of unit vectors are those that are sampled") {
         close(sampled.s, one.s);
         close(sampled.m2, one.m2);
         close(sampled.along, one.along);
+        close(sampled.q1, one.q1);
         close(sampled.along_both, two.along);
         close(sampled.overlap, two.overlap);
         close(sampled.a_prime, two.a_prime);

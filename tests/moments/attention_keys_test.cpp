@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <vector>
+
 #include "moments/positions.hpp"
 #include "smooth_state.hpp"
+#include "tolerance.hpp"
 
 using namespace scalecalc;
 using namespace scalecalc::moments;
@@ -93,4 +97,29 @@ TEST_CASE("without a mask every key is like another") {
   CHECK(between_to_keys(x, x, counts) == doctest::Approx(0.4));
   const PerPosition rows = spread_over(x, make_positions(6, true), 1);
   CHECK(to_keys(rows, rows, rows, counts).second[3] == doctest::Approx(keys.second));
+}
+
+// Three tokens of squares 4, 1 and 1, independent: about their mean the Gram matrix is
+// (I - 1/3) diag(4, 1, 1) (I - 1/3), with the trace 2 D = 4.
+TEST_CASE("structure of keys of unequal size, and of keys that a norm has made one size") {
+  PerPosition tokens = spread_over({0, 1, 0, 0}, make_positions(3, true), 1);
+  tokens.second << 4, 1, 1;
+  Eigen::Matrix3d gram = Eigen::Vector3d(4, 1, 1).asDiagonal();
+  const Eigen::Matrix3d centre = Eigen::Matrix3d::Identity() - Eigen::Matrix3d::Constant(1.0 / 3);
+  gram = centre * gram * centre;
+  const Eigen::Matrix3d even = 2 * centre, beyond = gram - even;
+  const double keys = beyond.diagonal().squaredNorm() / (3 * 4),
+               pairs = (beyond.squaredNorm() - beyond.diagonal().squaredNorm()) / (6 * 4);
+  const KeyStructure own = key_structure(tokens, tokens, 2);
+  CHECK(own.keys == doctest::Approx(keys));
+  CHECK(own.pairs == doctest::Approx(pairs));
+  const PerPosition normed = spread_over({0, 1, 0, 0}, make_positions(3, true), 1);
+  const KeyStructure mixed = key_structure(tokens, normed, 2);
+  CHECK(std::fabs(mixed.keys) < rounding(64));
+  CHECK(std::fabs(mixed.pairs) < rounding(64));
+  // Sizes of normed keys leave nothing out; of the others one has more than the mean.
+  const Eigen::ArrayXd tau2 = Eigen::ArrayXd::Constant(3, 0.5);
+  const std::vector<double> p2(3, 0.4);
+  CHECK(omitted_sizes(tokens, tau2, p2, false).row > 0);
+  CHECK(omitted_sizes(normed, tau2, p2, false).row == 0);
 }

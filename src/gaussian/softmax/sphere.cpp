@@ -76,35 +76,39 @@ struct SphereRow {
 
 SoftmaxOnSphere::One one_of(const Row& row, double dimensions) {
   const double keys = row.keys();
-  if (keys <= 1.0) return {1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0};
+  if (keys <= 1.0) return {1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0};
   // (E|k|)^2/E|k|^2 = (2/n) (Gamma((n+1)/2)/Gamma(n/2))^2 of Gaussian k.
   const double n = dimensions,
                ratio = std::exp(std::lgamma((n + 1.0) / 2.0) - std::lgamma(n / 2.0));
   const double together = 2.0 / n * ratio * ratio;
-  std::array<double, 6> sums{};
+  std::array<double, 7> sums{};
   double coarse = 0;
   for (const Row::Block& block : row.blocks()) {
     const Real others = keys * block.weight * vm::exp((keys - 1.0) * block.log_f);
     const Real pairs = keys * (keys - 1.0) * block.weight * vm::exp((keys - 2.0) * block.log_f);
     const auto& g = block.g;
     const Real p2 = g[2] * others, p4 = g[4] * others / 6.0;
-    const Real m2 = block.d2[2] * others + together * block.d1[1] * block.d1[1] * pairs;
-    const Real along = block.d2[2] * others - block.d2[3] * others +
-                       (block.d2[4] * others + block.d2[2] * g[2] * pairs) / 6.0;
-    const std::array<Real, 6> terms = {
-        p2, 0.5 * g[3] * others, p4, p4 + g[2] * g[2] * pairs / 6.0, m2, along};
+    const Real own = block.d2[2] * others;
+    const Real m2 = own + together * block.d1[1] * block.d1[1] * pairs;
+    const Real along =
+        own - block.d2[3] * others + (block.d2[4] * others + block.d2[2] * g[2] * pairs) / 6.0;
+    const std::array<Real, 7> terms = {
+        p2, 0.5 * g[3] * others, p4, p4 + g[2] * g[2] * pairs / 6.0, m2, along, own};
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += lane_sum(terms[k]);
     for (std::size_t lane = 0; lane < vm::lanes; ++lane)
       coarse += lane % 2 == 0 ? p2[lane] : -p2[lane];
   }
-  const auto& [p2, p3, p4, p22, m2, along] = sums;
-  return {p2,
-          p2 - 2.0 * p3 + p22,
-          p22,
-          p2 - 2.0 * p3 + p4,
-          m2,
-          along,
-          10.0 * coarse * coarse / p2 + kRounding * p2};
+  const auto& [p2, p3, p4, p22, m2, along, own] = sums;
+  SoftmaxOnSphere::One out;
+  out.p2 = p2;
+  out.a = p2 - 2.0 * p3 + p22;
+  out.p22 = p22;
+  out.s = p2 - 2.0 * p3 + p4;
+  out.m2 = m2;
+  out.along = along;
+  out.q1 = own - p2;
+  out.error = 10.0 * coarse * coarse / p2 + kRounding * p2;
+  return out;
 }
 
 /// O = n IntInt G_11 F^{n-1} psi^m du dv and its fellows, as of Gaussian scores (overlaps.cpp),

@@ -1,0 +1,40 @@
+#include "support.hpp"
+
+/// The least forms of random models that have failed (tools/bench calibration --shrink), of
+/// attention and of what its tokens are made of, one for each rule that was off.
+namespace scalecalc {
+namespace {
+
+constexpr int seeds = 64;
+
+void agree_with_text(const char* name, const std::string& fields) {
+  const std::string text =
+      "[model]\nkind = \"transformer\"\nlayers = 1\nffn = 48\nactivation = \"identity\"\n"
+      "norm_eps = 0\n" +
+      fields;
+  agree(name, parse_model(text, name), seeds);
+}
+
+const char* const patches = "[input]\nkind = \"gaussian\"\nsecond = 1\npatch = 8\n";
+
+// Scores of normed keys know nothing of their tokens' sizes. As if a class token of 300 times the
+// patches' size had scores as much larger, the mix was 56 times too large.
+TEST_CASE("normed keys of a class token before small patches") {
+  agree_with_text("bert", std::string("width = 48\nheads = 1\nvocab = 10\nsequence = 4\n"
+                                      "norm = \"none\"\nplacement = \"none\"\nqk_norm = true\n"
+                                      "class_tokens = 1\n[init]\nscheme = \"bert\"\n") +
+                              patches + "class_std = 1\n");
+}
+
+// Of unit vectors of 18 features, whose scores of variance 18 are 18 at most, two rows had 1.8
+// times the overlap that they have; a norm over all features of one head is the same.
+TEST_CASE("sharp rows of unit vectors") {
+  for (const char* norm : {"qk_norm = true\n", "qk_norm = true\nqk_norm_all = true\n"})
+    agree_with_text("sharp", std::string("width = 18\nheads = 1\nvocab = 10\nsequence = 48\n"
+                                         "norm = \"none\"\nplacement = \"none\"\n"
+                                         "attention_scale = 1\n") +
+                                 norm + "[init]\nscheme = \"lecun\"\n");
+}
+
+}  // namespace
+}  // namespace scalecalc
