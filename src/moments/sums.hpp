@@ -292,12 +292,15 @@ Gradient<X> sum_of_ways(const BackwardPass<C, X>& pass, Gradient<X> skip, const 
   skip.slopes = skip.slopes + branch.slopes;
   skip.uneven += branch.uneven;
   skip.beyond_pairs += branch.beyond_pairs;
-  skip.follows_size = 0;
+  const double of_skip_size = std::exchange(skip.follows_size, 0.0);
   skip.of_values.reset();
   if constexpr (C::next_orders) {
-    // A branch that begins with a norm right behind an activation has divided by its values.
     const double all = values_of(pass.calculus(), skip.x).second;
     const double share = all > 0 ? values_of(pass.calculus(), branch.x).second / all : 0;
+    // Of a sum of two powers of the size the exponent is the mean of both, by what they are.
+    if (share >= 0 && share <= 1)
+      skip.follows_size = (1 - share) * of_skip_size + share * branch.follows_size;
+    // A branch that begins with a norm right behind an activation has divided by its values.
     if (branch.of_values && share > 0 && share <= 1) {
       skip.of_values = branch.of_values;
       tie_values(share, *skip.of_values);

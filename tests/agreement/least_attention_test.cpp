@@ -36,5 +36,23 @@ TEST_CASE("sharp rows of unit vectors") {
                                  norm + "[init]\nscheme = \"lecun\"\n");
 }
 
+// A table makes nearly all of the sizes that the norm divides by: the gradient of the patches'
+// weights was a fifth too small, as if the patches made them.
+TEST_CASE("patches below a table of positions and a norm") {
+  agree_with_text("post", std::string("width = 48\nheads = 1\nvocab = 300\nsequence = 48\n"
+                                      "norm = \"rmsnorm\"\nplacement = \"post\"\n"
+                                      "[init]\nscheme = { std = 0.1 }\n") +
+                              patches + "positions = 1\n");
+}
+
+// Behind branches that add nothing the norm divides by the patches' own size, which a sum forgot:
+// their weights' gradient was a quarter too large.
+TEST_CASE("patches below residual sums and a norm") {
+  agree_with_text("skipinit", std::string("width = 64\nheads = 1\nvocab = 300\nsequence = 4\n"
+                                          "batch = 2\nnorm = \"layernorm\"\n"
+                                          "placement = \"skipinit\"\n[init]\nscheme = \"bert\"\n") +
+                                  patches);
+}
+
 }  // namespace
 }  // namespace scalecalc

@@ -155,6 +155,8 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const ClassTokens& layer, Gr
   }
   g.kinds = {};
   g.directions.radial = across(g.directions.radial, kept.share);
+  // A table makes its share of the sizes that a norm above has divided by.
+  g.follows_size *= kept.share;
   return g;
 }
 
