@@ -160,7 +160,9 @@ WordScores<X> word_scores(const AttentionRecord<C, X>& record, const X& gradient
   const auto apart = [&](const X& one, const X& x) { return word_difference(one, x, words.same); };
   const X g = apart(scaled(as_one(gradient), words.equal), gradient);
   const X cosine = cosines<C>(record.input), x = apart(as_one(cosine), cosine);
-  const auto rows = [&](const X& factor) { return apart(as_later(factor), factor); };
+  const auto rows = [&](const X& factor) {
+    return apart(slopes_as_later(factor, factors.mix), factor);
+  };
   const X base = scaled(record.apart_v, record.score_scale * share);
   const auto of_scores = [&](const X& factor) { return product(base, factor); };
   const double counted = average(product(g, x)).cross * share;

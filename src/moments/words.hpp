@@ -84,6 +84,22 @@ inline PerPosition as_later(PerPosition x) {
     for (Eigen::Index u = 0; u <= t; ++u) x.cross(t, u) = x.cross(u, t) = x.second[t];
   return x;
 }
+/// Likewise of slopes of softmax, E tr J J' of rows of one query: what the later has, as far as the
+/// keys of the earlier leave a slope, which has 1 - P2 of its own. `mix` has P2.
+inline Alike<double> slopes_as_later(const Alike<double>& x, const Alike<double>& /*mix*/) {
+  return as_one(x);
+}
+inline PerPosition slopes_as_later(const PerPosition& x, const PerPosition& mix) {
+  PerPosition made = as_later(x);
+  const Eigen::ArrayXd rest = 1 - mix.second;
+  for (Eigen::Index t = 0; t < rest.size(); ++t) {
+    for (Eigen::Index u = 0; u < t; ++u) {
+      if (rest[t] > 0) made.cross(t, u) *= rest[u] / rest[t];
+      made.cross(u, t) = made.cross(t, u);
+    }
+  }
+  return made;
+}
 /// Pairs within a sequence alone: what one word has, `one`, less what two have, where pairs are one
 /// with the chance `same` and have x on average.
 template <class X>

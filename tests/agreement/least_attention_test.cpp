@@ -54,5 +54,15 @@ TEST_CASE("patches below residual sums and a norm") {
                                   patches);
 }
 
+// The first row of a causal mask has one key and no slope, whatever word asks: two queries had as
+// much in common as one word's.
+TEST_CASE("two queries under a causal mask") {
+  agree_with_text("gpt2",
+                  "width = 48\nheads = 4\nkv_heads = 1\nhead_width = 7\nvocab = 10\n"
+                  "sequence = 2\ncausal = true\nnorm = \"none\"\nplacement = \"none\"\n"
+                  "tie_head = true\n[init]\nscheme = \"gpt2\"\n"
+                  "[input]\nkind = \"tokens\"\nsecond = 1\n");
+}
+
 }  // namespace
 }  // namespace scalecalc

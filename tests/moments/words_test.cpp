@@ -91,6 +91,24 @@ TEST_CASE("queries of one word have inputs, rows and gradients in common") {
         doctest::Approx(base * share * (key_row - key_rows) * (equal * g - k)));
 }
 
+// Scores that do not vary: J J' of rows of n and n' > n keys has the trace (n - 1)/(n n').
+TEST_CASE("slopes of two rows of one word under a mask") {
+  const auto positions = make_positions(4, true);
+  PerPosition slopes = spread_over({0, 1, 0, 0}, positions, 1), weights = slopes;
+  for (int t = 0; t < 4; ++t) {
+    const double keys = t + 1;
+    slopes.second[t] = (keys - 1) / (keys * keys);
+    weights.second[t] = 1 / keys;
+  }
+  const PerPosition later = slopes_as_later(slopes, weights);
+  for (int t = 1; t < 4; ++t) {
+    for (int u = 0; u < t; ++u) {
+      CHECK(later.cross(t, u) == doctest::Approx(u / ((u + 1.0) * (t + 1.0))));
+      CHECK(later.cross(u, t) == later.cross(t, u));
+    }
+  }
+}
+
 TEST_CASE("equal tokens get what sums over words have beyond those over tokens") {
   // Words of 3 and 1 tokens, of weights that softmax gives: (3 a, b) with 3 a + b = 1.
   const double a = 0.2, b = 0.4;
