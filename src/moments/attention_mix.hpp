@@ -182,7 +182,17 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
   const double of_biases = share * share * scores.bias_variance / heads;
   mix.spread.token_variance += of_biases;
   mix.spread.batch_variance += of_biases;
-  mix.spread.susceptibility *= 1 + 2 * share * scores.p2_growth;
+  // One token's size is that of its query, and of a key in T; a memory moves with nothing.
+  const double of_query = share * scores.p2_growth;
+  if (layer.over_memory) {
+    mix.spread.susceptibility = of_query * input.spread.susceptibility;
+    mix.spread.own_ratio = input.spread.own_ratio;
+  } else {
+    const double of_all = 1 + 2 * of_query;
+    const double of_value = of_second / static_cast<double>(source.tokens);
+    mix.spread.susceptibility *= of_all;
+    mix.spread.own_ratio *= std::clamp((of_query + of_value) / of_all, 0.0, 1.0);
+  }
   if (o.second > 0)
     mix.spread.distance_susceptibility =
         (part.second - dv.second + dv.second * scores.p2_growth) / o.second;

@@ -56,11 +56,15 @@ struct NormVariance {
   /// token's x.x beyond `token_variance`, and its covariance with that of two tokens beyond what
   /// `decorrelation` leaves.
   double centred_excess = 0, centred_lag = 0;
+  /// Of the susceptibility, what the size of one token alone has on that token's: behind attention,
+  /// where the sizes of all move one, that of its query and of its own value
+  /// (docs/theory/attention.md#own-size).
+  double own_ratio = 1;
 };
 
 /// What follows is by what comes in here.
 inline void start_branch(NormVariance& spread) {
-  spread.susceptibility = spread.distance_slope = 1;
+  spread.susceptibility = spread.own_ratio = spread.distance_slope = 1;
   spread.distance_susceptibility = 0;
 }
 

@@ -337,6 +337,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
                               rest * rest * in.spread.decorrelation,
                               centre ? 0 : in.spread.mean_mode,
                               after.variance};
+    out.spread.own_ratio = in.spread.own_ratio;
     out.spread.distance_covariance = after.covariance;
     out.spread.distance_slope = after.slope;
     out.spread.distance_susceptibility = rest * in.spread.distance_susceptibility;

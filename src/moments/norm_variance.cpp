@@ -45,6 +45,7 @@ NormVariance through_linear(const NormVariance& spread, double share, double noi
   out.decorrelation = share * share * spread.decorrelation;
   out.mean_shift = share * spread.mean_shift;
   out.susceptibility = share * spread.susceptibility;
+  out.own_ratio = spread.own_ratio;
   out.log_range = spread.log_range;
   out.distance_variance = spread.distance_variance + apart_noise(noise, width, counts);
   out.distance_covariance = share * spread.distance_covariance +
@@ -176,6 +177,7 @@ NormVariance through_activation(const NormVariance& spread, const Passage& passa
             width);
   out.mean_shift = relative(passage.mean + (e * e * one + passage.rest + passage.noise) / 2);
   out.susceptibility = e * spread.susceptibility;
+  out.own_ratio = spread.own_ratio;
   pass_distance(spread, distance_slope, e, out);
   out.distance_variance += apart_noise(2, width, counts);
   out.distance_covariance += covariance_with_norm(apart_noise(2, width, counts), x);
@@ -200,6 +202,7 @@ NormVariance through_gate(const NormVariance& spread, const WidthMoments& phi,
   out.mean_shift = e * spread.mean_shift + (phi.curvature + 2 * phi.exponent) / 2 * common +
                    phi.curvature / 2 * own;
   out.susceptibility = e * spread.susceptibility;
+  out.own_ratio = spread.own_ratio;
   pass_distance(spread, distance_slope, e, out);
   out.distance_variance += apart_noise(2, width, counts);
   out.distance_covariance += covariance_with_norm(apart_noise(2, width, counts), x);
@@ -235,11 +238,15 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
   if (!(total > 0)) return out;
   const auto [p, b] = sum_shares(x.second, f.second, both_means);
   const double coherent = p + b * branch.susceptibility;
-  const auto sum = [&](double stream, double own) {
-    const double noise =
-        std::max(0.0, own - branch.susceptibility * branch.susceptibility * stream);
-    return coherent * coherent * stream + b * b * noise;
+  const double by_all = branch.susceptibility, by_own = by_all * branch.own_ratio,
+               own_coherent = p + b * by_own;
+  // What one token's size differs by from others' moves less of its branch than what all share.
+  const auto sum = [&](double stream, double apart, double own) {
+    const double moved = by_all * by_all * stream + by_own * by_own * apart;
+    return coherent * coherent * stream + own_coherent * own_coherent * apart +
+           b * b * std::max(0.0, own - moved);
   };
+  const double shared = between_tokens(spread.token_variance, spread.batch_variance, counts);
   const Alike<double> x_apart = about_mean(x), f_apart = about_mean(f);
   const double products = 4 * (x_apart.second / total) * (f_apart.second / total) / width;
   // Cosines alone count; products of moments could overflow.
@@ -247,19 +254,24 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
   if (x_apart.second > 0 && f_apart.second > 0)
     cosines = {0, 1, x_apart.cross / x_apart.second * (f_apart.cross / f_apart.second),
                x_apart.between / x_apart.second * (f_apart.between / f_apart.second)};
-  out.token_variance = sum(spread.token_variance, branch.token_variance) + products;
-  out.batch_variance = sum(spread.batch_variance, branch.batch_variance) +
+  out.token_variance =
+      sum(shared, spread.token_variance - shared, branch.token_variance) + products;
+  out.batch_variance = sum(spread.batch_variance, 0, branch.batch_variance) +
                        products * over_pairs(cosines, counts, [](double c) { return c; });
   const double cross = x.cross + f.cross + 2 * both_means;
   // The covariance of the sum's x_t.x_t and x_t.x_u: what the branch has of the stream's size moves
   // both with it, as it does in `one`.
-  const double follows_stream = branch.susceptibility;
+  const double in_common = spread.token_variance > 0 ? shared / spread.token_variance : 1;
   const auto covariance = [&](double of_stream, double in_branch, const SumShares& one,
                               const SumShares& pair) {
-    const double of_branch = std::max(0.0, in_branch - follows_stream * follows_stream * of_stream);
-    return (one.stream + one.branch * follows_stream) *
-               (pair.stream + pair.branch * follows_stream) * of_stream +
-           one.branch * pair.branch * of_branch;
+    const auto both = [&](double one_own, double one_part, double pair_own, double pair_part) {
+      const auto of = [&](double by) {
+        return (one_own + one_part * by) * (pair_own + pair_part * by);
+      };
+      return of_stream * (in_common * of(by_all) + (1 - in_common) * of(by_own));
+    };
+    return both(one.stream, one.branch, pair.stream, pair.branch) +
+           one.branch * pair.branch * std::max(0.0, in_branch - both(0, 1, 0, 1));
   };
   // What x.f adds to it, of a sum of these E y^2 and E y_t y_u.
   const auto of_products = [&](double second, double pair) {
@@ -279,11 +291,10 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
     const double own = f_apart.second / centred, share = 1 - own;
     const double one = spread.token_variance + spread.centred_excess,
                  other = branch.token_variance + branch.centred_excess;
-    const double together = share + own * follows_stream;
-    const double variance =
-        together * together * one +
-        own * own * std::max(0.0, other - follows_stream * follows_stream * one) +
-        4 * share * own / width;
+    const double together = share + own * by_all;
+    const double variance = together * together * one +
+                            own * own * std::max(0.0, other - by_all * by_all * one) +
+                            4 * share * own / width;
     out.centred_excess = variance - out.token_variance;
     const double pair = f_apart.cross / pairs;
     if (pairs > 0)
@@ -327,6 +338,7 @@ NormVariance through_sum(const NormVariance& spread, const NormVariance& branch,
   out.position_variance = uneven * uneven;
   out.mean_shift = p * spread.mean_shift + b * branch.mean_shift;
   out.susceptibility = coherent * spread.susceptibility;
+  out.own_ratio = coherent > 0 ? spread.own_ratio * own_coherent / coherent : 1;
   return out;
 }
 
@@ -343,6 +355,10 @@ NormVariance through_branches(const NormVariance& start, const NormVariance& lef
                                                    : 0;
   NormVariance out = through_sum(left, follows, x, f, width, counts);
   out.susceptibility = p * left.susceptibility + b * right.susceptibility;
+  if (out.susceptibility > 0)
+    out.own_ratio =
+        (p * left.susceptibility * left.own_ratio + b * right.susceptibility * right.own_ratio) /
+        out.susceptibility;
   out.distance_susceptibility =
       p * left.distance_susceptibility + b * right.distance_susceptibility;
   out.distance_response = 0;

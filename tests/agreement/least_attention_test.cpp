@@ -64,5 +64,17 @@ TEST_CASE("two queries under a causal mask") {
                   "[input]\nkind = \"tokens\"\nsecond = 1\n");
 }
 
+// One token's size moves the scores of its own row and one value in T. As if it moved all, sizes of
+// tokens grew from block to block, and the mix of a memory behind three was 1.5 times too large.
+TEST_CASE("sizes of tokens behind norms over samples and attention") {
+  const std::string text =
+      "[model]\nkind = \"transformer\"\nlayers = 3\nwidth = 48\nheads = 4\nffn = 96\nvocab = 10\n"
+      "sequence = 12\nactivation = \"identity\"\nencoder_decoder = true\nnorm = \"batchnorm\"\n"
+      "norm_eps = 0\nplacement = \"post\"\n[init]\nscheme = \"he\"\n"
+      "[input]\nkind = \"gaussian\"\nsecond = 1\ncross = 0\n"
+      "[memory]\nsequence = 12\nsecond = 1\ncross = 0\n";
+  agree("two stacks", parse_model(text, "two stacks"), seeds);
+}
+
 }  // namespace
 }  // namespace scalecalc

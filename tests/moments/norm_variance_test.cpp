@@ -134,6 +134,24 @@ TEST_CASE("a branch that copies the stream's size keeps its relative spread") {
         near(0.15, by_interpolation));
 }
 
+// Behind a norm over samples sizes of tokens are their own: of an attention that all of them move
+// by 2 and one of them by 1/2 the sum's size has (1/2 + 1/4)^2 of their variance, where one that
+// they share has (1/2 + 1)^2.
+TEST_CASE("one token's size moves less of attention than that of all") {
+  constexpr double many = 1e12;
+  NormVariance stream, branch;
+  stream.token_variance = 0.2;
+  branch.susceptibility = 2;
+  branch.own_ratio = 0.25;
+  const Pairs x{0, 1, 0, 0};
+  const NormVariance own = through_sum(stream, branch, x, x, many, {many, 1});
+  CHECK(own.token_variance == near(0.2 * 0.75 * 0.75, by_interpolation));
+  CHECK(own.own_ratio == near(0.5, by_interpolation));
+  stream.batch_variance = 0.2;
+  const NormVariance shared = through_sum(stream, branch, x, x, many, {many, 1});
+  CHECK(shared.token_variance == near(0.2 * 1.5 * 1.5, by_interpolation));
+}
+
 TEST_CASE("the mean moves by half the curvature times the variance") {
   const WidthMoments w = width_moments(Activation::named("square"), 0, 1);
   // E u^4 = 3 q^2: exponent 2, q^2 f''/f = 2.
