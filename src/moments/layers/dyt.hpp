@@ -51,8 +51,8 @@ AlphaMoments<X> alpha_moments(C& calculus, const AlphaFunctions& of,
                    .mean;
   if constexpr (C::next_orders) {
     if (chain != nullptr || !input.law) return made;
-    const auto beside_gaussian = [&](const std::string& function) {
-      const Activation& activation = calculus.function(function)->activation();
+    const auto beside_gaussian = [&](const std::string& name) {
+      const Activation& activation = calculus.function(name)->activation();
       return stream_excess(activation, stream_cells(activation, *input.law),
                            values_of(calculus, input.x))
           .values;
