@@ -227,8 +227,11 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     // Of a law that is known, how two samples go together.
     record.heavy = not_gaussian * std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 -
                                             1 - in.size_excess);
+    // Features of a law are far from Gaussian: a fourth cumulant is no first order of it.
+    const double heavy = record.heavy;
     const double known =
-        known_heavy(calculus, phi, in, x, values_of(calculus, out.x), moments, record.heavy);
+        in.law ? heavy
+               : known_heavy(calculus, phi, in, x, values_of(calculus, out.x), moments, heavy);
     calculus.omit(known, known);
     out.kurtosis = moments.kurtosis;
     const double slope = wanted.slopes ? values_of(calculus, record.slopes).cross : 0;

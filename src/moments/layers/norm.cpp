@@ -61,17 +61,22 @@ double mean_order(const Alike<double>& x, double skew, double kurtosis, double w
 double kept_beside_eps(double mean, double eps, double variance) {
   constexpr double least_variance = 1e-12;  // below it nothing is seen of the scatter
   if (!(variance > least_variance)) return mean / (mean + eps);
-  // e^z E_k(z) = 1/(z + k - k/(z + k + 2 - 2 (k + 1)/(z + k + 4 - ...))), from its end: what is
-  // left out is about the product of n (k + n - 1) over both denominators beside it.
+  // e^z E_k(z) = 1/(z + k - k/(z + k + 2 - 2 (k + 1)/(z + k + 4 - ...))), by Lentz's method: a
+  // small variance takes few terms.
   constexpr int most_terms = 64;
-  constexpr double negligible = 1e-18;
+  constexpr double negligible = 1e-16;
   const double k = 1 / variance, z = k * eps / mean;
-  int terms = 1;
-  for (double left = 1; terms < most_terms && left > negligible; ++terms)
-    left *= terms * (k + terms - 1) / ((z + k + 2 * terms) * (z + k + 2 * (terms - 1)));
-  double tail = z + k + 2 * terms;
-  for (int n = terms; n > 0; --n) tail = z + k + 2 * (n - 1) - n * (k + n - 1) / tail;
-  return 1 - z / tail;
+  double denominator = z + k, above = 1e300, below = 1 / denominator, value = below;
+  for (int n = 1; n <= most_terms; ++n) {
+    const double numerator = -n * (k + n - 1);
+    denominator += 2;
+    below = 1 / (denominator + numerator * below);
+    above = denominator + numerator / above;
+    const double factor = above * below;
+    value *= factor;
+    if (std::fabs(factor - 1) <= negligible) break;
+  }
+  return 1 - z * value;
 }
 
 SampleMeans sample_means(const PerPosition& x, const Counts& over) {
