@@ -93,16 +93,23 @@ class SoftmaxRows {
 /// row drifts little, and its averages are smooth functions of it: where enough layers are to come,
 /// they are interpolated between a few variances (docs/theory/softmax.md#row-sheets). What that
 /// leaves is part of the errors that the rows state.
+/// Not for several threads at once.
 class SoftmaxRowSheets {
  public:
+  /// Nothing is kept yet.
   SoftmaxRowSheets();
+  ~SoftmaxRowSheets();
+  SoftmaxRowSheets(const SoftmaxRowSheets&) = delete;
+  SoftmaxRowSheets& operator=(const SoftmaxRowSheets&) = delete;
   /// How many layers there are in all; without it each is integrated.
   void expect(int layers);
+  /// The rows of the next layer. Throws Error(input) as SoftmaxRows does: keys from 1 to 1e6,
+  /// variances from 0 to 1e3.
   SoftmaxRows operator()(const std::vector<SoftmaxRows::Row>& rows, int threads = 1);
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// Both at one number of keys.

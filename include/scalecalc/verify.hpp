@@ -161,7 +161,7 @@ struct Comparison {
   std::string quantity;    ///< mean second cross grad_second grad_cross
   double predicted = 0, measured = 0;
   double standard_error = 0;  ///< of measured, from the scatter of the seeds
-  double rounding = 0;        ///< what rounding alone may make of it
+  double rounding = 0;        ///< absolute: how far rounding alone may move `measured`
   double band = 0;            ///< ok: |measured - predicted| <= band
   double z = 0;     ///< (measured - predicted)/sqrt(standard error^2 + predicted spread/seeds)
   bool ok = false;  ///< false too when a pass gave an infinity or a NaN

@@ -100,16 +100,24 @@ void align_below(const ActivationRecord<X>& record, Gradient<X>& g) {
   g.along_mean = mean_below(mean, record.alignment, slope, g.aligned);
 }
 
-/// With these averages: positions have the shares that they had.
+/// With these averages: positions have the shares that they had, or equal ones where shares that
+/// cancel leave no average.
 inline Alike<double> with_averages(const Alike<double>& /*x*/, const Alike<double>& averages) {
   return averages;
 }
 inline PerPosition with_averages(PerPosition x, const Alike<double>& averages) {
+  constexpr double cancelled = 1e-9;
   const Alike<double> before = average(x);
-  const auto ratio = [](double to, double from) { return from != 0 ? to / from : 1; };
-  x.second *= ratio(averages.second, before.second);
-  x.cross *= ratio(averages.cross, before.cross);
-  x.between *= ratio(averages.between, before.between);
+  const auto scale = [](auto& part, double to, double from) {
+    if (part.size() == 0) return;
+    if (std::fabs(from) > cancelled * part.abs().maxCoeff())
+      part *= to / from;
+    else
+      part.setConstant(to);
+  };
+  scale(x.second, averages.second, before.second);
+  scale(x.cross, averages.cross, before.cross);
+  scale(x.between, averages.between, before.between);
   return x;
 }
 

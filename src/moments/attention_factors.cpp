@@ -119,9 +119,11 @@ PairFactors<double> pair_factors(const SoftmaxOverlaps& rows, double tau2, doubl
   if (rows.a_prime > 0) out.omitted_score = v_c * std::fabs(v_c / 2 * rows.a_third) / rows.a_prime;
   // Unit vectors at an angle have not what free ones add to the overlap: nothing is left at c = 0.
   if (small.qk_norm && !small.averaged && rows.overlap > 0) {
-    const double of_angle = turn / small.head_width / 2 * tau2 * rows.a_second / rows.overlap;
-    out.omitted_value += of_angle / (1 + of_angle);
-    out.omitted_score += of_angle / (1 + of_angle);
+    const double of_angle =
+        std::fabs(turn / small.head_width / 2 * tau2 * rows.a_second) / rows.overlap;
+    const double omitted = of_angle / (1 + of_angle);
+    out.omitted_value += omitted;
+    out.omitted_score += omitted;
   }
   out.omitted_score += sine * std::fabs(along) * 2 / 3;
   out.value = rows.overlap + v_c / 2 * tau2 * rows.a_second;

@@ -131,9 +131,10 @@ KeyStructure key_structure(const PerPosition& tokens, const PerPosition& keys, I
   const ArrayXd weight = tokens.positions->weight.head(last + 1);
   const double n = weight.sum();
   if (last < 1 || n <= 2) return {};
-  const CentredGram values(tokens, weight), scores(keys, weight);
+  const CentredGram values(tokens, weight);
+  const CentredGram scores = &keys == &tokens ? values : CentredGram(keys, weight);
+  if (!(values.apart > 0) || !(scores.apart > 0)) return {};
   const double scale = values.apart * scores.apart;
-  if (!(scale > 0)) return {};
   const ArrayXXd product = values.others * scores.others;
   const double same = (weight * product.matrix().diagonal().array()).sum();
   const double all = weight.matrix().dot(product.matrix() * weight.matrix());

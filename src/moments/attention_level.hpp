@@ -7,8 +7,8 @@
 
 namespace scalecalc::moments {
 
-/// What a gradient has not along the mix of values it has not along these, as far as their cosine
-/// with the mix goes, and nothing of it lies along queries and keys that have been normalised.
+/// The share of a gradient that is missing along the mix is missing along its values, times their
+/// cosine with it; along normalised queries and keys all is.
 /// Returns the level along the input (docs/theory/finite-width.md#along).
 template <class C, class X>
 double level_of_attention(C& calculus, const Attention& layer, const AttentionRecord<C, X>& record,

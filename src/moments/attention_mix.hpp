@@ -224,7 +224,10 @@ void finish_mix(const Attention& layer, const Signal<X>& input, const Signal<X>&
       bound(unknown_mix(source.truncation, average(record.factors.mix), scores.p2_growth, of_value),
             scores.mix_truncation, scores.overlap_truncation);
   // Masks of weights are each token's own.
-  if (layer.dropout > 0) mix.truncation.forget_apart();
+  if (layer.dropout > 0) {
+    mix.error.forget_apart();
+    mix.truncation.forget_apart();
+  }
 }
 
 }  // namespace scalecalc::moments

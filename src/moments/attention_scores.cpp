@@ -285,7 +285,8 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
     const KeyStructure keys = key_structure(tokens, seen, last);
     smalls.back().structure = keys.pairs;
     smalls.back().uneven = keys.keys;
-    if (inputs.normed_keys) smalls.back().key_structure = key_structure(seen, seen, last).pairs;
+    if (inputs.normed_keys)
+      smalls.back().key_structure = std::max(0.0, key_structure(seen, seen, last).pairs);
   }
   for (Eigen::Index t = 0; t < size; ++t) {
     SoftmaxOrders& one = averages.one[static_cast<std::size_t>(t)];

@@ -104,8 +104,8 @@ class BackwardPass {
     }
     calculus_.check(*record.path, record.gradient);
   }
-  /// The same right below a norm over samples: with what features that are the same at all of them
-  /// have.
+  /// note() right below a norm over samples: with the gradient of features that are constant over
+  /// them (docs/theory/layers.md#norm-constant).
   void note_below_norm(std::size_t site, Gradient<X>& g) {
     if (!g.at_constant) return note(site, g);
     Gradient<X> shown = g;

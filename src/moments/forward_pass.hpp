@@ -52,7 +52,10 @@ class ForwardPass {
       if (draws_weights(*layer)) x.with_inputs.reset();
       if (!keeps_dropped(*layer)) x.dropped.reset();
       if (!keeps_profile(*layer)) x.profile.reset();
-      if (!keeps_apart(*layer)) x.truncation.forget_apart();
+      if (!keeps_apart(*layer)) {
+        x.error.forget_apart();
+        x.truncation.forget_apart();
+      }
       if (!std::holds_alternative<Concat>(layer->op)) x.populations.reset();
       if (!std::holds_alternative<Residual>(layer->op)) {
         x.law.reset();

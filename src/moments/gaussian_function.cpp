@@ -34,7 +34,8 @@ constexpr int near_points = 16;
 /// Of Chebyshev points: at most 2/pi ln(16) + 1 times the points' own error is found between them.
 constexpr double near_growth = 2.8;
 
-/// Past this variance a pair without a closed form takes seconds.
+/// Past this variance, where integrals of a pair without a closed form lose their digits, a signal
+/// is said to explode.
 constexpr double largest_without_formula = 1e12;
 
 /// Terms of gelu's Hermite series fall as (v/(1 + v))^n at variance v: past this one the 320 of a

@@ -41,8 +41,10 @@ struct AveragedPair {
 
 class HeadLengths {
  public:
-  /// Above, the expansion leaves out less than a percent of what it corrects.
+  /// Of lengths that vary: above, the expansion leaves out less than a percent of what it corrects.
   static constexpr double most_features = 16;
+  /// Whether rows are averaged over lengths, or over the sphere of unit vectors of up to 64
+  /// features whose scores of variance tau2 leave more than a percent of two rows' overlap.
   static bool are_few(const Smallness& small, double tau2);
   /// Scores of no more variance leave rows even, whatever the length of the query: to rounding.
   static constexpr double even = 1e-14;

@@ -16,7 +16,7 @@ constexpr double kFar = 9;
 constexpr double kWidestStep = 0.25;  ///< at most
 
 /// Where the cap is so many deviations away, sums of wider steps leave e^-79 and e^-158, and
-/// Hermite's series of tanh falls by about (sigma/c)^2 a term.
+/// Hermite's series of tanh falls by about (sigma/cap)^2 a term.
 constexpr double kFarStep = 0.5, kFarCap = 8;
 constexpr std::size_t kFarTerms = 16;
 

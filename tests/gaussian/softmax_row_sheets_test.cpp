@@ -91,6 +91,36 @@ TEST_CASE("few layers, or layers that jump, are integrated") {
           SoftmaxRows(drifting_rows(1, 0.001, k)).orders(3).p2);
 }
 
+TEST_CASE("rows and their pairs are the same on any number of threads") {
+  // Of many keys and correlations that ask for longer series, and of a few that ask for integrals.
+  std::vector<SoftmaxRows::Row> rows;
+  for (int k = 0; k < 24; ++k) rows.push_back({std::ceil(std::pow(1.35, k)), 3.0 + 0.01 * k});
+  for (const double c : {0.2, 0.45, 0.9}) {
+    const SoftmaxRows one(rows, 1), five(rows, 5);
+    const std::vector<double> correlations(rows.size() * (rows.size() + 1) / 2, c);
+    const std::vector<SoftmaxOverlaps> a = one.overlaps(correlations, 1),
+                                       b = five.overlaps(correlations, 5);
+    for (std::size_t t = 0; t < rows.size(); ++t) CHECK(one.orders(t).p2 == five.orders(t).p2);
+    for (std::size_t k = 0; k < a.size(); ++k) CHECK(a[k].overlap == b[k].overlap);
+  }
+}
+
+// The second sheet is measured by what the first gave.
+TEST_CASE("a drift that goes on past its sheet") {
+  SoftmaxRowSheets sheets;
+  constexpr int layers = 80;
+  sheets.expect(layers);
+  for (int layer = 0; layer < layers; ++layer) {
+    CAPTURE(layer);
+    const double tau2 = 1 + 0.002 * layer + 1e-5 * layer * layer;
+    const std::vector<SoftmaxRows::Row> rows = {{30, tau2}, {900, 1.1 * tau2}};
+    const SoftmaxRows found = sheets(rows), exact(rows);
+    for (std::size_t t = 0; t < rows.size(); ++t)
+      CHECK(std::abs(found.orders(t).p2 - exact.orders(t).p2) <=
+            largest_error(found.orders(t), exact.orders(t)));
+  }
+}
+
 // What a sheet of the way there says of the way back is measured, not assumed.
 TEST_CASE("rows that turn round or change their keys are followed") {
   SoftmaxRowSheets sheets;

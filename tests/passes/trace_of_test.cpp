@@ -72,8 +72,6 @@ TEST_CASE("trace: what is unknown stays unknown, and a silent site has no spread
   CHECK(trace_of({}).sites.empty());
 }
 
-}  // namespace scalecalc
-
 TEST_CASE("trace: what overflows is infinite, by as much, and what is no number is unknown") {
   constexpr double infinite = std::numeric_limits<double>::infinity(),
                    none = std::numeric_limits<double>::quiet_NaN();
@@ -84,3 +82,5 @@ TEST_CASE("trace: what overflows is infinite, by as much, and what is no number 
   CHECK(trace.sites[0].spread == 0);
   CHECK_FALSE(trace_of(samples({1.0, none})).sites[0].second.is_known());
 }
+
+}  // namespace scalecalc

@@ -118,7 +118,8 @@ struct SoftmaxRowSheets::Impl {
     std::vector<double> last;  ///< variances
     std::vector<SoftmaxOrders> last_orders;
     std::vector<softmax::RowSheet> rows;
-    double error = 0;  ///< of them, relative
+    double error = 0;       ///< of them, relative
+    double last_error = 0;  ///< of the last layer's, which a sheet is measured by: 0 of integrals
     bool fails = false;
 
     bool covers(const std::vector<SoftmaxRows::Row>& asked_rows) const {
@@ -214,17 +215,18 @@ double SoftmaxRowSheets::Impl::measured(const std::vector<softmax::RowSheet>& ma
                                         const Set& set) {
   double most = 0;
   for (std::size_t t = 0; t < made.size(); ++t) {
-    const SoftmaxOrders& exact = set.last_orders[t];
+    const SoftmaxOrders& known = set.last_orders[t];
     const double tau2 = std::max(set.last[t], softmax::kLeastVariance);
     const SoftmaxOrders found = softmax::weighed(made[t].nodes.orders, made[t].weights(tau2));
-    most = std::max({most, std::abs(found.p2 - exact.p2) / exact.p2,
-                     std::abs(found.a - exact.a) / exact.p2,
-                     std::abs(found.t2 - exact.t2) / exact.p2});
+    most = std::max({most, std::abs(found.p2 - known.p2) / known.p2,
+                     std::abs(found.a - known.a) / known.p2,
+                     std::abs(found.t2 - known.t2) / known.p2});
   }
   return most;
 }
 
-SoftmaxRowSheets::SoftmaxRowSheets() : impl_(std::make_shared<Impl>()) {}
+SoftmaxRowSheets::SoftmaxRowSheets() : impl_(std::make_unique<Impl>()) {}
+SoftmaxRowSheets::~SoftmaxRowSheets() = default;
 
 void SoftmaxRowSheets::expect(int layers) {
   impl_->layers = layers;
@@ -240,11 +242,12 @@ SoftmaxRows SoftmaxRowSheets::operator()(const std::vector<SoftmaxRows::Row>& ro
   ++set.asked;
   ++impl_->asked;
   if (!set.covers(rows) && set.asked > 1 && !set.fails) {
-    set.rows = impl_->plan(set, rows);
-    Impl::integrate(set.rows, rows, threads);
-    const double measured = Impl::measured(set.rows, set);
+    std::vector<softmax::RowSheet> made = impl_->plan(set, rows);
+    Impl::integrate(made, rows, threads);
+    const double measured = Impl::measured(made, set);
     set.fails = !(measured <= softmax::kMostMeasured);
-    set.error = measured + softmax::kMostLeft;
+    set.error = measured + set.last_error + softmax::kMostLeft;
+    set.rows = std::move(made);
   }
   std::shared_ptr<const SoftmaxRows::Impl> found;
   if (!set.fails && set.covers(rows)) {
@@ -255,8 +258,10 @@ SoftmaxRows SoftmaxRowSheets::operator()(const std::vector<SoftmaxRows::Row>& ro
       row.interpolate(set.rows[t].nodes, set.rows[t].weights(row.tau2()), set.error);
     }
     found = made;
+    set.last_error = set.error;
   } else {
     found = SoftmaxRows(rows, threads).impl_;
+    set.last_error = 0;
   }
   set.last.clear();
   set.last_orders.clear();

@@ -64,7 +64,7 @@ double kept_beside_eps(double mean, double eps, double variance) {
   // e^z E_k(z) = 1/(z + k - k/(z + k + 2 - 2 (k + 1)/(z + k + 4 - ...))), by Lentz's method: a
   // small variance takes few terms.
   constexpr int most_terms = 64;
-  constexpr double negligible = 1e-16;
+  constexpr double negligible = 1e-15;
   const double k = 1 / variance, z = k * eps / mean;
   double denominator = z + k, above = 1e300, below = 1 / denominator, value = below;
   for (int n = 1; n <= most_terms; ++n) {

@@ -236,8 +236,9 @@ Signal<X> forward_step(ForwardPass<C, X>& pass, const Norm& layer, Signal<X> x) 
   return forward_step(pass, layer, std::move(x), layer.path, "norm");
 }
 
-/// The same of the one token of each sequence that has a gradient, a y: over the features of a norm
-/// of samples, which are a point of a sphere of nu dimensions, fourth moments have nu/(nu + 2).
+/// What the gradient a y of the one token of each sequence that a head reads adds to that of a gain
+/// (docs/theory/layers.md#read-token). Over the features of a norm of samples, a point of a sphere
+/// of nu dimensions, fourth moments have nu/(nu + 2) of Gaussian ones.
 template <class C, class X>
 double gain_of_read_token(const BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept,
                           const ReadToken& read) {

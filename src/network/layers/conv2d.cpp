@@ -52,7 +52,8 @@ std::string enough_padding(const LayerSpec& spec) {
   return fmt::format("use padding = {}", spec.kernel / 2);
 }
 
-/// What says how large its output is of this image, but for what is transposed or one row.
+/// Of this image and the spec's kernel, stride and padding, which give the size of the output; what
+/// is transposed or one row is for the caller to say.
 Conv2d over_image(const LayerSpec& spec, std::int64_t height, std::int64_t width) {
   Conv2d layer;
   layer.height = height;
