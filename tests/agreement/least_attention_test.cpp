@@ -76,13 +76,5 @@ TEST_CASE("sizes of tokens behind norms over samples and attention") {
   agree("two stacks", parse_model(text, "two stacks"), seeds);
 }
 
-// Sizes that nearly equal tokens share move their sum's size and not what they differ by.
-TEST_CASE("nearly equal patches behind a norm") {
-  agree_with_text("post",
-                  "width = 81\nheads = 9\nvocab = 64\nsequence = 4\nbatch = 2\n"
-                  "norm = \"rmsnorm\"\nplacement = \"post\"\n[init]\nscheme = \"lecun\"\n"
-                  "[input]\nkind = \"gaussian\"\nsecond = 2\ncross = 1.98\npatch = 8\n");
-}
-
 }  // namespace
 }  // namespace scalecalc

@@ -3,24 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "moments/token_distance.hpp"
-
 namespace scalecalc::moments {
-
-namespace {
-
-/// Cov(s2, r) over m r by what two tokens differ by, Delta = (s2 + s2')/2 - r of mean D = m - r: it
-/// is [(v + v')/2 - (1 - c) Cov(ln Delta, ln s2)]/c at a cosine c
-/// (docs/theory/layers.md#nearly-equal). `both`: v' of two tokens. Of the covariance all tokens of
-/// a pass have what `spread` says, and a pair its own Gaussian difference, (1 - c)/n.
-double covariance_by_distance(const NormVariance& spread, double both, double c, double width,
-                              const Alike<double>& x, const Counts& counts) {
-  const double of_pass = covariance_with_norm(apart_noise(2, width, counts), x);
-  const double of_pair = spread.distance_covariance - of_pass + (1 - c) / width;
-  return ((spread.token_variance + both) / 2 - (1 - c) * of_pair) / c;
-}
-
-}  // namespace
 
 /// The covariance of two tokens' s2, within a sequence, from that of the average over all samples:
 /// between sequences it is smaller by the ratio of the squared cosines, as Gaussian features have
@@ -31,14 +14,6 @@ Fluctuation fluctuation_of(const NormVariance& spread, double width, double shar
   Fluctuation orders{one, one, one - spread.decorrelation, share,
                      layernorm ? spread.mean_mode / width : 0};
   if (counts.samples() > 1) orders.both = within_sequence(one, spread.batch_variance, x, counts);
-  // What is lost of a cosine near 1 is in proportion to 1 - c, as sums of which one is the same for
-  // both tokens leave no other estimate.
-  const double c = x.second > 0 ? x.cross / x.second : 0;
-  if (c > 0 && x.mean == 0 && counts.samples() > 1) {
-    const double near = c * c * c * c;
-    orders.covariance += near * (covariance_by_distance(spread, orders.both, c, width, x, counts) -
-                                 orders.covariance);
-  }
   if (layernorm && one > 0) {
     orders.v = std::max(0.0, one + spread.centred_excess);
     orders.both *= orders.v / one;
