@@ -37,8 +37,10 @@ Estimate Numbers::HeadSoftmax::overlap(double correlation) {
       overlaps.push_back(at.value);
       error = std::max(error, at.error);
     }
-    const double check = 0.9;
-    error += std::fabs(interpolated(check) - exact(check).value);
+    // Largest at the ends, where O is P2, and not known to a digit elsewhere.
+    constexpr double check = 0.9;
+    error += 2 * std::max(std::fabs(interpolated(check) - exact(check).value),
+                          std::fabs(interpolated(1) - p2));
   }
   return {interpolated(correlation), error, Method::quadrature};
 }
