@@ -117,15 +117,19 @@ TEST_CASE("a norm over few samples of a stream with dropout") {
                       lecun);
 }
 
+/// Features of which E cos(y) is a mean, in front of layer norms; `fields` of the model besides.
+void agree_with_cosines(const std::string& fields) {
+  const std::string text =
+      "[model]\nkind = \"mlp\"\nlayers = 2\nwidth = 48\nfeatures = 48\nclasses = 100\n"
+      "sequence = 16\nactivation = \"cos\"\nnorm = \"layernorm\"\nnorm_eps = 0\n" +
+      fields + lecun + "[input]\nkind = \"gaussian\"\nsecond = 0.25\n";
+  agree("mlp", parse_model(text, "mlp"), seeds);
+}
+
 // Masks were taken to move overlaps as if features had no mean: gradients of two tokens' logits
 // were 5 times too large.
 TEST_CASE("dropout of features with a mean") {
-  const std::string text =
-      "[model]\nkind = \"mlp\"\nlayers = 2\nwidth = 48\nfeatures = 48\nclasses = 100\n"
-      "sequence = 16\nactivation = \"cos\"\nnorm = \"layernorm\"\nnorm_eps = 0\n"
-      "placement = \"resi-dual\"\nlambda = \"(2*N)^(-1/2)\"\ndropout = 0.1\n" +
-      lecun + "[input]\nkind = \"gaussian\"\nsecond = 0.25\n";
-  agree("mlp", parse_model(text, "mlp"), seeds);
+  agree_with_cosines("placement = \"resi-dual\"\nlambda = \"(2*N)^(-1/2)\"\ndropout = 0.1\n");
 }
 
 // Along the stream skip and branch meet, in what gradients of two tokens follow of their overlap
@@ -137,12 +141,7 @@ TEST_CASE("a sum without norms in front of a squared error of many logits") {
 // Of tokens that have nothing but their mean in common, sizes about the mean were taken to vary as
 // those of whole features do: E 1/s^2 was 0.6 of what passes have.
 TEST_CASE("a layernorm behind features with a mean") {
-  const std::string text =
-      "[model]\nkind = \"mlp\"\nlayers = 2\nwidth = 48\nfeatures = 48\nclasses = 100\n"
-      "sequence = 16\nactivation = \"cos\"\nnorm = \"layernorm\"\nnorm_eps = 0\n"
-      "placement = \"pre\"\n" +
-      lecun + "[input]\nkind = \"gaussian\"\nsecond = 0.25\n";
-  agree("mlp", parse_model(text, "mlp"), seeds);
+  agree_with_cosines("placement = \"pre\"\n");
 }
 
 }  // namespace

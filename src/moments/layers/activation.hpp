@@ -223,12 +223,11 @@ Signal<X> activation_forward(C& calculus, const typename C::Function& phi, const
     const double skewed = std::fabs(in.spread.skewness * moments.skew_effect),
                  uneven = in.spread.position_variance / 8;
     // Without weights between this activation and one before, features are not Gaussian: a fourth
-    // moment of the input stands for what E phi^2 may be off by.
-    // Of a law that is known, how two samples go together.
+    // moment of the input stands for what E phi^2 may be off by (of a law, how two samples meet).
     record.heavy = not_gaussian * std::fabs(in.kurtosis / (mixed ? in.mixture.square() : 1) / 3 -
                                             1 - in.size_excess);
-    // Features of a law are far from Gaussian: a fourth cumulant is no first order of it.
     const double heavy = record.heavy;
+    // Features of a law are far from Gaussian: a fourth cumulant is no first order of it.
     const double known =
         in.law ? heavy
                : known_heavy(calculus, phi, in, x, values_of(calculus, out.x), moments, heavy);
