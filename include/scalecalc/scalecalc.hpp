@@ -8,6 +8,7 @@
 #include "scalecalc/conventions.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/export.hpp"
+#include "scalecalc/forecast.hpp"
 #include "scalecalc/gains.hpp"
 #include "scalecalc/gaussian.hpp"
 #include "scalecalc/graphs.hpp"

@@ -228,6 +228,9 @@ struct PredictedStep {
   double typical_delta_loss = 0;
   double grad_norm = 0;     ///< sqrt of the summed squared gradients
   double update_ratio = 0;  ///< |dtheta|/(eta |theta|), root mean square over matrices
+  /// The same over the matrices that do not start at 0; and of |dtheta| over the largest singular
+  /// value of theta, sqrt(rows) + sqrt(columns) times its std.
+  double relative_update = 0, relative_norm = 0;
   /// By the names above; nothing for what has no prediction.
   std::optional<double> find(std::string_view quantity) const;
 };
@@ -249,7 +252,11 @@ std::vector<ShapeFactor> shape_factors(const Network& network, const Expr& updat
 
 /// What depth and placement do to signal and gradient, sublayer by sublayer.
 struct SublayerShare {
-  std::string path;        ///< "block[3].attn"
+  std::string path;  ///< "block[3].attn"
+  std::string end;   ///< the site that the branch ends in: "block[3].attn.o"
+  double scale = 1;  ///< that multiplies it in the sum
+  double skip = 0;   ///< second moment of what the skip brings to the sum
+  bool norm_at_end = false, norm_behind = false;  ///< of the branch; of the sum
   double share = 0;        ///< of the stream's second moment that this branch brought
   double identity = 1;     ///< amplitude that the input still has after it
   double stream = 0;       ///< second moment after it

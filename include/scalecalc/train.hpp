@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "scalecalc/forecast.hpp"
 #include "scalecalc/network.hpp"
 #include "scalecalc/optimizers.hpp"
 #include "scalecalc/verify.hpp"
@@ -203,18 +205,17 @@ struct TrainPrediction {
   LayerNorms gradient;
   double loss_change = std::numeric_limits<double>::quiet_NaN();  ///< of one step, to first order
   std::string why_none;
+  /// Of the model with its branches open: a ramp at its end.
+  std::optional<ForecastSigns> signs = {};
+  RunLength length = {};
 };
 
-/// Whether a run should converge, from what is known before its first step.
-struct TrainForecast {
-  bool trains = true;
-  std::string rule;  ///< what decided, in words
-};
-/// It should fail where the moments leave the range of the rules, where the norm of the gradient is
-/// past 1e3, or that of a block below 1e-3, as in the verdicts below; and where the step, to first
-/// order, changes the loss by more than ln(vocab), all of a guess's: then a step is no small one.
-/// These are signs of the first step alone: a run that passes them may still fail later.
-TrainForecast forecast(const TrainPrediction& prediction, std::int64_t vocab);
+/// That the run converges, as it is known before its first step; nothing of weights that are
+/// trained already, and of logs that have no signs.
+std::optional<Forecast> forecast(const TrainPrediction& prediction);
+struct TrainRun;
+/// Of the runs that have a forecast.
+std::vector<ForecastOutcome> forecast_outcomes(const std::vector<TrainRun>& runs);
 
 /// nan: a loss that is no number. explosion: the gradient's norm ended above 1e3, or the validation
 /// loss above 1.1 ln(vocab), a guess's. converged: it ended at least a twentieth below the entropy
@@ -307,6 +308,8 @@ struct TrainFolder {
   std::int64_t steps = 0, record_every = 0, validation_batches = 0;
   OptimizerOptions optimizer;
   std::string model;   ///< the model file of the first run
+  /// Model files by placement and depth, of the first run of each.
+  std::map<std::pair<std::string, std::int64_t>, std::string> models;
   std::string tuning;  ///< what a grid's runs have in common (tuning.hpp); empty: it is none
   /// Every key in which a group's model file is not as the first group's.
   std::vector<GroupDifference> differences;

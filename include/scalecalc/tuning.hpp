@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -154,6 +155,23 @@ struct BestOfGrid {
   std::optional<std::size_t> best_with(const std::string& key, double value) const;
 };
 /// Of finished runs, in the order in which placements and depths come.
-std::vector<BestOfGrid> best_of_grid(const std::vector<TrainRun>& runs, std::int64_t vocab);
+std::vector<BestOfGrid> best_of_grid(const std::vector<TrainRun>& runs);
+
+/// How a placement's best learning rate goes with depth.
+struct BestRateLaw {
+  struct AtDepth {
+    std::int64_t layers = 0;
+    CurveOptimum optimum;
+  };
+  std::string group;
+  std::vector<AtDepth> depths;  ///< rising; each over the other numbers of the grid at their best
+  OptimumLaw law;
+  TuningPrediction prediction;  ///< the transfer solver's, of the model's own inits
+};
+/// Of placements that a grid of three learning rates or more has at two depths or more. `model`
+/// gives that of a placement at a depth.
+std::vector<BestRateLaw> best_rate_laws(
+    const std::vector<BestOfGrid>& cells, const OptimizerOptions& optimizer,
+    const std::function<ModelSpec(const std::string& group, std::int64_t layers)>& model);
 
 }  // namespace scalecalc

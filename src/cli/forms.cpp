@@ -75,7 +75,8 @@ Keys cells() {
           {"reached_target", count(), "runs whose loss came to the target"},
           {"steps_to_target", number().or_null(), "steps until then, mean over these runs"},
           maybe("forecast", one_of({"trains", "fails"}).or_null(),
-                "what the moment rules say beforehand, of drawn weights"),
+                "what the moment rules say beforehand, of drawn weights; null: no forecast"),
+          maybe("forecast_probability", number().or_null(), "that a run converges"),
           maybe("as_forecast", count(), "runs that did what was forecast, likewise")};
 }
 

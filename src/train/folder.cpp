@@ -228,6 +228,10 @@ void read_common(const std::string& folder, const std::vector<LoggedRun>& logs,
     if (config.contains("tuning")) result.tuning = config.at("tuning").dump();
     const auto models = models_of(logs);
     result.model = models.front().second;
+    for (const LoggedRun& log : logs)
+      result.models.emplace(std::pair(log.configuration.at("group").get<std::string>(),
+                                      whole<std::int64_t>(log.configuration.at("layers"))),
+                            log.configuration.at("model").get<std::string>());
     result.differences = train_room::model_differences(models);
   } catch (const Json::exception&) {
     throw Error(ErrorKind::input, train_room::kDamaged, base::shortened(logs.front().path) + ":1",

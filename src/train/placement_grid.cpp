@@ -125,7 +125,7 @@ std::vector<std::string> placement_grid_keys(const TrainFolder& folder) {
   }
 }
 
-std::vector<BestOfGrid> best_of_grid(const std::vector<TrainRun>& runs, std::int64_t vocab) {
+std::vector<BestOfGrid> best_of_grid(const std::vector<TrainRun>& runs) {
   std::vector<BestOfGrid> cells;
   std::vector<std::vector<std::pair<Values, Finished>>> points;
   for (const TrainRun& run : runs) {
@@ -143,7 +143,8 @@ std::vector<BestOfGrid> best_of_grid(const std::vector<TrainRun>& runs, std::int
       point = points[at].insert(points[at].end(), {run.place.values, {}});
     point->second.losses[run.seed] = loss_at_end(run);
     const bool converged = run.verdict == TrainVerdict::converged;
-    const bool as_forecast = forecast(run.prediction, vocab).trains == converged;
+    const std::optional<Forecast> expected = forecast(run.prediction);
+    const bool as_forecast = expected && expected->trains() == converged;
     if (converged) ++point->second.converged;
     if (as_forecast) ++point->second.as_forecast;
     ++cells[at].runs;

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "forecast/scaled_step.hpp"
 #include "scalecalc/error.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/scaling.hpp"
@@ -25,36 +26,21 @@ LayerNorms by_layer(const std::vector<ParameterInfo>& parameters,
   return result;
 }
 
-namespace {
-
-/// By the first step.
-double loss_change(const Network& network, const Trace& trace, const OptimizerOptions& optimizer) {
-  const auto rule = [](const OptimizerOptions& of) {
-    return scalecalc::optimizer(of.name, "optimizer").update;
-  };
-  const auto change = [&](const Expr& update, const std::optional<SecondRule>& rest) {
-    return predicted_step(network, trace, update, true, rest).delta_loss;
-  };
-  const double factor = optimizer.schedule.at(1);
-  if (optimizer.rest.empty()) return optimizer.learning_rate * factor * change(rule(optimizer), {});
-  const OptimizerOptions& rest = optimizer.rest.front();
-  return factor *
-         change(Expr(Rational::shortest(optimizer.learning_rate)) * rule(optimizer),
-                SecondRule{rest.name, Expr(Rational::shortest(rest.learning_rate)) * rule(rest),
-                           optimizer.first_roles});
+static Network network_of(const ModelSpec& model, const Corpus& corpus) {
+  Network network = build_network(model);
+  network.token_collision = corpus.collision;
+  network.target_collision = corpus.collision;
+  return network;
 }
 
-}  // namespace
-
-TrainPrediction predict(const ModelSpec& model, const OptimizerOptions& optimizer,
-                        const Corpus& corpus, int threads) {
+TrainPrediction predict(const ModelSpec& model, const ModelSpec& open,
+                        const OptimizerOptions& optimizer, std::int64_t steps,
+                        const Corpus& corpus) {
+  PropagateOptions options;
+  options.threads = 1;
   TrainPrediction prediction;
   try {
-    Network network = build_network(model);
-    network.token_collision = corpus.collision;
-    network.target_collision = corpus.collision;
-    PropagateOptions options;
-    options.threads = threads;
+    const Network network = network_of(model, corpus);
     const Trace trace = propagate(network, options);
     std::vector<double> norms;
     for (const ParameterMoments& parameter : trace.parameters) {
@@ -62,11 +48,14 @@ TrainPrediction predict(const ModelSpec& model, const OptimizerOptions& optimize
                                 static_cast<double>(parameter.columns)));
     }
     prediction.gradient = by_layer(parameters(network), norms);
-    prediction.loss_change = loss_change(network, trace, optimizer);
+    prediction.loss_change =
+        optimizer.schedule.at(1) * forecast_room::scaled_step(network, trace, optimizer).delta_loss;
   } catch (const Error& error) {
     prediction = {};
     prediction.why_none = error.what();
   }
+  prediction.signs = forecast_signs(network_of(open, corpus), optimizer, options);
+  prediction.length = run_length(optimizer.schedule, steps);
   return prediction;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/text.hpp"
@@ -15,6 +16,18 @@ namespace {
 double number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
+
+struct SignKey {
+  const char* name;
+  double ForecastSigns::*number;
+};
+constexpr SignKey kSignKeys[] = {
+    {"identity_weight", &ForecastSigns::identity_weight},
+    {"identity_weight_at_start", &ForecastSigns::identity_weight_at_start},
+    {"relative_update", &ForecastSigns::relative_update},
+    {"relative_norm", &ForecastSigns::relative_norm},
+    {"loss", &ForecastSigns::loss},
+    {"guess", &ForecastSigns::guess}};
 
 LayerNorms norms_from(const Json& json) {
   LayerNorms norms;
@@ -118,8 +131,41 @@ Json to_json(const LayerNorms& norms) {
   return {{"total", norms.total}, {"layers", layers}};
 }
 
+/// Numbers that are not known are left out.
+static Json to_json(const ForecastSigns& signs) {
+  Json json = {{"grows_with_gradient", signs.grows_with_gradient}};
+  for (const SignKey& key : kSignKeys)
+    if (std::isfinite(signs.*key.number)) json[key.name] = signs.*key.number;
+  if (!signs.without_step.empty()) json["without_step"] = signs.without_step;
+  if (!signs.why_none.empty()) json["why_none"] = signs.why_none;
+  return json;
+}
+
+static ForecastSigns signs_from(const Json& json) {
+  ForecastSigns signs;
+  signs.grows_with_gradient = json.at("grows_with_gradient").get<bool>();
+  for (const SignKey& key : kSignKeys)
+    if (json.contains(key.name)) signs.*key.number = number(json.at(key.name));
+  signs.without_step = json.value("without_step", std::string());
+  signs.why_none = json.value("why_none", std::string());
+  return signs;
+}
+
+static Json to_json(const RunLength& length) {
+  return {{"steps", length.steps}, {"warmup", length.warmup}, {"full_steps", length.full_steps}};
+}
+
+static RunLength length_from(const Json& json) {
+  return {whole<std::int64_t>(json.at("steps")), whole<std::int64_t>(json.at("warmup")),
+          number(json.at("full_steps"))};
+}
+
 Json to_json(const TrainPrediction& prediction) {
   Json json;
+  if (prediction.signs) {
+    json["signs"] = to_json(*prediction.signs);
+    json["length"] = to_json(prediction.length);
+  }
   if (!prediction.why_none.empty()) {
     json["why_none"] = prediction.why_none;
   } else {
@@ -147,6 +193,11 @@ TrainPrediction prediction_from(const Json& json) {
   } else {
     prediction.gradient = norms_from(json.at("gradient"));
     prediction.loss_change = number(json.at("loss_change"));
+  }
+  // Logs of earlier versions have none.
+  if (json.contains("signs")) {
+    prediction.signs = signs_from(json.at("signs"));
+    prediction.length = length_from(json.at("length"));
   }
   return prediction;
 }

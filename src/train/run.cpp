@@ -226,7 +226,8 @@ class Run::Training {
   TrainPrediction prediction() const {
     const bool is_drawn = run_.plan_.from == nullptr;
     if (run_.plan_.is_predicted && is_drawn)
-      return predict(run_.model_at(1), run_.plan_.optimizer, run_.corpus_, 1);
+      return predict(run_.model_at(1), run_.model_at(std::max<std::int64_t>(1, run_.ramp_steps_)),
+                     run_.plan_.optimizer, run_.steps_, run_.corpus_);
     TrainPrediction none;
     none.why_none = is_drawn ? "a grid compares losses alone"
                              : "the weights are trained, and the rules are of drawn ones";

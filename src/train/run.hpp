@@ -29,9 +29,11 @@ class Batches {
   std::int64_t batch_, sequence_;
 };
 
-/// Of the model at its first step, by the moment rules.
-TrainPrediction predict(const ModelSpec& model, const OptimizerOptions& optimizer,
-                        const Corpus& corpus, int threads);
+/// By the moment rules: of the model at its first step, and with its branches open (a ramp at its
+/// end).
+TrainPrediction predict(const ModelSpec& model, const ModelSpec& open,
+                        const OptimizerOptions& optimizer, std::int64_t steps,
+                        const Corpus& corpus);
 /// Sums squares of `norms`, one a parameter, by the layers that the parameters are in.
 LayerNorms by_layer(const std::vector<ParameterInfo>& parameters, const std::vector<double>& norms);
 

@@ -12,6 +12,7 @@
 #include "coordinates/sized.hpp"
 #include "scalecalc/error.hpp"
 #include "train/open_ended.hpp"
+#include "train/predicted_rate.hpp"
 #include "train/run.hpp"
 #include "train/tuning_keys.hpp"
 
@@ -143,18 +144,6 @@ class Planner {
     used_ = used;
   }
 
-  /// What rates the model's own inits want.
-  TransferSolution own_solution(GrowthAxis axis) const {
-    TransferProblem own = problem({axis});
-    const TuningSize& largest = *largest_[static_cast<std::size_t>(axis)];
-    own.parametrization =
-        own_parametrization(spec_at(base_), spec_at(largest),
-                            ratios_of(largest)[static_cast<std::size_t>(axis)], axis, own.model);
-    for (auto& [name, numbers] : own.parametrization.tensors)
-      numbers.lr = numbers.decay = numbers.eps = std::nullopt;
-    return solve_transfer(own);
-  }
-
   TuningPrediction predict(GrowthAxis axis) const {
     const std::string& key = options_.grids.front().key;
     if (rates_ == RateSharing::solved && options_.parametrization) {
@@ -163,29 +152,11 @@ class Planner {
       return {axis, {}, "the solver has no rule for " + key};
     }
     if (key != "lr") return {axis, {}, "there is no rule for one " + key + " of all parameters"};
-    try {
-      return largest_stable(axis, solved_ ? *solved_ : own_solution(axis));
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::input) throw;
-      return {axis, {}, error.message()};
-    }
-  }
-
-  /// One rate for all is that of the parameter whose largest stable one falls the most.
-  static TuningPrediction largest_stable(GrowthAxis axis, const TransferSolution& solution) {
-    TuningPrediction made{axis, {}, {}};
-    std::vector<std::string> binding;
-    for (const TensorTransfer& tensor : solution.tensors) {
-      const Rational& power = tensor.lr[axis];
-      if (made.exponent && *made.exponent < power) continue;
-      if (!made.exponent || power < *made.exponent) binding.clear();
-      made.exponent = power;
-      binding.push_back(tensor.tensor.name);
-    }
-    if (binding.empty()) return made;
-    made.because = "the largest stable rate of " + binding.front();
-    if (binding.size() > 1) made.because += fmt::format(" and {} more", binding.size() - 1);
-    return made;
+    if (solved_) return train_room::largest_stable_rate(axis, *solved_);
+    const TuningSize& largest = *largest_[static_cast<std::size_t>(axis)];
+    return train_room::own_rate(spec_at(base_), spec_at(largest), axis,
+                                ratios_of(largest)[static_cast<std::size_t>(axis)],
+                                options_.train.optimizer);
   }
 
   RunPlan plan_at(const TuningSize& size,

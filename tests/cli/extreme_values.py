@@ -37,7 +37,7 @@ LEFT_OUT = {"--help", "--output", "--plot", "--device", "--format", "--color", "
             "--threads", "--time-limit"}
 # Two draws have no standard error, which is infinite.
 HAS_BANDS = ("verify", "sweep")
-CALLED = {"--after-step": ("optimizer",)}
+CALLED = {"--after-step": ("optimizer",), "--forecast": ("optimizer",)}
 SITE = re.compile(r"\((\w+\[\d+\][\w.]*|head|input)\)")
 INFINITE = re.compile(r"(?<![\w'-])-?inf(inity)?(?![\w'])", re.IGNORECASE)
 

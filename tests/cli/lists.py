@@ -158,6 +158,8 @@ VALUES = {
     "--seeds": (["2", "3"], ["--engine", "passes"]),
     "--samples": (["64", "128"], ["--engine", "montecarlo"]),
     "--after-step": (["sgd", "muon+adamw"], ["--lr", "1e-3"]),
+    "--forecast": (["sgd", "muon+adamw"], ["--lr", "1e-3"]),
+    "--warmup": (["0", "10"], ["--forecast", "adam", "--lr", "1e-3"]),
     "--lr": (["1e-3", "1e-4"], ["--after-step", "adam"]),
     "--steps": (["1", "3"], ["--after-step", "sgd", "--lr", "1e-3"]),
     "--names": (["scalecalc", "torch"], []),

@@ -156,9 +156,10 @@ scalecalc_cli_test("propagate: the first step, taken" ARGS propagate ${tiny} --e
   --seeds 3 --after-step sgd --lr 1e-3 --format json JSON ${step_keys} results.step.loss_change_error)
 scalecalc_cli_error("a step without a learning rate" EXIT 2 SAYS "--after-step needs a learning rate"
   ARGS propagate ${tiny} --after-step adam)
-scalecalc_cli_error("a learning rate without a step" EXIT 2 SAYS "--lr is of the step"
+scalecalc_cli_error("a learning rate without a step" EXIT 2
+  SAYS "--lr is of what --after-step or --forecast asks for"
   ARGS propagate ${tiny} --lr 1e-3)
-scalecalc_cli_error("steps of no optimizer" EXIT 2 SAYS "--steps counts those that --after-step asks for"
+scalecalc_cli_error("steps of no optimizer" EXIT 2 SAYS "--steps counts those that --after-step or --forecast asks for"
   ARGS propagate ${tiny} --steps 3)
 scalecalc_cli_error("numbers of parameters without a step" EXIT 2
   SAYS "are of the step that --after-step asks for \\(--eps-of\\)"
@@ -199,3 +200,38 @@ scalecalc_cli_test("propagate in its time limit" ARGS propagate mlp-relu --layer
 add_test(NAME "cli: propagate: options of lists" COMMAND Python3::Interpreter
   "${CMAKE_CURRENT_LIST_DIR}/list_model_options.py" "$<TARGET_FILE:scalecalc_program>")
 set_tests_properties("cli: propagate: options of lists" PROPERTIES LABELS cli)
+
+# Whether a run trains.
+scalecalc_cli_test("propagate: would it train" ARGS propagate ${tiny} --forecast adamw --lr 1e-3
+  STDOUT "Would it train.*steps +1000\n +warmup +0\n +probability +0\\.9.*not lost by +probability +why.*signal.*steps.*step size")
+set(forecast_keys "")
+foreach(key optimizer lr steps warmup trains probability rule parts.2.name parts.0.probability
+    parts.1.text parts.1.change signs.identity_weight signs.relative_norm signs.grows_with_gradient)
+  list(APPEND forecast_keys results.forecast.${key})
+endforeach()
+scalecalc_cli_test("propagate: would it train, as JSON" ARGS propagate ${tiny} --forecast muon+adamw
+  --lr 1e-3 --warmup 10 --steps 5 --format json JSON ${forecast_keys})
+scalecalc_cli_test("propagate: what loses a run" ARGS propagate ${tiny} --forecast sgd --lr 1e3
+  STDOUT "step size +[0-9.e-]+ .*even at [0-9.e-]+ of")
+scalecalc_cli_test("propagate: no forecast out of the rules' range" ARGS propagate no-ln-12
+  --layers 4 --width 16 --heads 1 --ffn 32 --vocab 30 --scheme he --forecast adam --lr 1e-3
+  STDOUT "Would it train")
+scalecalc_cli_error("a forecast without a learning rate" EXIT 2
+  SAYS "--forecast needs a learning rate" ARGS propagate ${tiny} --forecast adam)
+scalecalc_cli_error("a forecast of no rate" EXIT 2 SAYS "learning rate 0 stays where it is"
+  ARGS propagate ${tiny} --forecast adam --lr 0)
+scalecalc_cli_error("a forecast by passes" EXIT 2
+  SAYS "a forecast is made by the moment rules, not by passes"
+  ARGS propagate ${tiny} --engine passes --forecast adam --lr 1e-3)
+scalecalc_cli_error("a forecast and a step" EXIT 2 SAYS "ask for one at a time"
+  ARGS propagate ${tiny} --forecast adam --after-step adam --lr 1e-3)
+scalecalc_cli_error("a warm-up of no run" EXIT 2 SAYS "--warmup is of the run that --forecast asks for"
+  ARGS propagate ${tiny} --warmup 3)
+scalecalc_cli_error("a warm-up of -1 steps" EXIT 2 SAYS "--warmup"
+  ARGS propagate ${tiny} --forecast adam --lr 1e-3 --warmup -1)
+scalecalc_cli_error("a run of no steps" EXIT 2 SAYS "--steps"
+  ARGS propagate ${tiny} --forecast adam --lr 1e-3 --steps 0)
+scalecalc_cli_error("a forecast of an unknown optimizer" EXIT 2 SAYS "unknown optimizer 'adamz'"
+  ARGS propagate ${tiny} --forecast adamz --lr 1e-3)
+scalecalc_cli_error("a forecast of squares" EXIT 2 SAYS "a forecast is of a cross-entropy"
+  ARGS propagate ${tiny} --loss mse --forecast adam --lr 1e-3)

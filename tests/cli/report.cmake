@@ -16,7 +16,7 @@ set_tests_properties("cli: report: fresh folder" PROPERTIES LABELS cli
 set_tests_properties("cli: report: runs" PROPERTIES LABELS cli FIXTURES_SETUP report_runs
   FIXTURES_REQUIRED fresh_report_runs)
 scalecalc_cli_test("report as a table" ARGS report ${runs}
-  STDOUT "post, pre at 1, 3 blocks\n.*placement +layers +outcome +as forecast +steps to [0-9.]+ +perplexity.*rises.*said +layers +post +pre +here.*predicted norm.*layers +forecast +since.*model.placement +\"pre\" +\"post\"")
+  STDOUT "post, pre at 1, 3 blocks\n.*placement +layers +outcome +as forecast +steps to [0-9.]+ +perplexity.*rises.*said +layers +post +pre +here.*predicted norm.*layers +probability +signal.*model.placement +\"pre\" +\"post\"")
 scalecalc_cli_test("report as JSON" ARGS report ${runs} --format json
   JSON results.cells.3.perplexity_standard_error results.gradients.0.predicted
   results.gradients.0.measured_standard_error results.courses.3.rises results.differences.0.key inputs.target_loss)

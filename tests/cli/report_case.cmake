@@ -10,18 +10,18 @@ function(case_page)
   file(READ "${WORK}/page.html" page)
   string(REGEX MATCHALL "<svg xmlns=" svgs "${page}")
   list(LENGTH svgs count)
-  # At two depths four panels of both placements and one of each, and the perplexity.
-  expect("a panel of each" count EQUAL 13)
+  # At two depths four panels of both placements and one of each, the perplexity and the forecasts.
+  expect("a panel of each" count EQUAL 14)
   string(REGEX MATCHALL "aria-label=" labels "${page}")
   list(LENGTH labels count)
-  expect("each has words for who cannot see it" count EQUAL 13)
+  expect("each has words for who cannot see it" count EQUAL 14)
   expect("no script, no address" NOT page MATCHES "<script|src=|href=|url\\(|@import")
   foreach(text "<title>Placement experiment: post, pre at 1, 3 blocks</title>" "post, predicted"
       "post, measured" "norm of the gradient .nats." "validation loss .nats a token."
       "perplexity .pure number." "entropy of words, exact" "model.placement" "learning rate"
       "Training loss, 3 blocks" "Norm of the gradient, 1 block" ">rises<"
       "Gradient by layer over the steps: pre, 3 blocks" "step 20, measured" "fill-opacity"
-      "What is said, and what came" "deep: pre still trains")
+      "What is said, and what came" "deep: pre still trains" "How good the forecasts were" "share that trained")
     expect("the page says ${text}" page MATCHES "${text}")
   endforeach()
   shell("$P report ${RUNS} -o a.json; head -c 2 a.json; $P report ${RUNS} -o none/page.html; echo $?")

@@ -3,7 +3,7 @@ set(tiny train --placements post,pre --depths 1,2 --seeds 2 --steps 6 --record-e
   --heads 2 --sequence 8 --batch 2 --tokens 2000 --validation-batches 1)
 set(train_keys "")
 foreach(key placement layers seed verdict final_loss perplexity steps steps_to_target records.0.gradient_norm
-    forecast.trains forecast.rule first_gradient.predicted first_gradient.measured)
+    forecast.trains forecast.probability forecast.parts.2.text forecast.rule first_gradient.predicted first_gradient.measured)
   list(APPEND train_keys results.runs.0.${key})
 endforeach()
 # Folders of an earlier build may have runs of another configuration.
@@ -13,14 +13,15 @@ set_tests_properties("cli: train: fresh folders" PROPERTIES LABELS cli FIXTURES_
 scalecalc_cli_test("train --help" ARGS train --help STDOUT "--profile.*--placements.*--text")
 scalecalc_cli_test("train as JSON" ARGS ${tiny} -o ${folder}/json
   --format json JSON ${train_keys} results.cells.0.perplexity_standard_error
-  results.cells.0.as_forecast results.differences.0.key results.corpus.entropy)
+  results.cells.0.as_forecast results.cells.0.forecast_probability results.forecasts.brier
+  results.forecasts.reliability.0.runs results.differences.0.key results.corpus.entropy)
 scalecalc_cli_test("train as a table" ARGS ${tiny} -o ${folder}/table
-  STDOUT "6 steps, 2 seeds.*post +1 +trains +./2 +./2.*pre +2 +trains +./2 +./2.*since.*model.placement +\"pre\" +\"post\"")
+  STDOUT "6 steps, 2 seeds.*post +1 +[0-9.e-]+ +./2 +./2.*pre +2 +[0-9.e-]+ +./2 +./2.*step size +least.*model.placement +\"pre\" +\"post\".*How good the forecasts were.*Brier score")
 scalecalc_cli_test("train: steps to a loss" ARGS ${tiny} --target-loss 9 -o ${folder}/target
-  STDOUT "steps to 9.*post +1 +trains +./2 +./2[^\n]* 1\n")
+  STDOUT "steps to 9.*post +1 +[0-9.e-]+ +./2 +./2[^\n]* 1\n")
 scalecalc_cli_test("train: a model file" ARGS train --model ${CMAKE_CURRENT_SOURCE_DIR}/tiny.toml
   --placements post,pre --depths 1 --seeds 1 --steps 2 --tokens 2000 -o ${folder}/model
-  STDOUT "2 steps, 1 seeds.*post +1 +trains")
+  STDOUT "2 steps, 1 seeds.*post +1 +[0-9.e-]+")
 file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/texts/inner")
 foreach(name a.txt inner/b.txt)
   configure_file("${CMAKE_CURRENT_SOURCE_DIR}/train.cmake" "${CMAKE_CURRENT_BINARY_DIR}/texts/${name}" COPYONLY)
@@ -49,7 +50,7 @@ scalecalc_cli_test("train: event files that cannot be written" ARGS ${tiny} -o $
 scalecalc_cli_test("train: another optimizer and schedule" ARGS ${tiny} --schedule cosine --warmup 2
   --optimizer lion -o ${folder}/lion STDOUT "Placement experiment")
 scalecalc_cli_test("train: places of dropout" ARGS ${tiny}
-  --dropout-place input,branch+activation -o ${folder}/places STDOUT "post@input +1 +trains.*\
+  --dropout-place input,branch+activation -o ${folder}/places STDOUT "post@input +1 +[0-9.e-]+ .*\
 post@branch.activation +1 .*pre@input +1 .*pre@branch.activation +1 .*All that differs[^\n]*post@input\
 .*post@branch.activation +model.dropout_place +.branch.activation. +.input.")
 scalecalc_cli_test("train: a ramp in front of any branch" ARGS train --depths 1 --seeds 1 --steps 6

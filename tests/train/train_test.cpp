@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -354,25 +355,38 @@ TEST_CASE("train: steps to a loss, the median over seeds") {
   CHECK(train_target(options, corpus) == 1.25);
 }
 
-TEST_CASE("train: a forecast names the sign that decided") {
-  TrainPrediction prediction;
-  prediction.gradient = {1.0, {"embedding", "block[0]", "block[1]"}, {1e-5, 0.5, 0.1}};
-  prediction.loss_change = 2.0;  // ln 10 = 2.30
-  const auto trains = [&prediction] { return forecast(prediction, 10).trains; };
-  CHECK(trains());
-  prediction.loss_change = 2.31;
-  CHECK_FALSE(trains());
-  CHECK(forecast(prediction, 10).rule.starts_with("one step changes the loss by 2.31"));
-  CHECK(forecast(prediction, 11).trains);
-  prediction.loss_change = std::nan("");
-  CHECK_FALSE(trains());
-  prediction.loss_change = 0.1;
-  prediction.gradient.norms[2] = 1e-4;
-  CHECK(forecast(prediction, 10).rule == "the gradient of block[1] is 0.0001, below 0.001");
-  prediction.gradient.total = 2e3;
-  CHECK(forecast(prediction, 10).rule == "a gradient of norm 2e+03 is past 1000");
-  prediction.why_none = "too large";
-  CHECK(forecast(prediction, 10).rule == "the moments leave the range of the rules: too large");
+TEST_CASE("train: a forecast is of the run's own length, and kept in its log") {
+  const Corpus corpus = generated_corpus(2000);
+  const Folder folder;
+  TrainOptions options = tiny(folder);
+  options.groups = {"pre", "none+ramp", "rezero"};
+  options.depths = {1};
+  options.seeds = 1;
+  options.optimizer.schedule.warmup = 3;
+  const std::vector<TrainRun> runs = train(corpus, options);
+  const std::vector<TrainRun> read = read_train(folder.path.string()).runs;
+  REQUIRE(read.size() == runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    CAPTURE(runs[i].group);
+    REQUIRE(runs[i].prediction.signs);
+    CHECK(runs[i].prediction.signs->why_none == "");
+    CHECK(runs[i].prediction.signs->without_step == "");
+    CHECK(runs[i].prediction.length.warmup == 3);
+    CHECK(runs[i].prediction.length.full_steps == doctest::Approx(1.0 / 3 + 2.0 / 3 + 10));
+    const auto same = std::ranges::find(read, runs[i].group, &TrainRun::group);
+    REQUIRE(same != read.end());
+    CHECK(forecast(same->prediction)->probability == forecast(runs[i].prediction)->probability);
+  }
+  // A ramp is judged at its end: as a model without one.
+  ModelSpec open = train_model(options, train_group("none"), 1, corpus);
+  Network network = build_network(open);
+  network.token_collision = network.target_collision = corpus.collision;
+  const ForecastSigns expected = forecast_signs(network, options.optimizer);
+  CHECK(runs[1].group == "none+ramp");
+  CHECK(runs[1].prediction.signs->identity_weight == expected.identity_weight);
+  CHECK(forecast_outcomes(runs).size() == 3);
+  TrainPrediction old;  // of a log of an earlier version
+  CHECK_FALSE(forecast(old));
 }
 
 TEST_CASE("train: every group has a prediction where it is shallow") {

@@ -21,12 +21,13 @@ namespace {
 const std::vector<std::string> kEngines = {"quadrature", "symbolic", "montecarlo", "passes"};
 constexpr int kSeeds = 16;
 constexpr std::int64_t kMostSteps = 1000;
+constexpr std::int64_t kRunSteps = 1000, kMostRunSteps = 1'000'000'000;  ///< of --forecast
 /// Of the engine.
 constexpr std::int64_t kLeastSamples = 64, kMostSamples = 1LL << 32;
 
 struct PropagateFlags {
   ModelArgument model;
-  std::string engine = "quadrature", seeds, samples, step, lr, steps;
+  std::string engine = "quadrature", seeds, samples, step, forecast, lr, steps, warmup;
   std::vector<std::string> lr_of, eps_of;
   PlotOption plot;
   TimeLimit time{""};
@@ -39,11 +40,17 @@ struct PropagateFlags {
     add.axis("--seeds", seeds, "S", fmt::format("draws of the passes (default {})", kSeeds));
     add.axis("--after-step", step, {"OPTIMIZER", optimizer_names()},
              "how far its first step moves every site, parameter and the loss");
-    add.axis("--lr", lr, "X", "learning rate of that step");
+    add.axis("--forecast", forecast, {"OPTIMIZER", optimizer_names()},
+             "the probability that a run trains, from its first step");
+    add.axis("--lr", lr, "X", "learning rate of that step, or run");
     add.repeated("--lr-of", lr_of, "P=V",
                  "of one parameter, [*] for any number: 'block[*].ffn.in.weight=1e-3'");
     add.repeated("--eps-of", eps_of, "P=V", "likewise its eps");
-    add.axis("--steps", steps, "N", "so many steps instead, on the same samples (default 1)");
+    add.axis("--steps", steps, "N",
+             fmt::format("so many steps instead, on the same samples (default 1); of the run "
+                         "(default {})",
+                         kRunSteps));
+    add.axis("--warmup", warmup, "N", "steps of the run over which the rate grows (default 0)");
     plot.add_to(app);
     add.axis("--samples", samples, "N",
              fmt::format("of each expectation of montecarlo (default {})",
@@ -80,6 +87,7 @@ class Propagation {
                   "leave it out, or use another --engine");
     }
     read_step();
+    read_forecast();
     answer_.model = flags.model.model;
     answer_.spec = flags.model.spec("propagate");
     answer_.seed = context.seed();
@@ -98,6 +106,7 @@ class Propagation {
         answer_.step = step(network);
       }
       judge_depth(network, answer_);
+      if (!flags_.forecast.empty()) forecast(network);
     }
     return std::move(answer_);
   }
@@ -106,33 +115,75 @@ class Propagation {
   bool is(const char* engine) const { return answer_.engine == engine; }
 
   void read_step() {
-    if (flags_.step.empty() && !flags_.lr.empty())
-      throw Error(ErrorKind::usage, "--lr is of the step that --after-step asks for", "--lr",
+    const bool of_none = flags_.step.empty() && flags_.forecast.empty();
+    if (of_none && !flags_.lr.empty())
+      throw Error(ErrorKind::usage, "--lr is of what --after-step or --forecast asks for", "--lr",
                   "for example --after-step adamw --lr 1e-3");
     if (flags_.step.empty() && !(flags_.lr_of.empty() && flags_.eps_of.empty()))
       throw Error(ErrorKind::usage,
                   "numbers of parameters are of the step that --after-step asks for",
                   flags_.lr_of.empty() ? "--eps-of" : "--lr-of",
                   "for example --after-step adamw --lr 1e-3");
-    if (flags_.step.empty() && !flags_.steps.empty())
-      throw Error(ErrorKind::usage, "--steps counts those that --after-step asks for", "--steps",
-                  "for example --after-step adamw --lr 1e-3");
+    if (of_none && !flags_.steps.empty())
+      throw Error(ErrorKind::usage, "--steps counts those that --after-step or --forecast asks for",
+                  "--steps", "for example --after-step adamw --lr 1e-3");
     if (flags_.step.empty()) return;
     if (is("symbolic") || is("montecarlo"))
       throw Error(ErrorKind::usage,
                   "a step is taken by quadrature or passes, not by " + answer_.engine,
                   "--after-step", "use --engine quadrature or passes");
-    if (flags_.lr.empty())
-      throw Error(ErrorKind::usage, "--after-step needs a learning rate", "--lr",
-                  "for example --lr 1e-3");
-    optimizer_ = read_optimizer("--after-step", flags_.step);
-    constexpr double most_lr = 1e6;
-    answer_.lr = parse_number("--lr", flags_.lr, 0, most_lr, "1e-3");
+    read_optimizer_of("--after-step", flags_.step);
     if (!flags_.steps.empty())
       answer_.steps = static_cast<int>(parse_integer("--steps", flags_.steps, 1, kMostSteps, "4"));
-    answer_.optimizer = optimizer_text(optimizer_);
     optimizer_.weight_decay = 0;
     for (OptimizerOptions& rest : optimizer_.rest) rest.weight_decay = 0;
+  }
+
+  void read_optimizer_of(const std::string& option, const std::string& name) {
+    if (flags_.lr.empty())
+      throw Error(ErrorKind::usage, option + " needs a learning rate", "--lr",
+                  "for example --lr 1e-3");
+    optimizer_ = read_optimizer(option, name);
+    constexpr double most_lr = 1e6;
+    answer_.lr = parse_number("--lr", flags_.lr, 0, most_lr, "1e-3");
+    answer_.optimizer = optimizer_text(optimizer_);
+  }
+
+  void read_forecast() {
+    if (flags_.forecast.empty()) {
+      if (!flags_.warmup.empty())
+        throw Error(ErrorKind::usage, "--warmup is of the run that --forecast asks for", "--warmup",
+                    "for example --forecast adamw --lr 1e-3 --warmup 100");
+      return;
+    }
+    if (!flags_.step.empty())
+      throw Error(ErrorKind::usage, "--forecast and --after-step each have their own --steps",
+                  "--forecast", "ask for one at a time");
+    if (!is("quadrature"))
+      throw Error(ErrorKind::usage,
+                  "a forecast is made by the moment rules, not by " + answer_.engine, "--forecast",
+                  "use --engine quadrature");
+    read_optimizer_of("--forecast", flags_.forecast);
+    if (!(answer_.lr > 0))
+      throw Error(ErrorKind::usage, "a run at learning rate 0 stays where it is", "--lr",
+                  "for example --lr 1e-3");
+    std::int64_t steps = kRunSteps;
+    if (!flags_.steps.empty())
+      steps = parse_integer("--steps", flags_.steps, 1, kMostRunSteps, "1000");
+    if (!flags_.warmup.empty())
+      optimizer_.schedule.warmup =
+          parse_integer("--warmup", flags_.warmup, 0, kMostRunSteps, "100");
+    answer_.length = run_length(optimizer_.schedule, steps);
+  }
+
+  void forecast(const Network& network) {
+    OptimizerOptions optimizer = optimizer_;
+    optimizer.learning_rate = optimizer.adamw_learning_rate = answer_.lr;
+    for (OptimizerOptions& rest : optimizer.rest)
+      rest.learning_rate = rest.adamw_learning_rate = answer_.lr;
+    PropagateOptions options;
+    options.threads = context_.threads();
+    answer_.signs = forecast_signs(network, optimizer, options);
   }
 
   FirstStep step(const Network& network) {
@@ -190,7 +241,7 @@ class Propagation {
   const PropagateFlags& flags_;
   Context& context_;
   PropagateAnswer answer_;
-  OptimizerOptions optimizer_;  ///< of --after-step
+  OptimizerOptions optimizer_;  ///< of --after-step, or --forecast
 };
 
 }  // namespace

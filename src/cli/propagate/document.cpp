@@ -305,6 +305,7 @@ report::Document propagate_document(PropagateAnswer answer, report::Format forma
   if (answer.samples > 0) document.inputs["samples"] = answer.samples;
   answer.symbolic ? fill_symbolic(answer, document) : fill_trace(answer, format, document);
   if (answer.step) add_step(answer, format, document);
+  if (answer.signs) add_forecast(answer, format, document);
   return document;
 }
 

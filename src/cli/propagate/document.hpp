@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/json_form.hpp"
+#include "scalecalc/forecast.hpp"
 #include "scalecalc/moments.hpp"
 #include "scalecalc/report.hpp"
 #include "scalecalc/scaling.hpp"
@@ -30,6 +32,8 @@ struct PropagateAnswer {
   double lr = 0;
   std::map<std::string, double> lr_of;  ///< of each parameter
   int steps = 1;
+  std::optional<ForecastSigns> signs;  ///< where a forecast is asked for
+  RunLength length;                    ///< of its run
 };
 
 /// What depth does to the model, from the trace of its network.
@@ -54,6 +58,9 @@ report::Table verdicts_table(const std::vector<DepthVerdict>& verdicts);
 report::Table changes_table(const std::vector<DepthVerdict>& verdicts);
 /// What the first step does, as sections and as results.step.
 void add_step(const PropagateAnswer& answer, report::Format format, report::Document& document);
+/// Whether a run trains, as sections and as results.forecast.
+void add_forecast(const PropagateAnswer& answer, report::Format format, report::Document& document);
+Shape propagate_forecast_shape();
 /// What the rules took for granted, as JSON values and as a table.
 report::Value assumptions_of(const std::vector<Premise>& assumptions);
 report::Table assumptions_table(const std::vector<Premise>& assumptions);

@@ -1,4 +1,5 @@
 #include "cli/forms.hpp"
+#include "cli/propagate/document.hpp"
 
 namespace scalecalc::cli {
 namespace propagate_keys {
@@ -152,7 +153,9 @@ JsonForm propagate_form() {
   const Key assumptions = {"assumptions", forms::assumptions(), "what the rules take for granted"};
   return {forms::propagation_inputs(),
           any_of({object(forms::propagation_results() +
-                         Keys{maybe("step", step(), "the first step, where --after-step asks")}),
+                         Keys{maybe("step", step(), "the first step, where --after-step asks"),
+                              maybe("forecast", propagate_forecast_shape(),
+                                    "whether a run trains, where --forecast asks")}),
                   object({{"sites", symbolic_sites(), "in the order of the forward pass"},
                           {"parameters", list(text()), "none: they have no formulas"},
                           assumptions,

@@ -102,20 +102,15 @@ std::vector<TrainRun> finished_runs(const TrainFolder& folder) {
 }
 
 /// Nothing where no run has ended.
-Value share_of(const ForecastShare& share) {
-  return share.runs == 0 ? Value() : Value(share.share());
-}
-
 Table outcome_table(const ReportAnswer& answer, const std::vector<TrainCell>& cells) {
   Table table{{"placement", "layers", "outcome", "as forecast", steps_column(answer.target_loss),
                "perplexity", "standard error"},
               {}};
   const std::vector<TrainRun> ended = finished_runs(answer.trained);
   for (const TrainCell& cell : cells) {
-    const ForecastShare share = forecast_share(cell, ended, answer.trained.vocab);
-    table.rows.push_back({cell.group, cell.layers, outcome_of(answer.trained, cell),
-                          share_of(share), steps_of(cell), known(cell.perplexity),
-                          known(cell.perplexity_error)});
+    const ForecastShare share = forecast_share(cell, ended);
+    table.rows.push_back({cell.group, cell.layers, outcome_of(answer.trained, cell), share.share(),
+                          steps_of(cell), known(cell.perplexity), known(cell.perplexity_error)});
   }
   if (are_finetuned(answer.trained.runs)) leave_out({"as forecast"}, table);
   add_per_byte(answer.trained.bytes_per_token, cells, table);
@@ -286,8 +281,10 @@ report::Document best_document(const ReportAnswer& answer) {
     document.results[name] = Value::array();
   document.results["differences"] = differences_value(answer.trained.differences);
   document.results["best"] = best_value(*answer.best);
+  document.results["best_rates"] = rates_value(*answer.best);
   document.rows = best_rows(*answer.best);
   document.sections = best_sections(*answer.best);
+  add_scores(finished_runs(answer.trained), document);
   return document;
 }
 
@@ -296,6 +293,7 @@ report::Page best_page(const ReportAnswer& answer) {
   for (report::Section& section : best_sections(*answer.best))
     page.parts.emplace_back(std::move(section));
   for (const report::Plot& plot : best_plots(*answer.best)) page.parts.emplace_back(plot);
+  add_scores(finished_runs(answer.trained), page);
   page.parts.emplace_back(report::Section{"All that differs between the placements",
                                           difference_table(answer.trained.differences)});
   page.parts.emplace_back(report::Section{"What was run", run_facts(answer)});
@@ -318,8 +316,12 @@ report::Page tuning_page(const ReportAnswer& answer) {
 }  // namespace
 
 BestAnswer best_answer(const TrainFolder& folder) {
-  return {placement_grid_keys(folder), best_of_grid(finished_runs(folder), folder.vocab),
-          folder.vocab};
+  BestAnswer best{placement_grid_keys(folder), best_of_grid(finished_runs(folder)), folder.vocab};
+  best.rates = best_rate_laws(best.cells, folder.optimizer,
+                              [&folder](const std::string& group, std::int64_t layers) {
+                                return parse_model(folder.models.at({group, layers}), group);
+                              });
+  return best;
 }
 
 report::Figure report_figure(const ReportAnswer& answer) {
@@ -342,8 +344,9 @@ report::Document report_document(const ReportAnswer& answer) {
   for (const TrainCell& cell : cells) {
     Value entry = cell_value(cell);
     if (!is_finetuned) {
-      const ForecastShare share = forecast_share(cell, ended, folder.vocab);
-      entry["forecast"] = share.runs > 0 ? Value(share.word()) : Value();
+      const ForecastShare share = forecast_share(cell, ended);
+      entry["forecast"] = share.word();
+      entry["forecast_probability"] = share.value();
       entry["as_forecast"] = share.agree;
     }
     add_per_byte(folder.bytes_per_token, cell.loss, entry);
@@ -371,15 +374,15 @@ report::Document report_document(const ReportAnswer& answer) {
       {title_of(folder), document.rows},
       {"Over the steps", course_table(courses)},
       {"Gradients at the first step", gradient_table(gradients, is_finetuned)},
-      is_finetuned
-          ? finetuned_section(folder.runs, finetuned)
-          : report::Section{"What was to be expected", forecast_table(folder.runs, folder.vocab)},
+      is_finetuned ? finetuned_section(folder.runs, finetuned)
+                   : report::Section{"What was to be expected", forecast_table(folder.runs)},
       {"All that differs between the placements", difference_table(folder.differences)}};
   if (const report::Table scales = scales_table(folder.runs, cells); !scales.rows.empty())
     document.sections.insert(document.sections.begin() + 2,
                              {"Trained scalars of branches at the end", scales});
   if (const Table said = said_of(folder, cells, courses); !said.rows.empty())
     document.sections.insert(document.sections.begin() + 2, {"What is said, and what came", said});
+  add_scores(ended, document);
   return document;
 }
 
@@ -430,8 +433,9 @@ report::Page report_page(const ReportAnswer& answer) {
     draw(scale_plots(trained));
   }
   if (!is_finetuned) {
-    add({"What was to be expected", forecast_table(folder.runs, folder.vocab)});
+    add({"What was to be expected", forecast_table(folder.runs)});
     add({"", report::Paragraph{kForecast}});
+    add_scores(finished_runs(folder), page);
   }
   add({"All that differs between the placements", difference_table(folder.differences)});
   add({"", report::Paragraph{"Every key of the model files that is not the same in all placements, "

@@ -1,6 +1,7 @@
 #include "cli/forms.hpp"
 #include "cli/train/best.hpp"
 #include "cli/train/finetuning.hpp"
+#include "cli/train/forecast.hpp"
 #include "cli/train/tuning.hpp"
 
 namespace scalecalc::cli {
@@ -36,9 +37,11 @@ JsonForm report_form() {
                   {"differences", forms::differences(), "between the placements' configurations"},
                   maybe("finetuning", finetuned_shape(),
                         "what was forgotten and learned, of train --finetune-from"),
+                  maybe("forecasts", score_shape(), "how good they were; null: there is none"),
                   maybe("best", best_shape(),
                         "of a folder of train --grid with several placements, of which the other "
                         "lists are empty"),
+                  maybe("best_rates", rates_shape(), "by depth, likewise"),
                   maybe("tuning", tuning_shape(),
                         "of a folder of train --grid, of which the lists are empty")})};
 }

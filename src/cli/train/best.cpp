@@ -227,6 +227,8 @@ std::vector<report::Section> best_sections(const BestAnswer& answer) {
   if (has_warmup(answer))
     if (Table table = warmup_table(answer); !table.rows.empty())
       sections.push_back({"Which needs a warm-up", std::move(table)});
+  if (!answer.rates.empty())
+    sections.push_back({"How the best learning rate goes with depth", rates_table(answer)});
   return sections;
 }
 

@@ -132,7 +132,7 @@ Value records_value(const TrainRun& run) {
   return records;
 }
 
-Value runs_value(const std::vector<TrainRun>& runs, std::int64_t vocab) {
+Value runs_value(const std::vector<TrainRun>& runs) {
   Value list = Value::array();
   for (const TrainRun& run : runs) {
     Value entry = Value::object();
@@ -147,10 +147,8 @@ Value runs_value(const std::vector<TrainRun>& runs, std::int64_t vocab) {
     if (run.start) {
       entry["start"] = start_value(*run.start);
     } else {
-      const TrainForecast expected = forecast(run.prediction, vocab);
-      entry["forecast"] = Value::object();
-      entry["forecast"]["trains"] = expected.trains;
-      entry["forecast"]["rule"] = expected.rule;
+      const std::optional<Forecast> expected = forecast(run.prediction);
+      entry["forecast"] = expected ? forecast_value(*expected) : Value();
     }
     entry["first_gradient"] = gradients_value(run);
     entry["records"] = records_value(run);
@@ -164,8 +162,9 @@ Value cells_value(const TrainAnswer& answer, const std::vector<TrainCell>& cells
   for (const TrainCell& cell : cells) {
     Value entry = cell_value(cell);
     if (!are_finetuned(answer.runs)) {
-      const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
+      const ForecastShare share = forecast_share(cell, answer.runs);
       entry["forecast"] = share.word();
+      entry["forecast_probability"] = share.value();
       entry["as_forecast"] = share.agree;
     }
     add_per_byte(answer.corpus.bytes_per_token, cell.loss, entry);
@@ -181,8 +180,8 @@ report::Table outcome(const TrainAnswer& answer, const std::vector<TrainCell>& c
        "standard error", "final loss", "standard error", fmt::format("steps to {:.4g}", target)},
       {}};
   for (const TrainCell& cell : cells) {
-    const ForecastShare share = forecast_share(cell, answer.runs, answer.corpus.vocab());
-    table.rows.push_back({cell.group, cell.layers, share.word(), share.share(),
+    const ForecastShare share = forecast_share(cell, answer.runs);
+    table.rows.push_back({cell.group, cell.layers, share.value(), share.share(),
                           fmt::format("{}/{}", cell.converged, cell.runs),
                           fmt::format("{}", fmt::join(cell.verdicts, " ")), cell.perplexity,
                           known(cell.perplexity_error), cell.loss, known(cell.loss_error),
@@ -334,8 +333,13 @@ static report::Document grid_document(const TrainAnswer& answer) {
 }
 
 static BestAnswer best_answer(const TrainAnswer& answer) {
-  BestAnswer best{{}, best_of_grid(answer.runs, answer.corpus.vocab()), answer.corpus.vocab()};
+  BestAnswer best{{}, best_of_grid(answer.runs), answer.corpus.vocab()};
   for (const GridAxis& axis : answer.axes) best.keys.push_back(axis.key);
+  best.rates = best_rate_laws(best.cells, answer.options.optimizer,
+                              [&answer](const std::string& group, std::int64_t layers) {
+                                return train_model(answer.options, train_group(group), layers,
+                                                   answer.corpus);
+                              });
   return best;
 }
 
@@ -356,9 +360,11 @@ static report::Document best_document(const TrainAnswer& answer) {
   for (const char* name : {"runs", "cells"}) document.results[name] = Value::array();
   document.results["differences"] = differences_value(answer.differences);
   document.results["best"] = best_value(best);
+  document.results["best_rates"] = rates_value(best);
   document.results["corpus"] = corpus_value(answer.corpus);
   document.rows = best_rows(best);
   document.sections = best_sections(best);
+  add_scores(answer.runs, document);
   document.sections.push_back({"Text", text_facts(answer.corpus)});
   document.sections.push_back(
       {"All that differs between the placements, from " + answer.options.groups.front(),
@@ -368,8 +374,7 @@ static report::Document best_document(const TrainAnswer& answer) {
 
 /// Of drawn weights what the rules say beforehand, of trained ones what they knew before.
 static report::Section expectation(const TrainAnswer& answer, const std::vector<TrainCell>& cells) {
-  if (!are_finetuned(answer.runs))
-    return {"What was to be expected", forecast_table(answer.runs, answer.corpus.vocab())};
+  if (!are_finetuned(answer.runs)) return {"What was to be expected", forecast_table(answer.runs)};
   return finetuned_section(answer.runs, finetuned_cells(answer.runs, cells));
 }
 
@@ -383,7 +388,7 @@ report::Document train_document(const TrainAnswer& answer) {
   report::Document document;
   document.command = "train";
   document.inputs = inputs_of(answer);
-  document.results["runs"] = runs_value(answer.runs, answer.corpus.vocab());
+  document.results["runs"] = runs_value(answer.runs);
   document.results["cells"] = cells_value(answer, cells);
   document.results["differences"] = differences_value(answer.differences);
   if (are_finetuned(answer.runs))
@@ -406,6 +411,7 @@ report::Document train_document(const TrainAnswer& answer) {
       expectation(answer, cells),
       {"All that differs between the placements, from " + answer.options.groups.front(),
        difference_table(answer.differences)}};
+  add_scores(answer.runs, document);
   return document;
 }
 

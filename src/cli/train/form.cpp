@@ -1,6 +1,7 @@
 #include "cli/forms.hpp"
 #include "cli/train/best.hpp"
 #include "cli/train/finetuning.hpp"
+#include "cli/train/forecast.hpp"
 #include "cli/train/tuning.hpp"
 
 namespace scalecalc::cli {
@@ -59,22 +60,20 @@ Shape records() {
 
 Shape runs() {
   using namespace shapes;
-  const Shape forecast = object(
-      {{"trains", truth(), "whether the run should converge"}, {"rule", text(), "that says so"}});
-  return list(object(
-      {{"placement", text(), "what is compared"},
-       {"layers", count(), "the depth"},
-       {"seed", count(), "of the run"},
-       {"verdict", one_of({"converged", "stall", "vanishing", "explosion", "nan"}),
-        "what became of it"},
-       {"final_loss", number().or_null(), "of validation, nats"},
-       {"perplexity", number().or_null(), "exp of it"},
-       {"steps", count(), "that were made"},
-       {"steps_to_target", count().or_null(), "until the target; null: not reached"},
-       maybe("forecast", forecast, "by the moment rules, beforehand; of drawn weights alone"),
-       maybe("start", start_shape(), "the trained weights that it began with"),
-       {"first_gradient", first_gradient(), "predicted and measured"},
-       {"records", records(), "in the order of the steps"}}));
+  return list(object({{"placement", text(), "what is compared"},
+                      {"layers", count(), "the depth"},
+                      {"seed", count(), "of the run"},
+                      {"verdict", one_of({"converged", "stall", "vanishing", "explosion", "nan"}),
+                       "what became of it"},
+                      {"final_loss", number().or_null(), "of validation, nats"},
+                      {"perplexity", number().or_null(), "exp of it"},
+                      {"steps", count(), "that were made"},
+                      {"steps_to_target", count().or_null(), "until the target; null: not reached"},
+                      maybe("forecast", forecast_shape().or_null(),
+                            "by the moment rules, beforehand; of drawn weights alone"),
+                      maybe("start", start_shape(), "the trained weights that it began with"),
+                      {"first_gradient", first_gradient(), "predicted and measured"},
+                      {"records", records(), "in the order of the steps"}}));
 }
 
 Shape corpus() {
@@ -102,8 +101,10 @@ JsonForm train_form() {
                   {"differences", forms::differences(), "between the placements' configurations"},
                   maybe("finetuning", finetuned_shape(),
                         "what was forgotten and learned, of --finetune-from"),
+                  maybe("forecasts", score_shape(), "how good they were; null: there is none"),
                   maybe("best", best_shape(),
                         "of --grid with several placements, where runs and cells are empty"),
+                  maybe("best_rates", rates_shape(), "by depth, likewise"),
                   maybe("tuning", tuning_shape(),
                         "of --grid, where no placements are compared and the lists are empty"),
                   {"corpus", corpus(), "the text"}})};

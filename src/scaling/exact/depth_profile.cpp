@@ -45,6 +45,15 @@ bool begins_with_norm(const std::vector<Layer>& layers) {
   return false;
 }
 
+/// Whether a norm is the last of them, but for dropout.
+bool ends_with_norm(const std::vector<Layer>& layers) {
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    if (const auto* norm = std::get_if<Norm>(&layer->op)) return divides(*norm);
+    if (!std::holds_alternative<Dropout>(layer->op)) return false;
+  }
+  return false;
+}
+
 /// A stream with residual sums in a list of layers.
 class StackWalk {
  public:
@@ -118,8 +127,14 @@ class StackWalk {
 
   void add(const Residual& residual, const std::string& stream) {
     SublayerShare one;
+    const Parts sum = parts(residual, stream);
     one.path = residual.path;
-    one.share = parts(residual, stream).share();
+    one.end = end_of(residual.body, stream);
+    one.scale = residual.branch;
+    one.skip = sum.skip;
+    one.norm_at_end = ends_with_norm(residual.body);
+    one.norm_behind = residual.norm && divides(*residual.norm);
+    one.share = sum.share();
     profile_.identity_weight *= std::sqrt(1 - one.share);
     profile_.effective_depth += one.share;
     one.identity = profile_.identity_weight;

@@ -75,6 +75,14 @@ double typical_change(const Steps& steps, const std::vector<Counted>& list, std:
   return change;
 }
 
+/// |theta| over the largest singular value of a matrix of independent entries:
+/// sqrt(rows columns)/(sqrt(rows) + sqrt(columns)).
+double norm_over_frobenius(const ParameterMoments& moments) {
+  const double rows = std::sqrt(static_cast<double>(moments.rows)),
+               columns = std::sqrt(static_cast<double>(moments.columns));
+  return rows * columns / (rows + columns);
+}
+
 }  // namespace
 
 std::optional<double> PredictedStep::find(std::string_view quantity) const {
@@ -94,8 +102,8 @@ PredictedStep predicted_step(const Network& network, const Trace& trace, const E
 
   PredictedStep result;
   result.grad_norm = std::sqrt(squares);
-  double ratios = 0;
-  int matrices = 0;
+  double ratios = 0, drawn_ratios = 0, norm_ratios = 0;
+  int matrices = 0, drawn = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Step& step = steps.of(list[i]);
     result.delta_loss += step.change(sizes[i], result.grad_norm);
@@ -103,9 +111,18 @@ PredictedStep predicted_step(const Network& network, const Trace& trace, const E
     const double ratio = step.size(sizes[i], result.grad_norm) / sizes[i].theta;
     ratios += ratio * ratio;
     ++matrices;
+    if (!(sizes[i].theta > 0)) continue;
+    const double over_norm = ratio * norm_over_frobenius(*list[i].moments);
+    drawn_ratios += ratio * ratio;
+    norm_ratios += over_norm * over_norm;
+    ++drawn;
   }
   result.typical_delta_loss = typical_change(steps, list, tokens_of(network));
   result.update_ratio = matrices > 0 ? std::sqrt(ratios / matrices) : 0;
+  if (drawn > 0) {
+    result.relative_update = std::sqrt(drawn_ratios / drawn);
+    result.relative_norm = std::sqrt(norm_ratios / drawn);
+  }
   return result;
 }
 
