@@ -10,6 +10,7 @@
 #include "moments/activation_moments.hpp"
 #include "moments/along_mean.hpp"
 #include "moments/along_tokens.hpp"
+#include "moments/equal_words.hpp"
 #include "moments/gradient.hpp"
 #include "moments/norm_variance.hpp"
 
@@ -164,7 +165,7 @@ Gradient<X> activation_backward(const C& calculus, const ActivationRecord<X>& re
     }
     const X known = scaled(by_squares(gradient, products_along(gradient.along_mean, record.own)),
                            typename C::Number(gradient.aligned * gradient.aligned));
-    out.x = sum(out.x, known);
+    add_along_token(known, out);
     if (gradient.along_mean) {
       // A mean over tokens is no token's own: what it has of them is taken from pairs of tokens.
       const double second = values_of(calculus, out.x).second;

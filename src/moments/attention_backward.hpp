@@ -7,6 +7,8 @@
 #include "moments/along_tokens.hpp"
 #include "moments/attention_rule.hpp"
 #include "moments/equal_keys.hpp"
+#include "moments/equal_words.hpp"
+#include "moments/word_scores.hpp"
 
 /// Attention's way back: gradients at queries, keys and values, and of their weights, from that at
 /// the mix (docs/theory/attention.md).
@@ -30,6 +32,7 @@ struct AttentionBackward {
   std::optional<X> along_tokens{};  ///< K of what k and v are made of, of that of the mix
   double memory_gain = 0;
   double through_queries = 1;  ///< of E `input`^2
+  double equal_queries = 1;    ///< E g_t g_u of two equal queries over E g^2
   double equal_keys = 1;       ///< E g_s g_r of two equal keys over E g^2
   double key_share = 0;        ///< of E `memory`^2, what comes through keys
   RelativeError truncation;    ///< of `input`, relative to its second
@@ -143,42 +146,6 @@ struct SharedOverlaps {
   WordPairs words{};
 };
 
-/// What queries of one word add to gradients: sums over pairs of queries are of the product of what
-/// inputs, rows of weights and gradients have in common, which words have all three of.
-template <class X>
-struct WordScores {
-  X query, key, key_weight;  ///< to the scores' gradients
-  X own;                     ///< to that of Wq, over E x^2
-};
-/// `linear` of the covariance of gradients and queries is in the scores at keys already, by the
-/// first order in the queries' overlap.
-template <class C, class X>
-WordScores<X> word_scores(const AttentionRecord<C, X>& record, const X& gradient,
-                          const WordPairs& words, double linear) {
-  const Factors<X>& factors = record.factors;
-  const double share = words.same * (1 - words.same);
-  const auto apart = [&](const X& one, const X& x) { return word_difference(one, x, words.same); };
-  const X g = apart(scaled(as_one(gradient), words.equal), gradient);
-  const X cosine = cosines<C>(record.input), x = apart(as_one(cosine), cosine);
-  const auto rows = [&](const X& factor) {
-    return apart(slopes_as_later(factor, factors.mix), factor);
-  };
-  const X base = scaled(record.apart_v, record.score_scale * share);
-  const auto of_scores = [&](const X& factor) { return product(base, factor); };
-  const double counted = average(product(g, x)).cross * share;
-  const double before = counted > 0 ? std::clamp(linear / counted, 0.0, 1.0) : 0;
-  const auto beyond = [&](const X& factor, const X& slope) {
-    return of_scores(product(g, sum(rows(factor), scaled(product(slope, x), -before))));
-  };
-  WordScores<X> made;
-  made.query = of_scores(product(g, rows(factors.query)));
-  made.key = beyond(factors.key, factors.slope);
-  made.key_weight = beyond(factors.key_weight, factors.query);
-  const X all = sum(gradient, scaled(g, 1 - 2 * words.same));
-  made.own = product(of_scores(product(product(x, rows(factors.query)), all)), record.gradient_k);
-  return made;
-}
-
 /// Gradients at q, k and v from that at the mix, `aligned` times the mix in it. `residual`, of
 /// residual attention: what comes to the scores from the layers above, then with this one's.
 template <class C, class X>
@@ -210,7 +177,7 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
   X query_scores = at_scores(masks ? masks->query : factors.query, factors.feedback.query);
   X key_scores = at_scores(factors.key, factors.feedback.key);
   X key_weight_scores =
-      at_scores(masks ? masks->key_weight : factors.key_weight, factors.feedback.key);
+      at_scores(masks ? masks->key_weight : factors.key_weight, factors.feedback.key_weight);
   X own = product(product(scores, record.gradient_k), of_query_weights);
   if constexpr (C::next_orders) {
     if (shared.queries != 0) {
@@ -222,7 +189,8 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
       own = sum(own, product(of_weights, record.gradient_k));
     }
     if (shared.words.same > 0 && shared.words.same < 1) {
-      const WordScores<X> more = word_scores(record, gradient, shared.words, shared.queries);
+      const WordScores<X> more =
+          word_scores(record, gradient, shared.words, shared.queries, own_score);
       query_scores = sum(query_scores, more.query);
       key_scores = sum(key_scores, more.key);
       key_weight_scores = sum(key_weight_scores, more.key_weight);
@@ -250,6 +218,15 @@ AttentionBackward<X> attention_backward(C& calculus, const Attention& layer,
     }
   }
   out.q = product(record.gradient_k, query_scores);
+  if constexpr (C::next_orders) {
+    out.equal_queries = shared.words.equal;
+    const double all = average(query_scores).second;
+    if (record.words && all > 0) {
+      const double along = own_score > 0 ? average(along_mix(factors.feedback.query)).second : 0;
+      out.equal_queries = equal_with(shared.words.equal, all - along, along) *
+                          average(slopes_as_later(query_scores, factors.mix)).cross / all;
+    }
+  }
   const auto at_keys = [&](const X& of_scores) {
     const X same = product(record.queries, of_scores);
     X one_key = same, two_keys = scaled(same, calculus.real(-record.slopes_together));

@@ -12,10 +12,11 @@ namespace scalecalc::moments {
 
 template <class X>
 struct AlignedFeedback {
-  X mix;         ///< of D in z.z' averaged over heads; the tokens' shared part goes with 1
-  X values;      ///< of D in sum_s p_s p'_s z.z'; the shared part goes with `mix`
-  X query, key;  ///< E (J p).(J' p'), with what tokens have along the query; c times it for pairs
-  X score{};     ///< that without either
+  X mix;           ///< of D in z.z' averaged over heads; the tokens' shared part goes with 1
+  X values;        ///< of D in sum_s p_s p'_s z.z'; the shared part goes with `mix`
+  X query, key;    ///< E (J p).(J' p'), with what tokens have along the query; c times it for pairs
+  X key_weight{};  ///< `key` for the gradient of Wk: of keys of one word together
+  X score{};       ///< that without either
 };
 
 /// `second` and `cross` of the above, of one row and of two.

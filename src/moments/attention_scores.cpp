@@ -224,7 +224,7 @@ Factors<Alike<double>> next_factors(const ScoreInputs<double, Alike<double>>& in
           both(row.key_weight, pair.key_weight),
           both(row.value_weight, pair.value_weight),
           {both(own.mix, two.mix), both(own.values, two.values), both(own.query, two.query),
-           both(own.key, two.key), both(own.score, two.score)},
+           both(own.key, two.key), both(own.key, two.key), both(own.score, two.score)},
           both(0, averages.two.a_prime),
           both(row.score, pair.score)};
 }
@@ -252,7 +252,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
   small.averaged = averages_lengths;
   const PerPosition blank = without_means(inputs.q);
   Factors<PerPosition> out{blank, blank, blank, blank,
-                           blank, blank, blank, {blank, blank, blank, blank, blank},
+                           blank, blank, blank, {blank, blank, blank, blank, blank, blank},
                            blank, blank};
   PerPosition row_fluctuation = blank, pair_fluctuation = blank, mean_fluctuation = blank;
   double omitted_value = 0, omitted_score = 0;
@@ -380,6 +380,7 @@ Factors<PerPosition> next_factors(const ScoreInputs<double, PerPosition>& inputs
       scores.error = std::max<double>(scores.error, two.error);
     }
   }
+  out.feedback.key_weight = out.feedback.key;
   if (rotation) row_fluctuation.cross *= rotation->rows.cross;
   const Eigen::ArrayXd roots = out.mix.second.max(0).sqrt();
   out.mix.cross = out.mix.cross.min((roots.matrix() * roots.matrix().transpose()).array());

@@ -27,7 +27,7 @@ Factors<State> each_factor(const Factors<State>& a, const Factors<State>& b, con
           f(a.value_weight, b.value_weight),
           {f(a.feedback.mix, b.feedback.mix), f(a.feedback.values, b.feedback.values),
            f(a.feedback.query, b.feedback.query), f(a.feedback.key, b.feedback.key),
-           f(a.feedback.score, b.feedback.score)},
+           f(a.feedback.key_weight, b.feedback.key_weight), f(a.feedback.score, b.feedback.score)},
           f(a.slope, b.slope),
           f(a.score, b.score)};
 }
@@ -60,18 +60,18 @@ template <class State, class Mixed, class Word, class Slope, class Token, class 
 Factors<State> by_kind(const Factors<State>& words, const Factors<State>& tokens,
                        const Mixed& mixed, const Word& by_word, const Slope& by_slope,
                        const Token& by_token, const TokenSlope& by_token_slope) {
-  return {
-      mixed(words.mix),
-      by_token(tokens.value),
-      by_slope(words.query),
-      by_token_slope(tokens.key),
-      by_slope(words.query_weight),
-      by_slope(words.key_weight),
-      by_word(words.value_weight),
-      {mixed(words.feedback.mix), by_token(tokens.feedback.values), by_slope(words.feedback.query),
-       by_token_slope(tokens.feedback.key), by_token_slope(tokens.feedback.score)},
-      by_token_slope(tokens.slope),
-      by_token_slope(tokens.score)};
+  return {mixed(words.mix),
+          by_token(tokens.value),
+          by_slope(words.query),
+          by_token_slope(tokens.key),
+          by_slope(words.query_weight),
+          by_slope(words.key_weight),
+          by_word(words.value_weight),
+          {mixed(words.feedback.mix), by_token(tokens.feedback.values),
+           by_slope(words.feedback.query), by_token_slope(tokens.feedback.key),
+           by_slope(words.feedback.key_weight), by_token_slope(tokens.feedback.score)},
+          by_token_slope(tokens.slope),
+          by_token_slope(tokens.score)};
 }
 
 /// Shares of D_v in m_v/(1 - rate) - r_v, of each row.
@@ -163,20 +163,20 @@ class RowWords {
 
   /// `one`: times row t; of two rows that of the one with more keys. Of the share `same` of pairs,
   /// which ask alike, rows are equal but for the keys that one of them sees alone. `share` of
-  /// what each row has.
+  /// what each row has; `apart`, of rows that ask differently, of the later.
   template <class One>
   PerPosition scaled_by(const PerPosition& x, double same, const One& one, double RowShares::*share,
                         const Eigen::ArrayXd* apart = nullptr) const {
-    PerPosition out = without_means(x);
-    const Eigen::Index size = x.second.size();
-    for (Eigen::Index t = 0; t < size; ++t)
-      out.second[t] = one(rows_[as(t)]) * shares_[as(t)].*share * x.second[t];
-    for (Eigen::Index t = 0; t < size; ++t)
-      for (Eigen::Index u = 0; u <= t; ++u) {
-        const double two = one(rows_[as(t)]) * (apart ? (*apart)[t] : 1) * x.cross(t, u);
-        out.cross(t, u) = out.cross(u, t) = same * out.second[t] + (1 - same) * two;
-      }
-    return out;
+    const auto as_later_row = [](const PerPosition& rows) { return as_later(rows); };
+    return with_pairs(x, same, one, share, apart, as_later_row);
+  }
+  /// Likewise of slopes, of which rows that ask alike have what slopes_as_later() says. `mix`: of
+  /// the words' weights.
+  template <class One>
+  PerPosition slopes(const PerPosition& x, double same, const One& one, double RowShares::*share,
+                     const PerPosition& mix) const {
+    const auto of_slopes = [&](const PerPosition& rows) { return slopes_as_later(rows, mix); };
+    return with_pairs(x, same, one, share, nullptr, of_slopes);
   }
   Eigen::ArrayXd unevenness_of(const Eigen::ArrayXd& mix) const {
     Eigen::ArrayXd made(mix.size());
@@ -188,6 +188,24 @@ class RowWords {
 
  private:
   static std::size_t as(Eigen::Index t) { return static_cast<std::size_t>(t); }
+
+  /// `alike` makes of each row's what two that ask alike have in common.
+  template <class One, class AskAlike>
+  PerPosition with_pairs(const PerPosition& x, double same, const One& one,
+                         double RowShares::*share, const Eigen::ArrayXd* apart,
+                         const AskAlike& alike) const {
+    PerPosition out = without_means(x);
+    const Eigen::Index size = x.second.size();
+    for (Eigen::Index t = 0; t < size; ++t)
+      out.second[t] = one(rows_[as(t)]) * shares_[as(t)].*share * x.second[t];
+    const PerPosition equal = alike(out);
+    for (Eigen::Index t = 0; t < size; ++t)
+      for (Eigen::Index u = 0; u <= t; ++u) {
+        const double two = one(rows_[as(t)]) * (apart ? (*apart)[t] : 1) * x.cross(t, u);
+        out.cross(t, u) = out.cross(u, t) = same * equal.cross(t, u) + (1 - same) * two;
+      }
+    return out;
+  }
 
   /// Of rows half as long again as the one before, and linear in ln tokens between.
   void find_shares(const WordFrequencies& frequencies, const Eigen::ArrayXd& tau2) {
@@ -325,11 +343,17 @@ Factors<PerPosition> word_factors(const FactorsOf<PerPosition>& factors,
       return rows.scaled_by(x, same, times, share);
     };
   };
-  const auto by_token = scaled_to(one, &RowShares::token_mix),
-             by_token_slope = scaled_to(one, &RowShares::token_slope);
+  const PerPosition mix = mixed(of_words.mix);
+  const auto slopes_to = [&](const auto& times, double RowShares::*share) {
+    return [&rows, &times, &mix, same, share](const PerPosition& x) {
+      return rows.slopes(x, same, times, share, mix);
+    };
+  };
+  const auto by_token = scaled_to(one, &RowShares::token_mix);
+  const auto by_token_slope = slopes_to(one, &RowShares::token_slope);
   const Factors<PerPosition> found =
       by_kind(of_words, single, mixed, scaled_to(together, &RowShares::mix),
-              scaled_to(together, &RowShares::slope), by_token, by_token_slope);
+              slopes_to(together, &RowShares::slope), by_token, by_token_slope);
   if (inputs.layer.dropout > 0) masks = word_masks(inputs, found, single, by_token, by_token_slope);
   return found;
 }

@@ -6,6 +6,7 @@
 
 #include "moments/along_mean.hpp"
 #include "moments/calculus.hpp"
+#include "moments/equal_words.hpp"
 #include "moments/image_profile.hpp"
 #include "moments/norm_variance.hpp"
 #include "moments/projection.hpp"
@@ -185,8 +186,12 @@ Gradient<X> linear_backward(C& calculus, const Linear& layer, const X& input,
   // Normal weights bring a part of y back along x and another at random; orthogonal ones that do
   // not widen keep the size of every gradient exactly.
   const N along = calculus.real(weight_noise(transposed(layer)) / 2);
-  out.x = sum(out.x, scaled(by_squares(gradient, products_along(gradient.along_mean, input)),
-                            N(out.aligned * out.aligned * along)));
+  const X known = scaled(by_squares(gradient, products_along(gradient.along_mean, input)),
+                         N(out.aligned * out.aligned * along));
+  if constexpr (C::next_orders)
+    add_along_token(known, out);
+  else
+    out.x = sum(out.x, known);
   if constexpr (C::next_orders)
     out.uneven = calculus.value(out.aligned * out.aligned) * length_scatter(layer);
   if constexpr (C::next_orders) {

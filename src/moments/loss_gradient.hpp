@@ -18,7 +18,8 @@ struct LossGradient {
   RelativeError truncation{};
   double own_drift = 1;   ///< of hessian^2, what draws of this width make of it
   double own_square = 0;  ///< E g^2 of the words' own logits, over all: a part of `logits`
-  OwnWord own{};          ///< `along` is a part of `hessian`, `word` E g of the word's own logit
+  std::optional<double> equal_words{};  ///< of a tied head: Gradient::equal_words of the logits
+  OwnWord own{};  ///< `along` is a part of `hessian`, `word` E g of the word's own logit
 };
 
 }  // namespace scalecalc::moments

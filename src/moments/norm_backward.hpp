@@ -9,6 +9,7 @@
 
 #include "moments/along_mean.hpp"
 #include "moments/along_tokens.hpp"
+#include "moments/equal_words.hpp"
 #include "moments/kept_input.hpp"
 #include "moments/norm_tokens.hpp"
 #include "moments/overlap_slope.hpp"
@@ -212,6 +213,10 @@ Gradient<X> norm_backward(C& calculus, const NormRecord<X>& record, const Gradie
   out.own = {};
   out.beyond_pairs = 0;
   if constexpr (C::next_orders) {
+    if (!gradient.along_mean)
+      out.equal_words =
+          equal_below_norm(gradient.equal_words, values_of(calculus, gradient.x).second,
+                           values_of(calculus, record.output), whole, own);
     // Of w e + a x the norm leaves w e and, along the stream, what it took of that.
     const double scale = values_of(calculus, record.factors).second;
     out.own.word = own.word * std::sqrt(scale);

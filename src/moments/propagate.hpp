@@ -67,8 +67,10 @@ Propagation<C, X> propagate_through(C& calculus, const Network& network, bool ba
     last.truncation.second += not_known.second;
     last.truncation.cross += not_known.cross;
     if (has_words(logits))
-      last.equal_words = equal_words_of(calculus, network, logits, average(last.x).second,
-                                        static_cast<double>(logits.tokens * network.batch));
+      last.equal_words = loss.equal_words
+                             ? *loss.equal_words
+                             : equal_words_of(calculus, network, logits, average(last.x).second,
+                                              static_cast<double>(logits.tokens * network.batch));
   }
   if constexpr (has_profiles<C, X>) {
     // Of the loss, what is along the logits is as they are.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "moments/equal_words.hpp"
 #include "moments/gradient_error.hpp"
 #include "moments/loss_gradient.hpp"
 #include "moments/own_word.hpp"
@@ -114,6 +115,9 @@ void through_cap(C& calculus, const Network& network, const Signal<X>& before,
   loss.logits = product(loss.logits, capped.slopes);
   // The word's own logit is bent by its mean, as the others are not.
   const double bent_own = loss.own_square * (capped.own.slope_second - of.slope);
+  if (loss.equal_words)
+    loss.equal_words =
+        equal_with(*loss.equal_words, values_of(calculus, loss.logits).second, bent_own);
   loss.logits =
       sum(loss.logits, uniform(loss.logits, Alike<N>{N(0), calculus.real(bent_own), N(0), N(0)}));
   if (loss.slopes) loss.slopes = product(*loss.slopes, product(capped.slopes, capped.slopes));

@@ -178,6 +178,8 @@ LossGradient<X> tied_cross_entropy(C& calculus, const Network& network, const Si
     made.hessian = average(along).second / unit;
     const auto mean = values_of(calculus, signal.x);
     const auto r = softmax.logit_overlaps(mean.mean, mean.mean, mean.cross);
+    const double same = softmax.overlaps(mean.mean, mean.mean, r).same;
+    made.equal_words = gradient(same) / values_of(calculus, made.logits).second;
     made.own = {softmax.share(mean.mean).mean - 1 / v,
                 average(along).mean / unit,
                 own_collision(network) - (1 - own_collision(network)) / (v - 1),

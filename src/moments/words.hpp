@@ -84,8 +84,9 @@ inline PerPosition as_later(PerPosition x) {
     for (Eigen::Index u = 0; u <= t; ++u) x.cross(t, u) = x.cross(u, t) = x.second[t];
   return x;
 }
-/// Likewise of slopes of softmax, E tr J J' of rows of one query: what the later has, as far as the
-/// keys of the earlier leave a slope, which has 1 - P2 of its own. `mix` has P2.
+/// Likewise of slopes of softmax, E tr J J' and E (J p).(J' p') of rows of one query: what the
+/// later has, as far as the keys of the earlier leave a slope, which has 1 - P2 of its own. `mix`
+/// has P2.
 inline Alike<double> slopes_as_later(const Alike<double>& x, const Alike<double>& /*mix*/) {
   return as_one(x);
 }

@@ -86,6 +86,14 @@ TEST_CASE("queries of one word have inputs, rows and gradients in common") {
       7 * (record.input.cross * at_queries + m * base * record.factors.query.cross * first) +
       m * made.own.cross;
   CHECK(of_weight == doctest::Approx(7 * base * mean(m * row * equal * g, r * rows * k)));
+  // Of a gradient along the mix rows alone go with the inputs.
+  const double own_row = 1.1, own_rows = 0.25, along = 0.7;
+  record.factors.feedback.query = {0, own_row, mean(own_row, own_rows), 0};
+  const auto with_own = word_scores(record, gradient, WordPairs{same, equal}, first, along);
+  const double of_mix = 7 * 5 * 5 * along;
+  CHECK(of_mix * record.input.cross * record.factors.feedback.query.cross +
+            m * (with_own.own.cross - made.own.cross) ==
+        doctest::Approx(of_mix * mean(m * own_row, r * own_rows)));
   // Where the first order has none of it, all is added.
   CHECK(word_scores(record, gradient, WordPairs{same, equal}, 0).key.cross ==
         doctest::Approx(base * share * (key_row - key_rows) * (equal * g - k)));

@@ -408,9 +408,10 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Attention& layer, Grad
   g.directions = directions;
   g.kinds = {};
   // Equal keys get the same from every query.
-  g.equal_words = kept.record.words && !layer.over_memory
-                      ? made.equal_keys + made.through_queries * (g.equal_words - made.equal_keys)
-                      : made.through_queries * g.equal_words;
+  g.equal_words =
+      kept.record.words && !layer.over_memory
+          ? made.equal_keys + made.through_queries * (made.equal_queries - made.equal_keys)
+          : made.through_queries * made.equal_queries;
   if constexpr (C::next_orders) {
     if (!layer.over_memory) g.slopes.within.stream = slope_of_words(kept, g);
   }

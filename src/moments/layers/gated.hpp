@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "moments/activation_moments.hpp"
+#include "moments/equal_words.hpp"
 #include "moments/gated_mean.hpp"
 #include "moments/gated_sizes.hpp"
 #include "moments/gated_words.hpp"
@@ -304,8 +305,8 @@ void gated_own(const Gradient<X>& g, const GatedRecord<X>& record, Gradient<X>& 
                Gradient<X>& in) {
   const double square = g.aligned * g.aligned;
   if (!g.along_mean) {
-    gate.x = sum(gate.x, scaled(by_squares(g, record.own_gate), square));
-    in.x = sum(in.x, scaled(by_squares(g, record.own_in), square));
+    add_along_token(scaled(by_squares(g, record.own_gate), square), gate);
+    add_along_token(scaled(by_squares(g, record.own_in), square), in);
     gate.aligned = g.aligned * record.along_gate;
     in.aligned = g.aligned * record.along_in;
     return;
@@ -417,12 +418,15 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const Gated& layer, Gradient
         covariance_of_sum(g.log_covariance, out.log_covariance, other.log_covariance,
                           values_of(calculus, out.x), values_of(calculus, other.x),
                           static_cast<double>(layer.in.fan_in), pass.counts(kept.at.tokens));
+  if constexpr (C::next_orders)
+    out.equal_words = equal_of_both(out.equal_words, values_of(calculus, out.x).second,
+                                    other.equal_words, values_of(calculus, other.x).second);
   out.x = sum(out.x, other.x);
   if constexpr (C::next_orders)
-    out.x =
-        sum(out.x,
-            scaled(by_squares(out, products_along(out.along_mean, other.along_mean, kept.input.x)),
-                   2 * out.aligned * other.aligned));
+    add_along_token(
+        scaled(by_squares(out, products_along(out.along_mean, other.along_mean, kept.input.x)),
+               2 * out.aligned * other.aligned),
+        out);
   out.along_mean = sum_along(out.along_mean, calculus.value(out.aligned), other.along_mean,
                              calculus.value(other.aligned));
   out.aligned = out.aligned + other.aligned;

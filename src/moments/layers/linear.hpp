@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "moments/equal_words.hpp"
 #include "moments/own_word.hpp"
 #include "moments/weight_matrix.hpp"
 
@@ -81,6 +82,10 @@ void take_own_word(const C& calculus, const Linear& layer, const WeightInput<X>&
     const double along = calculus.value(g.aligned), rest = along - own.along;
     const double both = 2 * rest * own.along;
     const double less = along * along - rest * rest;
+    const Alike<double> x = values_of(calculus, input.x);
+    if (g.equal_words != 0)
+      g.equal_words =
+          equal_below_head(g.equal_words, values_of(calculus, g.x).second, x, along, own);
     using T = Token<double>;
     g.x = sum(g.x, map(
                        input.x,
