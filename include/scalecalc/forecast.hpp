@@ -33,6 +33,13 @@ struct ForecastSigns {
   std::string without_step;
   std::string why_none;  ///< why nothing is known: the moments leave the range of the rules
 };
+/// One of its numbers, as logs and JSON name it.
+struct ForecastSign {
+  const char* name;
+  double ForecastSigns::*number;
+  const char* meaning;
+};
+const std::vector<ForecastSign>& forecast_sign_list();
 /// Steps that are taken to go the way of the first.
 inline constexpr int kAlikeSteps = 4;
 

@@ -307,7 +307,7 @@ struct TrainFolder {
   std::vector<bool> finished;
   std::int64_t steps = 0, record_every = 0, validation_batches = 0;
   OptimizerOptions optimizer;
-  std::string model;   ///< the model file of the first run
+  std::string model;  ///< the model file of the first run
   /// Model files by placement and depth, of the first run of each.
   std::map<std::pair<std::string, std::int64_t>, std::string> models;
   std::string tuning;  ///< what a grid's runs have in common (tuning.hpp); empty: it is none

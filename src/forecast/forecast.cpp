@@ -72,6 +72,21 @@ ForecastPart step_size(const ForecastSigns& signs) {
 
 }  // namespace
 
+const std::vector<ForecastSign>& forecast_sign_list() {
+  static const std::vector<ForecastSign> all = {
+      {"identity_weight", &ForecastSigns::identity_weight,
+       "amplitude of the input that is left after some steps like the first"},
+      {"identity_weight_at_start", &ForecastSigns::identity_weight_at_start,
+       "the same before them"},
+      {"relative_update", &ForecastSigns::relative_update,
+       "of a step, rms over matrices of |dtheta|/|theta|"},
+      {"relative_norm", &ForecastSigns::relative_norm,
+       "the same of |dtheta| over the largest singular value of theta"},
+      {"loss", &ForecastSigns::loss, "at the start, nats"},
+      {"guess", &ForecastSigns::guess, "ln of the classes"}};
+  return all;
+}
+
 RunLength run_length(const Schedule& schedule, std::int64_t steps) {
   constexpr std::int64_t most = 1'000'000'000;
   if (steps < 1 || steps > most)

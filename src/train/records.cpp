@@ -17,18 +17,6 @@ double number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
-struct SignKey {
-  const char* name;
-  double ForecastSigns::*number;
-};
-constexpr SignKey kSignKeys[] = {
-    {"identity_weight", &ForecastSigns::identity_weight},
-    {"identity_weight_at_start", &ForecastSigns::identity_weight_at_start},
-    {"relative_update", &ForecastSigns::relative_update},
-    {"relative_norm", &ForecastSigns::relative_norm},
-    {"loss", &ForecastSigns::loss},
-    {"guess", &ForecastSigns::guess}};
-
 LayerNorms norms_from(const Json& json) {
   LayerNorms norms;
   norms.total = number(json.at("total"));
@@ -134,7 +122,7 @@ Json to_json(const LayerNorms& norms) {
 /// Numbers that are not known are left out.
 static Json to_json(const ForecastSigns& signs) {
   Json json = {{"grows_with_gradient", signs.grows_with_gradient}};
-  for (const SignKey& key : kSignKeys)
+  for (const ForecastSign& key : forecast_sign_list())
     if (std::isfinite(signs.*key.number)) json[key.name] = signs.*key.number;
   if (!signs.without_step.empty()) json["without_step"] = signs.without_step;
   if (!signs.why_none.empty()) json["why_none"] = signs.why_none;
@@ -144,7 +132,7 @@ static Json to_json(const ForecastSigns& signs) {
 static ForecastSigns signs_from(const Json& json) {
   ForecastSigns signs;
   signs.grows_with_gradient = json.at("grows_with_gradient").get<bool>();
-  for (const SignKey& key : kSignKeys)
+  for (const ForecastSign& key : forecast_sign_list())
     if (json.contains(key.name)) signs.*key.number = number(json.at(key.name));
   signs.without_step = json.value("without_step", std::string());
   signs.why_none = json.value("why_none", std::string());

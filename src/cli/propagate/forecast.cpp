@@ -9,25 +9,9 @@ namespace {
 
 using report::Value;
 
-struct Sign {
-  const char* name;
-  double ForecastSigns::*number;
-  const char* meaning;
-};
-constexpr Sign kSigns[] = {
-    {"identity_weight", &ForecastSigns::identity_weight,
-     "amplitude of the input that is left after some steps like the first"},
-    {"identity_weight_at_start", &ForecastSigns::identity_weight_at_start, "the same before them"},
-    {"relative_update", &ForecastSigns::relative_update,
-     "of a step, rms over matrices of |dtheta|/|theta|"},
-    {"relative_norm", &ForecastSigns::relative_norm,
-     "the same of |dtheta| over the largest singular value of theta"},
-    {"loss", &ForecastSigns::loss, "at the start, nats"},
-    {"guess", &ForecastSigns::guess, "ln of the classes"}};
-
 Value signs_value(const ForecastSigns& signs) {
   Value value = Value::object();
-  for (const Sign& sign : kSigns) {
+  for (const ForecastSign& sign : forecast_sign_list()) {
     const double number = signs.*sign.number;
     value[sign.name] = std::isfinite(number) ? Value(number) : Value();
   }
@@ -41,7 +25,8 @@ Value signs_value(const ForecastSigns& signs) {
 Shape propagate_forecast_shape() {
   using namespace shapes;
   Keys signs;
-  for (const Sign& sign : kSigns) signs.push_back({sign.name, number().or_null(), sign.meaning});
+  for (const ForecastSign& sign : forecast_sign_list())
+    signs.push_back({sign.name, number().or_null(), sign.meaning});
   signs.push_back({"grows_with_gradient", truth(), "the step, as that of sgd"});
   signs.push_back(
       maybe("without_step", text(), "why the first step is not in the identity weight"));

@@ -6,17 +6,14 @@
 #include <vector>
 
 #include "cli/train/best.hpp"
+#include "cli/train/document.hpp"
 
 namespace scalecalc::cli {
 namespace {
 
 using report::Value;
 
-Value finite_or_null(double number) {
-  return std::isfinite(number) ? Value(number) : Value();
-}
-
-/// "3:0.0071, 12:0.0040": the best rate by depth, and where it has no place of its own why.
+/// "3: 0.0071, 12: 0.0040": the best rate by depth, and where it has no place of its own why.
 std::string rates_text(const BestRateLaw& law) {
   std::string text;
   for (const BestRateLaw::AtDepth& depth : law.depths) {
@@ -39,10 +36,9 @@ report::Table rates_table(const BestAnswer& answer) {
       {}};
   for (const BestRateLaw& law : answer.rates) {
     const TuningPrediction& solver = law.prediction;
-    table.rows.push_back({law.group, rates_text(law), finite_or_null(law.law.exponent),
-                          finite_or_null(law.law.standard_error),
-                          solver.exponent ? Value(solver.exponent->to_string()) : Value(),
-                          solver.because});
+    table.rows.push_back(
+        {law.group, rates_text(law), known(law.law.exponent), known(law.law.standard_error),
+         solver.exponent ? Value(solver.exponent->to_string()) : Value(), solver.because});
   }
   return table;
 }
@@ -53,15 +49,15 @@ Value rates_value(const BestAnswer& answer) {
     const TuningPrediction& solver = law.prediction;
     Value entry = Value::object(), depths = Value::array();
     entry["placement"] = law.group;
-    entry["exponent"] = finite_or_null(law.law.exponent);
-    entry["standard_error"] = finite_or_null(law.law.standard_error);
+    entry["exponent"] = known(law.law.exponent);
+    entry["standard_error"] = known(law.law.standard_error);
     entry["predicted"] = solver.exponent ? Value(solver.exponent->to_string()) : Value();
     entry["because"] = solver.because;
     for (const BestRateLaw::AtDepth& depth : law.depths) {
       Value one = Value::object();
       one["layers"] = depth.layers;
-      one["lr"] = finite_or_null(depth.optimum.value);
-      one["log_error"] = finite_or_null(depth.optimum.log_error);
+      one["lr"] = known(depth.optimum.value);
+      one["log_error"] = known(depth.optimum.log_error);
       one["kind"] = to_string(depth.optimum.kind);
       depths.push_back(std::move(one));
     }
