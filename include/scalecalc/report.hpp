@@ -66,6 +66,8 @@ class Value {
  private:
   Data data_;
 };
+/// Null for NaN, so that a table shows "-" for it; JSON has null for either.
+Value known(double value);
 
 /// What a person reads: titled blocks, in order.
 struct Facts {  ///< "name  value" lines

@@ -43,14 +43,6 @@ struct Opened {
   void operator()(Op&) const {}
 };
 
-/// Of all layers of a network of one's own.
-template <class Change>
-void change_layers(Network& network, Change&& change) {
-  for_each_layer(std::as_const(network.layers), [&](const auto& layer) {
-    change(const_cast<std::remove_const_t<std::remove_reference_t<decltype(layer)>>&>(layer));
-  });
-}
-
 /// The identity weight after kAlikeSteps steps like this one, whose changes of the branches' ends
 /// add to what the branches bring (docs/theory/forecast.md#signal).
 double weight_after(const DepthProfile& profile, const FirstStep& step) {
@@ -77,7 +69,7 @@ class Signs {
     optimizer_.schedule = {};  // steps at the full rate, behind the warm-up
     take_apart(optimizer_);
     for (OptimizerOptions& rest : optimizer_.rest) take_apart(rest);
-    change_layers(network_, Undropped{});
+    change_each_layer(network_.layers, Undropped{});
   }
 
   ForecastSigns find() {
@@ -118,7 +110,7 @@ class Signs {
     for (const StepParameter& parameter : step_.parameters)
       moves[parameter.path] = parameter.update.value;
     Opened opened{moves};
-    change_layers(network_, opened);
+    change_each_layer(network_.layers, opened);
     if (opened.any) take_step();
   }
 

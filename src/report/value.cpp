@@ -1,3 +1,4 @@
+#include <cmath>
 #include <variant>
 
 #include "scalecalc/report.hpp"
@@ -33,6 +34,10 @@ void Value::push_back(Value value) {
     throw Error(ErrorKind::fault, "a value that is not an array has no elements to add to");
   }
   elements->push_back(std::move(value));
+}
+
+Value known(double value) {
+  return std::isnan(value) ? Value() : Value(value);
 }
 
 namespace {

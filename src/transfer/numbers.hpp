@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
 #include "network/layers/walk.hpp"
 
@@ -71,11 +70,7 @@ class NumbersOfLayer {
 /// Of all layers, which may be changed.
 template <class Found>
 void for_each_number(Network& network, Found found) {
-  NumbersOfLayer<Found> numbers(found);
-  for_each_layer(std::as_const(network.layers), [&](const auto& layer) {
-    // The layers are the network's own, and it may be changed.
-    numbers(const_cast<std::remove_const_t<std::remove_reference_t<decltype(layer)>>&>(layer));
-  });
+  change_each_layer(network.layers, NumbersOfLayer<Found>(found));
 }
 
 }  // namespace scalecalc

@@ -247,15 +247,11 @@ Value inputs_of(const CoordinatesAnswer& answer) {
 
 }  // namespace
 
-Value finite_or_null(double value) {
-  return std::isfinite(value) ? Value(value) : Value();
-}
-
 Value law_value(const std::optional<SizeLaw>& law) {
   if (!law) return {};
   Value value = Value::object();
   value["exponent"] = law->exponent;
-  value["standard_error"] = finite_or_null(law->standard_error);
+  value["standard_error"] = law->standard_error;
   return value;
 }
 

@@ -28,8 +28,6 @@ struct CoordinatesAnswer {
   bool holds() const;
 };
 
-/// Null where it is not finite.
-report::Value finite_or_null(double value);
 /// Its exponent and standard error; null where there is none.
 report::Value law_value(const std::optional<SizeLaw>& law);
 /// "0.62 +- 0.02"; without the error where it is NaN.

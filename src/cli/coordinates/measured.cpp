@@ -93,7 +93,7 @@ Table rows_of(const MeasuredAnswer& answer) {
   table.columns = {"site", "trend", "first", "first_error", "last", "last_error"};
   const auto add = [](const std::optional<SizeLaw>& law, std::vector<Value>& row) {
     row.push_back(law ? Value(law->exponent) : Value());
-    row.push_back(law ? finite_or_null(law->standard_error) : Value());
+    row.push_back(law ? report::known(law->standard_error) : Value());
   };
   for (const MeasuredTrend& site : answer.trends) {
     std::vector<Value> row = {site.path, to_string(site.trend)};

@@ -79,7 +79,7 @@ void add_roots(const char* name, const std::vector<std::vector<double>>& squares
   Value values = Value::array(), errors = Value::array();
   for (const std::vector<double>& step : squares) {
     const RootOfMean root = root_of_mean(step);
-    values.push_back(finite_or_null(root.value));
+    values.push_back(root.value);
     errors.push_back(root.error);
   }
   entry[name] = values;
@@ -158,8 +158,7 @@ Value losses_value(const CoordinateAnswer& answer) {
   Value list = Value::array();
   for (const auto& of_size : answer.check.loss) {
     Value steps = Value::array();
-    for (const std::vector<double>& seeds : of_size)
-      steps.push_back(finite_or_null(base::sample_mean(seeds)));
+    for (const std::vector<double>& seeds : of_size) steps.push_back(base::sample_mean(seeds));
     list.push_back(steps);
   }
   return list;

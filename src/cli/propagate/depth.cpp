@@ -13,10 +13,6 @@ namespace {
 using report::Table;
 using report::Value;
 
-Value number_or_null(double number) {
-  return std::isnan(number) ? Value() : Value(number);
-}
-
 std::string stack_name(const DepthProfile& stack) {
   return stack.stack.empty() ? "stream" : stack.stack;
 }
@@ -54,17 +50,17 @@ Value stacks_value(const std::vector<DepthProfile>& stacks) {
     Value entry = Value::object();
     entry["stack"] = stack_name(stack);
     entry["sums"] = static_cast<std::int64_t>(stack.sums);
-    entry["identity_weight"] = number_or_null(stack.identity_weight);
-    entry["effective_depth"] = number_or_null(stack.effective_depth);
-    entry["block_gradient"] = number_or_null(stack.block_gradient);
+    entry["identity_weight"] = stack.identity_weight;
+    entry["effective_depth"] = stack.effective_depth;
+    entry["block_gradient"] = stack.block_gradient;
     const std::optional<GradientEnds> ends = gradient_ends(stack);
     entry["gradient_ratio"] = ends ? ends->ratio() : Value();
     Value blocks = Value::array();
     for (const BlockShare& block : stack.blocks) {
       Value one = Value::object();
       one["path"] = block.path;
-      one["identity"] = number_or_null(block.identity);
-      one["gradient_share"] = number_or_null(block.gradient);
+      one["identity"] = block.identity;
+      one["gradient_share"] = block.gradient;
       blocks.push_back(std::move(one));
     }
     entry["blocks"] = std::move(blocks);
@@ -81,7 +77,7 @@ Table stacks_table(const std::vector<DepthProfile>& stacks) {
     const std::optional<GradientEnds> ends = gradient_ends(stack);
     table.rows.push_back(
         {stack_name(stack), static_cast<std::int64_t>(stack.sums),
-         number_or_null(stack.identity_weight), number_or_null(stack.effective_depth),
+         report::known(stack.identity_weight), report::known(stack.effective_depth),
          ends ? share_text(*ends->most) : Value(), ends ? share_text(*ends->least) : Value(),
          ends ? ends->ratio() : Value()});
   }

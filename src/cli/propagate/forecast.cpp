@@ -1,4 +1,3 @@
-#include <cmath>
 #include <utility>
 
 #include "cli/forecast.hpp"
@@ -11,10 +10,7 @@ using report::Value;
 
 Value signs_value(const ForecastSigns& signs) {
   Value value = Value::object();
-  for (const ForecastSign& sign : forecast_sign_list()) {
-    const double number = signs.*sign.number;
-    value[sign.name] = std::isfinite(number) ? Value(number) : Value();
-  }
+  for (const ForecastSign& sign : forecast_sign_list()) value[sign.name] = signs.*sign.number;
   value["grows_with_gradient"] = signs.grows_with_gradient;
   if (!signs.without_step.empty()) value["without_step"] = signs.without_step;
   return value;

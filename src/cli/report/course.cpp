@@ -7,6 +7,9 @@
 #include "cli/train/document.hpp"
 
 namespace scalecalc::cli {
+
+using report::known;
+
 namespace {
 
 std::string between(double least, double most) {

@@ -17,6 +17,7 @@ namespace scalecalc::cli {
 namespace {
 
 using report::Facts;
+using report::known;
 using report::Table;
 using report::Value;
 

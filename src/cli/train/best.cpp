@@ -13,6 +13,7 @@
 namespace scalecalc::cli {
 namespace {
 
+using report::known;
 using report::Table;
 using report::Value;
 
@@ -58,17 +59,13 @@ Mean behind(const BestAnswer& answer, const BestOfGrid& cell) {
   return difference(best_point(cell)->losses, best_point(*best)->losses);
 }
 
-Value finite_value(double value) {
-  return std::isfinite(value) ? Value(value) : Value();
-}
-
 Value point_value(const GridPoint& point) {
   const Mean loss = mean_loss(point.losses);
   Value entry = Value::object();
   entry["values"] = Value::object();
   for (const auto& [key, value] : point.values) entry["values"][key] = value;
-  entry["loss"] = finite_value(loss.value);
-  entry["standard_error"] = finite_value(loss.error);
+  entry["loss"] = loss.value;
+  entry["standard_error"] = loss.error;
   entry["converged"] = point.converged;
   entry["as_forecast"] = point.as_forecast;
   return entry;
@@ -93,7 +90,7 @@ Table best_table(const BestAnswer& answer) {
       for (const std::string& key : answer.keys) row.push_back(known(value_of(*best, key)));
       const Mean loss = mean_loss(best->losses), distance = behind(answer, cell);
       row.insert(row.end(), {fmt::format("{}/{}", best->converged, cell.seeds.size()), loss.value,
-                             known(loss.error), finite_value(cell.held_out), std::exp(loss.value),
+                             known(loss.error), known(cell.held_out), std::exp(loss.value),
                              known(distance.value), known(distance.error), forecasts});
     } else {
       row.resize(row.size() + answer.keys.size());
@@ -182,10 +179,10 @@ Value best_value(const BestAnswer& answer) {
     entry["layers"] = cell.layers;
     entry["seeds"] = static_cast<std::int64_t>(cell.seeds.size());
     entry["best"] = cell.best ? point_value(*best_point(cell)) : Value();
-    entry["held_out"] = finite_value(cell.held_out);
-    entry["held_out_standard_error"] = finite_value(cell.held_out_error);
-    entry["behind"] = finite_value(distance.value);
-    entry["behind_standard_error"] = finite_value(distance.error);
+    entry["held_out"] = cell.held_out;
+    entry["held_out_standard_error"] = cell.held_out_error;
+    entry["behind"] = distance.value;
+    entry["behind_standard_error"] = distance.error;
     entry["runs"] = cell.runs;
     entry["as_forecast"] = cell.as_forecast;
     for (const GridPoint& point : cell.points) points.push_back(point_value(point));

@@ -15,6 +15,7 @@
 namespace scalecalc::cli {
 namespace {
 
+using report::known;
 using report::Value;
 
 template <class Items>
@@ -261,10 +262,6 @@ std::set<std::string> remarks_of(const std::vector<TrainRun>& runs) {
 const std::vector<std::string>& schedule_names() {
   static const std::vector<std::string> names = {"constant", "linear", "cosine", "inverse_sqrt"};
   return names;
-}
-
-report::Value known(double value) {
-  return std::isnan(value) ? Value() : Value(value);
 }
 
 void add_per_byte(double bytes_per_token, double loss, Value& entry) {

@@ -34,8 +34,7 @@ const std::vector<std::string>& schedule_names();
 /// Those that runs have, each once.
 std::set<std::string> remarks_of(const std::vector<TrainRun>& runs);
 
-/// What `report` shows of a folder in the same way. known: empty for NaN.
-report::Value known(double value);
+/// What `report` shows of a folder in the same way.
 report::Value cell_value(const TrainCell& cell);
 /// The perplexity per byte at that loss, and a column of them beside the cells' rows; nothing where
 /// a token is no number of bytes.

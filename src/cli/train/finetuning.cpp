@@ -12,6 +12,8 @@
 namespace scalecalc::cli {
 namespace {
 
+using report::known;
+
 constexpr char kFinetune[] = "--finetune-from";
 
 }  // namespace

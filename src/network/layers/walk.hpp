@@ -72,5 +72,12 @@ template <class Found>
 void for_each_layer(const std::vector<Layer>& layers, Found&& found) {
   for (const Layer& layer : layers) for_each_layer(view_of(layer), found);
 }
+/// The same of layers that may be changed, but for their lists: change(Linear&), ...
+template <class Change>
+void change_each_layer(std::vector<Layer>& layers, Change&& change) {
+  for_each_layer(std::as_const(layers), [&]<class Op>(const Op& layer) {
+    change(const_cast<Op&>(layer));  // part of the list above, which is not const
+  });
+}
 
 }  // namespace scalecalc
