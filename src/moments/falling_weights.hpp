@@ -1,27 +1,23 @@
 #pragma once
 
 #include "moments/state.hpp"
+#include "moments/token_sums.hpp"
 
 namespace scalecalc::moments {
 
-/// Sums over keys, or over the rows that see them, of weights that fall with the distance alone:
-/// pi_ts = e^(-slope (t - s)) (1 - e^-slope)/(1 - e^(-slope (t + 1))), s <= t. Two rows are
-/// proportional where both see a key, and two keys at the rows that see both, so that sums are
-/// added up from one position to the next (docs/theory/attention.md#falling).
-class FallingWeights {
+/// Of weights that fall with the distance alone: pi_ts = e^(-slope (t - s)) (1 - e^-slope)/(1 -
+/// e^(-slope (t + 1))), s <= t. Two rows are proportional where both see a key, and two keys at the
+/// rows that see both, so that sums are added up from one position to the next
+/// (docs/theory/attention.md#falling).
+class FallingWeights final : public TokenSums {
  public:
   FallingWeights(double slope, const Positions& positions);
 
-  /// sum_s x_as pi_us of keys at all tokens and rows u at the positions.
-  Eigen::MatrixXd with_rows(const Eigen::MatrixXd& x) const;
-  /// sum_s f_s pi_ts pi_us.
-  Eigen::MatrixXd selves_of_rows(const Eigen::ArrayXd& f) const;
-  /// sum_t pi_ts x_ta of rows at all tokens and keys s at the positions.
-  Eigen::MatrixXd with_columns(const Eigen::MatrixXd& x) const;
-  /// sum_t f_t pi_ts pi_ts'.
-  Eigen::MatrixXd selves_of_columns(const Eigen::ArrayXd& f) const;
-  /// Its diagonal alone.
-  Eigen::ArrayXd squares_of_columns(const Eigen::ArrayXd& f) const;
+  Eigen::MatrixXd with_rows(const Eigen::MatrixXd& x) const override;
+  Eigen::MatrixXd selves_of_rows(const Eigen::ArrayXd& f) const override;
+  Eigen::MatrixXd with_columns(const Eigen::MatrixXd& x) const override;
+  Eigen::MatrixXd selves_of_columns(const Eigen::ArrayXd& f) const override;
+  Eigen::ArrayXd squares_of_columns(const Eigen::ArrayXd& f) const override;
 
  private:
   Eigen::ArrayXi at_;

@@ -5,7 +5,11 @@
 #include <complex>
 #include <type_traits>
 
+#include "moments/at_tokens.hpp"
+#include "moments/falling_weights.hpp"
 #include "moments/positions.hpp"
+#include "moments/turned_windows.hpp"
+#include "moments/window_weights.hpp"
 
 namespace scalecalc::moments {
 namespace {
@@ -64,33 +68,7 @@ Weights selves_by_rows(const Positions& positions, const Weights& rows, const Ar
   return product;
 }
 
-/// Columns of positions as those of tokens, and the other way round; and rows.
-template <class Matrix>
-Matrix columns_at_tokens(const Positions& positions, const Matrix& x) {
-  if (positions.all()) return x;
-  Matrix at(x.rows(), static_cast<Index>(positions.tokens));
-  for (Index s = 0; s < at.cols(); ++s) {
-    const Index left = positions.left[s];
-    const double share = positions.share[s];
-    if (share > 0)
-      at.col(s) = (1 - share) * x.col(left) + share * x.col(left + 1);
-    else
-      at.col(s) = x.col(left);
-  }
-  return at;
-}
-template <class Matrix>
-Matrix gathered_columns(const Positions& positions, const Matrix& x) {
-  if (positions.all()) return x;
-  Matrix sums = Matrix::Zero(x.rows(), positions.at.size());
-  for (Index s = 0; s < x.cols(); ++s) {
-    const Index left = positions.left[s];
-    const double share = positions.share[s];
-    sums.col(left) += (1 - share) * x.col(s);
-    if (share > 0) sums.col(left + 1) += share * x.col(s);
-  }
-  return sums;
-}
+/// Rows of positions as those of tokens.
 MatrixXd rows_at_tokens(const Positions& positions, const MatrixXd& x) {
   return columns_at_tokens(positions, MatrixXd(x.transpose())).transpose();
 }
@@ -101,6 +79,32 @@ Eigen::MatrixXcd turned_rows(const MatrixXd& rows, const Positions& positions, d
   for (Index j = 0; j < row.size(); ++j) row[j] = std::polar(1.0, theta * positions.at[j]);
   for (Index s = 0; s < key.size(); ++s) key[s] = std::polar(1.0, -theta * static_cast<double>(s));
   return row.asDiagonal() * rows.cast<std::complex<double>>() * key.asDiagonal();
+}
+
+/// Its mean over the keys of each row of a window.
+Eigen::VectorXcd turned_windows(std::int64_t window, const Positions& positions, double theta) {
+  Eigen::VectorXcd means(positions.at.size());
+  const double half = theta / 2, turn = std::sin(half);
+  for (Index j = 0; j < means.size(); ++j) {
+    const auto keys = static_cast<double>(std::min<std::int64_t>(positions.at[j] + 1, window));
+    means[j] = std::polar(std::fabs(turn) > 1e-12 ? std::sin(keys * half) / (keys * turn) : 1,
+                          (keys - 1) * half);
+  }
+  return means;
+}
+
+struct WindowsKey {
+  std::int64_t window = 0;
+  std::shared_ptr<const Positions> positions;
+  std::vector<KeyTurn> turns;
+  friend bool operator==(const WindowsKey&, const WindowsKey&) = default;
+};
+const TurnedWindows& known_windows(std::int64_t window,
+                                   const std::shared_ptr<const Positions>& positions,
+                                   const std::vector<KeyTurn>& turns) {
+  thread_local base::Recent<WindowsKey, std::shared_ptr<const TurnedWindows>> known;
+  return *known({window, positions, turns},
+                [&] { return std::make_shared<const TurnedWindows>(window, positions, turns); });
 }
 
 }  // namespace
@@ -114,7 +118,7 @@ KeyWeights::KeyWeights(std::vector<KeyBias> biases, std::shared_ptr<const Positi
 KeyWeights::Kind KeyWeights::kind_of(const KeyBias& bias) const {
   const auto tokens = static_cast<Index>(positions_->tokens);
   const Index size = positions_->at.size();
-  Kind kind{MatrixXd(size, tokens), {}, MatrixXd(tokens, size), {}, {}};
+  Kind kind{MatrixXd(size, tokens), {}, MatrixXd(tokens, size), {}, bias};
   const BiasedWeight weight(bias, tokens);
   for (Index s = 0; s < tokens; ++s)
     for (Index j = 0; j < size; ++j) kind.rows(j, s) = weight(positions_->at[j], s);
@@ -123,27 +127,35 @@ KeyWeights::Kind KeyWeights::kind_of(const KeyBias& bias) const {
   kind.gathered_rows = gathered_columns(*positions_, kind.rows);
   kind.gathered_columns =
       gathered_columns(*positions_, MatrixXd(kind.columns.transpose())).transpose();
-  if (bias.slope > 0 && (bias.window == 0 || bias.window >= tokens))
-    kind.falling.emplace(bias.slope, *positions_);
+  const bool ends = bias.window > 0 && bias.window < tokens;
+  if (bias.slope > 0 && !ends)
+    kind.sums = std::make_shared<const FallingWeights>(bias.slope, *positions_);
+  if (bias.slope == 0 && bias.window > 0)
+    kind.sums = std::make_shared<const WindowWeights>(bias.window, *positions_);
   return kind;
 }
 
 MatrixXd KeyWeights::with_rows(const Kind& of, const MatrixXd& x) const {
-  return of.falling ? of.falling->with_rows(x) : times_rows(*positions_, x, of.rows);
+  return of.sums ? of.sums->with_rows(x) : times_rows(*positions_, x, of.rows);
 }
 MatrixXd KeyWeights::selves_of_rows(const Kind& of, const ArrayXd& f) const {
-  return of.falling ? of.falling->selves_of_rows(f) : selves_by_rows(*positions_, of.rows, f);
+  return of.sums ? of.sums->selves_of_rows(f) : selves_by_rows(*positions_, of.rows, f);
 }
 MatrixXd KeyWeights::with_columns(const Kind& of, const MatrixXd& x) {
-  return of.falling ? of.falling->with_columns(x) : MatrixXd(of.columns.transpose() * x);
+  return of.sums ? of.sums->with_columns(x) : MatrixXd(of.columns.transpose() * x);
 }
 MatrixXd KeyWeights::selves_of_columns(const Kind& of, const ArrayXd& f) {
-  if (of.falling) return of.falling->selves_of_columns(f);
+  if (of.sums) return of.sums->selves_of_columns(f);
   return of.columns.transpose() * f.matrix().asDiagonal() * of.columns;
 }
 ArrayXd KeyWeights::squares_of_columns(const Kind& of, const ArrayXd& f) {
-  if (of.falling) return of.falling->squares_of_columns(f);
+  if (of.sums) return of.sums->squares_of_columns(f);
   return (of.columns.array().square().matrix().transpose() * f.matrix()).array();
+}
+
+bool KeyWeights::are_windows() const {
+  const KeyBias& bias = kinds_[0].bias;
+  return kinds_.size() == 1 && bias.slope == 0 && bias.window > 0;
 }
 
 template <class Add>
@@ -180,36 +192,9 @@ void KeyWeights::measure() {
   slopes_overlap_ = overlap_ - own_twice_ - own_twice_.transpose() + squared_overlap_;
 }
 
-MatrixXd KeyWeights::to_tokens(const MatrixXd& columns) const {
-  return columns_at_tokens(*positions_, columns);
-}
-
-ArrayXd KeyWeights::at_tokens(const ArrayXd& x) const {
-  if (positions_->all()) return x;
-  ArrayXd at(static_cast<Index>(positions_->tokens));
-  for (Index s = 0; s < at.size(); ++s) {
-    const Index left = positions_->left[s];
-    const double share = positions_->share[s];
-    at[s] = share > 0 ? (1 - share) * x[left] + share * x[left + 1] : x[left];
-  }
-  return at;
-}
-
-/// What is interpolated between x(t, t) and its neighbours.
-ArrayXd KeyWeights::diagonal_at_tokens(const ArrayXXd& x) const {
-  if (positions_->all()) return x.matrix().diagonal().array();
-  ArrayXd at(static_cast<Index>(positions_->tokens));
-  for (Index s = 0; s < at.size(); ++s) {
-    const Index left = positions_->left[s], right = std::min(left + 1, x.rows() - 1);
-    const double share = positions_->share[s], kept = 1 - share;
-    at[s] = kept * kept * x(left, left) + kept * share * (x(left, right) + x(right, left)) +
-            share * share * x(right, right);
-  }
-  return at;
-}
-
 KeyMeans<PerPosition> KeyWeights::means(const PerPosition& keys) const {
-  const ArrayXd second = at_tokens(keys.second), self = diagonal_at_tokens(keys.cross);
+  const ArrayXd second = at_tokens(*positions_, keys.second),
+                self = diagonal_at_tokens(*positions_, keys.cross);
   const ArrayXXd same = mean([&](const Kind& of) { return selves_of_rows(of, second); });
   const ArrayXXd other = mean([&](const Kind& of) {
     return MatrixXd(of.gathered_rows * keys.cross.matrix() * of.gathered_rows.transpose() -
@@ -243,8 +228,10 @@ PerPosition KeyWeights::to_keys(const PerPosition& same, const PerPosition& othe
     own_same[t] = over(same.second[t], shared);
     own_other[t] = rest > kSmallestShare ? other.second[t] / rest : 0;
   }
-  const ArrayXd past_same = at_tokens(own_same) - diagonal_at_tokens(of_same),
-                past_other = at_tokens(own_other) - diagonal_at_tokens(of_other);
+  const ArrayXd past_same =
+                    at_tokens(*positions_, own_same) - diagonal_at_tokens(*positions_, of_same),
+                past_other =
+                    at_tokens(*positions_, own_other) - diagonal_at_tokens(*positions_, of_other);
   PerPosition out = without_means(same);
   out.second.setZero();
   out.cross = mean([&](const Kind& of) {
@@ -278,12 +265,15 @@ ArrayXXd KeyWeights::through(const Kind& of, const Weights& turned, const PerPos
   using Scalar = typename Weights::Scalar;
   const auto cast = [](const auto& x) { return x.matrix().template cast<Scalar>(); };
   const Weights gathered = gathered_columns(*positions_, turned);
-  const ArrayXd second_v = at_tokens(values.second), self_v = diagonal_at_tokens(values.cross);
-  const ArrayXd second_k = at_tokens(keys.second), self_k = diagonal_at_tokens(keys.cross);
+  const ArrayXd second_v = at_tokens(*positions_, values.second),
+                self_v = diagonal_at_tokens(*positions_, values.cross);
+  const ArrayXd second_k = at_tokens(*positions_, keys.second),
+                self_k = diagonal_at_tokens(*positions_, keys.cross);
   const ArrayXXd both = values.cross * keys.cross;
-  const ArrayXd past = second_v * second_k - diagonal_at_tokens(both);
-  const MatrixXd v = to_tokens(of.gathered_rows * values.cross.matrix()) +
-                     of.rows * (second_v - self_v).matrix().asDiagonal();
+  const ArrayXd past = second_v * second_k - diagonal_at_tokens(*positions_, both);
+  const MatrixXd v =
+      columns_at_tokens(*positions_, MatrixXd(of.gathered_rows * values.cross.matrix())) +
+      of.rows * (second_v - self_v).matrix().asDiagonal();
   const Weights k = columns_at_tokens(*positions_, Weights(gathered * cast(keys.cross))) +
                     turned * cast(second_k - self_k).asDiagonal();
   const auto by_turned = [&](const Weights& x) {
@@ -314,17 +304,24 @@ PerPosition KeyWeights::through_scores(const PerPosition& values, const PerPosit
 PerPosition KeyWeights::through_turned_scores(const PerPosition& values, const PerPosition& keys,
                                               const std::vector<KeyTurn>& turns) const {
   PerPosition out = without_means(keys);
-  for (const KeyTurn& turn : turns)
-    out.cross += turn.share * mean([&](const Kind& of) {
-                   return through(of, turned_rows(of.rows, *positions_, turn.theta), values, keys);
-                 });
+  if (are_windows()) {
+    out.cross = known_windows(kinds_[0].bias.window, positions_, turns).through(values, keys);
+  } else {
+    for (const KeyTurn& turn : turns)
+      out.cross +=
+          turn.share * mean([&](const Kind& of) {
+            return through(of, turned_rows(of.rows, *positions_, turn.theta), values, keys);
+          });
+  }
   out.second = out.cross.matrix().diagonal().array();
   return out;
 }
 
 ArrayXXd KeyWeights::turned_pairs(double theta) const {
   return mean([&](const Kind& of) {
-    const Eigen::VectorXcd sums = turned_rows(of.rows, *positions_, theta).rowwise().sum();
+    const Eigen::VectorXcd sums = are_windows()
+                                      ? turned_windows(of.bias.window, *positions_, theta)
+                                      : turned_rows(of.rows, *positions_, theta).rowwise().sum();
     return MatrixXd((sums * sums.adjoint()).real());
   });
 }
@@ -332,8 +329,10 @@ ArrayXXd KeyWeights::turned_pairs(double theta) const {
 PerPosition KeyWeights::scores_to_keys(const PerPosition& values,
                                        const PerPosition& gradient) const {
   const ArrayXd own_v = values.second - values.cross.matrix().diagonal().array();
-  const ArrayXd own_g = at_tokens(gradient.second) - diagonal_at_tokens(gradient.cross);
-  const ArrayXd second_v = at_tokens(values.second), self_v = diagonal_at_tokens(values.cross);
+  const ArrayXd own_g =
+      at_tokens(*positions_, gradient.second) - diagonal_at_tokens(*positions_, gradient.cross);
+  const ArrayXd second_v = at_tokens(*positions_, values.second),
+                self_v = diagonal_at_tokens(*positions_, values.cross);
   PerPosition out = without_means(values);
   ArrayXd selves = ArrayXd::Zero(own_v.size());
   out.cross = mean([&](const Kind& of) {
@@ -352,8 +351,8 @@ PerPosition KeyWeights::scores_to_keys(const PerPosition& values,
     const MatrixXd with_mean = with_columns(
         of, rows(gradient.cross.matrix() * of.gathered_columns, own_g.matrix().asDiagonal() * seen)
                 .cwiseProduct(rows(means, seen * own_v.matrix().asDiagonal())));
-    const MatrixXd all =
-        back(gradient.cross * of_rows, own_g * at_tokens(of_rows.matrix().diagonal().array()));
+    const MatrixXd all = back(gradient.cross * of_rows,
+                              own_g * at_tokens(*positions_, of_rows.matrix().diagonal().array()));
     const ArrayXXd others = all.array() - with_mean.array() - with_mean.transpose().array();
     selves += values.second * plain.diagonal().array() + others.matrix().diagonal().array();
     return MatrixXd((values.cross * plain.array() + others).matrix());

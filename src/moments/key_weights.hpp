@@ -1,22 +1,16 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/recent.hpp"
 #include "moments/attention_keys.hpp"
-#include "moments/falling_weights.hpp"
 #include "moments/key_bias.hpp"
+#include "moments/key_turn.hpp"
+#include "moments/token_sums.hpp"
 #include "scalecalc/network.hpp"
 
 namespace scalecalc::moments {
-
-/// Where all overlaps of keys are turned by their distance, (t - s) - (u - s'), times theta, with
-/// `share` of the features.
-struct KeyTurn {
-  double theta = 0, share = 1;
-};
 
 /// Rows of a causal mask whose keys weigh unequally before any score: pi_ts, 1 summed over the keys
 /// s of row t, of each kind of head (docs/theory/attention.md#weighted). With scores that do not
@@ -62,7 +56,8 @@ class KeyWeights {
   /// Rows at the positions, keys all tokens or gathered to positions; and the other way round.
   struct Kind {
     Eigen::MatrixXd rows, gathered_rows, columns, gathered_columns;
-    std::optional<FallingWeights> falling;  ///< where no window ends a row
+    KeyBias bias;
+    std::shared_ptr<const TokenSums> sums{};  ///< where falling weights have no window's end
   };
   Kind kind_of(const KeyBias& bias) const;
   /// x times the rows, w_us f_s w_ts of them, and the same of columns.
@@ -71,9 +66,7 @@ class KeyWeights {
   static Eigen::MatrixXd with_columns(const Kind& of, const Eigen::MatrixXd& x);
   static Eigen::MatrixXd selves_of_columns(const Kind& of, const Eigen::ArrayXd& f);
   static Eigen::ArrayXd squares_of_columns(const Kind& of, const Eigen::ArrayXd& f);
-  Eigen::MatrixXd to_tokens(const Eigen::MatrixXd& columns) const;
-  Eigen::ArrayXd at_tokens(const Eigen::ArrayXd& x) const;
-  Eigen::ArrayXd diagonal_at_tokens(const Eigen::ArrayXXd& x) const;
+  bool are_windows() const;
   template <class Weights>
   Eigen::ArrayXXd through(const Kind& of, const Weights& turned, const PerPosition& values,
                           const PerPosition& keys) const;
