@@ -54,9 +54,11 @@ Fluctuation fluctuation_of(const NormVariance& spread, double width, double shar
 
 /// What E x_i/|x| has beside E x_i/(E x^2)^(1/2), in units of that root: |x|^2/n of n independent
 /// features fluctuates by V = (E x^4/m^2 - 1)/n of m = E x^2, and with x_i by (E x^3 - mu m)/n: mu
-/// 3V/8
-/// - (E x^3 - mu m)/(2 n m).
-double mean_order(const Alike<double>& x, double skew, double kurtosis, double width);
+/// 3V/8 - (E x^3 - mu m)/(2 n m). Of the stream behind a norm |x|^2 has only what branches have
+/// brought since: where `size_variance`, its relative variance, is less than V, both are as much
+/// less.
+double mean_order(const Alike<double>& x, double skew, double kurtosis, double width,
+                  double size_variance);
 
 /// E s/(s + eps) of a token's s of this mean and relative variance, as a Gamma variable (the mean
 /// of Gaussian features' squares) has it: 1 - (eps/mean) k e^z E_k(z) with k = 1/variance and z = k
@@ -258,7 +260,7 @@ Signal<X> token_norm(C& calculus, const Norm& layer, const Signal<X>& in, const 
   N more_mean(0);
   if constexpr (C::next_orders)
     more_mean = mean_order(values_of(calculus, in.x), in.spread.skewness, in.kurtosis,
-                           static_cast<double>(in.width)) *
+                           static_cast<double>(in.width), in.spread.token_variance) *
                 orders.w;
   const auto root = [&](const T& u, const T& v) { return sqrt((s2(u) + eps) * (s2(v) + eps)); };
   const auto inside = [&](const T& u, const T& v, const N& cross) {

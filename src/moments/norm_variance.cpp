@@ -140,9 +140,7 @@ void add_leans(NormVariance& out, const WidthMoments& phi, const Passage& passag
            passage.rest;
   };
   if (const auto lean = phi.lean(c); lean.rise != 0 || lean.noise != 0)
-    out.decorrelation =
-        out.token_variance -
-        std::min<double>(covariance(lean, passage.slope, phi.exponent), out.token_variance);
+    out.decorrelation = out.token_variance - covariance(lean, passage.slope, phi.exponent);
   const double e = phi.variance_exponent;
   out.centred_excess = e * e * u.one + passage.rest + orders * (phi.centred_kurtosis - 1) / width -
                        out.token_variance;

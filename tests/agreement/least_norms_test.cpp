@@ -144,5 +144,45 @@ TEST_CASE("a layernorm behind features with a mean") {
   agree_with_cosines("placement = \"pre\"\n");
 }
 
+void agree_of_perceptron(const char* name, const std::string& fields) {
+  agree(name, parse_model("[model]\nkind = \"mlp\"\nnorm_eps = 0\n" + fields, name), seeds);
+}
+
+// Behind a norm the stream's size was taken to vary as that of new features: its mean had 0.88 of
+// what passes have after eight sums. Products of two tokens went with the size of one by no more
+// than that varies.
+TEST_CASE("the mean of a stream with a norm behind each sum") {
+  for (const char* placement : {"post", "resi-dual"})
+    agree_of_perceptron(placement,
+                        "layers = 8\nwidth = 33\nfeatures = 33\nclasses = 10\nsequence = 48\n"
+                        "batch = 2\nactivation = \"elu\"\nnorm = \"rmsnorm\"\n"
+                        "lambda = \"(2*N)^(-1/2)\"\nplacement = \"" +
+                            std::string(placement) + "\"\n" + lecun);
+}
+
+// One feature's products follow the overlaps that all features have in common, where inputs have
+// few features: the gain's gradient was 0.4 of what passes have.
+TEST_CASE("a gain right below a head, of inputs with few features") {
+  agree_of_perceptron("eight features",
+                      "layers = 5\nwidth = 128\nfeatures = 8\nclasses = 2\nsequence = 16\n"
+                      "batch = 2\nactivation = \"tanh\"\nnorm = \"layernorm\"\n"
+                      "norm_affine = true\nplacement = \"skipinit\"\n" +
+                          lecun + "[loss]\nkind = \"mse\"\nreduction = \"mean\"\n");
+}
+
+// The part of a gradient along the one token that a head reads was not shared between the two
+// norms: gradients of the last branches were 4.6 times too large.
+TEST_CASE("a head that reads one token of two streams") {
+  const auto agree_with_head = [](const std::string& pool, const std::string& input) {
+    agree_with_text(pool.c_str(),
+                    "layers = 2\nheads = 4\nffn = 96\nvocab = 300\nsequence = 12\nbatch = 2\n"
+                    "activation = \"relu\"\nnorm_affine = true\nnorm = \"layernorm\"\n"
+                    "placement = \"resi-dual\"\n" +
+                        pool + lecun + input + "[loss]\nkind = \"mse\"\n");
+  };
+  agree_with_head("pool = \"last\"\n", "");
+  agree_with_head("pool = \"class\"\nclass_tokens = 1\n", "[input]\nclass_std = 1\n");
+}
+
 }  // namespace
 }  // namespace scalecalc

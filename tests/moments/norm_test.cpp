@@ -198,9 +198,15 @@ TEST_CASE("the mean behind a norm is that of x/|x|") {
   const double third = 7.5 - 3 * mean * second + 2 * mean * mean * mean;
   const double of_size = (52.5 / 2.25 - 1) / n;
   const double expected = 3 * of_size / 8 * mean - (7.5 - mean * second) / (2 * n * second);
-  CHECK(mean_order({mean, second, 0, 0}, third / std::pow(variance, 1.5), 52.5 / 2.25, n) ==
-        doctest::Approx(expected).epsilon(5 * of_size));
-  CHECK(mean_order({0, second, 0, 0}, 0, 3, 64) == 0);
+  const auto more = [&](double size_variance) {
+    return mean_order({mean, second, 0, 0}, third / std::pow(variance, 1.5), 52.5 / 2.25, n,
+                      size_variance);
+  };
+  CHECK(more(of_size) == doctest::Approx(expected).epsilon(5 * of_size));
+  CHECK(more(2 * of_size) == more(of_size));  // scales of all features move no ratio
+  CHECK(more(of_size / 8) == doctest::Approx(expected / 8).epsilon(5 * of_size));
+  CHECK(more(0) == 0);
+  CHECK(mean_order({0, second, 0, 0}, 0, 3, 64, 1) == 0);
 }
 
 // (W^T W)_ii of n Gaussian weights fluctuates by 2/n; what a norm takes out of a gradient W^T W y

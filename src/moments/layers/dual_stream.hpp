@@ -121,6 +121,25 @@ void split_aligned(const X& post, const X& dual, const X& shared, Gradient<X>& g
   g.aligned = gz.aligned = N(0);
 }
 
+/// The same of a gradient that has its part along the sum at the one token that a head reads.
+template <class X>
+void split_read_token(const X& post, const X& dual, const X& shared, Gradient<X>& g,
+                      Gradient<X>& gz, X& both) {
+  using N = typename X::Number;
+  const ReadToken read = *g.read_token;
+  const auto at_token = [&](const X& x) {
+    const Alike<N> token = read.last ? of_last(x) : of_first(x);
+    const Alike<N> value{N(0), token.second, token.second, token.between};
+    return read.last ? on_last(x, value) : on_kind(x, Kind::class_tokens, value);
+  };
+  g.aligned = read.aligned;
+  split_aligned(at_token(post), at_token(dual), at_token(shared), g, gz, both);
+  for (Gradient<X>* each : {&g, &gz}) {
+    each->directions.radial = read.radial;
+    each->read_token.reset();
+  }
+}
+
 /// g: gradient of x + F on its way to x'; gz: that of z; `both` = E[g gz]. F gets all of it.
 template <class C, class X>
 Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gradient<X> g) {
@@ -141,6 +160,7 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
     const N rho = second > 0 ? N(average(kept.both).second / second) : N(0);
     whole_sum.aligned = g.aligned * (1 + rho);
     whole_sum.uneven = whole_sum.beyond_pairs = 0;
+    if (whole_sum.read_token) whole_sum.read_token->aligned *= 1 + rho;
     // y_t.y_u has (1 + rho)^2 of that of either; of a y what is left of a is along neither.
     g.slopes =
         through_map(with_part_along(g.slopes, -g.aligned * g.aligned, kept.overlap, g.along_mean),
@@ -151,7 +171,12 @@ Gradient<X> backward_step(BackwardPass<C, X>& pass, const DualStream& layer, Gra
   g.along_mean = gz.along_mean = whole_sum.along_mean = {};
   const Gradient<X>* shown = &whole_sum;
   X both;
-  split_aligned(kept.post, kept.dual, kept.both, g, gz, both);
+  bool is_split = false;
+  if constexpr (C::next_orders) {
+    is_split = static_cast<bool>(g.read_token);
+    if (is_split) split_read_token(kept.post, kept.dual, kept.both, g, gz, both);
+  }
+  if (!is_split) split_aligned(kept.post, kept.dual, kept.both, g, gz, both);
   g.uneven = gz.uneven = 0;
   g.beyond_pairs = gz.beyond_pairs = 0;
   gz = backward_step(pass, layer.norm, std::move(gz), shown);

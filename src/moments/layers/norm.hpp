@@ -284,6 +284,20 @@ typename C::Number aligned_gain(const BackwardPass<C, X>& pass, const Kept<Norm,
                                   : N(square * (total * total + pairs));
 }
 
+/// Deviation of the overlaps of two tokens' outputs beyond that of independent features, m^2/n:
+/// what one feature's product y_t y_u has in common with the others'.
+template <class C, class X>
+OverlapDeviation of_other_features(const C& calculus, const Kept<Norm, C, X>& kept) {
+  if (kept.record.over_samples) return {};
+  const Alike<double> y = values_of(calculus, kept.record.output);
+  OverlapDeviation left = kept.overlap;
+  const double noise = left.noise - y.second * y.second / kept.record.projection.d;
+  left.noise = std::max(noise, 0.0);
+  const double coherent = left.coherent * left.coherent + std::min(noise, 0.0);
+  left.coherent = std::copysign(std::sqrt(std::max(coherent, 0.0)), left.coherent);
+  return left;
+}
+
 /// The gain and the shift; `whole`: all of the gradient at the output, g what goes through here.
 template <class C, class X>
 void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const Gradient<X>& whole,
@@ -297,11 +311,12 @@ void fill_affine(BackwardPass<C, X>& pass, const Kept<Norm, C, X>& kept, const G
     // A feature's y_t y_u is a part of the overlap that g_t g_u follows; aligned_gain has that of
     // the loss.
     const bool of_branch = is_tied(pass.network()) && whole.own.word == 0;
-    if (pass.calculus().value(whole.aligned) == 0 || of_branch) {
-      drawn += overlap_covariance(whole.slopes, kept.overlap, 1, pass.counts(kept.at.tokens));
-      below = std::max(0.0, -drawn);
-      drawn = pass.calculus().positive(drawn);
-    }
+    OverlapDeviation followed = kept.overlap;
+    if (pass.calculus().value(whole.aligned) != 0 && !of_branch)
+      followed = of_other_features(pass.calculus(), kept);
+    drawn += overlap_covariance(whole.slopes, followed, 1, pass.counts(kept.at.tokens));
+    below = std::max(0.0, -drawn);
+    drawn = pass.calculus().positive(drawn);
     drawn = pass.calculus().positive(drawn + whole.beyond_pairs);
     if (whole.read_token)
       drawn = pass.calculus().positive(drawn + gain_of_read_token(pass, kept, *whole.read_token));
