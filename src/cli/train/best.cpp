@@ -123,11 +123,12 @@ Table warmup_table(const BestAnswer& answer) {
       const GridPoint &a = cell.points[*without], &b = cell.points[*with];
       const Mean gain = difference(a.losses, b.losses);
       const bool only_so = b.converged > a.converged;
-      const double apart = std::isnan(gain.error) ? 0 : kClear * gain.error;
+      const bool is_told = gain.value <= 0 || !std::isnan(gain.error);
       row.insert(row.end(), {gain.value, known(gain.error),
-                             only_so              ? "to train at all"
-                             : gain.value > apart ? "to do better"
-                                                  : "no"});
+                             only_so                            ? "to train at all"
+                             : !is_told                         ? "one seed does not tell"
+                             : gain.value > kClear * gain.error ? "to do better"
+                                                                : "no"});
     } else {
       row.insert(row.end(), {{}, {}, without ? "no" : "to train at all"});
     }
